@@ -1,0 +1,52 @@
+"""Who uses this instance, and with which API keys?"""
+
+from __future__ import annotations
+
+import datetime as dt
+
+from flask_login import UserMixin
+from sqlalchemy import ForeignKey, String
+from sqlalchemy.orm import Mapped, mapped_column, relationship
+
+from app.clock import now
+from app.database import Id, UtcDateTime
+from app.extensions import db
+
+
+class User(UserMixin, db.Model):
+    """A person with an account. `email` is kept in lower case, for it is what one signs in with."""
+
+    __table_args__ = {"sqlite_autoincrement": True}
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    email: Mapped[str] = mapped_column(String(320), unique=True)
+    password_hash: Mapped[str] = mapped_column(String(255))
+    name: Mapped[str] = mapped_column(String(128), default="")
+    timezone: Mapped[str] = mapped_column(String(64), default="UTC")
+    language: Mapped[str] = mapped_column(String(16), default="en")
+    is_admin: Mapped[bool] = mapped_column(default=False)
+    # raised to end every session of the user at once
+    session_version: Mapped[int] = mapped_column(default=1)
+    datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)
+
+    keys: Mapped[list[ApiKey]] = relationship(back_populates="user", cascade="all, delete-orphan")
+
+    def get_id(self) -> str:
+        return f"{self.id}.{self.session_version}"
+
+
+class ApiKey(db.Model):
+    """A key to the API: only its SHA-256 is stored, and its first 11 characters to tell it by."""
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("user.id", ondelete="CASCADE"), index=True)
+    name: Mapped[str] = mapped_column(String(128))
+    prefix: Mapped[str] = mapped_column(String(11), index=True)
+    digest: Mapped[str] = mapped_column(String(64), unique=True)
+    scope: Mapped[str] = mapped_column(String(8), default="write")
+    expires_datetime: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
+    revoked_datetime: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
+    last_datetime: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
+    datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)
+
+    user: Mapped[User] = relationship(back_populates="keys")

@@ -1,0 +1,193 @@
+"""Which settings are there, what are their defaults, and what counts as a good value?"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import re
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from dotenv import dotenv_values
+
+PREFIX = "WAYPOST_"
+ROOT = Path(__file__).resolve().parent.parent
+NEVER_SCHEMES = frozenset({"javascript", "data", "vbscript", "file", "blob", "about"})
+
+
+class BadSettings(Exception):
+    """One or more settings have a value that can't be used; each line names one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """The instance's settings, checked. Names are those of the environment, without the prefix."""
+
+    data_dir: Path
+    database_url: str
+    clicks_url: str | None
+    redis_url: str | None
+    base_url: str | None
+    dashboard_url: str | None
+    secret_key: str
+    host: str
+    port: int
+    processes: int
+    trusted_proxies: int
+    trusted_hosts: tuple[str, ...]
+    smtp_url: str | None
+    mail_from: str | None
+    geoip_db: Path | None
+    geo_country_header: str | None
+    allow_private_networks: tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]
+    pixel_consent: str | None
+    api_rate_limit: int
+    click_retention_days: int
+    journal_sync: str
+    destination_schemes: frozenset[str]
+    log_format: str
+    metrics_token: str | None
+
+    @property
+    def is_sqlite(self) -> bool:
+        return self.database_url.startswith("sqlite")
+
+
+def whole(low: int, high: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        if not re.fullmatch(r"\d{1,12}", text, re.ASCII) or not low <= int(text) <= high:
+            raise ValueError(f"must be a whole number from {low} to {high}")
+        return int(text)
+
+    return read
+
+
+def one_of(*words: str) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        if text not in words:
+            raise ValueError(f"must be one of: {', '.join(words)}")
+        return text
+
+    return read
+
+
+def base_address(text: str) -> str:
+    """An absolute http(s) address without path, as `https://go.example`."""
+    parts = urlsplit(text)
+    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment:
+        raise ValueError("must be an address like https://go.example")
+    if parts.path not in {"", "/"} or parts.username or parts.password:
+        raise ValueError("must be an address without a path or a login, like https://go.example")
+    return f"{parts.scheme}://{parts.netloc.lower()}"
+
+
+def words(text: str) -> tuple[str, ...]:
+    return tuple(part for part in re.split(r"[\s,]+", text.lower()) if part)
+
+
+def networks(text: str) -> tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]:
+    return tuple(ipaddress.ip_network(part) for part in words(text))
+
+
+def schemes(text: str) -> frozenset[str]:
+    found = frozenset(words(text))
+    if forbidden := found & NEVER_SCHEMES:
+        raise ValueError(f"may never contain {', '.join(sorted(forbidden))}")
+    if bad := [scheme for scheme in found if not re.fullmatch(r"[a-z][a-z0-9+.-]*", scheme)]:
+        raise ValueError(f"contains what is no scheme: {', '.join(sorted(bad))}")
+    return found | {"http", "https"}
+
+
+def database_address(text: str) -> str:
+    """`sqlite:///path` or `postgresql://…`; the driver is ours to choose."""
+    if text.startswith("sqlite:///"):
+        return text
+    for scheme in ("postgresql+psycopg://", "postgresql://", "postgres://"):
+        if text.startswith(scheme):
+            return "postgresql+psycopg://" + text.removeprefix(scheme)
+    raise ValueError("must begin with sqlite:/// or postgresql://")
+
+
+# name: (default as text, or None; how the text is read)
+TABLE: dict[str, tuple[str | None, Callable[[str], Any]]] = {
+    "DATA_DIR": (str(ROOT / "instance"), lambda text: Path(text).expanduser().resolve()),
+    "DATABASE_URL": (None, database_address),
+    "CLICKS_URL": (None, database_address),
+    "REDIS_URL": (None, str),
+    "BASE_URL": (None, base_address),
+    "DASHBOARD_URL": (None, base_address),
+    "SECRET_KEY": (None, str),
+    "HOST": ("127.0.0.1", str),
+    "PORT": ("8000", whole(1, 65535)),
+    "PROCESSES": ("1", whole(1, 64)),
+    "TRUSTED_PROXIES": ("0", whole(0, 9)),
+    "TRUSTED_HOSTS": ("", words),
+    "SMTP_URL": (None, str),
+    "MAIL_FROM": (None, str),
+    "GEOIP_DB": (None, Path),
+    "GEO_COUNTRY_HEADER": (None, str),
+    "ALLOW_PRIVATE_NETWORKS": ("", networks),
+    "PIXEL_CONSENT": (None, one_of("ask")),
+    "API_RATE_LIMIT": ("6000", whole(0, 10_000_000)),
+    "CLICK_RETENTION_DAYS": ("90", whole(1, 36_500)),
+    "JOURNAL_SYNC": ("worker", one_of("worker", "group")),
+    "DESTINATION_SCHEMES": ("http https", schemes),
+    "LOG_FORMAT": ("text", one_of("text", "json")),
+    "METRICS_TOKEN": (None, str),
+}
+
+
+def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
+    """Read every setting from `environ`, or from the process's environment over `.env`.
+
+    Raises BadSettings with a line for each setting that can't be used.
+    """
+    if environ is None:
+        environ = {**{k: v for k, v in dotenv_values(ROOT / ".env").items() if v is not None}, **os.environ}
+    found: dict[str, Any] = {}
+    problems: list[str] = []
+    for name, (default, read) in TABLE.items():
+        try:
+            text = from_environment(environ, name) or default
+            found[name.lower()] = read(text) if text is not None else None
+        except (ValueError, OSError) as error:
+            problems.append(f"{PREFIX}{name}: {error}")
+    if problems:
+        raise BadSettings("\n".join(problems))
+    return Settings(**fill(found))
+
+
+def from_environment(environ: Mapping[str, str], name: str) -> str | None:
+    """The text of one setting; `…_FILE` names a file that holds it. Empty is not set."""
+    if path := environ.get(f"{PREFIX}{name}_FILE"):
+        return Path(path).read_text(encoding="utf-8").strip()
+    return environ.get(PREFIX + name) or None
+
+
+def fill(found: dict[str, Any]) -> dict[str, Any]:
+    """Settings whose default depends on another one."""
+    data_dir: Path = found["data_dir"]
+    data_dir.mkdir(parents=True, exist_ok=True)
+    found["database_url"] = found["database_url"] or f"sqlite:///{data_dir / 'main.db'}"
+    found["secret_key"] = found["secret_key"] or stored_secret(data_dir / "secret_key")
+    assert set(found) == {field.name for field in fields(Settings)}  # noqa: S101  the table and the class name the same
+    return found
+
+
+def stored_secret(path: Path) -> str:
+    """The instance's own secret, made once; `link` lets the first of two starting processes win."""
+    if not path.exists():
+        draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+        draft.touch(mode=0o600)
+        draft.write_text(secrets.token_urlsafe(48), encoding="ascii")
+        try:
+            os.link(draft, path)
+        except FileExistsError:
+            pass
+        finally:
+            draft.unlink()
+    return path.read_text(encoding="ascii")

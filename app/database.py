@@ -1,0 +1,102 @@
+"""How are rows stored, on SQLite and on PostgreSQL, and how does a write begin?
+
+SQLite keeps two files: `main.db`, which owners write, and `clicks.db`, which only the ingesting process
+writes. Web connections attach the second read-only under the schema name `clicks`; on PostgreSQL it is
+a schema of that name. So a model with `schema="clicks"` reads the same on both.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import BigInteger, DateTime, Dialect, Engine, Integer, MetaData, event, make_url
+from sqlalchemy.engine import Connection
+from sqlalchemy.orm import DeclarativeBase, Session
+from sqlalchemy.pool import ConnectionPoolEntry
+from sqlalchemy.types import TypeDecorator
+
+from app.config import Settings
+
+CLICKS = "clicks"
+BUSY_SECONDS = 10
+
+NAMES = {
+    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+    "ck": "ck_%(table_name)s_%(constraint_name)s",
+    "fk": "fk_%(table_name)s_%(column_0_name)s_%(referred_table_name)s",
+    "pk": "pk_%(table_name)s",
+}
+
+Id = BigInteger().with_variant(Integer(), "sqlite")
+
+
+class Base(DeclarativeBase):
+    metadata = MetaData(naming_convention=NAMES)
+
+
+class UtcDateTime(TypeDecorator[dt.datetime]):
+    """An aware moment outside, a naive one in UTC in the database."""
+
+    impl = DateTime
+    cache_ok = True
+
+    def process_bind_param(self, value: dt.datetime | None, dialect: Dialect) -> dt.datetime | None:  # noqa: ARG002
+        return None if value is None else value.astimezone(dt.UTC).replace(tzinfo=None)
+
+    def process_result_value(self, value: dt.datetime | None, dialect: Dialect) -> dt.datetime | None:  # noqa: ARG002
+        return None if value is None else value.replace(tzinfo=dt.UTC)
+
+
+def clicks_path(settings: Settings) -> Path:
+    """Where `clicks.db` lies: beside `main.db`, unless `CLICKS_URL` says otherwise."""
+    url = make_url(settings.clicks_url) if settings.clicks_url else make_url(settings.database_url)
+    path = Path(url.database or "")
+    return path if settings.clicks_url else path.with_name("clicks.db")
+
+
+def engine_options(settings: Settings) -> dict[str, Any]:
+    if settings.is_sqlite:
+        # more than the 64 threads of a web process never wait for one another here
+        return {"pool_size": 8, "max_overflow": 72, "connect_args": {"uri": True, "check_same_thread": False}}
+    return {"pool_size": 8, "max_overflow": 12, "pool_pre_ping": True, "pool_timeout": BUSY_SECONDS}
+
+
+def prepare_engine(engine: Engine, settings: Settings, *, clicks_mode: str = "ro") -> None:
+    """Install what each new SQLite connection needs. `clicks_mode`: `ro`, or `rwc` for migrations."""
+    if engine.dialect.name != "sqlite":
+        return
+    clicks = f"{clicks_path(settings).absolute().as_uri()}?mode={clicks_mode}"
+
+    @event.listens_for(engine, "connect")
+    def connect(connection: sqlite3.Connection, _entry: ConnectionPoolEntry) -> None:
+        connection.isolation_level = None  # the driver's own BEGIN is neither immediate nor around DDL
+        connection.execute(f"PRAGMA busy_timeout = {BUSY_SECONDS * 1000}")
+        connection.execute("ATTACH DATABASE ? AS clicks", (clicks,))
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA main.journal_mode = WAL")
+        connection.execute("PRAGMA main.synchronous = FULL")
+        connection.execute("PRAGMA wal_autocheckpoint = 0")  # the worker alone checkpoints
+        connection.create_function("lower", 1, lower, deterministic=True)  # its own knows ASCII only
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:
+        connection.exec_driver_sql(f"BEGIN {connection.get_execution_options().get('sqlite_begin', '')}")
+
+
+def lower(text: str | None) -> str | None:
+    return None if text is None else text.lower()
+
+
+def begin_write(session: Session) -> None:
+    """End the read and begin the write: from here nobody else's commit can come between.
+
+    On SQLite a transaction that has read and then writes fails at once when somebody committed in
+    between, and no busy timeout helps; `BEGIN IMMEDIATE` waits its turn instead. (The attached
+    `clicks.db` is read-only, so SQLite takes no write lock on it.)
+    """
+    session.rollback()
+    session.connection(execution_options={"sqlite_begin": "IMMEDIATE"})

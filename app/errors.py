@@ -1,0 +1,55 @@
+"""What can go wrong, in the words of the domain? (No HTTP here: each edge maps these.)"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class FieldError:
+    """One thing wrong with one field. `code` is for programs, `title` for people."""
+
+    title: str
+    code: str
+    field: str | None = None
+
+
+class WaypostError(Exception):
+    """What a caller did can't be done; `errors` says why, one entry a reason."""
+
+    errors: Sequence[FieldError]
+
+    def __init__(self, *errors: FieldError) -> None:
+        super().__init__("; ".join(error.title for error in errors))
+        self.errors = errors
+
+
+class Malformed(WaypostError):
+    """The request can't be read at all."""
+
+
+class TooLarge(WaypostError):
+    """The body, or one file in it, is larger than allowed."""
+
+
+class NotThere(WaypostError):
+    """No such thing, or not this user's: nobody can tell which."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(FieldError(f"There is no such {what}.", "not_found"))
+
+
+class Invalid(WaypostError):
+    """Values that break a rule, every one of them listed."""
+
+
+class AliasTaken(WaypostError):
+    """The short address belongs to another link already."""
+
+    def __init__(self) -> None:
+        super().__init__(FieldError("This short address is taken already.", "taken", "url"))
+
+
+class InUse(WaypostError):
+    """Something can't be deleted while other things need it."""

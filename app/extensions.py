@@ -1,0 +1,18 @@
+"""Which Flask extensions does the application use? (Made here, bound in `create_app`.)"""
+
+from __future__ import annotations
+
+from flask_limiter import Limiter
+from flask_limiter.util import get_remote_address
+from flask_login import LoginManager
+from flask_migrate import Migrate
+from flask_sqlalchemy import SQLAlchemy
+from flask_wtf import CSRFProtect
+
+from app.database import Base
+
+db = SQLAlchemy(model_class=Base)
+migrate = Migrate(directory="app/migrations", render_as_batch=True)
+login = LoginManager()
+csrf = CSRFProtect()
+limiter = Limiter(key_func=get_remote_address, default_limits=[])

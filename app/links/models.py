@@ -1,0 +1,131 @@
+"""2 STORED: what is kept of a link, and who holds which short address?"""
+
+from __future__ import annotations
+
+import datetime as dt
+
+from sqlalchemy import JSON, Column, ForeignKey, Index, Integer, String, Table, Text
+from sqlalchemy.orm import Mapped, mapped_column, relationship
+
+from app.clock import now
+from app.database import Base, Id, UtcDateTime
+from app.domains.models import Domain
+from app.extensions import db
+from app.notifications.models import NotificationHandler
+from app.pixels.models import Pixel
+from app.projects.models import Project
+
+link_pixel = Table(
+    "link_pixel",
+    Base.metadata,
+    Column("link_id", ForeignKey("link.id", ondelete="CASCADE"), primary_key=True),
+    Column("pixel_id", ForeignKey("pixel.id", ondelete="CASCADE"), primary_key=True, index=True),
+)
+link_notification_handler = Table(
+    "link_notification_handler",
+    Base.metadata,
+    Column("link_id", ForeignKey("link.id", ondelete="CASCADE"), primary_key=True),
+    Column(
+        "notification_handler_id",
+        ForeignKey("notification_handler.id", ondelete="CASCADE"),
+        primary_key=True,
+        index=True,
+    ),
+)
+
+
+class Link(db.Model):
+    """A short address and all that is set for it. Columns bear the contract's names."""
+
+    __table_args__ = (
+        Index(None, "user_id", "id"),
+        {"sqlite_autoincrement": True},  # an id is never used again: clicks.db knows links by it alone
+    )
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("user.id", ondelete="CASCADE"))
+    project_id: Mapped[int | None] = mapped_column(ForeignKey("project.id", ondelete="SET NULL"), index=True)
+    # null in the database where the API says 0
+    domain_id: Mapped[int | None] = mapped_column(ForeignKey("domain.id"), index=True)
+    type: Mapped[str] = mapped_column(String(16), default="link")
+    url: Mapped[str] = mapped_column(String(256))
+    location_url: Mapped[str] = mapped_column(Text)
+    is_enabled: Mapped[bool] = mapped_column(default=True)
+    title: Mapped[str | None] = mapped_column(String(160))
+    notes: Mapped[str | None] = mapped_column(Text)
+
+    schedule: Mapped[bool] = mapped_column(default=False)
+    start_date: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
+    end_date: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
+    clicks_limit: Mapped[int | None] = mapped_column()
+    expiration_url: Mapped[str | None] = mapped_column(Text)
+
+    password_hash: Mapped[str | None] = mapped_column(String(255))
+    # raised with each new password: what the old one opened is closed again
+    password_version: Mapped[int] = mapped_column(default=0)
+    sensitive_content: Mapped[bool] = mapped_column(default=False)
+
+    http_status_code: Mapped[int] = mapped_column(default=302)
+    app_linking_is_enabled: Mapped[bool] = mapped_column(default=False)
+    cloaking_is_enabled: Mapped[bool] = mapped_column(default=False)
+    cloaking_title: Mapped[str | None] = mapped_column(String(160))
+    cloaking_meta_description: Mapped[str | None] = mapped_column(String(320))
+    cloaking_custom_js: Mapped[str | None] = mapped_column(Text)
+    # names of files under DATA_DIR/uploads
+    cloaking_favicon: Mapped[str | None] = mapped_column(String(64))
+    cloaking_opengraph: Mapped[str | None] = mapped_column(String(64))
+
+    forward_query_parameters_is_enabled: Mapped[bool] = mapped_column(default=False)
+    utm_source: Mapped[str | None] = mapped_column(String(256))
+    utm_medium: Mapped[str | None] = mapped_column(String(256))
+    utm_campaign: Mapped[str | None] = mapped_column(String(256))
+
+    targeting_type: Mapped[str | None] = mapped_column(String(32))
+    # [[key, value], …] in the owner's order: the first that matches wins
+    targeting: Mapped[list[list[str]]] = mapped_column(JSON, default=list)
+
+    last_datetime: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
+    datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)
+
+    project: Mapped[Project | None] = relationship()
+    domain: Mapped[Domain | None] = relationship()
+    pixels: Mapped[list[Pixel]] = relationship(secondary=link_pixel, order_by=Pixel.id, passive_deletes=True)
+    handlers: Mapped[list[NotificationHandler]] = relationship(
+        secondary=link_notification_handler, order_by=NotificationHandler.id, passive_deletes=True
+    )
+    tag_rows: Mapped[list[LinkTag]] = relationship(cascade="all, delete-orphan", order_by="LinkTag.position")
+
+
+class LinkTag(db.Model):
+    """One tag of one link; tags are the owner's own words."""
+
+    link_id: Mapped[int] = mapped_column(ForeignKey("link.id", ondelete="CASCADE"), primary_key=True)
+    tag: Mapped[str] = mapped_column(String(32), primary_key=True, index=True)
+    position: Mapped[int] = mapped_column(Integer)
+
+
+class Alias(db.Model):
+    """Who has a short address on a domain: a link, or, for 30 days, the owner of a deleted one.
+
+    The primary key is what makes an alias unique, also under a race. `domain_id` is 0 for none.
+    """
+
+    domain_id: Mapped[int] = mapped_column(Id, primary_key=True, autoincrement=False)
+    key: Mapped[str] = mapped_column(String(1024), primary_key=True)
+    link_id: Mapped[int | None] = mapped_column(ForeignKey("link.id", ondelete="SET NULL"), unique=True)
+    user_id: Mapped[int] = mapped_column(Id, index=True)
+    held_until: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
+
+
+class PlanChange(db.Model):
+    """Something that a compiled plan was made of changed; every process drops what it names.
+
+    `domain_id` null: everything. `alias` null: the whole domain (0 is the instance's own hosts).
+    """
+
+    __table_args__ = {"sqlite_autoincrement": True}
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    domain_id: Mapped[int | None] = mapped_column(Id)
+    alias: Mapped[str | None] = mapped_column(String(1024))
+    datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)
