@@ -1,0 +1,52 @@
+"""How do migrations reach both databases? On SQLite `clicks.db` is attached, writable only here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sqlalchemy as sa
+from alembic import context
+from flask import current_app
+
+from app.config import Settings
+from app.database import CLICKS, Base, prepare_engine
+
+settings: Settings = current_app.config["WAYPOST"]
+
+
+def ours(name: str | None, kind: str, parents: Any) -> bool:  # noqa: ARG001  alembic's signature
+    """Leave alone what is not ours in a shared PostgreSQL; SQLite has no other schema."""
+    return name in {None, CLICKS} if kind == "schema" else True
+
+
+def render_item(kind: str, item: Any, autogen_context: Any) -> str | bool:  # noqa: ARG001  alembic's signature
+    """Write the plain column type: a migration must not change when a class of the application does."""
+    if kind == "type" and isinstance(item, sa.types.TypeDecorator):
+        return f"sa.{item.impl_instance!r}" if hasattr(item, "impl_instance") else f"sa.{item.impl!r}"
+    return False
+
+
+def run() -> None:
+    engine = sa.create_engine(settings.database_url, poolclass=sa.NullPool)
+    prepare_engine(engine, settings, clicks_mode="rwc")
+    with engine.connect() as connection:
+        if engine.dialect.name == "postgresql":
+            with connection.begin():
+                # whoever starts second waits here, and then finds nothing left to do
+                connection.execute(sa.text("SELECT pg_advisory_lock(7262310)"))
+                connection.execute(sa.text(f"CREATE SCHEMA IF NOT EXISTS {CLICKS}"))
+        context.configure(
+            connection=connection,
+            target_metadata=Base.metadata,
+            include_schemas=True,
+            include_name=ours,
+            render_item=render_item,
+            render_as_batch=True,
+            compare_type=True,
+        )
+        with context.begin_transaction():
+            context.run_migrations()
+    engine.dispose()
+
+
+run()
