@@ -31,4 +31,5 @@ def configure(app: Flask, settings: Settings) -> None:
         SQLALCHEMY_ENGINE_OPTIONS=engine_options(settings),
         MAX_CONTENT_LENGTH=10 * 1024 * 1024,
         MAX_FORM_PARTS=1000,
+        RATELIMIT_STORAGE_URI=settings.redis_url or "memory://",
     )

@@ -1,0 +1,256 @@
+"""What does every test stand on? Settings, a migrated application, clients, rows and a real server.
+
+- `@pytest.mark.databases` runs a test once on SQLite and once on PostgreSQL; the others use SQLite.
+- `@pytest.mark.settings(BASE_URL="https://go.example")` changes settings for a test.
+- `@pytest.mark.browser` needs Chromium, and is skipped with a message where there is none.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import shutil
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import flask_migrate
+import pytest
+import sqlalchemy as sa
+from flask import Flask
+from flask.testing import FlaskClient
+from sqlalchemy.orm import Session, scoped_session
+
+from app import create_app
+from app.accounts.models import ApiKey, User
+from app.config import ROOT, Settings, load_settings
+from app.database import prepare_engine
+from app.extensions import db
+from tests import postgres
+from tests.clients import ApartClient, Api
+from tests.factories import Factory
+from tests.server import Server
+
+MARKS = {
+    "databases": "runs on SQLite and on PostgreSQL",
+    "settings(**values)": "settings of the environment, without their prefix",
+    "browser": "needs Chromium",
+}
+NO_CHROMIUM = "no Chromium found: install the package `chromium`, or name a binary in CHROMIUM"
+TEMPLATE = "waypost_template"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    for mark, meaning in MARKS.items():
+        config.addinivalue_line("markers", f"{mark}: {meaning}")
+    if not hasattr(config, "workerinput"):
+        time_of_tests = ExitStack()
+        time_of_tests.enter_context(postgres.session())
+        config.add_cleanup(time_of_tests.close)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if metafunc.definition.get_closest_marker("databases") and "database" in metafunc.fixturenames:
+        metafunc.parametrize("database", ["sqlite", "postgresql"], indirect=True)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if chromium() is None:
+        for item in items:
+            if item.get_closest_marker("browser"):
+                item.add_marker(pytest.mark.skip(reason=NO_CHROMIUM))
+
+
+def chromium() -> str | None:
+    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+    return os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
+
+
+@pytest.fixture(scope="session")
+def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
+    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+    return {**browser_type_launch_args, "executable_path": chromium(), "args": arguments}
+
+
+def migrate(data_dir: Path, database_url: str = "") -> None:
+    """Bring an empty database to where the models are, as an installation does."""
+    app = create_app(load_settings(environ(data_dir, database_url)))
+    with app.app_context():
+        if any((ROOT / "app" / "migrations" / "versions").glob("*.py")):
+            flask_migrate.upgrade(directory=str(ROOT / "app" / "migrations"))
+        else:
+            create_tables(app.config["WAYPOST"])
+        db.engine.dispose()
+
+
+def create_tables(settings: Settings) -> None:
+    for path in (ROOT / "app").glob("*/models.py"):
+        importlib.import_module(f"app.{path.parent.name}.models")
+    engine = sa.create_engine(settings.database_url, poolclass=sa.NullPool)
+    prepare_engine(engine, settings, clicks_mode="rwc")
+    with engine.begin() as connection:
+        if engine.dialect.name == "postgresql":
+            connection.execute(sa.text("CREATE SCHEMA clicks"))
+        db.metadata.create_all(connection)
+
+
+def environ(data_dir: Path, database_url: str = "", **values: str) -> dict[str, str]:
+    values = {
+        "DATA_DIR": str(data_dir),
+        "DATABASE_URL": database_url,
+        "SECRET_KEY": "a secret of the tests",
+        **values,
+    }
+    return {f"WAYPOST_{name}": value for name, value in values.items()}
+
+
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with both files, migrated and empty. Closed, they need no `-wal` beside them."""
+    directory = tmp_path_factory.mktemp("template")
+    migrate(directory)
+    return directory
+
+
+@pytest.fixture(scope="session")
+def postgres_template(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The name of a migrated, empty database; the first worker to come makes it."""
+    with postgres.started(), postgres.connect() as connection:
+        if not connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [TEMPLATE]).fetchone():
+            connection.execute("CREATE DATABASE half_made")
+            migrate(tmp_path_factory.mktemp("template-pg"), postgres.address("half_made"))
+            connection.execute(f"ALTER DATABASE half_made RENAME TO {TEMPLATE}")
+    return TEMPLATE
+
+
+@pytest.fixture
+def database(request: pytest.FixtureRequest) -> str:
+    """`sqlite` or `postgresql`."""
+    return getattr(request, "param", "sqlite")
+
+
+@pytest.fixture
+def data_dir(tmp_path: Path) -> Path:
+    directory = tmp_path / "data"
+    directory.mkdir()
+    return directory
+
+
+@pytest.fixture
+def database_url(database: str, data_dir: Path, request: pytest.FixtureRequest) -> Iterator[str]:
+    """The address of a migrated, empty database of this test's own."""
+    if database == "sqlite":
+        shutil.copytree(request.getfixturevalue("sqlite_template"), data_dir, dirs_exist_ok=True)
+        yield f"sqlite:///{data_dir / 'main.db'}"
+        return
+    name = f"test_{uuid.uuid4().hex}"
+    template = request.getfixturevalue("postgres_template")
+    with postgres.connect() as connection:
+        connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+        yield postgres.address(name)
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def settings(data_dir: Path, database_url: str, request: pytest.FixtureRequest) -> Settings:
+    marks = [mark.kwargs for mark in reversed([*request.node.iter_markers("settings")])]
+    return load_settings(environ(data_dir, database_url, **{k: v for mark in marks for k, v in mark.items()}))
+
+
+@pytest.fixture
+def app(settings: Settings) -> Iterator[Flask]:
+    app = create_app(settings)
+    app.testing = True
+    app.test_client_class = ApartClient
+    yield app
+    with app.app_context():
+        db.engine.dispose()
+
+
+@pytest.fixture
+def client(app: Flask) -> FlaskClient:
+    return app.test_client()
+
+
+@pytest.fixture
+def session(app: Flask) -> Iterator[scoped_session[Session]]:
+    """`db.session`, in an application context that the clients' requests do not share."""
+    with app.app_context():
+        yield db.session
+
+
+@pytest.fixture
+def factory(session: scoped_session[Session]) -> Factory:
+    return Factory(session)
+
+
+@pytest.fixture
+def make_user(factory: Factory) -> Callable[..., User]:
+    return factory.user
+
+
+@pytest.fixture
+def make_key(factory: Factory) -> Callable[..., tuple[ApiKey, str]]:
+    return factory.key
+
+
+@pytest.fixture
+def make_link(factory: Factory) -> Callable[..., Any]:
+    return factory.link
+
+
+@pytest.fixture
+def make_pixel(factory: Factory) -> Callable[..., Any]:
+    return factory.pixel
+
+
+@pytest.fixture
+def make_handler(factory: Factory) -> Callable[..., Any]:
+    return factory.handler
+
+
+@pytest.fixture
+def alice(make_user: Callable[..., User]) -> User:
+    """The owner (and, as the first, the admin)."""
+    return make_user("alice@example.com")
+
+
+@pytest.fixture
+def bob(alice: User, make_user: Callable[..., User]) -> User:
+    """Somebody else, who shares nothing with alice."""
+    return make_user("bob@example.com")
+
+
+@pytest.fixture
+def make_api(client: FlaskClient, make_key: Callable[..., tuple[ApiKey, str]]) -> Callable[..., Api]:
+    """`make_api(bob, "read")`: a client of the API with a new key of that user."""
+    return lambda user, scope="write": Api(client, make_key(user, scope)[1])
+
+
+@pytest.fixture
+def api(make_api: Callable[..., Api], alice: User) -> Api:
+    """A client of the API with a key of alice's that may write."""
+    return make_api(alice)
+
+
+@pytest.fixture
+def make_server(tmp_path: Path) -> Iterator[Callable[..., Server]]:
+    """`make_server(BASE_URL=…)`: the real server, started and ready; ended after the test."""
+    with ExitStack() as started:
+
+        def make(**values: str) -> Server:
+            server = Server(tmp_path / f"server-{uuid.uuid4().hex[:8]}", **values)
+            started.callback(server.stop)
+            return server.start()
+
+        yield make
+
+
+@pytest.fixture(scope="module")
+def live_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One real server for all tests of a module, with an empty data directory at first."""
+    server = Server(tmp_path_factory.mktemp("server") / "data").start()
+    yield server
+    server.stop()

@@ -1,0 +1,72 @@
+"""How does a test come by users, keys, links, pixels and handlers without going through an edge?"""
+
+from __future__ import annotations
+
+import itertools
+import secrets
+import unicodedata
+from typing import Any
+
+from sqlalchemy.orm import Session, scoped_session
+
+from app.accounts.models import ApiKey, User
+from app.links.models import Alias, Link, LinkTag
+from app.notifications.models import NotificationHandler
+from app.pixels.models import Pixel
+
+PASSWORD = "correct horse battery staple"
+
+
+class Factory:
+    """Makes rows and commits them. What a test does not name gets a value of its own."""
+
+    def __init__(self, session: scoped_session[Session]) -> None:
+        self.session = session
+        self.numbers = itertools.count(1)
+
+    def add(self, row: Any) -> Any:
+        self.session.add(row)
+        self.session.commit()
+        return row
+
+    def user(self, email: str | None = None, password: str = PASSWORD, **columns: Any) -> User:
+        from app.accounts.services import create_user
+
+        user = create_user(email or f"user{next(self.numbers)}@example.com", password)
+        for name, value in columns.items():
+            setattr(user, name, value)
+        self.session.commit()
+        return user
+
+    def key(self, user: User, scope: str = "write", name: str = "test", **columns: Any) -> tuple[ApiKey, str]:
+        """The row and the key's text, which is nowhere else."""
+        from app.accounts.keys import create_key
+
+        key, text = create_key(user, name, scope)
+        for column, value in columns.items():
+            setattr(key, column, value)
+        self.session.commit()
+        return key, text
+
+    def link(self, user: User, url: str | None = None, *, tags: tuple[str, ...] = (), **columns: Any) -> Link:
+        url = url or f"link-{next(self.numbers)}-{secrets.token_hex(3)}"
+        columns.setdefault("location_url", "https://example.com/somewhere")
+        link = Link(user_id=user.id, url=url, **columns)
+        link.tag_rows = [LinkTag(tag=tag, position=i) for i, tag in enumerate(tags)]
+        self.session.add(link)
+        self.session.flush()
+        key = unicodedata.normalize("NFC", url).casefold()
+        return self.own(link, Alias(domain_id=link.domain_id or 0, key=key, link_id=link.id, user_id=user.id))
+
+    def own(self, link: Link, alias: Alias) -> Link:
+        self.add(alias)
+        return link
+
+    def pixel(self, user: User, type: str = "social_a", **columns: Any) -> Pixel:
+        number = next(self.numbers)
+        return self.add(Pixel(user_id=user.id, type=type, **{"name": f"Pixel {number}", "pixel": f"{number}", **columns}))  # fmt: skip
+
+    def handler(self, user: User, type: str = "email", **columns: Any) -> NotificationHandler:
+        settings = {"email": "owner@example.com"} if type == "email" else {}
+        columns = {"name": f"Handler {next(self.numbers)}", "settings": settings, **columns}
+        return self.add(NotificationHandler(user_id=user.id, type=type, **columns))

@@ -1,0 +1,119 @@
+"""How is the real server started for a test, and how does it end?"""
+
+from __future__ import annotations
+
+import http.client
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import TypeVar
+
+ROOT = Path(__file__).resolve().parent.parent
+SECONDS = 40
+BROWSER = (
+    "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36"
+)
+
+Found = TypeVar("Found")
+
+
+def wait_for(condition: Callable[[], Found], what: str, seconds: float = SECONDS) -> Found:
+    """The first true answer of `condition`; fails after `seconds`, saying that `what` did not come."""
+    deadline = time.monotonic() + seconds
+    while not (found := condition()):
+        if time.monotonic() > deadline:
+            raise AssertionError(f"{what} did not come within {seconds} s")
+        time.sleep(0.05)
+    return found
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class Server:
+    """`serve` as an owner starts it, with a data directory of its own, on a free port."""
+
+    def __init__(self, data_dir: Path, **settings: str) -> None:
+        self.data_dir = data_dir
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.output = data_dir.with_name(f"{data_dir.name}.log")
+        self.environ = {k: v for k, v in os.environ.items() if not k.startswith("WAYPOST_")} | {
+            "WAYPOST_DATA_DIR": str(data_dir),
+            "WAYPOST_PORT": str(self.port),
+            **{f"WAYPOST_{name}": value for name, value in settings.items()},
+        }
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def flask(self, *arguments: str, stdin: str = "") -> str:
+        """What a command of the application prints, run on the same data."""
+        command = [sys.executable, "-m", "flask", "--app", "wsgi", *arguments]
+        done = subprocess.run(
+            command, cwd=ROOT, env=self.environ, input=stdin, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, f"{arguments} failed: {done.stderr}"
+        return done.stdout
+
+    def start(self) -> Server:
+        command = [sys.executable, "-m", "flask", "--app", "wsgi", "serve"]
+        with self.output.open("wb") as log:
+            self.process = subprocess.Popen(
+                command, cwd=ROOT, env=self.environ, stdout=log, stderr=log, start_new_session=True
+            )
+        try:
+            wait_for(self.is_ready, "a ready server")
+        except AssertionError as error:
+            self.kill()
+            raise AssertionError(f"{error}; it wrote:\n{self.written()}") from None
+        return self
+
+    def written(self) -> str:
+        return self.output.read_text(errors="replace")
+
+    def is_ready(self) -> bool:
+        assert self.process is not None
+        assert self.process.poll() is None, f"the server ended:\n{self.written()}"
+        try:
+            return self.status("/readyz") == 200
+        except (OSError, http.client.HTTPException):
+            return False
+
+    def status(self, path: str) -> int:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=SECONDS)
+        try:
+            connection.request("GET", path)
+            return connection.getresponse().status
+        finally:
+            connection.close()
+
+    def setup_address(self) -> str:
+        """The one-time address that a server without accounts prints."""
+        match = wait_for(lambda: re.search(r"http://\S*/setup\S*", self.written()), "the set-up address")
+        return match[0]
+
+    def stop(self) -> None:
+        """End it as a service manager would, and fail if it has to be killed."""
+        if self.process and self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            try:
+                self.process.wait(SECONDS)
+            except subprocess.TimeoutExpired:
+                self.kill()
+                raise AssertionError(f"SIGTERM did not end the server:\n{self.written()}") from None
+
+    def kill(self) -> None:
+        """`kill -9` of every process of the server at once, whatever they are doing."""
+        if self.process:
+            with suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait(SECONDS)

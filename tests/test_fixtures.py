@@ -1,0 +1,66 @@
+"""Do the tests stand on what they think they stand on?"""
+
+from __future__ import annotations
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from sqlalchemy import inspect, text
+
+from app.config import Settings
+from app.extensions import db
+from app.pixels.models import Pixel
+
+
+@pytest.mark.databases
+def test_a_marked_test_has_the_database_it_is_named_for(session, database: str) -> None:
+    assert db.engine.dialect.name == database
+
+
+@pytest.mark.databases
+def test_every_table_is_there_and_empty(session) -> None:
+    found = {
+        (schema, table) for schema in (None, "clicks") for table in inspect(db.engine).get_table_names(schema)
+    }
+    wanted = {(table.schema, table.name) for table in db.metadata.tables.values()}
+    assert wanted <= found
+    assert all(session.execute(text(f"SELECT count(*) FROM {t.fullname!s}".replace("user", '"user"'))).scalar() == 0 for t in db.metadata.tables.values())  # fmt: skip
+
+
+@pytest.mark.settings(BASE_URL="https://go.example")
+def test_a_mark_changes_a_setting(settings: Settings) -> None:
+    assert settings.base_url == "https://go.example"
+
+
+def test_a_request_shares_no_session_with_the_test(app: Flask, client: FlaskClient, session) -> None:
+    theirs: list[object] = []
+
+    @app.get("/whose-session")
+    def whose_session() -> str:
+        theirs.append(db.session())
+        return "ok"
+
+    assert client.get("/whose-session").status_code == 200
+    assert theirs[0] is not session()
+
+
+@pytest.mark.databases
+def test_what_a_request_changed_is_seen_by_the_test(app: Flask, client: FlaskClient, session) -> None:
+    from app.accounts.models import User
+
+    user = User(email="a@example.com", password_hash="")
+    session.add(user)
+    session.flush()
+    pixel = Pixel(user_id=user.id, type="social_a", name="before", pixel="1")
+    session.add(pixel)
+    session.commit()
+    assert pixel.name == "before"
+
+    @app.get("/rename")
+    def rename() -> str:
+        db.session.get_one(Pixel, 1).name = "after"
+        db.session.commit()
+        return "ok"
+
+    assert client.get("/rename").status_code == 200
+    assert pixel.name == "after"
