@@ -33,6 +33,10 @@ class TooLarge(WaypostError):
     """The body, or one file in it, is larger than allowed."""
 
 
+class UnreadableType(WaypostError):
+    """The body is of a kind that nobody here reads."""
+
+
 class NotThere(WaypostError):
     """No such thing, or not this user's: nobody can tell which."""
 

@@ -1,0 +1,158 @@
+"""Which of an owner's rows does somebody ask to see, in what order, and which page of them?
+
+A resource describes its list once, as a `Listing`; the API and the dashboard read it with `find_page`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from sqlalchemy import ColumnElement, Select, func, or_, select
+from sqlalchemy.orm import InstrumentedAttribute
+
+from app.errors import FieldError, Invalid
+from app.extensions import db
+from app.forms import Problem, Rejected, whole
+
+Row = TypeVar("Row", bound=Any)
+SIZES = (10, 25, 50, 100, 250, 500, 1000)
+DEFAULT_SIZE = 25
+ORDER_TYPES = ("ASC", "DESC")
+
+Asked = Mapping[str, str]
+#: reads one parameter (the others beside it) into a condition, None for none; raises Rejected
+Filter = Callable[[str, Asked], ColumnElement[bool] | None]
+
+
+@dataclass(frozen=True)
+class Listing(Generic[Row]):
+    """What one resource's list can be asked: its filters by parameter, its orders by word."""
+
+    model: type[Row]
+    filters: Mapping[str, Filter]
+    orders: Mapping[str, ColumnElement[Any] | InstrumentedAttribute[Any]]
+
+
+@dataclass(frozen=True)
+class Page(Generic[Row]):
+    """One page of a list. A page past the end has no rows and true figures."""
+
+    rows: Sequence[Row]
+    page: int
+    results_per_page: int
+    total: int
+
+    @property
+    def total_pages(self) -> int:
+        return max(1, -(-self.total // self.results_per_page))
+
+    @property
+    def next(self) -> int | None:
+        return self.page + 1 if self.page < self.total_pages else None
+
+    @property
+    def prev(self) -> int | None:
+        return min(self.page - 1, self.total_pages) if self.page > 1 else None
+
+
+def find_page(listing: Listing[Row], user_id: int, asked: Asked) -> Page[Row]:
+    """The page of the user's rows that `asked` (a request's parameters) describes.
+
+    Raises Invalid with every parameter that can't be used. Parameters nobody knows are ignored.
+    """
+    question = Question(listing, asked)
+    page, size = question.page(), question.size()
+    conditions, order = question.conditions(), question.order()
+    question.require_valid()
+    mine = [listing.model.user_id == user_id, *conditions]
+    total = db.session.scalar(select(func.count()).select_from(listing.model).where(*mine)) or 0
+    if (page - 1) * size >= total:
+        return Page([], page, size, total)
+    found = ordered(listing, order, select(listing.model.id).where(*mine))
+    ids = db.session.scalars(found.limit(size).offset((page - 1) * size)).all()
+    return Page(load(listing.model, ids), page, size, total)
+
+
+def load(model: type[Row], ids: Sequence[int]) -> list[Row]:
+    """The rows of these ids, in this order. Found apart from them, for an index alone skips to a far page."""
+    rows = {row.id: row for row in db.session.scalars(select(model).where(model.id.in_(ids)))}
+    return [rows[id_] for id_ in ids if id_ in rows]
+
+
+def ordered(listing: Listing[Row], order: tuple[str, bool], found: Select[Any]) -> Select[Any]:
+    """By the column, nulls lowest on every database, and by id among equals: so that pages never overlap."""
+    name, rising = order
+    by_id = listing.model.id.asc() if rising else listing.model.id.desc()
+    if not name:
+        return found.order_by(by_id)
+    column = listing.orders[name]
+    by_column = column.asc().nulls_first() if rising else column.desc().nulls_last()
+    return found.order_by(by_column, by_id)
+
+
+class Question(Generic[Row]):
+    """Reads a request's parameters and keeps what is wrong with each."""
+
+    def __init__(self, listing: Listing[Row], asked: Asked) -> None:
+        self.listing, self.asked = listing, asked
+        self.problems: list[FieldError] = []
+
+    def read(self, name: str, default: Any, parse: Callable[[str], Any]) -> Any:
+        if name not in self.asked:
+            return default
+        try:
+            return parse(self.asked[name])
+        except Rejected as rejected:
+            self.problems.append(problem(name, rejected))
+            return default
+
+    def page(self) -> int:
+        return int(self.read("page", 1, lambda text: whole(text, 1, 2**63 - 1)))
+
+    def size(self) -> int:
+        return int(self.read("results_per_page", DEFAULT_SIZE, one_of(SIZES)))
+
+    def conditions(self) -> list[ColumnElement[bool]]:
+        """A filter sent empty, as an untouched control sends it, filters nothing."""
+        found = [
+            self.condition(name, read) for name, read in self.listing.filters.items() if self.asked.get(name)
+        ]
+        return [condition for condition in found if condition is not None]
+
+    def condition(self, name: str, read: Filter) -> ColumnElement[bool] | None:
+        found: ColumnElement[bool] | None = self.read(name, None, lambda text: read(text, self.asked))
+        return found
+
+    def order(self) -> tuple[str, bool]:
+        """The word of `order_by` ("" for none) and whether it rises."""
+        name = self.read("order_by", "", one_of(["", *self.listing.orders]))
+        kind = self.read("order_type", "ASC", one_of(["", *ORDER_TYPES]))
+        return str(name), kind != "DESC"
+
+    def require_valid(self) -> None:
+        if self.problems:
+            raise Invalid(*self.problems)
+
+
+def problem(name: str, rejected: Rejected) -> FieldError:
+    text = rejected.args[0]
+    return FieldError(str(text), text.code if isinstance(text, Problem) else "invalid", name)
+
+
+def one_of(known: Sequence[Any]) -> Callable[[str], str]:
+    """Reads one of the words `known`, as they are written."""
+    words = [str(word) for word in known]
+
+    def read(text: str) -> str:
+        if text not in words:
+            raise Rejected(f"This must be one of: {', '.join(word for word in words if word)}.", "choice")
+        return text
+
+    return read
+
+
+def contains(text: str, *columns: InstrumentedAttribute[Any]) -> ColumnElement[bool]:
+    """Whether any of the columns contains `text`: literally (`%` and `_` too), whatever its case."""
+    return or_(*(func.lower(column).contains(text.lower(), autoescape=True) for column in columns))

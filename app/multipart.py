@@ -1,0 +1,93 @@
+"""What are the parts of a `multipart/form-data` body, read strictly?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from werkzeug.datastructures import Headers
+from werkzeug.http import parse_options_header
+from werkzeug.sansio.multipart import Data, Epilogue, Event, Field, File, MultipartDecoder
+
+from app.sent import Upload, Value
+
+BOUNDARY = re.compile(r"[0-9A-Za-z'()+_,./:=? -]{0,69}[0-9A-Za-z'()+_,./:=?-]", re.ASCII)  # RFC 2046
+HEADER = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+[ \t]*:[^\x00-\x08\x0a-\x1f\x7f]*")
+ENCODINGS = frozenset({"7bit", "8bit", "binary"})
+CHARSETS = frozenset({"utf-8", "us-ascii", "ascii", "iso-8859-1"})
+
+
+class StrictDecoder(MultipartDecoder):
+    """Refuses heads of parts that Werkzeug reads around: folded, torn or control characters in them."""
+
+    def _parse_headers(self, data: bytes | bytearray) -> Headers:
+        for line in bytes(data).replace(b"\r\n", b"\n").strip(b"\n").split(b"\n"):
+            if not HEADER.fullmatch(line):
+                raise ValueError("the head of a part is not well-formed")
+        return super()._parse_headers(data)
+
+
+def fields(body: bytes, boundary: str) -> Iterator[tuple[str, Value | None]]:
+    """Names and values in order; None is an untouched file control (no name, no content).
+
+    Raises ValueError for anything but a whole body: cut off, unnamed parts, bytes that are not the text
+    they claim to be.
+    """
+    if not BOUNDARY.fullmatch(boundary):
+        raise ValueError("its boundary is missing or not allowed")
+    for head, content in parts(body, boundary):
+        yield head.name, read(head, content)
+
+
+def parts(body: bytes, boundary: str) -> Iterator[tuple[Field | File, bytes]]:
+    decoder = StrictDecoder(boundary.encode("ascii"))
+    decoder.receive_data(body)
+    decoder.receive_data(None)  # nothing more comes: running out of data is an error from here
+    head: Field | File | None = None
+    content = bytearray()
+    while not isinstance(event := following(decoder), Epilogue):
+        if isinstance(event, Field | File):
+            head, content = event, bytearray()
+        elif isinstance(event, Data) and head is not None:
+            content += event.data
+            if not event.more_data:
+                yield head, bytes(content)
+
+
+def following(decoder: MultipartDecoder) -> Event:
+    try:
+        return decoder.next_event()
+    except UnicodeDecodeError:
+        raise ValueError("the head of a part is not UTF-8") from None
+    except ValueError as error:
+        if "cannot parse beyond" in str(error):  # Werkzeug's words for running out of data
+            raise ValueError("it is cut off") from None
+        raise
+
+
+def read(head: Field | File, content: bytes) -> Value | None:
+    require_plain(head)
+    if isinstance(head, Field):
+        return content.decode(charset(head.headers))
+    if not head.filename and not content:
+        return None
+    if "\0" in head.filename:
+        raise ValueError("the name of a file contains NUL")
+    return Upload(head.filename, content)
+
+
+def require_plain(head: Field | File) -> None:
+    kind, _ = parse_options_header(head.headers.get("Content-Disposition"))
+    if kind.lower() != "form-data" or not head.name:
+        raise ValueError("a part has no name")
+    if head.headers.get("Content-Transfer-Encoding", "binary").lower() not in ENCODINGS:
+        raise ValueError("a part has a transfer encoding, which is not used in forms")
+
+
+def charset(headers: Headers) -> str:
+    """What a text part says of itself (Java's clients say ISO-8859-1); UTF-8 unless it does."""
+    _, options = parse_options_header(headers.get("Content-Type"))
+    named = options.get("charset", "utf-8").lower()
+    if named not in CHARSETS:
+        raise ValueError("a part is in a character set that is not known")
+    return named
