@@ -78,6 +78,8 @@ def prepare_engine(engine: Engine, settings: Settings, *, clicks_mode: str = "ro
         connection.execute("ATTACH DATABASE ? AS clicks", (clicks,))
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA main.journal_mode = WAL")
+        if clicks_mode != "ro":
+            connection.execute("PRAGMA clicks.journal_mode = WAL")
         connection.execute("PRAGMA main.synchronous = FULL")
         connection.execute("PRAGMA wal_autocheckpoint = 0")  # the worker alone checkpoints
         connection.create_function("lower", 1, lower, deterministic=True)  # its own knows ASCII only
