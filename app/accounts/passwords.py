@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import cache
+from itertools import pairwise
 from threading import BoundedSemaphore
 
 from argon2 import PasswordHasher
@@ -16,13 +17,15 @@ HASHER = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1)
 AT_ONCE = BoundedSemaphore(4)
 LEAST, MOST = 8, 1024
 
-RUNS = ("abcdefghijklmnopqrstuvwxyz", "01234567890", "qwertyuiop", "asdfghjkl", "zxcvbnm", "qwertzuiop", "azertyuiop")
+ROWS = "qwertyuiop asdfghjkl zxcvbnm qwertzuiop azertyuiop"
+RUNS = ("abcdefghijklmnopqrstuvwxyz", "01234567890", *ROWS.split())
 # what remains of the most common passwords once digits and signs around them are gone
-COMMON = frozenset(
+WORDS = (
     "admin administrator baseball changeme charlie computer default dragon football hello iloveyou letmein"
     " login master michael monkey pass passw password passwort princess root secret shadow starwars sunshine"
-    " superman test testtest trustno trustnoone waypost welcome whatever".split()
+    " superman test testtest trustno trustnoone waypost welcome whatever"
 )
+COMMON = frozenset(WORDS.split())
 LOOK_ALIKES = str.maketrans("0134579@$!", "oleastgasi")
 
 
@@ -76,8 +79,8 @@ def _is_trivial(password: str, known: set[str]) -> bool:
 
 def _is_run(password: str) -> bool:
     """Neighbours in the alphabet, among the digits or on a keyboard, in either direction, also repeated."""
-    follows = {pair for run in RUNS for a, b in zip(run, run[1:], strict=False) for pair in (a + b, b + a)}
-    steps = [a + b in follows for a, b in zip(password, password[1:], strict=False)]
+    follows = {pair for run in RUNS for a, b in pairwise(run) for pair in (a + b, b + a)}
+    steps = [a + b in follows for a, b in pairwise(password)]
     return steps.count(False) <= len(steps) // 4
 
 

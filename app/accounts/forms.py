@@ -1,0 +1,112 @@
+"""What may be said of an account, of its password and of its keys?"""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+from zoneinfo import available_timezones
+
+from email_validator import EmailNotValidError, validate_email
+
+from app import clock
+from app.accounts import passwords
+from app.accounts.keys import SCOPES
+from app.accounts.models import User
+from app.accounts.services import written_email
+from app.forms import ChoiceField, FlagField, Rejected, ResourceForm, TextField, WholeField
+
+LANGUAGES = {"en": "English"}
+MOST_DAYS = 36_500
+
+
+def zones() -> dict[str, str]:
+    """The time zones to choose from: UTC and places, without the old abbreviations."""
+    return {"UTC": "UTC"} | {
+        name: name.replace("_", " ") for name in sorted(available_timezones()) if "/" in name
+    }
+
+
+class EmailField(TextField):
+    """An e-mail address by its form alone; one's own server may well be called `localhost`."""
+
+    def __init__(self, label: str = "", **options: Any) -> None:
+        super().__init__(label, most=320, **options)
+
+    def parse(self, text: str) -> str:
+        try:
+            found = validate_email(
+                written_email(super().parse(text)), check_deliverability=False, globally_deliverable=False
+            )
+        except EmailNotValidError as error:
+            raise Rejected(str(error), "email") from None
+        return found.normalized.lower()
+
+
+class PasswordField(TextField):
+    """A password as typed: nothing is trimmed, and a control never shows it again."""
+
+    def __init__(self, label: str = "", **options: Any) -> None:
+        super().__init__(label, most=passwords.MOST, **options)
+
+    def written(self) -> str:
+        return ""
+
+
+class SignInForm(ResourceForm):
+    """Address and password as typed: what is wrong with them is only ever that they open nothing."""
+
+    email = TextField("E-mail", most=320, required=True)
+    password = PasswordField("Password", required=True)
+    remember = FlagField("Stay signed in for 30 days on this device")
+
+
+class NewUserForm(ResourceForm):
+    """A new account; `name` may be left out."""
+
+    email = EmailField("E-mail", required=True)
+    name = TextField("Name", most=128, clears_to="")
+    password = PasswordField("Password", required=True)
+
+    def validate_password(self, field: PasswordField) -> None:
+        refuse_weak(field, self.email.data or "", self.name.data or "")
+
+
+class AccountForm(ResourceForm):
+    """What a user changes about the account; the password has a form of its own."""
+
+    name = TextField("Name", most=128, clears_to="")
+    email = EmailField("E-mail", required=True)
+    timezone = ChoiceField("Time zone", choices=zones(), required=True)
+    language = ChoiceField("Language", choices=LANGUAGES, required=True)
+
+
+class PasswordForm(ResourceForm):
+    """A new password, by whoever knows the one so far. (Whether that is right, the edge asks.)"""
+
+    current_password = PasswordField("Current password", required=True)
+    password = PasswordField("New password", required=True)
+
+    def validate_password(self, field: PasswordField) -> None:
+        owner: User = self.owner
+        refuse_weak(field, owner.email, owner.name)
+
+
+def refuse_weak(field: PasswordField, *about: str) -> None:
+    if problem := passwords.weakness(field.data or "", *about):
+        raise Rejected(problem, "weak_password")
+
+
+class KeyForm(ResourceForm):
+    """A new API key. `expires` is a number of days from now; empty means never."""
+
+    name = TextField("Name", most=128, required=True)
+    scope = ChoiceField("Scope", choices=SCOPES)
+    expires = WholeField("Expires after days", least=1, most=MOST_DAYS)
+
+    @property
+    def changes(self) -> dict[str, Any]:
+        """As `keys.create_key` takes them: the expiry as a moment."""
+        found = super().changes
+        if days := found.pop("expires", None):
+            found["expires"] = clock.now() + dt.timedelta(days=days)
+        return {name: value for name, value in found.items() if value is not None}

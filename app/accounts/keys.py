@@ -1,0 +1,153 @@
+"""How does an API key look, how is it known again, and when was it used?"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import logging
+import re
+import secrets
+import string
+import time
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy import Connection, or_, select, text, update
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.orm import joinedload
+
+from app import clock
+from app.accounts.models import ApiKey, User
+from app.database import BUSY_SECONDS
+from app.extensions import db
+
+log = logging.getLogger(__name__)
+
+BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
+SHAPE = re.compile(r"wp_(?P<random>[0-9A-Za-z]{30})(?P<checksum>[0-9A-Za-z]{6})", re.ASCII)
+PREFIX_LENGTH = 11
+SCOPES = {"read": "Read only", "write": "Read and write"}
+
+USE_SECONDS = 60
+# the most that a request waits for writing down a use; then a later one does it
+WAIT_MILLISECONDS = 50
+RETRY_SECONDS = 1.0
+_tried: dict[str, float] = {}
+
+
+def new_text() -> str:
+    """`wp_`, 30 random characters (178 bits) and six of checksum."""
+    random = "".join(secrets.choice(BASE62) for _ in range(30))
+    return f"wp_{random}{checksum(random)}"
+
+
+def checksum(random: str) -> str:
+    """The CRC-32 of the random part in base 62, so that a mistyped key is known without a look-up."""
+    number, digits = zlib.crc32(random.encode("ascii")), ""
+    for _ in range(6):
+        number, digit = divmod(number, 62)
+        digits = BASE62[digit] + digits
+    return digits
+
+
+def is_whole(key: str) -> bool:
+    """Is this the text of a key, with its checksum right?"""
+    match = SHAPE.fullmatch(key)
+    return match is not None and match["checksum"] == checksum(match["random"])
+
+
+def digest(key: str) -> str:
+    return hashlib.sha256(key.encode("ascii")).hexdigest()
+
+
+def create_key(
+    user: User, name: str, scope: str = "write", expires: dt.datetime | None = None
+) -> tuple[ApiKey, str]:
+    """A new key and its text, which nothing keeps: it can be shown now or never. Does not commit."""
+    key = new_text()
+    row = ApiKey(user_id=user.id, name=name, prefix=key[:PREFIX_LENGTH], digest=digest(key), scope=scope)
+    row.expires_datetime = expires
+    db.session.add(row)
+    db.session.flush()
+    return row, key
+
+
+def find_key(key: str) -> ApiKey | None:
+    """The key of this text with its user, and its use is written down; None unless it is good now."""
+    if not is_whole(key):
+        return None
+    # by digest over a unique index: how long this takes says nothing about any other key
+    query = select(ApiKey).where(ApiKey.digest == digest(key)).options(joinedload(ApiKey.user))
+    row: ApiKey | None = db.session.scalar(query)
+    if row is None or not is_active(row):
+        return None
+    note_use(row)
+    return row
+
+
+def is_active(key: ApiKey) -> bool:
+    expired = key.expires_datetime is not None and key.expires_datetime <= clock.now()
+    return key.revoked_datetime is None and not expired
+
+
+def note_use(key: ApiKey) -> None:
+    """Write `last_datetime`, at most once a minute, in a short transaction of its own.
+
+    A request never waits long for it: where the database is being written to, or can't be written at
+    all, the log says so, the stored moment stays old, and the next use of the key tries again.
+    """
+    if key.last_datetime and clock.now() - key.last_datetime < dt.timedelta(seconds=USE_SECONDS):
+        return
+    now = time.monotonic()
+    if now - _tried.get(key.digest, -RETRY_SECONDS) < RETRY_SECONDS:
+        return  # another request has just done it, or failed to
+    _tried[key.digest] = now
+    try:
+        write_use(key.id)
+    except SQLAlchemyError as error:
+        log.warning("the last use of API key %s… is not written yet: %s", key.prefix, error)
+
+
+def write_use(key_id: int) -> None:
+    """The conditional update, on a connection of its own that gives up soon instead of waiting its turn."""
+    now = clock.now()
+    due = or_(ApiKey.last_datetime.is_(None), ApiKey.last_datetime <= now - dt.timedelta(seconds=USE_SECONDS))
+    with db.engine.connect() as connection, impatient(connection):
+        connection.execute(update(ApiKey).where(ApiKey.id == key_id, due).values(last_datetime=now))
+        connection.commit()
+
+
+@contextmanager
+def impatient(connection: Connection) -> Iterator[None]:
+    """Wait for a lock no longer than WAIT_MILLISECONDS."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(text(f"SET LOCAL lock_timeout = {WAIT_MILLISECONDS}"))
+        yield
+        return
+    connection.execute(text(f"PRAGMA busy_timeout = {WAIT_MILLISECONDS}"))
+    try:
+        yield
+    finally:  # the connection goes back to the pool, for those who have time
+        connection.rollback()
+        connection.execute(text(f"PRAGMA busy_timeout = {BUSY_SECONDS * 1000}"))
+
+
+def revoke_key(key: ApiKey) -> None:
+    """From now on the key opens nothing; it stays in the list to tell what it was."""
+    key.revoked_datetime = key.revoked_datetime or clock.now()
+    db.session.flush()
+
+
+def list_keys(user: User | None = None) -> list[ApiKey]:
+    """A user's keys, or everybody's, the newest first."""
+    query = select(ApiKey).options(joinedload(ApiKey.user)).order_by(ApiKey.id.desc())
+    return list(db.session.scalars(query if user is None else query.where(ApiKey.user_id == user.id)))
+
+
+def unrevoked_like(prefix: str) -> list[ApiKey]:
+    """Keys not revoked that begin so: a whole key by its digest, else by the first 11 characters."""
+    query = select(ApiKey).where(ApiKey.revoked_datetime.is_(None))
+    if is_whole(prefix):
+        return list(db.session.scalars(query.where(ApiKey.digest == digest(prefix))))
+    return list(db.session.scalars(query.where(ApiKey.prefix == prefix[:PREFIX_LENGTH])))

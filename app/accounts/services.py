@@ -1,0 +1,132 @@
+"""What happens to accounts: how is one made, proved to be somebody's, and changed?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import exists, func, select, text, update
+
+from app.accounts import passwords
+from app.accounts.models import User
+from app.database import begin_write
+from app.errors import FieldError, Invalid
+from app.extensions import db
+
+# any number that no other use of PostgreSQL's advisory locks has
+FIRST_USER_LOCK = 0x57415950
+
+
+class EmailTaken(Invalid):
+    """Another account has this e-mail address."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            FieldError("There is an account with this e-mail address already.", "taken", "email")
+        )
+
+
+def create_user(email: str, password: str, *, name: str = "", is_admin: bool | None = None) -> User:
+    """A new account; the first one, however made, is admin. Raises Invalid when the address has one.
+
+    Does not commit. On SQLite the caller has begun the write where others may write too.
+    """
+    return store_user(email, passwords.hash_password(password), name=name, is_admin=is_admin)
+
+
+def store_user(email: str, password_hash: str, *, name: str = "", is_admin: bool | None = None) -> User:
+    """`create_user` with the password hashed before the write began."""
+    one_at_a_time()
+    if find_user(email):
+        raise EmailTaken()
+    user = User(email=written_email(email), password_hash=password_hash, name=name)
+    user.is_admin = bool(is_admin) or not has_users()
+    db.session.add(user)
+    db.session.flush()
+    return user
+
+
+def one_at_a_time() -> None:
+    """Nobody else makes an account until this transaction ends, so that there is one first user."""
+    if db.engine.dialect.name == "postgresql":
+        db.session.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": FIRST_USER_LOCK})
+
+
+def has_users() -> bool:
+    return bool(db.session.scalar(select(exists().where(User.id > 0))))
+
+
+def find_user(email: str) -> User | None:
+    return db.session.scalar(select(User).where(User.email == written_email(email)))
+
+
+def written_email(email: str) -> str:
+    """As it is stored, and so as it is compared: without case, and without what a paste brings along."""
+    return email.strip().lower()
+
+
+def find_by_session(session_id: str) -> User | None:
+    """The user of a session's `User.get_id()`, unless that session was ended by a newer version."""
+    user_id, _, version = session_id.partition(".")
+    if not (user_id.isascii() and user_id.isdigit() and len(user_id) < 19):
+        return None
+    user = db.session.get(User, int(user_id))
+    return user if user and str(user.session_version) == version else None
+
+
+def list_users() -> list[User]:
+    return list(db.session.scalars(select(User).order_by(User.id)))
+
+
+def authenticate(email: str, password: str) -> User | None:
+    """The user whose address and password these are. An unknown address takes as long as a wrong password.
+
+    A hash of outdated parameters is made anew here; the caller commits that.
+    """
+    user = find_user(email)
+    if user is None:
+        passwords.check_nothing(password)
+        return None
+    if not passwords.check_password(user.password_hash, password):
+        return None
+    if passwords.is_outdated(user.password_hash):
+        renew_hash(user, password)
+    return user
+
+
+def renew_hash(user: User, password: str) -> None:
+    """Hash the same password with today's parameters, unless another was set meanwhile."""
+    user_id, old, new = user.id, user.password_hash, passwords.hash_password(password)
+    begin_write(db.session)
+    mine = (User.id == user_id) & (User.password_hash == old)
+    db.session.execute(update(User).where(mine).values(password_hash=new))
+
+
+def set_password(user: User, password: str) -> None:
+    """A new password; it ends every session of the user."""
+    store_password(user, passwords.hash_password(password))
+
+
+def store_password(user: User, password_hash: str) -> None:
+    """`set_password` with the password hashed before the write began."""
+    user.password_hash = password_hash
+    user.session_version = User.session_version + 1
+    db.session.flush()
+
+
+def update_user(user: User, changes: dict[str, Any]) -> User:
+    """Name, time zone, language or e-mail address. Raises Invalid when the address is another's."""
+    if "email" in changes:
+        changes = changes | {"email": written_email(changes["email"])}
+        if taken_by_another(user, changes["email"]):
+            raise Invalid(
+                FieldError("There is an account with this e-mail address already.", "taken", "email")
+            )
+    for name, value in changes.items():
+        setattr(user, name, value)
+    db.session.flush()
+    return user
+
+
+def taken_by_another(user: User, email: str) -> bool:
+    one_at_a_time()
+    return bool(db.session.scalar(select(func.count()).where(User.email == email, User.id != user.id)))

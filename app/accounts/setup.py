@@ -1,0 +1,55 @@
+"""Who may make the first account? Whoever reads what the start prints: the one-time set-up address."""
+
+from __future__ import annotations
+
+import hmac
+import stat
+from pathlib import Path
+
+from app.accounts.models import User
+from app.accounts.services import has_users, one_at_a_time, store_user
+from app.config import Settings, stored_secret
+
+FILE = "setup_token"
+
+
+def setup_token(data_dir: Path) -> str:
+    """The token, made once for a data directory and readable by its owner alone. Raises OSError."""
+    path = data_dir / FILE
+    token = stored_secret(path)
+    if path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+        path.chmod(0o600)  # a copy of the directory may have lost it
+    return token
+
+
+def pending_address(settings: Settings) -> str | None:
+    """What the start prints while there is no account; else None, and an old token is removed."""
+    if has_users():
+        forget_token(settings.data_dir)
+        return None
+    own = f"http://{settings.host}:{settings.port}"
+    return (
+        f"{settings.dashboard_url or settings.base_url or own}/setup?token={setup_token(settings.data_dir)}"
+    )
+
+
+def is_right(data_dir: Path, token: str) -> bool:
+    """Does this token open the set-up? Never once there is a user. Compared in constant time."""
+    if has_users():
+        return False
+    try:
+        right = (data_dir / FILE).read_bytes()
+    except FileNotFoundError:  # only the start makes one, never a request
+        return False
+    return len(right) > 32 and hmac.compare_digest(right, token.encode("utf-8", "replace"))
+
+
+def create_first_user(email: str, password_hash: str, name: str) -> User | None:
+    """The first account, an admin; None when somebody else was quicker. The caller has begun the write."""
+    one_at_a_time()
+    return None if has_users() else store_user(email, password_hash, name=name, is_admin=True)
+
+
+def forget_token(data_dir: Path) -> None:
+    """There is an account: the token is gone."""
+    (data_dir / FILE).unlink(missing_ok=True)
