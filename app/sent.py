@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-KEY = re.compile(r"(?P<name>[^\[\]]+)(?:\[(?P<index>[0-9]{0,9})\])?", re.ASCII)
+KEY = re.compile(r"(?P<name>[^\[\]]+)(?:\[(?P<index>[0-9]*)\])?", re.ASCII)
+MOST_DIGITS = 18  # an index is only ever compared; int() of a text of any length is slow, or refuses it
 
 
 @dataclass(frozen=True)
@@ -29,12 +30,13 @@ class Sent:
     """The fields of one request, in the order they came.
 
     `k`, repeated `k`, `k[]`, `k[0]`…`k[1]` and a JSON array mean the same: members of `k`, those with
-    an index in its order, the others numbered as they come. Values are text as sent, never trimmed;
-    an empty file part of a browser is left out by whoever reads the body.
+    an index in its order, one without an index after the highest so far. Values are text as sent, never
+    trimmed; an empty file part of a browser is left out by whoever reads the body.
     """
 
     def __init__(self, pairs: Iterable[tuple[str, Value]] = ()) -> None:
-        self._members: dict[str, list[tuple[int, Value]]] = {}
+        self._members: dict[str, dict[int, Value]] = {}
+        self._next: dict[str, int] = {}
         self._last: dict[str, Value] = {}
         for key, value in pairs:
             self._add(key, value)
@@ -42,9 +44,9 @@ class Sent:
     def _add(self, key: str, value: Value) -> None:
         match = KEY.fullmatch(key)
         name = match["name"] if match else key
-        members = self._members.setdefault(name, [])
-        index = int(match["index"]) if match and match["index"] else len(members)
-        members.append((index, value))
+        index = written_index(match["index"]) if match and match["index"] else self._next.get(name, 0)
+        self._members.setdefault(name, {})[index] = value
+        self._next[name] = max(self._next.get(name, 0), index + 1)
         self._last[name] = value
 
     def __contains__(self, name: object) -> bool:
@@ -59,13 +61,29 @@ class Sent:
 
     def members(self, name: str) -> list[tuple[int, Value]]:
         """The members of an array by index, empty ones dropped; an index sent twice: the last wins."""
-        found = dict(self._members.get(name, ()))
-        return sorted(((i, v) for i, v in found.items() if v != ""), key=lambda member: member[0])
+        return [(index, value) for index, value in self._sorted(name) if value != ""]
 
     def getlist(self, name: str) -> list[Value]:
-        """All values of a name (the face that WTForms asks for)."""
-        return [value for _, value in sorted(self._members.get(name, ()), key=lambda member: member[0])]
+        """All members of a name, empty ones too (the face that WTForms asks for)."""
+        return [value for _, value in self._sorted(name)]
 
     def pairs(self) -> list[tuple[str, int, Value]]:
         """Everything, for a digest of the request."""
-        return [(name, i, value) for name, members in self._members.items() for i, value in members]
+        return [(name, index, value) for name in self for index, value in self._sorted(name)]
+
+    def renamed(self, names: Mapping[str, str]) -> Sent:
+        """The same under other names: each of `names` becomes what it maps to, unless that came too."""
+        found = Sent()
+        for name in self:
+            target = names.get(name, name)
+            if target == name or target not in self:
+                found._members[target] = self._members[name]
+                found._last[target] = self._last[name]
+        return found
+
+    def _sorted(self, name: str) -> list[tuple[int, Value]]:
+        return sorted(self._members.get(name, {}).items(), key=lambda member: member[0])
+
+
+def written_index(digits: str) -> int:
+    return int(digits.lstrip("0")[:MOST_DIGITS] or "0")

@@ -1,0 +1,297 @@
+"""What does one sent value mean? Fields that know whether they were sent, and read text strictly.
+
+Nothing is trimmed or guessed. What can't be read is a `Rejected`, which says why to people and to programs.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from wtforms import Field
+from wtforms.validators import StopValidation, ValidationError
+
+from app.sent import Sent, Upload, Value
+
+WHOLE = re.compile(r"[+-]?[0-9]{1,20}", re.ASCII)
+MOMENT = re.compile(
+    r"(?P<date>\d{4}-\d{2}-\d{2})"
+    r"(?:[T ](?P<time>\d{2}:\d{2}(?::\d{2})?)(?P<zone>Z|[+-]\d{2}:?\d{2})?)?",
+    re.ASCII,
+)
+FLAGS = dict.fromkeys(["1", "true", "on", "yes"], True) | dict.fromkeys(
+    ["0", "false", "off", "no", ""], False
+)
+
+
+class Problem(str):
+    """A sentence for people that carries a code for programs, and a field where it is not its own."""
+
+    __slots__ = ("code", "field")
+    code: str
+    field: str | None
+
+    def __new__(cls, text: str, code: str, field: str | None = None) -> Problem:
+        self = super().__new__(cls, text)
+        self.code, self.field = code, field
+        return self
+
+
+class Rejected(ValidationError, ValueError):  # one of WTForms' and one of ours, for both its phases
+    """A value that a field does not take."""
+
+    def __init__(self, text: str, code: str = "invalid", field: str | None = None) -> None:
+        super().__init__(Problem(text, code, field))
+
+
+class SentField(Field):
+    """A field that knows whether it was sent. Subclasses say in `parse` what one text means.
+
+    `required`: must come on create and can't be emptied; `can_be_empty` says the second alone. `column`: the
+    attribute it changes, where that has another name. `clears_to`: what a field sent empty becomes.
+    `checks`: rules over the value and the form, which raise Rejected.
+    """
+
+    def __init__(
+        self,
+        label: str = "",
+        *,
+        required: bool = False,
+        can_be_empty: bool = True,
+        column: str | None = None,
+        clears_to: Any = None,
+        checks: Sequence[Callable[[Any, Any], None]] = (),
+        **options: Any,
+    ) -> None:
+        super().__init__(label, **options)
+        self.required, self.can_be_empty = required, can_be_empty and not required
+        self.column, self.clears_to, self.checks = column, clears_to, checks
+        self.sent = False
+
+    def process_formdata(self, values: list[Value]) -> None:
+        if values:
+            self.sent = True
+            self.data = self.read(values)
+
+    def read(self, values: list[Value]) -> Any:  # noqa: ARG002  arrays read their members instead
+        value = self.form_sent.last(self.name)
+        if not isinstance(value, str):
+            raise Rejected("This must be a single value.", "type")
+        if value == "":
+            return self.empty()
+        return self.parse(value)
+
+    def empty(self) -> Any:
+        """What this field sent empty becomes, where that may be."""
+        if not self.can_be_empty:
+            raise Rejected("This can't be empty.", "required")
+        return self.clears_to
+
+    def parse(self, text: str) -> Any:
+        return text
+
+    @property
+    def form_sent(self) -> Sent:
+        sent: Sent = self.meta.sent
+        return sent
+
+    def ignore(self) -> None:
+        """Go on as though it had not been sent: for fields that do not apply to this request."""
+        self.sent = self.required = False
+        self.process_errors: list[Any] = []
+        self.data = self.object_data
+
+    def pre_validate(self, form: Any) -> None:
+        if self.process_errors:
+            raise StopValidation
+        for check in self.checks if self.data != self.clears_to else ():
+            check(form, self.data)
+
+    def written(self) -> str:
+        """What an HTML control shows: what was typed, else what is stored."""
+        if self.raw_data and isinstance(self.form_sent.last(self.name), str):
+            return str(self.form_sent.last(self.name))
+        return "" if self.data is None else self.format(self.data)
+
+    def format(self, data: Any) -> str:
+        return str(data)
+
+
+class TextField(SentField):
+    """Text of bounded length, in characters. One line unless `lines`."""
+
+    def __init__(self, label: str = "", *, most: int, lines: bool = False, **options: Any) -> None:
+        super().__init__(label, **options)
+        self.most, self.lines = most, lines
+
+    def parse(self, text: str) -> str:
+        return plain(text, self.most, allowed="\t\r\n" if self.lines else "")
+
+
+def plain(text: str, most: int, allowed: str = "") -> str:
+    """The text, when it is short enough and has no control character beside `allowed`; else Rejected."""
+    if len(text) > most:
+        raise Rejected(f"This may have at most {most:,} characters; it has {len(text):,}.", "too_long")
+    if has_control(text, allowed):
+        raise Rejected("This contains control characters.", "control_characters")
+    return text
+
+
+def has_control(text: str, allowed: str = "") -> bool:
+    """Control characters, and lone surrogates, which no database and no answer can carry."""
+    return any(unicodedata.category(c) in {"Cc", "Cs"} and c not in allowed for c in text)
+
+
+class PatternField(TextField):
+    """Text of a given form; `hint` finishes the sentence "This must be …"."""
+
+    def __init__(self, label: str = "", *, pattern: str, hint: str, most: int = 128, **options: Any) -> None:
+        super().__init__(label, most=most, **options)
+        self.pattern, self.hint = re.compile(pattern, re.ASCII), hint
+
+    def parse(self, text: str) -> str:
+        text = super().parse(text)
+        if not self.pattern.fullmatch(text):
+            raise Rejected(f"This must be {self.hint}.", "format")
+        return text
+
+
+class FlagField(SentField):
+    """True or false in the contract's words; the empty string is false."""
+
+    def __init__(self, label: str = "", **options: Any) -> None:
+        super().__init__(label, clears_to=False, **options)
+
+    def parse(self, text: str) -> bool:
+        return flag(text)
+
+
+def flag(text: str) -> bool:
+    """`1 0 true false on off yes no` in any case; else Rejected."""
+    if not text.isascii() or text.lower() not in FLAGS:
+        raise Rejected("This must be true or false.", "boolean")
+    return FLAGS[text.lower()]
+
+
+class WholeField(SentField):
+    """A whole number in a range, both ends included."""
+
+    def __init__(self, label: str = "", *, least: int, most: int, **options: Any) -> None:
+        super().__init__(label, **options)
+        self.least, self.most = least, most
+
+    def parse(self, text: str) -> int:
+        return whole(text, self.least, self.most)
+
+
+def whole(text: str, least: int, most: int) -> int:
+    """ASCII digits with an optional sign, within range; else Rejected."""
+    if not WHOLE.fullmatch(text):
+        raise Rejected("This must be a whole number.", "integer")
+    if not least <= int(text) <= most:
+        raise Rejected(f"This must be a whole number from {least:,} to {most:,}.", "range")
+    return int(text)
+
+
+class ChoiceField(SentField):
+    """One of a closed set. `choices` maps what is stored to its label; `also` other words for the same."""
+
+    def __init__(
+        self,
+        label: str = "",
+        *,
+        choices: Mapping[Any, str],
+        also: Mapping[str, Any] | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(label, **options)
+        self.choices = choices
+        self.words = {str(value): value for value in choices} | dict(also or {})
+
+    def parse(self, text: str) -> Any:
+        if text not in self.words:
+            raise Rejected(f"This must be one of: {', '.join(map(str, self.choices))}.", "choice")
+        return self.words[text]
+
+
+class DateTimeField(SentField):
+    """A moment; without an offset it is UTC, or the form's `zone` where a person typed it."""
+
+    def parse(self, text: str) -> dt.datetime:
+        return moment(text, getattr(self.meta, "zone", dt.UTC))
+
+    def format(self, data: dt.datetime) -> str:
+        local = data.astimezone(getattr(self.meta, "zone", dt.UTC)).replace(tzinfo=None)
+        return local.isoformat(" ", "seconds")
+
+
+def moment(text: str, zone: dt.tzinfo = dt.UTC) -> dt.datetime:
+    """`YYYY-MM-DD[ T]HH:MM[:SS][offset]`, or a day alone, as an aware moment in UTC; else Rejected."""
+    match = MOMENT.fullmatch(text)
+    if match is None:
+        raise no_moment()
+    try:
+        offset = (match["zone"] or "").replace("Z", "+00:00")
+        found = dt.datetime.fromisoformat(f"{match['date']}T{match['time'] or '00:00'}{offset}")
+        return (found if found.tzinfo else found.replace(tzinfo=zone)).astimezone(dt.UTC)
+    except (ValueError, OverflowError):
+        raise no_moment() from None
+
+
+def no_moment() -> Rejected:
+    return Rejected("This must be a time like 2026-01-31 18:30:00.", "datetime")
+
+
+class ListField(SentField):
+    """An array of short texts, without repeats; `parse` reads each member."""
+
+    def __init__(self, label: str = "", *, most_members: int, **options: Any) -> None:
+        super().__init__(label, clears_to=[], **options)
+        self.most_members = most_members
+
+    def read(self, values: list[Value]) -> list[Any]:  # noqa: ARG002
+        members = [value for _, value in self.form_sent.members(self.name)]
+        if not all(isinstance(value, str) for value in members):
+            raise Rejected("This must be a list of texts.", "type")
+        found = list(dict.fromkeys(self.parse(str(value)) for value in members))
+        if len(found) > self.most_members:
+            raise Rejected(f"There may be at most {self.most_members:,}.", "too_many")
+        return found
+
+
+class UploadField(SentField):
+    """A file. An empty text removes it; its own address sent back as text changes nothing."""
+
+    def __init__(self, label: str = "", *, most_bytes: int, **options: Any) -> None:
+        super().__init__(label, **options)
+        self.most_bytes = most_bytes
+
+    def read(self, values: list[Value]) -> Any:  # noqa: ARG002
+        value = self.form_sent.last(self.name)
+        if value == "":
+            return self.empty()
+        if isinstance(value, Upload):
+            if self.is_too_large(value):
+                raise Rejected(self.too_large(), "too_large")
+            return self.open(value)
+        if isinstance(value, str) and self.meta.is_own_address(self.name, value):
+            self.sent = False
+            return self.object_data
+        raise Rejected("This must be a file.", "type")
+
+    def is_too_large(self, upload: Upload) -> bool:
+        return len(upload.content) > self.most_bytes
+
+    def too_large(self) -> str:
+        most = self.most_bytes >> 10
+        return f"This file may have at most {f'{most} KiB' if most < 1024 else f'{most >> 10} MiB'}."
+
+    def open(self, upload: Upload) -> Any:
+        """What the bytes mean; Rejected when they can't be used."""
+        return upload
+
+    def written(self) -> str:
+        return ""
