@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import shutil
 import uuid
@@ -16,21 +15,19 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-import flask_migrate
 import pytest
-import sqlalchemy as sa
 from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy.orm import Session, scoped_session
 
 from app import create_app
 from app.accounts.models import ApiKey, User
-from app.config import ROOT, Settings, load_settings
-from app.database import prepare_engine
+from app.config import Settings, load_settings
 from app.extensions import db
 from tests import postgres
 from tests.clients import ApartClient, Api
 from tests.factories import Factory
+from tests.migrations import environ, migrate
 from tests.server import Server
 
 MARKS = {
@@ -72,38 +69,6 @@ def chromium() -> str | None:
 def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
     arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
     return {**browser_type_launch_args, "executable_path": chromium(), "args": arguments}
-
-
-def migrate(data_dir: Path, database_url: str = "") -> None:
-    """Bring an empty database to where the models are, as an installation does."""
-    app = create_app(load_settings(environ(data_dir, database_url)))
-    with app.app_context():
-        if any((ROOT / "app" / "migrations" / "versions").glob("*.py")):
-            flask_migrate.upgrade(directory=str(ROOT / "app" / "migrations"))
-        else:
-            create_tables(app.config["WAYPOST"])
-        db.engine.dispose()
-
-
-def create_tables(settings: Settings) -> None:
-    for path in (ROOT / "app").glob("*/models.py"):
-        importlib.import_module(f"app.{path.parent.name}.models")
-    engine = sa.create_engine(settings.database_url, poolclass=sa.NullPool)
-    prepare_engine(engine, settings, clicks_mode="rwc")
-    with engine.begin() as connection:
-        if engine.dialect.name == "postgresql":
-            connection.execute(sa.text("CREATE SCHEMA clicks"))
-        db.metadata.create_all(connection)
-
-
-def environ(data_dir: Path, database_url: str = "", **values: str) -> dict[str, str]:
-    values = {
-        "DATA_DIR": str(data_dir),
-        "DATABASE_URL": database_url,
-        "SECRET_KEY": "a secret of the tests",
-        **values,
-    }
-    return {f"WAYPOST_{name}": value for name, value in values.items()}
 
 
 @pytest.fixture(scope="session")

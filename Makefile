@@ -1,0 +1,91 @@
+# What an owner and a developer say: make run, make test. `make help` lists the rest.
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+VENV := .venv
+RUN := $(VENV)/bin/python -m
+UV ?= uv
+ARGS ?=
+# the tests' own processes; two suit two cores
+WORKERS ?= 2
+
+# the first Python that is new enough
+FIND_PYTHON = for python in $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11; do \
+	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && break; python=; done
+PIP := $(RUN) pip install --quiet --disable-pip-version-check --no-input --require-hashes
+
+.PHONY: help
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 20
+
+$(VENV)/made:
+	@$(FIND_PYTHON); \
+	if [ -z "$$python" ]; then echo "Waypost needs Python 3.11 or newer; name it with PYTHON=/path/to/python3" >&2; exit 1; fi; \
+	if ! "$$python" -c 'import ensurepip, venv' 2>/dev/null; then \
+		package=$$("$$python" -c 'import sys; print("python3.%d-venv" % sys.version_info[1])'); \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			echo "Installing $$package"; apt-get update -qq; \
+			DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$$package" >/dev/null; \
+		else \
+			echo "$$python has no ensurepip. Install it first: apt-get install $$package" >&2; exit 1; \
+		fi; \
+	fi; \
+	echo "Building $(VENV) with $$("$$python" --version)"; \
+	"$$python" -m venv --clear $(VENV) && touch $@
+
+$(VENV)/installed: $(VENV)/made requirements.txt
+	@echo "Installing what Waypost needs"
+	@$(PIP) -r requirements.txt
+	@touch $@
+
+$(VENV)/installed-dev: $(VENV)/installed requirements-dev.txt
+	@echo "Installing what its tests need"
+	@$(PIP) -r requirements-dev.txt
+	@touch $@
+
+.PHONY: install
+install: $(VENV)/installed ## build .venv
+
+.PHONY: run
+run: install ## start Waypost: web and worker, on 127.0.0.1:8000 (PORT=, HOST= change it)
+	@exec $(RUN) flask --app wsgi serve $(if $(PORT),--port '$(PORT)') \
+		$(if $(filter command,$(firstword $(origin HOST))),--host '$(HOST)')
+
+.PHONY: chromium
+chromium:
+	@for name in $$CHROMIUM chromium chromium-browser google-chrome google-chrome-stable; do \
+		command -v "$$name" >/dev/null && exit 0; done; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		echo "Installing chromium for the tests in a browser"; apt-get update -qq; \
+		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null && exit 0; \
+	fi; \
+	echo "No Chromium: the tests in a browser will be skipped. Install the package chromium, or name one with CHROMIUM=/path" >&2
+
+.PHONY: test
+test: $(VENV)/installed-dev chromium ## every test (ARGS="-k alias" for some)
+	@$(RUN) pytest -n $(WORKERS) $(ARGS)
+
+.PHONY: lint
+lint: $(VENV)/installed-dev ## ruff, mypy, djlint
+	@$(RUN) ruff check .
+	@$(RUN) ruff format --check .
+	@$(RUN) mypy
+	@$(RUN) djlint --lint --quiet app/templates
+
+.PHONY: migrations-check
+migrations-check: $(VENV)/installed-dev ## do migrations lead to the models, on both databases?
+	@$(RUN) tests.migrations
+
+.PHONY: bench
+bench: $(VENV)/installed-dev ## the figures that Waypost must reach
+	@for part in bench/[a-z]*.py; do echo "== $$part"; $(RUN) "bench.$$(basename "$$part" .py)" || exit 1; done
+
+.PHONY: lock
+lock: ## pin the dependencies of pyproject.toml anew (needs uv); UPGRADE=--upgrade takes newer ones
+	@$(UV) pip compile pyproject.toml $(LOCK) -o requirements.txt
+	@$(UV) pip compile pyproject.toml --group dev $(LOCK) -c requirements.txt -o requirements-dev.txt
+LOCK = --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
+	--custom-compile-command "make lock" $(UPGRADE)
+
+.PHONY: clean
+clean: ## remove what make has built; instance/ stays
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache test-results
