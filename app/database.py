@@ -12,13 +12,14 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import BigInteger, DateTime, Dialect, Engine, Integer, MetaData, event, make_url
+from sqlalchemy import BigInteger, DateTime, Dialect, Engine, Integer, MetaData, event, inspect, make_url
 from sqlalchemy.engine import Connection
-from sqlalchemy.orm import DeclarativeBase, Session
+from sqlalchemy.orm import DeclarativeBase, InstanceState, Session, scoped_session
 from sqlalchemy.pool import ConnectionPoolEntry
 from sqlalchemy.types import TypeDecorator
 
 from app.config import Settings
+from app.errors import NotThere
 
 CLICKS = "clicks"
 BUSY_SECONDS = 10
@@ -30,6 +31,8 @@ NAMES = {
     "fk": "fk_%(table_name)s_%(column_0_name)s_%(referred_table_name)s",
     "pk": "pk_%(table_name)s",
 }
+
+AnySession = Session | scoped_session[Any]
 
 Id = BigInteger().with_variant(Integer(), "sqlite")
 
@@ -93,7 +96,7 @@ def lower(text: str | None) -> str | None:
     return None if text is None else text.lower()
 
 
-def begin_write(session: Session) -> None:
+def begin_write(session: AnySession) -> None:
     """End the read and begin the write: from here nobody else's commit can come between.
 
     On SQLite a transaction that has read and then writes fails at once when somebody committed in
@@ -102,3 +105,16 @@ def begin_write(session: Session) -> None:
     """
     session.rollback()
     session.connection(execution_options={"sqlite_begin": "IMMEDIATE"})
+
+
+def reread(session: AnySession, row: Any) -> None:
+    """Read a row anew inside the write and keep others from changing it. Raises NotThere when it is gone.
+
+    What was read before the write began may be old by now: somebody else may have deleted it.
+    """
+    state: InstanceState[Any] = inspect(row)
+    found = state.identity and session.get(
+        type(row), state.identity, populate_existing=True, with_for_update=True
+    )
+    if not found:
+        raise NotThere(str(type(row).__tablename__).replace("_", " "))

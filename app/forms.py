@@ -134,7 +134,8 @@ class ResourceForm(Form):
         **meta: Any,
     ) -> None:
         self.owner, self.stored, self.settings, self.host = owner, stored, settings, host
-        meta = {"sent": sent or Sent(), "zone": zone, "is_own_address": self.is_own_address, **meta}
+        meta = {"sent": sent or Sent(), "zone": zone, "settings": settings, **meta}
+        meta["is_own_address"] = self.is_own_address
         shown = {} if stored is None else self.shown(stored)
         super().__init__(sent, data={**shown, **(data or {})}, meta=meta)
         for name in self.update_only if stored is None else self.create_only:

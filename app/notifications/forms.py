@@ -1,0 +1,68 @@
+"""1 VALIDATED: what may be said of a notification handler? Each transport says which settings it has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from app.forms import ChoiceField, FlagField, ResourceForm, TextField
+from app.notifications.fields import KINDS
+from app.notifications.models import NotificationHandler
+from app.notifications.transport import all_transports
+from app.sent import Sent
+
+TRANSPORTS = all_transports()
+SETTINGS = {one.name: one for transport in TRANSPORTS.values() for one in transport.settings}
+WORDS = {word: one.name for one in SETTINGS.values() for word in one.words}
+
+
+class HandlerForm(ResourceForm):
+    """A handler: a name, a type, and the settings of that type. Those of other types are not looked at."""
+
+    update_only = frozenset({"is_enabled"})
+
+    type = ChoiceField(
+        "Type",
+        required=True,
+        choices={type_: transport.label for type_, transport in TRANSPORTS.items()},
+        also={word: type_ for type_, transport in TRANSPORTS.items() for word in transport.words},
+    )
+    name = TextField("Name", required=True, most=128)
+    is_enabled = FlagField("Enabled")
+
+    def __init__(self, sent: Sent | None, **options: Any) -> None:
+        super().__init__(sent and sent.renamed(WORDS), **options)
+
+    def shown(self, stored: NotificationHandler) -> dict[str, Any]:
+        return super().shown(stored) | stored.settings
+
+    @property
+    def chosen(self) -> str | None:
+        """The type that results."""
+        chosen: str | None = self.type.data if not self.type.process_errors else None
+        return chosen
+
+    @property
+    def is_other_type(self) -> bool:
+        return self.stored is not None and self.chosen != self.stored.type
+
+    def settle(self) -> None:
+        transport = TRANSPORTS.get(self.chosen or "")
+        names = {one.name for one in transport.settings} if transport else set()
+        for name in SETTINGS.keys() - names:
+            self[name].ignore()
+
+    def check(self) -> None:
+        for name in SETTINGS if self.is_other_type else ():
+            if self[name].required and not self[name].sent:
+                self.reject(name, "This is required for the new type.", "required")
+
+    @property
+    def changes(self) -> dict[str, Any]:
+        """With all settings that were sent under `settings`, and the type that they are for."""
+        found = super().changes
+        settings = {name: found.pop(name) for name in SETTINGS if name in found}
+        return found | ({"type": self.chosen, "settings": settings} if settings else {})
+
+
+for _setting in SETTINGS.values():
+    setattr(HandlerForm, _setting.name, KINDS[_setting.kind](_setting))

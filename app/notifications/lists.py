@@ -1,0 +1,27 @@
+"""What can be asked of the list of notification handlers?"""
+
+from __future__ import annotations
+
+from app.fields import flag
+from app.lists import Listing, contains, one_of
+from app.notifications.models import NotificationHandler
+from app.notifications.transport import all_transports
+
+WORDS = {type_: type_ for type_ in all_transports()} | {
+    word: type_ for type_, transport in all_transports().items() for word in transport.words
+}
+
+LISTING = Listing(
+    model=NotificationHandler,
+    filters={
+        "search": lambda text, asked: contains(text, NotificationHandler.name),  # noqa: ARG005
+        "type": lambda text, asked: NotificationHandler.type == WORDS[one_of(list(WORDS))(text)],  # noqa: ARG005
+        "is_enabled": lambda text, asked: NotificationHandler.is_enabled.is_(flag(text)),  # noqa: ARG005
+    },
+    orders={
+        "notification_handler_id": NotificationHandler.id,
+        "datetime": NotificationHandler.datetime,
+        "last_datetime": NotificationHandler.last_datetime,
+        "name": NotificationHandler.name,
+    },
+)

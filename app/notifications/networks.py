@@ -1,0 +1,88 @@
+"""Which networks are not public, so that nothing of ours may be made to call into them?
+
+An explicit list, from IANA's registries of special-purpose addresses: `ipaddress.is_private` and `is_global`
+both let some of these through, and change with Python's patch releases.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Sequence
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+NOT_PUBLIC: tuple[Network, ...] = tuple(
+    ipaddress.ip_network(network)
+    for network in (
+        "0.0.0.0/8",  # this network
+        "10.0.0.0/8",  # private
+        "100.64.0.0/10",  # shared between a provider and its customers
+        "127.0.0.0/8",  # loopback
+        "169.254.0.0/16",  # link-local; clouds answer questions about themselves here
+        "172.16.0.0/12",  # private
+        "192.0.0.0/24",  # protocol assignments
+        "192.0.2.0/24",  # documentation
+        "192.31.196.0/24",  # AS112
+        "192.52.193.0/24",  # multicast tunnels
+        "192.88.99.0/24",  # relays of 6to4, given up
+        "192.168.0.0/16",  # private
+        "192.175.48.0/24",  # AS112
+        "198.18.0.0/15",  # benchmarks
+        "198.51.100.0/24",  # documentation
+        "203.0.113.0/24",  # documentation
+        "224.0.0.0/4",  # multicast
+        "240.0.0.0/4",  # reserved, and broadcast
+        # of IPv6 only 2000::/3 is in public use; these are the rest, and the exceptions within it
+        "::/3",
+        "2001::/23",  # protocol assignments, Teredo among them
+        "2001:db8::/32",  # documentation
+        "2620:4f:8000::/48",  # AS112
+        "3fff::/20",  # documentation
+        "4000::/2",
+        "8000::/1",
+    )
+)
+MAPPED = ipaddress.IPv6Network("::ffff:0:0/96")
+TRANSLATED = ipaddress.IPv6Network("64:ff9b::/96")
+SIX_TO_FOUR = ipaddress.IPv6Network("2002::/16")
+
+
+def is_public(address: IpAddress, allowed: Sequence[Network] = ()) -> bool:
+    """May this address be called: is it public, or in a network that the operator allows?
+
+    An IPv6 address that only wraps an IPv4 one is judged by that.
+    """
+    inner = embedded(address)
+    if any(one in network for network in allowed for one in (address, inner) if one):
+        return True
+    judged = inner or address
+    return not any(judged in network for network in NOT_PUBLIC)
+
+
+def embedded(address: IpAddress) -> ipaddress.IPv4Address | None:
+    """The IPv4 address that an IPv6 address of one of the three wrappings leads to."""
+    if not isinstance(address, ipaddress.IPv6Address):
+        return None
+    if address in MAPPED or address in TRANSLATED:
+        return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+    if address in SIX_TO_FOUR:
+        return ipaddress.IPv4Address(int(address) >> 80 & 0xFFFFFFFF)
+    return None
+
+
+def may_be_called(host: str, allowed: Sequence[Network] = ()) -> bool:
+    """May a host, in its wire form, stand in an address to deliver to?
+
+    Only what can be told from the name alone: `localhost` and addresses. Other names are judged by the
+    address they lead to, when it is dialled.
+    """
+    if host == "localhost" or host.endswith(".localhost"):
+        return is_public(ipaddress.IPv4Address("127.0.0.1"), allowed) or is_public(
+            ipaddress.IPv6Address("::1"), allowed
+        )
+    try:
+        address = ipaddress.ip_address(host.removeprefix("[").removesuffix("]"))
+    except ValueError:
+        return True
+    return is_public(address, allowed)

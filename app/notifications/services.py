@@ -1,0 +1,59 @@
+"""How does a notification handler change?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from app.accounts.models import User
+from app.clock import now
+from app.database import reread
+from app.errors import FieldError, Invalid
+from app.extensions import db
+from app.notifications.models import NotificationHandler
+from app.notifications.transport import all_transports
+
+
+def create(user: User, changes: dict[str, Any]) -> NotificationHandler:
+    """A new handler of `changes`: type, name and settings."""
+    settings = {**made(changes["type"]), **changes.get("settings", {})}
+    handler = NotificationHandler(user_id=user.id, **{**changes, "settings": settings})
+    require_settings(handler)
+    db.session.add(handler)
+    db.session.flush()
+    return handler
+
+
+def update(handler: NotificationHandler, changes: dict[str, Any]) -> NotificationHandler:
+    """Change what `changes` names; another type forgets the settings of the one so far.
+
+    Raises NotThere when the handler was deleted meanwhile, Invalid when its type was changed meanwhile.
+    """
+    reread(db.session, handler)
+    kept = handler.settings if changes.get("type", handler.type) == handler.type else made(changes["type"])
+    for name, value in changes.items():
+        setattr(handler, name, value)
+    handler.settings = {**kept, **changes.get("settings", {})}
+    require_settings(handler)
+    handler.last_datetime = now()
+    db.session.flush()
+    return handler
+
+
+def delete(handler: NotificationHandler) -> None:
+    """Delete it, which takes it off its links. Raises NotThere when it is gone already."""
+    reread(db.session, handler)
+    db.session.delete(handler)
+    db.session.flush()
+
+
+def made(type_: str) -> dict[str, str]:
+    """The settings that nobody fills in, made anew."""
+    return {name: make() for name, make in all_transports()[type_].makes.items()}
+
+
+def require_settings(handler: NotificationHandler) -> None:
+    """The form has asked for them; but the type may have become another one since."""
+    names = [one.name for one in all_transports()[handler.type].settings]
+    missing = [name for name in names if not handler.settings.get(name)]
+    if missing:
+        raise Invalid(*(FieldError("This is required for this type.", "required", name) for name in missing))

@@ -1,0 +1,41 @@
+"""What is a provider of tracking pixels, and which ones are there? One file of `providers` each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+
+from app.pixels import providers
+from app.registry import modules
+
+
+@dataclass(frozen=True, kw_only=True)
+class Provider:
+    """One provider. Its neutral type is the name of its file.
+
+    `words`: other names for the type, taken as input. `looks_like`: the pattern of its identifiers, with
+    `hint` in words; another value is stored all the same, for providers change them.
+    """
+
+    label: str
+    words: tuple[str, ...]
+    calls_it: str
+    example: str
+    looks_like: str
+    hint: str
+    help_url: str
+
+    def warning(self, pixel: str) -> str | None:
+        """What to tell an owner whose identifier does not look like one of this provider's."""
+        if re.fullmatch(self.looks_like, pixel, re.ASCII):
+            return None
+        return f"This does not look like a {self.calls_it} of {self.label}: {self.hint}, like {self.example}."
+
+
+@cache
+def all_providers() -> Mapping[str, Provider]:
+    """Every provider by its type, in the order of the file names."""
+    return MappingProxyType({type_: module.PROVIDER for type_, module in modules(providers).items()})
