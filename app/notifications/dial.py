@@ -1,0 +1,197 @@
+"""Whom may this machine call, and how does it get a line? A name is looked up once, each of its addresses is
+checked, and a checked address itself is dialled: no second look-up can lead elsewhere."""
+
+from __future__ import annotations
+
+import errno
+import ipaddress
+import socket
+import ssl
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+from functools import cache
+from threading import Thread
+from typing import Any
+
+import httpcore
+
+from app.errors import FieldError, WaypostError
+from app.notifications.networks import Network, is_public
+
+# What getaddrinfo gives: the family, and the address as `connect` takes it.
+Found = tuple[socket.AddressFamily, tuple[Any, ...]]
+
+# `allowed=EVERYWHERE` is for servers that the operator himself names in a setting.
+EVERYWHERE: tuple[Network, ...] = (ipaddress.ip_network("0.0.0.0/0"), ipaddress.ip_network("::/0"))
+
+
+class NoAnswer(WaypostError):
+    """Nobody answered, or not in a way that can be used: `reason` says why to people, `code` to programs."""
+
+    def __init__(self, code: str, reason: str, duration_ms: int = 0) -> None:
+        super().__init__(FieldError(reason, code))
+        self.code, self.reason, self.duration_ms = code, reason, duration_ms
+
+
+class NotPublic(Exception):
+    """One of the addresses behind a name is none that may be contacted."""
+
+
+class Deadline:
+    """How many seconds are left of a whole exchange, however slowly the other side drips."""
+
+    def __init__(self, seconds: float) -> None:
+        self.start = time.monotonic()
+        self.end = self.start + seconds
+
+    def left(self) -> float:
+        left = self.end - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        return left
+
+    def spent_ms(self) -> int:
+        return round((time.monotonic() - self.start) * 1000)
+
+
+def look_up(host: str, port: int) -> list[Found]:
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys((family, address) for family, _, _, _, address in found))
+
+
+def resolve(host: str, port: int, deadline: Deadline) -> list[Found]:
+    """In a thread of its own, for getaddrinfo knows no deadline; one that hangs ends when it gives up."""
+    future: Future[list[Found]] = Future()
+
+    def work() -> None:
+        try:
+            future.set_result(look_up(host, port))
+        except (OSError, UnicodeError) as error:
+            future.set_exception(error)
+
+    Thread(target=work, name="resolve", daemon=True).start()
+    try:
+        return future.result(deadline.left())
+    except TimeoutError as error:
+        raise socket.gaierror(socket.EAI_AGAIN, "no answer in time") from error
+
+
+def may_dial(found: Found, allowed: Sequence[Network]) -> bool:
+    address = ipaddress.ip_address(found[1][0].partition("%")[0])
+    if not is_public(address, allowed):
+        return False
+    is_named = any(address in network for network in allowed) or not is_public(address)
+    return is_named or not is_our_own(*found)
+
+
+def is_our_own(family: socket.AddressFamily, address: tuple[Any, ...]) -> bool:
+    """Is it a (public) address of this machine, where no firewall would stand between?
+
+    For such a one the kernel picks the same address as the source. Nothing is sent: it is UDP.
+    """
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(address)
+        except OSError:
+            return False  # no way leads there, so it is not here
+        return bool(probe.getsockname()[0] == address[0])
+
+
+def dial(host: str, port: int, allowed: Sequence[Network], deadline: Deadline) -> socket.socket:
+    """A connection to the first address that answers; one that may not be dialled spoils them all."""
+    found = resolve(host, port, deadline)
+    if not all(may_dial(one, allowed) for one in found):
+        raise NotPublic
+    problem = OSError(errno.EADDRNOTAVAIL, "no address")
+    for position, one in enumerate(found):
+        try:
+            # Its share of the time: a first address that swallows packets must not starve the second.
+            return connect_to(one, deadline.left() / (len(found) - position))
+        except OSError as error:
+            problem = error
+    raise problem
+
+
+def connect_to(found: Found, seconds: float) -> socket.socket:
+    family, address = found
+    line = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        line.settimeout(seconds)
+        line.connect(address)
+    except BaseException:
+        line.close()
+        raise
+    return line
+
+
+# Each kind of failure, the first that fits: its code for programs, its words for people.
+WORDS: tuple[tuple[type[Exception], str, str], ...] = (
+    (NotPublic, "private_address", "This address leads into a private network, or to this very server."),
+    (TimeoutError, "timed_out", "The server did not answer in time."),
+    (socket.gaierror, "not_resolved", "The name of the server could not be resolved."),
+    (UnicodeError, "not_resolved", "This can't be the name of a server."),
+    (ssl.SSLCertVerificationError, "bad_certificate", "The certificate is not valid: {0.verify_message}."),
+    (ssl.SSLError, "tls_failed", "No secure connection to the server could be made."),
+    (ConnectionRefusedError, "refused", "The server refused the connection."),
+    (ConnectionError, "reset", "The server broke off the connection."),
+    (OSError, "unreachable", "The server can't be reached: {0.strerror}."),
+    (httpcore.RemoteProtocolError, "bad_answer", "The server hung up early, or its answer is not HTTP."),
+    (httpcore.LocalProtocolError, "bad_request", "This can't be sent as HTTP: {0}."),
+)
+
+
+@contextmanager
+def in_words(deadline: Deadline) -> Iterator[None]:
+    """Whatever goes wrong with the network inside is raised as NoAnswer."""
+    try:
+        yield
+    except tuple(kind for kind, _, _ in WORDS) as error:
+        code, words = next((code, words) for kind, code, words in WORDS if isinstance(error, kind))
+        raise NoAnswer(code, words.format(error).rstrip(".") + ".", deadline.spent_ms()) from error
+
+
+class Line(httpcore.NetworkStream):
+    """A line whose every wait ends with the deadline (httpcore's own limits begin anew with each byte)."""
+
+    def __init__(
+        self, host: str, port: int, is_tls: bool, allowed: Sequence[Network], deadline: Deadline
+    ) -> None:
+        self.deadline = deadline
+        self.socket = dial(host, port, allowed, deadline)
+        if is_tls:
+            self.encrypt(host)
+
+    def encrypt(self, name: str) -> None:
+        try:
+            self.socket.settimeout(self.deadline.left())
+            self.socket = trusted().wrap_socket(self.socket, server_hostname=name)
+        except BaseException:
+            self.socket.close()
+            raise
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ARG002  the deadline rules
+        self.socket.settimeout(self.deadline.left())
+        return self.socket.recv(max_bytes)
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ARG002
+        rest = memoryview(buffer)
+        try:
+            while rest:
+                self.socket.settimeout(self.deadline.left())
+                rest = rest[self.socket.send(rest) :]
+        except ConnectionError as error:
+            # In this form httpcore still reads the answer that was given before the line was cut.
+            raise httpcore.WriteError from error
+
+    def close(self) -> None:
+        self.socket.close()
+
+
+@cache
+def trusted() -> ssl.SSLContext:
+    """The authorities of the system and of certifi: made once, for reading them takes 20 ms."""
+    context = httpcore.default_ssl_context()
+    context.set_alpn_protocols(["http/1.1"])
+    return context

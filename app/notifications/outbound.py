@@ -1,0 +1,207 @@
+"""How does anything leave this machine? Only by this door: to checked addresses, within one deadline, with a
+limit to what is taken in, without redirects, and without proxies from the environment."""
+
+from __future__ import annotations
+
+import base64
+import socket
+import string
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import BinaryIO, NamedTuple
+from urllib.parse import SplitResult, quote, unquote, urlsplit
+
+import httpcore
+import idna
+
+from app.notifications.dial import EVERYWHERE, Deadline, Line, NoAnswer, dial, in_words
+from app.notifications.networks import Network
+
+__all__ = ["EVERYWHERE", "Answer", "NoAnswer", "connect", "download", "request"]
+
+SECONDS = 15.0
+BODY_LIMIT = 64 * 1024
+DOWNLOAD_SECONDS = 900.0
+DOWNLOAD_LIMIT = 512 * 1024 * 1024
+PORTS = {"http": 80, "https": 443}
+COMPRESSED = {"gzip", "x-gzip", "deflate"}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came back. `body` is decompressed and cut at the limit; a redirect is an answer like any other."""
+
+    status: int
+    headers: tuple[tuple[str, str], ...]
+    body: bytes
+    duration_ms: int
+
+    def header(self, name: str) -> str | None:
+        return next((value for key, value in self.headers if key == name.lower()), None)
+
+
+class Target(NamedTuple):
+    """An address taken apart: where to dial, and what to say there."""
+
+    is_tls: bool
+    host: str
+    port: int
+    path: bytes
+    headers: dict[str, str]
+
+
+def request(
+    method: str,
+    url: str,
+    *,
+    headers: Mapping[str, str] | None = None,
+    body: bytes = b"",
+    allowed: Sequence[Network] = (),
+    seconds: float = SECONDS,
+    limit: int = BODY_LIMIT,
+) -> Answer:
+    """One request and its answer, whatever its status. Raises NoAnswer, also when the body is not in in time.
+
+    `allowed` are networks that may be dialled beside the public ones (`ALLOW_PRIVATE_NETWORKS`).
+    """
+    deadline = Deadline(seconds)
+    with opened(method, url, headers or {}, body, allowed, deadline) as response:
+        found = b"".join(unpacked(pieces(response, deadline), response, limit))
+    return answer(response, found, deadline)
+
+
+def download(
+    url: str,
+    file: BinaryIO,
+    *,
+    allowed: Sequence[Network] = (),
+    seconds: float = DOWNLOAD_SECONDS,
+    limit: int = DOWNLOAD_LIMIT,
+) -> Answer:
+    """Write what is at `url` to `file` as it travelled (a `.gz` stays one), unless its status is not 200.
+
+    Raises NoAnswer, also when it is larger than `limit`; `file` may hold a part of it then.
+    """
+    deadline = Deadline(seconds)
+    with opened("GET", url, {}, b"", allowed, deadline) as response:
+        if response.status != 200:
+            return answer(response, b"", deadline)
+        for piece in pieces(response, deadline):
+            limit -= len(piece)
+            if limit < 0:
+                raise NoAnswer("too_large", "What the server sends is too large.", deadline.spent_ms())
+            file.write(piece)
+    return answer(response, b"", deadline)
+
+
+def connect(
+    host: str, port: int, *, allowed: Sequence[Network] = (), seconds: float = SECONDS
+) -> socket.socket:
+    """A checked, connected socket for what is not HTTP (mail); whoever asked closes it. Raises NoAnswer."""
+    deadline = Deadline(seconds)
+    with in_words(deadline):
+        return dial(host, port, allowed, deadline)
+
+
+# --- what is sent
+
+
+def target_of(url: str) -> Target:
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+        port = parts.port or PORTS[parts.scheme]
+        host = host if host.isascii() else idna.encode(host, uts46=True).decode("ascii")
+    except (ValueError, KeyError) as error:
+        raise NoAnswer("bad_address", "This is not an http(s) address.") from error
+    if not host:
+        raise NoAnswer("bad_address", "This address names no server.")
+    return Target(parts.scheme == "https", host, port, path_of(parts), headers_of(parts, host, port))
+
+
+def path_of(parts: SplitResult) -> bytes:
+    """Path and query as they stand; only what can't stand on a request line is percent-encoded."""
+    text = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    return quote(text, safe=string.punctuation).encode("ascii")
+
+
+def headers_of(parts: SplitResult, host: str, port: int) -> dict[str, str]:
+    name = f"[{host}]" if ":" in host else host
+    found = {"host": name if port == PORTS[parts.scheme] else f"{name}:{port}"}
+    if parts.username is not None:
+        login = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+        found["authorization"] = f"Basic {base64.b64encode(login.encode()).decode('ascii')}"
+    return found
+
+
+@contextmanager
+def opened(
+    method: str,
+    url: str,
+    headers: Mapping[str, str],
+    body: bytes,
+    allowed: Sequence[Network],
+    deadline: Deadline,
+) -> Iterator[httpcore.Response]:
+    """The head of the answer to a request; its body is still to be read."""
+    target = target_of(url)
+    with in_words(deadline):
+        connection = httpcore.HTTP11Connection(
+            origin(target), Line(target.host, target.port, target.is_tls, allowed, deadline)
+        )
+    try:
+        with in_words(deadline):
+            response = connection.handle_request(written(method, target, headers, body))
+        yield response
+    finally:
+        connection.close()
+
+
+def origin(target: Target) -> httpcore.Origin:
+    # Always "http": httpcore only speaks HTTP here, the line below it is encrypted or not.
+    return httpcore.Origin(b"http", target.host.encode("ascii"), target.port)
+
+
+def written(method: str, target: Target, headers: Mapping[str, str], body: bytes) -> httpcore.Request:
+    own = {"user-agent": "Waypost", "accept": "*/*", "accept-encoding": "identity"}
+    if body or method in {"POST", "PUT", "PATCH"}:
+        own["content-length"] = str(len(body))
+    given = {name.lower(): value for name, value in headers.items()}
+    lines = {**own, **given, **target.headers, "connection": "close"}
+    url = httpcore.URL(scheme=b"http", host=target.host.encode("ascii"), port=target.port, target=target.path)
+    encoded = [(name.encode("ascii"), value.encode()) for name, value in lines.items()]
+    return httpcore.Request(method, url, headers=encoded, content=body)
+
+
+# --- what comes back
+
+
+def pieces(response: httpcore.Response, deadline: Deadline) -> Iterator[bytes]:
+    with in_words(deadline):
+        yield from response.iter_stream()
+
+
+def unpacked(chunks: Iterable[bytes], response: httpcore.Response, room: int) -> Iterator[bytes]:
+    """At most `room` bytes after decompression, however few of them travelled."""
+    encoding = next((value for key, value in response.headers if key.lower() == b"content-encoding"), b"")
+    packed = encoding.decode("latin-1").strip().lower() in COMPRESSED
+    unzip = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32) if packed else None
+    to_take = room  # as travelled: a gzip header may go on for ever without a byte of content
+    for chunk in chunks:
+        try:
+            piece = unzip.decompress(chunk, room) if unzip else chunk[:room]
+        except zlib.error:
+            return  # the status says how it went; a body that nobody can read ends here
+        yield piece
+        room, to_take = room - len(piece), to_take - len(chunk)
+        if room <= 0 or to_take <= 0:
+            return
+
+
+def answer(response: httpcore.Response, body: bytes, deadline: Deadline) -> Answer:
+    headers = tuple(
+        (key.decode("latin-1").lower(), value.decode("latin-1")) for key, value in response.headers
+    )
+    return Answer(response.status, headers, body, deadline.spent_ms())
