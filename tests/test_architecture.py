@@ -1,0 +1,162 @@
+"""Is the house still built as its plan says? Who imports whom, who dials out, and how big is each room?"""
+
+from __future__ import annotations
+
+import ast
+import importlib.metadata
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from app.config import ROOT
+
+# lowest first; a room may import from those before its own
+LAYERS = [
+    "core",  # the single modules under app/: clock, errors, forms …
+    "accounts",
+    "projects domains ownership",
+    "pixels",
+    "notifications",
+    "links",
+    "journal",
+    "visits",
+    "clicks",
+    "edges",
+]
+LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names.split()}
+EDGES = {"__init__", "api", "dashboard", "public", "cli", "jobs", "migrations"}
+# single modules of the edges: what their requests have in common
+EDGES |= {"bodies", "error_pages", "failures", "headers", "logs", "media", "own_addresses", "throttles"}
+
+DOORS = {"socket", "ssl", "http.client", "urllib.request", "smtplib", "ftplib", "xmlrpc", "asyncio"}
+DOORS |= {"httpcore", "httpx", "requests", "urllib3", "websockets", "aiohttp", "dns"}
+# `dial` is the lower half of `outbound`; `serve` only asks whether its own port is free
+MAY_DIAL = {"app/notifications/outbound.py", "app/notifications/dial.py"}
+MAY_BIND = {"app/cli/serve.py": {"socket"}, "app/cli/lifetime.py": {"socket"}}
+
+MODULES = [path for path in sorted(ROOT.glob("app/**/*.py")) if "versions" not in path.parts]
+LINES, FUNCTION_LINES = 300, 40
+
+
+def named(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def room(path: Path) -> str:
+    """`app/links/forms.py` is in the room `links`, `app/clock.py` in `clock`."""
+    return path.relative_to(ROOT / "app").with_suffix("").parts[0]
+
+
+def level(name: str) -> int:
+    return LEVEL["edges"] if name in EDGES else LEVEL.get(name, LEVEL["core"])
+
+
+def imports(path: Path) -> Iterator[str]:
+    """Full names of all that a module imports, wherever in it; `from a import b` as `a.b`."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (f"{'.' * node.level}{node.module}.{alias.name}" for alias in node.names)
+
+
+def foreign(path: Path, modules: set[str]) -> list[str]:
+    """Which of these modules, or of what is in them, does `path` import?"""
+    return [name for name in imports(path) if any(f"{name}.".startswith(f"{module}.") for module in modules)]
+
+
+def offenders(found: Callable[[Path], object]) -> dict[str, object]:
+    return {named(path): what for path in MODULES if (what := found(path))}
+
+
+def test_imports_go_down_only() -> None:
+    def upward(path: Path) -> list[str]:
+        mine = room(path)
+        rooms = {name: name.split(".")[1] for name in foreign(path, {"app"}) if name != "app"}
+        return [name for name, other in rooms.items() if other != mine and level(known(other)) > level(mine)]
+
+    assert not offenders(upward)
+
+
+def known(name: str) -> str:
+    """`from app import create_app` names a thing of `app/__init__.py`, not a module."""
+    return name if any(room(path) == name for path in MODULES) else "__init__"
+
+
+def test_nobody_imports_by_dots() -> None:
+    assert not offenders(lambda path: [name for name in imports(path) if name.startswith(".")])
+
+
+def test_only_edges_know_flask() -> None:
+    assert not offenders(lambda path: room(path) not in EDGES | {"extensions"} and foreign(path, {"flask"}))
+
+
+def test_there_is_one_door_out() -> None:
+    def doors(path: Path) -> list[str]:
+        return foreign(path, set() if named(path) in MAY_DIAL else DOORS - MAY_BIND.get(named(path), set()))
+
+    assert not offenders(doors)
+
+
+def test_a_module_says_which_question_it_answers() -> None:
+    def silent(path: Path) -> bool:
+        tree = ast.parse(path.read_text())
+        return bool(tree.body) and not ast.get_docstring(tree)
+
+    assert not offenders(silent)
+
+
+def test_rooms_stay_small() -> None:
+    assert not offenders(lambda path: (n := path.read_text().count("\n")) > LINES and f"{n} lines")
+
+
+def test_functions_stay_small() -> None:
+    def long(path: Path) -> list[str]:
+        functions = [
+            node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.FunctionDef)
+        ]
+        return [f.name for f in functions if f.end_lineno and f.end_lineno - f.lineno >= FUNCTION_LINES]
+
+    assert not offenders(long)
+
+
+def test_no_room_is_named_for_nothing() -> None:
+    nothing = re.compile(r"(?:^|_)(?:utils?|helpers?|common|managers?)(?:_|$)")
+    assert not [named(path) for path in MODULES if nothing.search(path.stem)]
+
+
+def test_what_is_imported_is_required() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    required = {normal(re.split(r"[\[<>=;~! ]", line)[0]) for line in project}
+    owners = importlib.metadata.packages_distributions()
+    used = {name.split(".")[0] for path in [*MODULES, ROOT / "wsgi.py"] for name in imports(path)}
+    used -= sys.stdlib_module_names | {"app", "_typeshed"}  # the last is the type checker's own
+    assert not [
+        name for name in sorted(used) if not required & {normal(owner) for owner in owners.get(name, ())}
+    ]
+
+
+def normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def test_committed_files_name_no_machine_and_no_registry() -> None:
+    hosts = [
+        "pypi" + ".org",
+        "pythonhosted" + ".org",
+        "npmjs" + ".org",
+        "npmjs" + ".com",
+        "registry" + ".yarnpkg",
+    ]
+    paths = ["/" + "root/", "/" + "home/", "/" + "Users/", "/tmp/" + "w/", "/work/" + "main"]
+    if not (ROOT / ".git").exists():
+        pytest.skip("not a clone: nothing says which files are committed")
+    wanted = re.compile("|".join(map(re.escape, hosts + paths)).encode())
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout
+    files = [ROOT / name.decode() for name in listed.split(b"\0") if name]
+    assert not [named(path) for path in files if path.is_file() and wanted.search(path.read_bytes())]
