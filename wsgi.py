@@ -1,5 +1,11 @@
 """The application for a WSGI server and for `flask --app wsgi`."""
 
-from app import create_app
+import sys
 
-app = create_app()
+from app import create_app
+from app.config import BadSettings
+
+try:
+    app = create_app()
+except BadSettings as error:
+    sys.exit(f"These settings can't be used:\n{error}")

@@ -158,7 +158,10 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
             problems.append(f"{PREFIX}{name}: {error}")
     if problems:
         raise BadSettings("\n".join(problems))
-    return Settings(**fill(found))
+    try:
+        return Settings(**fill(found))
+    except OSError as error:
+        raise BadSettings(f"{PREFIX}DATA_DIR: {error}") from error
 
 
 def from_environment(environ: Mapping[str, str], name: str) -> str | None:

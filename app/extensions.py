@@ -9,10 +9,11 @@ from flask_migrate import Migrate
 from flask_sqlalchemy import SQLAlchemy
 from flask_wtf import CSRFProtect
 
+from app.config import ROOT
 from app.database import Base
 
 db = SQLAlchemy(model_class=Base)
-migrate = Migrate(directory="app/migrations", render_as_batch=True)
+migrate = Migrate(directory=str(ROOT / "app" / "migrations"), render_as_batch=True)
 login = LoginManager()
 csrf = CSRFProtect()
 limiter = Limiter(key_func=get_remote_address, default_limits=[])

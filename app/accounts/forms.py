@@ -80,15 +80,20 @@ class AccountForm(ResourceForm):
     language = ChoiceField("Language", choices=LANGUAGES, required=True)
 
 
-class PasswordForm(ResourceForm):
-    """A new password, by whoever knows the one so far. (Whether that is right, the edge asks.)"""
+class NewPasswordForm(ResourceForm):
+    """A new password for the account of `owner`."""
 
-    current_password = PasswordField("Current password", required=True)
     password = PasswordField("New password", required=True)
 
     def validate_password(self, field: PasswordField) -> None:
         owner: User = self.owner
         refuse_weak(field, owner.email, owner.name)
+
+
+class PasswordForm(NewPasswordForm):
+    """A new password, by whoever knows the one so far. (Whether that is right, the edge asks.)"""
+
+    current_password = PasswordField("Current password", required=True)
 
 
 def refuse_weak(field: PasswordField, *about: str) -> None:

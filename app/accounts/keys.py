@@ -80,15 +80,18 @@ def find_key(key: str) -> ApiKey | None:
     # by digest over a unique index: how long this takes says nothing about any other key
     query = select(ApiKey).where(ApiKey.digest == digest(key)).options(joinedload(ApiKey.user))
     row: ApiKey | None = db.session.scalar(query)
-    if row is None or not is_active(row):
+    if row is None or state_of(row) != "active":
         return None
     note_use(row)
     return row
 
 
-def is_active(key: ApiKey) -> bool:
+def state_of(key: ApiKey) -> str:
+    """`active`, `expired` or `revoked`."""
+    if key.revoked_datetime is not None:
+        return "revoked"
     expired = key.expires_datetime is not None and key.expires_datetime <= clock.now()
-    return key.revoked_datetime is None and not expired
+    return "expired" if expired else "active"
 
 
 def note_use(key: ApiKey) -> None:

@@ -1,0 +1,14 @@
+"""Which commands does `flask --app wsgi` have beside Flask's own and `db`?"""
+
+from __future__ import annotations
+
+from flask import Flask
+
+from app.cli import keys, users
+
+COMMANDS = (users.users, keys.keys)
+
+
+def register(app: Flask) -> None:
+    for command in COMMANDS:
+        app.cli.add_command(command)

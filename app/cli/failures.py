@@ -1,0 +1,40 @@
+"""How does a command say what went wrong? In a sentence on stderr, with exit code 1; never by a traceback."""
+
+from __future__ import annotations
+
+import errno
+from typing import Any
+
+import click
+from flask.cli import AppGroup
+from sqlalchemy.exc import DBAPIError
+
+from app.errors import WaypostError
+
+
+class Command(click.Command):
+    """A command whose expected failures are told as sentences."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except (WaypostError, DBAPIError, OSError) as error:
+            raise told(error) from error
+
+
+class Group(AppGroup):
+    """Commands of that kind, each in an application context."""
+
+    def command(self, *args: Any, **kwargs: Any) -> Any:
+        return super().command(*args, **{"cls": Command, **kwargs})
+
+
+def told(error: WaypostError | DBAPIError | OSError) -> Exception:
+    if isinstance(error, WaypostError):
+        lines = [f"{e.field}: {e.title}" if e.field else e.title for e in error.errors]
+        return click.ClickException("\n".join(lines))
+    if isinstance(error, DBAPIError):
+        return click.ClickException(f"the database does not do this: {error.orig}")
+    if error.errno == errno.EPIPE:
+        return error  # whoever read our output has gone: click ends quietly then
+    return click.ClickException(str(error))

@@ -1,0 +1,93 @@
+"""`flask users`: who has an account here, and how does one get one without a browser?"""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from app import clock
+from app.accounts import passwords, services, setup
+from app.accounts.forms import NewPasswordForm, NewUserForm
+from app.accounts.models import User
+from app.cli.database import migrate_first, settings
+from app.cli.failures import Group
+from app.cli.tables import print_table
+from app.database import begin_write
+from app.extensions import db
+from app.sent import Sent
+
+users = Group("users", help="Accounts: create, list, set a password.")
+from_stdin = click.option("--password-stdin", is_flag=True, help="Read the password from standard input.")
+
+
+@users.command("create")
+@click.option("--email", required=True)
+@click.option("--name", default="")
+@click.option("--admin", is_flag=True, help="May look after the instance. The first user always may.")
+@from_stdin
+def create(email: str, name: str, *, admin: bool, password_stdin: bool) -> None:
+    """Create an account."""
+    password = read_password(from_stdin=password_stdin)
+    migrate_first()
+    form = NewUserForm(Sent([("email", email), ("name", name), ("password", password)]), owner=None)
+    form.require_valid()
+    password_hash = passwords.hash_password(password)
+    begin_write(db.session)
+    user = services.store_user(form.email.data, password_hash, name=name, is_admin=admin)
+    db.session.commit()
+    setup.forget_token(settings().data_dir)
+    click.echo(f"Created user {user.id}: {user.email}{' (admin)' if user.is_admin else ''}")
+
+
+@users.command("list")
+def list_all() -> None:
+    """List all accounts."""
+    migrate_first()
+    print_table(("ID", "EMAIL", "NAME", "ROLE", "CREATED"), map(row_of, services.list_users()))
+
+
+def row_of(user: User) -> tuple[str, ...]:
+    role = "admin" if user.is_admin else "user"
+    return str(user.id), user.email, user.name, role, clock.written(user.datetime) or ""
+
+
+@users.command("set-password")
+@click.option("--email", required=True)
+@from_stdin
+def set_one(email: str, *, password_stdin: bool) -> None:
+    """Set a new password. It ends every session of the user."""
+    password = read_password(from_stdin=password_stdin)
+    migrate_first()
+    user = require_user(email)
+    form = NewPasswordForm(Sent([("password", password)]), owner=user)
+    form.require_valid()
+    password_hash = passwords.hash_password(password)
+    begin_write(db.session)
+    services.store_password(user, password_hash)
+    db.session.commit()
+    click.echo(f"Set the password of {user.email}")
+
+
+def require_user(email: str) -> User:
+    user = services.find_user(email)
+    if user is None:
+        raise click.ClickException(f"there is no user with the e-mail address {email}")
+    return user
+
+
+def read_password(*, from_stdin: bool) -> str:
+    """All of standard input without its last line end, or what somebody types at the terminal, twice."""
+    if from_stdin:
+        return as_text(sys.stdin.buffer.read(64 * 1024))
+    if sys.stdin.isatty():
+        typed: str = click.prompt("Password", hide_input=True, confirmation_prompt=True)
+        return typed
+    raise click.UsageError("Pass --password-stdin, and the password on standard input.")
+
+
+def as_text(octets: bytes) -> str:
+    try:
+        return octets.decode("utf-8").removesuffix("\n").removesuffix("\r")
+    except UnicodeDecodeError:
+        raise click.ClickException("the password is not in UTF-8") from None

@@ -1,0 +1,189 @@
+"""How does an owner come in for the first time, sign in, and sign out?"""
+
+from __future__ import annotations
+
+import re
+from math import ceil
+
+from flask import (
+    Blueprint,
+    Flask,
+    Response,
+    abort,
+    current_app,
+    flash,
+    make_response,
+    redirect,
+    render_template,
+    request,
+    session,
+    url_for,
+)
+from flask.typing import ResponseReturnValue
+from flask_login import current_user, logout_user
+
+from app.accounts import passwords, services, setup
+from app.accounts.forms import NewUserForm, SignInForm
+from app.accounts.models import User
+from app.config import Settings
+from app.dashboard import sessions
+from app.dashboard.guard import require_own_write, sent
+from app.database import begin_write
+from app.errors import FieldError, Forbidden
+from app.extensions import db
+from app.throttles import Throttles, at_most, network_of
+
+BY_ADDRESS = at_most(30, minutes=10, name="sign-in-address")
+BY_ACCOUNT = at_most(15, minutes=10, name="sign-in-account")
+# `next` leads to pages of the dashboard only: any other path here may be somebody's short link to anywhere
+OWN_PAGE = re.compile(r"/dashboard(/[A-Za-z0-9_-]+)*/?(\?[^\\#\s]*)?", re.ASCII)
+NOT_THE_ADDRESS = "This is not the set-up address. Open the one that Waypost prints when it starts."
+WRONG = "This e-mail address and this password do not belong together."
+
+blueprint = Blueprint("accounts", __name__)
+
+
+def init_app(app: Flask) -> None:
+    app.extensions["throttles"] = Throttles(settings_of(app))
+    sessions.init_app(app)
+    app.register_blueprint(blueprint)
+
+
+def settings_of(app: Flask) -> Settings:
+    found: Settings = app.config["WAYPOST"]
+    return found
+
+
+@blueprint.before_request
+def guard() -> ResponseReturnValue | None:
+    """As for every page; but a page left open until its session was gone is shown anew, with a good token."""
+    try:
+        require_own_write()
+    except Forbidden as error:
+        if error.errors[0].code != "stale":
+            raise
+        flash("This page had been open for too long. Please try again.", "error")
+        kept = {"next": typed("next") or None, "token": typed("token") or None}
+        return redirect(url_for(request.endpoint or "", _external=False, **kept), 303)
+    return None
+
+
+def typed(name: str) -> str:
+    """A field of the form, else a parameter of the address."""
+    found = sent().last(name) if name in sent() else request.args.get(name, "")
+    return found if isinstance(found, str) else ""
+
+
+@blueprint.get("/login")
+def login() -> ResponseReturnValue:
+    if current_user.is_authenticated:
+        return redirect(safe_next())
+    return sign_in_page(SignInForm(None, owner=None))
+
+
+@blueprint.post("/login")
+def sign_in() -> ResponseReturnValue:
+    form = SignInForm(sent(), owner=None)
+    if not form.validate():
+        return sign_in_page(form, status=422)
+    if wait := seconds_to_wait(form.email.data):
+        return too_many(form, wait)
+    user = services.authenticate(form.email.data, form.password.data)
+    if user is None:
+        return sign_in_page(form, WRONG, status=403)
+    db.session.commit()  # the hash, where it was made anew
+    throttles().forgive(BY_ACCOUNT, services.written_email(form.email.data))
+    sessions.start(user, remember=bool(form.remember.data))
+    return redirect(safe_next(), 303)
+
+
+def seconds_to_wait(email: str) -> int:
+    """Count this try, before it is made: as many at once as there may be in a row."""
+    by_address = throttles().take(BY_ADDRESS, network_of(request.remote_addr or ""))
+    return by_address or throttles().take(BY_ACCOUNT, services.written_email(email))
+
+
+def throttles() -> Throttles:
+    found: Throttles = current_app.extensions["throttles"]
+    return found
+
+
+def too_many(form: SignInForm, seconds: int) -> Response:
+    minutes = ceil(seconds / 60)
+    wait = "a minute" if minutes == 1 else f"{minutes} minutes"
+    response = sign_in_page(form, f"There were too many tries. Wait {wait}, then try again.", status=429)
+    response.headers["Retry-After"] = str(seconds)
+    return response
+
+
+def sign_in_page(form: SignInForm, problem: str = "", *, status: int = 200) -> Response:
+    body = render_template("accounts/login.html", form=form, problem=problem, next=typed("next"))
+    return make_response(body, status)
+
+
+def safe_next() -> str:
+    """Where to after signing in: a page of the dashboard, whatever was asked for."""
+    return typed("next") if OWN_PAGE.fullmatch(typed("next")) else url_for("dashboard.home")
+
+
+@blueprint.get("/logout")
+def logout() -> ResponseReturnValue:
+    """A button: what only opens an address changes nothing."""
+    if not current_user.is_authenticated:
+        return redirect(url_for("accounts.login"))
+    return render_template("accounts/logout.html")
+
+
+@blueprint.post("/logout")
+def sign_out() -> ResponseReturnValue:
+    logout_user()
+    session.clear()
+    flash("You are signed out.")
+    return redirect(url_for("accounts.login"), 303)
+
+
+@blueprint.get("/setup")
+def first_run() -> ResponseReturnValue:
+    require_token()
+    return setup_page(NewUserForm(None, owner=None))
+
+
+@blueprint.post("/setup")
+def make_first_user() -> ResponseReturnValue:
+    if services.has_users():
+        return too_late()
+    require_token()
+    form = NewUserForm(sent(), owner=None)
+    if not form.validate():
+        return setup_page(form, status=422)
+    user = first_user(form)
+    if user is None:
+        return too_late()
+    setup.forget_token(settings_of(current_app).data_dir)
+    sessions.start(user)
+    return redirect(url_for("dashboard.home"), 303)
+
+
+def first_user(form: NewUserForm) -> User | None:
+    password_hash = passwords.hash_password(form.password.data)
+    begin_write(db.session)
+    user = setup.create_first_user(form.email.data, password_hash, form.name.data or "")
+    db.session.commit()
+    return user
+
+
+def require_token() -> None:
+    if services.has_users():
+        abort(404)
+    if not setup.is_right(settings_of(current_app).data_dir, typed("token")):
+        raise Forbidden(FieldError(NOT_THE_ADDRESS, "setup_token"))
+
+
+def setup_page(form: NewUserForm, *, status: int = 200) -> Response:
+    return make_response(render_template("accounts/setup.html", form=form, token=typed("token")), status)
+
+
+def too_late() -> ResponseReturnValue:
+    """Sent twice, or somebody else was quicker."""
+    flash("This Waypost is set up. Sign in with the account that was made.")
+    return redirect(url_for("accounts.login"), 303)
