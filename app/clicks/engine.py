@@ -1,0 +1,56 @@
+"""How does the ingesting process open the clicks, alone and apart from what owners write?"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+
+from sqlalchemy import Engine, create_engine, event
+from sqlalchemy.engine import Connection
+from sqlalchemy.pool import ConnectionPoolEntry
+
+from app.config import Settings
+from app.database import CLICKS, clicks_path
+
+BUSY_MS = 1000  # only another ingester or a migration can be in the way; the worker has other work meanwhile
+WAL_BYTES = 64 * 1024 * 1024
+
+
+def open_engine(settings: Settings) -> Engine:
+    """An engine whose transactions write: `clicks.db` itself, or the schema `clicks` on PostgreSQL."""
+    url = settings.clicks_url or settings.database_url
+    if not url.startswith("sqlite"):
+        return create_engine(url, pool_pre_ping=True)
+    engine = create_engine(f"sqlite:///{clicks_path(settings)}")
+    event.listen(engine, "connect", prepare)
+    event.listen(engine, "begin", begin)
+    return engine.execution_options(schema_translate_map={CLICKS: None})
+
+
+def prepare(connection: sqlite3.Connection, _entry: ConnectionPoolEntry) -> None:
+    connection.isolation_level = None  # transactions begin where `begin` says, not where the driver guesses
+    connection.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute(
+        "PRAGMA synchronous = NORMAL"
+    )  # the journal has the visits until a checkpoint synced them
+    connection.execute("PRAGMA wal_autocheckpoint = 0")
+    connection.execute(f"PRAGMA journal_size_limit = {WAL_BYTES}")
+
+
+def begin(connection: Connection) -> None:
+    """Writers take the lock first: one that has read, and then can't write, would have to start again."""
+    connection.exec_driver_sql(
+        "BEGIN" if connection.get_execution_options().get("reads") else "BEGIN IMMEDIATE"
+    )
+
+
+def checkpoint(engine: Engine) -> bool:
+    """Bring what was committed to disk for good; whether all of it is there now. (PostgreSQL: it is.)"""
+    if engine.dialect.name != "sqlite":
+        return True
+    with contextlib.closing(engine.raw_connection()) as connection:
+        cursor = connection.cursor()
+        cursor.execute("PRAGMA wal_checkpoint(PASSIVE)")
+        is_busy, in_wal, moved = cursor.fetchall()[0]
+    return bool(not is_busy and in_wal == moved)

@@ -1,0 +1,47 @@
+"""What stands in a segment from a given offset on, as far as it is complete?"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+from app.journal import segments
+from app.journal.record import LONGEST_LINE
+
+
+class Chunk(NamedTuple):
+    """The whole lines between two offsets of a segment, sound or not, in order.
+
+    `is_last`: the writer is gone and nothing comes after `end`; what it tore off in its last moment was
+    never answered for, and is left out.
+    """
+
+    name: str
+    start: int
+    end: int
+    lines: list[bytes]
+    is_last: bool
+
+
+def read(directory: Path, name: str, start: int, limit: int) -> Chunk | None:
+    """The next lines of a segment within `limit` bytes; None if the file is gone."""
+    try:
+        fd = os.open(directory / name, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    try:
+        is_abandoned = segments.is_abandoned(fd)  # before the reading: afterwards it would prove nothing
+        data = os.pread(fd, limit, start)
+        is_last = is_abandoned and start + len(data) >= os.fstat(fd).st_size
+    finally:
+        os.close(fd)
+    end = start + len(data) if is_last else start + whole(data)
+    return Chunk(name, start, end, [line for line in data[: whole(data)].split(b"\n") if line], is_last)
+
+
+def whole(data: bytes) -> int:
+    """How many bytes of it are complete lines."""
+    length = data.rfind(b"\n") + 1
+    # no line is that long: damage, and waiting for its end would hold up all that comes after
+    return length or (len(data) if len(data) > LONGEST_LINE else 0)

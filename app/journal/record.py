@@ -1,0 +1,104 @@
+"""How is one visit written as one line of the journal, and read back?
+
+A line is `LF crc32 SP fields LF`: the leading LF confines what an earlier, torn write left behind, the sum
+finds what is damaged. Fields are parted by TAB and hold no control character at all, for those are
+replaced by spaces on the way in; so nothing has to be escaped, and whatever reads clicks finds clean text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from operator import getitem
+from typing import NamedTuple, cast
+from zlib import crc32
+
+
+class Visit(NamedTuple):
+    """What is known of one visit. An empty text is "unknown"; no field can hold an address."""
+
+    time_ms: int
+    link_id: int
+    user_id: int
+    is_bot: int
+    bot_name: str = ""
+    visitor: str = ""
+    country_code: str = ""
+    continent_code: str = ""
+    city_name: str = ""
+    agent: str = ""
+    language: str = ""
+    referrer_host: str = ""
+    referrer_path: str = ""
+    utm_source: str = ""
+    utm_medium: str = ""
+    utm_campaign: str = ""
+    destination: str = ""
+
+
+class Format(NamedTuple):
+    """How the lines of one version are read: `head` gives just (link_id, is_bot). None: damaged."""
+
+    decode: Callable[[bytes], Visit | None]
+    head: Callable[[bytes], tuple[int, int] | None]
+
+
+# characters at most, of bot_name … destination, in the order above
+LIMITS = (64, 16, 2, 2, 128, 512, 35, 255, 512, 256, 256, 256, 2048)
+CUTS = tuple(slice(limit) for limit in LIMITS)  # made once: this runs for every visit
+LONGEST_LINE = 32 * 1024  # more than all of them in four-byte characters: a longer line is damage
+NUMBERS = 4
+
+# C0, DEL, C1, and the two separators that some programs take for the end of a line
+CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+
+
+def encode(visit: Visit) -> bytes:
+    """The line for a visit, whatever its texts hold: cut to their limits and clean, in UTF-8."""
+    texts: list[str] = list(map(getitem, cast("tuple[str, ...]", visit[NUMBERS:]), CUTS))
+    if not "".join(texts).isprintable():  # nearly always printable, and far cheaper to ask than to clean
+        texts = [clean(text) for text in texts]
+    numbers = f"{visit.time_ms:d}\t{visit.link_id:d}\t{visit.user_id:d}\t{visit.is_bot:d}"
+    fields = "\t".join((numbers, *texts)).encode()
+    return b"\n%08x %b\n" % (crc32(fields), fields)
+
+
+def clean(text: str) -> str:
+    """Without control characters; half a surrogate pair, which is no text at all, becomes U+FFFD."""
+    return CONTROL.sub(" ", text).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def sound(line: bytes) -> bytes | None:
+    """The fields of a line (without its LFs) if its sum is right."""
+    fields = line[9:]
+    return fields if line[:9] == b"%08x " % crc32(fields) else None
+
+
+def decode_v1(line: bytes) -> Visit | None:
+    fields = sound(line)
+    if fields is None:
+        return None
+    try:
+        texts = fields.decode().split("\t")
+        visit = Visit(*map(int, texts[:NUMBERS]), *texts[NUMBERS:])  # type: ignore[arg-type]
+    except (ValueError, TypeError):
+        return None
+    return visit if len(texts) == len(Visit._fields) else None
+
+
+def head_v1(line: bytes) -> tuple[int, int] | None:
+    fields = sound(line)
+    if fields is None:
+        return None
+    try:
+        _time, link_id, _user, is_bot, _rest = fields.split(b"\t", NUMBERS)
+        return int(link_id), int(is_bot)
+    except ValueError:
+        return None
+
+
+decode = decode_v1
+
+# by the suffix of a segment's name; a reader stays for as long as anybody may still have such a file
+FORMATS = {".v1": Format(decode_v1, head_v1)}
+NEWEST = ".v1"

@@ -1,0 +1,64 @@
+"""How is one small fact kept where neither a full disk nor a killed process takes it away?
+
+A slate is a file of fixed size whose blocks exist from the start: writing over them needs no space.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+BYTES = 256
+
+
+class Slate:
+    """A line of text in a file, shared by processes. `prepare` raises OSError where it can't be made."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def prepare(self) -> None:
+        """Take the space ahead, while there is some."""
+        fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            os.posix_fallocate(fd, 0, BYTES)
+        finally:
+            os.close(fd)
+
+    def read(self) -> str:
+        """What stands there; the empty text where nothing does."""
+        with contextlib.suppress(FileNotFoundError):
+            return self.path.read_bytes().rstrip(b" \n\0").decode(errors="replace")
+        return ""
+
+    def change(self, new: Callable[[str], str]) -> None:
+        """Replace the text by `new(text)`, one process and thread at a time."""
+        fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX)
+            text = os.pread(fd, BYTES, 0).rstrip(b" \n\0").decode(errors="replace")
+            os.pwrite(fd, new(text).encode(errors="replace")[: BYTES - 1].ljust(BYTES - 1) + b"\n", 0)
+        finally:
+            os.close(fd)
+
+
+class Dropped:
+    """How many visits could not be written down since this journal exists."""
+
+    def __init__(self, directory: Path) -> None:
+        self._slate = Slate(directory / "dropped")
+        self.prepare = self._slate.prepare
+
+    def read(self) -> int:
+        return number(self._slate.read())
+
+    def add(self, visits: int) -> None:
+        self._slate.change(lambda text: str(number(text) + visits))
+
+
+def number(text: str) -> int:
+    """A count as it was written; what a power cut left in its place counts as none."""
+    return int(text) if text.isascii() and text.isdigit() else 0
