@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from flask import Flask
+from werkzeug.middleware.proxy_fix import ProxyFix
 
-from app import sealing
+from app import api, error_pages, headers, logs, media, sealing
 from app.config import Settings, load_settings
 from app.database import engine_options, prepare_engine
 from app.extensions import csrf, db, limiter, login, migrate
@@ -20,10 +21,13 @@ def create_app(settings: Settings | None = None) -> Flask:
         extension.init_app(app, **({"db": db} if extension is migrate else {}))
     with app.app_context():
         prepare_engine(db.engine, settings)
+    for part in (logs, headers, error_pages, api, media):
+        part.init_app(app)
     return app
 
 
 def configure(app: Flask, settings: Settings) -> None:
+    app.url_map.merge_slashes = False  # a path is what it says; nothing is redirected to a tidier one
     app.config.update(
         WAYPOST=settings,
         SECRET_KEY=settings.secret_key,
@@ -32,4 +36,10 @@ def configure(app: Flask, settings: Settings) -> None:
         MAX_CONTENT_LENGTH=10 * 1024 * 1024,
         MAX_FORM_PARTS=1000,
         RATELIMIT_STORAGE_URI=settings.redis_url or "memory://",
+        PROVIDE_AUTOMATIC_OPTIONS=False,
+        TRUSTED_HOSTS=list(settings.trusted_hosts) or None,
     )
+    if settings.trusted_proxies:
+        # addresses are appended by each proxy on the way; scheme and host are what the nearest one says
+        proxied = ProxyFix(app.wsgi_app, x_for=settings.trusted_proxies, x_proto=1, x_host=1)
+        app.wsgi_app = proxied  # type: ignore[method-assign]

@@ -55,5 +55,33 @@ class AliasTaken(WaypostError):
         super().__init__(FieldError("This short address is taken already.", "taken", "url"))
 
 
+class Conflict(WaypostError):
+    """Another request is changing the same thing at this moment."""
+
+
+class NoKey(WaypostError):
+    """Nobody who is known here: no key, or none that is good."""
+
+
+class Forbidden(WaypostError):
+    """Known, but not allowed to do this."""
+
+
+class Waiting(WaypostError):
+    """Not now, but in so many `seconds`."""
+
+    def __init__(self, seconds: int, *errors: FieldError) -> None:
+        super().__init__(*errors)
+        self.seconds = seconds
+
+
+class TooMany(Waiting):
+    """More requests or tries than are allowed in a time."""
+
+
+class StillRunning(Waiting, Conflict):
+    """The same request was sent before and has not been answered yet."""
+
+
 class InUse(WaypostError):
     """Something can't be deleted while other things need it."""

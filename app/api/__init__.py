@@ -1,0 +1,27 @@
+"""The JSON edge: what is there under `/api/`, and how does it come into the application?"""
+
+from __future__ import annotations
+
+from flask import Blueprint, Flask
+
+from app.api import gate, rates, user
+from app.api.notification_handlers import NOTIFICATION_HANDLERS
+from app.api.pixels import PIXELS
+from app.api.resource import IdConverter
+from app.extensions import csrf
+
+RESOURCES = (PIXELS, NOTIFICATION_HANDLERS)
+
+
+def init_app(app: Flask) -> None:
+    """Register the resources, and what comes before and after each of them."""
+    blueprint = Blueprint("api", __name__, url_prefix="/api")
+    app.url_map.converters["row_id"] = IdConverter
+    for resource in RESOURCES:
+        resource.register(blueprint)
+    blueprint.add_url_rule("/user", "user", user.read, strict_slashes=False)
+    csrf.exempt(blueprint)  # a key in a header is nothing that another site can make a browser send
+    app.register_blueprint(blueprint)
+    rates.init_app(app)
+    app.before_request(gate.check)
+    app.after_request(rates.add_headers)

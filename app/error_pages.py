@@ -1,0 +1,43 @@
+"""What does a caller get when something goes wrong: a page, or the API's JSON?"""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from flask import Flask, Response, current_app, g, make_response, request
+from werkzeug.exceptions import HTTPException
+from werkzeug.wrappers import Response as AnyResponse
+
+from app import headers, logs
+from app.api.errors import problem
+from app.failures import Failure, failure_of
+
+
+def init_app(app: Flask) -> None:
+    app.register_error_handler(Exception, answer)
+
+
+def answer(error: Exception) -> Response | AnyResponse | HTTPException:
+    if isinstance(error, HTTPException) and is_answer(error):
+        return error
+    failure = failure_of(error)
+    if failure.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        logs.log.error("failed", exc_info=error, status=failure.status)
+    return problem(failure) if headers.is_api(request.path) else page(failure)
+
+
+def is_answer(error: HTTPException) -> bool:
+    """`abort(response)` and redirects of routing: not a failure at all."""
+    return error.response is not None or (error.code or 500) < HTTPStatus.BAD_REQUEST
+
+
+def page(failure: Failure) -> Response:
+    words = [entry.title for entry in failure.entries]
+    phrase = HTTPStatus(failure.status).phrase
+    # not render_template: what it adds to every page asks the database, which may be what failed
+    template = current_app.jinja_env.get_template("failure.html")
+    body = template.render(phrase=phrase, words=words, status=failure.status, request_id=g.request_id)
+    response = make_response(body, failure.status)
+    response.headers.extend(failure.headers)
+    response.headers["Cache-Control"] = "no-store"
+    return response

@@ -1,0 +1,108 @@
+"""Which HTTP status does each thing that can go wrong get, and what is said about it?
+
+The one table for both edges: the API answers a `Failure` as JSON, the pages as HTML.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+from werkzeug.exceptions import HTTPException, MethodNotAllowed
+
+from app import errors
+from app.errors import FieldError
+
+STATUSES: dict[type[errors.WaypostError], int] = {
+    errors.Malformed: 400,
+    errors.NoKey: 401,
+    errors.Forbidden: 403,
+    errors.NotThere: 404,
+    errors.AliasTaken: 409,
+    errors.InUse: 409,
+    errors.Conflict: 409,
+    errors.TooLarge: 413,
+    errors.UnreadableType: 415,
+    errors.Invalid: 422,
+    errors.TooMany: 429,
+}
+RETRY_SECONDS = 2
+# SQLite has no codes for these in Python 3.11's messages that SQLAlchemy keeps; PostgreSQL has
+FULL_TEXTS = ("database or disk is full", "No space left")
+BUSY_TEXTS = ("is locked", "is busy", "unable to open database", "disk I/O error", "readonly database")
+FULL_CODES = frozenset({"53100"})
+FULL_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT})
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What an edge tells: the status, at least one entry, headers that belong to the status."""
+
+    status: int
+    entries: Sequence[FieldError]
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+def failure_of(error: Exception) -> Failure:
+    """Anything not known here is a 500 that says nothing of the inside."""
+    if isinstance(error, errors.WaypostError):
+        return Failure(status_of(error), error.errors, headers_of(error))
+    if isinstance(error, HTTPException):
+        return of_werkzeug(error)
+    if is_full(error):
+        return Failure(507, [FieldError("There is no space left to store this.", "storage_full")])
+    if is_busy(error):
+        entry = FieldError("The storage does not answer right now; try again in a moment.", "storage_busy")
+        return Failure(503, [entry], {"Retry-After": str(RETRY_SECONDS)})
+    return Failure(500, [FieldError("Something went wrong on our side.", "internal")])
+
+
+def status_of(error: errors.WaypostError) -> int:
+    return next(STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES)
+
+
+def headers_of(error: errors.WaypostError) -> dict[str, str]:
+    if isinstance(error, errors.NoKey):
+        return {"WWW-Authenticate": "Bearer"}
+    return {"Retry-After": str(error.seconds)} if isinstance(error, errors.Waiting) else {}
+
+
+def of_werkzeug(error: HTTPException) -> Failure:
+    status = error.code or 500
+    headers = (
+        {"Allow": ", ".join(sorted(error.valid_methods or ()))} if isinstance(error, MethodNotAllowed) else {}
+    )
+    text, code = WORDS.get(status, (error.description or error.name, error.name.lower().replace(" ", "_")))
+    return Failure(status, [FieldError(text, code)], headers)
+
+
+WORDS = {
+    400: ("The request can't be read.", "malformed"),
+    404: ("There is nothing at this address.", "not_found"),
+    405: ("This method can't be used here.", "method_not_allowed"),
+    413: ("The body is too large.", "too_large"),
+    415: ("The body is of a type that is not read here.", "content_type"),
+    429: ("These were too many requests; try again later.", "rate_limited"),
+    500: ("Something went wrong on our side.", "internal"),
+}
+
+
+def is_full(error: Exception) -> bool:
+    if isinstance(error, DBAPIError):
+        code = getattr(error.orig, "sqlstate", None)
+        return code in FULL_CODES or any(text in str(error.orig) for text in FULL_TEXTS)
+    return isinstance(error, OSError) and error.errno in FULL_ERRNOS
+
+
+def is_busy(error: Exception) -> bool:
+    """Would the same request be answered a moment later?"""
+    if isinstance(error, PoolTimeout):
+        return True
+    if not isinstance(error, OperationalError) or isinstance(error, IntegrityError):
+        return False
+    if hasattr(error.orig, "sqlstate"):  # PostgreSQL: lost connections, deadlocks, time-outs
+        return True
+    return any(text in str(error.orig) for text in BUSY_TEXTS)

@@ -1,0 +1,45 @@
+"""How does an uploaded picture get back out?"""
+
+from __future__ import annotations
+
+import re
+
+from flask import Blueprint, Flask, Response, abort, send_from_directory
+
+from app.own_addresses import settings
+
+# as app/links/uploads.py names them: nothing else is given out, whatever lies in the directory
+NAME = re.compile(r"[0-9A-Za-z_-]{8,56}\.(png|jpg|gif|webp|ico)", re.ASCII)
+TYPES = {
+    "png": "image/png",
+    "jpg": "image/jpeg",
+    "gif": "image/gif",
+    "webp": "image/webp",
+    "ico": "image/x-icon",
+}
+YEAR = 365 * 24 * 3600
+
+blueprint = Blueprint("media", __name__)
+
+
+def init_app(app: Flask) -> None:
+    app.register_blueprint(blueprint)
+
+
+@blueprint.get("/media/<name>")
+def media(name: str) -> Response:
+    """A file that we wrote ourselves. Its name is random and never used again, so it may be kept for ever."""
+    match = NAME.fullmatch(name)
+    if match is None:
+        abort(404)
+    directory = settings().data_dir / "uploads"
+    answer = send_from_directory(directory, name, mimetype=TYPES[match[1]], max_age=YEAR)
+    answer.headers["Cache-Control"] = f"public, max-age={YEAR}, immutable"
+    answer.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
+    return answer
+
+
+@blueprint.get("/favicon.ico")
+def favicon() -> Response:
+    """Browsers ask for it where a page names no icon."""
+    return send_from_directory("static", "icon.svg", mimetype="image/svg+xml", max_age=24 * 3600)
