@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
+import logging
 import os
 import secrets
 from base64 import urlsafe_b64encode
@@ -18,16 +19,27 @@ KEY_BYTES = 32
 HASH_BYTES = 8
 GRACE = dt.timedelta(hours=1)  # for what was under way at midnight
 
+log = logging.getLogger(__name__)
+
 _cached: dict[tuple[Path, dt.date], bytes] = {}
 
 
 def day_key(data_dir: Path, day: dt.date) -> bytes:
-    """The key of a UTC day, the same in all processes: the first that asks makes it."""
+    """The key of a UTC day, the same in all processes: the first that asks makes it. Raises nothing.
+
+    Where none can be stored, as on a full disk, this process has one for itself: its visitors go on, and
+    may count again with the next process.
+    """
     key = _cached.get((data_dir, day))
     if key is None:
-        for late in [each for each in _cached if each[1] < day - dt.timedelta(days=1)]:
-            del _cached[late]
-        key = _cached[data_dir, day] = stored_key(directory_of(data_dir) / day.isoformat())
+        for late in [each for each in list(_cached) if each[1] < day - dt.timedelta(days=1)]:
+            _cached.pop(late, None)
+        try:
+            key = stored_key(directory_of(data_dir) / day.isoformat())
+        except OSError:
+            log.warning("The day's visitor key can't be stored", exc_info=True)
+            key = secrets.token_bytes(KEY_BYTES)
+        key = _cached.setdefault((data_dir, day), key)
     return key
 
 
@@ -60,14 +72,23 @@ def directory_of(data_dir: Path) -> Path:
 def stored_key(path: Path) -> bytes:
     """The key in a file, made now if it is not there: whole before it has its name, and never replaced."""
     with contextlib.suppress(FileNotFoundError):
-        return path.read_bytes()
+        return read(path)
     draft = path.with_name(f".{path.name}~{secrets.token_hex(8)}")
-    fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    draft.touch(mode=0o600, exist_ok=False)
     try:
-        with open(fd, "wb") as file:
+        with draft.open("wb") as file:
             file.write(secrets.token_bytes(KEY_BYTES))
+            file.flush()
+            os.fsync(file.fileno())
         with contextlib.suppress(FileExistsError):  # another process was first: its key is the day's
             os.link(draft, path)
     finally:
         draft.unlink()
-    return path.read_bytes()
+    return read(path)
+
+
+def read(path: Path) -> bytes:
+    key = path.read_bytes()
+    if len(key) != KEY_BYTES:  # an empty one would be a hash that anybody can make
+        raise OSError(f"{path} holds no key")
+    return key
