@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from http import HTTPStatus
 
-from flask import Flask, Response, current_app, g, make_response, request
+from flask import Flask, Response, current_app, g, make_response, render_template, request
 from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Response as AnyResponse
 
@@ -34,10 +34,14 @@ def is_answer(error: HTTPException) -> bool:
 def page(failure: Failure) -> Response:
     words = [entry.title for entry in failure.entries]
     phrase = HTTPStatus(failure.status).phrase
-    # not render_template: what it adds to every page asks the database, which may be what failed
-    template = current_app.jinja_env.get_template("failure.html")
-    body = template.render(phrase=phrase, words=words, status=failure.status, request_id=g.request_id)
-    response = make_response(body, failure.status)
+    response = make_response(rendered(failure, phrase=phrase, words=words, failure=failure), failure.status)
     response.headers.extend(failure.headers)
     response.headers["Cache-Control"] = "no-store"
     return response
+
+
+def rendered(failure: Failure, **context: object) -> str:
+    if failure.status < HTTPStatus.INTERNAL_SERVER_ERROR:
+        return render_template("error.html", **context)
+    # not render_template: what that adds to every page asks the database, which may be what failed
+    return current_app.jinja_env.get_template("failure.html").render(request_id=g.request_id, **context)
