@@ -68,7 +68,13 @@ class Server:
         command = [sys.executable, "-m", "flask", "--app", "wsgi", "serve"]
         with self.output.open("wb") as log:
             self.process = subprocess.Popen(
-                command, cwd=ROOT, env=self.environ, stdout=log, stderr=log, start_new_session=True
+                command,
+                cwd=ROOT,
+                env=self.environ,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
             )
         try:
             wait_for(self.is_ready, "a ready server")
