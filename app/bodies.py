@@ -20,6 +20,7 @@ from app import multipart
 from app.errors import FieldError, Malformed, TooLarge, UnreadableType
 from app.sent import Nested, Sent, Value
 
+MOST_BYTES = 10 * 1024 * 1024
 MOST_PARTS = 1000
 WORDS = {True: "true", False: "false", None: ""}
 CHARSETS = frozenset({"", "utf-8", "utf8", "us-ascii", "ascii"})
@@ -64,13 +65,23 @@ def reader() -> Callable[[bytes], Pairs] | None:
 
 
 def whole_body() -> bytes:
+    """All of it. One byte more than allowed, for a chunked body is cut at its limit in silence."""
+    request.max_content_length = MOST_BYTES + 1
     try:
-        return request.get_data()
+        body = request.get_data()
     except RequestEntityTooLarge:
-        most = (request.max_content_length or 0) >> 20
-        raise TooLarge(FieldError(f"The body may have at most {most} MiB.", "too_large")) from None
+        raise too_large() from None
     except (ClientDisconnected, OSError):
         raise malformed("The body ended early.") from None
+    if len(body) > MOST_BYTES:
+        raise too_large()
+    if request.content_length not in {None, len(body)}:
+        raise malformed("The body ended early.")
+    return body
+
+
+def too_large() -> TooLarge:
+    return TooLarge(FieldError(f"The body may have at most {MOST_BYTES >> 20} MiB.", "too_large"))
 
 
 def checked(pairs: Pairs) -> Pairs:

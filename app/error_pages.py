@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from http import HTTPStatus
+from typing import Any
 
 from flask import Flask, Response, current_app, g, make_response, render_template, request
 from werkzeug.exceptions import HTTPException
@@ -32,16 +33,20 @@ def is_answer(error: HTTPException) -> bool:
 
 
 def page(failure: Failure) -> Response:
-    words = [entry.title for entry in failure.entries]
-    phrase = HTTPStatus(failure.status).phrase
-    response = make_response(rendered(failure, phrase=phrase, words=words, failure=failure), failure.status)
+    context = {
+        "phrase": HTTPStatus(failure.status).phrase,
+        "words": [entry.title for entry in failure.entries],
+        "failure": failure,
+        "request_id": g.request_id,
+    }
+    response = make_response(rendered(failure.status, context), failure.status)
     response.headers.extend(failure.headers)
     response.headers["Cache-Control"] = "no-store"
     return response
 
 
-def rendered(failure: Failure, **context: object) -> str:
-    if failure.status < HTTPStatus.INTERNAL_SERVER_ERROR:
+def rendered(status: int, context: dict[str, Any]) -> str:
+    if status < HTTPStatus.INTERNAL_SERVER_ERROR:
         return render_template("error.html", **context)
     # not render_template: what that adds to every page asks the database, which may be what failed
-    return current_app.jinja_env.get_template("failure.html").render(request_id=g.request_id, **context)
+    return current_app.jinja_env.get_template("failure.html").render(context)
