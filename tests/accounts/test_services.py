@@ -1,0 +1,121 @@
+"""Do accounts come about, prove themselves and change as they should, on both databases?"""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from argon2 import PasswordHasher
+from flask import Flask
+
+from app.accounts import passwords, services
+from app.accounts.models import User
+from app.database import begin_write
+from app.errors import Invalid
+from app.extensions import db
+from tests.factories import PASSWORD
+
+pytestmark = pytest.mark.databases
+
+
+def test_the_first_user_is_admin_and_later_ones_only_when_said(session) -> None:
+    made = [
+        services.create_user(f"{i}@example.com", PASSWORD, is_admin=admin)
+        for i, admin in enumerate([False, None, True])
+    ]
+    assert [user.is_admin for user in made] == [True, False, True]
+
+
+def test_an_address_has_one_account_in_whatever_case(session) -> None:
+    services.create_user("Alice@Example.com", PASSWORD)
+    with pytest.raises(Invalid) as caught:
+        services.create_user("alice@EXAMPLE.com ", PASSWORD)
+    assert [(error.field, error.code) for error in caught.value.errors] == [("email", "taken")]
+
+
+def test_of_two_first_users_at_once_one_is_admin(app: Flask, session) -> None:
+    together, made = threading.Barrier(2), []
+
+    def create(email: str) -> None:
+        with app.app_context():
+            together.wait()
+            begin_write(db.session)
+            made.append(services.store_user(email, "x").is_admin)
+            db.session.commit()
+
+    threads = [threading.Thread(target=create, args=[f"{i}@example.com"]) for i in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(made) == [False, True]
+
+
+def test_who_knows_address_and_password_is_the_user(alice: User) -> None:
+    assert services.authenticate(" ALICE@example.com", PASSWORD) == alice
+    assert services.authenticate("alice@example.com", PASSWORD + "x") is None
+
+
+def test_an_unknown_address_costs_a_comparison_too(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[str] = []
+    monkeypatch.setattr(passwords, "check_password", lambda stored, password: bool(compared.append(stored)))
+    assert services.authenticate("nobody@example.com", PASSWORD) is None
+    assert services.authenticate("alice@example.com", PASSWORD) is None
+    assert [stored.rpartition("$")[0].count("m=19456,t=2,p=1") for stored in compared] == [1, 1]
+
+
+def test_an_outdated_hash_is_made_anew_at_sign_in(alice: User, session) -> None:
+    alice.password_hash = PasswordHasher(time_cost=1, memory_cost=64, parallelism=1).hash(PASSWORD)
+    version = alice.session_version
+    session.commit()
+    assert services.authenticate(alice.email, "wrong") is None
+    assert passwords.is_outdated(alice.password_hash)
+    assert services.authenticate(alice.email, PASSWORD) == alice
+    session.commit()
+    assert not passwords.is_outdated(alice.password_hash)
+    assert passwords.check_password(alice.password_hash, PASSWORD)
+    assert alice.session_version == version
+
+
+def test_a_hash_made_anew_never_undoes_a_new_password(app: Flask, alice: User, session) -> None:
+    alice.password_hash = PasswordHasher(time_cost=1, memory_cost=64, parallelism=1).hash(PASSWORD)
+    session.commit()
+    seen = db.session.get_one(User, alice.id)
+    old = seen.password_hash
+    with app.app_context():
+        services.set_password(db.session.get_one(User, 1), "another password altogether")
+        db.session.commit()
+    assert seen.password_hash == old  # what this request has read
+    services.renew_hash(seen, PASSWORD)
+    session.commit()
+    assert passwords.check_password(alice.password_hash, "another password altogether")
+
+
+def test_a_new_password_ends_every_session(alice: User, session) -> None:
+    before = alice.get_id()
+    assert services.find_by_session(before) == alice
+    services.set_password(alice, "another password altogether")
+    session.commit()
+    assert services.find_by_session(before) is None
+    assert services.find_by_session(alice.get_id()) == alice
+    assert services.authenticate(alice.email, PASSWORD) is None
+
+
+@pytest.mark.parametrize(
+    "session_id", ["", ".", "1", "1.", ".1", "x.1", "1.1.1", "99.1", "9" * 40 + ".1", "١.1", "-1.1"]
+)
+def test_what_is_no_session_is_nobodys(alice: User, session_id: str) -> None:
+    assert services.find_by_session(session_id) is None
+
+
+def test_only_what_was_sent_changes(alice: User, session) -> None:
+    services.update_user(alice, {"timezone": "Europe/Berlin"})
+    session.commit()
+    assert (alice.email, alice.timezone) == ("alice@example.com", "Europe/Berlin")
+
+
+def test_ones_address_can_change_but_not_to_anothers(alice: User, bob: User, session) -> None:
+    services.update_user(alice, {"email": "Alice@example.com"})
+    services.update_user(alice, {"email": "a@example.com"})
+    with pytest.raises(Invalid):
+        services.update_user(alice, {"email": bob.email})
