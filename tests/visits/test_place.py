@@ -1,0 +1,282 @@
+"""Is the place right in every layout, and does a visitor go on whatever the file is like?"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import maxminddb
+import pytest
+
+from app import places as names
+from app.visits import place
+from app.visits.continents import CONTINENT_OF, COUNTRIES_OF
+from app.visits.place import UNKNOWN, Place, Places, database_path, place_in, place_of_country
+from tests.visits.geo_files import ADDRESS, LONDON, NETWORK, write_geo_file
+
+IN_LONDON = Place("EU", "GB", "London")
+
+LAYOUTS: dict[str, tuple[Any, Place]] = {
+    "MaxMind city": (LONDON, IN_LONDON),
+    "MaxMind country": (
+        {"continent": {"code": "NA"}, "country": {"iso_code": "US", "names": {"en": "United States"}}},
+        Place("NA", "US"),
+    ),
+    "MaxMind, only a continent": ({"continent": {"code": "AF"}}, Place("AF")),
+    "MaxMind, where somebody registered is no place": ({"registered_country": {"iso_code": "US"}}, UNKNOWN),
+    "DB-IP Lite city": (
+        {
+            "city": {"names": {"en": "Berlin (Mitte)"}},
+            "continent": {"code": "EU", "geoname_id": 6255148, "names": {"en": "Europe"}},
+            "country": {"iso_code": "DE", "is_in_european_union": True, "names": {"en": "Germany"}},
+            "subdivisions": [{"names": {"en": "Land Berlin"}}],
+        },
+        Place("EU", "DE", "Berlin"),
+    ),
+    "no English name": (
+        {"country": {"iso_code": "DE"}, "city": {"names": {"de": "Köln"}}},
+        Place("EU", "DE", "Köln"),
+    ),
+    "no continent": ({"country": {"iso_code": "BR"}}, Place("SA", "BR")),
+    "IPinfo Lite": (
+        {"country": "Germany", "country_code": "DE", "continent": "Europe", "continent_code": "EU"},
+        Place("EU", "DE"),
+    ),
+    "IPinfo country": ({"country": "FR", "country_name": "France", "continent": "EU"}, Place("EU", "FR")),
+    "IPinfo city": (
+        {"city": "Mountain View", "country": "US", "region": "California"},
+        Place("NA", "US", "Mountain View"),
+    ),
+    "flat, country_code only": ({"country_code": "jp"}, Place("AS", "JP")),
+    "a country that nobody knows": ({"country": {"iso_code": "QQ"}}, Place("", "QQ")),
+    "nothing known": ({}, UNKNOWN),
+    "an empty name": ({"city": {"names": {}}}, UNKNOWN),
+    "a list": ([1, 2], UNKNOWN),
+    "a text": ("GB", UNKNOWN),
+    "nothing": (None, UNKNOWN),
+    "parts of the wrong kind": (
+        {"country": 7, "continent": ["EU"], "city": {"names": "x"}, "country_code": {"a": 1}},
+        UNKNOWN,
+    ),
+    "a code that is none": ({"country_code": "Germany", "continent": {"code": "XX"}}, UNKNOWN),
+    "a name without end": ({"city": "x" * 999}, Place("", "", "x" * 128)),
+}
+
+
+@pytest.mark.parametrize(("record", "expected"), LAYOUTS.values(), ids=LAYOUTS)
+def test_layouts(record: Any, expected: Place) -> None:
+    assert place_in(record) == expected
+
+
+FILES = {
+    "MaxMind": ("GeoLite2-City", LONDON, IN_LONDON),
+    "DB-IP": ("DBIP-City-Lite", LONDON, IN_LONDON),
+    "IPinfo": ("ipinfo generic_lite", {"country": "Germany", "country_code": "DE"}, Place("EU", "DE")),
+}
+
+
+@pytest.mark.parametrize(("kind", "record", "expected"), FILES.values(), ids=FILES)
+def test_real_files(kind: str, record: dict[str, Any], expected: Place, tmp_path: Path) -> None:
+    places = Places(write_geo_file(tmp_path / "geo.mmdb", {NETWORK: record}, kind=kind))
+    assert places.find(ADDRESS) == expected
+    assert places.find("8.8.8.8") == UNKNOWN
+    assert places.status.state == "ok"
+    assert places.status.kind == kind
+
+
+ADDRESSES = {
+    "IPv4": (ADDRESS, IN_LONDON),
+    "IPv4 in IPv6's clothes": (f"::ffff:{ADDRESS}", IN_LONDON),
+    "IPv6": ("2001:0:1::1", Place("OC", "NZ")),
+    "elsewhere": ("8.8.8.8", UNKNOWN),
+    "elsewhere in IPv6": ("2a00::1", UNKNOWN),
+    "empty": ("", UNKNOWN),
+    "no address": ("somebody", UNKNOWN),
+    "a socket's name": ("unix:", UNKNOWN),
+    "with a zone": ("fe80::1%eth0", UNKNOWN),
+    "half an address": ("::ffff:81.2", UNKNOWN),
+    "with a NUL": ("81.2.69.1\0", UNKNOWN),
+    "a lone surrogate": ("\udc80", UNKNOWN),
+}
+
+
+@pytest.mark.parametrize(("address", "expected"), ADDRESSES.values(), ids=ADDRESSES)
+def test_addresses(address: str, expected: Place, tmp_path: Path) -> None:
+    records: dict[str, Any] = {NETWORK: LONDON, "2001:0:1::/48": {"country": {"iso_code": "NZ"}}}
+    places = Places(write_geo_file(tmp_path / "geo.mmdb", records))
+    assert places.find(address) == expected
+    assert places.status.failed == 0
+
+
+def test_ipv6_in_a_file_of_ipv4_is_unknown_and_no_damage(tmp_path: Path) -> None:
+    places = Places(write_geo_file(tmp_path / "geo.mmdb", version=4))
+    assert places.find(ADDRESS) == IN_LONDON
+    assert places.find("2001:0:1::1") == UNKNOWN
+    assert places.status.state == "ok"
+
+
+def test_without_a_file(tmp_path: Path) -> None:
+    for places in (Places(None), Places(tmp_path / "geo.mmdb"), Places(tmp_path / "no" / "folder")):
+        assert places.find(ADDRESS) == UNKNOWN
+        assert places.status.state == "missing"
+        assert places.status.attribution is None
+        assert places.status.age(dt.datetime.now(dt.UTC)) is None
+
+
+def whole(tmp_path: Path) -> bytes:
+    return write_geo_file(tmp_path / "whole.mmdb").read_bytes()
+
+
+DAMAGES: dict[str, Callable[[bytes], bytes]] = {
+    "empty": lambda content: b"",
+    "a web page": lambda content: b"<!doctype html><title>Not found</title>" * 99,
+    "cut off": lambda content: content[: len(content) // 2],
+    "all zeros": lambda content: bytes(len(content)),
+    "still packed": lambda content: b"\x1f\x8b" + bytes(999),
+    "only the end": lambda content: content[content.index(b"\xab\xcd\xefMaxMind.com") :],
+    "no end": lambda content: content.replace(b"MaxMind.com", b"MaxMind.org"),
+    "a tree that leads out": lambda content: b"\xff" * 600 + content[600:],
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_a_damaged_file(damage: Callable[[bytes], bytes], tmp_path: Path) -> None:
+    path = tmp_path / "geo.mmdb"
+    path.write_bytes(damage(whole(tmp_path)))
+    places = Places(path)
+    assert places.find(ADDRESS) == UNKNOWN
+    assert places.status.state == "damaged"
+
+
+def test_a_folder_in_its_place_is_no_file(tmp_path: Path) -> None:
+    places = Places(tmp_path)
+    assert places.find(ADDRESS) == UNKNOWN
+    assert places.status.state == "damaged"
+
+
+@pytest.mark.parametrize(
+    "problem", [KeyError("x"), maxminddb.InvalidDatabaseError("x"), MemoryError()], ids=repr
+)
+def test_damage_that_shows_at_a_look_up_is_counted(
+    problem: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    places = Places(write_geo_file(tmp_path / "geo.mmdb"))
+
+    class Reader:
+        def get(self, address: str) -> object:
+            raise problem
+
+    monkeypatch.setattr(places, "reader", Reader())
+    assert places.find(ADDRESS) == UNKNOWN
+    assert (places.status.state, places.status.failed) == ("damaged", 1)
+
+
+def test_text_that_is_no_utf8_is_damage(tmp_path: Path) -> None:
+    path = tmp_path / "geo.mmdb"
+    path.write_bytes(whole(tmp_path).replace(b"London", b"\xff\xfe\xff\xfe\xff\xfe"))
+    places = Places(path)
+    assert places.find(ADDRESS) == UNKNOWN
+    assert (places.status.state, places.status.failed) == ("damaged", 1)
+
+
+def test_another_file_is_taken_without_a_restart(tmp_path: Path) -> None:
+    path = tmp_path / "geo.mmdb"
+    places = Places(path, seconds=0)
+    assert places.find(ADDRESS) == UNKNOWN
+    write_geo_file(path)
+    assert places.find(ADDRESS) == IN_LONDON
+    write_geo_file(path, {NETWORK: {"country": {"iso_code": "IE"}}})
+    assert places.find(ADDRESS) == Place("EU", "IE")
+    path.with_suffix(".bad").write_bytes(b"damage")
+    path.with_suffix(".bad").replace(path)
+    assert (places.find(ADDRESS), places.status.state) == (UNKNOWN, "damaged")
+    write_geo_file(path)
+    assert (places.find(ADDRESS), places.status.state) == (IN_LONDON, "ok")
+    path.unlink()
+    assert (places.find(ADDRESS), places.status.state) == (UNKNOWN, "missing")
+
+
+def test_the_file_is_not_asked_about_at_each_look_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    places = Places(write_geo_file(tmp_path / "geo.mmdb"), seconds=3600)
+    asked: list[object] = []
+    monkeypatch.setattr(place, "stamp_of", asked.append)
+    assert {places.find(ADDRESS) for _ in range(1000)} == {IN_LONDON}
+    assert asked == []
+
+
+def test_threads_look_up_while_the_file_changes(tmp_path: Path) -> None:
+    path = write_geo_file(tmp_path / "geo.mmdb")
+    places = Places(path, seconds=0)
+
+    def look(_: int) -> set[Place]:
+        return {places.find(ADDRESS) for _ in range(300)}
+
+    with ThreadPoolExecutor(8) as pool:
+        results = pool.map(look, range(16))
+        for country in ("IE", "FR", "DE"):
+            write_geo_file(path, {NETWORK: {"country": {"iso_code": country}}})
+        seen = set().union(*results)
+    assert seen <= {IN_LONDON, Place("EU", "IE"), Place("EU", "FR"), Place("EU", "DE")}
+    assert places.find(ADDRESS) == Place("EU", "DE")
+    assert places.status.failed == 0
+
+
+ATTRIBUTIONS = {
+    "DBIP-City-Lite": "https://db-ip.com",
+    "DBIP-Country-Lite": "https://db-ip.com",
+    "GeoLite2-City": "https://www.maxmind.com",
+    "GeoIP2-City": None,
+    "ipinfo lite_bundle": "https://ipinfo.io",
+    "Somebody's": None,
+}
+
+
+@pytest.mark.parametrize(("kind", "url"), ATTRIBUTIONS.items())
+def test_the_publisher_is_named(kind: str, url: str | None, tmp_path: Path) -> None:
+    said = Places(write_geo_file(tmp_path / "geo.mmdb", kind=kind)).status.attribution
+    assert (said and said.url) == url
+
+
+def test_the_age_of_the_file(tmp_path: Path) -> None:
+    status = Places(write_geo_file(tmp_path / "geo.mmdb")).status
+    assert status.built is not None
+    assert status.age(status.built + dt.timedelta(days=40)) == dt.timedelta(days=40)
+    assert abs(dt.datetime.now(dt.UTC) - status.built) < dt.timedelta(minutes=5)
+
+
+# --- countries
+
+
+def test_every_country_lies_on_one_continent() -> None:
+    assert set(COUNTRIES_OF) == set(names.CONTINENTS)
+    assert set(CONTINENT_OF) == set(names.COUNTRIES) | {"XK"}
+    assert sum(len(codes.split()) for codes in COUNTRIES_OF.values()) == len(CONTINENT_OF)
+
+
+HEADERS = {
+    "DE": Place("EU", "DE"),
+    "us": Place("NA", "US"),
+    " br ": Place("SA", "BR"),
+    "AQ": Place("AN", "AQ"),
+    "NG": Place("AF", "NG"),
+    "JP": Place("AS", "JP"),
+    "AU": Place("OC", "AU"),
+    "XX": UNKNOWN,  # unknown, as a well-known proxy says it
+    "T1": UNKNOWN,  # Tor, there
+    "": UNKNOWN,
+    "Germany": UNKNOWN,
+    "ＤＥ": UNKNOWN,
+}
+
+
+@pytest.mark.parametrize(("code", "expected"), HEADERS.items(), ids=map(repr, HEADERS))
+def test_the_place_of_a_country(code: str, expected: Place) -> None:
+    assert place_of_country(code) == expected
+
+
+def test_where_the_file_is(tmp_path: Path) -> None:
+    assert database_path(None, tmp_path) == tmp_path / "geo.mmdb"
+    assert database_path(Path("/srv/places.mmdb"), tmp_path) == Path("/srv/places.mmdb")
