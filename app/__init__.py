@@ -5,10 +5,11 @@ from __future__ import annotations
 from flask import Flask
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from app import api, error_pages, headers, logs, media, sealing
+from app import api, cli, dashboard, error_pages, headers, logs, media, public, sealing
 from app.config import Settings, load_settings
 from app.database import engine_options, prepare_engine
 from app.extensions import csrf, db, limiter, login, migrate
+from app.links import uploads
 
 
 def create_app(settings: Settings | None = None) -> Flask:
@@ -17,12 +18,14 @@ def create_app(settings: Settings | None = None) -> Flask:
     app = Flask(__name__, instance_path=str(settings.data_dir))
     configure(app, settings)
     sealing.use_key(settings.secret_key)
+    uploads.use_directory(settings.data_dir / "uploads")
     for extension in (db, migrate, login, csrf, limiter):
         extension.init_app(app, **({"db": db} if extension is migrate else {}))
     with app.app_context():
         prepare_engine(db.engine, settings)
-    for part in (logs, headers, error_pages, api, media):
+    for part in (logs, headers, error_pages, api, media, dashboard, public):
         part.init_app(app)
+    cli.register(app)
     return app
 
 

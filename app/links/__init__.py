@@ -1,0 +1,3 @@
+"""Links; whoever loads them has them listen to what they use."""
+
+from app.links import replan as replan

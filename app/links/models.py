@@ -48,7 +48,8 @@ class Link(db.Model):
     # null in the database where the API says 0
     domain_id: Mapped[int | None] = mapped_column(ForeignKey("domain.id"), index=True)
     type: Mapped[str] = mapped_column(String(16), default="link")
-    url: Mapped[str] = mapped_column(String(256))
+    # as typed: up to 256 characters in NFC may be four times as many before
+    url: Mapped[str] = mapped_column(String(1024))
     location_url: Mapped[str] = mapped_column(Text)
     is_enabled: Mapped[bool] = mapped_column(default=True)
     title: Mapped[str | None] = mapped_column(String(160))

@@ -213,7 +213,7 @@ def upgrade() -> None:
         sa.Column("project_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
         sa.Column("domain_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
         sa.Column("type", sa.String(length=16), nullable=False),
-        sa.Column("url", sa.String(length=256), nullable=False),
+        sa.Column("url", sa.String(length=1024), nullable=False),
         sa.Column("location_url", sa.Text(), nullable=False),
         sa.Column("is_enabled", sa.Boolean(), nullable=False),
         sa.Column("title", sa.String(length=160), nullable=True),

@@ -23,7 +23,7 @@ TRANSPORT = Transport(
             kind="chat",
             words=("telegram_chat_id",),
             example="-1001234567890",
-            guidance="Add the bot to the chat; its id is a number, negative for a group; or a channel's @name.",
+            guidance="Add the bot to the chat; its id is a number, negative for a group, or @name.",
         ),
     ),
 )

@@ -1,0 +1,112 @@
+"""What may a short address be, how is it known again, and who gets it?"""
+
+from __future__ import annotations
+
+import datetime as dt
+import secrets
+import unicodedata
+from collections.abc import Sequence
+from typing import Any
+
+import regex
+from sqlalchemy import and_, or_, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from app.clock import now
+from app.errors import AliasTaken
+from app.extensions import db
+from app.fields import Rejected
+from app.links.models import Alias, Link
+from app.reserved import is_reserved
+
+MOST = 256  # after NFC
+MOST_TYPED = 4 * MOST  # NFC shortens a text to no less than a quarter
+HELD = dt.timedelta(days=30)
+
+# without i l o and 0 1, which are read as one another
+RANDOM_CHARACTERS = "abcdefghjkmnpqrstuvwxyz23456789"
+RANDOM_LENGTH = 7
+TRIES = 20
+
+# An emoji with what may follow it: a skin tone, a selector, a tag sequence (as in the flag of Wales).
+# Digits, # and * are emoji to Unicode, but only as the first half of a keycap. (UTS #51, ED-17)
+AFTER = r"\p{Emoji_Modifier}|[\uFE0E\uFE0F]\u20E3?|[\U000E0020-\U000E007E]+\U000E007F"
+EMOJI = rf"(?:\p{{RI}}\p{{RI}}|[\p{{Emoji}}--[0-9#*\p{{RI}}]](?:{AFTER})?)"
+ALIAS = regex.compile(rf"(?V1)(?!\.)(?>{EMOJI}(?:\u200D{EMOJI})*|[\p{{L}}\p{{M}}\p{{Nd}}\-_.~])++")
+
+
+def key_of(alias: str) -> str:
+    """What an alias is known by: the same for every spelling that a visitor may type."""
+    return unicodedata.normalize("NFC", alias).casefold()
+
+
+def read_alias(text: str) -> str:
+    """The text, when it may be an alias; else Rejected."""
+    plain = unicodedata.normalize("NFC", text[: MOST_TYPED + 1])
+    if len(text) > MOST_TYPED or len(plain) > MOST:
+        raise Rejected(f"This may have at most {MOST} characters.", "too_long")
+    if is_reserved(key_of(plain)):
+        raise Rejected("This address is Waypost's own. Choose another one.", "reserved")
+    if not ALIAS.fullmatch(plain):
+        raise Rejected(
+            "This may have letters, digits, emoji and - _ . ~ only, and not start with a dot.", "alias"
+        )
+    return text
+
+
+def random_alias() -> str:
+    return "".join(secrets.choice(RANDOM_CHARACTERS) for _ in range(RANDOM_LENGTH))
+
+
+def claim(link: Link) -> None:
+    """Give the link its alias. Raises AliasTaken when it is another's, or was until less than 30 days ago.
+
+    The primary key decides, also between two who ask at once: the second waits for the first's commit.
+    """
+    values = claimed(link)
+    is_free = and_(
+        Alias.link_id.is_(None),
+        or_(Alias.user_id == link.user_id, Alias.held_until.is_(None), Alias.held_until <= now()),
+    )
+    wanted = insert().on_conflict_do_update(
+        index_elements=[Alias.domain_id, Alias.key],
+        set_={name: values[name] for name in ("link_id", "user_id", "held_until")},
+        where=is_free,
+    )
+    if db.session.scalar(wanted.returning(Alias.link_id), values) is None:
+        raise AliasTaken()
+
+
+def claim_random(links: Sequence[Link]) -> None:
+    """Give each link a random alias; one that somebody has already is drawn again."""
+    for _ in range(TRIES):
+        for link in links:
+            link.url = random_alias()
+        wanted = insert().on_conflict_do_nothing().returning(Alias.link_id)
+        given = set(db.session.scalars(wanted, [claimed(link) for link in links]))
+        links = [link for link in links if link.id not in given]
+        if not links:
+            return
+    raise AliasTaken()
+
+
+def release(link: Link) -> None:
+    """Take the link's alias from it. For 30 days only its owner may have it again."""
+    mine = update(Alias).where(Alias.link_id == link.id).values(link_id=None, held_until=now() + HELD)
+    db.session.execute(mine, execution_options={"synchronize_session": False})
+
+
+def claimed(link: Link) -> dict[str, Any]:
+    return {
+        "domain_id": link.domain_id or 0,
+        "key": key_of(link.url),
+        "link_id": link.id,
+        "user_id": link.user_id,
+        "held_until": None,
+    }
+
+
+def insert() -> Any:
+    """INSERT … ON CONFLICT, which both databases know and SQLAlchemy has for each apart."""
+    kinds = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
+    return kinds[db.session.get_bind().dialect.name](Alias)

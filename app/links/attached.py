@@ -1,0 +1,66 @@
+"""What of the owner's other things does a link use?
+
+Looked at again inside the write, and kept from being deleted: since the form's check anything may have gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any, TypeVar
+
+from sqlalchemy import Table, select
+
+from app.domains.models import Domain
+from app.errors import FieldError, Invalid
+from app.extensions import db
+from app.links.models import Link, LinkTag
+from app.notifications.models import NotificationHandler
+from app.pixels.models import Pixel
+from app.projects.models import Project
+
+Row = TypeVar("Row", bound=Any)
+
+
+def own_rows(user_id: int, model: type[Row], ids: Collection[int], field: str) -> list[Row]:
+    """All of these rows of the user's. Raises Invalid for `field` where one is not there."""
+    if not ids:
+        return []
+    mine = select(model).where(model.user_id == user_id, model.id.in_(ids)).order_by(model.id)
+    # on PostgreSQL others can go on changing them meanwhile, but not delete them
+    found = list(db.session.scalars(mine.with_for_update(read=True, key_share=True)))
+    if missing := set(ids) - {row.id for row in found}:
+        named = ", ".join(map(str, sorted(missing)))
+        raise Invalid(FieldError(f"You have none with the id {named}.", "not_found", field))
+    return found
+
+
+def attachments(user_id: int, changes: dict[str, Any]) -> dict[str, Any]:
+    """Those of `changes` that are rows of other tables, by the link's attribute. Raises Invalid."""
+    found: dict[str, Any] = {}
+    if "pixels_ids" in changes:
+        found["pixels"] = own_rows(user_id, Pixel, changes["pixels_ids"], "pixels_ids")
+    if "email_reports" in changes:
+        found["handlers"] = own_rows(user_id, NotificationHandler, changes["email_reports"], "email_reports")
+    if project_id := changes.get("project_id"):
+        own_rows(user_id, Project, [project_id], "project_id")
+    if domain_id := changes.get("domain_id"):
+        refuse_unusable(own_rows(user_id, Domain, [domain_id], "domain_id")[0])
+    return found
+
+
+def refuse_unusable(domain: Domain) -> None:
+    if not (domain.is_verified and domain.is_enabled):
+        raise Invalid(FieldError("This domain is not verified, or is switched off.", "domain", "domain_id"))
+
+
+def attach(link: Link, found: dict[str, Any], changes: dict[str, Any]) -> None:
+    for name, rows in found.items():
+        setattr(link, name, rows)
+    if "tags" in changes:
+        link.tag_rows = [LinkTag(tag=tag, position=i) for i, tag in enumerate(changes["tags"])]
+
+
+def attached_ids(link: Link, table: Table, column: str) -> list[int]:
+    """The ids of what a link uses, without reading the rows themselves."""
+    found = select(table.c[column]).where(table.c.link_id == link.id).order_by(table.c[column])
+    return list(db.session.scalars(found))

@@ -1,0 +1,84 @@
+"""What can be asked of the list of links?"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+
+from sqlalchemy import ColumnElement, column, exists, func, select, table
+from sqlalchemy.orm import InstrumentedAttribute
+
+from app.fields import flag, moment, whole
+from app.forms import MOST_ID
+from app.links.models import Link, LinkTag, link_pixel
+from app.lists import Asked, Listing, contains, one_of
+
+SEARCHED = {"url": Link.url, "location_url": Link.location_url, "title": Link.title}
+# the ingesting process keeps the counters, in a package above this one: only its table's name is known here
+COUNTER = table("counter", column("link_id"), column("clicks"), schema="clicks")
+CLICKS = func.coalesce(
+    select(COUNTER.c.clicks).where(COUNTER.c.link_id == Link.id).scalar_subquery(),
+    0,
+)
+
+
+def searched(text: str, asked: Asked) -> ColumnElement[bool]:
+    """In the column that `search_by` names, or in all three."""
+    by = asked.get("search_by")
+    return contains(text, *([SEARCHED[by]] if by in SEARCHED else SEARCHED.values()))
+
+
+def is_known_column(text: str, asked: Asked) -> None:  # noqa: ARG001  `search` itself uses it
+    one_of(list(SEARCHED))(text)
+
+
+def by_id(wanted: InstrumentedAttribute[int | None], text: str) -> ColumnElement[bool]:
+    """0 is none."""
+    number = whole(text, 0, MOST_ID)
+    return wanted == number if number else wanted.is_(None)
+
+
+def of_type(text: str, asked: Asked) -> ColumnElement[bool]:  # noqa: ARG001
+    return Link.type == one_of(["link"])(text)
+
+
+def uses_pixel(text: str, asked: Asked) -> ColumnElement[bool]:  # noqa: ARG001
+    pixel = link_pixel.c.pixel_id == whole(text, 0, MOST_ID)
+    return exists().where(link_pixel.c.link_id == Link.id, pixel)
+
+
+def has_tag(text: str, asked: Asked) -> ColumnElement[bool]:  # noqa: ARG001
+    return exists().where(LinkTag.link_id == Link.id, LinkTag.tag == text)
+
+
+def until(text: str) -> ColumnElement[bool]:
+    """Inclusive; a day alone is meant to its end."""
+    last = moment(text)
+    if re.fullmatch(r"[0-9-]{10}", text):
+        last = min(last, dt.datetime.max.replace(tzinfo=dt.UTC) - dt.timedelta(days=1)) + dt.timedelta(days=1)
+        return Link.datetime < last
+    return Link.datetime <= last
+
+
+LISTING = Listing(
+    model=Link,
+    filters={
+        "search": searched,
+        "search_by": is_known_column,
+        "type": of_type,
+        "is_enabled": lambda text, asked: Link.is_enabled.is_(flag(text)),  # noqa: ARG005
+        "project_id": lambda text, asked: by_id(Link.project_id, text),  # noqa: ARG005
+        "domain_id": lambda text, asked: by_id(Link.domain_id, text),  # noqa: ARG005
+        "pixel_id": uses_pixel,
+        "tag": has_tag,
+        "datetime_start": lambda text, asked: Link.datetime >= moment(text),  # noqa: ARG005
+        "datetime_end": lambda text, asked: until(text),  # noqa: ARG005
+    },
+    orders={
+        "link_id": Link.id,
+        "datetime": Link.datetime,
+        "last_datetime": Link.last_datetime,
+        "clicks": CLICKS,
+        "url": Link.url,
+    },
+)

@@ -1,0 +1,31 @@
+"""Which compiled plans does a change spoil? Each is named in the transaction that makes the change."""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection, event, insert, select
+from sqlalchemy.orm import Mapper
+
+from app.extensions import db
+from app.links.aliases import key_of
+from app.links.models import Alias, Link, PlanChange, link_pixel
+from app.pixels.models import Pixel
+
+
+def place_of(link: Link) -> tuple[int, str]:
+    """Where a link answers: its domain (0 for the instance's own hosts) and the key of its alias."""
+    return link.domain_id or 0, key_of(link.url)
+
+
+def replan(*places: tuple[int, str]) -> None:
+    """Have every process drop what it knows of these places."""
+    rows = [{"domain_id": domain_id, "alias": key} for domain_id, key in dict.fromkeys(places)]
+    db.session.execute(insert(PlanChange), rows)
+
+
+@event.listens_for(Pixel, "after_update")
+@event.listens_for(Pixel, "before_delete")
+def replan_links_of(mapper: Mapper[Pixel], connection: Connection, pixel: Pixel) -> None:  # noqa: ARG001
+    """Pixels know nothing of links; so the links listen, whoever it is that changes one."""
+    users = select(link_pixel.c.link_id).where(link_pixel.c.pixel_id == pixel.id)
+    places = select(Alias.domain_id, Alias.key).where(Alias.link_id.in_(users))
+    connection.execute(insert(PlanChange).from_select(["domain_id", "alias"], places))

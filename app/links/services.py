@@ -1,0 +1,115 @@
+"""How does a link change? (All at once or not at all: the edge commits, or rolls back.)"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from app.accounts.models import User
+from app.clock import now
+from app.database import reread
+from app.errors import FieldError, Invalid
+from app.extensions import db
+from app.links import uploads
+from app.links.aliases import claim, claim_random, random_alias, release
+from app.links.attached import attach, attachments
+from app.links.models import Link
+from app.links.replan import place_of, replan
+
+PICTURES = ("cloaking_favicon", "cloaking_opengraph")
+NOT_COLUMNS = frozenset({"url", "pixels_ids", "email_reports", "tags", "location_urls", *PICTURES})
+
+
+def create(user: User, changes: dict[str, Any]) -> Link:
+    """A new link of `changes`, with a random alias unless they have one. Raises AliasTaken, Invalid."""
+    return make(user.id, changes, [changes["location_url"]])[0]
+
+
+def create_bulk(user: User, changes: dict[str, Any]) -> list[Link]:
+    """A link for each of `location_urls`, in their order, with random aliases; all else is shared."""
+    return make(user.id, {**changes, "url": None}, changes["location_urls"])
+
+
+def make(user_id: int, changes: dict[str, Any], destinations: Sequence[str]) -> list[Link]:
+    found = attachments(user_id, changes)
+    columns = {**columns_of(changes), "user_id": user_id, "url": changes.get("url") or random_alias()}
+    columns["password_version"] = int(bool(changes.get("password_hash")))
+    links = [Link(**{**columns, "location_url": destination}) for destination in destinations]
+    for link in links:
+        attach(link, found, changes)
+        settle(link)
+    keep_pictures(links, changes)
+    db.session.add_all(links)
+    db.session.flush()
+    if changes.get("url"):
+        claim(links[0])
+    else:
+        claim_random(links)
+    replan(*map(place_of, links))
+    db.session.flush()
+    return links
+
+
+def update(link: Link, changes: dict[str, Any]) -> Link:
+    """Change what `changes` names. Raises AliasTaken, Invalid, and NotThere for a link that is gone."""
+    reread(db.session, link)
+    before = place_of(link)
+    attach(link, attachments(link.user_id, changes), changes)
+    for name in PICTURES:
+        if name in changes:
+            uploads.discard(getattr(link, name))
+    keep_pictures([link], changes)
+    if "password_hash" in changes and (link.password_hash or changes["password_hash"]):
+        link.password_version += 1
+    for name, value in columns_of(changes).items():
+        setattr(link, name, value)
+    settle(link)
+    move(link, before, changes)
+    link.last_datetime = now()
+    db.session.flush()
+    return link
+
+
+def move(link: Link, before: tuple[int, str], changes: dict[str, Any]) -> None:
+    """Give the link the alias and domain that result, and hold the old ones for its owner."""
+    link.url = changes.get("url") or link.url
+    if "url" in changes and not changes["url"]:
+        release(link)
+        claim_random([link])
+    elif place_of(link) != before:
+        release(link)
+        claim(link)
+    replan(before, place_of(link))
+
+
+def delete(link: Link) -> None:
+    """Delete it; its alias is held for its owner. Raises NotThere when it is gone already."""
+    reread(db.session, link)
+    replan(place_of(link))
+    release(link)
+    for picture in PICTURES:
+        uploads.discard(getattr(link, picture))
+    db.session.delete(link)
+    db.session.flush()
+
+
+def columns_of(changes: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in changes.items() if name not in NOT_COLUMNS}
+
+
+def keep_pictures(links: Sequence[Link], changes: dict[str, Any]) -> None:
+    """One file a link, so that each goes with its own; but a picture is written only once."""
+    for name in PICTURES:
+        if name in changes:
+            picture = changes[name]
+            first = uploads.keep(picture) if picture else None
+            for link in links:
+                setattr(link, name, first if link is links[0] or not first else uploads.keep_again(first))
+
+
+def settle(link: Link) -> None:
+    """What a form has checked against what was stored then, once more against what is stored now."""
+    if not link.schedule:
+        link.start_date = link.end_date = None
+    if link.start_date and link.end_date and link.end_date <= link.start_date:
+        raise Invalid(FieldError("The end must be after the start.", "order", "end_date"))
