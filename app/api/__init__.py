@@ -5,12 +5,13 @@ from __future__ import annotations
 from flask import Blueprint, Flask
 
 from app.api import gate, rates, user
+from app.api.links import LINKS
 from app.api.notification_handlers import NOTIFICATION_HANDLERS
 from app.api.pixels import PIXELS
 from app.api.resource import IdConverter
 from app.extensions import csrf
 
-RESOURCES = (PIXELS, NOTIFICATION_HANDLERS)
+RESOURCES = (LINKS, PIXELS, NOTIFICATION_HANDLERS)
 
 
 def init_app(app: Flask) -> None:
