@@ -1,0 +1,19 @@
+"""Which pages does an owner have, and how do they come into the application?"""
+
+from __future__ import annotations
+
+from flask import Flask
+
+from app.dashboard import account, accounts, assets, guard, handlers, home, keys, links, pages, pixels
+from app.dashboard.blueprint import blueprint
+
+# once, and not for each application: a blueprint takes no more pages after it was registered
+for family in (home, links, pixels, handlers, keys, account):
+    family.register(blueprint)
+
+
+def init_app(app: Flask) -> None:
+    """Register everything under `/dashboard/`, the static files, and what every page stands on."""
+    for part in (assets, accounts, pages, guard):
+        part.init_app(app)
+    app.register_blueprint(blueprint)

@@ -1,0 +1,79 @@
+"""How does an owner change name, address, time zone, language and password?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from flask import Blueprint, make_response, render_template, url_for
+from flask.typing import ResponseReturnValue
+
+from app import clock
+from app.accounts import passwords, services
+from app.accounts.forms import AccountForm, PasswordForm
+from app.dashboard import pages, sessions
+from app.dashboard.family import user
+from app.dashboard.guard import sent
+from app.database import begin_write
+from app.errors import Invalid
+from app.extensions import db
+
+
+def register(blueprint: Blueprint) -> None:
+    blueprint.add_url_rule("/account/", "account", show)
+    blueprint.add_url_rule("/account/", "account_write", save, methods=["POST"])
+    blueprint.add_url_rule("/account/password", "account_password", save_password, methods=["POST"])
+
+
+def show() -> ResponseReturnValue:
+    return page(AccountForm(None, owner=user(), stored=user()), PasswordForm(None, owner=user()))
+
+
+def save() -> ResponseReturnValue:
+    form = AccountForm(sent(), owner=user(), stored=user())
+    return kept(form, lambda: services.update_user(user(), form.changes)) or sent_on("Your account is saved.")
+
+
+def save_password() -> ResponseReturnValue:
+    """A new one ends every session; this browser gets a new one, for it has just proved itself."""
+    form = PasswordForm(sent(), owner=user())
+    if form.validate() and not passwords.check_password(user().password_hash, form.current_password.data):
+        form.reject("current_password", "This is not your current password.", "wrong_password")
+    if form.problems:
+        return page(AccountForm(None, owner=user(), stored=user()), form, 422)
+    password_hash = passwords.hash_password(form.password.data)
+    begin_write(db.session)
+    services.store_password(user(), password_hash)
+    db.session.commit()
+    sessions.start(user())
+    return sent_on("Your password is changed. Every other session is signed out.")
+
+
+def kept(form: AccountForm, write: Callable[[], object]) -> ResponseReturnValue | None:
+    """None when it is written; else the page with what is wrong."""
+    try:
+        form.require_valid()
+        begin_write(db.session)
+        write()
+        db.session.commit()
+    except Invalid as invalid:
+        db.session.rollback()
+        for error in invalid.errors if not form.problems else ():
+            form.reject(error.field or "email", error.title, error.code)
+        return page(form, PasswordForm(None, owner=user()), 422)
+    return None
+
+
+def page(form: AccountForm, password_form: PasswordForm, status: int = 200) -> ResponseReturnValue:
+    body = render_template(
+        "dashboard/account/page.html",
+        form=form,
+        password_form=password_form,
+        here="account",
+        now=clock.now(),
+        zone=pages.zone(),
+    )
+    return make_response(body, status)
+
+
+def sent_on(message: str) -> ResponseReturnValue:
+    return pages.sent_on(message, url_for("dashboard.account"))

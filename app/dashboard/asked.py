@@ -1,0 +1,98 @@
+"""Which list does an address ask for, and how is that shown back?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import parse_qsl, urlsplit
+
+from flask import request
+from flask_login import current_user
+
+from app.dashboard import pages
+from app.errors import FieldError, Invalid
+from app.lists import DEFAULT_SIZE, SIZES, Page, find_page
+
+if TYPE_CHECKING:
+    from app.dashboard.family import Family
+
+Asked = dict[str, str]
+ORDER_WORDS = {"last_datetime": "Last edit", "clicks": "Clicks", "url": "Short address", "name": "Name"}
+
+
+class Control(NamedTuple):
+    """One filter: its parameter, and its values with their words (the first is no filter); none: a day."""
+
+    name: str
+    label: str
+    options: Sequence[tuple[str, str]] = ()
+
+    def word(self, value: str) -> str:
+        return dict(self.options).get(value, value)
+
+
+class Applied(NamedTuple):
+    """A filter that is on, and the address of the list without it."""
+
+    label: str
+    value: str
+    without: str
+
+
+def of_address(address: str) -> Asked:
+    """The parameters of a list's address; what is empty, as an untouched control is, asks for nothing."""
+    pairs = parse_qsl(urlsplit(address).query)
+    return {name: value for name, value in pairs if value}
+
+
+def of_current_page(list_address: str) -> Asked:
+    """Those of the page on which htmx was used, where that is the list."""
+    address = request.headers.get("HX-Current-URL", "")
+    return of_address(address) if urlsplit(address).path == list_address else {}
+
+
+def answer(family: Family, asked: Asked, fresh: Sequence[Any] = ()) -> dict[str, Any]:
+    """All that the list's template shows. `fresh` rows come first, whatever is asked for."""
+    page, wrong = find(family, asked)
+    rows = [*fresh, *(row for row in page.rows if row not in fresh)]
+    controls = family.controls(current_user)
+    return {
+        "page": replace(page, rows=rows),
+        "first": (page.page - 1) * page.results_per_page + 1,
+        "fresh": [row.id for row in fresh],
+        "asked": asked,
+        "wrong": wrong,
+        "controls": controls,
+        "applied": applied(family, controls, asked),
+        "orders": [
+            ("", "Created"),
+            *((name, ORDER_WORDS[name]) for name in family.listing.orders if name in ORDER_WORDS),
+        ],
+        "sizes": [("" if size == DEFAULT_SIZE else str(size), str(size)) for size in SIZES],
+        "to_page": lambda number: family.address(**{**asked, "page": str(number)}),
+        "zone": pages.zone(),
+        **family.beside_rows(rows),
+    }
+
+
+def find(family: Family, asked: Mapping[str, str]) -> tuple[Page[Any], Sequence[FieldError]]:
+    """The page, newest first unless another order is asked for; or what can't be asked."""
+    try:
+        return find_page(family.listing, current_user.id, {"order_type": "DESC", **asked}), ()
+    except Invalid as invalid:
+        return Page([], 1, DEFAULT_SIZE, 0), invalid.errors
+
+
+def applied(family: Family, controls: Sequence[Control], asked: Asked) -> list[Applied]:
+    shown = [Control("search", "Search"), *controls]
+    return [
+        Applied(control.label, control.word(asked[control.name]), without(family, asked, control.name))
+        for control in shown
+        if control.name in asked
+    ]
+
+
+def without(family: Family, asked: Asked, name: str) -> str:
+    kept = {key: value for key, value in asked.items() if key not in {name, "page"}}
+    return family.address(**kept)

@@ -1,0 +1,83 @@
+"""Who may see a page of the dashboard, and which writes are really the owner's own?"""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from flask import Flask, Response, after_this_request, g, redirect, request, url_for
+from flask.typing import ResponseReturnValue
+from flask_login import current_user
+from flask_wtf.csrf import generate_csrf, validate_csrf
+from werkzeug.exceptions import Unauthorized
+from wtforms import ValidationError
+
+from app.bodies import read_sent
+from app.dashboard.blueprint import blueprint
+from app.dashboard.pages import is_fragment
+from app.errors import FieldError, Forbidden
+from app.sent import Sent
+
+SAFE = {"GET", "HEAD", "OPTIONS"}
+TOKEN_HEADER = "X-CSRFToken"  # noqa: S105  a header's name
+# the choice of colours: also for who is not signed in, and nothing to protect
+FOR_ALL = {"dashboard.theme"}
+
+
+def init_app(app: Flask) -> None:
+    # the extension would parse the body before app/bodies.py has looked at it; `require_own_write` asks
+    app.config["WTF_CSRF_CHECK_DEFAULT"] = False
+    app.config["WTF_CSRF_TIME_LIMIT"] = None  # a token lives as long as its session
+
+
+@blueprint.before_request
+def require_user() -> ResponseReturnValue | None:
+    """Only who is signed in; others go to the sign-in page and come back."""
+    if request.endpoint in FOR_ALL:
+        return None
+    if current_user.is_authenticated:
+        require_own_write()
+        return None
+    if is_fragment() or request.method not in SAFE:
+        raise Unauthorized("You are signed out. Sign in again in another tab, then send this once more.")
+    return redirect(url_for("accounts.login", next=request.full_path.rstrip("?")))
+
+
+def require_own_write() -> None:
+    """A write comes from a page of this very origin, and carries the session's token."""
+    if request.method in SAFE:
+        return
+    require_same_origin()
+    try:
+        validate_csrf(token_of(sent()))
+    except ValidationError:
+        after_this_request(with_fresh_token)
+        raise Forbidden(
+            FieldError("This page is from an earlier session. Send it once more.", "stale")
+        ) from None
+
+
+def require_same_origin() -> None:
+    """Refuse what the browser itself says comes from elsewhere. Old ones say nothing: the token decides."""
+    site = request.headers.get("Sec-Fetch-Site", "same-origin")
+    origin = request.headers.get("Origin", request.host_url)
+    if site not in {"same-origin", "none"} or urlsplit(origin).netloc != request.host:
+        raise Forbidden(FieldError("This was sent from another site.", "cross_site"))
+
+
+def sent() -> Sent:
+    """The fields of this request, read once."""
+    if "sent" not in g:
+        g.sent = read_sent()
+    found: Sent = g.sent
+    return found
+
+
+def token_of(fields: Sent) -> str | None:
+    last = fields.last("csrf_token") if "csrf_token" in fields else request.headers.get(TOKEN_HEADER)
+    return last if isinstance(last, str) else None
+
+
+def with_fresh_token(response: Response) -> Response:
+    """For the page's script to try again with: only a script of this origin can read the header."""
+    response.headers[TOKEN_HEADER] = str(generate_csrf())
+    return response

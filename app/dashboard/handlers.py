@@ -1,0 +1,78 @@
+"""How does an owner keep places to be told at?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from flask import Blueprint
+from sqlalchemy import func, select
+
+from app.accounts.models import User
+from app.dashboard.asked import Control
+from app.dashboard.family import Context, Family
+from app.extensions import db
+from app.links.models import link_notification_handler
+from app.notifications import services
+from app.notifications.forms import HandlerForm
+from app.notifications.lists import LISTING
+from app.notifications.models import NotificationHandler
+from app.notifications.transport import all_transports
+
+
+def register(blueprint: Blueprint) -> None:
+    FAMILY.register(blueprint)
+
+
+def controls(user: User) -> list[Control]:  # noqa: ARG001
+    labels = [(type_, transport.label) for type_, transport in all_transports().items()]
+    states = [("", "On or off"), ("1", "On"), ("0", "Off")]
+    return [Control("type", "Type", [("", "Any type"), *labels]), Control("is_enabled", "State", states)]
+
+
+def beside_form(form: Any) -> Context:  # noqa: ARG001
+    return {"transports": all_transports()}
+
+
+def beside_rows(rows: Sequence[NotificationHandler]) -> Context:
+    return {"transports": all_transports(), "uses": uses([row.id for row in rows]), "target_of": target_of}
+
+
+def uses(ids: Sequence[int]) -> dict[int, int]:
+    """On how many links each handler is."""
+    column = link_notification_handler.c.notification_handler_id
+    counted = select(column, func.count()).where(column.in_(ids)).group_by(column)
+    return dict(db.session.execute(counted).tuples().all())
+
+
+def target_of(handler: NotificationHandler) -> str:
+    """Where it delivers to, without tokens, and without the long ends of addresses that are as good."""
+    shown = [
+        one.name
+        for one in all_transports()[handler.type].settings
+        if not one.is_secret and handler.settings.get(one.name)
+    ]
+    return shorten(handler.settings[shown[0]]) if shown else ""
+
+
+def shorten(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:42]}…"
+
+
+FAMILY = Family(
+    name="handlers",
+    one="handler",
+    many="handlers",
+    title="Notification handlers",
+    intro="Where you are told what happens with your links.",
+    search_hint="Search by name",
+    loss="It is taken off every link that has it, and nothing more is delivered to it.",
+    model=NotificationHandler,
+    form=HandlerForm,
+    services=services,
+    listing=LISTING,
+    title_of=lambda handler: str(handler.name),
+    controls=controls,
+    beside_form=beside_form,
+    beside_rows=beside_rows,
+)

@@ -1,0 +1,231 @@
+"""How does an owner make short links, one or many, and change them?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from flask import Blueprint, Response, request
+from flask.typing import ResponseReturnValue
+from sqlalchemy import select
+from sqlalchemy.orm import joinedload, selectinload
+
+from app import clock, own_addresses
+from app.accounts.models import User
+from app.clicks.models import Counter
+from app.dashboard import folds, typed
+from app.dashboard.asked import Control
+from app.dashboard.family import Context, Family, user
+from app.dashboard.guard import sent
+from app.dashboard.states import marks_of, state_of
+from app.domains.models import Domain
+from app.extensions import db
+from app.links import services, targeting
+from app.links.forms import STATUS_CODES, LinkForm
+from app.links.lists import LISTING
+from app.links.models import Link, LinkTag
+from app.notifications.models import NotificationHandler
+from app.notifications.transport import all_transports
+from app.pixels.models import Pixel
+from app.pixels.provider import all_providers
+from app.projects.models import Project
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinkFamily(Family):
+    """The pages of links: like any other's, and one to make many from a list of addresses."""
+
+    def register(self, blueprint: Blueprint) -> None:
+        super().register(blueprint)
+        self.add(blueprint, "bulk", "/bulk", self.ask_bulk, self.create_bulk)
+
+    def ask_bulk(self) -> Response:
+        return self.bulk_page(self.read_form(None, None))
+
+    def create_bulk(self) -> ResponseReturnValue:
+        form = self.read_form(sent(), None)
+        return self.write(
+            form, lambda: services.create_bulk(user(), form.changes), self.created_bulk, self.bulk_page
+        )
+
+    def created_bulk(self, rows: Sequence[Link]) -> ResponseReturnValue:
+        some = "1 link is" if len(rows) == 1 else f"{len(rows):,} links are"
+        # the newest on top, as in the list; a page of them is enough to see
+        return self.done(f"{some} created.", lambda: self.list_with(*reversed(rows[-25:])))
+
+    def bulk_page(self, form: Any, status: int = 200) -> Response:
+        return self.form_page(form, status, "bulk", "Create many links")
+
+
+def register(blueprint: Blueprint) -> None:
+    FAMILY.register(blueprint)
+
+
+# ------------------------------------------------------------------------ names
+
+
+def named(model: type[Any], column: Any) -> dict[int, str]:
+    """The owner's rows of `model` by id, with their names."""
+    found = select(model.id, column).where(model.user_id == user().id).order_by(column)
+    return dict(db.session.execute(found).tuples().all())
+
+
+def own_tags() -> Sequence[str]:
+    of_own = select(LinkTag.tag).join(Link, Link.id == LinkTag.link_id).where(Link.user_id == user().id)
+    return db.session.scalars(of_own.distinct().order_by(LinkTag.tag).limit(500)).all()
+
+
+def usable_domains(chosen: int | None) -> dict[int, str]:
+    """Those that carry links now, and the one that is chosen already."""
+    found = select(Domain.id, Domain.host).where(
+        Domain.user_id == user().id, (Domain.is_verified & Domain.is_enabled) | (Domain.id == chosen)
+    )
+    return dict(db.session.execute(found.order_by(Domain.host)).tuples().all())
+
+
+# ------------------------------------------------------------------------- list
+
+
+def controls(owner: User) -> list[Control]:  # noqa: ARG001
+    """Filters of what the owner has: nobody without projects is asked for one."""
+    rows: list[tuple[str, str, Mapping[Any, str]]] = [
+        ("project_id", "Project", named(Project, Project.name)),
+        ("domain_id", "Domain", named(Domain, Domain.host)),
+        ("tag", "Tag", {tag: tag for tag in own_tags()}),
+        ("pixel_id", "Pixel", named(Pixel, Pixel.name)),
+    ]
+    choices = [
+        Control(name, label, [("", "Any"), *((str(value), word) for value, word in options.items())])
+        for name, label, options in rows
+        if options
+    ]
+    return [
+        Control("is_enabled", "State", [("", "On or off"), ("1", "On"), ("0", "Off")]),
+        *choices,
+        Control("datetime_start", "Created from"),
+        Control("datetime_end", "Created until"),
+    ]
+
+
+def beside_rows(rows: Sequence[Link]) -> Context:
+    ids = [row.id for row in rows]
+    load_around(ids)
+    return {
+        "clicks": clicks_of(ids),
+        "now": clock.now(),
+        "state_of": state_of,
+        "marks_of": marks_of,
+        "short_address": short_address,
+        "short_url": short_url,
+        "host_of": host_of,
+    }
+
+
+def clicks_of(ids: Sequence[int]) -> dict[int, int]:
+    counted = select(Counter.link_id, Counter.clicks).where(Counter.link_id.in_(ids))
+    return dict(db.session.execute(counted).tuples().all())
+
+
+def load_around(ids: Sequence[int]) -> None:
+    """What the rows show of other tables, in a few queries for all of them."""
+    around = [
+        selectinload(Link.tag_rows),
+        selectinload(Link.pixels),
+        selectinload(Link.handlers),
+        joinedload(Link.domain),
+    ]
+    found = select(Link).where(Link.id.in_(ids)).options(*around).execution_options(populate_existing=True)
+    db.session.scalars(found).all()
+
+
+def short_url(link: Link) -> str:
+    domain = link.domain and f"{link.domain.scheme}{link.domain.host}"
+    return own_addresses.short_url(link.url, domain)
+
+
+def short_address(link: Link) -> str:
+    """As people read it: without the scheme, and with every letter as it was typed."""
+    return f"{link.domain.host if link.domain else own_host()}/{link.url}"
+
+
+def own_host() -> str:
+    return urlsplit(own_addresses.site()).netloc
+
+
+def host_of(link: Link) -> str:
+    """The destination's host, for the letter and colour that a row is told by."""
+    return (urlsplit(link.location_url).hostname or "?").removeprefix("www.")
+
+
+# ------------------------------------------------------------------------- form
+
+
+def beside_form(form: Any) -> Context:
+    """What can be chosen, what each fold says, and what the types of targeting ask for."""
+    pixels = rows_of(Pixel, {type_: one.label for type_, one in all_providers().items()})
+    handlers = rows_of(NotificationHandler, {type_: one.label for type_, one in all_transports().items()})
+    projects = named(Project, Project.name)
+    names: Mapping[str, Mapping[Any, str]] = {
+        "pixels_ids": {row["id"]: row["name"] for row in pixels},
+        "email_reports": {row["id"]: row["name"] for row in handlers},
+        "project_id": projects,
+        "http_status_code": STATUS_CODES,
+        "targeting_type": targeting.LABELS,
+    }
+    return {
+        "pixels": pixels,
+        "handlers": handlers,
+        "projects": projects,
+        "domains": usable_domains(form.domain_id.data),
+        "own_host": own_host(),
+        "own_tags": own_tags(),
+        "typed_password": typed_password(form),
+        "types": targeting.TYPES,
+        "says": folds.WORDS,
+        "folds": folds.FOLDS,
+        "on": {name: folds.words_on(form, name, names) for name in folds.FOLDS},
+        "wrong_in": {name: folds.is_wrong(form, name) for name in folds.FOLDS},
+        "zone_name": user().timezone.replace("_", " "),
+        "media_url": own_addresses.media_url,
+        "knows_place": knows_place(),
+    }
+
+
+def rows_of(model: type[Any], kinds: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Rows to tick: id, name and the label of their type."""
+    found = select(model.id, model.name, model.type).where(model.user_id == user().id).order_by(model.name)
+    return [{"id": id_, "name": name, "kind": kinds[type_]} for id_, name, type_ in db.session.execute(found)]
+
+
+def typed_password(form: LinkForm) -> str:
+    """What was typed, for the same form once more; else the mask that stands for the stored one."""
+    found = sent().last("password") if request.method == "POST" and "password" in sent() else None
+    return found if isinstance(found, str) else str(form.password.written())
+
+
+def knows_place() -> bool:
+    """Can visitors be told apart by place at all?"""
+    settings = own_addresses.settings()
+    return bool(settings.geoip_db or settings.geo_country_header)
+
+
+FAMILY = LinkFamily(
+    name="links",
+    one="link",
+    many="links",
+    title="Links",
+    intro="Short addresses, and where they lead.",
+    search_hint="Search by address, destination or title",
+    loss="Its short address stops working at once, and nobody else can have it for 30 days.",
+    model=Link,
+    form=LinkForm,
+    services=services,
+    listing=LISTING,
+    title_of=short_address,
+    controls=controls,
+    beside_form=beside_form,
+    beside_rows=beside_rows,
+    typed=typed.link_fields,
+)

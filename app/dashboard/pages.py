@@ -1,0 +1,126 @@
+"""How is a page answered: whole, or as the fragment that htmx swaps?"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import re
+import zlib
+from typing import Any, NamedTuple
+from zoneinfo import ZoneInfo
+
+from flask import Flask, Response, flash, make_response, redirect, render_template, request
+from flask.typing import ResponseReturnValue
+from flask_login import current_user
+
+THEMES = {"light", "dark"}
+THEME_COOKIE = "waypost_theme"
+HTMX = {
+    "allowEval": False,
+    "includeIndicatorStyles": False,
+    "selfRequestsOnly": True,
+    "historyCacheSize": 0,  # private pages are asked for again, not kept in the browser's storage
+    "reportValidityOfForms": True,
+    "responseHandling": [
+        {"code": "204", "swap": False},
+        {"code": "[23]..", "swap": True},
+        {"code": "409|413|422", "swap": True},
+        {"code": "...", "swap": False, "error": True},
+    ],
+}
+
+
+class Place(NamedTuple):
+    """One entry of the navigation."""
+
+    name: str
+    title: str
+    icon: str
+
+    @property
+    def endpoint(self) -> str:
+        return f"dashboard.{self.name}"
+
+
+NAVIGATION = (
+    Place("links", "Links", "link"),
+    Place("pixels", "Pixels", "radio"),
+    Place("handlers", "Handlers", "bell"),
+    Place("keys", "API keys", "key-round"),
+    Place("account", "Account", "user-round"),
+)
+
+
+def init_app(app: Flask) -> None:
+    app.context_processor(common)
+    app.add_template_filter(local)
+    app.add_template_filter(local_day)
+    app.add_template_filter(hue)
+    app.add_template_filter(line_number)
+
+
+def common() -> dict[str, Any]:
+    return {"theme": theme(), "htmx_config": HTMX, "navigation": NAVIGATION, "here": None}
+
+
+def theme() -> str:
+    """The colours the reader chose, or "" for the system's; sent with the page, so nothing flashes."""
+    chosen = request.cookies.get(THEME_COOKIE, "")
+    return chosen if chosen in THEMES else ""
+
+
+def is_fragment() -> bool:
+    """Does htmx ask for a part? (When it restores a page of the history it wants the whole.)"""
+    return "HX-Request" in request.headers and "HX-History-Restore-Request" not in request.headers
+
+
+def page(whole: str, fragment: str, *, status: int = 200, **context: Any) -> Response:
+    """The fragment for htmx, else the page that includes the same fragment."""
+    part = is_fragment()
+    body = render_template(fragment if part else whole, in_dialog=part, fragment=fragment, **context)
+    response = make_response(body, status)
+    response.vary.add("HX-Request")
+    return response
+
+
+def sent_on(message: str, to: str) -> ResponseReturnValue:
+    """A write that worked, for a browser by itself: on to a page that shows the message."""
+    flash(message)
+    return redirect(to, 303)
+
+
+def swapped(message: str, part: str, target: str, swap: str) -> Response:
+    """A write that worked, for htmx: the changed part, the message, and the dialog closes."""
+    response = make_response(part)
+    # json.dumps writes ASCII only, as headers must be
+    response.headers["HX-Trigger"] = json.dumps({"toast": message, "sheet-close": True})
+    response.headers["HX-Retarget"], response.headers["HX-Reswap"] = target, swap
+    return response
+
+
+def zone() -> dt.tzinfo:
+    """The time zone in which the owner reads and types."""
+    return ZoneInfo(current_user.timezone)
+
+
+def local(moment: dt.datetime, zone: dt.tzinfo) -> str:
+    """`20 November 2026, 18:30` where the owner is."""
+    here = moment.astimezone(zone)
+    return f"{here.day} {here:%B %Y, %H:%M}"
+
+
+def local_day(moment: dt.datetime, zone: dt.tzinfo) -> str:
+    """`20 Nov 2026` where the owner is."""
+    here = moment.astimezone(zone)
+    return f"{here.day} {here:%b %Y}"
+
+
+def hue(text: str) -> int:
+    """One of eight colours (`.hue-0` … in app.css) for a word, always the same."""
+    return zlib.crc32(text.encode()) % 8
+
+
+def line_number(problem: object) -> int | None:
+    """Of a problem with one line of many (its field is `location_urls[3]`): the line, counted from 1."""
+    match = re.search(r"\[(\d+)\]$", getattr(problem, "field", None) or "")
+    return int(match[1]) if match else None

@@ -1,0 +1,58 @@
+"""How does an owner keep tracking pixels?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flask import Blueprint
+from sqlalchemy import func, select
+
+from app.accounts.models import User
+from app.dashboard.asked import Control
+from app.dashboard.family import Context, Family
+from app.extensions import db
+from app.links.models import link_pixel
+from app.pixels import services
+from app.pixels.forms import PixelForm
+from app.pixels.lists import LISTING
+from app.pixels.models import Pixel
+from app.pixels.provider import all_providers
+
+
+def register(blueprint: Blueprint) -> None:
+    FAMILY.register(blueprint)
+
+
+def controls(user: User) -> list[Control]:  # noqa: ARG001
+    labels = [(type_, provider.label) for type_, provider in all_providers().items()]
+    return [Control("type", "Provider", [("", "Any provider"), *labels])]
+
+
+def beside_rows(rows: Sequence[Pixel]) -> Context:
+    return {"providers": all_providers(), "uses": uses([row.id for row in rows])}
+
+
+def uses(ids: Sequence[int]) -> dict[int, int]:
+    """On how many links each pixel is."""
+    column = link_pixel.c.pixel_id
+    counted = select(column, func.count()).where(column.in_(ids)).group_by(column)
+    return dict(db.session.execute(counted).tuples().all())
+
+
+FAMILY = Family(
+    name="pixels",
+    one="pixel",
+    many="pixels",
+    title="Pixels",
+    intro="Tracking identifiers of providers, kept once and put on any link.",
+    search_hint="Search by name or identifier",
+    loss="It is taken off every link that has it. Their addresses go on working.",
+    model=Pixel,
+    form=PixelForm,
+    services=services,
+    listing=LISTING,
+    title_of=lambda pixel: str(pixel.name),
+    controls=controls,
+    beside_form=lambda form: {"providers": all_providers()},  # noqa: ARG005
+    beside_rows=beside_rows,
+)

@@ -1,0 +1,59 @@
+"""In what state is a link, and what is special about it, in words?"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable
+from typing import NamedTuple
+
+from app.links.models import Link
+
+
+class State(NamedTuple):
+    """A word, and the tone of its colour (`.badge.good` … in app.css)."""
+
+    word: str
+    tone: str
+
+
+OFF = State("Off", "")
+SCHEDULED = State("Scheduled", "info")
+ENDED = State("Ended", "warn")
+LIMIT = State("Limit reached", "warn")
+ACTIVE = State("Active", "good")
+
+
+def state_of(link: Link, clicks: int, now: dt.datetime) -> State:
+    """In the order in which a visitor is answered: start inclusive, end exclusive."""
+    if not link.is_enabled:
+        return OFF
+    if link.schedule and link.start_date and now < link.start_date:
+        return SCHEDULED
+    if link.schedule and link.end_date and now >= link.end_date:
+        return ENDED
+    if link.clicks_limit and clicks >= link.clicks_limit:
+        return LIMIT
+    return ACTIVE
+
+
+class Mark(NamedTuple):
+    """One thing that is special about a link: an icon and its words."""
+
+    icon: str
+    words: str
+
+
+MARKS: list[tuple[Callable[[Link], object], Mark]] = [
+    (lambda link: link.password_hash, Mark("lock", "Password")),
+    (lambda link: link.sensitive_content, Mark("eye-off", "Warning page")),
+    (lambda link: link.targeting_type, Mark("split", "Targeted")),
+    (lambda link: link.schedule, Mark("calendar-clock", "Schedule")),
+    (lambda link: link.clicks_limit, Mark("timer", "Click limit")),
+    (lambda link: link.cloaking_is_enabled, Mark("palette", "Cloaked")),
+    (lambda link: link.app_linking_is_enabled, Mark("smartphone", "Opens apps")),
+    (lambda link: link.handlers, Mark("bell", "Tells you")),
+]
+
+
+def marks_of(link: Link) -> list[Mark]:
+    return [mark for applies, mark in MARKS if applies(link)]

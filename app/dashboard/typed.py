@@ -1,0 +1,54 @@
+"""How does what the controls of a page send become what the forms read?
+
+The forms are the API's, where nothing is guessed. A person pastes an address without its scheme, writes
+tags one a line, and ticks "Remove it" beside a picture: here that is put into the API's words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from app.sent import Sent, Upload, Value
+
+# a host with a dot, perhaps a port, and then the rest: `example.com/path`, but not `mailto:a@example.com`
+BARE = re.compile(r"[^\s/?#:@]+\.[^\s/?#:@.]{2,}\.?(:\d{1,5})?([/?#].*)?", re.DOTALL)
+ADDRESSES = {"location_url", "expiration_url"}
+REMOVE = "remove_"
+
+
+def link_fields(sent: Sent) -> Sent:
+    """The fields of a link as the form reads them."""
+    return Sent([*fields(sent), *removed(sent)])
+
+
+def fields(sent: Sent) -> Iterator[tuple[str, Value]]:
+    for name, index, value in sent.pairs():
+        if name.startswith(REMOVE):
+            continue
+        if name == "tags" and isinstance(value, str):
+            yield from (("tags", line) for line in value.splitlines() or [""])
+        else:
+            yield f"{name}[{index}]", completed(name, value) if isinstance(value, str) else value
+
+
+def completed(name: str, text: str) -> str:
+    if name in ADDRESSES:
+        return complete(text)
+    if name == "location_urls":  # empty lines stay, so that the numbers in errors are those that one sees
+        return "\n".join(complete(line) for line in text.splitlines())
+    return text
+
+
+def complete(text: str) -> str:
+    """An address as a person pastes it: without the spaces around, and with its `https://`."""
+    text = text.strip()
+    return f"https://{text}" if BARE.fullmatch(text) else text
+
+
+def removed(sent: Sent) -> Iterator[tuple[str, Value]]:
+    """A ticked "Remove it" is an empty text for the picture, unless a new one came."""
+    for name in sent:
+        target = name.removeprefix(REMOVE)
+        if target != name and not (target in sent and isinstance(sent.last(target), Upload)):
+            yield target, ""

@@ -1,0 +1,366 @@
+// What the pages do beyond plain HTML. Everything here is an improvement: without it, all still works.
+// Listeners sit on the document, so that whatever htmx swaps in needs no setting up.
+
+const root = document.documentElement;
+root.classList.add("js");
+
+const find = (selector, within = document) => within.querySelector(selector);
+const all = (selector, within = document) => [...within.querySelectorAll(selector)];
+const on = (name, selector, act) =>
+  document.addEventListener(name, (event) => {
+    const target = event.target.closest?.(selector);
+    if (target) act(target, event);
+  });
+
+// ------------------------------------------------------------------ messages
+const SHOWN_MS = 6000;
+
+function toast(text, tone = "good") {
+  const region = find("#toasts");
+  const one = find("#toast-template").content.firstElementChild.cloneNode(true);
+  one.classList.add(tone);
+  one.firstElementChild.textContent = text;
+  region.append(one);
+  raise(region);
+  fade(one);
+}
+
+// an open dialog lies above everything: the region must be opened again to lie above it
+function raise(region) {
+  if (!region.showPopover) return;
+  if (region.matches(":popover-open")) region.hidePopover();
+  region.showPopover();
+}
+
+function fade(one) {
+  let timer;
+  const start = () => (timer = setTimeout(() => one.remove(), SHOWN_MS));
+  one.addEventListener("pointerenter", () => clearTimeout(timer));
+  one.addEventListener("focusin", () => clearTimeout(timer));
+  one.addEventListener("pointerleave", start);
+  if (!one.classList.contains("bad")) start(); // what went wrong stays until it is read
+}
+
+on("click", "[data-dismiss]", (button) => button.closest(".toast").remove());
+document.body.addEventListener("toast", (event) => toast(event.detail.value));
+if (find("#toasts .toast")) {
+  raise(find("#toasts"));
+  all("#toasts .toast").forEach(fade);
+}
+
+// ------------------------------------------------------------------- dialog
+const sheet = find("#sheet");
+let opener = null;
+
+const firstError = (within) => find(":is(input, select, textarea)[aria-invalid=true], fieldset[aria-invalid=true] input:not([type=hidden])", within);
+
+function openSheet() {
+  const first = firstError(sheet) ?? find("[autofocus]", sheet) ?? find("h2", sheet);
+  if (!sheet.open) {
+    sheet.classList.toggle("is-small", Boolean(find("[data-small]", sheet)));
+    sheet.showModal();
+    raise(find("#toasts"));
+  }
+  prepare(sheet);
+  sheet.dataset.as = contents();
+  openFoldOf(first);
+  first?.focus();
+}
+
+const contents = () => {
+  const form = find("form[method=post]", sheet);
+  return form ? JSON.stringify([...new FormData(form)].map(([key, value]) => [key, value.name ?? value])) : "";
+};
+const isTouched = () => Boolean(find("form[data-keep]", sheet)) && sheet.dataset.as !== contents();
+
+function closeSheet() {
+  sheet.close();
+}
+
+if (sheet) {
+  document.body.addEventListener("sheet-close", () => {
+    sheet.dataset.as = contents();
+    closeSheet();
+  });
+  on("click", "[data-close]", leaveSheet);
+  // outside of the box: the dialog itself is the surface around it
+  sheet.addEventListener("pointerdown", (event) => event.target === sheet && leaveSheet());
+  sheet.addEventListener("cancel", (event) => {
+    event.preventDefault();
+    leaveSheet();
+  });
+  sheet.addEventListener("close", () => {
+    find("#sheet-box").replaceChildren();
+    (opener?.isConnected ? opener : find("main")).focus();
+  });
+}
+
+function leaveSheet() {
+  if (!isTouched() || confirm("Close and lose what you have typed?")) closeSheet();
+}
+
+// -------------------------------------------------------------------- htmx
+document.addEventListener("htmx:beforeRequest", ({ target }) => {
+  if (!sheet?.open) opener = target;
+});
+document.addEventListener("htmx:afterSwap", ({ detail }) => {
+  if (detail.target.id === "sheet-box") return openSheet();
+  prepare(detail.target);
+  if (detail.requestConfig?.verb === "post") afterWrite();
+});
+
+// the row that was made or changed gets the focus
+function afterWrite() {
+  const row = find("#rows > .is-new");
+  opener = row && find("a[href], button", row);
+  (opener ?? find("main")).focus();
+}
+
+document.addEventListener("htmx:sendError", () =>
+  toast("There is no connection to the server. What you typed is still here: try again in a moment.", "bad"),
+);
+document.addEventListener("htmx:timeout", () => toast("The server takes too long. Try again in a moment.", "bad"));
+document.addEventListener("htmx:responseError", ({ detail: { xhr } }) => {
+  const fresh = xhr.getResponseHeader("X-CSRFToken");
+  if (fresh) useToken(fresh);
+  const page = new DOMParser().parseFromString(xhr.responseText, "text/html");
+  toast(find("[data-message]", page)?.textContent ?? "That did not work. Try again in a moment.", "bad");
+});
+
+function useToken(token) {
+  document.body.setAttribute("hx-headers", JSON.stringify({ "X-CSRFToken": token }));
+  all("input[name=csrf_token]").forEach((input) => (input.value = token));
+}
+
+// a form of a whole page is sent once; coming back to it by Back, it may be sent again
+on("submit", "form[data-once]:not([hx-post])", (form, event) => {
+  if (form.dataset.sent) event.preventDefault();
+  form.dataset.sent = "yes";
+  all("button[type=submit]", form).forEach((button) => button.setAttribute("aria-disabled", "true"));
+});
+addEventListener("pageshow", () =>
+  all("form[data-sent]").forEach((form) => {
+    delete form.dataset.sent;
+    all("button[aria-disabled]", form).forEach((button) => button.removeAttribute("aria-disabled"));
+  }),
+);
+
+// -------------------------------------------------------------------- copy
+on("click", "[data-copy]", async (button) => {
+  const done = await copy(button.dataset.copy);
+  if (!done) return toast("The browser does not allow copying here.", "bad");
+  button.classList.add("is-copied");
+  setTimeout(() => button.classList.remove("is-copied"), 1500);
+  toast("Copied.");
+});
+
+async function copy(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return copyBySelection(text); // plain HTTP has no clipboard
+  }
+}
+
+function copyBySelection(text) {
+  const area = document.createElement("textarea");
+  const before = document.activeElement;
+  area.value = text;
+  area.className = "sr";
+  area.setAttribute("aria-hidden", "true");
+  (find("dialog[open]") ?? document.body).append(area);
+  area.select();
+  const done = document.execCommand("copy");
+  area.remove();
+  before?.focus();
+  return done;
+}
+
+// ------------------------------------------------------------------ colours
+on("submit", "[data-theme-form]", (form, event) => {
+  event.preventDefault();
+  const chosen = event.submitter.value;
+  const secure = location.protocol === "https:" ? "; Secure" : "";
+  document.cookie = `waypost_theme=${chosen}; Path=/; SameSite=Lax; Max-Age=${chosen ? 31536000 : 0}${secure}`;
+  if (chosen) root.dataset.theme = chosen;
+  else delete root.dataset.theme;
+  all("button[name=theme]").forEach((button) => button.setAttribute("aria-pressed", button.value === chosen));
+});
+
+// -------------------------------------------------------------- small panels
+const panels = () => all("details.pop[open]");
+document.addEventListener("pointerdown", ({ target }) =>
+  panels().forEach((panel) => !panel.contains(target) && (panel.open = false)),
+);
+document.addEventListener("keydown", (event) => {
+  const panel = event.target.closest?.("details.pop[open]");
+  if (event.key !== "Escape" || !panel) return;
+  panel.open = false;
+  find("summary", panel).focus();
+});
+
+// -------------------------------------------------------------------- forms
+const folds = (within) => all("details.fold", within);
+const openFoldOf = (element) => {
+  for (let fold = element?.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+};
+document.addEventListener("invalid", ({ target }) => openFoldOf(target), true);
+
+// what a control says in its fold while it is on: its word, or its own value where the word is "value"
+function saysOf(control) {
+  const kind = control.type;
+  const isOn =
+    kind === "checkbox" ? control.checked : kind === "file" ? control.files.length || "saysStored" in control.dataset : control.value;
+  if (!isOn || control.value === control.dataset.saysNot) return null;
+  if (control.dataset.says !== "value") return control.dataset.says;
+  return control.tagName === "SELECT" ? control.selectedOptions[0].text : control.value;
+}
+
+function tell(fold) {
+  const words = [...new Set(all("[data-says]", fold).filter((c) => !c.closest("[hidden]")).map(saysOf).filter(Boolean))];
+  fold.classList.toggle("is-on", words.length > 0);
+  if (!fold.classList.contains("has-error")) find(".says", fold).textContent = words.join(", ");
+}
+
+on("input", "details.fold", tell);
+on("change", "details.fold", tell);
+
+// panels that belong to one choice: [data-for] lists the values of [data-chooses=name] that show it
+function choose(form) {
+  for (const panel of all("[data-for]", form)) {
+    const [name, ...values] = panel.dataset.for.split(" ");
+    const control = find(`[name="${name}"]:checked`, form) ?? find(`select[name="${name}"]`, form);
+    panel.hidden = !values.includes(control?.value ?? "");
+  }
+}
+on("change", "form", (form) => {
+  choose(form);
+  folds(form).forEach(tell);
+});
+
+// rows of pairs: one more is a clone of the last, emptied
+on("click", "[data-add-row]", (button, event) => {
+  event.preventDefault();
+  const rows = all("[data-row]", button.closest("[data-rows]"));
+  const row = rows.at(-1).cloneNode(true);
+  clearRow(row);
+  rows.at(-1).after(row);
+  number(row.parentElement);
+  find("input, select", row).focus();
+});
+
+on("click", "[data-remove-row]", (button) => {
+  const row = button.closest("[data-row]");
+  const group = row.closest("[data-rows]");
+  const next = row.nextElementSibling?.matches("[data-row]") ? row.nextElementSibling : row.previousElementSibling;
+  if (all("[data-row]", group).length > 1) row.remove();
+  else clearRow(row);
+  number(group);
+  find("input, select", next?.matches("[data-row]") ? next : group)?.focus();
+  folds(document).forEach(tell);
+});
+
+function clearRow(row) {
+  all("input, select", row).forEach((control) => {
+    control.value = "";
+    control.removeAttribute("aria-invalid");
+    control.removeAttribute("aria-describedby");
+  });
+  all(".error", row).forEach((error) => error.remove());
+}
+
+// each row's controls are named by its place: "Country 2", and removal says which
+function number(group) {
+  all("[data-row]", group).forEach((row, i) => {
+    all("[data-label]", row).forEach((c) => c.setAttribute("aria-label", `${c.dataset.label} ${i + 1}`));
+  });
+}
+
+// tags: a chip each, over the textarea that holds one a line
+function tagBox(area) {
+  const box = document.createElement("div");
+  const input = document.createElement("input");
+  box.className = "tag-box";
+  input.id = area.id;
+  area.removeAttribute("id");
+  input.setAttribute("list", area.dataset.list ?? "");
+  for (const name of ["aria-describedby", "aria-invalid"])
+    if (area.hasAttribute(name)) input.setAttribute(name, area.getAttribute(name));
+  input.autocomplete = "off";
+  area.hidden = true;
+  area.after(box);
+  let tags = area.value.split("\n").filter(Boolean);
+
+  const draw = () => {
+    area.value = tags.join("\n");
+    box.replaceChildren(...tags.map(chip), input);
+    area.dispatchEvent(new Event("input", { bubbles: true }));
+  };
+  const chip = (tag) => {
+    const one = document.createElement("span");
+    const text = document.createElement("span");
+    const remove = document.createElement("button");
+    one.className = "chip";
+    text.textContent = tag;
+    remove.type = "button";
+    remove.setAttribute("aria-label", `Remove ${tag}`);
+    remove.append(find("#icon-x-template").content.cloneNode(true));
+    remove.addEventListener("click", () => {
+      tags = tags.filter((other) => other !== tag);
+      draw();
+      input.focus();
+    });
+    one.append(text, remove);
+    return one;
+  };
+  const take = () => {
+    const typed = input.value.split(",").map((word) => word.trim()).filter(Boolean);
+    input.value = "";
+    if (!typed.length) return false;
+    tags = [...new Set([...tags, ...typed])];
+    draw();
+    return true;
+  };
+  input.addEventListener("keydown", (event) => {
+    if (event.key === "," || event.key === "Enter") {
+      const typed = input.value.trim();
+      if (typed || event.key === ",") event.preventDefault();
+      take();
+      input.focus();
+    } else if (event.key === "Backspace" && !input.value && tags.length) {
+      tags.pop();
+      draw();
+      input.focus();
+    }
+  });
+  input.addEventListener("change", take);
+  input.addEventListener("blur", take);
+  box.addEventListener("pointerdown", (event) => {
+    if (event.target === box) setTimeout(() => input.focus());
+  });
+  draw();
+}
+
+// a control that counts what is typed into it
+function counted(area) {
+  const target = find(`#${area.dataset.counts}`);
+  const tell = () => {
+    const lines = area.value.split("\n").filter((line) => line.trim()).length;
+    target.textContent = lines === 1 ? "1 address" : `${lines} addresses`;
+  };
+  area.addEventListener("input", tell);
+  tell();
+}
+
+function prepare(within) {
+  all("textarea[data-tags]", within).filter((area) => !area.hidden).forEach(tagBox);
+  all("textarea[data-counts]", within).forEach(counted);
+  all("form", within).forEach(choose);
+  folds(within).forEach(tell);
+}
+
+prepare(document);
+const wrong = find("main") && firstError(find("main"));
+openFoldOf(wrong);
+wrong?.focus();
