@@ -54,7 +54,7 @@ class Journal:
         except OSError:
             return self._rescue(line)
         if written != len(line):
-            return self._rescue(line)
+            return self._rescue(rest_of(line, written))
         self._size += written
         if self._size >= self._segment_bytes:
             self._rotate()
@@ -69,11 +69,11 @@ class Journal:
 
     def _append_synced(self, line: bytes, group: GroupSync) -> bool:
         with self._lock:  # no write may be under way when rotation syncs the old segment for the last time
-            whole = os.write(self._fd, line) == len(line)
-            self._size += len(line)
+            written = os.write(self._fd, line)
+            self._size += written
             ticket = group.written()
-        if not whole:
-            return self._rescue(line)
+        if written != len(line):
+            return self._rescue(rest_of(line, written))
         self._wait(group, ticket)
         if self._size >= self._segment_bytes:
             self._rotate()
@@ -129,10 +129,7 @@ class Journal:
             segments.sync_directory(self._directory)
 
     def _rescue(self, line: bytes) -> bool:
-        """A write that failed, or was cut short, tried once more with the reserve given up for it.
-
-        The line is written whole again: its leading LF parts it from what the cut one left.
-        """
+        """What could not be written, tried once more with the reserve given up for it."""
         error: OSError | None = None
         with self._lock:
             try:
@@ -171,6 +168,16 @@ class Journal:
         self._lock = threading.Lock()
         self._uncounted = 0
         self._group = GroupSync() if self._group is not None else None
+
+
+def rest_of(line: bytes, written: int) -> bytes:
+    """What to write after a write that was cut short.
+
+    The whole line again, for other threads' lines may have followed: its leading LF parts it from what the
+    cut one left, which is damaged. Save where only the last LF is missing: the next line's leading one would
+    make that sound, and the visit count twice.
+    """
+    return line[written:] if written == len(line) - 1 else line
 
 
 def begin_all_anew() -> None:

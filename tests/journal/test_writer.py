@@ -217,6 +217,19 @@ def test_a_full_disk_gets_the_reserve(
     assert journal.dropped.read() == 2
 
 
+@pytest.mark.parametrize("sync", ["worker", "group"])
+def test_a_write_cut_short_anywhere_counts_once(
+    tmp_path: Path, make_journal: Callable[..., Journal], monkeypatch: pytest.MonkeyPatch, sync: str
+) -> None:
+    journal, disk = make_journal(sync), Disk(monkeypatch)
+    monkeypatch.setattr(reserve, "release", lambda _directory: setattr(disk, "left", MUCH))
+    numbers = range(100, 100 + len(line(100)))  # all as long as each other
+    for cut, number in enumerate(numbers):
+        disk.left = cut
+        assert journal.append(line(number))
+    assert [number for number in found(tmp_path) if number >= 0] == [*numbers]
+
+
 def test_dropped_visits_are_counted_together_and_for_good(
     tmp_path: Path, make_journal: Callable[..., Journal], monkeypatch: pytest.MonkeyPatch
 ) -> None:

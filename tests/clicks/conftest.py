@@ -1,0 +1,108 @@
+"""What do the tests of clicks share? A journal to write, ingesters to take it in, and a look at the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Table, select
+
+from app.clicks.engine import open_engine
+from app.clicks.ingest import Ingest
+from app.clicks.models import Click, Counter, Loss, Position, Term
+from app.config import Settings
+from app.journal import segments
+from app.journal.record import Visit, encode
+from app.journal.writer import Journal
+
+
+class Tables:
+    """What is committed, read by a connection of its own."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.engine = open_engine(settings)
+
+    def all(self, model: Any, *columns: str) -> list[tuple[Any, ...]]:
+        table: Table = model.__table__
+        wanted = [table.c[name] for name in columns] or [table]
+        with self.engine.connect().execution_options(reads=True) as connection:
+            return [tuple(row) for row in connection.execute(select(*wanted).order_by(*table.primary_key))]
+
+    def counters(self) -> dict[int, int]:
+        return dict(self.all(Counter))  # type: ignore[arg-type]
+
+    def rows(self) -> list[tuple[int, int]]:
+        """(time_ms, link_id) of each click, in their order."""
+        return self.all(Click, "time_ms", "link_id")  # type: ignore[return-value]
+
+    def positions(self) -> dict[str, tuple[int, int]]:
+        return {name: (counters, rows) for name, counters, rows in self.all(Position)}
+
+    def terms(self) -> dict[int, str]:
+        return dict(self.all(Term, "id", "value"))  # type: ignore[arg-type]
+
+    def damaged(self) -> int:
+        return sum(lines for _reason, lines in self.all(Loss))
+
+
+@pytest.fixture
+def tables(settings: Settings) -> Iterator[Tables]:
+    tables = Tables(settings)
+    yield tables
+    tables.engine.dispose()
+
+
+@pytest.fixture
+def directory(settings: Settings) -> Path:
+    return segments.directory_of(settings.data_dir)
+
+
+@pytest.fixture
+def journal(directory: Path) -> Iterator[Journal]:
+    journal = Journal(directory)
+    yield journal
+    journal.close()
+
+
+@pytest.fixture
+def make_ingest(settings: Settings) -> Iterator[Callable[[], Ingest]]:
+    made: list[Ingest] = []
+
+    def make() -> Ingest:
+        made.append(Ingest(settings))
+        return made[-1]
+
+    yield make
+    for ingest in made:
+        ingest.close()
+
+
+@pytest.fixture
+def ingest(make_ingest: Callable[[], Ingest]) -> Ingest:
+    return make_ingest()
+
+
+@pytest.fixture
+def visit(journal: Journal) -> Callable[..., None]:
+    """`visit(1, 1, 2)`: a visit to each of these links, the first at 1 ms, the next at 2 ms …"""
+    moment = 0
+
+    def write(*link_ids: int, **fields: Any) -> None:
+        nonlocal moment
+        for link_id in link_ids:
+            moment += 1
+            line = encode(
+                Visit(**{"time_ms": moment, "link_id": link_id, "user_id": 1, "is_bot": 0, **fields})
+            )
+            assert journal.append(line)
+
+    return write
+
+
+def take_in(ingest: Ingest) -> None:
+    """All that can be, and whatever is finished removed."""
+    while ingest.step():
+        pass
+    ingest.tend()
