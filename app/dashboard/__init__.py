@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from flask import Flask
 
-from app.dashboard import account, accounts, assets, guard, handlers, home, keys, links, pages, pixels
+from app.dashboard import (
+    account,
+    accounts,
+    assets,
+    guard,
+    handlers,
+    headers,
+    home,
+    keys,
+    links,
+    pages,
+    pixels,
+)
 from app.dashboard.blueprint import blueprint
 
 # once, and not for each application: a blueprint takes no more pages after it was registered
@@ -14,6 +26,6 @@ for family in (home, links, pixels, handlers, keys, account):
 
 def init_app(app: Flask) -> None:
     """Register everything under `/dashboard/`, the static files, and what every page stands on."""
-    for part in (assets, accounts, pages, guard):
+    for part in (assets, accounts, headers, pages, guard):
         part.init_app(app)
     app.register_blueprint(blueprint)
