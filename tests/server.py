@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TypeVar
 
 ROOT = Path(__file__).resolve().parent.parent
-SECONDS = 40
+SECONDS = 90
 BROWSER = (
     "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36"
 )
@@ -104,8 +104,8 @@ class Server:
 
     def setup_address(self) -> str:
         """The one-time address that a server without accounts prints."""
-        match = wait_for(lambda: re.search(r"http://\S*/setup\S*", self.written()), "the set-up address")
-        return match[0]
+        found: list[str] = wait_for(lambda: re.findall(r"http://\S*/setup\S*", self.written()), "the set-up address")
+        return found[0]
 
     def stop(self) -> None:
         """End it as a service manager would, and fail if it has to be killed."""
