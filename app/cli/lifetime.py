@@ -1,0 +1,113 @@
+"""How do processes that belong together begin, watch over one another, and end?"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import click
+
+from app.config import ROOT
+from app.journal.segments import lock
+
+PR_SET_PDEATHSIG = 1
+PATIENCE_SECONDS = 2  # for those that went before to be gone
+WORKER_SECONDS = 8  # for the worker to finish what is under way
+LONGEST_PAUSE = 30.0
+
+
+def leave_with_parent(parent: int) -> None:
+    """Have the system end this process when its parent is gone, also by `kill -9`."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+    else:
+        threading.Thread(target=watch_parent, args=(parent,), daemon=True).start()
+    if os.getppid() != parent:  # it was gone before we asked
+        sys.exit(1)
+
+
+def watch_parent(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(1)
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+@contextmanager
+def held(path: Path, *, shared: bool = False) -> Iterator[bool]:
+    """Hold a lock file, waiting a moment for whoever is just leaving; yields whether it is ours."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        with lock(path, shared=shared) as is_ours:
+            if is_ours or time.monotonic() > deadline:
+                yield is_ours
+                return
+        time.sleep(0.05)
+
+
+def is_free(host: str, port: int) -> bool:
+    """Whether nobody listens there. (The server itself could join a listener without an error.)"""
+    family, kind, proto, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    with socket.socket(family, kind, proto) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # ended connections do not matter
+        try:
+            probe.bind(address)
+        except OSError:
+            return False
+    return True
+
+
+def wait_until(condition: Callable[[], bool]) -> bool:
+    """Wait a moment for a condition; whether it came true."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+class WorkerKeeper(threading.Thread):
+    """Keeps one worker process going: starts it, and again, with growing pauses, whenever it ends.
+
+    A new program, not a fork: it shares no connection and no thread with us.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(name="worker keeper", daemon=True)
+        self.ended = threading.Event()
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def run(self) -> None:
+        pause = 0.5
+        while not self.ended.is_set():
+            began = time.monotonic()
+            self.process = subprocess.Popen(self.command(), cwd=ROOT)
+            code = self.process.wait()
+            if self.ended.is_set():
+                return
+            pause = 0.5 if time.monotonic() - began > 60 else min(2 * pause, LONGEST_PAUSE)
+            click.echo(f"The worker ended ({code}) and is started again in {pause:g} s.", err=True)
+            self.ended.wait(pause)
+
+    def command(self) -> list[str]:
+        return [sys.executable, "-m", "flask", "--app", "wsgi", "worker", "--parent", str(os.getpid())]
+
+    def stop(self) -> None:
+        """End the worker, by force if it takes too long."""
+        self.ended.set()
+        for end in (subprocess.Popen.terminate, subprocess.Popen.kill):
+            with suppress(ProcessLookupError):
+                if self.process:
+                    end(self.process)
+            self.join(WORKER_SECONDS)
+            if not self.is_alive():
+                return

@@ -1,0 +1,92 @@
+"""What does a web process run, and how does it end without leaving a request unanswered?"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import sys
+import threading
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import granian._signals
+from granian._granian import WorkerSignal
+from granian.constants import Interfaces
+from granian.log import LogLevels
+from granian.server.mp import MPServer
+
+from app import create_app
+from app.cli.lifetime import leave_with_parent
+from app.config import Settings
+from app.visits import agents
+from app.visits.cache import Poller
+from app.visits.desk import Desk
+from app.visits.front import Front
+
+THREADS = 64
+DRAIN_SECONDS = 0.5
+KILL_SECONDS = 20
+
+fronts: list[Front] = []  # the one of this process: the signal's handler must find it
+
+
+def server(settings: Settings, role: str | None) -> Callable[[], None]:
+    """What to call to serve until a signal ends it. Each web process makes an application of its own."""
+    made = MPServer(
+        "app",  # a name for its messages only: `make_front` is what is called
+        address=settings.host,
+        port=settings.port,
+        interface=Interfaces.WSGI,
+        workers=settings.processes,
+        blocking_threads=THREADS,
+        respawn_failed_workers=True,
+        workers_kill_timeout=KILL_SECONDS,
+        websockets=False,
+        log_level=LogLevels.error,
+    )
+    return partial(made.serve, run_process, partial(make_front, settings, role), wrap_loader=False)
+
+
+def run_process(*arguments: Any) -> None:
+    """A web process from beginning to end."""
+    parent = multiprocessing.parent_process()
+    leave_with_parent(parent.pid if parent and parent.pid else 1)
+    granian._signals.set_sync_signals = draining_signals  # noqa: SLF001  its own would cut requests off
+    MPServer._spawn_wsgi_worker(*arguments)  # noqa: SLF001
+    for front in fronts:
+        front.desk.close()
+    sys.stdout.flush()
+
+
+def make_front(settings: Settings, role: str | None) -> Front:
+    app = create_app(settings)
+    desk: Desk = app.extensions["visits"]
+    desk.role = role
+    front = Front(app.wsgi_app, desk)
+    Poller(front.plans).start()
+    agents.warm()
+    fronts.append(front)
+    return front
+
+
+def draining_signals() -> WorkerSignal:
+    """In place of the server's own: ask every client to close its connection first, and only then end."""
+    ended = WorkerSignal()
+
+    def on_signal(_number: int, _frame: object) -> None:
+        if any(front.is_draining for front in fronts):
+            return
+        for front in fronts:
+            front.is_draining = True
+        after(DRAIN_SECONDS, ended.set)
+        after(KILL_SECONDS, partial(os._exit, 1))  # also when there is no parent left to do it
+
+    granian._signals.set_main_signals(on_signal)  # type: ignore[no-untyped-call]  # noqa: SLF001
+    return ended
+
+
+def after(seconds: float, action: Callable[[], object]) -> None:
+    timer = threading.Timer(seconds, action)
+    timer.daemon = True
+    timer.start()

@@ -1,0 +1,139 @@
+"""Is this instance alive, is it fit to work, and how much waits?"""
+
+from __future__ import annotations
+
+import hmac
+import time
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from flask import Blueprint, Response, current_app, jsonify, request
+from sqlalchemy import text
+from sqlalchemy.exc import SQLAlchemyError
+
+from app import jobs
+from app.cli import database
+from app.clicks.lag import JournalState, journal_state
+from app.clicks.positions import positions_in
+from app.config import Settings
+from app.extensions import db
+from app.journal.segments import directory_of
+
+blueprint = Blueprint("health", __name__)
+
+WORKER_SECONDS = 15  # a worker says that it is there every second; a long transaction may keep it
+LAG_SECONDS = 60
+
+Check = dict[str, Any]
+
+
+def settings() -> Settings:
+    found: Settings = current_app.config["WAYPOST"]
+    return found
+
+
+@blueprint.get("/healthz")
+def healthz() -> Response:
+    """This process answers. Asks nothing and nobody."""
+    return no_store(jsonify(status="ok"))
+
+
+@blueprint.get("/readyz")
+def readyz() -> tuple[Response, int]:
+    """Everything that is needed is there; each part says for itself what is wrong. 503 when one is not."""
+    checks = {name: checked(check) for name, check in CHECKS.items()}
+    is_ready = all(check["ok"] for check in checks.values())
+    body = jsonify(status="ready" if is_ready else "not ready", checks=checks)
+    return no_store(body), 200 if is_ready else 503
+
+
+@blueprint.get("/metrics")
+def metrics() -> Response:
+    """The same in numbers, for Prometheus; there only with METRICS_TOKEN, and only for who sends it."""
+    token = settings().metrics_token
+    if token is None:
+        return no_store(Response(status=404))
+    sent = request.headers.get("Authorization", "")
+    if not hmac.compare_digest(sent.encode(), f"Bearer {token}".encode()):
+        return no_store(Response(status=401, headers={"WWW-Authenticate": "Bearer"}))
+    lines = [f"# TYPE {name} gauge\n{name} {value:g}\n" for name, value in gauges().items()]
+    return no_store(Response("".join(lines), content_type="text/plain; version=0.0.4; charset=utf-8"))
+
+
+def no_store(response: Response) -> Response:
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+def checked(check: Callable[[], Check]) -> Check:
+    """What a check found, or why it could not look; nothing of the inside is told to whoever asks."""
+    try:
+        return check()
+    except (SQLAlchemyError, OSError):
+        current_app.logger.exception("not ready")
+        return {"ok": False, "detail": "the storage gives no answer"}
+
+
+def database_check() -> Check:
+    db.session.execute(text("SELECT 1"))
+    return {"ok": True}
+
+
+def migrations_check() -> Check:
+    return {"ok": database.heads() == newest()}
+
+
+@cache
+def newest() -> set[str]:
+    """Where migrations end: the files do not change while a process runs."""
+    return set(database.scripts().get_heads())
+
+
+def worker_check() -> Check:
+    age = jobs.heartbeat_age(settings().data_dir)
+    return {"ok": age is not None and age < WORKER_SECONDS, "seconds": None if age is None else round(age, 1)}
+
+
+def journal_check() -> Check:
+    """Not ready while visits wait for minutes; what was dropped is shown, and mends by no restart."""
+    state = state_of_journal()
+    return {
+        "ok": state.counters.seconds < LAG_SECONDS,
+        "seconds": round(state.counters.seconds, 1),
+        "rows_seconds": round(state.rows.seconds, 1),
+        "waiting_bytes": state.rows.waiting_bytes,
+        "dropped": state.dropped,
+        "unknown_segments": len(state.unknown),
+        "waits_for": state.waits_for or None,
+    }
+
+
+def state_of_journal() -> JournalState:
+    return journal_state(directory_of(settings().data_dir), positions_in(db.session()), time.time())
+
+
+def log_check() -> Check:
+    """How much of what owners wrote is not in the database's own file yet (SQLite)."""
+    return {"ok": True, "bytes": jobs.wal_bytes(db.engine)}
+
+
+CHECKS: dict[str, Callable[[], Check]] = {
+    "database": database_check,
+    "migrations": migrations_check,
+    "worker": worker_check,
+    "journal": journal_check,
+    "wal": log_check,
+}
+
+
+def gauges() -> dict[str, float]:
+    state, age = state_of_journal(), jobs.heartbeat_age(settings().data_dir)
+    return {
+        "waypost_worker_age_seconds": float("inf") if age is None else age,
+        "waypost_journal_age_seconds": state.counters.seconds,
+        "waypost_journal_rows_age_seconds": state.rows.seconds,
+        "waypost_journal_waiting_bytes": state.rows.waiting_bytes,
+        "waypost_visits_dropped": state.dropped,
+        "waypost_wal_bytes": jobs.wal_bytes(db.engine),
+    }

@@ -1,0 +1,82 @@
+"""How does a destination leave: byte for byte, with only what a header can't carry changed?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from urllib.parse import quote, unquote_plus
+
+from app.addresses import NEVER, WEB, wire_host
+
+SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(?=(//)?.)", re.ASCII)
+# user information, host, port, and all the rest, none of it decoded; `urlsplit` would drop an empty query
+AUTHORITY = re.compile(r"//((?:[^/?#@]*@)*)([^/?#:\[\]]+|\[[^]/?#]*\])((?::[0-9]*)?)(.*)", re.ASCII)
+UNSENDABLE = re.compile(r"[\x00-\x20\x7f]")
+RAW = re.compile(r"[^\x21-\x7e]+")
+
+
+def wire(destination: str, schemes: frozenset[str]) -> str | None:
+    """The destination as it goes into a header, pure ASCII; None when it may not be sent there at all.
+
+    Raw non-ASCII becomes its UTF-8 percent form, in the host `xn--`. Nothing else changes.
+    """
+    found = SCHEME.match(destination)
+    if not found or UNSENDABLE.search(destination) or not is_allowed(found[1].lower(), schemes):
+        return None
+    scheme, rest = destination[: found.end()], destination[found.end() :]
+    if found[2] is None:
+        return None if found[1].lower() in WEB else scheme + percent(rest)
+    return with_host(scheme, rest)
+
+
+def is_allowed(scheme: str, schemes: frozenset[str]) -> bool:
+    return scheme in schemes and scheme not in NEVER
+
+
+def with_host(scheme: str, rest: str) -> str | None:
+    found = AUTHORITY.fullmatch(rest)
+    if not found:
+        return None
+    user, host, port, path = found.groups()
+    try:
+        return f"{scheme}//{percent(user)}{host if host.isascii() else wire_host(host)}{port}{percent(path)}"
+    except ValueError:  # there can be no such host
+        return None
+
+
+def percent(text: str) -> str:
+    """Raw characters that a header can't carry in their UTF-8 percent form; the rest untouched."""
+    return RAW.sub(lambda raw: quote(raw[0], errors="replace"), text)
+
+
+def with_query(destination: str, own: Iterable[tuple[str, str]], visitors: str = "") -> str:
+    """The destination with the link's own parameters, which replace its, and what the visitor's query adds.
+
+    `visitors` is the raw query, each byte a character. The fragment stays last, and every parameter that
+    stays keeps its bytes.
+    """
+    head, hash_mark, fragment = destination.partition("#")
+    path, mark, query = head.partition("?")
+    own = [(name, value) for name, value in own if value]
+    names = {name for name, _ in own}
+    kept = [part for part in query.split("&") if key(part) not in names] if mark else []
+    added = [f"{name}={quote(value, safe='')}" for name, value in own]
+    added += new_parts(visitors, {key(part) for part in kept} | names)
+    return path + joined(mark, "&".join(kept), added) + hash_mark + fragment
+
+
+def new_parts(visitors: str, present: set[str]) -> list[str]:
+    """The visitor's parameters that the destination does not have; what is no UTF-8 stays as it is."""
+    sent = visitors.encode("latin-1", "replace").decode("utf-8", "surrogateescape")
+    parts = [part for part in sent.split("&") if part and key(part) not in present]
+    return [RAW.sub(lambda raw: quote(raw[0].encode("utf-8", "surrogateescape")), part) for part in parts]
+
+
+def joined(mark: str, query: str, added: list[str]) -> str:
+    if not added:
+        return mark + query
+    return f"?{query}{'' if not query or query.endswith('&') else '&'}{'&'.join(added)}"
+
+
+def key(part: str) -> str:
+    return unquote_plus(part.partition("=")[0])

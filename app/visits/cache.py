@@ -1,0 +1,166 @@
+"""Which plans are at hand, and how does a process learn that one is out of date?
+
+Every change writes a row of `plan_change` in its own transaction; each process reads them onwards
+(`poll`). The rule that keeps a stale plan out: whoever loads notes the epoch first, and the plan is kept
+only if no change was seen in between.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+
+from app.config import Settings
+from app.visits.changes import Change, Changes
+from app.visits.hosts import Site, Sites
+from app.visits.paths import alias_key
+from app.visits.plan import Plan, compiled
+from app.visits.store import Store, StoreDown
+
+POLL_SECONDS = 0.2
+GENERATION = 25_000
+SPELLINGS = 2 * GENERATION
+
+Key = tuple[int, str]
+log = logging.getLogger(__name__)
+
+
+class Plans:
+    """The plans of one process. `spellings` finds one by host and path as sent: the front's only look-up.
+
+    A spelling is never taken out when its link changes, for nobody knows them all; instead the plan it leads
+    to is marked `is_gone`. Every plan that is not gone stands in `young` or `old`, by domain and alias.
+    """
+
+    def __init__(self, settings: Settings, role: str | None = None) -> None:
+        self.settings = settings
+        self.role = role
+        self.store = Store(settings)
+        self.changes = Changes(self.store)
+        self.spellings: dict[tuple[str, str], Plan] = {}
+        self.young: dict[Key, Plan] = {}
+        self.old: dict[Key, Plan] = {}
+        self.sites: Sites | None = None
+        self.epoch = 0
+        self.lock = threading.Lock()  # around what is cached; held for moments, never during a read
+        self.polling = threading.Lock()  # around `changes`; those who look up never wait for it
+        self.polled = 0.0  # when the last poll succeeded; 0: none did
+
+    def site(self, host: str) -> Site:
+        """What this host serves."""
+        sites = self.sites
+        if sites is None:
+            epoch = self.begin()
+            sites = Sites(self.store.domains(), self.settings, self.role)
+            with self.lock:
+                if self.epoch == epoch:
+                    self.sites = sites
+        return sites.at(host)
+
+    def find(self, host: str, path: str) -> Plan | None:
+        """The plan for what was asked, or None when there is no such link here. Raises StoreDown."""
+        plan = self.spellings.get((host, path))
+        if plan is not None and not plan.is_gone:
+            return plan
+        epoch = self.begin()
+        site, alias = self.site(host), alias_key(path)
+        if alias is None or not site.has_links:
+            return None
+        plan = self.known((site.domain_id, alias)) or self.load(site.domain_id, alias)
+        if plan is not None:
+            self.keep((host, path), (site.domain_id, alias), plan, epoch)
+        return plan
+
+    def begin(self) -> int:
+        """The epoch that a load belongs to. Nothing is loaded before we know where changes begin."""
+        if not self.polled:
+            self.poll()
+        return self.epoch
+
+    def known(self, key: Key) -> Plan | None:
+        return self.young.get(key) or self.old.get(key)
+
+    def load(self, domain_id: int, alias: str) -> Plan | None:
+        row = self.store.link(domain_id, alias)
+        return compiled(row, self.settings.destination_schemes) if row else None
+
+    def keep(self, spelling: tuple[str, str], key: Key, plan: Plan, epoch: int) -> None:
+        """Keep a plan, unless something changed since its load began. (A miss is never kept.)"""
+        with self.lock:
+            if self.epoch != epoch or plan.is_gone:
+                return
+            self.old.pop(key, None)
+            if key not in self.young and len(self.young) >= GENERATION:
+                self.rotate()
+            self.young[key] = plan
+            if len(self.spellings) >= SPELLINGS:
+                self.spellings = {}  # those in use come back at once, without a load
+            self.spellings[spelling] = plan
+
+    def rotate(self) -> None:
+        """Full: the young become the old, and the old go."""
+        for plan in self.old.values():
+            plan.is_gone = True
+        self.old, self.young = self.young, {}
+
+    def poll(self) -> None:
+        """Drop what has changed since the last time. Raises StoreDown."""
+        with self.polling:
+            asked = time.monotonic()
+            news = self.changes.news()
+            if news:
+                with self.lock:
+                    self.epoch += 1
+                    for change in news:
+                        self.drop(change)
+            self.polled = asked
+
+    def drop(self, change: Change) -> None:
+        if change.domain_id is not None and change.alias is not None:
+            self.drop_plans([(change.domain_id, change.alias)])
+            return
+        # a whole host: which host that is may itself have changed
+        self.sites = None
+        self.spellings = {}
+        every = change.domain_id is None
+        self.drop_plans([key for key in (*self.young, *self.old) if every or key[0] == change.domain_id])
+
+    def drop_plans(self, keys: list[Key]) -> None:
+        for key in keys:
+            for generation in (self.young, self.old):
+                if plan := generation.pop(key, None):
+                    plan.is_gone = True
+
+    def age(self) -> float:
+        """Seconds since this process last knew of all changes."""
+        return time.monotonic() - self.polled
+
+    def close(self) -> None:
+        self.store.close()
+
+
+class Poller(threading.Thread):
+    """Asks for changes five times a second, so that no redirect ever waits for the question."""
+
+    def __init__(self, plans: Plans) -> None:
+        super().__init__(name="plan changes", daemon=True)
+        self.plans = plans
+        self.ended = threading.Event()
+
+    def run(self) -> None:
+        is_down = False
+        while not self.ended.wait(POLL_SECONDS):
+            try:
+                self.plans.poll()
+            except StoreDown as error:
+                if not is_down:  # once, not five times a second
+                    log.error("redirects go on from memory, but changes are not seen: %s", error)  # noqa: TRY400
+                is_down = True
+            else:
+                is_down = False
+
+    def stop(self) -> None:
+        self.ended.set()
+        if self.is_alive():
+            self.join()

@@ -1,0 +1,88 @@
+"""What does one process keep at hand to answer visitors, and how is a visit written down?"""
+
+from __future__ import annotations
+
+import datetime as dt
+import logging
+import secrets
+import time
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from app.config import Settings
+from app.journal.record import Visit, encode
+from app.journal.segments import directory_of
+from app.journal.visitor_keys import KEY_BYTES, day_key, visitor_hash
+from app.journal.writer import Journal
+from app.visits.cache import Plans
+from app.visits.plan import Plan
+from app.visits.visitor import Visitor
+
+DAY_MS = 24 * 60 * 60 * 1000
+RETRY_MS = 60 * 1000
+
+log = logging.getLogger(__name__)
+
+
+class Desk:
+    """Plans, journal and the day's key of one process; each is opened when it is first wanted."""
+
+    def __init__(self, settings: Settings, role: str | None = None) -> None:
+        self.settings = settings
+        self.role = role
+        self.today = Today(settings.data_dir)
+        header = settings.geo_country_header
+        self.country_key = "HTTP_" + header.upper().replace("-", "_") if header else None
+
+    @cached_property
+    def plans(self) -> Plans:
+        return Plans(self.settings, self.role)
+
+    @cached_property
+    def journal(self) -> Journal:
+        return Journal(directory_of(self.settings.data_dir), sync=self.settings.journal_sync)
+
+    def visitor(self, environ: Mapping[str, Any]) -> Visitor:
+        return Visitor(environ, self.settings.trusted_proxies, self.country_key)
+
+    def record(self, plan: Plan, visitor: Visitor, destination: str) -> None:
+        """Write the visit down before its answer leaves. What can't be written, the journal counts."""
+        time_ms = time.time_ns() // 1_000_000
+        bot, agent = visitor.bot_name, visitor.agent
+        who = visitor_hash(self.today.key(time_ms), visitor.address, agent, plan.user_id)
+        place = (visitor.country_code, "", "")
+        read = (agent, visitor.language, *visitor.referrer, *visitor.utm, destination)
+        visit = Visit(time_ms, plan.id, plan.user_id, 1 if bot else 0, bot, who, *place, *read)
+        self.journal.append(encode(visit))
+
+    def close(self) -> None:
+        """Let go of what was opened, when the process ends."""
+        if "plans" in self.__dict__:
+            self.plans.close()
+        if "journal" in self.__dict__:
+            self.journal.close()
+
+
+class Today:
+    """The key of the running UTC day, kept until the day ends."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self.data_dir = data_dir
+        self.kept: tuple[int, bytes] = (0, b"")  # until when, in milliseconds, and the key
+
+    def key(self, now_ms: int) -> bytes:
+        until, key = self.kept
+        if now_ms >= until:
+            until, key = self.kept = self.made(now_ms)
+        return key
+
+    def made(self, now_ms: int) -> tuple[int, bytes]:
+        """Where no key can be stored, redirects go on, with a key of this process alone."""
+        try:
+            day = dt.datetime.fromtimestamp(now_ms / 1000, dt.UTC).date()
+            return (now_ms // DAY_MS + 1) * DAY_MS, day_key(self.data_dir, day)
+        except OSError as error:
+            log.error("The day's key can't be stored, so visitors may be counted twice: %s", error)  # noqa: TRY400
+            return now_ms + RETRY_MS, secrets.token_bytes(KEY_BYTES)

@@ -1,0 +1,91 @@
+"""How is a plain link answered in the time of a look-up and one write, with everything else left to Flask?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from app.visits.desk import Desk
+from app.visits.paths import is_ours
+from app.visits.plan import ALWAYS, Headers, Plan
+from app.visits.store import StoreDown
+from app.visits.visitor import Visitor, is_prefetch
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
+
+SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+CLOSE = ("Connection", "close")
+NOTHING: list[bytes] = []
+
+
+class Front:
+    """The WSGI application that is served: plain redirects itself, all else by the application behind it."""
+
+    def __init__(self, behind: WSGIApplication, desk: Desk) -> None:
+        self.behind = behind
+        self.desk = desk
+        self.plans = desk.plans
+        self.proxies = desk.settings.trusted_proxies
+        self.country_key = desk.country_key
+        # set while the process ends: clients are told to come back on a new connection, to the next process
+        self.is_draining = False
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        host = self.host(environ) if self.proxies else environ.get("HTTP_HOST", "")
+        plan = self.plans.spellings.get((host, environ["PATH_INFO"]))
+        if plan is None or plan.is_gone:
+            plan = self.look_up(host, environ["PATH_INFO"])
+        if plan is None or not plan.is_plain:
+            return self.hand_on(environ, start_response)
+        status, headers, body = self.answer(plan, environ)
+        start_response(status, [*headers, CLOSE] if self.is_draining else headers)
+        return body
+
+    def host(self, environ: WSGIEnvironment) -> str:
+        """The host that the visitor asked for, as the nearest proxy says it."""
+        said: str = environ.get("HTTP_X_FORWARDED_HOST", "")
+        return said.rpartition(",")[2].strip() or str(environ.get("HTTP_HOST", ""))
+
+    def look_up(self, host: str, path: str) -> Plan | None:
+        if is_ours(path):
+            return None
+        try:
+            return self.plans.find(host, path)
+        except StoreDown:
+            return None  # the page behind meets the same and says so to the visitor
+
+    def answer(self, plan: Plan, environ: WSGIEnvironment) -> tuple[str, Headers, list[bytes]]:
+        """A GET that is no prefetch is a visit. Statuses that keep the method redirect every method."""
+        method = environ["REQUEST_METHOD"]
+        if method == "GET":
+            if is_prefetch(environ):
+                return plain_text("503 Service Unavailable", "Not ahead of the visit.")
+            self.desk.record(plan, Visitor(environ, self.proxies, self.country_key), plan.location_url)
+        elif method != "HEAD" and not plan.keeps_method:
+            return plain_text("405 Method Not Allowed", "Open this address with GET.", ("Allow", "GET, HEAD"))
+        return plan.status, plan.headers, NOTHING
+
+    def hand_on(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        answer = self.behind(environ, self.closing(start_response) if self.is_draining else start_response)
+        if environ["REQUEST_METHOD"] not in SAFE:
+            self.catch_up()
+        return answer
+
+    def catch_up(self) -> None:
+        """Whoever changes a link and opens it at once, here, finds it changed."""
+        with suppress(StoreDown):  # the poller says so, and asks again
+            self.plans.poll()
+
+    def closing(self, start_response: StartResponse) -> StartResponse:
+        def start(status: str, headers: Headers, *exc_info: Any) -> Any:
+            return start_response(status, [*headers, CLOSE], *exc_info)
+
+        return start
+
+
+def plain_text(status: str, text: str, *more: tuple[str, str]) -> tuple[str, Headers, list[bytes]]:
+    body = f"{text}\n".encode()
+    kind = ("Content-Type", "text/plain; charset=utf-8")
+    return status, [*more, *ALWAYS, kind, ("Content-Length", str(len(body)))], [body]

@@ -1,0 +1,70 @@
+"""Which host was asked, and what does it serve?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from app.config import Settings
+from app.visits.paths import OPERATORS, OWNERS, first_segment
+from app.visits.store import Row
+
+DEFAULT_PORTS = (":80", ":443")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """What one host serves. `domain_id` is 0 for the instance's own hosts."""
+
+    domain_id: int = 0
+    has_links: bool = True
+    has_owners_pages: bool = True
+    custom_index_url: str | None = None
+    custom_not_found_url: str | None = None
+
+    def may_serve(self, path: str) -> bool:
+        """Whether a path that is reserved, and so no link's, is answered here at all."""
+        segment = first_segment(path)
+        if segment in OWNERS:
+            return self.has_owners_pages
+        return segment not in OPERATORS or not self.domain_id
+
+
+class Sites:
+    """All hosts of one moment: those that are somebody's verified domain, the dashboard's, and any other."""
+
+    def __init__(self, domains: list[Row], settings: Settings, role: str | None = None) -> None:
+        dashboard = urlsplit(settings.dashboard_url).netloc if settings.dashboard_url else None
+        self.own = Site(has_links=role != "owners", has_owners_pages=role != "visitors" and not dashboard)
+        self.by_host = {plain_host(row["host"]): site_of(row, role) for row in domains}
+        if dashboard:  # last: nobody's domain may take the dashboard's place
+            self.by_host[plain_host(dashboard)] = Site(has_links=False, has_owners_pages=role != "visitors")
+
+    def at(self, host: str) -> Site:
+        """By host and port, or by the host alone: on another port it is still the same owner's."""
+        host = plain_host(host)
+        return self.by_host.get(host) or self.by_host.get(without_port(host)) or self.own
+
+
+def site_of(row: Row, role: str | None) -> Site:
+    return Site(
+        domain_id=row["id"],
+        has_links=role != "owners",
+        has_owners_pages=False,
+        custom_index_url=row["custom_index_url"],
+        custom_not_found_url=row["custom_not_found_url"],
+    )
+
+
+def plain_host(host: str) -> str:
+    """A `Host` header without what makes no difference: case, a port that is the default, a final dot."""
+    host = host.strip().lower()
+    for port in DEFAULT_PORTS:
+        host = host.removesuffix(port)
+    name, colon, port = host.partition(":")
+    return name.removesuffix(".") + colon + port
+
+
+def without_port(host: str) -> str:
+    name, colon, port = host.rpartition(":")
+    return name if colon and port.isdigit() else host

@@ -1,0 +1,136 @@
+"""3 RESOLVED: what does this visitor get from this link, now, and why?
+
+`resolve` is pure: values in, a value out. The steps stand in one table, in the contract's order; the first
+that gives an outcome ends the way, and each leaves a line for whoever asks why.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from app.visits import outcomes
+from app.visits.address import wire, with_query
+from app.visits.outcomes import Outcome, Step
+from app.visits.plan import Plan
+from app.visits.visitor import Visitor
+
+
+@dataclass(slots=True)
+class Way:
+    """A visit on its way through the steps: what is asked about, and the destination as it is by now."""
+
+    plan: Plan
+    visitor: Visitor
+    now: dt.datetime
+    destination: str = ""
+    location: str = ""
+    steps: list[Step] = field(default_factory=list)
+
+
+class Answer(NamedTuple):
+    """What one step found: whether it applied, in which words, and the outcome if it is the last."""
+
+    matched: bool
+    detail: str
+    outcome: Outcome | None = None
+
+
+def resolve(plan: Plan | None, visitor: Visitor, now: dt.datetime) -> Outcome:
+    """The answer for one visit. `plan` is None when there is no such link. No input, no output."""
+    if plan is None:
+        return replace(outcomes.not_found(), steps=[Step("link", True, "no such link")])
+    way = Way(plan, visitor, now)
+    for name, take in STEPS:
+        matched, detail, outcome = take(way)
+        way.steps.append(Step(name, matched, detail))
+        if outcome is not None:
+            return replace(outcome, steps=way.steps)
+    raise AssertionError("the last step always has an outcome")
+
+
+def is_disabled(way: Way) -> Answer:
+    if way.plan.is_enabled:
+        return Answer(False, "the link is enabled")
+    return Answer(True, "the link is disabled", outcomes.not_found())
+
+
+def is_not_yet(way: Way) -> Answer:
+    """The start is inclusive."""
+    start = way.plan.start_date
+    if start is None or way.now >= start:
+        return Answer(False, "no start date" if start is None else f"started {start:%Y-%m-%d %H:%M:%S}")
+    return Answer(True, f"starts {start:%Y-%m-%d %H:%M:%S}", outcomes.not_yet())
+
+
+def has_ended(way: Way) -> Answer:
+    """The end is exclusive."""
+    end = way.plan.end_date
+    if end is None or way.now < end:
+        return Answer(False, "no end date" if end is None else f"ends {end:%Y-%m-%d %H:%M:%S}")
+    return Answer(True, f"ended {end:%Y-%m-%d %H:%M:%S}", outcomes.expired(expiration(way.plan)))
+
+
+def expiration(plan: Plan) -> str | None:
+    """Gets no UTM and no forwarded query."""
+    return wire(plan.expiration_url, plan.schemes) if plan.expiration_url else None
+
+
+def is_used_up(way: Way) -> Answer:
+    if way.plan.clicks_limit is None:
+        return Answer(False, "no limit")
+    return Answer(True, f"limited to {way.plan.clicks_limit} clicks", outcomes.unavailable())
+
+
+def is_protected(way: Way) -> Answer:
+    if way.plan.password_hash is None:
+        return Answer(False, "no password")
+    return Answer(True, "a password is asked for", outcomes.unavailable())
+
+
+def is_sensitive(way: Way) -> Answer:
+    if not way.plan.sensitive_content:
+        return Answer(False, "no warning")
+    return Answer(True, "a warning comes first", outcomes.unavailable())
+
+
+def choose_destination(way: Way) -> Answer:
+    if way.plan.targeting_type is not None:
+        return Answer(True, f"targeted by {way.plan.targeting_type}", outcomes.unavailable())
+    way.destination = way.plan.location_url
+    return Answer(False, "no targeting")
+
+
+def add_query(way: Way) -> Answer:
+    """The link's own parameters, the visitor's where they are forwarded; then as a header carries it."""
+    forwarded = way.visitor.query if way.plan.forward_query_parameters_is_enabled else ""
+    changed = with_query(way.destination, way.plan.utm, forwarded)
+    location = wire(changed, way.plan.schemes)
+    if location is None:
+        return Answer(True, "the destination's scheme or host is not allowed", outcomes.not_found())
+    way.location = location
+    is_changed = changed != way.destination
+    return Answer(is_changed, "parameters added" if is_changed else "unchanged")
+
+
+def deliver(way: Way) -> Answer:
+    """The last step: how the visitor gets to the destination."""
+    if way.plan.cloaking_is_enabled or way.plan.app_linking_is_enabled or way.plan.has_pixels:
+        return Answer(True, "a page of its own comes first", outcomes.unavailable())
+    status = way.plan.http_status_code
+    return Answer(True, f"redirect with {status}", outcomes.redirect(status, way.location, way.destination))
+
+
+STEPS: tuple[tuple[str, Callable[[Way], Answer]], ...] = (
+    ("is_enabled", is_disabled),
+    ("start_date", is_not_yet),
+    ("end_date", has_ended),
+    ("clicks_limit", is_used_up),
+    ("password", is_protected),
+    ("sensitive_content", is_sensitive),
+    ("targeting_type", choose_destination),
+    ("query", add_query),
+    ("delivery", deliver),
+)

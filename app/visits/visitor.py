@@ -1,0 +1,143 @@
+"""Who asks? The request read as a value, each part only when somebody wants it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+from urllib.parse import unquote_plus, urlsplit
+
+from werkzeug.http import parse_accept_header
+
+from app.visits.agents import bot_name
+
+LONGEST_REFERRER = 2048
+LONGEST_LANGUAGES = 256
+REFERRER_SCHEMES = frozenset({"http", "https", "android-app"})
+UTM = ("utm_source", "utm_medium", "utm_campaign")
+
+
+class Visitor:
+    """One request. Nothing is read before it is asked for, and what costs is remembered for each text.
+
+    `proxies` is how many proxies of the operator's own stand in front, and so how many entries of
+    `X-Forwarded-For` can be believed; `country_key` is the environ's key of his header with the country.
+    """
+
+    __slots__ = ("country_key", "environ", "proxies")
+
+    def __init__(self, environ: Mapping[str, Any], proxies: int = 0, country_key: str | None = None) -> None:
+        self.environ = environ
+        self.proxies = proxies
+        self.country_key = country_key
+
+    @property
+    def address(self) -> str:
+        """Where the request came from. To be hashed; never stored, never logged."""
+        if self.proxies:
+            return forwarded(self.environ.get("HTTP_X_FORWARDED_FOR", ""), self.proxies) or self.peer
+        return self.peer
+
+    @property
+    def peer(self) -> str:
+        return str(self.environ.get("REMOTE_ADDR", ""))
+
+    @property
+    def agent(self) -> str:
+        return str(self.environ.get("HTTP_USER_AGENT", ""))
+
+    @property
+    def bot_name(self) -> str:
+        return bot_name(self.agent)
+
+    @property
+    def is_bot(self) -> bool:
+        return bool(self.bot_name)
+
+    @property
+    def is_prefetch(self) -> bool:
+        return is_prefetch(self.environ)
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """Language tags, best first."""
+        return languages(self.environ.get("HTTP_ACCEPT_LANGUAGE", "")[:LONGEST_LANGUAGES])
+
+    @property
+    def language(self) -> str:
+        """The primary subtag of the language liked best, as `de`; empty when unknown."""
+        found = self.languages
+        return found[0].partition("-")[0].lower() if found else ""
+
+    @property
+    def referrer(self) -> tuple[str, str]:
+        """Host and path of the page with the link, both empty when unknown. Never its query."""
+        return referrer(self.environ.get("HTTP_REFERER", "")[:LONGEST_REFERRER])
+
+    @property
+    def query(self) -> str:
+        """The query as sent, each byte a character."""
+        return str(self.environ.get("QUERY_STRING", ""))
+
+    @property
+    def utm(self) -> tuple[str, str, str]:
+        """`utm_source, utm_medium, utm_campaign` of the visitor's own query; empty what is not there."""
+        query = self.query
+        return utm(query) if "utm_" in query else ("", "", "")
+
+    @property
+    def country_code(self) -> str:
+        """Upper case, from the header that the operator named; empty when unknown."""
+        return country(str(self.environ.get(self.country_key, ""))) if self.country_key else ""
+
+
+def is_prefetch(environ: Mapping[str, Any]) -> bool:
+    """Does a browser only fetch ahead? It asks again when the person really goes there."""
+    return "HTTP_SEC_PURPOSE" in environ or "HTTP_PURPOSE" in environ or "HTTP_X_MOZ" in environ
+
+
+def forwarded(header: str, proxies: int) -> str:
+    """The client as the outermost trusted proxy saw it; empty when the header is shorter than that."""
+    entries = header.split(",")
+    return without_port(entries[-proxies].strip()) if len(entries) >= proxies else ""
+
+
+def without_port(address: str) -> str:
+    """`[::1]:80` and `192.0.2.1:80` without the port, which some proxies add and which changes each time."""
+    if address.startswith("["):
+        return address[1:].partition("]")[0]
+    return address.partition(":")[0] if address.count(":") == 1 else address
+
+
+@lru_cache(maxsize=4096)
+def languages(header: str) -> tuple[str, ...]:
+    # a stable sort by falling q: equal ones stay in the visitor's order
+    found = sorted(parse_accept_header(header), key=lambda pair: -pair[1])
+    return tuple(tag for tag, q in found if q > 0 and tag != "*")
+
+
+@lru_cache(maxsize=4096)
+def referrer(address: str) -> tuple[str, str]:
+    try:
+        parts = urlsplit(address)
+        host = parts.hostname
+    except ValueError:
+        return "", ""
+    return (host, parts.path or "/") if host and parts.scheme in REFERRER_SCHEMES else ("", "")
+
+
+@lru_cache(maxsize=1024)
+def country(text: str) -> str:
+    code = text.strip().upper()
+    return code if len(code) == 2 and code.isascii() and code.isalpha() else ""
+
+
+def utm(query: str) -> tuple[str, str, str]:
+    """The first of each; a later one with the same name is somebody's mistake or trick."""
+    found: dict[str, str] = {}
+    for part in query.split("&"):
+        name, _, value = part.partition("=")
+        if name in UTM:
+            raw = value.encode("latin-1", "replace").decode("utf-8", "replace")
+            found.setdefault(name, unquote_plus(raw))
+    return found.get("utm_source", ""), found.get("utm_medium", ""), found.get("utm_campaign", "")
