@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from flask import Flask
 
-from app.cli import keys, users
+from app.cli import keys, serve, users, worker
 
-COMMANDS = (users.users, keys.keys)
+COMMANDS = (users.users, keys.keys, serve.serve, worker.worker)
 
 
 def register(app: Flask) -> None:
