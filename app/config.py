@@ -42,6 +42,7 @@ class Settings:
     smtp_url: str | None
     mail_from: str | None
     geoip_db: Path | None
+    geoip_url: str | None
     geo_country_header: str | None
     allow_private_networks: tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]
     pixel_consent: str | None
@@ -129,6 +130,7 @@ TABLE: dict[str, tuple[str | None, Callable[[str], Any]]] = {
     "SMTP_URL": (None, str),
     "MAIL_FROM": (None, str),
     "GEOIP_DB": (None, Path),
+    "GEOIP_URL": (None, str),
     "GEO_COUNTRY_HEADER": (None, str),
     "ALLOW_PRIVATE_NETWORKS": ("", networks),
     "PIXEL_CONSENT": (None, one_of("ask")),

@@ -1,0 +1,148 @@
+"""How does a newer file of places take the old one's place? Fetched, unpacked, read through, then swapped."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+import gzip
+import os
+import secrets
+import subprocess
+import sys
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import BinaryIO
+from urllib.parse import urljoin
+
+from app.errors import FieldError, WaypostError
+from app.notifications import outbound
+from app.notifications.networks import Network
+from app.visits.place import Places, Status
+
+# https://db-ip.com/db/download/ip-to-city-lite: a file a month, free under CC BY 4.0 with a link to DB-IP
+FREE = "https://download.db-ip.com/free/dbip-city-lite-{month:%Y-%m}.mmdb.gz"
+PUBLISHER = "DBIP"
+LARGEST = 2 * 1024**3  # unpacked; the free one has about 130 MB
+HOPS = 5
+READ_SECONDS = 900
+# Every record, in a process of its own: there is damage at which the reader crashes instead of raising.
+READ_THROUGH = """
+import sys, maxminddb
+with maxminddb.open_database(sys.argv[1]) as reader:
+    if not sum(1 for _ in reader):
+        sys.exit("there is nothing in it")
+"""
+
+
+class NotUpdated(WaypostError):
+    """The file that was there is there still, untouched."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(FieldError(reason, "geo"))
+
+
+def update(path: Path, url: str | None, *, today: dt.date, allowed: Sequence[Network] = ()) -> Status:
+    """Put what is at `url`, else the newest free file, at `path`. Raises NotUpdated or OSError.
+
+    `url` comes from the operator, so it may be anywhere; what it redirects to may not.
+    """
+    if url is None:
+        require_free(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with drafts(path) as (packed, plain):
+        fetch(packed, url, today, allowed)
+        unpack(packed, plain)
+        read_through(plain)
+        with plain.open("rb") as file:
+            os.fsync(file.fileno())
+        plain.replace(path)
+    return Places(path).status
+
+
+def require_free(path: Path) -> None:
+    """Somebody's own file, perhaps a paid one that another tool looks after, is not ours to replace."""
+    kind = Places(path).status.kind
+    if kind and not kind.startswith(PUBLISHER):
+        raise NotUpdated(
+            f"{path} is a file of another publisher ({kind}). Say by --url what is to replace it."
+        )
+
+
+@contextlib.contextmanager
+def drafts(path: Path) -> Iterator[tuple[Path, Path]]:
+    """Two names beside `path`, so that the last step is a rename; nothing stays behind under them."""
+    name = f".{path.name}.{secrets.token_hex(8)}"
+    found = path.with_name(f"{name}.packed"), path.with_name(f"{name}.plain")
+    try:
+        yield found
+    finally:
+        for draft in found:
+            draft.unlink(missing_ok=True)
+
+
+def fetch(packed: Path, url: str | None, today: dt.date, allowed: Sequence[Network]) -> None:
+    if url is not None:
+        return require_found(url, download(url, packed, outbound.EVERYWHERE, allowed))
+    this_month, last_month = free_urls(today)
+    status = download(this_month, packed, allowed, allowed)
+    if status == 404:  # in the first days of a month it is not out yet
+        return require_found(last_month, download(last_month, packed, allowed, allowed))
+    return require_found(this_month, status)
+
+
+def free_urls(today: dt.date) -> tuple[str, str]:
+    """Of this month, and of the last one."""
+    month = today.replace(day=1)
+    return FREE.format(month=month), FREE.format(month=month - dt.timedelta(days=1))
+
+
+def require_found(url: str, status: int) -> None:
+    if status != 200:
+        raise NotUpdated(f"{url} answered {status}.")
+
+
+def download(url: str, packed: Path, allowed: Sequence[Network], elsewhere: Sequence[Network]) -> int:
+    """The status of the last answer. Redirects are followed, each through the door as a new address."""
+    for _ in range(HOPS):
+        try:
+            with packed.open("wb") as file:
+                answer = outbound.download(url, file, allowed=allowed)
+        except outbound.NoAnswer as error:
+            raise NotUpdated(f"{url}: {error.reason}") from error
+        location = answer.header("location")
+        if answer.status not in {301, 302, 303, 307, 308} or not location:
+            return answer.status
+        url, allowed = urljoin(url, location), elsewhere
+    raise NotUpdated(f"More than {HOPS} redirects.")
+
+
+def unpack(packed: Path, plain: Path) -> None:
+    """`packed` itself where it is not gzip: told by its first bytes, for its name says nothing."""
+    with packed.open("rb") as source, plain.open("wb") as target:
+        is_gzip = source.read(2) == b"\x1f\x8b"
+        source.seek(0)
+        try:
+            copy(gzip.GzipFile(fileobj=source) if is_gzip else source, target)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise NotUpdated("What was downloaded is damaged: it can't be unpacked.") from error
+
+
+def copy(source: BinaryIO | gzip.GzipFile, target: BinaryIO) -> None:
+    while chunk := source.read(1024 * 1024):
+        if target.tell() + len(chunk) > LARGEST:
+            raise NotUpdated("What was downloaded is too large.")
+        target.write(chunk)
+
+
+def read_through(path: Path) -> None:
+    command = [sys.executable, "-c", READ_THROUGH, str(path)]
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=READ_SECONDS, check=False)
+    except subprocess.TimeoutExpired as error:
+        raise NotUpdated("What was downloaded takes too long to read.") from error
+    if done.returncode:
+        said = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        raise NotUpdated(
+            f"What was downloaded is not a file of places that can be read: {said or 'the reader crashed'}"
+        )

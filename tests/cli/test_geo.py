@@ -1,0 +1,264 @@
+"""Does `flask geo update` bring a file that works, or leave the old one as it was?"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import gzip
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+from flask import Flask
+
+from app.config import Settings
+from app.visits import geo_update
+from app.visits.place import Place, Places
+from tests.notifications.peers import Peers, Script
+from tests.visits.geo_files import ADDRESS, LONDON, NETWORK, write_geo_file
+
+IN_LONDON = Place("EU", "GB", "London")
+LOOPBACK = {"ALLOW_PRIVATE_NETWORKS": "127.0.0.0/8"}
+Update = Callable[..., Result]
+
+
+@pytest.fixture
+def peers() -> Iterator[Peers]:
+    found = Peers()
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def path(settings: Settings) -> Path:
+    return settings.data_dir / "geo.mmdb"
+
+
+@pytest.fixture
+def update(app: Flask) -> Update:
+    return lambda *arguments: app.test_cli_runner().invoke(args=["geo", "update", *arguments])
+
+
+@pytest.fixture
+def content(tmp_path: Path) -> bytes:
+    return write_geo_file(tmp_path / "served.mmdb", kind="DBIP-City-Lite").read_bytes()
+
+
+def ok(body: bytes, *headers: bytes) -> bytes:
+    lines = (b"HTTP/1.1 200 OK", b"Content-Length: %d" % len(body), *headers)
+    return b"\r\n".join(lines) + b"\r\n\r\n" + body
+
+
+def redirect(url: str) -> bytes:
+    return f"HTTP/1.1 302 Found\r\nLocation: {url}\r\nContent-Length: 0\r\n\r\n".encode()
+
+
+NOT_FOUND = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
+
+
+def by_path(peers: Peers, answers: dict[str, bytes]) -> Script:
+    """Each path its answer; 404 for the others."""
+
+    def script(line: object) -> None:
+        asked = peers.hear(line).split(b" ")[1].decode()  # type: ignore[arg-type]
+        line.sendall(answers.get(asked, NOT_FOUND))  # type: ignore[attr-defined]
+
+    return script
+
+
+def leftovers(path: Path) -> list[str]:
+    return [found.name for found in path.parent.glob(f".{path.name}*")]
+
+
+@pytest.mark.parametrize("is_packed", [True, False], ids=["packed", "plain"])
+def test_a_file_is_fetched_and_put_in_place(
+    is_packed: bool, update: Update, peers: Peers, path: Path, content: bytes
+) -> None:
+    peer = peers.serve(peers.says(ok(gzip.compress(content) if is_packed else content)))
+    result = update("--url", f"{peer.url}geo.mmdb")
+    assert result.exit_code == 0, result.output
+    today = dt.datetime.now(dt.UTC).date()
+    assert result.stdout.splitlines() == [
+        f"{path}: DBIP-City-Lite, made on {today}",
+        "IP Geolocation by DB-IP (https://db-ip.com)",
+    ]
+    assert Places(path).find(ADDRESS) == IN_LONDON
+    assert leftovers(path) == []
+
+
+def test_a_running_server_takes_it_up(update: Update, peers: Peers, path: Path, content: bytes) -> None:
+    write_geo_file(path, {NETWORK: {"country": {"iso_code": "IE"}}}, kind="DBIP-City-Lite")
+    places = Places(path, seconds=0)
+    assert places.find(ADDRESS) == Place("EU", "IE")
+    assert update("--url", peers.serve(peers.says(ok(content))).url).exit_code == 0
+    assert places.find(ADDRESS) == IN_LONDON
+
+
+@pytest.mark.settings(**LOOPBACK)
+def test_the_free_file_of_this_month(
+    update: Update, peers: Peers, path: Path, content: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    month = f"{dt.datetime.now(dt.UTC):%Y-%m}"
+    peer = peers.serve(by_path(peers, {f"/lite-{month}.gz": ok(gzip.compress(content))}))
+    monkeypatch.setattr(geo_update, "FREE", peer.url + "lite-{month:%Y-%m}.gz")
+    result = update()
+    assert result.exit_code == 0, result.output
+    assert Places(path).find(ADDRESS) == IN_LONDON
+    assert len(peers.heard) == 1
+
+
+@pytest.mark.settings(**LOOPBACK)
+def test_last_months_where_this_months_is_not_out_yet(
+    update: Update, peers: Peers, path: Path, content: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    last_month = dt.datetime.now(dt.UTC).replace(day=1) - dt.timedelta(days=1)
+    peer = peers.serve(by_path(peers, {f"/lite-{last_month:%Y-%m}.gz": ok(gzip.compress(content))}))
+    monkeypatch.setattr(geo_update, "FREE", peer.url + "lite-{month:%Y-%m}.gz")
+    assert update().exit_code == 0
+    assert len(peers.heard) == 2
+    assert Places(path).find(ADDRESS) == IN_LONDON
+
+
+MONTHS = {
+    dt.date(2026, 11, 21): ("2026-11", "2026-10"),
+    dt.date(2026, 1, 1): ("2026-01", "2025-12"),
+    dt.date(2024, 3, 31): ("2024-03", "2024-02"),
+}
+
+
+@pytest.mark.parametrize(("today", "months"), MONTHS.items(), ids=str)
+def test_the_addresses_of_the_free_file(today: dt.date, months: tuple[str, str]) -> None:
+    assert geo_update.free_urls(today) == tuple(
+        f"https://download.db-ip.com/free/dbip-city-lite-{month}.mmdb.gz" for month in months
+    )
+
+
+@pytest.mark.settings(GEOIP_URL="http://127.0.0.1:9/nobody")
+def test_the_setting_names_an_address_and_the_option_goes_before_it(
+    update: Update, peers: Peers, content: bytes
+) -> None:
+    result = update()
+    assert result.exit_code == 1
+    assert "http://127.0.0.1:9/nobody: The server refused the connection." in result.stderr
+    assert update("--url", peers.serve(peers.says(ok(content))).url).exit_code == 0
+
+
+def test_the_setting_names_the_file(app: Flask, peers: Peers, content: bytes, tmp_path: Path) -> None:
+    named = tmp_path / "some" / "where" / "places.mmdb"
+    app.config["WAYPOST"] = dataclasses.replace(app.config["WAYPOST"], geoip_db=named)
+    result = app.test_cli_runner().invoke(
+        args=["geo", "update", "--url", peers.serve(peers.says(ok(content))).url]
+    )
+    assert result.exit_code == 0, result.output
+    assert Places(named).find(ADDRESS) == IN_LONDON
+
+
+def test_the_free_file_does_not_replace_another_publishers(update: Update, path: Path) -> None:
+    before = write_geo_file(path, kind="GeoIP2-City").read_bytes()
+    result = update()
+    assert result.exit_code == 1
+    assert "GeoIP2-City" in result.stderr
+    assert path.read_bytes() == before
+
+
+def test_an_address_that_is_given_does(update: Update, peers: Peers, path: Path, content: bytes) -> None:
+    write_geo_file(path, kind="GeoIP2-City")
+    assert update("--url", peers.serve(peers.says(ok(content))).url).exit_code == 0
+    assert Places(path).status.kind == "DBIP-City-Lite"
+
+
+# --- redirects
+
+
+@pytest.mark.settings(**LOOPBACK)
+def test_redirects_are_followed(update: Update, peers: Peers, path: Path, content: bytes) -> None:
+    there = peers.serve(peers.says(ok(content)))
+    relative = peers.serve(by_path(peers, {"/a": redirect("/b"), "/b": redirect(there.url)}))
+    assert update("--url", f"{relative.url}a").exit_code == 0
+    assert Places(path).find(ADDRESS) == IN_LONDON
+
+
+def test_a_redirect_does_not_lead_into_private_networks(update: Update, peers: Peers, content: bytes) -> None:
+    there = peers.serve(peers.says(ok(content)))
+    result = update("--url", peers.serve(peers.says(redirect(there.url))).url)
+    assert result.exit_code == 1
+    assert f"{there.url}: This address leads into a private network" in result.stderr
+    assert len(peers.heard) == 1
+
+
+@pytest.mark.settings(**LOOPBACK)
+def test_a_circle_of_redirects_ends(update: Update, peers: Peers) -> None:
+    result = update("--url", peers.serve(by_path(peers, {"/": redirect("/")})).url)
+    assert result.exit_code == 1
+    assert "More than 5 redirects" in result.stderr
+
+
+# --- what goes wrong leaves the old file as it was
+
+
+def not_keyed_by_text(content: bytes) -> bytes:
+    """Damage of a kind that crashes the reader in C: the key `iso_code` is no text any more."""
+    return content.replace(b"Hiso_code", b"\xa8iso_code")
+
+
+BAD: dict[str, tuple[Callable[[bytes], bytes], str]] = {
+    "not there": (lambda content: NOT_FOUND, "answered 404"),
+    "forbidden": (lambda content: b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n", "answered 403"),
+    "a web page": (lambda content: ok(b"<!doctype html>" * 99), "not a file of places"),
+    "empty": (lambda content: ok(b""), "not a file of places"),
+    "cut off": (lambda content: ok(content[:-200]), "not a file of places"),
+    "packed and cut off": (lambda content: ok(gzip.compress(content)[:-9]), "can't be unpacked"),
+    "packed and damaged": (
+        lambda content: ok(gzip.compress(content)[:30] + bytes(99) + gzip.compress(content)[129:]),
+        "can't be unpacked",
+    ),
+    "the line breaks": (
+        lambda content: b"HTTP/1.1 200 OK\r\nContent-Length: 99999\r\n\r\n" + content,
+        "hung up early",
+    ),
+    "a tree that leads out": (lambda content: ok(b"\xff" * 600 + content[600:]), "not a file of places"),
+    "a key that is no text": (lambda content: ok(not_keyed_by_text(content)), "not a file of places"),
+}
+
+
+@pytest.mark.parametrize(("answer", "words"), BAD.values(), ids=BAD)
+def test_bad_files(
+    answer: Callable[[bytes], bytes], words: str, update: Update, peers: Peers, path: Path, content: bytes
+) -> None:
+    before = write_geo_file(path, {NETWORK: {**LONDON, "city": {"names": {"en": "Old"}}}}).read_bytes()
+    result = update("--url", peers.serve(peers.says(answer(content))).url)
+    assert result.exit_code == 1
+    assert words in result.stderr
+    assert "Traceback" not in result.output
+    assert result.stdout == ""
+    assert path.read_bytes() == before
+    assert leftovers(path) == []
+
+
+def test_a_bomb_does_not_fill_the_disk(
+    update: Update, peers: Peers, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(geo_update, "LARGEST", 5_000_000)
+    result = update("--url", peers.serve(peers.says(ok(gzip.compress(bytes(20_000_000))))).url)
+    assert result.exit_code == 1
+    assert "too large" in result.stderr
+    assert not path.exists()
+    assert leftovers(path) == []
+
+
+def test_a_reader_that_does_not_end_is_ended(
+    update: Update, peers: Peers, path: Path, content: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(geo_update, "READ_THROUGH", "while True: pass")
+    monkeypatch.setattr(geo_update, "READ_SECONDS", 0.2)
+    result = update("--url", peers.serve(peers.says(ok(content))).url)
+    assert result.exit_code == 1
+    assert "too long" in result.stderr
+    assert leftovers(path) == []
+
+
+@pytest.mark.parametrize("url", ["geo.mmdb", "ftp://x.example/geo.mmdb", ""])
+def test_what_is_no_address(url: str, update: Update, path: Path) -> None:
+    write_geo_file(path, kind="GeoIP2-City")  # so that nothing is fetched where an empty one counts as none
+    assert update("--url", url).exit_code == 1
