@@ -56,6 +56,11 @@ class Throttles:
         marks = self.hashed(who)
         self.ask(lambda limiter: limiter.clear(limit, marks))
 
+    def close(self) -> None:
+        """Close the file, where it is one."""
+        if isinstance(self.storage, FileStorage):
+            self.storage.close()
+
     def hashed(self, who: tuple[str, ...]) -> str:
         text = "\0".join(who).encode("utf-8", "surrogatepass")
         return hashlib.blake2b(text, key=hashlib.sha256(self.secret).digest(), digest_size=16).hexdigest()

@@ -130,6 +130,8 @@ def app(settings: Settings) -> Iterator[Flask]:
     app.testing = True
     app.test_client_class = ApartClient
     yield app
+    app.extensions["visits"].close()
+    app.extensions["throttles"].close()
     with app.app_context():
         db.engine.dispose()
 
