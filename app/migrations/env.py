@@ -43,6 +43,7 @@ def run() -> None:
             render_item=render_item,
             render_as_batch=True,
             compare_type=True,
+            transactional_ddl=True,  # on SQLite too: connections begin for themselves, so DDL rolls back
         )
         with context.begin_transaction():
             context.run_migrations()
