@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
+from typing import Any
 
+import psycopg
 from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.engine import Connection
 from sqlalchemy.pool import ConnectionPoolEntry
@@ -13,6 +15,7 @@ from app.config import Settings
 from app.database import CLICKS, clicks_path
 
 BUSY_MS = 1000  # only another ingester or a migration can be in the way; the worker has other work meanwhile
+CONNECT_SECONDS = 5
 WAL_BYTES = 64 * 1024 * 1024
 
 
@@ -20,14 +23,21 @@ def open_engine(settings: Settings) -> Engine:
     """An engine whose transactions write: `clicks.db` itself, or the schema `clicks` on PostgreSQL."""
     url = settings.clicks_url or settings.database_url
     if not url.startswith("sqlite"):
-        return create_engine(url, pool_pre_ping=True)
+        engine = create_engine(url, pool_pre_ping=True, connect_args={"connect_timeout": CONNECT_SECONDS})
+        event.listen(engine, "connect", limit_waiting)
+        return engine
     engine = create_engine(f"sqlite:///{clicks_path(settings)}")
-    event.listen(engine, "connect", prepare)
+    event.listen(engine, "connect", prepare_file)
     event.listen(engine, "begin", begin)
     return engine.execution_options(schema_translate_map={CLICKS: None})
 
 
-def prepare(connection: sqlite3.Connection, _entry: ConnectionPoolEntry) -> None:
+def limit_waiting(connection: psycopg.Connection[Any], _entry: ConnectionPoolEntry) -> None:
+    connection.execute(f"SET lock_timeout = {BUSY_MS:d}")
+    connection.commit()
+
+
+def prepare_file(connection: sqlite3.Connection, _entry: ConnectionPoolEntry) -> None:
     connection.isolation_level = None  # transactions begin where `begin` says, not where the driver guesses
     connection.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
     connection.execute("PRAGMA journal_mode = WAL")

@@ -48,7 +48,8 @@ class Ingest:
     def step(self) -> bool:
         """Take in some of what waits; whether there was any. What holds it up is said, and tried again."""
         try:
-            has_moved = self._take_in()
+            has_moved = self._count()
+            has_moved |= self._append_rows()
             if time.monotonic() - self._tended >= TEND_SECONDS:
                 self.tend()
         except self._failures as error:
@@ -85,14 +86,12 @@ class Ingest:
     def close(self) -> None:
         self._engine.dispose()
 
-    def _take_in(self) -> bool:
-        positions = read_positions(self._engine)
-        chunks = list(self._uncounted(positions))
+    def _count(self) -> bool:
+        chunks = list(self._uncounted(read_positions(self._engine)))
         if chunks:
             with self._engine.begin() as connection:
                 counting.count(connection, self._directory, chunks)
-            positions = read_positions(self._engine)
-        return self._append_rows(positions) or bool(chunks)
+        return bool(chunks)
 
     def _uncounted(self, positions: Mapping[str, Offsets]) -> Iterator[Chunk]:
         """Lines that no counter has yet, of the oldest segments first, as many as one transaction takes."""
@@ -105,9 +104,9 @@ class Ingest:
                     room -= chunk.end - start
                     yield chunk
 
-    def _append_rows(self, positions: Mapping[str, Offsets]) -> bool:
+    def _append_rows(self) -> bool:
         """Rows for what is counted already, of the first segment that has some."""
-        for name, offsets in sorted(positions.items()):
+        for name, offsets in sorted(read_positions(self._engine).items()):
             if offsets.rows < offsets.counters:
                 limit = min(ROW_BYTES, offsets.counters - offsets.rows)
                 chunk = reading.read(self._directory, name, offsets.rows, limit)
