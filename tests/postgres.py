@@ -81,7 +81,7 @@ def make_cluster(data: Path) -> tuple[list[str], int | None]:
     for prefix, uid in ways(data):
         for binaries in bin_directories():
             shutil.rmtree(data, ignore_errors=True)
-            options = ["-U", USER, "--auth=trust", "--no-sync", "-E", "UTF8", "--locale=C"]
+            options = ["-U", USER, "--auth=trust", "--no-sync", "-E", "UTF8", "--locale=C", "--lc-ctype=C.UTF-8"]
             command = [*prefix, str(binaries / "initdb"), "-D", str(data), *options]
             try:
                 done = subprocess.run(

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable
+from io import BytesIO
 from typing import Any
 
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
+from werkzeug.datastructures import FileStorage
+from werkzeug.test import encode_multipart
 
 from app.accounts.models import ApiKey, User
 from tests.api.shape import always, fields, problem
@@ -132,6 +135,11 @@ def test_other_methods(api: Api, method: str) -> None:
         assert answer.headers["Allow"] == allowed
 
 
+def test_more_slashes_in_front_open_nothing(client: FlaskClient) -> None:
+    for path in ("//api/user", "///api/links", "/api/../api/user", "/./api/user", "/api;x/user", "/API/user"):
+        assert client.get(path).status_code in {401, 404}
+
+
 def test_head_is_get_without_the_body(api: Api) -> None:
     answer = api.open("HEAD", "/pixels")
     assert answer.status_code == 200
@@ -158,7 +166,7 @@ ORDER: list[tuple[str, str, str, dict[str, Any], int]] = [
         "write",
         "POST",
         "/links/1",
-        {"data": {"cloaking_favicon": (b"x" * 600_000, "a.png"), "url": "a b"}},
+        {"data": {"cloaking_favicon": b"x" * 600_000, "url": "a b"}},
         413,
     ),
     ("write", "POST", "/pixels/1", {"json": {"type": "nonsense"}}, 404),
@@ -177,10 +185,12 @@ def test_the_first_that_is_wrong_answers(
     alice: User,
 ) -> None:
     if isinstance(sent.get("data"), dict):
-        from io import BytesIO
-
-        data = {k: (BytesIO(v[0]), v[1]) if isinstance(v, tuple) else v for k, v in sent["data"].items()}
-        sent = {"data": data, "content_type": "multipart/form-data"}
+        data = {
+            k: FileStorage(BytesIO(v), "a.png") if isinstance(v, bytes) else v
+            for k, v in sent["data"].items()
+        }
+        boundary, body = encode_multipart(data)
+        sent = {"data": body, "content_type": f"multipart/form-data; boundary={boundary}"}
     problem(make_api(alice, scope).open(method, path, **sent), status)
 
 

@@ -1,0 +1,249 @@
+"""Is something that was asked for twice under one key made once, whatever happens in between?"""
+
+from __future__ import annotations
+
+import datetime as dt
+import threading
+from collections.abc import Callable
+from contextvars import Context
+from io import BytesIO
+from typing import Any
+
+import pytest
+import time_machine
+from flask import Flask
+from PIL import Image
+from sqlalchemy.orm import Session, scoped_session
+
+from app.accounts.models import User
+from app.api import idempotency
+from app.api.models import IdempotencyKey
+from tests.api.shape import always, problem
+from tests.clients import Api
+
+TO = {"location_url": "https://example.com/"}
+PIXEL = {"type": "social_a", "name": "n", "pixel": "1"}
+KEY = {"Idempotency-Key": "once"}
+
+
+def total(api: Api, path: str = "/links") -> int:
+    return int(api.get(path).json["meta"]["total"])
+
+
+@pytest.mark.databases
+def test_a_replay_is_the_first_answer_byte_for_byte(api: Api) -> None:
+    first = api.post("/links", TO, headers=KEY)
+    again = api.post("/links/", TO, headers=KEY)
+    assert (first.status_code, again.status_code) == (201, 201)
+    assert first.data == again.data
+    assert first.headers["Location"] == again.headers["Location"]
+    assert first.headers["Content-Type"] == again.headers["Content-Type"]
+    assert "Idempotency-Replayed" not in first.headers
+    assert again.headers["Idempotency-Replayed"] == "true"
+    assert first.headers["X-Request-Id"] != again.headers["X-Request-Id"]
+    always(again)
+    assert total(api) == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "sent"),
+    [
+        ("/pixels", PIXEL),
+        ("/notification-handlers", {"type": "webhook", "name": "n", "webhook": "https://example.com/"}),
+        ("/links", {"is_bulk": "1", "location_urls": "https://a.example\nhttps://b.example"}),
+    ],
+)
+def test_on_any_create(api: Api, path: str, sent: dict[str, str], session: scoped_session[Session]) -> None:
+    headers = {**KEY, "Prefer": "return=representation"}
+    first, again = api.post(path, sent, headers=headers), api.post(path, sent, headers=headers)
+    assert (first.status_code, first.data) == (again.status_code, again.data)
+    assert first.headers.get("Preference-Applied") == again.headers.get("Preference-Applied")
+    assert again.headers["Idempotency-Replayed"] == "true"
+    kept = session.connection().exec_driver_sql("SELECT answer FROM idempotency_key").scalar_one()
+    assert "whsec_" not in kept
+    assert "data" not in kept
+
+
+def test_the_same_fields_in_another_encoding_are_the_same_request(api: Api) -> None:
+    first = api.post("/pixels", PIXEL, headers=KEY)
+    for sent in (
+        {"data": dict(reversed(PIXEL.items()))},
+        {"json": PIXEL},
+        {"data": PIXEL, "content_type": "application/x-www-form-urlencoded"},
+    ):
+        assert api.post("/pixels", headers=KEY, **sent).data == first.data
+    assert total(api, "/pixels") == 1
+
+
+def picture(colour: str) -> tuple[BytesIO, str]:
+    content = BytesIO()
+    Image.new("RGB", (4, 4), colour).save(content, "PNG")
+    return BytesIO(content.getvalue()), "a.png"
+
+
+def test_another_request_under_the_same_key(api: Api) -> None:
+    sent = {**TO, "tags": ["a", "b"]}
+    assert api.post("/links", {**sent, "cloaking_favicon": picture("red")}, headers=KEY).status_code == 201
+    others = [
+        sent,
+        {**sent, "cloaking_favicon": picture("blue")},
+        {**sent, "cloaking_favicon": picture("red"), "title": ""},
+        {**sent, "cloaking_favicon": picture("red"), "tags": ["b", "a"]},
+        {"location_url": "x"},
+    ]
+    for other in others:
+        assert problem(api.post("/links", other, headers=KEY), 422)[0]["code"] == "idempotency_key_reused"
+    problem(api.post("/pixels", {**sent, "cloaking_favicon": picture("red")}, headers=KEY), 422)
+    again = api.post("/links", {**sent, "cloaking_favicon": picture("red")}, headers=KEY)
+    assert again.headers["Idempotency-Replayed"] == "true"
+
+
+def test_each_user_has_keys_of_his_own(
+    api: Api, bob: User, make_api: Callable[..., Api], alice: User
+) -> None:
+    first = api.post("/links", TO, headers=KEY)
+    assert make_api(bob).post("/links", TO, headers=KEY).data != first.data
+    assert make_api(alice).post("/links", TO, headers=KEY).data == first.data
+
+
+def test_what_failed_may_be_tried_again(api: Api) -> None:
+    problem(api.post("/links", {"location_url": "x"}, headers=KEY), 422)
+    assert api.post("/links", TO, headers=KEY).status_code == 201
+
+
+@pytest.mark.parametrize("key", ["", "x" * 256, "\x7f", "ä", "tab\t"])
+def test_bad_keys(api: Api, key: str) -> None:
+    problem(api.post("/links", TO, headers={"Idempotency-Key": key}), 400)
+    assert total(api) == 0
+
+
+@pytest.mark.parametrize("key", ["x", "x" * 255, '"quoted"', "a b ~!"])
+def test_good_keys(api: Api, key: str) -> None:
+    for _ in range(2):
+        assert api.post("/links", TO, headers={"Idempotency-Key": key}).status_code == 201
+    assert total(api) == 1
+
+
+def test_updates_and_reads_do_not_look_at_it(api: Api) -> None:
+    number = api.post("/links", TO, headers=KEY).json["data"]["id"]
+    for title in ("a", "b"):
+        assert api.post(f"/links/{number}", {"title": title}, headers=KEY).status_code == 200
+    assert api.get(f"/links/{number}", headers=KEY).json["data"]["title"] == "b"
+
+
+def test_after_a_day_the_key_is_free(api: Api, session: scoped_session[Session]) -> None:
+    now = dt.datetime.now(dt.UTC)
+    first = api.post("/links", TO, headers=KEY)
+    for hours, is_replay in [(23.9, True), (24.1, False)]:
+        with time_machine.travel(now + dt.timedelta(hours=hours), tick=False):
+            again = api.post("/links", TO, headers=KEY)
+            assert (again.data == first.data) is is_replay
+            assert ("Idempotency-Replayed" in again.headers) is is_replay
+    assert session.query(IdempotencyKey).count() == 1
+
+
+@pytest.mark.databases
+def test_the_second_while_the_first_runs(app: Flask, api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second is sent right when the first has begun to make the link."""
+    from app.api import links
+
+    really, seen = links.services.create, []
+
+    def meanwhile(user: Any, changes: Any) -> Any:
+        if not seen:
+            seen.append(None)
+            # in a thread, for the first holds the one lock of SQLite: it waits for that, then learns
+            other = Api(app.test_client(), api.key)
+            thread = threading.Thread(
+                target=Context().run, args=(lambda: seen.append(other.post("/links", TO, headers=KEY)),)
+            )
+            thread.start()
+            threads.append(thread)
+        return really(user, changes)
+
+    threads: list[threading.Thread] = []
+    monkeypatch.setattr(links.services, "create", meanwhile)
+    first = api.post("/links", TO, headers=KEY)
+    threads[0].join()
+    assert first.status_code == 201
+    second = seen[1]
+    assert second.status_code in {201, 409}
+    if second.status_code == 409:
+        assert problem(second, 409)[0]["code"] == "idempotency_key_in_use"
+        assert second.headers["Retry-After"] == "1"
+    else:
+        assert second.data == first.data
+    assert total(api) == 1
+
+
+def leave_reservation(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a process does that is killed between its reservation and its commit."""
+
+    def killed(self: idempotency.Reservation) -> None:
+        pass
+
+    with monkeypatch.context() as patched:
+        patched.setattr(idempotency.Reservation, "release", killed)
+        patched.setattr("app.api.links.services.create", killed_in_the_middle)
+        problem(api.post("/links", TO, headers=KEY), 500)
+
+
+def killed_in_the_middle(user: Any, changes: Any) -> Any:
+    raise RuntimeError("killed")
+
+
+@pytest.mark.databases
+def test_a_dead_process_holds_the_key_only_for_a_while(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    leave_reservation(api, monkeypatch)
+    running = api.post("/links", TO, headers=KEY)
+    assert problem(running, 409)[0]["code"] == "idempotency_key_in_use"
+    later = dt.datetime.now(dt.UTC) + idempotency.LEASE + dt.timedelta(seconds=2)
+    with time_machine.travel(later):
+        assert api.post("/links", TO, headers=KEY).status_code == 201
+    assert total(api) == 1
+
+
+@pytest.mark.databases
+def test_who_lost_the_reservation_creates_nothing(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A request so slow that its lease ran out, and another took over and created."""
+    from app.api import resource
+
+    really, seen = resource.begin_write, []
+    later = dt.datetime.now(dt.UTC) + idempotency.LEASE + dt.timedelta(seconds=2)
+
+    def too_slow(session: Any) -> None:
+        if not seen:
+            seen.append(None)
+            with time_machine.travel(later):
+                seen.append(Context().run(api.post, "/links", TO, headers=KEY))
+        really(session)
+
+    monkeypatch.setattr(resource, "begin_write", too_slow)
+    slow = api.post("/links", TO, headers=KEY)
+    assert seen[1].status_code == 201
+    problem(slow, 409)
+    assert total(api) == 1
+    assert api.post("/links", TO, headers=KEY).data == seen[1].data
+
+
+@pytest.mark.databases
+def test_many_at_once_make_one(app: Flask, api: Api) -> None:
+    together = threading.Barrier(6)
+    answers: list[Any] = []
+
+    def post() -> None:
+        mine = Api(app.test_client(), api.key)
+        together.wait()
+        answers.append(mine.post("/links", TO, headers=KEY))
+
+    threads = [threading.Thread(target=Context().run, args=(post,)) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    made = [answer for answer in answers if answer.status_code == 201]
+    assert len({answer.data for answer in made}) == 1
+    for answer in answers:
+        if answer not in made:
+            problem(answer, 409)
+    assert total(api) == 1

@@ -1,0 +1,284 @@
+"""Do links go through the API as the contract says?"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextvars import Context
+from io import BytesIO
+from typing import Any
+
+import pytest
+from flask import Flask
+from PIL import Image
+from sqlalchemy.orm import Session, scoped_session
+from werkzeug.datastructures import FileStorage
+from werkzeug.test import encode_multipart
+
+from app.accounts.models import User
+from app.links.models import Alias, Link
+from tests.api.shape import fields, problem
+from tests.clients import Api
+
+TO = "https://example.com/"
+KEYS = (  # noqa: SIM905  a list of words reads worse
+    "id project_id domain_id type url location_url settings clicks order start_date end_date datetime is_enabled "
+    "last_datetime short_url title notes tags pixels_ids email_reports clicks_limit expiration_url schedule "
+    "http_status_code app_linking_is_enabled cloaking_is_enabled cloaking_title cloaking_meta_description "
+    "cloaking_custom_js cloaking_favicon cloaking_opengraph forward_query_parameters_is_enabled utm_source "
+    "utm_medium utm_campaign targeting_type"
+).split()
+
+
+def png() -> tuple[BytesIO, str]:
+    content = BytesIO()
+    Image.new("RGB", (8, 8), "red").save(content, "PNG")
+    return BytesIO(content.getvalue()), "a.png"
+
+
+def made(api: Api, **sent: Any) -> int:
+    answer = api.post("/links", {"location_url": TO, **sent})
+    assert answer.status_code == 201, answer.text
+    return int(answer.json["data"]["id"])
+
+
+def shown(api: Api, number: int) -> dict[str, Any]:
+    data = api.get(f"/links/{number}").json["data"]
+    assert list(data) == KEYS
+    return dict(data)
+
+
+@pytest.mark.databases
+def test_a_plain_link(api: Api) -> None:
+    number = made(api, url="Hello")
+    data = shown(api, number)
+    assert data == {
+        **dict.fromkeys(KEYS), "id": number, "domain_id": 0, "type": "link", "url": "Hello", "location_url": TO,
+        "settings": {"password": None, "sensitive_content": False}, "clicks": 0, "order": 0, "is_enabled": True,
+        "datetime": data["datetime"], "short_url": "http://localhost/Hello", "tags": [], "pixels_ids": [],
+        "email_reports": [], "schedule": False, "http_status_code": 302, "app_linking_is_enabled": False,
+        "cloaking_is_enabled": False, "forward_query_parameters_is_enabled": False,
+    }  # fmt: skip
+
+
+@pytest.mark.databases
+def test_everything_that_can_be_set(
+    api: Api, alice: User, make_pixel: Callable[..., Any], make_handler: Callable[..., Any],
+    count_clicks: Callable[[int, int], None], client: Any,
+) -> None:  # fmt: skip
+    pixels = [make_pixel(alice).id for _ in range(2)]
+    handler = make_handler(alice).id
+    sent = {
+        "url": "ü-x", "title": "T", "notes": "a\nb", "tags": ["b", "a"], "pixels_ids": [pixels[1], pixels[0], pixels[1]],
+        "email_reports": handler, "clicks_limit": "5", "expiration_url": "https://example.com/over",
+        "schedule": "1", "start_date": "2026-01-01", "end_date": "2026-02-01T10:00+02:00", "password": "secret",
+        "sensitive_content": "on", "http_status_code": "307", "app_linking_is_enabled": "yes",
+        "cloaking_is_enabled": "True", "cloaking_title": "CT", "cloaking_meta_description": "CD",
+        "cloaking_custom_js": "1", "cloaking_favicon": png(), "cloaking_opengraph": png(),
+        "forward_query_parameters_is_enabled": "1", "utm_source": "s", "utm_medium": "m", "utm_campaign": "c",
+        "targeting_type": "country_code", "targeting_country_code_key[1]": "FR",
+        "targeting_country_code_key[0]": "de", "targeting_country_code_value[0]": "https://example.com/de",
+        "targeting_country_code_value[1]": "https://example.com/fr",
+    }  # fmt: skip
+    number = made(api, **sent)
+    count_clicks(number, 3)
+    data = shown(api, number)
+    pictures = [data[name] for name in ("cloaking_favicon", "cloaking_opengraph")]
+    for address in pictures:
+        assert address.startswith("http://localhost/media/")
+        assert client.get(address).status_code == 200
+    assert data["settings"] == {
+        "password": "********",
+        "sensitive_content": True,
+        "targeting_country_code": [
+            {"key": "DE", "value": "https://example.com/de"},
+            {"key": "FR", "value": "https://example.com/fr"},
+        ],
+    }
+    expected = {
+        "url": "ü-x", "short_url": "http://localhost/%C3%BC-x", "title": "T", "notes": "a\nb", "tags": ["b", "a"],
+        "pixels_ids": pixels, "email_reports": [handler], "clicks": 3, "clicks_limit": 5, "schedule": True,
+        "start_date": "2026-01-01 00:00:00", "end_date": "2026-02-01 08:00:00", "http_status_code": 307,
+        "expiration_url": "https://example.com/over", "app_linking_is_enabled": True, "cloaking_is_enabled": True,
+        "cloaking_title": "CT", "cloaking_meta_description": "CD", "cloaking_custom_js": "1",
+        "forward_query_parameters_is_enabled": True, "utm_source": "s", "utm_medium": "m", "utm_campaign": "c",
+        "targeting_type": "country_code",
+    }  # fmt: skip
+    assert {name: data[name] for name in expected} == expected
+    # what was not sent keeps its value; what is shown can be sent back
+    again = {"cloaking_favicon": pictures[0], "password": "********"}
+    assert api.post(f"/links/{number}", again).status_code == 200
+    after = shown(api, number)
+    assert after.pop("last_datetime")
+    assert after == {name: value for name, value in data.items() if name != "last_datetime"}
+
+
+@pytest.mark.parametrize(
+    "destinations", ["https://a.example\n\nhttps://b.example\r\n", ["https://a.example", "https://b.example"]]
+)
+def test_many_at_once(api: Api, destinations: Any) -> None:
+    answer = api.post("/links", {"is_bulk": "1", "location_urls": destinations, "title": "T", "url": "x"})
+    assert answer.status_code == 201, answer.text
+    data = answer.json["data"]
+    assert data == {"id": data["ids"][0], "ids": data["ids"]}
+    found = [shown(api, number) for number in data["ids"]]
+    assert [link["location_url"] for link in found] == ["https://a.example", "https://b.example"]
+    assert {link["title"] for link in found} == {"T"}
+
+
+@pytest.mark.databases
+def test_many_or_none(api: Api) -> None:
+    entries = problem(
+        api.post("/links", {"is_bulk": "1", "location_urls": "https://a.example\n\nnonsense\njavascript:1"}),
+        422,
+    )
+    assert fields(entries) == {"location_urls[3]", "location_urls[4]"}
+    assert api.get("/links").json["meta"]["total"] == 0
+
+
+@pytest.mark.databases
+def test_somebody_elses_ids_are_as_none(
+    api: Api, bob: User, make_pixel: Callable[..., Any], make_handler: Callable[..., Any]
+) -> None:
+    sent = {
+        "pixels_ids": make_pixel(bob).id,
+        "email_reports": make_handler(bob).id,
+        "project_id": "1",
+        "domain_id": "1",
+    }
+    entries = problem(api.post("/links", {"location_url": TO, **sent}), 422)
+    assert fields(entries) == set(sent)
+    assert api.get("/links").json["data"] == []
+
+
+@pytest.mark.databases
+def test_a_taken_alias(api: Api, bob: User, make_link: Callable[..., Any]) -> None:
+    make_link(bob, "Taken")
+    entries = problem(api.post("/links", {"location_url": TO, "url": "tAKEN"}), 409)
+    assert fields(entries) == {"url"}
+    assert fields(problem(api.post("/links", {"location_url": "x", "url": "taken"}), 422)) == {"location_url"}
+    number = made(api, url="mine")
+    problem(api.post(f"/links/{number}", {"url": "taken", "title": "T"}), 409)
+    assert (shown(api, number)["url"], shown(api, number)["title"]) == ("mine", None)
+
+
+JAVASCRIPTS = [
+    "javascript:alert(1)", "JaVaScRiPt:alert(1)", " javascript:alert(1)", "java\tscript:alert(1)",
+    "\x01javascript:alert(1)", "javascript://example.com/%0Aalert(1)", "data:text/html,x",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("address", JAVASCRIPTS)
+@pytest.mark.parametrize("field", ["location_url", "expiration_url"])
+def test_addresses_that_run_something(api: Api, address: str, field: str) -> None:
+    answer = api.post("/links", {"location_url": TO, field: address})
+    assert fields(problem(answer, 422)) == {field}
+    assert api.get("/links").json["data"] == []
+
+
+BAD = {
+    "clicks_limit": ["-1", "1e3", "١٠", "9223372036854775808", "1.0", "2147483648"],
+    "http_status_code": ["303", "200", "abc"],
+    "is_enabled": ["2", "maybe", " 1"],
+    "end_date": ["2026-02-30", "tomorrow", "2026-01-01T25:00"],
+    "url": ["dashboard", "API", ".x", "a b", "a/b", "x" * 257],
+    "targeting_type": ["nonsense"],
+    "type": ["biolink"],
+    "title": ["x" * 161],
+}
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [(field, value) for field, values in BAD.items() for value in values]
+)
+def test_bad_values(api: Api, field: str, value: str) -> None:
+    assert fields(problem(api.post("/links", {"location_url": TO, field: value}), 422)) == {field}
+    assert api.get("/links").json["data"] == []
+
+
+PICTURES = {
+    "svg": (b"<svg xmlns='http://www.w3.org/2000/svg'/>", 422),
+    "truncated": (png()[0].read()[:40], 422),
+    "text": (b"hello", 422),
+    "empty": (b"", 422),
+    "too big": (b"x" * (512 * 1024 + 1), 413),
+}
+
+
+@pytest.mark.parametrize(("content", "status"), PICTURES.values(), ids=PICTURES.keys())
+def test_bad_pictures(api: Api, app: Flask, content: bytes, status: int) -> None:
+    sent = {"location_url": TO, "cloaking_favicon": FileStorage(BytesIO(content), "a.png")}
+    boundary, body = encode_multipart(sent)  # the client would leave a large body's file open
+    answer = api.post("/links", body, content_type=f"multipart/form-data; boundary={boundary}")
+    assert fields(problem(answer, status)) == {"cloaking_favicon"}
+    uploads = app.config["WAYPOST"].data_dir / "uploads"
+    assert not uploads.exists() or not list(uploads.iterdir())
+
+
+@pytest.mark.settings(BASE_URL="https://go.example")
+def test_the_base_address(api: Api) -> None:
+    number = made(api, url="x")
+    assert shown(api, number)["short_url"] == "https://go.example/x"
+    assert (
+        api.post("/links", {"location_url": TO})
+        .headers["Location"]
+        .startswith("https://go.example/api/links/")
+    )
+    assert api.get("/links").json["links"]["self"] == "https://go.example/api/links?page=1"
+
+
+def race(
+    app: Flask, api: Api, count: int, sent: dict[str, str], headers: dict[str, str] | None = None
+) -> list[Any]:
+    """The answers to the same request from `count` threads at once."""
+    together = threading.Barrier(count)
+    answers: list[Any] = []
+
+    def post() -> None:
+        mine = Api(app.test_client(), api.key)
+        together.wait()
+        answers.append(mine.post("/links", sent, headers=headers))
+
+    threads = [threading.Thread(target=Context().run, args=(post,)) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return answers
+
+
+@pytest.mark.databases
+def test_an_alias_taken_at_the_same_moment(app: Flask, api: Api, session: scoped_session[Session]) -> None:
+    for number in range(3):
+        answers = race(app, api, 8, {"location_url": TO, "url": f"race-{number}"})
+        assert sorted(answer.status_code for answer in answers) == [201] + [409] * 7
+        for answer in answers:
+            if answer.status_code == 409:
+                assert fields(problem(answer, 409)) == {"url"}
+    assert session.query(Link).count() == session.query(Alias).count() == 3
+
+
+@pytest.mark.databases
+def test_random_aliases_at_the_same_moment(app: Flask, api: Api) -> None:
+    assert [answer.status_code for answer in race(app, api, 8, {"location_url": TO})] == [201] * 8
+
+
+@pytest.mark.databases
+def test_a_pixel_deleted_between_check_and_write(
+    api: Api, alice: User, make_pixel: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last moment that another request can use: the write finds it gone and says so."""
+    from app.api import resource
+
+    pixel = make_pixel(alice).id
+    really, fired = resource.begin_write, []
+
+    def meanwhile(session: Any) -> None:
+        if not fired:
+            fired.append(True)
+            assert Context().run(api.delete, f"/pixels/{pixel}").status_code == 204
+        really(session)
+
+    monkeypatch.setattr(resource, "begin_write", meanwhile)
+    problem(api.post("/links", {"location_url": TO, "pixels_ids": pixel}), 422)
+    assert api.get("/links").json["data"] == []

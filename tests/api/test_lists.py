@@ -1,0 +1,219 @@
+"""Do all lists page, filter and order as the contract says?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+
+from app.accounts.models import User
+from tests.api.shape import always, fields, problem
+from tests.clients import Api
+
+MAKERS = {"/links": "make_link", "/pixels": "make_pixel", "/notification-handlers": "make_handler"}
+Make = Callable[..., Any]
+
+
+@pytest.fixture(params=MAKERS)
+def path(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def make(path: str, request: pytest.FixtureRequest) -> Make:
+    maker: Make = request.getfixturevalue(MAKERS[path])
+    return maker
+
+
+def ids(answer: Any) -> list[int]:
+    assert answer.status_code == 200, answer.text
+    return [row["id"] for row in answer.json["data"]]
+
+
+def page_of(address: str | None) -> int | None:
+    return int(dict(parse_qsl(urlsplit(address).query))["page"]) if address else None
+
+
+def test_an_empty_list(api: Api, path: str) -> None:
+    answer = api.get(path)
+    always(answer)
+    here = f"http://localhost/api{path}?page=1"
+    assert answer.json == {
+        "data": [],
+        "meta": {"page": 1, "results_per_page": 25, "total": 0, "total_pages": 1},
+        "links": {"first": here, "last": here, "next": None, "prev": None, "self": here},
+    }
+    assert list(answer.json) == ["data", "meta", "links"]
+
+
+def test_only_ones_own_rows_by_id(api: Api, path: str, make: Make, alice: User, bob: User) -> None:
+    mine = [make(alice).id for _ in range(3)]
+    make(bob)
+    answer = api.get(path)
+    assert ids(answer) == sorted(mine)
+    assert answer.json["data"] == [api.get(f"{path}/{number}").json["data"] for number in sorted(mine)]
+
+
+PAGES = {
+    # page: how many rows, next, prev
+    1: (10, 2, None),
+    2: (10, 3, 1),
+    3: (1, None, 2),
+    4: (0, None, 3),
+    9_223_372_036_854_775_807: (0, None, 3),
+}
+
+
+@pytest.mark.databases
+@pytest.mark.parametrize("path", ["/pixels"])
+def test_pages(api: Api, path: str, make_pixel: Make, alice: User) -> None:
+    everything = [make_pixel(alice).id for _ in range(21)]
+    seen = []
+    for page, (rows, following, before) in PAGES.items():
+        answer = api.get(f"{path}/?results_per_page=10&page={page}&type=social_a&x=%C3%A4&x=2")
+        links = answer.json["links"]
+        seen += ids(answer)
+        assert len(answer.json["data"]) == rows
+        assert answer.json["meta"] == {"page": page, "results_per_page": 10, "total": 21, "total_pages": 3}
+        assert {name: page_of(address) for name, address in links.items()} == {
+            "first": 1, "last": 3, "next": following, "prev": before, "self": page
+        }  # fmt: skip
+        for address in filter(None, links.values()):
+            assert address.startswith(f"http://localhost/api{path}?")
+            carried = parse_qsl(urlsplit(address).query)
+            assert [pair for pair in carried if pair[0] != "page"] == [
+                ("results_per_page", "10"), ("type", "social_a"), ("x", "ä"), ("x", "2")
+            ]  # fmt: skip
+        for name, address in links.items():
+            assert (f'<{address}>; rel="{name}"' in answer.headers["Link"]) is (address is not None)
+    assert seen == everything
+
+
+@pytest.mark.parametrize("size", [10, 25, 50, 100, 250, 500, 1000])
+def test_each_size(api: Api, size: int) -> None:
+    assert api.get(f"/links?results_per_page={size}").json["meta"]["results_per_page"] == size
+
+
+BAD = {
+    "page": ["0", "-1", "", "x", "1.0", "1e3", "١", "9223372036854775808", " 1"],
+    "results_per_page": ["11", "0", "", "-25", "x", "1001", "25.0", "+25", "025"],
+    "order_by": ["nonsense", "password", "id; drop"],
+    "order_type": ["nonsense", "up"],
+    "type": ["nonsense"],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [(name, value) for name, values in BAD.items() for value in values]
+)
+def test_bad_parameters(api: Api, path: str, name: str, value: str) -> None:
+    assert fields(problem(api.get(path, query_string={name: value}), 422)) == {name}
+
+
+def test_every_bad_parameter_is_named_at_once(api: Api) -> None:
+    asked = {
+        "page": "0",
+        "results_per_page": "11",
+        "order_by": "x",
+        "order_type": "x",
+        "is_enabled": "x",
+        "type": "x",
+    }
+    asked |= {"project_id": "x", "pixel_id": "-1", "datetime_start": "x", "search": "a", "search_by": "x"}
+    assert fields(problem(api.get("/links", query_string=asked), 422)) == set(asked) - {"search"}
+
+
+@pytest.mark.parametrize("query", ["search=%00", "search=%ff", "x%00=1", "page=%ED%A0%80"])
+def test_a_query_that_can_not_be_read(api: Api, path: str, query: str) -> None:
+    problem(api.get(f"{path}?{query}"), 400)
+
+
+def test_the_last_of_two_wins_and_others_are_ignored(api: Api, path: str) -> None:
+    assert api.get(f"{path}?page=x&page=2&nonsense=1").json["meta"]["page"] == 2
+
+
+def test_an_empty_filter_filters_nothing(api: Api, path: str, make: Make, alice: User) -> None:
+    make(alice)
+    assert len(ids(api.get(f"{path}?search=&type=&is_enabled=&order_by=&order_type="))) == 1
+
+
+@pytest.mark.databases
+def test_search_is_literal_and_without_case(api: Api, make_link: Make, alice: User) -> None:
+    titles = ["100%", "1000", "a_b", "axb", "Ärger", "back\\slash", None]
+    made = {title: make_link(alice, title=title).id for title in titles}
+    for search, found in [
+        ("0%", ["100%"]),
+        ("_", ["a_b"]),
+        ("äRGER", ["Ärger"]),
+        ("\\", ["back\\slash"]),
+        ("zzz", []),
+    ]:
+        assert ids(api.get("/links", query_string={"search": search, "search_by": "title"})) == [
+            made[t] for t in found
+        ]
+    by_address = api.get("/links", query_string={"search": "EXAMPLE.com"})
+    assert len(ids(by_address)) == len(titles)
+    assert ids(api.get("/links", query_string={"search": "example.com", "search_by": "url"})) == []
+
+
+@pytest.mark.databases
+def test_the_filters_of_links(
+    api: Api, make_link: Make, make_pixel: Make, alice: User, bob: User, session: Any
+) -> None:
+    pixel, other = make_pixel(alice), make_pixel(alice)
+    both = make_link(alice, tags=("News", "old"), is_enabled=False)
+    both.pixels = [pixel]
+    plain = make_link(alice, tags=("news",))
+    session.commit()
+    for query, found in [
+        ("is_enabled=0", [both]), ("is_enabled=true", [plain]), ("tag=News", [both]), ("tag=old", [both]),
+        (f"pixel_id={pixel.id}", [both]), (f"pixel_id={other.id}", []), (f"pixel_id={pixel.id}&is_enabled=1", []),
+        ("project_id=0", [both, plain]), ("project_id=5", []), ("domain_id=0", [both, plain]), ("type=link", [both, plain]),
+        ("datetime_start=2000-01-01&datetime_end=2999-12-31", [both, plain]), ("datetime_start=2999-01-01", []),
+    ]:  # fmt: skip
+        assert ids(api.get(f"/links?{query}")) == [link.id for link in found], query
+
+
+@pytest.mark.databases
+def test_orders(api: Api, make_link: Make, alice: User, count_clicks: Callable[[int, int], None]) -> None:
+    first, second, third = (make_link(alice, url).id for url in ("b", "c", "a"))
+    count_clicks(second, 5)
+    count_clicks(third, 9)
+    assert api.post(f"/links/{second}", {"title": "T"}).status_code == 200
+    for query, expected in {
+        "": [first, second, third],
+        "order_type=DESC": [third, second, first],
+        "order_by=url": [third, first, second],
+        "order_by=url&order_type=DESC": [second, first, third],
+        "order_by=clicks": [first, second, third],
+        "order_by=clicks&order_type=DESC": [third, second, first],
+        "order_by=last_datetime": [first, third, second],
+        "order_by=last_datetime&order_type=DESC": [second, third, first],
+        "order_by=link_id&order_type=DESC": [third, second, first],
+    }.items():
+        assert ids(api.get(f"/links?{query}")) == expected, query
+
+
+@pytest.mark.parametrize(
+    ("path", "name"), [("/pixels", "pixel_id"), ("/notification-handlers", "notification_handler_id")]
+)
+def test_orders_of_the_others(api: Api, path: str, make: Make, alice: User, name: str) -> None:
+    numbers = [make(alice, name=text).id for text in ("b", "a")]
+    assert ids(api.get(f"{path}?order_by=name")) == numbers[::-1]
+    assert ids(api.get(f"{path}?order_by={name}&order_type=DESC")) == numbers[::-1]
+    assert ids(api.get(f"{path}?search=B")) == numbers[:1]
+
+
+def test_rows_added_while_somebody_pages_are_not_missed(api: Api, make_pixel: Make, alice: User) -> None:
+    seen = []
+    for number in range(30):
+        make_pixel(alice)
+        if number == 14:
+            seen += ids(api.get("/pixels?results_per_page=10"))
+    seen += ids(api.get("/pixels?results_per_page=10&page=2")) + ids(
+        api.get("/pixels?results_per_page=10&page=3")
+    )
+    assert seen == sorted(set(seen))
+    assert len(seen) == 30

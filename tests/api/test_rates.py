@@ -1,0 +1,114 @@
+"""Is a key slowed down that asks too often, and an address that tries many wrong ones?"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+import sqlite3
+from collections.abc import Callable
+
+import pytest
+import time_machine
+from flask import Flask
+from flask.testing import FlaskClient
+
+from app import create_app
+from app.accounts.models import User
+from app.config import Settings
+from app.extensions import db
+from app.throttle_storage import FileStorage
+from tests.api.shape import problem
+from tests.clients import Api
+
+RATE = re.compile(r'"([a-z-]+)";r=(\d+);t=(\d+)')
+
+
+def left(api: Api) -> int:
+    found = RATE.fullmatch(api.get("/user").headers["RateLimit"])
+    assert found
+    assert found[1] == "key"
+    assert 1 <= int(found[3]) <= 60
+    return int(found[2])
+
+
+def test_every_answer_says_what_is_left(api: Api) -> None:
+    answer = api.get("/user")
+    assert answer.headers["RateLimit-Policy"] == '"key";q=6000;w=60'
+    before = left(api)
+    api.get("/nothing")
+    api.open("PUT", "/links")
+    api.post("/links", b"{", content_type="application/json")
+    assert left(api) == before - 4
+
+
+@pytest.mark.settings(API_RATE_LIMIT="3")
+def test_too_many(api: Api, make_api: Callable[..., Api], alice: User) -> None:
+    now = dt.datetime.now(dt.UTC)
+    with time_machine.travel(now, tick=False):
+        assert [left(api) for _ in range(3)] == [2, 1, 0]
+        for method, path in [("GET", "/user"), ("POST", "/links"), ("DELETE", "/links/1")]:
+            answer = api.open(method, path)
+            assert problem(answer, 429)[0]["code"] == "rate_limited"
+            assert 1 <= int(answer.headers["Retry-After"]) <= 60
+            assert "r=0" in answer.headers["RateLimit"]
+        problem(api.get("/nothing"), 404)
+        problem(api.open("PUT", "/links"), 405)
+        assert left(make_api(alice)) == 2
+    with time_machine.travel(now + dt.timedelta(seconds=61)):
+        assert left(api) == 2
+
+
+@pytest.mark.settings(API_RATE_LIMIT="0")
+def test_no_limit(api: Api) -> None:
+    answer = api.get("/user")
+    assert answer.status_code == 200
+    assert "RateLimit" not in answer.headers
+
+
+@pytest.mark.settings(API_RATE_LIMIT="5")
+def test_all_processes_count_together(api: Api, settings: Settings) -> None:
+    """Two applications on one data directory are what two processes are."""
+    other = create_app(settings)
+    other_api = Api(other.test_client(), api.key)
+    statuses = [one.get("/user").status_code for one in (api, other_api) * 4]
+    with other.app_context():
+        db.engine.dispose()
+    assert sorted(statuses) == [200] * 5 + [429] * 3
+
+
+def test_wrong_keys_by_address(client: FlaskClient, api: Api) -> None:
+    wrong = {"Authorization": "Bearer wrong"}
+    now = dt.datetime.now(dt.UTC)
+    with time_machine.travel(now, tick=False):
+        for number in range(60):
+            answer = client.get("/api/user", headers=wrong)
+            problem(answer, 401)
+            assert answer.headers["RateLimit-Policy"] == '"wrong-keys";q=60;w=60'
+            assert f"r={59 - number};" in answer.headers["RateLimit"]
+        answer = client.get("/api/user", headers=wrong)
+        problem(answer, 429)
+        assert 1 <= int(answer.headers["Retry-After"]) <= 60
+        assert api.get("/user").status_code == 200  # a good key is good from anywhere
+        elsewhere = client.get("/api/user", headers=wrong, environ_base={"REMOTE_ADDR": "192.0.2.1"})
+        problem(elsewhere, 401)
+    with time_machine.travel(now + dt.timedelta(seconds=61)):
+        problem(client.get("/api/user", headers=wrong), 401)
+
+
+def test_no_address_is_written(client: FlaskClient, app: Flask) -> None:
+    client.get("/api/user", headers={"Authorization": "Bearer x"}, environ_base={"REMOTE_ADDR": "192.0.2.77"})
+    directory = app.config["WAYPOST"].data_dir
+    files = [path for path in directory.rglob("*") if path.is_file()]
+    assert any("throttles" in path.name for path in files)
+    assert not [path for path in files if b"192.0.2.77" in path.read_bytes()]
+
+
+def test_a_count_that_fails_stops_nobody(
+    api: Api, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(self: FileStorage, key: str, expiry: int, amount: int = 1) -> int:
+        raise sqlite3.OperationalError("disk I/O error")
+
+    monkeypatch.setattr(FileStorage, "incr", broken)
+    assert [left(api) for _ in range(2)] == [5999, 5998]
+    assert "counted by this process alone" in caplog.text
