@@ -44,6 +44,9 @@ STATUS_CODES = {
     308: "308 Permanent Redirect",
 }
 PAIRS = tuple(f"targeting_{type_}" for type_ in targeting.TYPES)
+DATES = ("schedule", "start_date", "end_date")
+# what is no change by itself
+NOT_CHANGES = ("type", "is_bulk", "password", *DATES, "targeting_type", *PAIRS)
 
 
 class LimitField(WholeField):
@@ -166,7 +169,7 @@ class LinkForm(ResourceForm):
     def changes(self) -> dict[str, Any]:
         """As `links.services` takes them. `location_urls` is there when many are to be made."""
         found = super().changes
-        for name in ("type", "is_bulk", "password", "schedule", "start_date", "end_date", *PAIRS):
+        for name in NOT_CHANGES:
             found.pop(name, None)
         if self.password.sent:
             found["password_hash"] = self.password_hash
@@ -174,9 +177,8 @@ class LinkForm(ResourceForm):
 
     def dates(self) -> dict[str, dt.datetime | bool | None]:
         """Dates are stored only with a schedule; without one both are forgotten."""
-        names = ("schedule", "start_date", "end_date")
         if self.schedule.data:
-            return {name: self[name].data for name in names if self[name].sent}
+            return {name: self[name].data for name in DATES if self[name].sent}
         return {"schedule": False, "start_date": None, "end_date": None} if self.schedule.sent else {}
 
     def targets(self) -> dict[str, Any]:

@@ -47,9 +47,10 @@ def one_of(known: Iterable[str], what: str) -> Read:
     words = spellings(known)
 
     def read(text: str) -> str:
-        if text.casefold() not in words:
+        # ASCII only: other letters lower to these, too
+        if not text.isascii() or text.lower() not in words:
             raise Rejected(f"This must be {what}.", "choice")
-        return words[text.casefold()]
+        return words[text.lower()]
 
     return read
 
@@ -57,11 +58,11 @@ def one_of(known: Iterable[str], what: str) -> Read:
 def name(known: Iterable[str]) -> Read:
     """Any name; a well-known one in its usual spelling."""
     words = spellings(known)
-    return lambda text: words.get(text.casefold(), plain(text, MOST_NAME))
+    return lambda text: words.get(text.lower(), plain(text, MOST_NAME))
 
 
 def spellings(known: Iterable[str]) -> dict[str, str]:
-    return {word.casefold(): word for word in known}
+    return {word.lower(): word for word in known}
 
 
 def city(text: str) -> str:

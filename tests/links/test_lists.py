@@ -1,0 +1,126 @@
+"""What can be asked of the list of links?"""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import pytest
+import sqlalchemy as sa
+
+from app.clicks.models import Counter
+from app.clock import now
+from app.database import prepare_engine
+from app.domains.models import Domain
+from app.errors import Invalid
+from app.links.lists import LISTING
+from app.links.models import link_pixel
+from app.lists import find_page
+from app.projects.models import Project
+
+pytestmark = pytest.mark.databases
+
+
+def utc(*parts):
+    return dt.datetime(*parts, tzinfo=dt.UTC)
+
+
+@pytest.fixture
+def links(session, alice, bob, make_link, make_pixel):
+    project = Project(user_id=alice.id, name="p")
+    domain = Domain(user_id=alice.id, host="a.example", is_verified=True, token="t")
+    session.add_all([project, domain])
+    session.commit()
+    pixel = make_pixel(alice)
+    rows = {
+        "a": make_link(alice, "Alpha", title="100% off_sale", datetime=utc(2026, 1, 1, 12), tags=("red",)),
+        "b": make_link(alice, "beta", title="Straße ÄÖÜ", datetime=utc(2026, 1, 2, 12), project_id=project.id),
+        "c": make_link(
+            alice, "gamma", location_url="https://alpha.example/", is_enabled=False, datetime=utc(2026, 1, 3, 23, 59, 59),
+            domain_id=domain.id, last_datetime=now(), tags=("red", "Red"),
+        ),
+        "z": make_link(bob, "alpha-of-bob", tags=("red",)),
+    }  # fmt: skip
+    session.execute(sa.insert(link_pixel).values(link_id=rows["b"].id, pixel_id=pixel.id))
+    session.commit()
+    return rows | {"project": project.id, "domain": domain.id, "pixel": pixel.id}
+
+
+def asked(links, alice, **parameters):
+    parameters = {name: str(links[value]) if value in {"project", "domain", "pixel"} else value
+                  for name, value in parameters.items()}  # fmt: skip
+    names = {links[name].id: name for name in "abcz"}
+    return "".join(names[row.id] for row in find_page(LISTING, alice.id, parameters).rows)
+
+
+QUESTIONS = [
+    ({}, "abc"),
+    ({"search": "alpha"}, "ac"),
+    ({"search": "ALPHA", "search_by": "url"}, "a"),
+    ({"search": "alpha", "search_by": "location_url"}, "c"),
+    ({"search": "alpha", "search_by": "title"}, ""),
+    ({"search": "%"}, "a"),
+    ({"search": "_"}, "a"),
+    ({"search": "f_s"}, "a"),
+    ({"search": "\\"}, ""),
+    ({"search": "äöü"}, "b"),
+    ({"search": "STRASSE"}, ""),
+    ({"search": ""}, "abc"),
+    ({"type": "link"}, "abc"),
+    ({"is_enabled": "0"}, "c"),
+    ({"is_enabled": "true"}, "ab"),
+    ({"project_id": "project"}, "b"),
+    ({"project_id": "0"}, "ac"),
+    ({"project_id": "999999"}, ""),
+    ({"domain_id": "domain"}, "c"),
+    ({"domain_id": "0"}, "ab"),
+    ({"pixel_id": "pixel"}, "b"),
+    ({"pixel_id": "999999"}, ""),
+    ({"tag": "red"}, "ac"),
+    ({"tag": "Red"}, "c"),
+    ({"tag": "re"}, ""),
+    ({"datetime_start": "2026-01-02"}, "bc"),
+    ({"datetime_start": "2026-01-02 12:00:00"}, "bc"),
+    ({"datetime_start": "2026-01-02 12:00:01"}, "c"),
+    ({"datetime_end": "2026-01-02"}, "ab"),
+    ({"datetime_end": "2026-01-02 12:00"}, "ab"),
+    ({"datetime_end": "2026-01-02 11:59:59"}, "a"),
+    ({"datetime_end": "2026-01-03"}, "abc"),
+    ({"datetime_end": "9999-12-31"}, "abc"),
+    ({"search": "alpha", "tag": "red", "is_enabled": "0"}, "c"),
+    ({"order_by": "link_id", "order_type": "DESC"}, "cba"),
+    ({"order_by": "datetime", "order_type": "DESC"}, "cba"),
+    ({"order_by": "last_datetime"}, "abc"),
+    ({"order_by": "last_datetime", "order_type": "DESC"}, "cba"),
+    ({"order_by": "url", "order_type": "DESC"}, "cba"),
+]
+
+
+def test_filters_and_orders(links, alice):
+    found = [(parameters, asked(links, alice, **parameters)) for parameters, _ in QUESTIONS]
+    assert found == QUESTIONS
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("search_by", "notes"), ("type", "biolink"), ("is_enabled", "maybe"), ("project_id", "x"), ("project_id", "-1"),
+     ("domain_id", "1.0"), ("pixel_id", str(2**63)), ("datetime_start", "2026-02-30"), ("datetime_end", "soon"),
+     ("order_by", "title"), ("order_by", "links.id; --"), ("order_type", "up"), ("results_per_page", "11"), ("page", "0")],
+)  # fmt: skip
+def test_what_cannot_be_asked(alice, name, value):
+    with pytest.raises(Invalid) as caught:
+        find_page(LISTING, alice.id, {name: value})
+    assert [problem.field for problem in caught.value.errors] == [name]
+
+
+def test_by_clicks(settings, links, alice):
+    """The counters lie in a file of their own that only the ingesting process writes."""
+    engine = sa.create_engine(settings.database_url)
+    prepare_engine(engine, settings, clicks_mode="rw")
+    with engine.begin() as connection:
+        connection.execute(
+            sa.insert(Counter),
+            [{"link_id": links["b"].id, "clicks": 7}, {"link_id": links["a"].id, "clicks": 30}],
+        )
+    engine.dispose()
+    assert asked(links, alice, order_by="clicks", order_type="DESC") == "abc"
+    assert asked(links, alice, order_by="clicks") == "cba"

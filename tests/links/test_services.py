@@ -1,0 +1,324 @@
+"""How does a link change, and who learns of it?"""
+
+from __future__ import annotations
+
+import datetime as dt
+import threading
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from app.accounts.models import User
+from app.clock import now
+from app.database import begin_write
+from app.domains.models import Domain
+from app.errors import Invalid, NotThere
+from app.extensions import db
+from app.links import services
+from app.links.forms import LinkForm
+from app.links.models import Alias, Link, LinkTag, PlanChange, link_pixel
+from app.notifications import services as handler_services
+from app.pixels import services as pixel_services
+from app.projects.models import Project
+from app.sent import Sent
+
+pytestmark = pytest.mark.databases
+TO = "https://example.com/"
+
+
+def write(service, *arguments):
+    begin_write(db.session)
+    found = service(*arguments)
+    db.session.commit()
+    return found
+
+
+def make(user, **changes):
+    return write(services.create, user, {"location_url": TO, **changes})
+
+
+def update(link, **changes):
+    return write(services.update, link, changes)
+
+
+def plans():
+    """What plans were to be dropped since the last call."""
+    found = [
+        (row.domain_id, row.alias) for row in db.session.scalars(select(PlanChange).order_by(PlanChange.id))
+    ]
+    db.session.execute(sa.delete(PlanChange))
+    db.session.commit()
+    return found
+
+
+def counts():
+    tables = (Link, Alias, LinkTag)
+    return [db.session.scalar(select(sa.func.count()).select_from(table)) for table in tables]
+
+
+def test_the_least(alice):
+    link = make(alice)
+    assert (link.user_id, link.location_url, link.is_enabled, link.http_status_code) == (
+        alice.id,
+        TO,
+        True,
+        302,
+    )
+    assert (link.last_datetime, link.password_version, link.targeting, link.type) == (None, 0, [], "link")
+    assert now() - link.datetime < dt.timedelta(minutes=1)
+    assert plans() == [(0, link.url)]
+
+
+def test_everything(alice, make_pixel, make_handler):
+    pixels, handlers = [make_pixel(alice), make_pixel(alice)], [make_handler(alice)]
+    project = Project(user_id=alice.id, name="p")
+    domain = Domain(user_id=alice.id, host="a.example", is_verified=True, token="t")
+    db.session.add_all([project, domain])
+    db.session.commit()
+    columns = {
+        "project_id": project.id, "domain_id": domain.id, "is_enabled": False, "title": "t", "notes": "n",
+        "schedule": True, "start_date": now(), "end_date": now() + dt.timedelta(days=1), "clicks_limit": 5,
+        "expiration_url": TO, "password_hash": "$h", "sensitive_content": True, "http_status_code": 308,
+        "app_linking_is_enabled": True, "cloaking_is_enabled": True, "cloaking_title": "c",
+        "cloaking_meta_description": "d", "cloaking_custom_js": "j", "forward_query_parameters_is_enabled": True,
+        "utm_source": "s", "utm_medium": "m", "utm_campaign": "u", "targeting_type": "rotation",
+        "targeting": [["1", TO]],
+    }  # fmt: skip
+    ids = {"pixels_ids": [pixel.id for pixel in pixels], "email_reports": [handlers[0].id]}
+    link = make(alice, url="Foo", tags=["b", "a"], **columns, **ids)
+    db.session.expire_all()
+    assert {name: getattr(link, name) for name in columns} == columns
+    assert (link.url, link.pixels, link.handlers, link.password_version) == ("Foo", pixels, handlers, 1)
+    assert [row.tag for row in link.tag_rows] == ["b", "a"]
+    assert plans() == [(domain.id, "foo")]
+
+
+def test_an_update_changes_nothing_else(alice, make_pixel):
+    pixel = make_pixel(alice)
+    link = make(alice, url="foo", title="t", tags=["a"], pixels_ids=[pixel.id], utm_source="s")
+    plans()
+    update(link, utm_source=None)
+    assert (link.url, link.title, link.utm_source, link.pixels) == ("foo", "t", None, [pixel])
+    assert [row.tag for row in link.tag_rows] == ["a"]
+    assert now() - link.last_datetime < dt.timedelta(minutes=1)
+    assert plans() == [(0, "foo")]
+
+
+def test_tags_in_another_order(alice):
+    link = make(alice, tags=["a", "b", "c"])
+    update(link, tags=["c", "d", "a"])
+    db.session.expire_all()
+    assert [row.tag for row in link.tag_rows] == ["c", "d", "a"]
+    update(link, tags=[])
+    assert link.tag_rows == []
+
+
+def test_both_places_are_planned_anew(alice):
+    domain = Domain(user_id=alice.id, host="a.example", is_verified=True, token="t")
+    db.session.add(domain)
+    db.session.commit()
+    link = make(alice, url="Foo")
+    plans()
+    update(link, url="Bar")
+    assert plans() == [(0, "foo"), (0, "bar")]
+    update(link, domain_id=domain.id)
+    assert plans() == [(0, "bar"), (domain.id, "bar")]
+    write(services.delete, link)
+    assert plans() == [(domain.id, "bar")]
+
+
+def test_each_new_password_raises_its_version(alice):
+    link = make(alice, password_hash="$1")
+    assert link.password_version == 1
+    for change, version in (({"password_hash": "$2"}, 2), ({"title": "x"}, 2), ({"password_hash": None}, 3),
+                            ({"password_hash": None}, 3), ({"password_hash": "$1"}, 4)):  # fmt: skip
+        update(link, **change)
+        assert link.password_version == version
+
+
+def test_delete(alice, make_pixel, make_handler):
+    link = make(alice, tags=["a"], pixels_ids=[make_pixel(alice).id], email_reports=[make_handler(alice).id])
+    write(services.delete, link)
+    assert counts() == [0, 1, 0]
+    assert db.session.scalar(select(sa.func.count()).select_from(link_pixel)) == 0
+
+
+# --- many
+
+
+def test_a_thousand(alice, make_pixel):
+    pixel = make_pixel(alice)
+    lines = [f"https://example.com/{number}" for number in range(1000)]
+    changes = {
+        "location_urls": lines,
+        "title": "t",
+        "tags": ["a", "b"],
+        "pixels_ids": [pixel.id],
+        "password_hash": "$h",
+    }
+    links = write(services.create_bulk, alice, changes)
+    assert [link.location_url for link in links] == lines
+    assert [link.id for link in links] == sorted(link.id for link in links)
+    assert len({link.url for link in links}) == 1000
+    assert counts() == [1000, 1000, 2000]
+    assert {link.password_version for link in links} == {1}
+    assert len(plans()) == 1000
+    assert links[999].pixels == [pixel]
+
+
+def test_many_or_none(alice, bob, make_pixel):
+    before = counts()
+    changes = {"location_urls": [TO] * 3, "pixels_ids": [make_pixel(bob).id]}
+    with pytest.raises(Invalid):
+        write(services.create_bulk, alice, changes)
+    db.session.rollback()
+    assert counts() == before
+
+
+# --- what somebody else does in between
+
+
+def elsewhere(app, *statements):
+    """Run statements in a transaction of their own, as another process would."""
+    with app.app_context():
+        engine = db.engine
+    with Session(engine) as session:
+        for statement in statements:
+            session.execute(statement)
+        session.commit()
+
+
+def checked(alice, *pairs, stored=None):
+    form = LinkForm(Sent(pairs), owner=alice, stored=stored)
+    form.require_valid()
+    return form.changes
+
+
+ATTACHED = ["pixels_ids", "email_reports", "project_id", "domain_id"]
+
+
+@pytest.mark.parametrize("field", ATTACHED)
+def test_what_was_deleted_meanwhile_is_named(app, alice, make_pixel, make_handler, field):
+    rows = {
+        "pixels_ids": lambda: make_pixel(alice),
+        "email_reports": lambda: make_handler(alice),
+        "project_id": lambda: Project(user_id=alice.id, name="p"),
+        "domain_id": lambda: Domain(user_id=alice.id, host="a.example", is_verified=True, token="t"),
+    }
+    row = rows[field]()
+    db.session.add(row)
+    db.session.commit()
+    link = make(alice)
+    changes = checked(alice, (field, str(row.id)), stored=link)
+    elsewhere(app, sa.delete(type(row)).where(type(row).id == row.id))
+    with pytest.raises(Invalid) as caught:
+        update(link, **changes)
+    assert [(one.field, one.code) for one in caught.value.errors] == [(field, "not_found")]
+    db.session.rollback()
+    with pytest.raises(Invalid):
+        make(alice, **changes)
+
+
+def test_a_domain_switched_off_meanwhile(app, alice):
+    domain = Domain(user_id=alice.id, host="a.example", is_verified=True, token="t")
+    db.session.add(domain)
+    db.session.commit()
+    changes = checked(alice, ("location_url", TO), ("domain_id", str(domain.id)))
+    elsewhere(app, sa.update(Domain).values(is_enabled=False))
+    with pytest.raises(Invalid) as caught:
+        write(services.create, alice, changes)
+    assert [one.field for one in caught.value.errors] == ["domain_id"]
+
+
+@pytest.mark.parametrize("service", [lambda link: services.update(link, {"title": "x"}), services.delete])
+def test_a_link_deleted_meanwhile_is_not_there(app, alice, service):
+    link = make(alice)
+    elsewhere(app, sa.delete(Alias), sa.delete(Link))
+    with pytest.raises(NotThere):
+        write(service, link)
+
+
+def test_an_order_broken_by_two_at_once(app, alice):
+    link = make(alice, schedule=True, start_date=now(), end_date=now() + dt.timedelta(days=9))
+    changes = checked(alice, ("start_date", str(now() + dt.timedelta(days=5))), stored=link)
+    elsewhere(app, sa.update(Link).values(end_date=now() + dt.timedelta(days=2)))
+    with pytest.raises(Invalid) as caught:
+        update(link, **changes)
+    assert [(one.field, one.code) for one in caught.value.errors] == [("end_date", "order")]
+
+
+def test_a_schedule_ended_meanwhile_keeps_no_date(app, alice):
+    link = make(alice, schedule=True, start_date=now())
+    changes = checked(alice, ("end_date", str(now() + dt.timedelta(days=5))), stored=link)
+    elsewhere(app, sa.update(Link).values(schedule=False, start_date=None))
+    update(link, **changes)
+    assert (link.schedule, link.start_date, link.end_date) == (False, None, None)
+
+
+def test_pairs_and_their_type_stay_together(app, alice):
+    link = make(alice, targeting_type="country_code", targeting=[["DE", TO]])
+    pairs = [("targeting_country_code_key[0]", "FR"), ("targeting_country_code_value[0]", TO)]
+    changes = checked(alice, *pairs, stored=link)
+    elsewhere(app, sa.update(Link).values(targeting_type="rotation", targeting=[["5", TO]]))
+    update(link, **changes)
+    assert (link.targeting_type, link.targeting) == ("country_code", [["FR", TO]])
+
+
+def test_deleting_a_pixel_while_links_take_it_on(app, alice, make_pixel):
+    """Whichever comes first: the link has no pixel that is gone, and nobody sees an error of the database."""
+    user_id, pixel_ids = alice.id, [make_pixel(alice).id for _ in range(8)]
+    refused, start = [], threading.Barrier(2)
+
+    def take_on():
+        with app.app_context():
+            user = db.session.get(User, user_id)
+            start.wait(10)
+            for pixel_id in pixel_ids:
+                try:
+                    make(user, pixels_ids=[pixel_id])
+                except Invalid:
+                    db.session.rollback()
+                    refused.append(pixel_id)
+
+    db.session.commit()
+    thread = threading.Thread(target=take_on)
+    thread.start()
+    start.wait(10)
+    for pixel_id in reversed(pixel_ids):
+        write(pixel_services.delete, db.session.get(pixel_services.Pixel, pixel_id))
+    thread.join(30)
+    assert not thread.is_alive()
+    made = db.session.scalar(select(sa.func.count()).select_from(Link))
+    assert made + len(refused) == len(pixel_ids)
+    assert db.session.execute(select(link_pixel)).all() == []
+
+
+# --- what links use
+
+
+def test_a_pixel_that_changes_has_its_links_planned_anew(alice, make_pixel):
+    pixel, other = make_pixel(alice), make_pixel(alice)
+    make(alice, url="Foo", pixels_ids=[pixel.id])
+    make(alice, url="bar", pixels_ids=[pixel.id, other.id])
+    make(alice, url="none")
+    plans()
+    write(pixel_services.update, pixel, {"name": "new"})
+    assert sorted(plans()) == [(0, "bar"), (0, "foo")]
+    write(pixel_services.delete, other)
+    assert plans() == [(0, "bar")]
+
+
+def test_deleting_a_pixel_takes_it_off_its_links(alice, make_pixel):
+    pixel, other = make_pixel(alice), make_pixel(alice)
+    link = make(alice, pixels_ids=[pixel.id, other.id])
+    write(pixel_services.delete, pixel)
+    assert link.pixels == [other]
+
+
+def test_deleting_a_handler_takes_it_off_its_links(alice, make_handler):
+    handler, other = make_handler(alice), make_handler(alice)
+    link = make(alice, email_reports=[handler.id, other.id])
+    write(handler_services.delete, handler)
+    assert link.handlers == [other]

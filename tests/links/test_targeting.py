@@ -1,0 +1,81 @@
+"""Which keys has each type of targeting?"""
+
+from __future__ import annotations
+
+import pytest
+
+from app.fields import Rejected
+from app.links.targeting import TYPES
+from app.places import CONTINENTS, COUNTRIES
+
+GOOD = [
+    ("continent_code", "EU", "EU"),
+    ("continent_code", "na", "NA"),
+    ("country_code", "DE", "DE"),
+    ("country_code", "gb", "GB"),
+    ("city_name", "Berlin", "Berlin"),
+    ("city_name", "Portland, us", "Portland, US"),
+    ("city_name", "Portland,US", "Portland, US"),
+    ("city_name", "São Paulo", "São Paulo"),
+    ("city_name", "Washington, DC", "Washington, DC"),
+    ("city_name", "Washington, D.C.", "Washington, D.C."),
+    ("device_type", "Mobile", "mobile"),
+    ("device_type", "tablet", "tablet"),
+    ("browser_language", "de", "de"),
+    ("browser_language", "PT-br", "pt-BR"),
+    ("browser_language", "zh-hant-tw", "zh-Hant-TW"),
+    ("browser_language", "es-419", "es-419"),
+    ("browser_language", "gsw", "gsw"),
+    ("browser_language", "sl-rozaj-biske-1994", "sl-rozaj-biske-1994"),
+    ("browser_language", "de-DE-u-CO-phonebk", "de-DE-u-co-phonebk"),
+    ("browser_language", "en-x-US", "en-x-us"),
+    ("os_name", "WINDOWS", "Windows"),
+    ("os_name", "macos", "macOS"),
+    ("os_name", "ios", "iOS"),
+    ("os_name", "chrome os", "Chrome OS"),
+    ("os_name", "Fedora", "Fedora"),
+    ("browser_name", "samsung internet", "Samsung Internet"),
+    ("browser_name", "Vivaldi", "Vivaldi"),
+    ("rotation", "1", "1"),
+    ("rotation", "100", "100"),
+    ("rotation", "050", "50"),
+]
+
+
+@pytest.mark.parametrize(("type_", "key", "stored"), GOOD)
+def test_key(type_, key, stored):
+    assert TYPES[type_].read(key) == stored
+    assert TYPES[type_].read(stored) == stored
+
+
+BAD = [
+    *[("continent_code", key) for key in ("XX", "Europe", "E", "EUR", " EU")],
+    *[("country_code", key) for key in ("XX", "UK", "DEU", "D", "Germany", "de ", "ＤＥ", "ß")],
+    *[("device_type", key) for key in ("phone", "desktops", "mobile\n")],
+    *[
+        ("browser_language", key)
+        for key in ("english", "xx", "de_DE", "d", "de-", "-de", "de--AT", "*", "de;q=1", "ｄｅ")
+    ],
+    *[("rotation", key) for key in ("0", "101", "-1", "1.0", "50%", "١", "")],
+    *[(type_, "a\x00b") for type_ in ("city_name", "os_name", "browser_name")],
+    *[(type_, "x" * 129) for type_ in ("city_name", "os_name", "browser_name")],
+]
+
+
+@pytest.mark.parametrize(("type_", "key"), BAD)
+def test_no_key(type_, key):
+    with pytest.raises(Rejected):
+        TYPES[type_].read(key)
+
+
+def test_the_eight_types():
+    assert list(TYPES) == [
+        "continent_code", "country_code", "city_name", "device_type",
+        "browser_language", "rotation", "os_name", "browser_name",
+    ]  # fmt: skip
+
+
+def test_places():
+    assert len(CONTINENTS) == 7
+    assert len(COUNTRIES) == 249
+    assert all(len(code) == 2 and code.isupper() and name for code, name in (CONTINENTS | COUNTRIES).items())
