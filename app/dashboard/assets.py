@@ -56,7 +56,7 @@ def folder() -> Path:
 def send(wanted: str, filename: str) -> Response:
     """A file of this very version for a year; of another one (a page from before an update) unkept."""
     found = assets(folder()).get(filename) or abort(404)
-    is_zipped = "gzip" in request.accept_encodings
+    is_zipped = request.accept_encodings.quality("gzip") > 0
     response = Response(found.zipped if is_zipped else found.plain, mimetype=found.mimetype)
     if is_zipped:
         response.headers["Content-Encoding"] = "gzip"

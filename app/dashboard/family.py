@@ -6,7 +6,7 @@ list. A browser without JavaScript gets whole pages, and is sent back to the lis
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -57,6 +57,7 @@ class Family:
     beside_form: Callable[[ResourceForm], Context] = field(default=lambda form: {})  # noqa: ARG005
     beside_rows: Callable[[Sequence[Any]], Context] = field(default=lambda rows: {})  # noqa: ARG005
     typed: Callable[[Sent], Sent] = field(default=lambda fields: fields)
+    new: Mapping[str, Any] = field(default_factory=dict)  # what the controls of a new one show
 
     def register(self, blueprint: Blueprint) -> None:
         blueprint.add_url_rule(f"/{self.name}/", self.name, self.show_list)
@@ -134,7 +135,8 @@ class Family:
     def read_form(self, fields: Sent | None, stored: Any) -> ResourceForm:
         fields = None if fields is None else self.typed(fields)
         around = {"zone": pages.zone(), "settings": current_app.config["WAYPOST"], "host": request.host}
-        return self.form(fields, owner=user(), stored=stored, **around)
+        shown = self.new if stored is None else {}
+        return self.form(fields, owner=user(), stored=stored, data=shown, **around)
 
     def write(
         self,

@@ -69,7 +69,7 @@ def register(blueprint: Blueprint) -> None:
 def named(model: type[Any], column: Any) -> dict[int, str]:
     """The owner's rows of `model` by id, with their names."""
     found = select(model.id, column).where(model.user_id == user().id).order_by(column)
-    return dict(db.session.execute(found).tuples().all())
+    return {row_id: value for row_id, value in db.session.execute(found)}
 
 
 def own_tags() -> Sequence[str]:
@@ -82,7 +82,7 @@ def usable_domains(chosen: int | None) -> dict[int, str]:
     found = select(Domain.id, Domain.host).where(
         Domain.user_id == user().id, (Domain.is_verified & Domain.is_enabled) | (Domain.id == chosen)
     )
-    return dict(db.session.execute(found.order_by(Domain.host)).tuples().all())
+    return {row_id: value for row_id, value in db.session.execute(found.order_by(Domain.host))}
 
 
 # ------------------------------------------------------------------------- list
@@ -125,7 +125,7 @@ def beside_rows(rows: Sequence[Link]) -> Context:
 
 def clicks_of(ids: Sequence[int]) -> dict[int, int]:
     counted = select(Counter.link_id, Counter.clicks).where(Counter.link_id.in_(ids))
-    return dict(db.session.execute(counted).tuples().all())
+    return {row_id: value for row_id, value in db.session.execute(counted)}
 
 
 def load_around(ids: Sequence[int]) -> None:
@@ -228,4 +228,5 @@ FAMILY = LinkFamily(
     beside_form=beside_form,
     beside_rows=beside_rows,
     typed=typed.link_fields,
+    new={"is_enabled": True, "http_status_code": 302},
 )

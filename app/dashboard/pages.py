@@ -21,6 +21,7 @@ HTMX = {
     "selfRequestsOnly": True,
     "historyCacheSize": 0,  # private pages are asked for again, not kept in the browser's storage
     "reportValidityOfForms": True,
+    "attributesToSettle": [],  # what is swapped in is as it came, at once
     "responseHandling": [
         {"code": "204", "swap": False},
         {"code": "[23]..", "swap": True},

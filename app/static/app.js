@@ -104,8 +104,8 @@ document.addEventListener("htmx:beforeRequest", ({ target }) => {
   if (!sheet?.open) opener = target;
 });
 document.addEventListener("htmx:afterSwap", ({ detail }) => {
-  if (detail.target.id === "sheet-box") return openSheet();
-  prepare(detail.target);
+  if (detail.target?.id === "sheet-box") return openSheet();
+  prepare(document); // also after Back, when all of the page is swapped
   if (detail.requestConfig?.verb === "post") afterWrite();
 });
 
@@ -218,7 +218,7 @@ function saysOf(control) {
 }
 
 function tell(fold) {
-  const words = [...new Set(all("[data-says]", fold).filter((c) => !c.closest("[hidden]")).map(saysOf).filter(Boolean))];
+  const words = [...new Set(all("[data-says]", fold).filter((c) => !c.parentElement.closest("[hidden]")).map(saysOf).filter(Boolean))];
   fold.classList.toggle("is-on", words.length > 0);
   if (!fold.classList.contains("has-error")) find(".says", fold).textContent = words.join(", ");
 }

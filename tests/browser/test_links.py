@@ -1,0 +1,262 @@
+"""Can an owner make, change and delete links in place?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+from sqlalchemy import select
+from sqlalchemy.orm import Session, scoped_session
+
+from app.accounts.models import User
+from app.links.models import Link
+
+pytestmark = pytest.mark.browser
+
+
+def only_link(session: scoped_session[Session]) -> Link:
+    session.rollback()
+    return session.scalars(select(Link)).one()
+
+
+def open_create(page: Page) -> Any:
+    page.get_by_role("link", name="Create link").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_label("Destination", exact=True)).to_be_focused()
+    return dialog
+
+
+def fold(dialog: Any, title: str) -> Any:
+    summary = dialog.locator("summary", has_text=title)
+    summary.click()
+    return summary
+
+
+def test_first_link(desk: Page, session: scoped_session[Session]) -> None:
+    expect(desk.get_by_role("heading", name="Make your first short link")).to_be_visible()
+    dialog = open_create(desk)
+    desk.keyboard.type("example.com/a/long/address")
+    dialog.get_by_label("Short address").fill("first")
+    desk.keyboard.press("Enter")
+    expect(desk.get_by_role("status").filter(has_text="/first is created.")).to_be_visible()
+    row = desk.get_by_role("listitem").filter(has_text="/first")
+    expect(row).to_contain_text("https://example.com/a/long/address")
+    expect(row).to_contain_text("Active")
+    expect(dialog).to_be_hidden()
+    expect(desk.get_by_role("heading", name="Make your first short link")).to_be_hidden()
+    assert only_link(session).location_url == "https://example.com/a/long/address"
+
+
+def test_what_is_wrong_stands_beside_the_fields_and_what_was_typed_stays(desk: Page) -> None:
+    dialog = open_create(desk)
+    dialog.get_by_label("Destination", exact=True).fill("javascript:alert(1)")
+    dialog.get_by_label("Short address").fill("api")
+    fold(dialog, "When")
+    dialog.get_by_label("Click limit").fill("-1")
+    dialog.get_by_role("button", name="Create link").click()
+    destination = dialog.get_by_label("Destination", exact=True)
+    expect(destination).to_have_attribute("aria-invalid", "true")
+    expect(destination).to_be_focused()
+    expect(destination).to_have_value("javascript:alert(1)")
+    expect(dialog.get_by_label("Click limit")).to_have_value("-1")
+    expect(dialog.locator("details[data-fold=when]")).to_have_attribute("open", "")
+    expect(dialog.locator("details[data-fold=when] .says")).to_have_text("Needs another look")
+    assert dialog.locator(".error").count() == 3
+
+
+def test_edit_in_place(
+    desk: Page, alice: User, make_link: Callable[..., Link], session: scoped_session[Session]
+) -> None:
+    make_link(alice, "old", location_url="https://example.com/old", title="Kept", tags=("red", "a, b"))
+    desk.reload()
+    desk.get_by_role("link", name="Edit 127").click()
+    dialog = desk.get_by_role("dialog")
+    dialog.get_by_label("Destination", exact=True).fill("https://example.com/new")
+    fold(dialog, "Address")
+    dialog.get_by_role("switch", name="On", exact=True).uncheck()
+    dialog.get_by_role("button", name="Save link").click()
+    row = desk.get_by_role("listitem").filter(has_text="/old")
+    expect(row).to_contain_text("https://example.com/new")
+    expect(row).to_contain_text("Off")
+    expect(row.locator(":focus")).to_have_count(1)
+    link = only_link(session)
+    assert (link.location_url, link.is_enabled, link.title) == ("https://example.com/new", False, "Kept")
+    assert [row.tag for row in link.tag_rows] == ["red", "a, b"]
+
+
+def test_every_fold_is_kept_and_says_what_is_on(
+    desk: Page,
+    alice: User,
+    make_pixel: Callable[..., Any],
+    make_handler: Callable[..., Any],
+    session: scoped_session[Session],
+) -> None:
+    make_pixel(alice, name="Shop")
+    make_handler(alice, name="Team")
+    dialog = open_create(desk)
+    dialog.get_by_label("Destination", exact=True).fill("https://example.com/")
+    fold(dialog, "Labels")
+    dialog.get_by_role("textbox", name="Title optional", exact=True).fill("Spring")
+    dialog.get_by_label("Tags").fill("red, blue")
+    dialog.get_by_label("Notes").fill("two\nlines")
+    fold(dialog, "Address")
+    dialog.get_by_label("Kind of redirect").select_option("301")
+    dialog.get_by_role("switch", name="Open in apps").check()
+    fold(dialog, "When")
+    dialog.get_by_role("switch", name="Schedule").check()
+    dialog.get_by_label("Start").fill("2030-01-31T09:30")
+    dialog.get_by_label("Click limit").fill("100")
+    dialog.get_by_label("Where visitors go afterwards").fill("https://example.com/late")
+    fold(dialog, "Who goes where")
+    dialog.get_by_label("Send visitors by").select_option("device_type")
+    dialog.get_by_label("Device 1").select_option("mobile")
+    dialog.get_by_label("Destination 1").locator("visible=true").fill("https://m.example.com/")
+    dialog.get_by_role("button", name="Add a line").click()
+    dialog.get_by_label("Device 2").select_option("tablet")
+    dialog.get_by_label("Destination 2").locator("visible=true").fill("https://t.example.com/")
+    fold(dialog, "Protection")
+    dialog.get_by_label("Password").fill("open sesame")
+    dialog.get_by_role("switch", name="Warning page").check()
+    fold(dialog, "Appearance")
+    dialog.get_by_role("switch", name="Cloaking").check()
+    dialog.get_by_label("Page title").fill("A page")
+    fold(dialog, "Tracking")
+    dialog.get_by_role("checkbox", name="Shop").check()
+    dialog.get_by_label("UTM source").fill("letter")
+    fold(dialog, "Tell me")
+    dialog.get_by_role("checkbox", name="Team").check()
+    said = {one.get_attribute("data-fold"): one.locator(".says").inner_text() for one in dialog.locator("details.fold").all()}
+    assert said == {
+        "labels": "Spring, Tags, Notes",
+        "address": "301 Moved Permanently, Opens apps",
+        "when": "Schedule, Click limit, Next address",
+        "where": "Device",
+        "protection": "Password, Warning page",
+        "appearance": "Cloaked",
+        "tracking": "Shop, letter",
+        "tell": "Team",
+    }
+    dialog.get_by_role("button", name="Create link").click()
+    expect(desk.get_by_role("status").filter(has_text="is created.")).to_be_visible()
+    link = only_link(session)
+    assert [row.tag for row in link.tag_rows] == ["red", "blue"]
+    assert (link.title, link.notes, link.http_status_code) == ("Spring", "two\r\nlines", 301)
+    assert (str(link.start_date), link.end_date) == ("2030-01-31 09:30:00+00:00", None)
+    assert (link.clicks_limit, link.expiration_url) == (100, "https://example.com/late")
+    assert link.targeting == [["mobile", "https://m.example.com/"], ["tablet", "https://t.example.com/"]]
+    assert link.password_hash
+    assert (link.sensitive_content, link.cloaking_title, link.utm_source) == (True, "A page", "letter")
+    assert [pixel.name for pixel in link.pixels] == ["Shop"]
+    assert [handler.name for handler in link.handlers] == ["Team"]
+    # the same again, as the page shows it after a reload: nothing is lost, nothing comes to it
+    before = {name: getattr(link, name) for name in Link.__table__.columns.keys()}
+    desk.reload()
+    desk.get_by_role("link", name="Edit 127").click()
+    expect(dialog.get_by_role("button", name="Save link")).to_be_visible()
+    shown = {one.get_attribute("data-fold"): one.locator(".says").inner_text() for one in dialog.locator("details.fold").all()}
+    assert shown == said
+    dialog.get_by_role("button", name="Save link").click()
+    expect(desk.get_by_role("status").filter(has_text="is saved.")).to_be_visible()
+    session.expire_all()
+    after = {name: getattr(only_link(session), name) for name in before}
+    assert {name for name in before if before[name] != after[name]} == {"last_datetime"}
+
+
+def test_pictures_come_and_go(desk: Page, session: scoped_session[Session]) -> None:
+    from io import BytesIO
+
+    from PIL import Image
+
+    content = BytesIO()
+    Image.new("RGB", (64, 32), "teal").save(content, "PNG")
+    dialog = open_create(desk)
+    dialog.get_by_label("Destination", exact=True).fill("https://example.com/")
+    fold(dialog, "Appearance")
+    dialog.get_by_role("switch", name="Cloaking").check()
+    picture = {"name": "p.png", "mimeType": "image/png", "buffer": content.getvalue()}
+    dialog.get_by_label("Picture for social networks").set_input_files(picture)  # type: ignore[arg-type]
+    dialog.get_by_role("button", name="Create link").click()
+    expect(desk.get_by_role("status").filter(has_text="is created.")).to_be_visible()
+    assert only_link(session).cloaking_opengraph
+    desk.get_by_role("link", name="Edit 127").click()
+    fold(dialog, "Appearance")
+    shown = dialog.get_by_role("img", name="The picture as it is")
+    expect(shown).to_be_visible()
+    assert shown.evaluate("img => [img.naturalWidth, img.naturalHeight]") == [64, 32]
+    dialog.get_by_label("Remove it").check()
+    dialog.get_by_role("button", name="Save link").click()
+    expect(desk.get_by_role("status").filter(has_text="is saved.")).to_be_visible()
+    assert only_link(session).cloaking_opengraph is None
+
+
+def test_delete_asks_first(desk: Page, alice: User, make_link: Callable[..., Link]) -> None:
+    make_link(alice, "doomed")
+    make_link(alice, "safe")
+    desk.reload()
+    doomed = desk.get_by_role("listitem").filter(has_text="/doomed")
+    doomed.get_by_role("link", name="Delete").click()
+    dialog = desk.get_by_role("dialog", name="Delete this link?")
+    dialog.get_by_role("button", name="Cancel").click()
+    expect(dialog).to_be_hidden()
+    expect(doomed.get_by_role("link", name="Delete")).to_be_focused()
+    doomed.get_by_role("link", name="Delete").click()
+    dialog.get_by_role("button", name="Delete link").click()
+    expect(doomed).to_have_count(0)
+    expect(desk.get_by_role("listitem").filter(has_text="/safe")).to_be_visible()
+    expect(desk.get_by_text("1 to 1 of 1")).to_be_visible()
+
+
+def test_many_at_once_with_the_errors_of_each_line(desk: Page, session: scoped_session[Session]) -> None:
+    desk.get_by_role("link", name="Create many").click()
+    dialog = desk.get_by_role("dialog")
+    lines = dialog.get_by_label("Destinations, one a line")
+    lines.fill("https://example.com/1\n\nftp://example.com/3\nexample.com/4")
+    expect(dialog.get_by_text("3 addresses")).to_be_visible()
+    dialog.get_by_role("button", name="Create links").click()
+    expect(dialog.get_by_text("Line 3")).to_be_visible()
+    expect(dialog.locator(".line-errors li")).to_have_count(1)
+    assert session.scalars(select(Link)).all() == []
+    lines.fill("https://example.com/1\nexample.com/4")
+    dialog.get_by_role("button", name="Create links").click()
+    expect(desk.get_by_role("status").filter(has_text="2 links are created.")).to_be_visible()
+    expect(desk.get_by_role("listitem").filter(has_text="https://example.com/")).to_have_count(2)
+
+
+def test_search_is_in_the_address_and_back_restores_it(
+    desk: Page, alice: User, make_link: Callable[..., Link], site: str
+) -> None:
+    for name in ("apple", "pear"):
+        make_link(alice, name)
+    desk.reload()
+    rows = desk.get_by_role("list", name="Links").get_by_role("listitem")
+    expect(rows).to_have_count(2)
+    desk.get_by_role("searchbox").fill("APP")
+    expect(rows).to_have_count(1)
+    expect(desk).to_have_url(f"{site}/dashboard/links/?search=APP")
+    desk.reload()
+    expect(rows).to_have_count(1)
+    expect(desk.get_by_role("searchbox")).to_have_value("APP")
+    desk.get_by_role("searchbox").fill("nothing like it")
+    expect(desk.get_by_role("heading", name="Nothing found")).to_be_visible()
+    desk.go_back()
+    expect(rows).to_have_count(1)
+    desk.get_by_role("link", name="Clear all").click()
+    expect(rows).to_have_count(2)
+
+
+def test_copy_also_where_the_browser_has_no_clipboard(
+    desk: Page, alice: User, make_link: Callable[..., Link], site: str
+) -> None:
+    """As on plain HTTP at any other host than this one."""
+    make_link(alice, "copied")
+    desk.add_init_script("Object.defineProperty(Navigator.prototype, 'clipboard', {get: () => undefined})")
+    desk.reload()
+    button = desk.get_by_role("button", name="Copy 127")
+    button.click()
+    expect(desk.get_by_role("status").filter(has_text="Copied.")).to_be_visible()
+    expect(button).to_be_focused()
+    desk.get_by_role("searchbox").focus()
+    desk.keyboard.press("Control+V")
+    expect(desk.get_by_role("searchbox")).to_have_value(f"{site}/copied")
