@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
-import logging
 import os
 import secrets
 from base64 import urlsafe_b64encode
@@ -19,27 +18,19 @@ KEY_BYTES = 32
 HASH_BYTES = 8
 GRACE = dt.timedelta(hours=1)  # for what was under way at midnight
 
-log = logging.getLogger(__name__)
-
 _cached: dict[tuple[Path, dt.date], bytes] = {}
 
 
 def day_key(data_dir: Path, day: dt.date) -> bytes:
-    """The key of a UTC day, the same in all processes: the first that asks makes it. Raises nothing.
+    """The key of a UTC day, the same in all processes: the first that asks makes it.
 
-    Where none can be stored, as on a full disk, this process has one for itself: its visitors go on, and
-    may count again with the next process.
+    Raises OSError where it can be neither read nor stored, as on a full disk.
     """
     key = _cached.get((data_dir, day))
     if key is None:
         for late in [each for each in list(_cached) if each[1] < day - dt.timedelta(days=1)]:
             _cached.pop(late, None)
-        try:
-            key = stored_key(directory_of(data_dir) / day.isoformat())
-        except OSError:
-            log.warning("The day's visitor key can't be stored", exc_info=True)
-            key = secrets.token_bytes(KEY_BYTES)
-        key = _cached.setdefault((data_dir, day), key)
+        key = _cached[data_dir, day] = stored_key(directory_of(data_dir) / day.isoformat())
     return key
 
 

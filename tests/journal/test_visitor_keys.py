@@ -96,22 +96,20 @@ def test_drafts_of_killed_processes_go_too_and_nothing_else(tmp_path: Path) -> N
 def test_a_file_without_a_key_is_not_used(tmp_path: Path) -> None:
     (tmp_path / "keys").mkdir()
     (tmp_path / "keys" / DAY.isoformat()).touch()
-    key = day_key(tmp_path, DAY)
-    assert len(key) == visitor_keys.KEY_BYTES
-    assert day_key(tmp_path, DAY) == key
+    with pytest.raises(OSError, match="holds no key"):
+        day_key(tmp_path, DAY)
 
 
-def test_where_none_can_be_stored_visitors_still_have_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_has_no_key_until_there_is_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(_fd: int) -> None:
         raise OSError("No space left on device")
 
     monkeypatch.setattr(os, "fsync", refuse)
-    key = day_key(tmp_path, DAY)
-    assert len(key) == visitor_keys.KEY_BYTES
-    assert day_key(tmp_path, DAY) == key
-    assert [*(tmp_path / "keys").iterdir()] == []
+    with pytest.raises(OSError, match="No space"):
+        day_key(tmp_path, DAY)
+    assert [*(tmp_path / "keys").iterdir()] == [], "no draft is left behind"
+    monkeypatch.undo()
+    assert len(day_key(tmp_path, DAY)) == visitor_keys.KEY_BYTES
 
 
 VISITORS = {
