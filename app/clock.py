@@ -15,4 +15,6 @@ def now() -> dt.datetime:
 def written(moment: dt.datetime | None) -> str | None:
     """`YYYY-MM-DD HH:MM:SS` in UTC, as the API gives every time."""
     # isoformat, not strftime: that writes the year 999 without its zero
-    return None if moment is None else moment.astimezone(dt.UTC).replace(tzinfo=None).isoformat(" ", "seconds")
+    return (
+        None if moment is None else moment.astimezone(dt.UTC).replace(tzinfo=None).isoformat(" ", "seconds")
+    )

@@ -17,7 +17,7 @@ _fernet: MultiFernet | None = None
 
 def use_key(secret: str) -> None:
     """Derive this process's sealing key from the instance's `SECRET_KEY` (HKDF-SHA256)."""
-    global _fernet  # noqa: PLW0603  one key a process, set by create_app
+    global _fernet  # one key a process, set by create_app
     derived = HKDF(hashes.SHA256(), 32, salt=None, info=b"waypost sealed settings v1").derive(secret.encode())
     _fernet = MultiFernet([Fernet(base64.urlsafe_b64encode(derived))])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import sqlalchemy as sa
 from alembic import context
@@ -19,7 +19,7 @@ def ours(name: str | None, kind: str, parents: Any) -> bool:  # noqa: ARG001  al
     return name in {None, CLICKS} if kind == "schema" else True
 
 
-def render_item(kind: str, item: Any, autogen_context: Any) -> str | bool:  # noqa: ARG001  alembic's signature
+def render_item(kind: str, item: Any, autogen_context: Any) -> str | Literal[False]:  # noqa: ARG001  alembic's signature
     """Write the plain column type: a migration must not change when a class of the application does."""
     if kind == "type" and isinstance(item, sa.types.TypeDecorator):
         return f"sa.{item.impl_instance!r}" if hasattr(item, "impl_instance") else f"sa.{item.impl!r}"
