@@ -62,10 +62,16 @@ def clicks_path(settings: Settings) -> Path:
 
 
 def engine_options(settings: Settings) -> dict[str, Any]:
+    # what an error says ends in the log, which keeps no values
+    common: dict[str, Any] = {"hide_parameters": True}
     if settings.is_sqlite:
         # more than the 64 threads of a web process never wait for one another here
-        return {"pool_size": 8, "max_overflow": 72, "connect_args": {"uri": True, "check_same_thread": False}}
-    return {"pool_size": 8, "max_overflow": 12, "pool_pre_ping": True, "pool_timeout": BUSY_SECONDS}
+        return common | {
+            "pool_size": 8,
+            "max_overflow": 72,
+            "connect_args": {"uri": True, "check_same_thread": False},
+        }
+    return common | {"pool_size": 8, "max_overflow": 12, "pool_pre_ping": True, "pool_timeout": BUSY_SECONDS}
 
 
 def prepare_engine(engine: Engine, settings: Settings, *, clicks_mode: str = "ro") -> None:
