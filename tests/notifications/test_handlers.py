@@ -1,0 +1,393 @@
+"""What may be said of a notification handler, and how does one change?"""
+
+from __future__ import annotations
+
+import base64
+import datetime as dt
+import ipaddress
+from types import SimpleNamespace
+
+import pytest
+import sqlalchemy as sa
+
+from app.clock import now
+from app.database import begin_write
+from app.errors import Invalid, NotThere
+from app.extensions import db
+from app.lists import find_page
+from app.notifications import services
+from app.notifications.forms import SETTINGS, HandlerForm
+from app.notifications.lists import LISTING
+from app.notifications.models import NotificationHandler
+from app.notifications.transport import all_transports
+from app.sent import Nested, Sent
+
+HOOK = "https://hooks.example.com/x"
+FIELDS = {
+    "email": {"email": "me@example.com"},
+    "webhook": {"webhook": HOOK},
+    "chat_a": {"chat_a": HOOK},
+    "chat_b": {"chat_b": HOOK},
+    "chat_c": {"chat_c": "123:ABC", "chat_c_chat_id": "-100123"},
+    "chat_d": {"chat_d": HOOK},
+}
+WORDS = {
+    "chat_a": ("slack", {"slack": HOOK}),
+    "chat_b": ("discord", {"discord": HOOK}),
+    "chat_c": ("telegram", {"telegram": "123:ABC", "telegram_chat_id": "-100123"}),
+    "chat_d": ("microsoft_teams", {"microsoft_teams": HOOK}),
+}
+
+
+def read(stored=None, networks=(), **values):
+    settings = SimpleNamespace(allow_private_networks=tuple(map(ipaddress.ip_network, networks)))
+    form = HandlerForm(Sent(values.items()), owner=None, stored=stored, settings=settings)
+    form.validate()
+    return form
+
+
+def wrong(form):
+    return [(problem.field, problem.code) for problem in form.problems]
+
+
+def stored(type_):
+    return NotificationHandler(type=type_, name="n", settings=dict(FIELDS[type_]), is_enabled=True)
+
+
+# --- transports
+
+
+def test_the_transports():
+    assert {
+        type_: [one.name for one in transport.settings] for type_, transport in all_transports().items()
+    } == {type_: list(fields) for type_, fields in FIELDS.items()}
+
+
+@pytest.mark.parametrize("type_", FIELDS)
+def test_one_transport(type_):
+    """What holds for each file of `transports`, also for the next one."""
+    transport = all_transports()[type_]
+    assert transport.label
+    examples = {one.name: one.example for one in transport.settings}
+    assert all(one.label and one.guidance for one in transport.settings)
+    form = read(type=type_, name="n", **examples)
+    assert wrong(form) == []
+    assert form.changes == {"type": type_, "name": "n", "settings": examples}
+
+
+def test_what_a_read_only_key_does_not_see():
+    secrets = {
+        type_: set(transport.secrets) for type_, transport in all_transports().items() if transport.secrets
+    }
+    assert secrets == {"webhook": {"secret"}, "chat_c": {"chat_c"}}
+
+
+# --- form
+
+
+@pytest.mark.parametrize("type_", FIELDS)
+def test_create(type_):
+    form = read(type=type_, name="n", **FIELDS[type_])
+    assert wrong(form) == []
+    assert form.changes == {"type": type_, "name": "n", "settings": FIELDS[type_]}
+
+
+@pytest.mark.parametrize("type_", WORDS)
+def test_create_in_the_providers_words(type_):
+    word, fields = WORDS[type_]
+    form = read(type=word, name="n", **fields)
+    assert wrong(form) == []
+    assert form.changes == {"type": type_, "name": "n", "settings": FIELDS[type_]}
+
+
+@pytest.mark.parametrize("type_", FIELDS)
+def test_a_types_own_fields_are_required(type_):
+    form = read(type=type_, name="n")
+    assert wrong(form) == [(name, "required") for name in FIELDS[type_]]
+    form = read(type=type_, name="n", **dict.fromkeys(FIELDS[type_], ""))
+    assert wrong(form) == [(name, "required") for name in FIELDS[type_]]
+
+
+@pytest.mark.parametrize("type_", FIELDS)
+def test_fields_of_other_types_are_not_looked_at(type_):
+    others = dict.fromkeys(set(SETTINGS) - set(FIELDS[type_]), "nonsense\x00")
+    form = read(type=type_, name="n", **FIELDS[type_], **others)
+    assert wrong(form) == []
+    assert form.changes["settings"] == FIELDS[type_]
+
+
+def test_what_is_required():
+    assert wrong(read()) == [("type", "required"), ("name", "required")]
+    assert wrong(read(type="pigeon", name="", email="x")) == [("type", "choice"), ("name", "required")]
+
+
+def test_whether_it_is_enabled_is_looked_at_on_update_alone():
+    assert "is_enabled" not in read(type="email", name="n", **FIELDS["email"], is_enabled="nonsense").changes
+    assert read(stored("email"), is_enabled="0").changes == {"is_enabled": False}
+    assert wrong(read(stored("email"), is_enabled="nonsense")) == [("is_enabled", "boolean")]
+
+
+EMAILS = {
+    "me@example.com": True, "me+tag@sub.example.co.uk": True, "ME@EXAMPLE.COM": True, "me@münchen.example": True,
+    "dörte@example.com": True, "me@server.local": True, "me@mail.test": True, "o'neil@example.com": True,
+    "": False, "me": False, "me@": False, "@example.com": False, "me@example": False, "me@@example.com": False,
+    "me @example.com": False, "me@exam ple.com": False, "Me <me@example.com>": False, "me@example.com,you@example.com": False,
+    "me@example.com\nBcc: you@example.com": False, "me@example..com": False, "me@-example.com": False,
+    "me\x00@example.com": False, "m" * 65 + "@example.com": False, "me@" + "a" * 250 + ".com": False, " me@example.com": False,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "may"), EMAILS.items())
+def test_email(text, may):
+    form = read(type="email", name="n", email=text)
+    assert [problem.field for problem in form.problems] == ([] if may else ["email"])
+    if may:
+        assert form.changes["settings"] == {"email": text}
+
+
+ADDRESSES = {
+    "https": ("https://example.com/hook?x=1#y", True),
+    "http with a port": ("http://example.com:8080/", True),
+    "a login": ("https://user:secret@example.com/", True),
+    "a public address": ("https://8.8.8.8/", True),
+    "2,048 characters": ("https://example.com/" + "a" * 2028, True),
+    "2,049 characters": ("https://example.com/" + "a" * 2029, False),
+    "ftp": ("ftp://example.com/", False),
+    "script": ("javascript:alert(1)", False),
+    "no scheme": ("example.com", False),
+    "no host": ("https:///x", False),
+    "white space": ("https://example.com/ x", False),
+    "a line end": ("https://example.com/\r\nX: y", False),
+    "localhost": ("http://localhost/", False),
+    "localhost in capitals": ("http://LocalHost:8000/", False),
+    "localhost with a dot": ("http://localhost./", False),
+    "below localhost": ("http://a.localhost/", False),
+    "localhost in full width": ("http://ｌｏｃａｌｈｏｓｔ/", False),
+    "loopback": ("http://127.0.0.1/", False),
+    "loopback, another": ("http://127.1.2.3/", False),
+    "loopback as one number": ("http://2130706433/", False),
+    "loopback in hexadecimal": ("http://0x7f000001/", False),
+    "loopback in octal": ("http://0177.0.0.1/", False),
+    "loopback cut short": ("http://127.1/", False),
+    "loopback, mixed": ("http://0x7f.0.0.1/", False),
+    "loopback in full width": ("http://１２７.0.0.1/", False),
+    "loopback with a dot": ("http://127.0.0.1./", False),
+    "loopback of IPv6": ("http://[::1]/", False),
+    "loopback of IPv6 in full": ("http://[0:0:0:0:0:0:0:1]/", False),
+    "loopback, mapped": ("http://[::ffff:127.0.0.1]/", False),
+    "loopback, mapped in hexadecimal": ("http://[::ffff:7f00:1]/", False),
+    "zero": ("http://0/", False),
+    "private": ("http://10.0.0.1/", False),
+    "private behind a login": ("http://example.com@192.168.0.1/", False),
+    "link-local": ("http://169.254.169.254/latest/meta-data/", False),
+    "unique local": ("http://[fd00::1]/", False),
+    "broadcast": ("http://255.255.255.255/", False),
+    "documentation": ("http://192.0.2.1/", False),
+}
+
+
+@pytest.mark.parametrize(("text", "may"), ADDRESSES.values(), ids=ADDRESSES)
+def test_addresses(text, may):
+    for type_ in ("webhook", "chat_a", "chat_b", "chat_d"):
+        form = read(type=type_, name="n", **{type_: text})
+        assert [problem.field for problem in form.problems] == ([] if may else [type_])
+
+
+def test_addresses_in_networks_that_the_operator_allows():
+    networks = ["10.0.0.0/8", "127.0.0.0/8"]
+    for text in ("http://10.1.2.3/", "http://localhost/", "http://0x7f.1/", "http://[::ffff:10.0.0.1]/"):
+        assert wrong(read(type="webhook", name="n", webhook=text, networks=networks)) == []
+    assert wrong(read(type="webhook", name="n", webhook="http://192.168.0.1/", networks=networks)) == [
+        ("webhook", "private_address")
+    ]
+
+
+CHATS = {"123": True, "-100123": True, "@name": True, "@Some_Channel1": True, "+5": False, "name": False, "@": False,
+         "--1": False, "1.0": False, "١": False, "@na me": False, "-": False, "@x/../y": False, "1\n": False}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "may"), CHATS.items())
+def test_chats(text, may):
+    form = read(type="chat_c", name="n", chat_c="123:ABC", chat_c_chat_id=text)
+    assert [problem.field for problem in form.problems] == ([] if may else ["chat_c_chat_id"])
+
+
+def test_every_bad_field_is_named_at_once():
+    form = read(type="chat_c", name="x" * 129, chat_c="x" * 129, chat_c_chat_id="x")
+    assert [problem.field for problem in form.problems] == ["name", "chat_c", "chat_c_chat_id"]
+    form = HandlerForm(Sent([("name", Nested()), ("type", "email"), ("email", Nested())]), owner=None)
+    form.validate()
+    assert wrong(form) == [("name", "type"), ("email", "type")]
+
+
+UPDATES = {
+    "a name": ("email", {"name": "new"}, {"name": "new"}),
+    "a setting": (
+        "email",
+        {"email": "you@example.com"},
+        {"type": "email", "settings": {"email": "you@example.com"}},
+    ),
+    "one of two": ("chat_c", {"chat_c": "9:Z"}, {"type": "chat_c", "settings": {"chat_c": "9:Z"}}),
+    "the same type": ("chat_c", {"type": "telegram"}, {"type": "chat_c"}),
+    "another's setting": ("email", {"webhook": "nonsense"}, {}),
+    "another type": (
+        "email",
+        {"type": "webhook", "webhook": HOOK, "email": "nonsense"},
+        {"type": "webhook", "settings": {"webhook": HOOK}},
+    ),
+}
+
+
+@pytest.mark.parametrize(("type_", "values", "changes"), UPDATES.values(), ids=UPDATES)
+def test_update(type_, values, changes):
+    form = read(stored(type_), **values)
+    assert wrong(form) == []
+    assert form.changes == changes
+
+
+BAD_UPDATES = {
+    "another type without its fields": ("email", {"type": "chat_c"}, ["chat_c", "chat_c_chat_id"]),
+    "another type with one of its fields": ("email", {"type": "chat_c", "chat_c": "1:A"}, ["chat_c_chat_id"]),
+    "a setting emptied": ("email", {"email": ""}, ["email"]),
+    "a name emptied": ("email", {"name": ""}, ["name"]),
+    "a type emptied": ("email", {"type": ""}, ["type"]),
+}
+
+
+@pytest.mark.parametrize(("type_", "values", "fields"), BAD_UPDATES.values(), ids=BAD_UPDATES)
+def test_bad_update(type_, values, fields):
+    form = read(stored(type_), **values)
+    assert [(problem.field, problem.code) for problem in form.problems] == [
+        (name, "required") for name in fields
+    ]
+
+
+def test_controls_show_what_is_stored():
+    form = read(stored("chat_c"))
+    assert (form.chat_c.written(), form.chat_c_chat_id.written(), form.email.written()) == (
+        "123:ABC",
+        "-100123",
+        "",
+    )
+
+
+# --- services and list
+
+
+def write(service, *arguments):
+    begin_write(db.session)
+    found = service(*arguments)
+    db.session.commit()
+    return found
+
+
+def make(user, type_="email", **changes):
+    return write(services.create, user, {"type": type_, "name": "n", "settings": FIELDS[type_], **changes})
+
+
+@pytest.mark.databases
+def test_the_life_of_a_handler(alice):
+    handler = make(alice)
+    assert (handler.user_id, handler.is_enabled, handler.last_datetime) == (alice.id, True, None)
+    write(services.update, handler, {"is_enabled": False})
+    assert (handler.is_enabled, handler.settings) == (False, FIELDS["email"])
+    assert now() - handler.last_datetime < dt.timedelta(minutes=1)
+    write(services.delete, handler)
+    assert db.session.scalar(sa.select(sa.func.count()).select_from(NotificationHandler)) == 0
+
+
+@pytest.mark.databases
+def test_settings_are_stored_sealed(alice):
+    make(alice, "chat_c")
+    raw = db.session.scalar(sa.text("SELECT settings FROM notification_handler"))
+    assert "123:ABC" not in raw
+    assert db.session.scalar(sa.select(NotificationHandler)).settings == FIELDS["chat_c"]
+
+
+def test_a_webhooks_secret_is_made_once(alice):
+    handler, other = make(alice, "webhook"), make(alice, "webhook")
+    secret = handler.settings["secret"]
+    assert secret.startswith("whsec_")
+    assert 24 <= len(base64.b64decode(secret.removeprefix("whsec_"), validate=True)) <= 32
+    assert other.settings["secret"] != secret
+    address = {"type": "webhook", "settings": {"webhook": HOOK + "2"}}
+    write(services.update, handler, address)
+    write(services.update, handler, {"name": "new"})
+    db.session.expire_all()
+    assert handler.settings == {"webhook": HOOK + "2", "secret": secret}
+    write(services.update, handler, {"type": "email", "settings": FIELDS["email"]})
+    assert handler.settings == FIELDS["email"]
+    write(services.update, handler, address)
+    assert handler.settings["secret"] != secret
+
+
+def test_one_of_two_settings(alice):
+    handler = make(alice, "chat_c")
+    write(services.update, handler, {"type": "chat_c", "settings": {"chat_c": "9:Z"}})
+    assert handler.settings == {"chat_c": "9:Z", "chat_c_chat_id": "-100123"}
+
+
+@pytest.mark.databases
+def test_a_type_changed_meanwhile(alice):
+    """One of two settings was right for the type that it was checked for."""
+    handler = make(alice, "chat_c")
+    changes = read(handler, chat_c="9:Z").changes
+    write(services.update, handler, {"type": "email", "settings": FIELDS["email"]})
+    with pytest.raises(Invalid) as caught:
+        write(services.update, handler, changes)
+    assert [(one.field, one.code) for one in caught.value.errors] == [("chat_c_chat_id", "required")]
+    db.session.rollback()
+    assert (handler.type, handler.settings) == ("email", FIELDS["email"])
+
+
+@pytest.mark.parametrize(
+    "service", [lambda handler: services.update(handler, {"name": "x"}), services.delete]
+)
+def test_a_handler_that_is_gone(alice, service):
+    handler = make(alice)
+    with db.engine.begin() as connection:
+        connection.execute(sa.delete(NotificationHandler))
+    with pytest.raises(NotThere):
+        write(service, handler)
+
+
+QUESTIONS = [
+    ({}, "abc"),
+    ({"search": "OFF"}, "a"),
+    ({"search": "%"}, "a"),
+    ({"search": "example.com"}, ""),
+    ({"type": "chat_a"}, "b"),
+    ({"type": "slack"}, "b"),
+    ({"is_enabled": "no"}, "c"),
+    ({"is_enabled": "1"}, "ab"),
+    ({"order_by": "name", "order_type": "DESC"}, "cba"),
+    ({"order_by": "notification_handler_id", "order_type": "DESC"}, "cba"),
+    ({"order_by": "datetime"}, "cba"),
+    ({"order_by": "last_datetime", "order_type": "DESC"}, "cba"),
+]
+
+
+@pytest.mark.databases
+def test_list(alice, bob, make_handler):
+    names = {
+        make_handler(alice, name="100% off", datetime=now()).id: "a",
+        make_handler(alice, "chat_a", name="Tell us", datetime=now() - dt.timedelta(1)).id: "b",
+        make_handler(
+            alice, name="Zet", datetime=now() - dt.timedelta(2), last_datetime=now(), is_enabled=False
+        ).id: "c",
+    }
+    make_handler(bob)
+    found = [
+        (asked, "".join(names[row.id] for row in find_page(LISTING, alice.id, asked).rows))
+        for asked, _ in QUESTIONS
+    ]
+    assert found == QUESTIONS
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("type", "pigeon"), ("is_enabled", "2"), ("order_by", "settings")]
+)
+def test_what_cannot_be_asked(alice, name, value):
+    with pytest.raises(Invalid) as caught:
+        find_page(LISTING, alice.id, {name: value})
+    assert [problem.field for problem in caught.value.errors] == [name]
