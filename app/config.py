@@ -161,9 +161,21 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
     if problems:
         raise BadSettings("\n".join(problems))
     try:
-        return Settings(**fill(found))
+        settings = Settings(**fill(found))
     except OSError as error:
         raise BadSettings(f"{PREFIX}DATA_DIR: {error}") from error
+    refuse_split_databases(settings)
+    return settings
+
+
+def refuse_split_databases(settings: Settings) -> None:
+    """Pages read the clicks on the connection they read everything on: a file beside, or a schema within."""
+    clicks = settings.clicks_url
+    is_beside = settings.is_sqlite and (clicks or "sqlite").startswith("sqlite")
+    if not is_beside and clicks not in {None, settings.database_url}:
+        raise BadSettings(
+            f"{PREFIX}CLICKS_URL: must be a SQLite file where the database is one, and else not be set"
+        )
 
 
 def from_environment(environ: Mapping[str, str], name: str) -> str | None:
