@@ -118,6 +118,15 @@ class Alias(db.Model):
     held_until: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
 
 
+class LimitCounter(db.Model):
+    """How many visits a link has let through while it had a limit. (Others are in the journal's counter.)"""
+
+    link_id: Mapped[int] = mapped_column(
+        ForeignKey("link.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
+    )
+    clicks: Mapped[int] = mapped_column(Id)
+
+
 class PlanChange(db.Model):
     """Something that a compiled plan was made of changed; every process drops what it names.
 
