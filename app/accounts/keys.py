@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sqlalchemy import Connection, or_, select, text, update
+from sqlalchemy import Connection, bindparam, or_, select, text, update
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import joinedload
 
@@ -28,6 +28,9 @@ BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
 SHAPE = re.compile(r"wp_(?P<random>[0-9A-Za-z]{30})(?P<checksum>[0-9A-Za-z]{6})", re.ASCII)
 PREFIX_LENGTH = 11
 SCOPES = {"read": "Read only", "write": "Read and write"}
+
+# made once, for every request to the API begins with it
+BY_DIGEST = select(ApiKey).where(ApiKey.digest == bindparam("digest")).options(joinedload(ApiKey.user))
 
 USE_SECONDS = 60
 # the most that a request waits for writing down a use; then a later one does it
@@ -78,8 +81,7 @@ def find_key(key: str) -> ApiKey | None:
     if not is_whole(key):
         return None
     # by digest over a unique index: how long this takes says nothing about any other key
-    query = select(ApiKey).where(ApiKey.digest == digest(key)).options(joinedload(ApiKey.user))
-    row: ApiKey | None = db.session.scalar(query)
+    row: ApiKey | None = db.session.scalar(BY_DIGEST, {"digest": digest(key)})
     if row is None or state_of(row) != "active":
         return None
     note_use(row)

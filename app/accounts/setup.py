@@ -27,10 +27,12 @@ def pending_address(settings: Settings) -> str | None:
     if has_users():
         forget_token(settings.data_dir)
         return None
-    own = f"http://{settings.host}:{settings.port}"
-    return (
-        f"{settings.dashboard_url or settings.base_url or own}/setup?token={setup_token(settings.data_dir)}"
-    )
+    return f"{site(settings)}/setup?token={setup_token(settings.data_dir)}"
+
+
+def site(settings: Settings) -> str:
+    """Where the owner's pages are, as far as one can tell without a request."""
+    return settings.dashboard_url or settings.base_url or f"http://{settings.host}:{settings.port}"
 
 
 def is_right(data_dir: Path, token: str) -> bool:

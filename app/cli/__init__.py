@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from flask import Flask
 
-from app.cli import geo, keys, serve, users, worker
+from app.cli import geo, keys, seed, serve, users, worker
 
-COMMANDS = (users.users, keys.keys, serve.serve, worker.worker, geo.geo)
+COMMANDS = (users.users, keys.keys, seed.seed, serve.serve, worker.worker, geo.geo)
 
 
 def register(app: Flask) -> None:

@@ -1,0 +1,78 @@
+"""Whose is the demo, and how does it begin anew? Only an account that a seed has made is ever replaced.
+
+Which ones those are stands in `DATA_DIR/demo_accounts`. The account is replaced, not emptied: clicks know
+their owner by a number that is never used again, so those of an earlier demo count for nobody.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from pathlib import Path
+
+import click
+from sqlalchemy import delete, select
+
+from app.accounts import passwords, services, setup
+from app.accounts.models import User
+from app.database import begin_write
+from app.extensions import db
+from app.links import services as links
+from app.links.models import Alias, Link
+
+FILE = "demo_accounts"
+AT_ONCE = 200  # links in a transaction: others write, too
+
+
+def begin_anew(email: str, data_dir: Path) -> tuple[User, str]:
+    """A fresh account and its password. Raises ClickException where the address is a real account's."""
+    known = read_known(data_dir)
+    old = services.find_user(email)
+    if old and known.get(old.email) != old.id:
+        raise click.ClickException(f"{old.email} has an account that no seed has made; it is left alone")
+    is_admin = bool(old and old.is_admin)
+    if old:
+        remove(old)
+    password = secrets.token_urlsafe(12)
+    password_hash = passwords.hash_password(password)
+    begin_write(db.session)
+    user = services.store_user(email, password_hash, name="Demo", is_admin=is_admin)
+    user.timezone = "Europe/Berlin"
+    db.session.commit()
+    write_known(data_dir, {**known, user.email: user.id})
+    setup.forget_token(data_dir)
+    return user, password
+
+
+def remove(user: User) -> None:
+    """The account and all that is its own; its short addresses are free at once for whoever comes."""
+    user_id = user.id
+    while remove_links(user_id):
+        pass
+    begin_write(db.session)
+    db.session.execute(delete(Alias).where(Alias.user_id == user_id))
+    db.session.delete(db.session.get_one(User, user_id))
+    db.session.commit()
+
+
+def remove_links(user_id: int) -> int:
+    begin_write(db.session)
+    some = list(db.session.scalars(select(Link).where(Link.user_id == user_id).limit(AT_ONCE)))
+    for link in some:
+        links.delete(link)
+    db.session.commit()
+    return len(some)
+
+
+def read_known(data_dir: Path) -> dict[str, int]:
+    try:
+        found: dict[str, int] = json.loads((data_dir / FILE).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    return found
+
+
+def write_known(data_dir: Path, known: dict[str, int]) -> None:
+    draft = data_dir / f".{FILE}.{secrets.token_hex(8)}"
+    draft.write_text(json.dumps(known), encoding="utf-8")
+    draft.replace(data_dir / FILE)

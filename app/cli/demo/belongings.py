@@ -1,0 +1,95 @@
+"""What does the demo account have beside its links? Projects, a domain, every pixel, every handler."""
+
+from __future__ import annotations
+
+import datetime as dt
+import secrets
+
+from sqlalchemy import exists, select
+
+from app.accounts.models import User
+from app.cli.demo.links import Surroundings
+from app.database import begin_write
+from app.domains.models import Domain
+from app.extensions import db
+from app.notifications import services as handlers
+from app.notifications.forms import HandlerForm
+from app.notifications.transport import Setting, all_transports
+from app.pixels import services as pixels
+from app.pixels.forms import PixelForm
+from app.pixels.provider import all_providers
+from app.projects.models import Project
+from app.sent import Sent, Value
+
+PROJECTS = (("Launch", "#e4572e"), ("Mail and print", "#17bebb"), ("Events", "#7768ae"))
+HOST = "links.example"  # a name that is reserved: nobody can ever have it
+
+
+def make_belongings(user: User, now: dt.datetime, days: int) -> Surroundings:
+    since = now - dt.timedelta(days=days)
+    return Surroundings(
+        now=now,
+        days=days,
+        projects=make_projects(user, since),
+        pixels=make_pixels(user),
+        handlers=make_handlers(user),
+        domain=make_domain(user, since),
+    )
+
+
+def make_projects(user: User, since: dt.datetime) -> list[int]:
+    begin_write(db.session)
+    rows = [Project(user_id=user.id, name=name, color=color, datetime=since) for name, color in PROJECTS]
+    db.session.add_all(rows)
+    db.session.commit()
+    return [row.id for row in rows]
+
+
+def make_domain(user: User, since: dt.datetime) -> int | None:
+    """A domain that is verified, unless another demo has it."""
+    begin_write(db.session)
+    if db.session.scalar(select(exists().where(Domain.host == HOST, Domain.is_verified))):
+        return None
+    row = Domain(user_id=user.id, host=HOST, is_verified=True, token=secrets.token_hex(16), datetime=since)
+    row.custom_index_url = "https://example.com/"
+    db.session.add(row)
+    db.session.commit()
+    return row.id
+
+
+def make_pixels(user: User) -> list[int]:
+    """One of each provider, with the identifier that its page gives as an example."""
+    made = []
+    for type_, provider in all_providers().items():
+        sent: list[tuple[str, Value]] = [
+            ("type", type_),
+            ("name", provider.label),
+            ("pixel", provider.example),
+        ]
+        form = PixelForm(Sent(sent), owner=user)
+        form.require_valid()
+        begin_write(db.session)
+        made.append(pixels.create(user, form.changes).id)
+        db.session.commit()
+    return made
+
+
+def make_handlers(user: User) -> list[int]:
+    """One of each transport, switched off and with addresses that are nobody's: the demo tells no one."""
+    made = []
+    for type_, transport in all_transports().items():
+        sent: list[tuple[str, Value]] = [("type", type_), ("name", transport.label)]
+        form = HandlerForm(
+            Sent([*sent, *((one.name, harmless(one)) for one in transport.settings)]), owner=user
+        )
+        form.require_valid()
+        begin_write(db.session)
+        handler = handlers.create(user, form.changes)
+        handlers.update(handler, {"is_enabled": False})
+        made.append(handler.id)
+        db.session.commit()
+    return made
+
+
+def harmless(setting: Setting) -> str:
+    return f"https://example.com/hooks/{setting.name}" if setting.kind == "address" else setting.example

@@ -1,0 +1,187 @@
+"""When was each of the demo's links opened, and by whom?
+
+Life has weekdays, nights and a launch; the numbers come from one generator, so the same seed tells the same
+story, told up to the present hour.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import accumulate
+from random import Random
+from typing import Any
+
+from app.cli.demo import people
+from app.cli.demo.links import Plan
+from app.cli.demo.people import Land, Person, Referrer
+from app.journal.record import Visit
+from app.links.models import Link
+from app.visits.agents import bot_name
+from app.visits.continents import CONTINENT_OF
+
+HOUR = dt.timedelta(hours=1)
+# of 24 hours, in UTC, as many as come in each
+DAY = (2, 1, 1, 1, 1, 2, 4, 7, 10, 12, 12, 11, 11, 12, 13, 13, 12, 11, 10, 10, 9, 7, 5, 3)
+WEEK = (1.0, 1.08, 1.05, 1.0, 0.85, 0.45, 0.5)
+BOTS_FOR_EACH_PERSON = 0.07
+COMES_AGAIN = 0.22
+UTM = ("utm_source", "utm_medium", "utm_campaign")
+
+
+@dataclass(frozen=True)
+class Visited:
+    """A link with how it is visited; `since` when."""
+
+    link: Link
+    plan: Plan
+    since: dt.datetime
+
+
+def past_visits(rng: Random, visited: Sequence[Visited], clicks: int, now: dt.datetime) -> list[Visit]:
+    """`clicks` visits of people, and those of bots beside them, in the order they came."""
+    counts = shares(rng, visited, clicks)
+    found = [
+        visit
+        for one, count in zip(visited, counts, strict=True)
+        for visit in [*visits_of(rng, one, count, now), *bots_of(rng, one, count, now)]
+    ]
+    return sorted(found, key=lambda visit: visit.time_ms)
+
+
+def shares(rng: Random, visited: Sequence[Visited], clicks: int) -> list[int]:
+    """How many of the clicks each link gets: by its share, and no more than it can have."""
+    counts = [0] * len(visited)
+    left = clicks
+    while left:
+        open_ones = [i for i, one in enumerate(visited) if one.plan.most is None or counts[i] < one.plan.most]
+        if not open_ones:
+            break
+        for i in rng.choices(open_ones, [visited[i].plan.share for i in open_ones], k=left):
+            most = visited[i].plan.most
+            if most is None or counts[i] < most:
+                counts[i] += 1
+                left -= 1
+    return counts
+
+
+def visits_of(rng: Random, one: Visited, count: int, now: dt.datetime) -> Iterator[Visit]:
+    """People's visits to one link. Some come twice on a day: those two are one visitor."""
+    known: dict[dt.date, list[Visit]] = {}
+    for moment in sorted(moments(rng, one, count, now)):
+        today = known.setdefault(moment.date(), [])
+        if today and rng.random() < COMES_AGAIN:
+            visit = rng.choice(today)._replace(time_ms=to_ms(moment))
+        else:
+            visit = new_visit(rng, one.link, moment)
+            today.append(visit)
+        yield visit
+
+
+def moments(rng: Random, one: Visited, count: int, now: dt.datetime) -> Iterator[dt.datetime]:
+    """When: in hours drawn by their weight, and anywhere within the hour."""
+    end = min(now + dt.timedelta(days=one.plan.until), now)
+    hours = max(1, int((end - one.since) / HOUR))
+    begins = [one.since + HOUR * number for number in range(hours)]
+    curve = launch if one.plan.launch else steady
+    weights = [weight(begin) * curve(number / hours) for number, begin in enumerate(begins)]
+    for begin in rng.choices(begins, weights, k=count) if count else ():
+        yield begin + min(HOUR, end - begin) * rng.random()
+
+
+def weight(moment: dt.datetime) -> float:
+    return DAY[moment.hour] * WEEK[moment.weekday()]
+
+
+def steady(part: float) -> float:
+    """A little more each day."""
+    return 0.7 + 0.6 * part
+
+
+def launch(part: float) -> float:
+    """Nearly nobody; then, at two fifths of the time, everybody; then fewer each day."""
+    return 0.05 if part < 0.4 else 0.15 + 12 * 0.5 ** ((part - 0.4) * 30)
+
+
+def new_visit(rng: Random, link: Link, moment: dt.datetime) -> Visit:
+    person = new_person(rng)
+    referrer: Referrer = drawn(rng, people.REFERRERS)
+    _, *utm = drawn(rng, people.UTM)
+    return Visit(
+        to_ms(moment),
+        link.id,
+        link.user_id,
+        is_bot=0,
+        visitor=f"{rng.getrandbits(44):011x}",
+        country_code=person.land.code,
+        continent_code=CONTINENT_OF.get(person.land.code, ""),
+        city_name=person.city,
+        agent=f"Mozilla/5.0 {person.agent.text}",
+        language=person.language,
+        referrer_host=referrer.host,
+        referrer_path=rng.choice(referrer.paths),
+        **dict(zip(UTM, utm, strict=True)),
+        destination=destination(rng, link, person),
+    )
+
+
+def new_person(rng: Random) -> Person:
+    land: Land = drawn(rng, people.LANDS)
+    return Person(land, rng.choice(land.cities), rng.choice(land.languages), drawn(rng, people.AGENTS))
+
+
+# how each type of targeting matches such a visitor; rotation draws instead
+MATCHES: dict[str, Callable[[str, Person], bool]] = {
+    "continent_code": lambda key, person: CONTINENT_OF.get(person.land.code) == key,
+    "country_code": lambda key, person: person.land.code == key,
+    "city_name": lambda key, person: key.partition(",")[0] == person.city,
+    "device_type": lambda key, person: person.agent.device == key,
+    "browser_language": lambda key, person: f"{person.language}-".startswith(f"{key}-"),
+    "os_name": lambda key, person: person.agent.system == key,
+    "browser_name": lambda key, person: person.agent.browser == key,
+}
+
+
+def destination(rng: Random, link: Link, person: Person) -> str:
+    """Where the link sends this visitor."""
+    if link.targeting_type == "rotation":
+        weights = [int(key) for key, _ in link.targeting]
+        return rng.choices([page for _, page in link.targeting], weights)[0]
+    matches = MATCHES.get(link.targeting_type or "")
+    found = (page for key, page in link.targeting if matches and matches(key, person))
+    return next(found, link.location_url)
+
+
+def bots_of(rng: Random, one: Visited, people_count: int, now: dt.datetime) -> Iterator[Visit]:
+    """Crawlers and previews, which come to every link that people come to."""
+    count = round(people_count * BOTS_FOR_EACH_PERSON)
+    for moment in moments(rng, one, count, now):
+        agent = drawn(rng, people.BOTS).agent
+        yield Visit(
+            time_ms=to_ms(moment),
+            link_id=one.link.id,
+            user_id=one.link.user_id,
+            is_bot=1,
+            bot_name=bot_name(agent),
+            visitor=f"{rng.getrandbits(44):011x}",
+            country_code="US",
+            continent_code="NA",
+            agent=agent,
+            destination=one.link.location_url,
+        )
+
+
+def drawn(rng: Random, rows: tuple[Any, ...]) -> Any:
+    """One of the rows; the first member of each is its weight."""
+    return rng.choices(rows, cum_weights=sums(rows))[0]
+
+
+@cache
+def sums(rows: tuple[Any, ...]) -> list[int]:
+    return list(accumulate(row[0] for row in rows))
+
+
+def to_ms(moment: dt.datetime) -> int:
+    return int(moment.timestamp() * 1000)
