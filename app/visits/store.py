@@ -93,7 +93,7 @@ class Store:
         try:
             try:
                 found = self.run(statement.text, parameters)
-            except self.engine.dialect.loaded_dbapi.OperationalError:
+            except self.engine.dialect.loaded_dbapi.Error:
                 found = self.run(statement.text, parameters)
         except self.engine.dialect.loaded_dbapi.Error as error:
             raise StoreDown(str(error)) from error

@@ -113,7 +113,7 @@ def without_port(address: str) -> str:
 def languages(header: str) -> tuple[str, ...]:
     # a stable sort by falling q: equal ones stay in the visitor's order
     found = sorted(parse_accept_header(header), key=lambda pair: -pair[1])
-    return tuple(tag for tag, q in found if q > 0 and tag != "*")
+    return tuple(tag for tag, q in found if q > 0 and tag not in {"", "*"})
 
 
 @lru_cache(maxsize=4096)
