@@ -10,7 +10,7 @@ from flask.typing import ResponseReturnValue
 from app import clock
 from app.accounts import passwords, services
 from app.accounts.forms import AccountForm, PasswordForm
-from app.dashboard import pages, sessions
+from app.dashboard import pages, sessions, tries
 from app.dashboard.family import user
 from app.dashboard.guard import sent
 from app.database import begin_write
@@ -36,7 +36,7 @@ def save() -> ResponseReturnValue:
 def save_password() -> ResponseReturnValue:
     """A new one ends every session; this browser gets a new one, for it has just proved itself."""
     form = PasswordForm(sent(), owner=user())
-    if form.validate() and not passwords.check_password(user().password_hash, form.current_password.data):
+    if form.validate() and not is_current(form.current_password.data):
         form.reject("current_password", "This is not your current password.", "wrong_password")
     if form.problems:
         return page(AccountForm(None, owner=user(), stored=user()), form, 422)
@@ -44,8 +44,17 @@ def save_password() -> ResponseReturnValue:
     begin_write(db.session)
     services.store_password(user(), password_hash)
     db.session.commit()
-    sessions.start(user())
+    sessions.renew(user())
     return sent_on("Your password is changed. Every other session is signed out.")
+
+
+def is_current(password: str) -> bool:
+    """Tried no oftener than at the sign-in: who finds an open session may not guess on. Raises TooMany."""
+    tries.count_try(user().email)
+    is_right = passwords.check_password(user().password_hash, password)
+    if is_right:
+        tries.forgive(user().email)
+    return is_right
 
 
 def kept(form: AccountForm, write: Callable[[], object]) -> ResponseReturnValue | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from math import ceil
 
 from flask import (
     Blueprint,
@@ -26,15 +25,13 @@ from app.accounts import passwords, services, setup
 from app.accounts.forms import NewUserForm, SignInForm
 from app.accounts.models import User
 from app.config import Settings
-from app.dashboard import sessions
+from app.dashboard import sessions, tries
 from app.dashboard.guard import require_own_write, sent
 from app.database import begin_write
-from app.errors import FieldError, Forbidden
+from app.errors import FieldError, Forbidden, TooMany
 from app.extensions import db
-from app.throttles import Throttles, at_most, network_of
+from app.throttles import Throttles
 
-BY_ADDRESS = at_most(30, minutes=10, name="sign-in-address")
-BY_ACCOUNT = at_most(15, minutes=10, name="sign-in-account")
 # `next` leads to pages of the dashboard only: any other path here may be somebody's short link to anywhere
 OWN_PAGE = re.compile(r"/dashboard(/[A-Za-z0-9_-]+)*/?(\?[^\\#\s]*)?", re.ASCII)
 NOT_THE_ADDRESS = "This is not the set-up address. Open the one that Waypost prints when it starts."
@@ -86,34 +83,19 @@ def sign_in() -> ResponseReturnValue:
     form = SignInForm(sent(), owner=None)
     if not form.validate():
         return sign_in_page(form, status=422)
-    if wait := seconds_to_wait(form.email.data):
-        return too_many(form, wait)
+    try:
+        tries.count_try(form.email.data)
+    except TooMany as wait:
+        response = sign_in_page(form, str(wait), status=429)
+        response.headers["Retry-After"] = str(wait.seconds)
+        return response
     user = services.authenticate(form.email.data, form.password.data)
     if user is None:
         return sign_in_page(form, WRONG, status=403)
     db.session.commit()  # the hash, where it was made anew
-    throttles().forgive(BY_ACCOUNT, services.written_email(form.email.data))
+    tries.forgive(form.email.data)
     sessions.start(user, remember=bool(form.remember.data))
     return redirect(safe_next(), 303)
-
-
-def seconds_to_wait(email: str) -> int:
-    """Count this try, before it is made: as many at once as there may be in a row."""
-    by_address = throttles().take(BY_ADDRESS, network_of(request.remote_addr or ""))
-    return by_address or throttles().take(BY_ACCOUNT, services.written_email(email))
-
-
-def throttles() -> Throttles:
-    found: Throttles = current_app.extensions["throttles"]
-    return found
-
-
-def too_many(form: SignInForm, seconds: int) -> Response:
-    minutes = ceil(seconds / 60)
-    wait = "a minute" if minutes == 1 else f"{minutes} minutes"
-    response = sign_in_page(form, f"There were too many tries. Wait {wait}, then try again.", status=429)
-    response.headers["Retry-After"] = str(seconds)
-    return response
 
 
 def sign_in_page(form: SignInForm, problem: str = "", *, status: int = 200) -> Response:

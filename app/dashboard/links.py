@@ -14,7 +14,6 @@ from sqlalchemy.orm import joinedload, selectinload
 
 from app import clock, own_addresses
 from app.accounts.models import User
-from app.clicks.models import Counter
 from app.dashboard import folds, typed
 from app.dashboard.asked import Control
 from app.dashboard.family import Context, Family, user
@@ -23,6 +22,7 @@ from app.dashboard.states import marks_of, state_of
 from app.domains.models import Domain
 from app.extensions import db
 from app.links import services, targeting
+from app.links.clicks import clicks_of
 from app.links.forms import STATUS_CODES, LinkForm
 from app.links.lists import LISTING
 from app.links.models import Link, LinkTag
@@ -121,11 +121,6 @@ def beside_rows(rows: Sequence[Link]) -> Context:
         "short_url": short_url,
         "host_of": host_of,
     }
-
-
-def clicks_of(ids: Sequence[int]) -> dict[int, int]:
-    counted = select(Counter.link_id, Counter.clicks).where(Counter.link_id.in_(ids))
-    return {row_id: value for row_id, value in db.session.execute(counted)}
 
 
 def load_around(ids: Sequence[int]) -> None:

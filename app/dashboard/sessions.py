@@ -10,7 +10,7 @@ from flask_login import login_user
 
 from app.accounts.models import User
 from app.accounts.services import find_by_session
-from app.extensions import login
+from app.extensions import db, login
 
 REMEMBERED = dt.timedelta(days=30)
 
@@ -54,3 +54,9 @@ def start(user: User, *, remember: bool = False) -> None:
     session.clear()
     login_user(user)
     session.permanent = remember
+
+
+def renew(user: User) -> None:
+    """After a new password, which ended this session too: go on as before, for as long as before."""
+    # the row itself: `current_user` is a proxy, which would come to stand for itself
+    start(db.session.get_one(User, user.id), remember=session.permanent)

@@ -127,7 +127,10 @@ def test_every_fold_is_kept_and_says_what_is_on(
     dialog.get_by_label("UTM source").fill("letter")
     fold(dialog, "Tell me")
     dialog.get_by_role("checkbox", name="Team").check()
-    said = {one.get_attribute("data-fold"): one.locator(".says").inner_text() for one in dialog.locator("details.fold").all()}
+    said = {
+        one.get_attribute("data-fold"): one.locator(".says").inner_text()
+        for one in dialog.locator("details.fold").all()
+    }
     assert said == {
         "labels": "Spring, Tags, Notes",
         "address": "301 Moved Permanently, Opens apps",
@@ -155,7 +158,10 @@ def test_every_fold_is_kept_and_says_what_is_on(
     desk.reload()
     desk.get_by_role("link", name="Edit 127").click()
     expect(dialog.get_by_role("button", name="Save link")).to_be_visible()
-    shown = {one.get_attribute("data-fold"): one.locator(".says").inner_text() for one in dialog.locator("details.fold").all()}
+    shown = {
+        one.get_attribute("data-fold"): one.locator(".says").inner_text()
+        for one in dialog.locator("details.fold").all()
+    }
     assert shown == said
     dialog.get_by_role("button", name="Save link").click()
     expect(desk.get_by_role("status").filter(has_text="is saved.")).to_be_visible()

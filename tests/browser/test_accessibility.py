@@ -1,0 +1,193 @@
+"""Can everybody use the pages: by any eyes, on a small screen, by keyboard, over a slow line?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from importlib.resources import files
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from app.accounts.models import User
+from app.links.models import Link
+
+pytestmark = pytest.mark.browser
+
+AXE = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
+TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+PAGES = [
+    "links/",
+    "links/?search=nothing+like+it",
+    "links/?results_per_page=7",
+    "links/new",
+    "links/bulk",
+    "pixels/",
+    "pixels/new",
+    "handlers/",
+    "handlers/new",
+    "keys/",
+    "keys/new",
+    "account/",
+]
+ROWS = ["links/{link}", "links/{link}/delete", "pixels/{pixel}", "handlers/{handler}", "keys/{key}/revoke"]
+NARROW = {"width": 320, "height": 640}
+
+
+def violations(page: Page, within: str = "html") -> list[tuple[str, list[str]]]:
+    """What axe finds. Its source is evaluated, for the pages' policy lets no script in by a tag."""
+    page.evaluate(AXE)
+    found = page.evaluate(
+        "([within, tags]) => axe.run(within, {runOnly: tags, preload: false})", [within, TAGS]
+    )
+    return [(one["id"], [node["html"] for node in one["nodes"]]) for one in found["violations"]]
+
+
+def sideways(page: Page) -> list[str]:
+    """What sticks out to the right of the screen."""
+    return page.evaluate(
+        """() => document.documentElement.scrollWidth <= innerWidth ? [] :
+        [...document.querySelectorAll("body *")].filter(e => e.getBoundingClientRect().right > innerWidth + 1)
+        .map(e => e.outerHTML.slice(0, 120))"""
+    )
+
+
+@pytest.fixture
+def rows(alice: User, factory: Any) -> dict[str, int]:
+    """One of each kind, with much in it, and long words."""
+    pixel = factory.pixel(
+        alice, name="A pixel with a name of many words that goes on", pixel="nothing-like-it"
+    )
+    handler = factory.handler(alice, is_enabled=False)
+    targeting = {"targeting_type": "country_code", "targeting": [["DE", "https://example.de/" + "x" * 200]]}
+    link = factory.link(
+        alice,
+        "a-very-long-alias-" + "z" * 120,
+        location_url="https://example.com/" + "y" * 500,
+        tags=("red", "w" * 32),
+        title="A title",
+        clicks_limit=5,
+        schedule=True,
+        cloaking_is_enabled=True,
+        **targeting,
+    )
+    link.pixels, link.handlers = [pixel], [handler]
+    factory.link(alice, "off", is_enabled=False)
+    key, _ = factory.key(alice)
+    return {"link": link.id, "pixel": pixel.id, "handler": handler.id, "key": key.id}
+
+
+@pytest.fixture(params=["light", "dark"])
+def desk(desk: Page, request: pytest.FixtureRequest) -> Page:
+    desk.emulate_media(color_scheme=request.param, reduced_motion="reduce")
+    return desk
+
+
+def opened(page: Page) -> Page:
+    """The page with every fold open: what is closed is not looked at."""
+    page.evaluate("document.querySelectorAll('details.fold').forEach(fold => (fold.open = true))")
+    return page
+
+
+def test_empty_pages(desk: Page, site: str) -> None:
+    found = {}
+    for path in PAGES:
+        desk.goto(f"{site}/dashboard/{path}")
+        found[path] = violations(opened(desk))
+    assert {path: what for path, what in found.items() if what} == {}
+
+
+def test_full_pages(desk: Page, site: str, rows: dict[str, int]) -> None:
+    found = {}
+    for path in [*PAGES, *ROWS]:
+        path = path.format(**rows)
+        desk.goto(f"{site}/dashboard/{path}")
+        found[path] = violations(opened(desk))
+        desk.set_viewport_size(NARROW)  # type: ignore[arg-type]
+        found[f"{path} on a phone"] = [*violations(desk), *sideways(desk)]
+        desk.set_viewport_size({"width": 1280, "height": 800})
+    assert {path: what for path, what in found.items() if what} == {}
+
+
+def test_dialogs_menus_and_messages(desk: Page, site: str, rows: dict[str, int]) -> None:
+    found = {}
+    for width in (1280, 320):
+        desk.set_viewport_size({"width": width, "height": 700})
+        for family, name in (("links", "link"), ("pixels", "pixel"), ("handlers", "handler")):
+            desk.goto(f"{site}/dashboard/{family}/")
+            for summary in ("Filter", "Order"):
+                desk.locator("summary", has_text=summary).click()
+                found[f"{family}, {summary}, {width}"] = [
+                    *violations(desk, "details[open] .panel"),
+                    *sideways(desk),
+                ]
+                desk.keyboard.press("Escape")
+            desk.get_by_role("link", name=f"Create {name}").click()
+            desk.get_by_role("dialog").get_by_role("button", name=f"Create {name}").click()
+            expect(desk.locator("dialog [aria-invalid=true]").first).to_be_visible()
+            found[f"{family}, wrong, {width}"] = [*violations(opened(desk)), *sideways(desk)]
+            desk.keyboard.press("Escape")
+            desk.get_by_role("link", name="Delete").first.click()
+            expect(desk.get_by_role("dialog")).to_be_visible()
+            found[f"{family}, delete, {width}"] = [*violations(desk), *sideways(desk)]
+    desk.get_by_role("dialog").get_by_role("button", name="Delete handler").click()
+    expect(desk.get_by_role("status").filter(has_text="is deleted.")).to_be_visible()
+    found["message"] = violations(desk)
+    assert {where: what for where, what in found.items() if what} == {}
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_pages_outside(browser: Browser, site: str, alice: User, theme: str) -> None:
+    context = browser.new_context(color_scheme=theme)  # type: ignore[arg-type]
+    page = context.new_page()
+    found = {}
+    for path in ("/login", "/dashboard/nothing", "/setup"):
+        page.goto(f"{site}{path}")
+        found[path] = violations(page)
+        page.set_viewport_size(NARROW)  # type: ignore[arg-type]
+        found[f"{path} on a phone"] = [*violations(page), *sideways(page)]
+    page.goto(f"{site}/login")
+    page.fill("[name=email]", "alice@example.com")
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.locator("[aria-invalid=true]").first).to_be_visible()
+    found["wrong"] = violations(page)
+    context.close()
+    assert {path: what for path, what in found.items() if what} == {}
+
+
+def test_by_keyboard_alone(context: Any, desk: Page, alice: User, make_link: Callable[..., Link]) -> None:
+    """The first stop leads past the navigation; a dialog keeps the focus in and gives it back."""
+    make_link(alice, "one")
+    desk.reload()
+    desk.keyboard.press("Tab")
+    expect(desk.get_by_role("link", name="Skip to the content")).to_be_focused()
+    desk.keyboard.press("Enter")
+    expect(desk.locator("main")).to_be_focused()
+    edit = desk.get_by_role("link", name="Edit 127")
+    edit.focus()
+    desk.keyboard.press("Enter")
+    dialog = desk.get_by_role("dialog")
+    expect(dialog.get_by_label("Destination", exact=True).first).to_be_focused()
+    for _ in range(30):
+        desk.keyboard.press("Tab")
+        assert desk.evaluate(
+            "document.activeElement === document.body || !!document.activeElement.closest('dialog')"
+        )
+    desk.keyboard.press("Escape")
+    expect(edit).to_be_focused()
+
+
+def test_first_load_is_small(browser: Browser, site: str, alice: User, sign_in: Any, rows: Any) -> None:
+    """150 kB over the line, with nothing kept from before."""
+    context = browser.new_context()
+    page = sign_in(context, alice)
+    fresh = context.new_page()
+    fresh.context.new_cdp_session(fresh).send("Network.clearBrowserCache")
+    loaded: list[Any] = []
+    fresh.on("requestfinished", lambda request: loaded.append(request))
+    fresh.goto(f"{site}/dashboard/links/", wait_until="networkidle")
+    sizes = {request.url: request.sizes()["responseBodySize"] for request in loaded}
+    assert len(sizes) >= 5
+    assert sum(sizes.values()) < 150_000, sizes
+    page.close()
+    context.close()

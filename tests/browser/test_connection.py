@@ -1,0 +1,89 @@
+"""Is anything lost when the connection, the session or the patience is?"""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session, scoped_session
+
+from app.links.models import Link
+from tests.browser.conftest import Watch
+
+pytestmark = pytest.mark.browser
+DESTINATION = "https://example.com/typed"
+
+
+def filled_in(page: Page) -> None:
+    page.get_by_role("link", name="Create link").click()
+    page.get_by_role("dialog").get_by_label("Destination", exact=True).fill(DESTINATION)
+
+
+def send(page: Page) -> None:
+    page.get_by_role("dialog").get_by_role("button", name="Create link").click()
+
+
+def test_a_lost_connection_says_so_and_loses_nothing(desk: Page, watch: Watch) -> None:
+    filled_in(desk)
+    desk.context.set_offline(True)
+    send(desk)
+    expect(desk.get_by_role("status").filter(has_text="no connection to the server")).to_be_visible()
+    expect(desk.get_by_role("dialog").get_by_label("Destination", exact=True)).to_have_value(DESTINATION)
+    assert any("ERR_INTERNET_DISCONNECTED" in one for one in watch.complaints)
+    watch.complaints.clear()
+    desk.context.set_offline(False)
+    send(desk)
+    expect(desk.get_by_role("status").filter(has_text="is created.")).to_be_visible()
+
+
+def test_a_session_that_ended_loses_nothing(desk: Page, site: str, watch: Watch) -> None:
+    filled_in(desk)
+    cookies = desk.context.cookies()
+    desk.context.clear_cookies()
+    send(desk)
+    expect(desk.get_by_role("status").filter(has_text="You are signed out.")).to_be_visible()
+    assert [one for one in watch.complaints if "401" not in one] == []
+    watch.complaints.clear()
+    desk.context.add_cookies(cookies)  # type: ignore[arg-type]
+    send(desk)
+    expect(desk.get_by_role("status").filter(has_text="is created.")).to_be_visible()
+
+
+def test_a_stale_token_is_renewed(desk: Page, watch: Watch) -> None:
+    """As after signing in anew in another tab."""
+    filled_in(desk)
+    desk.evaluate("document.querySelectorAll('[name=csrf_token]').forEach(input => (input.value = 'old'))")
+    send(desk)
+    expect(desk.get_by_role("status").filter(has_text="Send it once more.")).to_be_visible()
+    assert [one for one in watch.complaints if "403" not in one] == []
+    watch.complaints.clear()
+    send(desk)
+    expect(desk.get_by_role("status").filter(has_text="is created.")).to_be_visible()
+
+
+def test_pressed_twice_is_sent_once(desk: Page, session: scoped_session[Session]) -> None:
+    held: list[Route] = []
+    desk.route(
+        "**/dashboard/links/new",
+        lambda route: held.append(route) if route.request.method == "POST" else route.continue_(),
+    )
+    filled_in(desk)
+    button = desk.get_by_role("dialog").get_by_role("button", name="Create link")
+    button.dblclick()
+    desk.get_by_role("dialog").get_by_label("Destination", exact=True).press("Enter")
+    expect(button).to_be_disabled()
+    assert len(held) == 1
+    held[0].continue_()
+    expect(desk.get_by_role("status").filter(has_text="is created.")).to_be_visible()
+    session.rollback()
+    assert session.scalar(select(func.count()).select_from(Link)) == 1
+
+
+def test_closing_asks_before_what_was_typed_is_lost(desk: Page) -> None:
+    filled_in(desk)
+    answers = iter([False, True])
+    desk.on("dialog", lambda dialog: dialog.accept() if next(answers) else dialog.dismiss())
+    desk.keyboard.press("Escape")
+    expect(desk.get_by_role("dialog").get_by_label("Destination", exact=True)).to_have_value(DESTINATION)
+    desk.keyboard.press("Escape")
+    expect(desk.get_by_role("dialog")).to_be_hidden()

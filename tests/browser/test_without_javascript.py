@@ -1,0 +1,113 @@
+"""Does everything an owner needs work in a browser that runs no scripts?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+from sqlalchemy import select
+from sqlalchemy.orm import Session, scoped_session
+
+from app.accounts.models import User
+from app.links.models import Link
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def desk(browser: Browser, alice: User, sign_in: Callable[[BrowserContext, User], Page]) -> Iterator[Page]:
+    context = browser.new_context(java_script_enabled=False)
+    yield sign_in(context, alice)
+    context.close()
+
+
+def said(page: Page, text: str) -> None:
+    expect(page.get_by_role("status").filter(has_text=text)).to_be_visible()
+
+
+def test_a_link_is_made_changed_and_deleted(desk: Page, session: scoped_session[Session], site: str) -> None:
+    desk.get_by_role("link", name="Create link").click()
+    expect(desk).to_have_url(f"{site}/dashboard/links/new")
+    desk.get_by_label("Short address").fill("first")
+    desk.get_by_label("Destination", exact=True).first.fill("javascript:alert(1)")
+    desk.get_by_role("button", name="Create link").click()
+    expect(desk.get_by_text("This must be an address that begins with http")).to_be_visible()
+    expect(desk.get_by_label("Short address")).to_have_value("first")
+    desk.get_by_label("Destination", exact=True).first.fill("https://example.com/")
+    desk.get_by_label("Short address").press("Enter")
+    said(desk, "/first is created.")
+    desk.get_by_role("link", name="Edit 127").click()
+    desk.locator("summary", has_text="Who goes where").click()
+    desk.get_by_label("Send visitors by").select_option("os_name")
+    for number, (key, value) in enumerate(
+        [("Linux", "https://l.example/"), ("iOS", "https://i.example/")], 1
+    ):
+        desk.get_by_label(f"Operating system {number}").fill(key)
+        group = desk.get_by_role("group", name="Operating system")
+        group.get_by_label(f"Destination {number}").fill(value)
+        if number == 1:
+            group.get_by_role("button", name="Add a line").click()
+            desk.locator("summary", has_text="Who goes where").click()
+    desk.get_by_role("button", name="Save link").click()
+    said(desk, "/first is saved.")
+    session.rollback()
+    link = session.scalars(select(Link)).one()
+    assert link.targeting == [["Linux", "https://l.example/"], ["iOS", "https://i.example/"]]
+    assert link.is_enabled
+    desk.get_by_role("link", name="Delete 127").click()
+    desk.get_by_role("button", name="Delete link").click()
+    said(desk, "/first is deleted.")
+    expect(desk.get_by_role("heading", name="Make your first short link")).to_be_visible()
+
+
+def test_many_links(desk: Page) -> None:
+    desk.get_by_role("link", name="Create many").click()
+    desk.get_by_label("Destinations, one a line").fill("example.com/1\nexample.com/2")
+    desk.get_by_role("button", name="Create links").click()
+    said(desk, "2 links are created.")
+
+
+def test_search_and_filters(desk: Page, alice: User, make_link: Callable[..., Link], site: str) -> None:
+    make_link(alice, "apple")
+    make_link(alice, "pear", is_enabled=False)
+    rows = desk.get_by_role("list", name="Links").get_by_role("listitem")
+    desk.goto(f"{site}/dashboard/links/")
+    expect(rows).to_have_count(2)
+    desk.locator("summary", has_text="Filter").click()
+    desk.get_by_label("State").select_option("0")
+    desk.get_by_role("button", name="Show").click()
+    expect(rows).to_have_count(1)
+    expect(rows).to_contain_text("/pear")
+
+
+def test_a_pixel_a_handler_and_a_key(desk: Page) -> None:
+    desk.get_by_role("link", name="Pixels").click()
+    desk.get_by_role("link", name="Create pixel").click()
+    desk.get_by_role("radio", name="TikTok").check()
+    desk.get_by_label("Name").fill("Shop")
+    desk.get_by_label("Identifier").fill("CAB12345")
+    desk.get_by_role("button", name="Create pixel").click()
+    said(desk, "Shop is created.")
+    desk.get_by_role("link", name="Handlers").click()
+    desk.get_by_role("link", name="Create handler").click()
+    desk.get_by_role("radio", name="Webhook").check()
+    desk.get_by_label("Name").fill("Hook")
+    desk.get_by_role("group", name="Webhook").get_by_label("Address").fill("https://example.com/hook")
+    desk.get_by_role("button", name="Create handler").click()
+    said(desk, "Hook is created.")
+    desk.get_by_role("link", name="API keys").click()
+    desk.get_by_role("link", name="Create API key").click()
+    desk.get_by_label("Name").fill("shop")
+    desk.get_by_role("button", name="Create API key").click()
+    expect(desk.locator("#new-key")).to_have_text(re.compile(r"^wp_[0-9A-Za-z]{36}$"))
+    desk.get_by_role("link", name="Done").click()
+    desk.get_by_role("link", name="Revoke shop").click()
+    desk.get_by_role("button", name="Revoke API key").click()
+    said(desk, "shop is revoked.")
+
+
+def test_the_colours(desk: Page) -> None:
+    desk.get_by_role("button", name="Dark").click()
+    expect(desk.locator("html")).to_have_attribute("data-theme", "dark")
