@@ -17,7 +17,7 @@ from app import clock
 from app.accounts import services, setup
 from app.accounts.models import User
 from app.config import Settings
-from app.dashboard.accounts import BY_ACCOUNT, BY_ADDRESS
+from app.dashboard.tries import BY_ACCOUNT, BY_ADDRESS
 from app.extensions import db
 from tests.factories import PASSWORD
 
@@ -229,6 +229,20 @@ class TestThrottling:
             assert sign_in(client, f"{number}@example.com").status_code == 403
         assert sign_in(client).status_code == 429
         assert sign_in(client, environ={"REMOTE_ADDR": "192.0.2.1"}).status_code == 303
+
+    def test_also_holds_for_the_current_password(self, client: FlaskClient, alice: User, session) -> None:
+        sign_in(client, remember="1")
+        token = token_on(client.get("/dashboard/account/"))
+        change = {"csrf_token": token, "current_password": "wrong", "password": "another one entirely"}
+        for _ in range(BY_ACCOUNT.amount):
+            assert client.post("/dashboard/account/password", data=change).status_code == 422
+        answer = client.post("/dashboard/account/password", data=change | {"current_password": PASSWORD})
+        assert (answer.status_code, "too many tries" in answer.text) == (429, True)
+        with time_machine.travel(clock.now() + dt.timedelta(seconds=602)):
+            answer = client.post("/dashboard/account/password", data=change | {"current_password": PASSWORD})
+            assert answer.status_code == 303
+            assert "Expires" in cookie_of(answer)  # this browser stays signed in, and for as long
+            assert is_signed_in(client)
 
     def test_counts_for_all_processes(self, settings: Settings, client: FlaskClient, alice: User) -> None:
         from app import create_app
