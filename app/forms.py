@@ -22,18 +22,12 @@ from app.fields import (
     FlagField,
     ListField,
     PatternField,
-    Problem,
-    Rejected,
     SentField,
     TextField,
     UploadField,
     WholeField,
-    flag,
-    has_control,
-    moment,
-    plain,
-    whole,
 )
+from app.reading import Problem, Rejected, whole
 from app.sent import Sent, Upload, Value
 
 # every kind of field is to be had here, whichever file reads it
@@ -45,19 +39,12 @@ __all__ = [
     "ListField",
     "OwnIdField",
     "PatternField",
-    "Problem",
     "Rejected",
     "ResourceForm",
     "SentField",
     "TextField",
     "UploadField",
     "WholeField",
-    "flag",
-    "has_control",
-    "moment",
-    "owned_ids",
-    "plain",
-    "whole",
 ]
 
 MOST_IDS = 1000

@@ -14,7 +14,7 @@ from sqlalchemy.orm import InstrumentedAttribute
 
 from app.errors import FieldError, Invalid
 from app.extensions import db
-from app.fields import Problem, Rejected, whole
+from app.reading import Problem, Rejected, whole
 
 Row = TypeVar("Row", bound=Any)
 SIZES = (10, 25, 50, 100, 250, 500, 1000)

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.errors import Invalid, TooLarge
-from app.fields import flag, moment, plain, whole
 from app.forms import (
     ChoiceField,
     DateTimeField,
@@ -27,6 +26,7 @@ from app.forms import (
     WholeField,
 )
 from app.pixels.models import Pixel
+from app.reading import flag, moment, plain, whole
 from app.sent import Nested, Sent, Upload
 
 OWNER = SimpleNamespace(id=1)

@@ -18,8 +18,8 @@ from app.clock import now
 from app.database import UtcDateTime
 from app.errors import AliasTaken
 from app.extensions import db
-from app.fields import Rejected
 from app.links.models import Alias, Link
+from app.reading import Rejected
 from app.reserved import is_reserved
 
 TABLE: Table = Alias.__table__  # past the ORM, which makes an insert thrice as slow

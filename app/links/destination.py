@@ -15,8 +15,8 @@ from app.addresses import WEB, Address, BadAddress, read_address
 from app.config import Settings
 from app.domains.models import Domain
 from app.extensions import db
-from app.fields import Rejected
 from app.links.aliases import read_alias
+from app.reading import Rejected
 
 MOST = 8192
 AT_ONCE = 500

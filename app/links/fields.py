@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 
 from app.accounts.passwords import hash_password
 from app.addresses import Address
-from app.fields import Problem, Rejected, SentField, TextField, UploadField
+from app.fields import SentField, TextField, UploadField
 from app.links.aliases import read_alias
 from app.links.destination import read_destination
 from app.links.targeting import MOST_INDEX, MOST_PAIRS, TYPES
 from app.links.uploads import Picture, read_picture
+from app.reading import Problem, Rejected
 from app.sent import Upload, Value
 
 MASK = "********"

@@ -8,16 +8,7 @@ from typing import Any
 
 from app.domains.models import Domain
 from app.extensions import db
-from app.fields import (
-    ChoiceField,
-    DateTimeField,
-    FlagField,
-    ListField,
-    Rejected,
-    TextField,
-    WholeField,
-    plain,
-)
+from app.fields import ChoiceField, DateTimeField, FlagField, ListField, TextField, WholeField
 from app.forms import IdsField, OwnIdField, ResourceForm
 from app.links import targeting
 from app.links.attached import attached_ids
@@ -36,6 +27,7 @@ from app.links.models import Link, link_notification_handler, link_pixel
 from app.notifications.models import NotificationHandler
 from app.pixels.models import Pixel
 from app.projects.models import Project
+from app.reading import Rejected, plain
 
 STATUS_CODES = {
     302: "302 Found",

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from app.fields import Rejected, plain, whole
 from app.places import CONTINENTS, COUNTRIES
+from app.reading import Rejected, plain, whole
 
 MOST_PAIRS = 100
 MOST_INDEX = 999

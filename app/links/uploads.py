@@ -21,7 +21,7 @@ from sqlalchemy import event
 from sqlalchemy.orm import Session, SessionTransaction
 
 from app.extensions import db
-from app.fields import Rejected
+from app.reading import Rejected
 
 MOST_PIXELS = 20_000_000
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP")

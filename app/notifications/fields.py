@@ -9,9 +9,10 @@ from typing import Any
 from email_validator import SPECIAL_USE_DOMAIN_NAMES, EmailNotValidError, validate_email
 
 from app.addresses import BadAddress, read_address
-from app.fields import Rejected, TextField
+from app.fields import TextField
 from app.notifications.networks import Network, may_be_called
 from app.notifications.transport import Setting
+from app.reading import Rejected
 
 # only the form is judged: a server at home may well be called mail.local
 SPECIAL_USE_DOMAIN_NAMES.clear()

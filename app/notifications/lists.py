@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from app.fields import flag
 from app.lists import Listing, contains, one_of
 from app.notifications.models import NotificationHandler
 from app.notifications.transport import all_transports
+from app.reading import flag
 
 WORDS = {type_: type_ for type_ in all_transports()} | {
     word: type_ for type_, transport in all_transports().items() for word in transport.words

@@ -15,10 +15,10 @@ from app.clock import now
 from app.database import begin_write
 from app.errors import AliasTaken
 from app.extensions import db
-from app.fields import Rejected
 from app.links import aliases, services
 from app.links.aliases import RANDOM_CHARACTERS, RANDOM_LENGTH, key_of, random_alias, read_alias
 from app.links.models import Alias, Link
+from app.reading import Rejected
 from app.reserved import RESERVED, is_reserved
 
 GOOD = {

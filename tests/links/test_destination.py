@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domains.models import Domain
-from app.fields import Rejected
 from app.links.destination import is_own_short_address, names_alias, own_hosts, read_destination
+from app.reading import Rejected
 
 HTTP = frozenset({"http", "https"})
 SETTINGS = SimpleNamespace(base_url="https://go.example", destination_schemes=HTTP)

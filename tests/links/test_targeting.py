@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from app.fields import Rejected
 from app.links.targeting import TYPES
 from app.places import CONTINENTS, COUNTRIES
+from app.reading import Rejected
 
 GOOD = [
     ("continent_code", "EU", "EU"),

@@ -11,10 +11,10 @@ from PIL import Image, PngImagePlugin
 
 from app.database import begin_write
 from app.extensions import db
-from app.fields import Rejected
 from app.links import services, uploads
 from app.links.models import Link
 from app.links.uploads import Picture, read_picture
+from app.reading import Rejected
 from tests.links.pictures import SVG, animation, huge_png, icon_around, picture
 
 GOOD = {

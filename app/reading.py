@@ -1,0 +1,89 @@
+"""What does one text mean? Read strictly: nothing is trimmed or guessed.
+
+What can't be read is a `Rejected`, which says why to people and to programs.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+import unicodedata
+
+from wtforms.validators import ValidationError
+
+WHOLE = re.compile(r"[+-]?[0-9]{1,20}", re.ASCII)
+MOMENT = re.compile(
+    r"(?P<date>\d{4}-\d{2}-\d{2})"
+    r"(?:[T ](?P<time>\d{2}:\d{2}(?::\d{2})?)(?P<zone>Z|[+-]\d{2}:?\d{2})?)?",
+    re.ASCII,
+)
+FLAGS = dict.fromkeys(["1", "true", "on", "yes"], True) | dict.fromkeys(
+    ["0", "false", "off", "no", ""], False
+)
+
+
+class Problem(str):
+    """A sentence for people that carries a code for programs, and a field where it is not its own."""
+
+    __slots__ = ("code", "field")
+    code: str
+    field: str | None
+
+    def __new__(cls, text: str, code: str, field: str | None = None) -> Problem:
+        self = super().__new__(cls, text)
+        self.code, self.field = code, field
+        return self
+
+
+class Rejected(ValidationError, ValueError):  # one of WTForms' and one of ours, for both its phases
+    """A value that a field does not take."""
+
+    def __init__(self, text: str, code: str = "invalid", field: str | None = None) -> None:
+        super().__init__(Problem(text, code, field))
+
+
+def plain(text: str, most: int, allowed: str = "") -> str:
+    """The text, when it is short enough and has no control character beside `allowed`; else Rejected."""
+    if len(text) > most:
+        raise Rejected(f"This may have at most {most:,} characters; it has {len(text):,}.", "too_long")
+    if has_control(text, allowed):
+        raise Rejected("This contains control characters.", "control_characters")
+    return text
+
+
+def has_control(text: str, allowed: str = "") -> bool:
+    """Control characters, and lone surrogates, which no database and no answer can carry."""
+    return any(unicodedata.category(c) in {"Cc", "Cs"} and c not in allowed for c in text)
+
+
+def flag(text: str) -> bool:
+    """`1 0 true false on off yes no` in any case; else Rejected."""
+    if not text.isascii() or text.lower() not in FLAGS:
+        raise Rejected("This must be true or false.", "boolean")
+    return FLAGS[text.lower()]
+
+
+def whole(text: str, least: int, most: int) -> int:
+    """ASCII digits with an optional sign, within range; else Rejected."""
+    if not WHOLE.fullmatch(text):
+        raise Rejected("This must be a whole number.", "integer")
+    if not least <= int(text) <= most:
+        raise Rejected(f"This must be a whole number from {least:,} to {most:,}.", "range")
+    return int(text)
+
+
+def moment(text: str, zone: dt.tzinfo = dt.UTC) -> dt.datetime:
+    """`YYYY-MM-DD[ T]HH:MM[:SS][offset]`, or a day alone, as an aware moment in UTC; else Rejected."""
+    match = MOMENT.fullmatch(text)
+    if match is None:
+        raise no_moment()
+    try:
+        offset = (match["zone"] or "").replace("Z", "+00:00")
+        found = dt.datetime.fromisoformat(f"{match['date']}T{match['time'] or '00:00'}{offset}")
+        return (found if found.tzinfo else found.replace(tzinfo=zone)).astimezone(dt.UTC)
+    except (ValueError, OverflowError):
+        raise no_moment() from None
+
+
+def no_moment() -> Rejected:
+    return Rejected("This must be a time like 2026-01-31 18:30:00.", "datetime")
