@@ -1,0 +1,254 @@
+"""Is a stale plan ever kept, whatever happens between two lines?"""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from flask import Flask
+from sqlalchemy.orm import Session, scoped_session
+
+from app.accounts.models import User
+from app.links.models import PlanChange
+from app.visits import cache, changes
+from app.visits.cache import Plans, Poller
+from app.visits.desk import Desk
+from app.visits.store import StoreDown
+from tests.factories import Factory
+from tests.server import wait_for
+
+HOST = "localhost"
+
+
+@pytest.fixture
+def plans(desk: Desk) -> Plans:
+    return desk.plans
+
+
+def destination(plans: Plans, path: str = "/a") -> str | None:
+    plan = plans.find(HOST, path)
+    return plan.location_url if plan else None
+
+
+@pytest.mark.databases
+def test_a_change_drops_what_it_names_and_no_more(
+    plans: Plans, factory: Factory, owner: User, change: Callable[..., None]
+) -> None:
+    changed, other = factory.link(owner, "a"), factory.link(owner, "b")
+    first, second = plans.find(HOST, "/a"), plans.find(HOST, "/b")
+    assert first and second
+    change(changed, location_url="https://example.com/2")
+    plans.poll()
+    assert destination(plans) == "https://example.com/2"
+    assert plans.find(HOST, "/b") is second
+    assert first.is_gone and not second.is_gone
+    assert other.id == second.id
+
+
+@pytest.mark.databases
+@pytest.mark.parametrize("row", [{"domain_id": 0}, {}], ids=["whole domain", "everything"])
+def test_rows_that_name_many(row: dict[str, int], plans: Plans, factory: Factory, owner: User) -> None:
+    factory.link(owner, "a")
+    plan = plans.find(HOST, "/a")
+    factory.add(PlanChange(**row))
+    plans.poll()
+    assert plan and plan.is_gone
+    assert plans.find(HOST, "/a") is not plan
+
+
+def test_every_spelling_of_a_changed_link_is_dropped(
+    plans: Plans, factory: Factory, owner: User, change: Callable[..., None]
+) -> None:
+    link = factory.link(owner, "Abc")
+    spellings = ["/Abc", "/ABC", "/abc/"]
+    assert {destination(plans, path) for path in spellings} == {link.location_url}
+    change(link, location_url="https://example.com/2")
+    plans.poll()
+    assert {destination(plans, path) for path in spellings} == {"https://example.com/2"}
+
+
+def test_a_miss_is_not_kept(plans: Plans, factory: Factory, owner: User) -> None:
+    assert plans.find(HOST, "/a") is None
+    factory.link(owner, "a")
+    assert plans.find(HOST, "/a")
+
+
+def test_a_load_that_a_change_overtook_is_not_kept(
+    plans: Plans, factory: Factory, owner: User, change: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The change commits, and is polled, after the row was read and before its plan was kept."""
+    link = factory.link(owner, "a")
+    load = plans.load
+
+    def overtaken(domain_id: int, alias: str) -> Any:
+        plan = load(domain_id, alias)
+        change(link, location_url="https://example.com/2")
+        plans.poll()
+        return plan
+
+    monkeypatch.setattr(plans, "load", overtaken)
+    assert destination(plans) == "https://example.com/somewhere"  # began before the change: that is fair
+    monkeypatch.undo()
+    assert destination(plans) == "https://example.com/2"
+
+
+def test_two_generations_hold_a_bounded_number(
+    plans: Plans, factory: Factory, owner: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache, "GENERATION", 3)
+    monkeypatch.setattr(cache, "SPELLINGS", 6)
+    for number in range(12):
+        factory.link(owner, f"a{number}")
+    for _ in range(2):
+        for number in range(12):
+            assert destination(plans, f"/a{number}")
+            assert destination(plans, f"/A{number}")
+            assert len(plans.young) <= 3
+            assert len(plans.old) <= 3
+            assert len(plans.spellings) <= 6
+    at_hand = {id(plan) for plan in (*plans.young.values(), *plans.old.values())}
+    assert all(plan.is_gone or id(plan) in at_hand for plan in plans.spellings.values())
+
+
+def test_whoever_slept_through_a_pruning_forgets_everything(
+    plans: Plans, factory: Factory, owner: User
+) -> None:
+    factory.link(owner, "a")
+    plan = plans.find(HOST, "/a")
+    first = factory.add(PlanChange(domain_id=0, alias="a"))
+    factory.add(PlanChange(domain_id=0, alias="b"))
+    factory.session.delete(first)
+    factory.session.commit()
+    plans.poll()
+    assert plan and plan.is_gone
+
+
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+def test_a_number_that_appears_late_is_not_passed_over(
+    plans: Plans, factory: Factory, owner: User, session: scoped_session[Session], app: Flask
+) -> None:
+    """On PostgreSQL the second to take a number may commit first."""
+    factory.link(owner, "a")
+    factory.add(PlanChange(domain_id=0, alias="earlier"))
+    plan, engine = plans.find(HOST, "/a"), sa.create_engine(app.config["WAYPOST"].database_url)
+    assert plan
+    with engine.connect() as slow:
+        slow.execute(sa.insert(PlanChange).values(domain_id=0, alias="a"))
+        factory.add(PlanChange(domain_id=0, alias="b"))
+        plans.poll()
+        assert not plan.is_gone
+        slow.commit()
+    plans.poll()
+    assert plan.is_gone
+    engine.dispose()
+
+
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+def test_what_was_seen_is_forgotten_after_a_while(
+    plans: Plans, factory: Factory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plans.poll()
+    factory.add(PlanChange(domain_id=0, alias="a"))
+    plans.poll()
+    assert plans.changes.recent
+    monkeypatch.setattr(changes, "LATE_SECONDS", -1)
+    plans.poll()
+    assert not plans.changes.recent
+    factory.add(PlanChange(domain_id=0, alias="b"))
+    assert [change.alias for change in plans.changes.news()] == ["b"]
+
+
+def test_a_database_that_is_down_says_so_and_comes_back(plans: Plans, factory: Factory, owner: User) -> None:
+    factory.link(owner, "a")
+    assert destination(plans)
+    store, text = plans.store, plans.store.link_statement.text
+    store.link_statement.text = "SELECT nothing FROM nowhere WHERE 1 = ? AND 2 = ?"
+    assert destination(plans)  # from what is at hand
+    with pytest.raises(StoreDown):
+        plans.find(HOST, "/b")
+    store.link_statement.text = text
+    factory.link(owner, "b")
+    assert destination(plans, "/b")
+
+
+def test_a_broken_connection_is_opened_anew(plans: Plans, factory: Factory, owner: User) -> None:
+    factory.link(owner, "a")
+    for _ in range(plans.store.free.qsize()):
+        connection = plans.store.free.get()
+        broken = connection or plans.store.opened()
+        broken.dbapi_connection.close()  # type: ignore[union-attr]
+        plans.store.free.put(broken)
+    assert destination(plans)
+    assert plans.store.free.qsize() == 4
+
+
+def test_many_threads_share_four_connections(plans: Plans, factory: Factory, owner: User) -> None:
+    for number in range(40):
+        factory.link(owner, f"a{number}")
+    found: list[str | None] = []
+    threads = [
+        threading.Thread(target=lambda n=n: found.append(destination(plans, f"/a{n}"))) for n in range(40)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found.count("https://example.com/somewhere") == 40
+    assert plans.store.free.qsize() == 4
+
+
+ROUNDS = 60
+# changes a link as its service does, and is killed at once after the commit
+WRITE_AND_DIE = """
+import os, sqlite3, sys
+path, link_id, number = sys.argv[1:]
+connection = sqlite3.connect(path, isolation_level=None, timeout=10)
+connection.execute("PRAGMA wal_autocheckpoint = 0")
+connection.execute("BEGIN IMMEDIATE")
+connection.execute("UPDATE link SET location_url = ? WHERE id = ?", [f"https://e.com/{number}", link_id])
+change = "INSERT INTO plan_change (domain_id, alias, datetime) VALUES (0, 'a', '2027-01-01 00:00:00')"
+connection.execute(change)
+connection.execute("COMMIT")
+os.kill(os.getpid(), 9)
+"""
+
+
+def test_no_stale_plan_stays_while_writers_are_killed_and_readers_never_rest(
+    plans: Plans, factory: Factory, owner: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache, "POLL_SECONDS", 0.005)
+    link_id = str(factory.link(owner, "a").id)
+    command = [
+        sys.executable,
+        "-I",
+        "-S",
+        "-c",
+        WRITE_AND_DIE,
+        str(plans.settings.data_dir / "main.db"),
+        link_id,
+    ]
+    poller, ended = Poller(plans), threading.Event()
+
+    def read() -> None:
+        while not ended.is_set():
+            plans.find(HOST, "/a")
+
+    readers = [threading.Thread(target=read) for _ in range(2)]
+    for thread in (poller, *readers):
+        thread.start()
+    try:
+        for number in range(ROUNDS):
+            assert subprocess.run([*command, str(number)], check=False).returncode == -signal.SIGKILL
+            expected = f"https://e.com/{number}"
+            wait_for(lambda expected=expected: destination(plans) == expected, "the change", 5)  # type: ignore[misc]
+    finally:
+        ended.set()
+        for thread in readers:
+            thread.join()
+        poller.stop()
