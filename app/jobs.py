@@ -64,10 +64,16 @@ class Worker:
     def end(self, _signal: int = 0, _frame: FrameType | None = None) -> None:
         self.ended.set()
 
+    def end_at(self, *numbers: signal.Signals) -> None:
+        for number in numbers:
+            signal.signal(number, self.end)
+
+    def ignore(self, *numbers: signal.Signals) -> None:
+        for number in numbers:
+            signal.signal(number, signal.SIG_IGN)
+
     def run(self) -> None:
         """Work until the end is asked for, once no other worker does on the same data."""
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, self.end)
         while not self.ended.is_set():
             with lock(self.data_dir / "worker.lock") as is_ours:
                 if is_ours:

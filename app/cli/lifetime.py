@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -20,25 +20,28 @@ from app.config import ROOT
 from app.journal.segments import lock
 
 PR_SET_PDEATHSIG = 1
+# ends a worker that belongs to `serve`. SIGTERM and Ctrl+C often reach all processes at once, and the
+# worker must outlive the web processes, or what they still count would wait for the next start
+LAST = signal.SIGUSR1
 PATIENCE_SECONDS = 2  # for those that went before to be gone
 WORKER_SECONDS = 8  # for the worker to finish what is under way
 LONGEST_PAUSE = 30.0
 
 
-def leave_with_parent(parent: int) -> None:
-    """Have the system end this process when its parent is gone, also by `kill -9`."""
+def leave_with_parent(parent: int, farewell: signal.Signals = signal.SIGTERM) -> None:
+    """Have the system send us `farewell` when the parent is gone, also by `kill -9`."""
     if sys.platform == "linux":
-        ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+        ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, farewell)
     else:
-        threading.Thread(target=watch_parent, args=(parent,), daemon=True).start()
+        threading.Thread(target=watch_parent, args=(parent, farewell), daemon=True).start()
     if os.getppid() != parent:  # it was gone before we asked
         sys.exit(1)
 
 
-def watch_parent(parent: int) -> None:
+def watch_parent(parent: int, farewell: signal.Signals) -> None:
     while os.getppid() == parent:
         time.sleep(1)
-    os.kill(os.getpid(), signal.SIGTERM)
+    os.kill(os.getpid(), farewell)
 
 
 @contextmanager
@@ -104,10 +107,9 @@ class WorkerKeeper(threading.Thread):
     def stop(self) -> None:
         """End the worker, by force if it takes too long."""
         self.ended.set()
-        for end in (subprocess.Popen.terminate, subprocess.Popen.kill):
-            with suppress(ProcessLookupError):
-                if self.process:
-                    end(self.process)
+        for number in (LAST, signal.SIGKILL):
+            if self.process:
+                self.process.send_signal(number)
             self.join(WORKER_SECONDS)
             if not self.is_alive():
                 return

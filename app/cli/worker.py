@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 
 import click
 from flask import current_app
@@ -10,7 +11,7 @@ from flask.cli import with_appcontext
 
 from app.cli.database import migrate_first
 from app.cli.failures import Command
-from app.cli.lifetime import leave_with_parent
+from app.cli.lifetime import LAST, leave_with_parent
 
 NICE = 5  # visitors come first
 
@@ -22,9 +23,13 @@ def worker(parent: int | None) -> None:
     """Count visits and see to everything else that runs beside the web processes. (`serve` starts one.)"""
     from app.jobs import Worker  # heavy, and no other command needs it
 
+    made = Worker(current_app.config["WAYPOST"])
     if parent is None:
         migrate_first()
+        made.end_at(signal.SIGTERM, signal.SIGINT)
     else:
-        leave_with_parent(parent)
+        made.end_at(LAST)
+        made.ignore(signal.SIGTERM, signal.SIGINT)
+        leave_with_parent(parent, LAST)
         os.nice(NICE)
-    Worker(current_app.config["WAYPOST"]).run()
+    made.run()
