@@ -8,7 +8,7 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 from app import api, cli, dashboard, error_pages, headers, logs, media, public, sealing
 from app.config import Settings, load_settings
 from app.database import engine_options, prepare_engine
-from app.extensions import csrf, db, limiter, login, migrate
+from app.extensions import csrf, db, login, migrate
 from app.links import uploads
 
 
@@ -19,11 +19,11 @@ def create_app(settings: Settings | None = None) -> Flask:
     configure(app, settings)
     sealing.use_key(settings.secret_key)
     uploads.use_directory(settings.data_dir / "uploads")
-    for extension in (db, migrate, login, csrf, limiter):
+    for extension in (db, migrate, login, csrf):
         extension.init_app(app, **({"db": db} if extension is migrate else {}))
     with app.app_context():
         prepare_engine(db.engine, settings)
-    for part in (logs, headers, error_pages, api, media, dashboard, public):
+    for part in (logs, headers, error_pages, public, api, media, dashboard):
         part.init_app(app)
     cli.register(app)
     return app
@@ -38,7 +38,6 @@ def configure(app: Flask, settings: Settings) -> None:
         SQLALCHEMY_ENGINE_OPTIONS=engine_options(settings),
         MAX_CONTENT_LENGTH=10 * 1024 * 1024,
         MAX_FORM_PARTS=1000,
-        RATELIMIT_STORAGE_URI=settings.redis_url or "memory://",
         PROVIDE_AUTOMATIC_OPTIONS=False,
         TRUSTED_HOSTS=list(settings.trusted_hosts) or None,
     )
