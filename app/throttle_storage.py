@@ -50,17 +50,20 @@ class FileStorage(Storage, MovingWindowSupport):
     def opened(self) -> sqlite3.Connection:
         """This process's own connection: SQLite's must not be carried over a fork."""
         if self.connection is None or self.pid != os.getpid():
-            self.path.touch(mode=0o600)
-            self.connection = sqlite3.connect(
-                self.path, timeout=2, isolation_level=None, check_same_thread=False
-            )
-            self.pid = os.getpid()
-            self.connection.execute("PRAGMA journal_mode = WAL")
-            self.connection.execute(
-                "PRAGMA synchronous = OFF"
-            )  # counts of minutes may be lost with the power
-            self.connection.executescript(TABLES)
+            self.connection, self.pid = self.prepared(), os.getpid()
         return self.connection
+
+    def prepared(self) -> sqlite3.Connection:
+        self.path.touch(mode=0o600)
+        connection = sqlite3.connect(self.path, timeout=2, isolation_level=None, check_same_thread=False)
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = OFF")  # counts of minutes may be lost with the power
+            connection.executescript(TABLES)
+        except sqlite3.Error:
+            connection.close()  # the next try begins anew
+            raise
+        return connection
 
     def close(self) -> None:
         with self.lock:
