@@ -18,6 +18,12 @@ class Provider:
 
     `words`: other names for the type, taken as input. `looks_like`: the pattern of its identifiers, with
     `hint` in words; another value is stored all the same, for providers change them.
+
+    `code`: JavaScript that makes the provider's documented calls for one page view. It finds `ids`, an
+    array of texts, each once, and `load(address)`, which adds a script to the page. `picture`: what counts
+    the view without a script, with `{id}` in it. `scripts`, `images`, `connections`, `frames`: the origins
+    that it needs, for the page's policy. `is_owners_script`: it runs what the owner likes, so it is boxed
+    wherever a script of his would be, and may ask any host.
     """
 
     label: str
@@ -27,6 +33,14 @@ class Provider:
     looks_like: str
     hint: str
     help_url: str
+
+    code: str
+    scripts: tuple[str, ...]
+    images: tuple[str, ...] = ()
+    connections: tuple[str, ...] = ()
+    frames: tuple[str, ...] = ()
+    picture: str | None = None
+    is_owners_script: bool = False
 
     def warning(self, pixel: str) -> str | None:
         """What to tell an owner whose identifier does not look like one of this provider's."""

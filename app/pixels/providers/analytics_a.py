@@ -1,4 +1,4 @@
-"""What is known of Google Analytics's pixels?"""
+"""What is known of Google Analytics's pixels, and how does one fire?"""
 
 from __future__ import annotations
 
@@ -12,4 +12,19 @@ PROVIDER = Provider(
     looks_like=r"G-[A-Z0-9]{6,12}",
     hint="G- and some ten capital letters and digits",
     help_url="https://support.google.com/analytics/answer/9539598",
+    # https://developers.google.com/tag-platform/gtagjs and, for the hosts, …/tag-platform/security/guides/csp
+    code="""
+      window.dataLayer = window.dataLayer || [];
+      window.gtag = window.gtag || function () { window.dataLayer.push(arguments); };
+      window.gtag("js", new Date());
+      ids.forEach(function (id) { window.gtag("config", id); });
+      load("https://www.googletagmanager.com/gtag/js?id=" + encodeURIComponent(ids[0]));
+    """,
+    scripts=("https://*.googletagmanager.com",),
+    images=("https://*.google-analytics.com", "https://*.googletagmanager.com"),
+    connections=(
+        "https://*.google-analytics.com",
+        "https://*.analytics.google.com",
+        "https://*.googletagmanager.com",
+    ),
 )

@@ -1,4 +1,4 @@
-"""What is known of Meta (Facebook)'s pixels?"""
+"""What is known of Meta (Facebook)'s pixels, and how does one fire?"""
 
 from __future__ import annotations
 
@@ -12,4 +12,24 @@ PROVIDER = Provider(
     looks_like=r"[0-9]{12,18}",
     hint="15 or 16 digits",
     help_url="https://business.facebook.com/events_manager2",
+    # https://developers.facebook.com/docs/meta-pixel/get-started: one PageView reaches every id set up before
+    code="""
+      if (!window.fbq) {
+        var fbq = window.fbq = function () {
+          fbq.callMethod ? fbq.callMethod.apply(fbq, arguments) : fbq.queue.push(arguments);
+        };
+        window._fbq = window._fbq || fbq;
+        fbq.push = fbq;
+        fbq.loaded = true;
+        fbq.version = "2.0";
+        fbq.queue = [];
+      }
+      ids.forEach(function (id) { window.fbq("init", id); });
+      window.fbq("track", "PageView");
+      load("https://connect.facebook.net/en_US/fbevents.js");
+    """,
+    scripts=("https://connect.facebook.net",),
+    images=("https://www.facebook.com",),
+    connections=("https://connect.facebook.net", "https://www.facebook.com"),
+    picture="https://www.facebook.com/tr?id={id}&ev=PageView&noscript=1",
 )

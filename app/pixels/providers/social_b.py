@@ -1,4 +1,4 @@
-"""What is known of LinkedIn's pixels?"""
+"""What is known of LinkedIn's pixels, and how does one fire?"""
 
 from __future__ import annotations
 
@@ -12,4 +12,18 @@ PROVIDER = Provider(
     looks_like=r"[0-9]{4,10}",
     hint="some seven digits",
     help_url="https://www.linkedin.com/help/lms/answer/a418880",
+    # https://www.linkedin.com/help/lms/answer/a418880: the script counts the view of each id by itself
+    code="""
+      window._linkedin_partner_id = ids[0];
+      window._linkedin_data_partner_ids = (window._linkedin_data_partner_ids || []).concat(ids);
+      if (!window.lintrk) {
+        window.lintrk = function (name, value) { window.lintrk.q.push([name, value]); };
+        window.lintrk.q = [];
+      }
+      load("https://snap.licdn.com/li.lms-analytics/insight.min.js");
+    """,
+    scripts=("https://snap.licdn.com",),
+    images=("https://px.ads.linkedin.com", "https://px4.ads.linkedin.com", "https://www.linkedin.com"),
+    connections=("https://px.ads.linkedin.com",),
+    picture="https://px.ads.linkedin.com/collect/?pid={id}&fmt=gif",
 )

@@ -1,4 +1,4 @@
-"""What is known of Pinterest's pixels?"""
+"""What is known of Pinterest's pixels, and how does one fire?"""
 
 from __future__ import annotations
 
@@ -12,4 +12,20 @@ PROVIDER = Provider(
     looks_like=r"[0-9]{13}",
     hint="13 digits",
     help_url="https://help.pinterest.com/en/business/article/install-the-pinterest-tag",
+    # https://help.pinterest.com/en/business/article/install-the-pinterest-tag
+    code="""
+      if (!window.pintrk) {
+        window.pintrk = function () { window.pintrk.queue.push(Array.prototype.slice.call(arguments)); };
+        window.pintrk.queue = [];
+        window.pintrk.version = "3.0";
+      }
+      ids.forEach(function (id) { window.pintrk("load", id); });
+      window.pintrk("page");
+      load("https://s.pinimg.com/ct/core.js");
+    """,
+    scripts=("https://s.pinimg.com",),
+    images=("https://ct.pinterest.com",),
+    connections=("https://ct.pinterest.com",),
+    frames=("https://ct.pinterest.com",),
+    picture="https://ct.pinterest.com/v3/?event=init&tid={id}&noscript=1",
 )

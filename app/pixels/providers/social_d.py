@@ -1,4 +1,4 @@
-"""What is known of X (Twitter)'s pixels?"""
+"""What is known of X (Twitter)'s pixels, and how does one fire?"""
 
 from __future__ import annotations
 
@@ -12,4 +12,19 @@ PROVIDER = Provider(
     looks_like=r"[a-z0-9]{5,6}",
     hint="five or six small letters and digits",
     help_url="https://business.x.com/en/help/campaign-measurement-and-analytics/conversion-tracking-for-websites",
+    # the page named above: `config` counts the view
+    code="""
+      if (!window.twq) {
+        var twq = window.twq = function () {
+          twq.exe ? twq.exe.apply(twq, arguments) : twq.queue.push(arguments);
+        };
+        twq.version = "1.1";
+        twq.queue = [];
+      }
+      ids.forEach(function (id) { window.twq("config", id); });
+      load("https://static.ads-twitter.com/uwt.js");
+    """,
+    scripts=("https://static.ads-twitter.com",),
+    images=("https://t.co", "https://analytics.twitter.com"),
+    connections=("https://t.co", "https://analytics.twitter.com", "https://ads-api.twitter.com"),
 )

@@ -1,4 +1,4 @@
-"""What is known of Quora's pixels?"""
+"""What is known of Quora's pixels, and how does one fire?"""
 
 from __future__ import annotations
 
@@ -12,4 +12,20 @@ PROVIDER = Provider(
     looks_like=r"[0-9a-f]{32}",
     hint="32 digits and letters a to f",
     help_url="https://quoraadsupport.zendesk.com/hc/en-us/categories/115001572108",
+    # https://quoraadsupport.zendesk.com/hc/en-us/categories/115001572108
+    code="""
+      if (!window.qp) {
+        var qp = window.qp = function () {
+          qp.qp ? qp.qp.apply(qp, arguments) : qp.queue.push(arguments);
+        };
+        qp.queue = [];
+      }
+      ids.forEach(function (id) { window.qp("init", id); });
+      window.qp("track", "ViewContent");
+      load("https://a.quora.com/qevents.js");
+    """,
+    scripts=("https://a.quora.com",),
+    images=("https://q.quora.com",),
+    connections=("https://q.quora.com",),
+    picture="https://q.quora.com/_/ad/{id}/pixel?tag=ViewContent&noscript=1",
 )

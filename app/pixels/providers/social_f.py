@@ -1,4 +1,4 @@
-"""What is known of TikTok's pixels?"""
+"""What is known of TikTok's pixels, and how does one fire?"""
 
 from __future__ import annotations
 
@@ -12,4 +12,36 @@ PROVIDER = Provider(
     looks_like=r"[A-Z0-9]{20}",
     hint="20 capital letters and digits",
     help_url="https://ads.tiktok.com/help/article/get-started-pixel",
+    # https://ads.tiktok.com/help/article/get-started-pixel: a queue for each id, which its script takes over
+    code="""
+      window.TiktokAnalyticsObject = "ttq";
+      var ttq = window.ttq = window.ttq || [];
+      ttq.methods = ["page", "track", "identify", "instances", "debug", "on", "off", "once", "ready", "alias",
+        "group", "enableCookie", "disableCookie", "holdConsent", "revokeConsent", "grantConsent"];
+      ttq.setAndDefer = function (calls, name) {
+        calls[name] = function () { calls.push([name].concat(Array.prototype.slice.call(arguments))); };
+      };
+      ttq.instance = function (id) {
+        var calls = ttq._i[id] || [];
+        ttq.methods.forEach(function (name) { ttq.setAndDefer(calls, name); });
+        return calls;
+      };
+      ttq._i = ttq._i || {};
+      ttq._t = ttq._t || {};
+      ttq._o = ttq._o || {};
+      ttq.load = function (id, options) {
+        var address = "https://analytics.tiktok.com/i18n/pixel/events.js";
+        ttq._i[id] = [];
+        ttq._i[id]._u = address;
+        ttq._t[id] = Date.now();
+        ttq._o[id] = options || {};
+        load(address + "?sdkid=" + encodeURIComponent(id) + "&lib=ttq");
+      };
+      ttq.methods.forEach(function (name) { ttq.setAndDefer(ttq, name); });
+      ids.forEach(function (id) { ttq.load(id); });
+      ttq.page();
+    """,
+    scripts=("https://analytics.tiktok.com",),
+    images=("https://analytics.tiktok.com",),
+    connections=("https://analytics.tiktok.com",),
 )

@@ -1,4 +1,4 @@
-"""What is known of Snapchat's pixels?"""
+"""What is known of Snapchat's pixels, and how does one fire?"""
 
 from __future__ import annotations
 
@@ -12,4 +12,20 @@ PROVIDER = Provider(
     looks_like=r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}",
     hint="32 digits and letters a to f in five groups",
     help_url="https://businesshelp.snapchat.com/s/article/snap-pixel-about",
+    # https://businesshelp.snapchat.com/s/article/pixel-website-install
+    code="""
+      if (!window.snaptr) {
+        var snaptr = window.snaptr = function () {
+          snaptr.handleRequest ? snaptr.handleRequest.apply(snaptr, arguments) : snaptr.queue.push(arguments);
+        };
+        snaptr.queue = [];
+      }
+      ids.forEach(function (id) { window.snaptr("init", id); });
+      window.snaptr("track", "PAGE_VIEW");
+      load("https://sc-static.net/scevent.min.js");
+    """,
+    scripts=("https://sc-static.net", "https://tr.snapchat.com"),
+    images=("https://tr.snapchat.com",),
+    connections=("https://tr.snapchat.com",),
+    frames=("https://tr.snapchat.com",),
 )

@@ -1,4 +1,4 @@
-"""What is known of Google Tag Manager's pixels?"""
+"""What is known of Google Tag Manager's pixels, and how does one fire?"""
 
 from __future__ import annotations
 
@@ -12,4 +12,14 @@ PROVIDER = Provider(
     looks_like=r"GTM-[A-Z0-9]{4,10}",
     hint="GTM- and some seven capital letters and digits",
     help_url="https://support.google.com/tagmanager/answer/6103696",
+    # https://developers.google.com/tag-platform/tag-manager/web: what a container holds is the owner's affair
+    code="""
+      window.dataLayer = window.dataLayer || [];
+      window.dataLayer.push({"gtm.start": new Date().getTime(), event: "gtm.js"});
+      ids.forEach(function (id) {
+        load("https://www.googletagmanager.com/gtm.js?id=" + encodeURIComponent(id));
+      });
+    """,
+    scripts=("https://www.googletagmanager.com",),
+    is_owners_script=True,
 )

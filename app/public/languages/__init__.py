@@ -1,0 +1,1 @@
+"""Which languages do visitors' pages speak? One file each."""
