@@ -76,6 +76,15 @@ class Click(db.Model):
     destination_id: Mapped[int | None] = mapped_column(Id)
 
 
+class Taken(db.Model):
+    """A visit of a limited link that is in the clicks already, and may still be in the table it came from."""
+
+    __tablename__ = "limited_taken"
+    __table_args__ = ({"schema": CLICKS},)
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True, autoincrement=False)
+
+
 class Loss(db.Model):
     """How many lines of the journal could not be taken in, and why. Nothing is lost in silence."""
 

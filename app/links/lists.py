@@ -5,21 +5,16 @@ from __future__ import annotations
 import datetime as dt
 import re
 
-from sqlalchemy import ColumnElement, column, exists, func, select, table
+from sqlalchemy import ColumnElement, exists
 from sqlalchemy.orm import InstrumentedAttribute
 
-from app.fields import flag, moment, whole
 from app.forms import MOST_ID
+from app.links.clicks import CLICKS
 from app.links.models import Link, LinkTag, link_pixel
 from app.lists import Asked, Listing, contains, one_of
+from app.reading import flag, moment, whole
 
 SEARCHED = {"url": Link.url, "location_url": Link.location_url, "title": Link.title}
-# the ingesting process keeps the counters, in a package above this one: only its table's name is known here
-COUNTER = table("counter", column("link_id"), column("clicks"), schema="clicks")
-CLICKS = func.coalesce(
-    select(COUNTER.c.clicks).where(COUNTER.c.link_id == Link.id).scalar_subquery(),
-    0,
-)
 
 
 def searched(text: str, asked: Asked) -> ColumnElement[bool]:

@@ -17,7 +17,9 @@ from app.journal.segments import directory_of
 from app.journal.visitor_keys import KEY_BYTES, day_key, visitor_hash
 from app.journal.writer import Journal
 from app.visits.cache import Plans
+from app.visits.limits import Limits
 from app.visits.plan import Plan
+from app.visits.unlock import Unlock
 from app.visits.visitor import Visitor
 
 DAY_MS = 24 * 60 * 60 * 1000
@@ -44,21 +46,47 @@ class Desk:
     def journal(self) -> Journal:
         return Journal(directory_of(self.settings.data_dir), sync=self.settings.journal_sync)
 
+    @cached_property
+    def limits(self) -> Limits:
+        return Limits(self.settings, self.plans.store)
+
+    @cached_property
+    def unlock(self) -> Unlock:
+        return Unlock(self.settings.secret_key)
+
     def visitor(self, environ: Mapping[str, Any]) -> Visitor:
         return Visitor(environ, self.settings.trusted_proxies, self.country_key)
 
+    def clicks(self, plan: Plan) -> int | None:
+        """How often a limited link was opened; None for any other, where nobody needs to know."""
+        return None if plan.clicks_limit is None else self.limits.clicks(plan)
+
+    def admit(self, plan: Plan, visitor: Visitor, destination: str) -> bool:
+        """Count a visit before its answer leaves; False when the link's last click went to somebody else
+        just now. Raises StoreDown where a limited link's visit can't be written."""
+        if plan.clicks_limit is None or visitor.is_bot:
+            self.record(plan, visitor, destination)
+            return True
+        return self.limits.take(plan, self.line(plan, visitor, destination))
+
     def record(self, plan: Plan, visitor: Visitor, destination: str) -> None:
         """Write the visit down before its answer leaves. What can't be written, the journal counts."""
+        self.journal.append(self.line(plan, visitor, destination))
+
+    def line(self, plan: Plan, visitor: Visitor, destination: str) -> bytes:
+        """The visit as the journal holds it."""
         time_ms = time.time_ns() // 1_000_000
         bot, agent = visitor.bot_name, visitor.agent
         who = visitor_hash(self.today.key(time_ms), visitor.address, agent, plan.user_id)
         place = (visitor.country_code, "", "")
         read = (agent, visitor.language, *visitor.referrer, *visitor.utm, destination)
         visit = Visit(time_ms, plan.id, plan.user_id, 1 if bot else 0, bot, who, *place, *read)
-        self.journal.append(encode(visit))
+        return encode(visit)
 
     def close(self) -> None:
         """Let go of what was opened, when the process ends."""
+        if "limits" in self.__dict__:
+            self.limits.close()
         if "plans" in self.__dict__:
             self.plans.close()
         if "journal" in self.__dict__:

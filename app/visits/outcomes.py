@@ -51,3 +51,23 @@ def expired(location: str | None) -> Outcome:
 def unavailable() -> Outcome:
     """The link asks for something that this version can't do yet; its destination stays unknown."""
     return Outcome(outcome="unavailable", status=503)
+def limit(location: str | None) -> Outcome:
+    """All clicks are used up: as after the end."""
+    return Outcome(outcome="limit", status=302 if location else 410, location=location)
+
+
+def password() -> Outcome:
+    """A page that asks for the password. Like the next, it tells nothing of the destination."""
+    return Outcome(outcome="password", status=200)
+
+
+def warning() -> Outcome:
+    """A page that warns of what comes, until the visitor goes on."""
+    return Outcome(outcome="warning", status=200)
+
+
+def preview(destination: str = "") -> Outcome:
+    """A page about the link that does not say where it leads. A bot that gets it is recorded as one."""
+    return Outcome(outcome="preview", status=200, destination=destination, counts=True)
+
+

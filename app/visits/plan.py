@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -32,6 +33,7 @@ class Plan:
     clicks_limit: int | None
     expiration_url: str | None
     password_hash: str | None
+    password_version: int
     sensitive_content: bool
     http_status_code: int
     app_linking_is_enabled: bool
@@ -50,6 +52,9 @@ class Plan:
     is_gone: bool = False
     status: str = ""
     headers: Headers = field(default_factory=list)
+    # of a limited link: when this was made, and how many visits the journal brought once no more could come
+    made: float = field(default_factory=time.monotonic)
+    journaled: int | None = None
 
     @property
     def utm(self) -> tuple[tuple[str, str], ...]:

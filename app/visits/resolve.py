@@ -13,6 +13,8 @@ from typing import NamedTuple
 
 from app.visits import outcomes
 from app.visits.address import wire, with_query
+from app.visits.delivery import delivery
+from app.visits.facts import NOTHING_KNOWN, PASSWORD, WARNING, Facts
 from app.visits.outcomes import Outcome, Step
 from app.visits.plan import Plan
 from app.visits.visitor import Visitor
@@ -25,6 +27,7 @@ class Way:
     plan: Plan
     visitor: Visitor
     now: dt.datetime
+    facts: Facts = NOTHING_KNOWN
     destination: str = ""
     location: str = ""
     steps: list[Step] = field(default_factory=list)
@@ -38,11 +41,11 @@ class Answer(NamedTuple):
     outcome: Outcome | None = None
 
 
-def resolve(plan: Plan | None, visitor: Visitor, now: dt.datetime) -> Outcome:
+def resolve(plan: Plan | None, visitor: Visitor, now: dt.datetime, facts: Facts = NOTHING_KNOWN) -> Outcome:
     """The answer for one visit. `plan` is None when there is no such link. No input, no output."""
     if plan is None:
         return replace(outcomes.not_found(), steps=[Step("link", True, "no such link")])
-    way = Way(plan, visitor, now)
+    way = Way(plan, visitor, now, facts)
     for name, take in STEPS:
         matched, detail, outcome = take(way)
         way.steps.append(Step(name, matched, detail))
@@ -79,21 +82,41 @@ def expiration(plan: Plan) -> str | None:
 
 
 def is_used_up(way: Way) -> Answer:
-    if way.plan.clicks_limit is None:
+    """Who does not know how many clicks are used lets nobody through."""
+    limit, clicks = way.plan.clicks_limit, way.facts.clicks
+    if limit is None:
         return Answer(False, "no limit")
-    return Answer(True, f"limited to {way.plan.clicks_limit} clicks", outcomes.unavailable())
+    if clicks is None:
+        return Answer(True, f"{limit} clicks, and nobody knows how many are used", outcomes.unavailable())
+    if clicks < limit:
+        return Answer(False, f"{clicks} of {limit} clicks are used")
+    return Answer(True, f"all {limit} clicks are used", outcomes.limit(expiration(way.plan)))
 
 
 def is_protected(way: Way) -> Answer:
+    """A bot is asked also with the right password: it must not learn what is behind."""
     if way.plan.password_hash is None:
         return Answer(False, "no password")
-    return Answer(True, "a password is asked for", outcomes.unavailable())
+    if PASSWORD in way.facts.unlocked and not way.visitor.is_bot:
+        return Answer(False, "the password was given")
+    return Answer(True, "a password is asked for", outcomes.password())
 
 
 def is_sensitive(way: Way) -> Answer:
     if not way.plan.sensitive_content:
         return Answer(False, "no warning")
-    return Answer(True, "a warning comes first", outcomes.unavailable())
+    if WARNING in way.facts.unlocked and not way.visitor.is_bot:
+        return Answer(False, "the warning was read")
+    return Answer(True, "a warning comes first", outcomes.warning())
+
+
+def is_withheld(way: Way) -> Answer:
+    """Who uses up no click of a limited link does not learn where it leads."""
+    if way.plan.clicks_limit is None:
+        return Answer(False, "no limit")
+    if way.visitor.is_head or way.visitor.is_bot:
+        return Answer(True, "a bot or HEAD does not learn where a limited link leads", outcomes.preview())
+    return Answer(False, "a person, who uses up a click")
 
 
 def choose_destination(way: Way) -> Answer:
@@ -128,6 +151,7 @@ STEPS: tuple[tuple[str, Callable[[Way], Answer]], ...] = (
     ("start_date", is_not_yet),
     ("end_date", has_ended),
     ("clicks_limit", is_used_up),
+    ("preview", is_withheld),
     ("password", is_protected),
     ("sensitive_content", is_sensitive),
     ("targeting_type", choose_destination),

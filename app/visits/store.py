@@ -19,9 +19,10 @@ CONNECTIONS = 4  # shared by all threads of a process
 
 OF_LINK = (
     Link.id, Link.user_id, Link.url, Link.location_url, Link.is_enabled, Link.start_date, Link.end_date,
-    Link.clicks_limit, Link.expiration_url, Link.password_hash, Link.sensitive_content, Link.http_status_code,
-    Link.app_linking_is_enabled, Link.cloaking_is_enabled, Link.forward_query_parameters_is_enabled,
-    Link.utm_source, Link.utm_medium, Link.utm_campaign, Link.targeting_type,
+    Link.clicks_limit, Link.expiration_url, Link.password_hash, Link.password_version, Link.sensitive_content,
+    Link.http_status_code, Link.app_linking_is_enabled, Link.cloaking_is_enabled,
+    Link.forward_query_parameters_is_enabled, Link.utm_source, Link.utm_medium, Link.utm_campaign,
+    Link.targeting_type,
 )  # fmt: skip
 LINK = (
     select(Alias.domain_id, *OF_LINK, exists().where(link_pixel.c.link_id == Link.id).label("has_pixels"))

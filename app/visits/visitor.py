@@ -55,6 +55,16 @@ class Visitor:
         return bool(self.bot_name)
 
     @property
+    def is_head(self) -> bool:
+        """Asks only what would be answered."""
+        return self.environ.get("REQUEST_METHOD") == "HEAD"
+
+    @property
+    def refuses_pixels(self) -> bool:
+        """Whether the browser says for the person: do not track me, do not sell what I do."""
+        return self.environ.get("HTTP_SEC_GPC") == "1" or self.environ.get("HTTP_DNT") == "1"
+
+    @property
     def is_prefetch(self) -> bool:
         return is_prefetch(self.environ)
 

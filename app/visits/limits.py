@@ -1,0 +1,137 @@
+"""How do exactly as many visitors get through as a link's limit says, however many come at once?
+
+By one transaction for each visit: it raises the link's count if that is below the limit, and writes the visit
+down. Of one process, all visits that wait at the same moment share one commit.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import deque
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Engine, bindparam, create_engine, event, select, text
+from sqlalchemy.engine import Connection
+from sqlalchemy.exc import SQLAlchemyError
+
+from app.config import Settings
+from app.database import prepare_engine
+from app.journal.record import NEWEST
+from app.journal.segments import directory_of
+from app.links.clicks import LIMIT_COUNTER
+from app.visits.journaled import Journaled
+from app.visits.plan import Plan
+from app.visits.store import Statement, Store, StoreDown
+
+BUSY_MS = 2000  # a visitor is told to come again rather than kept waiting
+CONNECT_SECONDS = 5
+NO_LIMIT = 2**62
+
+USED = select(LIMIT_COUNTER.c.clicks).where(LIMIT_COUNTER.c.link_id == bindparam("link_id"))
+# the limit is the stored one: a plan may be a moment old. Without one (it was taken off just now) all pass
+TAKE = text("""
+    INSERT INTO limit_counter (link_id, clicks)
+    SELECT id, 1 FROM link WHERE id = :link_id AND :journaled < coalesce(clicks_limit, :no_limit)
+    ON CONFLICT (link_id) DO UPDATE SET clicks = limit_counter.clicks + 1
+    WHERE limit_counter.clicks + :journaled < coalesce(
+        (SELECT clicks_limit FROM link WHERE link.id = excluded.link_id), :no_limit)
+    RETURNING clicks
+""")
+WRITE = text("INSERT INTO limited_visit (version, line) VALUES (:version, :line)")
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(eq=False, slots=True)
+class Ticket:
+    """One visit that asks to get through. `passed` is None until that is known, for good."""
+
+    link_id: int
+    journaled: int
+    line: bytes
+    passed: bool | None = None
+
+
+class Limits:
+    """The limits of all links, as one process sees and uses them up."""
+
+    def __init__(self, settings: Settings, store: Store) -> None:
+        self.store = store
+        self.journal = Journaled(store, directory_of(settings.data_dir))
+        self.used_statement = Statement(USED, store.engine)
+        self.engine = open_engine(settings)
+        self.waiting: deque[Ticket] = deque()
+        self.turn = threading.Lock()
+
+    def clicks(self, plan: Plan) -> int:
+        """How often a limited link was opened, as of now. Raises StoreDown."""
+        rows = self.store.read(self.used_statement, link_id=plan.id)
+        return self.journal.visits(plan) + int(rows[0]["clicks"] if rows else 0)
+
+    def take(self, plan: Plan, line: bytes) -> bool:
+        """Use up one click and keep the visit's line; False if there is none left. Raises StoreDown, and
+        then nobody has got through."""
+        ticket = Ticket(plan.id, self.journal.visits(plan), line)
+        self.waiting.append(ticket)
+        with self.turn:  # whoever is first writes for all that wait by then
+            if ticket.passed is None:
+                self.write(self.all_waiting())
+        if ticket.passed is None:
+            raise StoreDown("the visit of a limited link can't be written")
+        return ticket.passed
+
+    def all_waiting(self) -> list[Ticket]:
+        return [self.waiting.popleft() for _ in range(len(self.waiting))]
+
+    def write(self, tickets: list[Ticket]) -> None:
+        """One transaction for some tickets. Where it fails, none of them passes."""
+        # in order, or two processes could wait for each other's links on PostgreSQL
+        tickets.sort(key=lambda ticket: ticket.link_id)
+        try:
+            engine = self.engine.execution_options(sqlite_begin="IMMEDIATE")
+            with engine.begin() as connection:
+                answers = [passes(connection, ticket) for ticket in tickets]
+        except (SQLAlchemyError, self.engine.dialect.loaded_dbapi.Error) as error:
+            log.error("visits of limited links can't be written: %s", str(error).partition("\n")[0])  # noqa: TRY400
+            self.all_waiting()  # those who came meanwhile shall not wait as long again
+            return
+        for ticket, answer in zip(tickets, answers, strict=True):
+            ticket.passed = answer
+
+    def close(self) -> None:
+        self.engine.dispose()
+
+
+def passes(connection: Connection, ticket: Ticket) -> bool:
+    """Raise the count if the limit allows it, and write the visit down with it.
+
+    What the owner is told when the last click is used belongs here too, in the same transaction.
+    """
+    asked = {"link_id": ticket.link_id, "journaled": ticket.journaled, "no_limit": NO_LIMIT}
+    if connection.execute(TAKE, asked).first() is None:
+        return False
+    connection.execute(WRITE, {"version": NEWEST, "line": ticket.line})
+    return True
+
+
+def open_engine(settings: Settings) -> Engine:
+    """One connection, apart from those of pages: it waits for nobody but other writers, and not for long."""
+    engine = create_engine(settings.database_url, pool_size=1, max_overflow=0, **options(settings))
+    prepare_engine(engine, settings)
+    if settings.is_sqlite:
+        event.listen(engine, "connect", wait_briefly)
+    return engine
+
+
+def options(settings: Settings) -> dict[str, Any]:
+    if settings.is_sqlite:
+        return {"connect_args": {"uri": True, "check_same_thread": False}}
+    waits = f"-c lock_timeout={BUSY_MS} -c statement_timeout={BUSY_MS}"
+    arguments = {"connect_timeout": CONNECT_SECONDS, "options": waits}
+    return {"pool_pre_ping": True, "hide_parameters": True, "connect_args": arguments}
+
+
+def wait_briefly(connection: Any, _entry: Any) -> None:
+    connection.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
