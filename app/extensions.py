@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from flask_limiter import Limiter
-from flask_limiter.util import get_remote_address
 from flask_login import LoginManager
 from flask_migrate import Migrate
 from flask_sqlalchemy import SQLAlchemy
@@ -16,4 +14,3 @@ db = SQLAlchemy(model_class=Base)
 migrate = Migrate(directory=str(ROOT / "app" / "migrations"), render_as_batch=True)
 login = LoginManager()
 csrf = CSRFProtect()
-limiter = Limiter(key_func=get_remote_address, default_limits=[])

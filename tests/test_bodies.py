@@ -210,7 +210,7 @@ def test_malformed_multipart(read: Reader, body: bytes) -> None:
         read(body, MULTIPART)
 
 
-@pytest.mark.parametrize("boundary", ["", "; boundary=", '; boundary="ä"', "; boundary=" + "x" * 71])
+@pytest.mark.parametrize("boundary", ["", "; boundary=", '; boundary="ä"', "; boundary=" + "x" * 201])
 def test_a_boundary_that_can_be_none(read: Reader, boundary: str) -> None:
     with pytest.raises(Malformed):
         read(whole(part("a")), f"multipart/form-data{boundary}")

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
-from sqlalchemy import Table, select
+from sqlalchemy import BindParameter, FromClause, Select, bindparam, literal_column, select, union_all
 
 from app.accounts.models import User
-from app.clicks.models import Counter
 from app.clock import written
 from app.domains.models import Domain
 from app.extensions import db
+from app.links.clicks import clicks_of
 from app.links.models import Link, LinkTag, link_notification_handler, link_pixel
 from app.notifications.models import NotificationHandler
 from app.notifications.transport import all_transports
@@ -20,6 +20,22 @@ from app.own_addresses import media_url, short_url
 from app.pixels.models import Pixel
 
 MASK = "********"
+
+
+def beside(table: FromClause, column: str, kind: str) -> Select[Any]:
+    """What a table holds of some links, with a word for what it is."""
+    ids: BindParameter[Any] = bindparam("ids", expanding=True)
+    return select(literal_column(f"'{kind}'"), table.c.link_id, table.c[column]).where(
+        table.c.link_id.in_(ids)
+    )
+
+
+# both made once: to make a query takes longer than to run it
+ATTACHED = union_all(
+    beside(link_pixel, "pixel_id", "pixels"),
+    beside(link_notification_handler, "notification_handler_id", "handlers"),
+)
+TAGS = beside(LinkTag.__table__, "tag", "tags").order_by(LinkTag.__table__.c.position)
 
 
 class Beside:
@@ -30,38 +46,32 @@ class Beside:
 
     def __init__(self, links: Sequence[Link]) -> None:
         ids = [link.id for link in links]
-        self.clicks = dict(pairs(select(Counter.link_id, Counter.clicks).where(Counter.link_id.in_(ids))))
-        self.pixels = members(link_pixel, "pixel_id", ids)
-        self.handlers = members(link_notification_handler, "notification_handler_id", ids)
-        tags = select(LinkTag.link_id, LinkTag.tag).where(LinkTag.link_id.in_(ids)).order_by(LinkTag.position)
-        self.tags = grouped(pairs(tags))
-        named = {link.domain_id for link in links if link.domain_id}
-        domains = select(Domain.id, Domain.scheme + Domain.host).where(Domain.id.in_(named))
-        self.domains = dict(pairs(domains)) if named else {}
+        self.clicks = clicks_of(ids)
+        self.domains = addresses({link.domain_id for link in links if link.domain_id})
+        self.found: dict[tuple[str, int], list[Any]] = defaultdict(list)
+        connection = db.session.connection()
+        for query in (ATTACHED, TAGS):
+            for kind, link_id, value in connection.execute(query, {"ids": ids}):
+                self.found[kind, link_id].append(value)
+
+    def of(self, kind: str, link: Link) -> list[Any]:
+        return self.found.get((kind, link.id), [])
 
 
-def pairs(query: Any) -> Iterable[tuple[Any, Any]]:
-    return (tuple(row) for row in db.session.execute(query))
-
-
-def members(table: Table, name: str, ids: Sequence[int]) -> dict[int, list[Any]]:
-    column = table.c[name]
-    return grouped(pairs(select(table.c.link_id, column).where(table.c.link_id.in_(ids)).order_by(column)))
-
-
-def grouped(found: Iterable[tuple[int, Any]]) -> dict[int, list[Any]]:
-    groups = defaultdict(list)
-    for link_id, member in found:
-        groups[link_id].append(member)
-    return groups
+def addresses(ids: Collection[int]) -> dict[int, str]:
+    """Scheme and host of these domains."""
+    if not ids:
+        return {}
+    found = db.session.execute(select(Domain.id, Domain.scheme, Domain.host).where(Domain.id.in_(ids)))
+    return {id_: f"{scheme}{host}" for id_, scheme, host in found}
 
 
 def links(rows: Sequence[Link]) -> list[dict[str, Any]]:
-    beside = Beside(rows)
-    return [link(row, beside) for row in rows]
+    others = Beside(rows)
+    return [link(row, others) for row in rows]
 
 
-def link(row: Link, beside: Beside) -> dict[str, Any]:
+def link(row: Link, others: Beside) -> dict[str, Any]:
     return {
         "id": row.id,
         "project_id": row.project_id,
@@ -70,19 +80,19 @@ def link(row: Link, beside: Beside) -> dict[str, Any]:
         "url": row.url,
         "location_url": row.location_url,
         "settings": settings(row),
-        "clicks": beside.clicks.get(row.id, 0),
+        "clicks": others.clicks[row.id],
         "order": 0,
         "start_date": written(row.start_date),
         "end_date": written(row.end_date),
         "datetime": written(row.datetime),
         "is_enabled": row.is_enabled,
         "last_datetime": written(row.last_datetime),
-        "short_url": short_url(row.url, beside.domains.get(row.domain_id)),
+        "short_url": short_url(row.url, others.domains.get(row.domain_id or 0)),
         "title": row.title,
         "notes": row.notes,
-        "tags": beside.tags.get(row.id, []),
-        "pixels_ids": beside.pixels.get(row.id, []),
-        "email_reports": beside.handlers.get(row.id, []),
+        "tags": others.of("tags", row),
+        "pixels_ids": sorted(others.of("pixels", row)),
+        "email_reports": sorted(others.of("handlers", row)),
         "clicks_limit": row.clicks_limit,
         "expiration_url": row.expiration_url,
         "schedule": row.schedule,

@@ -22,7 +22,7 @@ from app.extensions import db
 from app.forms import ResourceForm
 from app.lists import Listing, find_page
 from app.ownership import get_owned
-from app.sent import Sent
+from app.sent import Sent, Upload
 
 
 class IdConverter(BaseConverter):
@@ -76,8 +76,7 @@ class Resource:
         return envelope.answer({"data": self.present([self.mine(id)])[0]})
 
     def post(self) -> Response:
-        sent = read_sent()
-        self.form.refuse_large_files(sent)
+        sent = self.sent()
         return once(caller().id, sent, lambda keep: again(lambda: self.make(sent, keep)))
 
     def make(self, sent: Sent, keep: Keep) -> Response:
@@ -92,8 +91,7 @@ class Resource:
         return answer
 
     def update(self, id: int) -> Response:
-        sent = read_sent()
-        self.form.refuse_large_files(sent)
+        sent = self.sent()
         return again(lambda: self.change(id, sent))
 
     def change(self, id: int, sent: Sent) -> Response:
@@ -110,6 +108,12 @@ class Resource:
         self.services.delete(self.mine(id))
         db.session.commit()
         return Response(status=204)
+
+    def sent(self) -> Sent:
+        found = read_sent()
+        if any(isinstance(value, Upload) for _, _, value in found.pairs()):
+            self.form.refuse_large_files(found)
+        return found
 
     def mine(self, id: int) -> Any:
         return get_owned(caller(), self.model, id)
