@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 from app.visits import outcomes
 from app.visits.address import wire, with_query
-from app.visits.delivery import delivery
 from app.visits.facts import NOTHING_KNOWN, PASSWORD, WARNING, Facts
 from app.visits.outcomes import Outcome, Step
 from app.visits.plan import Plan
