@@ -19,10 +19,14 @@ from werkzeug.serving import make_server
 from app.accounts.models import User
 from tests.factories import PASSWORD
 
-QUIET = """
-    --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update
-    --disable-sync
-""".split()
+QUIET = [
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 # Chromium itself notes each answer of 4xx; these are how a form says that something is wrong with it
 # (and axe, the judge of accessibility, tries styles of its own, which the pages' policy refuses)
 EXPECTED = re.compile(

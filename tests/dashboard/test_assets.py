@@ -1,0 +1,68 @@
+"""Are the static files those of the list, small, and kept by browsers for ever?"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import re
+from pathlib import Path
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from app.config import ROOT
+from app.dashboard.assets import FILES
+
+VENDOR = ROOT / "app" / "static" / "vendor"
+SPRITE = ROOT / "app" / "templates" / "_icons.svg"
+LISTED = re.compile(r"^\| `(?P<file>[^`]+)` \| .*`(?P<hash>[0-9a-f]{64})` \|$", re.MULTILINE)
+
+
+def address(client: FlaskClient, name: str) -> str:
+    found = re.search(rf'"(/static/[0-9a-f]{{12}}/{re.escape(name)})"', client.get("/login").text)
+    assert found
+    return found[1]
+
+
+def test_vendored_files_are_as_published() -> None:
+    listed = {row["file"]: row["hash"] for row in LISTED.finditer((VENDOR / "LIST.md").read_text())}
+    there = {path.name for path in VENDOR.iterdir() if path.suffix not in {".md", ".LICENSE"}}
+    assert set(listed) == there
+    assert {name: hashlib.sha256((VENDOR / name).read_bytes()).hexdigest() for name in there} == listed
+
+
+def test_every_icon_is_used_and_every_used_one_is_there() -> None:
+    templates = [path.read_text() for path in (ROOT / "app" / "templates").rglob("*.html")]
+    code = "\n".join([*templates, *(path.read_text() for path in (ROOT / "app" / "dashboard").glob("*.py"))])
+    for name in re.findall(r'id="icon-([a-z0-9-]+)"', SPRITE.read_text()):
+        assert f'"{name}"' in code, name
+    there = set(re.findall(r'id="icon-([a-z0-9-]+)"', SPRITE.read_text()))
+    assert set(re.findall(r'icon\("([a-z0-9-]+)"', code)) <= there
+
+
+@pytest.mark.parametrize("name", ["app.css", "icon.svg"])
+def test_kept_for_ever_under_a_name_that_changes(client: FlaskClient, name: str) -> None:
+    answer = client.get(address(client, name))
+    assert answer.headers["Cache-Control"] == "public, max-age=31536000, immutable"
+    assert answer.data == (ROOT / "app" / "static" / name).read_bytes()
+
+
+def test_sent_compressed_to_who_takes_it(client: FlaskClient) -> None:
+    answer = client.get(address(client, "app.css"), headers={"Accept-Encoding": "br, gzip"})
+    assert answer.headers["Content-Encoding"] == "gzip"
+    assert "Accept-Encoding" in answer.headers["Vary"]
+    assert gzip.decompress(answer.data) == (ROOT / "app" / "static" / "app.css").read_bytes()
+
+
+def test_another_version_is_not_kept(client: FlaskClient) -> None:
+    assert client.get("/static/000000000000/app.css").headers["Cache-Control"] == "no-store"
+
+
+@pytest.mark.parametrize("path", ["vendor/LIST.md", "../config.py", "nothing.css"])
+def test_nothing_else_is_given_out(client: FlaskClient, path: str) -> None:
+    assert client.get(f"/static/000000000000/{path}").status_code == 404
+
+
+def test_all_files_are_there(app: Flask) -> None:
+    assert all((Path(str(app.static_folder)) / name).is_file() for name in FILES)

@@ -1,0 +1,176 @@
+"""Does the dashboard keep out who is not signed in, whose rows they are not, and what other sites send?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session, scoped_session
+from werkzeug.test import TestResponse
+
+from app.accounts.models import User
+from app.pixels.models import Pixel
+from tests.dashboard.conftest import Desk
+
+PIXEL = {"type": "social_a", "name": "Shop", "pixel": "1234567890123456"}
+OPEN = {"dashboard.theme"}
+
+
+def rules(app: Flask, method: str) -> Iterator[tuple[str, str]]:
+    """Every page of the dashboard, with ids that are the first of each kind."""
+    for rule in app.url_map.iter_rules():
+        if rule.endpoint.startswith("dashboard.") and method in (rule.methods or ()):
+            yield rule.endpoint, re.sub("<[^>]*>", "1", rule.rule)
+
+
+def count(session: scoped_session[Session]) -> int:
+    return session.scalar(select(func.count()).select_from(Pixel)) or 0
+
+
+def test_there_are_pages(app: Flask) -> None:
+    assert len(list(rules(app, "GET"))) > 15
+    assert len(list(rules(app, "POST"))) > 12
+
+
+def test_who_is_not_signed_in_is_sent_to_sign_in_and_back(app: Flask, client: FlaskClient) -> None:
+    for endpoint, path in rules(app, "GET"):
+        answer = client.get(path)
+        assert answer.status_code == 302, endpoint
+        assert answer.location.startswith(f"/login?next={path}"), endpoint
+
+
+def test_a_part_of_a_page_is_not_swapped_for_the_sign_in_page(app: Flask, client: FlaskClient) -> None:
+    for endpoint, path in rules(app, "GET"):
+        assert client.get(path, headers={"HX-Request": "true"}).status_code == 401, endpoint
+
+
+def test_nothing_is_written_for_who_is_not_signed_in(app: Flask, client: FlaskClient) -> None:
+    for endpoint, path in rules(app, "POST"):
+        if endpoint not in OPEN:
+            assert client.post(path, data=PIXEL).status_code == 401, endpoint
+
+
+def test_nothing_is_written_without_the_token(app: Flask, desk: Desk, alice: User) -> None:
+    for endpoint, path in rules(app, "POST"):
+        if endpoint not in OPEN:
+            answer = desk.client.post(path, data=PIXEL)
+            assert answer.status_code == 403, endpoint
+            assert answer.headers["X-CSRFToken"], endpoint
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+    ],
+)
+def test_nothing_is_written_from_another_site(
+    desk: Desk, session: scoped_session[Session], headers: dict[str, str]
+) -> None:
+    assert desk.post("/pixels/new", PIXEL, headers=headers).status_code == 403
+    assert count(session) == 0
+    assert desk.post("/pixels/new", PIXEL, headers={"Origin": "http://localhost"}).status_code == 303
+    assert count(session) == 1
+
+
+def test_the_token_may_be_a_header(desk: Desk, session: scoped_session[Session]) -> None:
+    answer = desk.client.post(
+        "/dashboard/pixels/new", data=PIXEL, headers={"X-CSRFToken": desk.token(), "HX-Request": "true"}
+    )
+    assert answer.status_code == 200
+    assert count(session) == 1
+
+
+def test_rows_of_others_are_not_there(
+    app: Flask, desk: Desk, bob: User, factory: Any, session: scoped_session[Session]
+) -> None:
+    """Bob's rows have the id 1 of each kind; alice asks for every page of them."""
+    rows = [factory.link(bob), factory.pixel(bob), factory.handler(bob), factory.key(bob)[0]]
+    assert {row.id for row in rows} == {1}
+    pages = [path for method in ("GET", "POST") for _, path in rules(app, method) if "/1" in path]
+    assert len(pages) > 12
+    for path in pages:
+        asked = desk.client.get(path)
+        assert asked.status_code == 404, path
+        assert desk.post(path.removeprefix("/dashboard"), PIXEL).status_code == 404, path
+    session.expire_all()
+    assert count(session) == 1
+    assert rows[3].revoked_datetime is None
+
+
+def test_lists_show_own_rows_only(desk: Desk, bob: User, factory: Any) -> None:
+    factory.link(bob, "bobs-link")
+    factory.pixel(bob, name="bobs-pixel")
+    factory.handler(bob, name="bobs-handler")
+    factory.key(bob, name="bobs-key")
+    for path in ("/links/", "/pixels/", "/handlers/", "/keys/", "/links/new"):
+        answer = desk.get(path)
+        assert answer.status_code == 200
+        assert "bobs-" not in answer.text
+
+
+def policy(answer: TestResponse) -> dict[str, str]:
+    directives = answer.headers["Content-Security-Policy"].split("; ")
+    return dict(directive.split(" ", 1) for directive in directives)
+
+
+@pytest.mark.parametrize("path", ["/links/", "/links/new", "/keys/", "/account/", "/nothing"])
+def test_headers(desk: Desk, path: str) -> None:
+    answer = desk.get(path)
+    assert policy(answer) == {
+        "default-src": "'none'",
+        "script-src": "'self'",
+        "style-src": "'self'",
+        "img-src": "'self' data:",
+        "connect-src": "'self'",
+        "form-action": "'self'",
+        "frame-ancestors": "'none'",
+        "base-uri": "'none'",
+    }
+    assert answer.headers["Cross-Origin-Opener-Policy"] == "same-origin"
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert path == "/nothing" or "HX-Request" in answer.headers["Vary"] or path == "/account/"
+
+
+def test_no_page_has_a_script_or_a_style_in_it(app: Flask, desk: Desk, alice: User, factory: Any) -> None:
+    """The policy would refuse them; better there are none."""
+    for make in (factory.link, factory.pixel, factory.handler, factory.key):
+        make(alice)
+    for _, path in rules(app, "GET"):
+        page = desk.client.get(path).text
+        assert not re.search(r"<script(?![^>]* src=)|<style|\sstyle=|\son[a-z]+=|javascript:", page), path
+
+
+def test_a_broken_body_is_refused(desk: Desk, session: scoped_session[Session]) -> None:
+    answer = desk.client.post(
+        "/dashboard/pixels/new",
+        data=b'--x\r\nContent-Disposition: form-data; name="name"\r\n\r\ncut',
+        content_type="multipart/form-data; boundary=x",
+        headers={"X-CSRFToken": desk.token()},
+    )
+    assert answer.status_code == 400
+    assert count(session) == 0
+
+
+@pytest.mark.parametrize(
+    "back", ["//evil.example", "https://evil.example", "/\\evil.example", "/a\r\nb: c", ""]
+)
+def test_the_choice_of_colours_leads_nowhere_else(client: FlaskClient, back: str) -> None:
+    answer = client.post("/dashboard/theme", data={"theme": "dark", "back": back})
+    assert (answer.status_code, answer.location) == (303, "/dashboard/")
+    assert "waypost_theme=dark" in answer.headers["Set-Cookie"]
+
+
+def test_the_choice_of_colours_goes_back(client: FlaskClient) -> None:
+    answer = client.post("/dashboard/theme", data={"theme": "purple", "back": "/login"})
+    assert answer.location == "/login"
+    assert "waypost_theme=;" in answer.headers["Set-Cookie"]

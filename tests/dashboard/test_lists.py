@@ -1,0 +1,127 @@
+"""Does a list show what its address asks for, and say so?"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from sqlalchemy import event
+from sqlalchemy.orm import Session, scoped_session
+
+from app.accounts.models import User
+from app.extensions import db
+from tests.dashboard.conftest import HTMX, Desk
+
+pytestmark = pytest.mark.databases
+
+
+def names(page: str) -> list[str]:
+    return re.findall(r'<a class="name" href="http://localhost/([^"]+)"', page)
+
+
+def test_the_newest_comes_first(desk: Desk, alice: User, factory: Any, database: str) -> None:
+    for name in ("b", "a", "c"):
+        factory.link(alice, name)
+    assert names(desk.get("/links/").text) == ["c", "a", "b"]
+    assert names(desk.get("/links/?order_by=url&order_type=ASC").text) == ["a", "b", "c"]
+
+
+def test_pages(desk: Desk, alice: User, factory: Any, database: str) -> None:
+    for number in range(12):
+        factory.link(alice, f"n{number:02}", tags=("x",))
+    first = desk.get("/links/?results_per_page=10&tag=x").text
+    assert names(first) == [f"n{number:02}" for number in range(11, 1, -1)]
+    assert "1 to 10 of 12" in first
+    following = re.search(r'rel="next" href="([^"]+)"', first)
+    assert following
+    second = desk.client.get(following[1].replace("&amp;", "&")).text
+    assert names(second) == ["n01", "n00"]
+    assert 'rel="prev"' in second
+    assert 'rel="next"' not in second
+
+
+def test_filters_are_named_and_can_be_taken_away(
+    desk: Desk, alice: User, factory: Any, database: str
+) -> None:
+    pixel = factory.pixel(alice, name="Shop & more")
+    link = factory.link(alice, "with")
+    link.pixels = [pixel]
+    factory.link(alice, "without")
+    page = desk.get(f"/links/?pixel_id={pixel.id}&is_enabled=1&search=").text
+    assert names(page) == ["with"]
+    assert "Pixel: Shop &amp; more" in page
+    assert "State: On" in page
+    assert f'href="/dashboard/links/?pixel_id={pixel.id}"' in page
+
+
+def test_what_cannot_be_asked_is_said(desk: Desk, database: str) -> None:
+    answer = desk.get("/links/?results_per_page=11&is_enabled=maybe")
+    assert answer.status_code == 422
+    assert "results_per_page: This must be one of" in answer.text
+    assert "is_enabled: This must be true or false." in answer.text
+
+
+def test_three_kinds_of_nothing(desk: Desk, alice: User, factory: Any, database: str) -> None:
+    assert "Make your first short link" in desk.get("/links/").text
+    factory.link(alice)
+    assert "Nothing found" in desk.get("/links/?search=zzz").text
+    assert "Nothing found" in desk.get("/links/?page=9").text
+
+
+def test_htmx_gets_the_list_alone_and_the_address_without_empty_words(desk: Desk, database: str) -> None:
+    answer = desk.get("/links/?search=a&tag=&order_by=", headers=HTMX)
+    assert "<html" not in answer.text
+    assert answer.headers["HX-Push-Url"] == "/dashboard/links/?search=a"
+    whole = desk.get("/links/?search=a", headers={**HTMX, "HX-History-Restore-Request": "true"})
+    assert "<html" in whole.text
+
+
+def test_a_page_takes_no_more_queries_for_more_rows(
+    desk: Desk, alice: User, factory: Any, session: scoped_session[Session], database: str
+) -> None:
+    pixel, handler = factory.pixel(alice), factory.handler(alice)
+
+    def add(number: int) -> None:
+        for _ in range(number):
+            link = factory.link(alice, tags=("a", "b"))
+            link.pixels, link.handlers = [pixel], [handler]
+        session.commit()
+
+    def queries() -> int:
+        heard: list[str] = []
+
+        def hear(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
+            heard.append(statement)
+
+        event.listen(db.engine, "before_cursor_execute", hear)
+        try:
+            assert desk.get("/links/").status_code == 200
+        finally:
+            event.remove(db.engine, "before_cursor_execute", hear)
+        return len(heard)
+
+    add(2)
+    few = queries()
+    add(20)
+    assert few == queries()
+
+
+def test_text_of_owners_is_text(desk: Desk, alice: User, factory: Any, database: str) -> None:
+    evil = '"><script>alert(1)</script>'
+    factory.link(alice, title=evil, tags=(evil[:30],), location_url=f"https://example.com/?{evil}")
+    factory.pixel(alice, name=evil)
+    factory.handler(alice, name=evil)
+    factory.key(alice, name=evil)
+    for path in (
+        "/links/",
+        "/links/1",
+        "/links/new",
+        "/pixels/",
+        "/handlers/",
+        "/keys/",
+        "/links/?search=" + evil,
+    ):
+        answer = desk.get(path)
+        assert answer.status_code == 200
+        assert "<script>alert" not in answer.text
