@@ -42,7 +42,7 @@ def uses(ids: Sequence[int]) -> dict[int, int]:
     """On how many links each handler is."""
     column = link_notification_handler.c.notification_handler_id
     counted = select(column, func.count()).where(column.in_(ids)).group_by(column)
-    return {row_id: value for row_id, value in db.session.execute(counted)}
+    return dict(db.session.execute(counted).all())
 
 
 def target_of(handler: NotificationHandler) -> str:

@@ -69,7 +69,7 @@ def register(blueprint: Blueprint) -> None:
 def named(model: type[Any], column: Any) -> dict[int, str]:
     """The owner's rows of `model` by id, with their names."""
     found = select(model.id, column).where(model.user_id == user().id).order_by(column)
-    return {row_id: value for row_id, value in db.session.execute(found)}
+    return dict(db.session.execute(found).all())
 
 
 def own_tags() -> Sequence[str]:
@@ -82,7 +82,7 @@ def usable_domains(chosen: int | None) -> dict[int, str]:
     found = select(Domain.id, Domain.host).where(
         Domain.user_id == user().id, (Domain.is_verified & Domain.is_enabled) | (Domain.id == chosen)
     )
-    return {row_id: value for row_id, value in db.session.execute(found.order_by(Domain.host))}
+    return dict(db.session.execute(found.order_by(Domain.host)).all())
 
 
 # ------------------------------------------------------------------------- list

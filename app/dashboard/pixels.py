@@ -36,7 +36,7 @@ def uses(ids: Sequence[int]) -> dict[int, int]:
     """On how many links each pixel is."""
     column = link_pixel.c.pixel_id
     counted = select(column, func.count()).where(column.in_(ids)).group_by(column)
-    return {row_id: value for row_id, value in db.session.execute(counted)}
+    return dict(db.session.execute(counted).all())
 
 
 FAMILY = Family(
