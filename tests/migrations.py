@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import logging
 import sys
 import tempfile
 from pathlib import Path
@@ -46,6 +47,7 @@ def migrate(data_dir: Path, database_url: str = "", *, check: bool = False) -> N
 
 def main() -> int:
     """Check both on databases of this moment's own; 1 when they differ."""
+    logging.disable(logging.INFO)
     failed = False
     with postgres.session(), postgres.started(), postgres.connect() as connection:
         connection.execute("CREATE DATABASE migrations_check")

@@ -29,6 +29,8 @@ ROOT = Path(__file__).resolve().parent.parent
 USER = "waypost"
 NOBODY = 65534
 SECONDS = 60
+# `C.UTF-8`: what is upper and lower case is a matter of Unicode, as it is in an installation
+MADE_WITH = ("-U", USER, "--auth=trust", "--no-sync", "-E", "UTF8", "--locale=C", "--lc-ctype=C.UTF-8")
 # nothing of this outlives the tests, so nothing needs to reach the disk
 QUICK = (
     "fsync=off",
@@ -81,8 +83,7 @@ def make_cluster(data: Path) -> tuple[list[str], int | None]:
     for prefix, uid in ways(data):
         for binaries in bin_directories():
             shutil.rmtree(data, ignore_errors=True)
-            options = ["-U", USER, "--auth=trust", "--no-sync", "-E", "UTF8", "--locale=C", "--lc-ctype=C.UTF-8"]
-            command = [*prefix, str(binaries / "initdb"), "-D", str(data), *options]
+            command = [*prefix, str(binaries / "initdb"), "-D", str(data), *MADE_WITH]
             try:
                 done = subprocess.run(
                     command, capture_output=True, text=True, cwd="/", check=False, **run_as(uid)

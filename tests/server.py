@@ -104,7 +104,9 @@ class Server:
 
     def setup_address(self) -> str:
         """The one-time address that a server without accounts prints."""
-        found: list[str] = wait_for(lambda: re.findall(r"http://\S*/setup\S*", self.written()), "the set-up address")
+        found: list[str] = wait_for(
+            lambda: re.findall(r"http://\S*/setup\S*", self.written()), "the set-up address"
+        )
         return found[0]
 
     def stop(self) -> None:
