@@ -22,6 +22,7 @@ from app.sent import Nested, Sent, Value
 
 MOST_BYTES = 10 * 1024 * 1024
 MOST_PARTS = 1000
+MOST_DRAINED = 64 * 1024 * 1024
 WORDS = {True: "true", False: "false", None: ""}
 CHARSETS = frozenset({"", "utf-8", "utf8", "us-ascii", "ascii"})
 
@@ -81,7 +82,17 @@ def whole_body() -> bytes:
 
 
 def too_large() -> TooLarge:
+    drain()
     return TooLarge(FieldError(f"The body may have at most {MOST_BYTES >> 20} MiB.", "too_large"))
+
+
+def drain() -> None:
+    """Read on for a while: who is still sending when the answer comes sees a broken connection instead."""
+    if not request.environ.get("wsgi.input_terminated"):
+        return  # nobody says where this body ends
+    left, stream = MOST_DRAINED, request.environ["wsgi.input"]
+    while left > 0 and (piece := stream.read(65536)):
+        left -= len(piece)
 
 
 def checked(pairs: Pairs) -> Pairs:

@@ -19,8 +19,11 @@ def init_app(app: Flask) -> None:
 
 
 def answer(error: Exception) -> Response | AnyResponse | HTTPException:
-    if isinstance(error, HTTPException) and is_answer(error):
-        return error
+    return error if isinstance(error, HTTPException) and is_answer(error) else told(error)
+
+
+def told(error: Exception) -> Response:
+    """What went wrong, in the form of the edge that was asked; a failure of ours is logged too."""
     failure = failure_of(error)
     if failure.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         logs.log.error("failed", exc_info=error, status=failure.status)

@@ -15,6 +15,7 @@ from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
 from app import errors
 from app.errors import FieldError
+from app.visits.store import StoreDown
 
 STATUSES: dict[type[errors.WaypostError], int] = {
     errors.Malformed: 400,
@@ -99,7 +100,7 @@ def is_full(error: Exception) -> bool:
 
 def is_busy(error: Exception) -> bool:
     """Would the same request be answered a moment later?"""
-    if isinstance(error, PoolTimeout):
+    if isinstance(error, PoolTimeout | StoreDown):
         return True
     if not isinstance(error, OperationalError) or isinstance(error, IntegrityError):
         return False

@@ -22,6 +22,7 @@ from app.config import Settings
 from app.errors import FieldError
 from app.extensions import db
 from app.failures import STATUSES, failure_of
+from app.visits.store import StoreDown
 from tests.api.shape import problem
 from tests.clients import Api
 
@@ -51,6 +52,7 @@ FAILURES: dict[str, tuple[Exception, int]] = {
     "PostgreSQL: deadlock": (OperationalError("", {}, Coded("40P01")), 503),
     "PostgreSQL: full": (OperationalError("", {}, Coded("53100")), 507),
     "no connection left": (PoolTimeout(), 503),
+    "no plan can be read": (StoreDown(SECRET), 503),
     "no space for a file": (OSError(errno.ENOSPC, "No space left on device", SECRET), 507),
     "another error of a file": (OSError(errno.EACCES, "Permission denied", SECRET), 500),
     "a constraint": (IntegrityError(SECRET, {}, sqlite3.IntegrityError(SECRET)), 500),
