@@ -17,6 +17,7 @@ from sqlalchemy.exc import DBAPIError
 from app.clicks import counting, rows
 from app.clicks.engine import open_engine
 from app.clicks.lag import JournalState, hindrance, journal_state, size
+from app.clicks.limited import LimitedVisits
 from app.clicks.positions import Moved, Offsets, move, read_positions
 from app.clicks.removal import remove_finished
 from app.clicks.terms import Terms
@@ -38,6 +39,7 @@ class Ingest:
     def __init__(self, settings: Settings) -> None:
         self._directory = segments.directory_of(settings.data_dir)
         self._engine = open_engine(settings)
+        self._limited = LimitedVisits(settings, self._engine, self._directory)
         self._terms = Terms()
         self._synced: dict[str, int] = {}
         self._tended = 0.0
@@ -50,6 +52,7 @@ class Ingest:
         try:
             has_moved = self._count()
             has_moved |= self._append_rows()
+            has_moved |= self._limited.step(self._terms)
             if time.monotonic() - self._tended >= TEND_SECONDS:
                 self.tend()
         except self._failures as error:
@@ -66,6 +69,7 @@ class Ingest:
         self._hindrance.prepare()
         self.sync()
         remove_finished(self._engine, self._directory)
+        self._limited.remove_taken()
         segments.sweep(self._directory, time.time())
         reserve.keep(self._directory)
 
@@ -84,6 +88,7 @@ class Ingest:
         return journal_state(self._directory, read_positions(self._engine), time.time())
 
     def close(self) -> None:
+        self._limited.close()
         self._engine.dispose()
 
     def _count(self) -> bool:
