@@ -19,6 +19,7 @@ from app.accounts.models import User
 from app.dashboard import asked, pages
 from app.dashboard.asked import Control
 from app.dashboard.guard import sent
+from app.dashboard.touched import touched
 from app.database import begin_write
 from app.errors import AliasTaken, Invalid, TooLarge, WaypostError
 from app.extensions import db
@@ -133,10 +134,17 @@ class Family:
         return pages.swapped(message, part(), target, swap)
 
     def read_form(self, fields: Sent | None, stored: Any) -> ResourceForm:
-        fields = None if fields is None else self.typed(fields)
-        around = {"zone": pages.zone(), "settings": current_app.config["WAYPOST"], "host": request.host}
-        shown = self.new if stored is None else {}
-        return self.form(fields, owner=user(), stored=stored, data=shown, **around)
+        make = partial(
+            self.form,
+            owner=user(),
+            stored=stored,
+            data=self.new if stored is None else {},
+            zone=pages.zone(),
+            settings=current_app.config["WAYPOST"],
+            host=request.host,
+        )
+        typed = None if fields is None else self.typed(fields)
+        return make(typed if typed is None or stored is None else touched(typed, make(None)))
 
     def write(
         self,

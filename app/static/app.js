@@ -56,8 +56,8 @@ const firstError = (within) => find(":is(input, select, textarea)[aria-invalid=t
 
 function openSheet() {
   const first = firstError(sheet) ?? find("[autofocus]", sheet) ?? find("h2", sheet);
+  sheet.classList.toggle("is-small", Boolean(find("[data-small]", sheet)));
   if (!sheet.open) {
-    sheet.classList.toggle("is-small", Boolean(find("[data-small]", sheet)));
     sheet.showModal();
     raise(find("#toasts"));
   }
@@ -347,7 +347,7 @@ function counted(area) {
   const target = find(`#${area.dataset.counts}`);
   const tell = () => {
     const lines = area.value.split("\n").filter((line) => line.trim()).length;
-    target.textContent = lines === 1 ? "1 address" : `${lines} addresses`;
+    target.textContent = lines === 1 ? "1 address." : `${lines} addresses.`;
   };
   area.addEventListener("input", tell);
   tell();

@@ -219,7 +219,7 @@ def test_many_at_once_with_the_errors_of_each_line(desk: Page, session: scoped_s
     dialog = desk.get_by_role("dialog")
     lines = dialog.get_by_label("Destinations, one a line")
     lines.fill("https://example.com/1\n\nftp://example.com/3\nexample.com/4")
-    expect(dialog.get_by_text("3 addresses")).to_be_visible()
+    expect(dialog.get_by_text("3 addresses.")).to_be_visible()
     dialog.get_by_role("button", name="Create links").click()
     expect(dialog.get_by_text("Line 3")).to_be_visible()
     expect(dialog.locator(".line-errors li")).to_have_count(1)
