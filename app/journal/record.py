@@ -46,6 +46,7 @@ class Format(NamedTuple):
 # characters at most, of bot_name … destination, in the order above
 LIMITS = (64, 16, 2, 2, 128, 512, 35, 255, 512, 256, 256, 256, 2048)
 CUTS = tuple(slice(limit) for limit in LIMITS)  # made once: this runs for every visit
+LIMIT = dict(zip(Visit._fields[-len(LIMITS) :], CUTS, strict=True))
 LONGEST_LINE = 32 * 1024  # more than all of them in four-byte characters: a longer line is damage
 NUMBERS = 4
 
@@ -59,8 +60,19 @@ def encode(visit: Visit) -> bytes:
     if not "".join(texts).isprintable():  # nearly always printable, and far cheaper to ask than to clean
         texts = [clean(text) for text in texts]
     numbers = f"{visit.time_ms:d}\t{visit.link_id:d}\t{visit.user_id:d}\t{visit.is_bot:d}"
-    fields = "\t".join((numbers, *texts)).encode()
-    return b"\n%08x %b\n" % (crc32(fields), fields)
+    return framed("\t".join((numbers, *texts)))
+
+
+def framed(fields: str) -> bytes:
+    """The line for fields that are joined already, every text of them `cleaned`."""
+    data = fields.encode()
+    return b"\n%08x %b\n" % (crc32(data), data)
+
+
+def cleaned(name: str, text: str) -> str:
+    """The text as the field of that name holds it: cut and without control characters."""
+    text = text[LIMIT[name]]
+    return text if text.isprintable() else clean(text)
 
 
 def clean(text: str) -> str:

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from app.config import Settings
-from app.journal.record import Visit, encode
+from app.journal.record import framed
 from app.journal.segments import directory_of
 from app.journal.visitor_keys import KEY_BYTES, day_key, visitor_hash
 from app.journal.writer import Journal
+from app.visits import agents, pieces
 from app.visits.cache import Plans
 from app.visits.limits import Limits
 from app.visits.plan import Plan
@@ -24,6 +25,7 @@ from app.visits.visitor import Visitor
 
 DAY_MS = 24 * 60 * 60 * 1000
 RETRY_MS = 60 * 1000
+LONGEST_DESTINATION = 2048
 
 log = logging.getLogger(__name__)
 
@@ -76,12 +78,13 @@ class Desk:
     def line(self, plan: Plan, visitor: Visitor, destination: str) -> bytes:
         """The visit as the journal holds it."""
         time_ms = time.time_ns() // 1_000_000
-        bot, agent = visitor.bot_name, visitor.agent
-        who = visitor_hash(self.today.key(time_ms), visitor.address, agent, plan.user_id)
-        place = (visitor.country_code, "", "")
-        read = (agent, visitor.language, *visitor.referrer, *visitor.utm, destination)
-        visit = Visit(time_ms, plan.id, plan.user_id, 1 if bot else 0, bot, who, *place, *read)
-        return encode(visit)
+        agent, owner = visitor.agent, plan.user_id
+        who = visitor_hash(self.today.key(time_ms), visitor.address, agent, owner)
+        bot, said = pieces.agent(agent[: agents.LONGEST])
+        place = pieces.place(visitor.country_code, "", "")
+        told = f"{said}\t{pieces.language(visitor.language)}\t{pieces.referrer(*visitor.referrer)}"
+        end = f"{pieces.utm(*visitor.utm)}\t{pieces.destination(destination[:LONGEST_DESTINATION])}"
+        return framed(f"{time_ms}\t{plan.id}\t{owner}\t{bot}\t{who}\t{place}\t{told}\t{end}")
 
     def close(self) -> None:
         """Let go of what was opened, when the process ends."""

@@ -77,7 +77,7 @@ def compiled(columns: Mapping[str, Any], schemes: frozenset[str]) -> Plan:
     if location and is_always_a_redirect(plan):
         plan.is_plain = True
         plan.status = f"{plan.http_status_code} {HTTPStatus(plan.http_status_code).phrase}"
-        plan.headers = [("Location", location), *ALWAYS, ("Content-Length", "0")]
+        plan.headers = [("Location", location), *ALWAYS]
     return plan
 
 

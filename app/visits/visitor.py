@@ -13,6 +13,7 @@ from app.visits.agents import bot_name
 
 LONGEST_REFERRER = 2048
 LONGEST_LANGUAGES = 256
+LONGEST_UTM = 256
 REFERRER_SCHEMES = frozenset({"http", "https", "android-app"})
 UTM = ("utm_source", "utm_medium", "utm_campaign")
 
@@ -149,5 +150,5 @@ def utm(query: str) -> tuple[str, str, str]:
         name, _, value = part.partition("=")
         if name in UTM:
             raw = value.encode("latin-1", "replace").decode("utf-8", "replace")
-            found.setdefault(name, unquote_plus(raw))
+            found.setdefault(name, unquote_plus(raw)[:LONGEST_UTM])
     return found.get("utm_source", ""), found.get("utm_medium", ""), found.get("utm_campaign", "")

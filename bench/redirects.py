@@ -1,0 +1,186 @@
+"""How quick is one hot plain link, everything counted? `python -m bench.redirects` compares it with nginx.
+
+wrk with 32 connections loads one core; the whole service, one web process and the worker, runs on another.
+nginx answers a constant redirect on that same core, in turn: its rate is the limit that ours is a part of.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import signal
+import sqlite3
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.server import BROWSER, Server, free_port, wait_for
+
+RATIO, P99_MS, CONNECTIONS = 0.25, 10.0, 32
+TABLE = "{:<22}{:>12}{:>10}{:>12}{:>12}"
+TIMES = {"us": 0.001, "ms": 1.0, "s": 1000.0}
+
+
+@dataclass(frozen=True)
+class Load:
+    """What wrk saw. `answers` are those it read to the end; up to 32 more may have been under way."""
+
+    rate: float
+    p99_ms: float
+    answers: int
+    failed: int
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--seconds", type=int, default=5, help="of load in each round")
+    parser.add_argument("--rounds", type=int, default=3)
+    asked = parser.parse_args()
+    if missing := [name for name in ("wrk", "nginx") if shutil.which(name) is None]:
+        sys.exit(f"This needs {' and '.join(missing)}: apt-get install {' '.join(missing)}")
+    with (
+        tempfile.TemporaryDirectory() as directory,
+        nginx(Path(directory)) as limit,
+        service(Path(directory)) as server,
+    ):
+        report(server, limit, asked.seconds, asked.rounds)
+
+
+def report(server: Server, limit: str, seconds: int, rounds: int) -> None:
+    print(TABLE.format("", "answers/s", "p99 ms", "answers", "clicks"))
+    load(f"{server.url}/hot", 1)  # the first second is nobody's figure
+    wait_for(lambda: is_idle(server), "the first clicks")
+    pairs = [one_round(server, limit, seconds) for _ in range(rounds)]
+    ratio = statistics.median(ours.rate / theirs.rate for ours, theirs in pairs)
+    p99 = statistics.median(ours.p99_ms for ours, _ in pairs)
+    print(f"ratio {ratio:.2f} (at least {RATIO}), p99 {p99:.1f} ms (at most {P99_MS:g}), medians of {rounds}")
+    if ratio < RATIO or p99 > P99_MS:
+        sys.exit("BELOW TARGET")
+
+
+def one_round(server: Server, limit: str, seconds: int) -> tuple[Load, Load]:
+    theirs = load(limit, seconds)
+    print(TABLE.format("nginx", f"{theirs.rate:,.0f}", f"{theirs.p99_ms:.2f}", f"{theirs.answers:,}", ""))
+    before = clicks(server)
+    ours = load(f"{server.url}/hot", seconds)
+    time.sleep(2)  # what the contract gives a click to show
+    counted = clicks(server) - before
+    print(
+        TABLE.format(
+            "waypost", f"{ours.rate:,.0f}", f"{ours.p99_ms:.2f}", f"{ours.answers:,}", f"{counted:,}"
+        )
+    )
+    if ours.failed or not ours.answers <= counted <= ours.answers + CONNECTIONS:
+        sys.exit(f"WRONG: {ours.failed} failed, {counted} clicks for {ours.answers} answers")
+    return ours, theirs
+
+
+def load(url: str, seconds: int) -> Load:
+    command = [
+        "wrk",
+        "-t1",
+        f"-c{CONNECTIONS}",
+        f"-d{seconds}s",
+        "--latency",
+        "-H",
+        f"User-Agent: {BROWSER}",
+        url,
+    ]
+    with on_core(0):
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=seconds + 30)
+    return read(done.stdout)
+
+
+def read(output: str) -> Load:
+    p99 = re.search(r"99%\s+([\d.]+)(us|ms|s)\b", output)
+    answers = re.search(r"(\d+) requests in", output)
+    rate = re.search(r"Requests/sec:\s+([\d.]+)", output)
+    if not (p99 and answers and rate):
+        sys.exit(f"wrk said what is not understood:\n{output}")
+    errors = re.search(r"Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)", output)
+    wrong = re.search(r"Non-2xx or 3xx responses: (\d+)", output)
+    failed = sum(map(int, errors.groups())) if errors else 0
+    failed += int(wrong[1]) if wrong else 0
+    return Load(float(rate[1]), float(p99[1]) * TIMES[p99[2]], int(answers[1]), failed)
+
+
+@contextmanager
+def on_core(number: int) -> Iterator[None]:
+    """What is started in here runs on one core alone, where there are two."""
+    all_cores = os.sched_getaffinity(0)
+    if len(all_cores) > 1:
+        os.sched_setaffinity(0, {sorted(all_cores)[number]})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, all_cores)
+
+
+@contextmanager
+def service(directory: Path) -> Iterator[Server]:
+    server = Server(directory / "data", PROCESSES="1", API_RATE_LIMIT="0")
+    with on_core(1):
+        server.start()
+    try:
+        make_link(server)
+        yield server
+    finally:
+        server.stop()
+
+
+def make_link(server: Server) -> None:
+    who = ("--email", "bench@example.com")
+    server.flask("users", "create", *who, "--password-stdin", stdin="only for a benchmark\n")
+    key = server.flask("keys", "create", *who, "--name", "bench").strip()
+    fields = ["-d", "url=hot", "-d", "location_url=https://example.com/a/page?x=1"]
+    command = ["curl", "-sf", "-H", f"Authorization: Bearer {key}", *fields, f"{server.url}/api/links"]
+    subprocess.run(command, check=True, capture_output=True)
+
+
+def clicks(server: Server) -> int:
+    connection = sqlite3.connect(f"file:{server.data_dir / 'clicks.db'}?mode=ro", uri=True)
+    try:
+        return int(connection.execute("SELECT coalesce(sum(clicks), 0) FROM counter").fetchone()[0])
+    finally:
+        connection.close()
+
+
+def is_idle(server: Server) -> bool:
+    before = clicks(server)
+    time.sleep(0.5)
+    return 0 < before == clicks(server)
+
+
+@contextmanager
+def nginx(directory: Path) -> Iterator[str]:
+    """A constant redirect on the service's core; its address."""
+    port, base = free_port(), directory / "nginx"
+    base.mkdir()
+    paths = " ".join(
+        f"{kind}_temp_path {base}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    )
+    (base / "nginx.conf").write_text(
+        f"daemon off; worker_processes 1; pid {base}/pid; error_log {base}/error.log; events {{}}\n"
+        f"http {{ access_log off; {paths} keepalive_requests 100000000;\n"
+        f"  server {{ listen 127.0.0.1:{port}; location / {{ return 302 https://example.com/a/page?x=1; }} }} }}\n"
+    )
+    with on_core(1):
+        process = subprocess.Popen(["nginx", "-p", str(base), "-c", str(base / "nginx.conf"), "-e", "stderr"])
+    try:
+        wait_for(lambda: (base / "pid").exists(), "nginx", 10)
+        yield f"http://127.0.0.1:{port}/"
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(10)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+"""Is a line that was put together from ready-made pieces the line that the journal would write itself?"""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from app.journal.record import Visit, decode, encode
+from app.visits.desk import Desk
+from app.visits.plan import Plan
+from app.visits.visitor import Visitor
+from tests.server import BROWSER
+from tests.visits.test_resolve import plan
+
+ENVIRONS = {
+    "nothing known": {},
+    "a person": {
+        "HTTP_USER_AGENT": BROWSER,
+        "HTTP_ACCEPT_LANGUAGE": "de-CH,fr;q=0.5",
+        "HTTP_REFERER": "https://news.example/a/b?c=d",
+        "QUERY_STRING": "utm_source=mail&utm_medium=%C3%A4&utm_campaign=x+y",
+    },
+    "a bot": {"HTTP_USER_AGENT": "curl/8.5.0"},
+    "what would part fields or lines": {
+        "HTTP_USER_AGENT": "a\tb\nc\x00d\x85e",
+        "HTTP_REFERER": "https://news.example/\ta\u2028b",
+        "HTTP_ACCEPT_LANGUAGE": "d\te",
+        "QUERY_STRING": "utm_source=%09%0A%00&utm_medium=%ED%A0%80&utm_campaign=\ud800",
+    },
+    "too long": {
+        "HTTP_USER_AGENT": "Mozilla/5.0 " + "é" * 5000,
+        "HTTP_REFERER": "https://news.example/" + "a" * 5000,
+        "QUERY_STRING": "utm_source=" + "b" * 5000,
+    },
+}
+
+
+@pytest.mark.parametrize("environ", ENVIRONS.values(), ids=ENVIRONS)
+@pytest.mark.parametrize("destination", ["https://example.com/ü", "https://e.com/" + "x" * 8000])
+def test_same_as_the_journals_own(environ: dict[str, str], destination: str, desk: Desk) -> None:
+    visitor = Visitor({"REMOTE_ADDR": "192.0.2.1", **environ})
+    made = plan(location_url=destination)
+    line = desk.line(made, visitor, destination)
+    found = decode(line.strip(b"\n"))
+    assert found
+    assert time.time() - found.time_ms / 1000 < 60
+    assert found == decode(encode(visit_of(found, made, visitor, destination)).strip(b"\n"))
+
+
+def visit_of(found: Visit, made: Plan, visitor: Visitor, destination: str) -> Visit:
+    return Visit(
+        found.time_ms, made.id, made.user_id, int(visitor.is_bot), visitor.bot_name, found.visitor,
+        visitor.country_code, "", "", visitor.agent, visitor.language, *visitor.referrer, *visitor.utm, destination,
+    )  # fmt: skip
