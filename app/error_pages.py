@@ -6,7 +6,7 @@ from http import HTTPStatus
 from typing import Any
 
 from flask import Flask, Response, current_app, g, make_response, render_template, request
-from werkzeug.exceptions import HTTPException
+from werkzeug.exceptions import HTTPException, SecurityError
 from werkzeug.wrappers import Response as AnyResponse
 
 from app import headers, logs
@@ -27,7 +27,9 @@ def told(error: Exception) -> Response:
     failure = failure_of(error)
     if failure.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         logs.log.error("failed", exc_info=error, status=failure.status)
-    return problem(failure) if headers.is_api(request.path) else page(failure)
+    # for a host that is not ours nothing has an address, so a page can't name its own files
+    needs_nothing = failure.status >= HTTPStatus.INTERNAL_SERVER_ERROR or isinstance(error, SecurityError)
+    return problem(failure) if headers.is_api(request.path) else page(failure, needs_nothing=needs_nothing)
 
 
 def is_answer(error: HTTPException) -> bool:
@@ -35,21 +37,23 @@ def is_answer(error: HTTPException) -> bool:
     return error.response is not None or (error.code or 500) < HTTPStatus.BAD_REQUEST
 
 
-def page(failure: Failure) -> Response:
+def page(failure: Failure, *, needs_nothing: bool) -> Response:
     context = {
         "phrase": HTTPStatus(failure.status).phrase,
         "words": [entry.title for entry in failure.entries],
         "failure": failure,
         "request_id": g.request_id,
     }
-    response = make_response(rendered(failure.status, context), failure.status)
+    response = make_response((rendered_alone if needs_nothing else rendered)(context), failure.status)
     response.headers.extend(failure.headers)
     response.headers["Cache-Control"] = "no-store"
     return response
 
 
-def rendered(status: int, context: dict[str, Any]) -> str:
-    if status < HTTPStatus.INTERNAL_SERVER_ERROR:
-        return render_template("error.html", **context)
-    # not render_template: what that adds to every page asks the database, which may be what failed
+def rendered(context: dict[str, Any]) -> str:
+    return render_template("error.html", **context)
+
+
+def rendered_alone(context: dict[str, Any]) -> str:
+    """Not by `render_template`: what that adds to every page asks the database, which may be what failed."""
     return current_app.jinja_env.get_template("failure.html").render(context)
