@@ -1,0 +1,439 @@
+"""Are passwords and warnings asked for as the contract says, and does nothing open them but what should?"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+import time_machine
+from sqlalchemy.orm import Session, scoped_session
+from werkzeug.test import TestResponse
+
+from app.accounts.models import User
+from app.accounts.passwords import hash_password
+from app.journal.record import Visit
+from app.public import gates
+from app.visits.desk import Desk
+from app.visits.front import Front
+from tests.factories import Factory
+from tests.visits.conftest import Person
+
+Visits = Callable[[], list[Visit]]
+THERE = "https://example.com/there"
+PASSWORD = "open sesame"
+CURL = "curl/8.5.0"
+
+
+@pytest.fixture(scope="module")
+def password_hash() -> str:
+    return hash_password(PASSWORD)
+
+
+@pytest.fixture
+def protected(factory: Factory, owner: User, password_hash: str) -> Callable[..., Any]:
+    """`protected("a")`: a link behind PASSWORD."""
+
+    def make(url: str, **columns: Any) -> Any:
+        given = {"location_url": THERE, "password_hash": password_hash, "password_version": 1, **columns}
+        return factory.link(owner, url, **given)
+
+    return make
+
+
+class Guest(Person):
+    """Keeps cookies as a browser does: by name and path, sent where the path fits."""
+
+    def __init__(self, front: Front) -> None:
+        super().__init__(front)
+        self.cookies: dict[tuple[str, str], str] = {}
+
+    def open(self, path: str, **more: Any) -> TestResponse:
+        headers = dict(more.pop("headers", {}))
+        raw = quote(path.partition("?")[0], safe="/~%")
+        fitting = [
+            f"{name}={value}"
+            for (name, at), value in self.cookies.items()
+            if raw == at or raw.startswith(f"{at}/")
+        ]
+        if fitting:
+            headers["Cookie"] = "; ".join(fitting)
+        answer = super().open(path, headers=headers, **more)
+        for line in answer.headers.getlist("Set-Cookie"):
+            (name, value), attributes = read_cookie(line)
+            self.cookies[name, attributes["Path"]] = value
+        return answer
+
+    def give(self, path: str, password: str | None = PASSWORD, **more: Any) -> TestResponse:
+        return self.open(path, method="POST", data={} if password is None else {"password": password}, **more)
+
+
+def read_cookie(line: str) -> tuple[tuple[str, str], dict[str, str]]:
+    first, *rest = line.split("; ")
+    name, _, value = first.partition("=")
+    return (name, value), {key: value for key, _, value in (part.partition("=") for part in rest)}
+
+
+@pytest.fixture
+def guest(front: Front) -> Guest:
+    return Guest(front)
+
+
+def tells_nothing(answer: TestResponse) -> bool:
+    everything = f"{answer.headers} {answer.text}"
+    return "example.com" not in everything and answer.headers["Cache-Control"] == "no-store"
+
+
+# ---------------------------------------------------------------------- password
+
+
+def test_the_password_page(guest: Guest, protected: Any, visits: Visits) -> None:
+    protected("a")
+    answer = guest.open("/a")
+    assert (answer.status_code, answer.mimetype) == (200, "text/html")
+    assert tells_nothing(answer)
+    assert re.search(
+        r'<label for="password">.*<input id="password" name="password" type="password"',
+        answer.text,
+        re.DOTALL,
+    )
+    assert "autofocus" in answer.text
+    assert "form-action" not in answer.headers["Content-Security-Policy"]
+    assert "X-Robots-Tag" in answer.headers
+    assert visits() == []
+
+
+@pytest.mark.databases
+def test_right_then_there(guest: Guest, protected: Any, visits: Visits) -> None:
+    """303 back with the query kept, and a cookie; the visit counts when the destination is reached."""
+    link = protected("a", forward_query_parameters_is_enabled=True)
+    query = "q=%zz&b=a+b&c=%C3%A4&empty="
+    answer = guest.give(f"/a?{query}")
+    assert (answer.status_code, answer.headers["Location"]) == (303, f"/a?{query}")
+    assert tells_nothing(answer)
+    assert visits() == []
+    answer = guest.open(f"/a?{query}")
+    assert (answer.status_code, answer.headers["Location"]) == (302, f"{THERE}?{query}")
+    assert [visit.link_id for visit in visits()] == [link.id]
+    assert guest.open("/a", method="HEAD").status_code == 302
+    assert len(visits()) == 1
+
+
+def test_the_cookie(guest: Guest, protected: Any, session: scoped_session[Session]) -> None:
+    protected("a")
+    [line] = guest.give("/a").headers.getlist("Set-Cookie")
+    _, attributes = read_cookie(line)
+    assert attributes.keys() == {"Expires", "Max-Age", "HttpOnly", "Path", "SameSite"}
+    assert (attributes["Max-Age"], attributes["Path"], attributes["SameSite"]) == ("3600", "/a", "Lax")
+    [line] = guest.give("/a", base_url="https://localhost").headers.getlist("Set-Cookie")
+    assert "Secure" in read_cookie(line)[1]
+
+
+@pytest.mark.settings(TRUSTED_PROXIES="1")
+def test_the_cookie_behind_a_proxy_that_speaks_https(guest: Guest, protected: Any) -> None:
+    protected("a")
+    [line] = guest.give("/a", headers={"X-Forwarded-Proto": "https"}).headers.getlist("Set-Cookie")
+    assert "; Secure" in line
+
+
+WRONG = {
+    "wrong": "nope",
+    "empty": "",
+    "in another case": PASSWORD.upper(),
+    "with a blank": f"{PASSWORD} ",
+    "none": None,
+}
+WRONG |= {"very long": PASSWORD * 1000, "NUL": "\x00"}
+
+
+@pytest.mark.parametrize("password", WRONG.values(), ids=WRONG)
+def test_wrong(password: str | None, guest: Guest, protected: Any) -> None:
+    protected("a")
+    answer = guest.give("/a", password)
+    assert answer.status_code == (400 if password == "\x00" else 403)
+    assert tells_nothing(answer)
+    assert "Set-Cookie" not in answer.headers
+    if answer.status_code == 403:
+        assert 'aria-describedby="problem"' in answer.text
+        assert 'role="alert"' in answer.text
+
+
+def test_the_same_letters_typed_on_another_keyboard(guest: Guest, protected: Any) -> None:
+    protected("a", password_hash=hash_password("caf\u00e9"))
+    assert guest.give("/a", "cafe\u0301").status_code == 303
+
+
+@pytest.mark.parametrize("kind", ["multipart/form-data", "application/x-www-form-urlencoded"])
+def test_either_kind_of_form(kind: str, guest: Guest, protected: Any) -> None:
+    protected("a")
+    assert guest.give("/a", content_type=kind).status_code == 303
+
+
+def test_a_broken_form(guest: Guest, protected: Any) -> None:
+    protected("a")
+    answer = guest.open("/a", method="POST", data=b"x", content_type="multipart/form-data; boundary=y")
+    assert answer.status_code == 400
+    assert tells_nothing(answer)
+
+
+def test_ten_tries_then_not_even_the_right_one(guest: Guest, protected: Any, front: Front) -> None:
+    protected("a"), protected("b")
+    for _ in range(10):
+        assert guest.give("/a", "nope").status_code == 403
+    answer = guest.give("/a")
+    assert answer.status_code == 429
+    assert 1 <= int(answer.headers["Retry-After"]) <= 600
+    assert tells_nothing(answer)
+    assert "Set-Cookie" not in answer.headers
+    assert guest.give("/b").status_code == 303, "another link"
+    elsewhere = {"environ_base": {"REMOTE_ADDR": "203.0.113.9"}}
+    assert Guest(front).give("/a", **elsewhere).status_code == 303, "another address"
+
+
+def test_a_forged_forwarded_for_is_no_other_address(guest: Guest, protected: Any) -> None:
+    protected("a")
+    for number in range(10):
+        assert guest.give("/a", "nope", headers={"X-Forwarded-For": f"203.0.113.{number}"}).status_code == 403
+    assert guest.give("/a", headers={"X-Forwarded-For": "203.0.113.99"}).status_code == 429
+
+
+@pytest.mark.settings(TRUSTED_PROXIES="1")
+def test_behind_a_proxy_only_its_own_entry_counts(guest: Guest, protected: Any) -> None:
+    protected("a")
+    for number in range(10):
+        chain = f"198.51.100.{number}, 203.0.113.1"
+        assert guest.give("/a", "nope", headers={"X-Forwarded-For": chain}).status_code == 403
+    assert guest.give("/a", headers={"X-Forwarded-For": "203.0.113.1"}).status_code == 429
+    assert guest.give("/a", headers={"X-Forwarded-For": "203.0.113.2"}).status_code == 303
+
+
+def test_ten_tries_in_ten_minutes(guest: Guest, protected: Any) -> None:
+    protected("a")
+    with time_machine.travel(1_800_000_000, tick=False) as moment:
+        for _ in range(10):
+            assert guest.give("/a", "nope").status_code == 403
+        moment.shift(599)
+        assert guest.give("/a").status_code == 429
+        moment.shift(2)
+        assert guest.give("/a").status_code == 303
+
+
+def test_the_right_one_forgives_the_wrong_ones_before(front: Front, protected: Any) -> None:
+    """People of one house share an address, and each opens the link for himself."""
+    protected("a")
+    for _ in range(12):
+        assert Guest(front).give("/a", "nope").status_code == 403
+        assert Guest(front).give("/a").status_code == 303
+
+
+def test_no_address_is_written(guest: Guest, protected: Any, desk: Desk) -> None:
+    protected("a")
+    guest.give("/a", "nope", environ_base={"REMOTE_ADDR": "203.0.113.77"})
+    files = [path for path in desk.settings.data_dir.rglob("*") if path.is_file()]
+    assert any(path.name.startswith("throttles.db") for path in files)
+    assert not [path for path in files if b"203.0.113" in path.read_bytes()]
+
+
+def test_many_at_once_do_not_wait(guest: Guest, protected: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of all threads only some may be about passwords; the others answer redirects."""
+    monkeypatch.setattr(gates, "AT_ONCE", threading.BoundedSemaphore(1))
+    protected("a")
+    with gates.a_place():
+        answer = guest.give("/a")
+        assert (answer.status_code, answer.headers["Retry-After"]) == (503, "1")
+        assert tells_nothing(answer)
+        assert guest.open("/a").status_code == 200
+    assert guest.give("/a").status_code == 303
+
+
+def test_a_cookie_opens_nothing_else(guest: Guest, protected: Any, front: Front) -> None:
+    """Also when a visitor sends it where no browser would."""
+    protected("a"), protected("b"), protected("c", sensitive_content=True)
+    guest.give("/a")
+    [((name, _), value)] = guest.cookies.items()
+    for path in ("/b", "/c"):
+        answer = Person(front).open(path, headers={"Cookie": f"{name}={value}"})
+        assert answer.status_code == 200
+        assert tells_nothing(answer)
+    as_warning = {"Cookie": f"waypost_warning={value}"}
+    protected("d", password_hash=None, sensitive_content=True)
+    assert tells_nothing(Person(front).open("/d", headers=as_warning))
+
+
+FORGED = ["", "x", "WyJwYXNzd29yZCIsMSwxXQ.aaaa.bbbb", "\xff", "a" * 5000]
+
+
+@pytest.mark.parametrize("value", FORGED, ids=lambda value: value[:5])
+def test_a_forged_cookie(value: str, person: Person, protected: Any) -> None:
+    protected("a")
+    answer = person.open("/a", headers={"Cookie": f"waypost_password={value}"})
+    assert answer.status_code == 200
+    assert tells_nothing(answer)
+
+
+def test_a_cookie_of_another_instance(person: Person, protected: Any, desk: Desk) -> None:
+    from app.visits.unlock import Unlock
+
+    link = protected("a")
+    plan = desk.plans.find("localhost", "/a")
+    assert plan is not None and plan.id == link.id
+    forged = Unlock("another secret").token("password", plan)
+    assert person.open("/a", headers={"Cookie": f"waypost_password={forged}"}).status_code == 200
+    real = desk.unlock.token("password", plan)
+    assert person.open("/a", headers={"Cookie": f"waypost_password={real}"}).status_code == 302
+
+
+def test_a_cookie_lasts_one_hour(guest: Guest, protected: Any) -> None:
+    protected("a")
+    with time_machine.travel(1_800_000_000, tick=False) as moment:
+        guest.give("/a")
+        moment.shift(3600)
+        assert guest.open("/a").status_code == 302
+        moment.shift(1)
+        assert guest.open("/a").status_code == 200
+
+
+def test_a_new_password_closes_what_the_old_one_opened(
+    guest: Guest, api: Any, protected: Any, front: Front
+) -> None:
+    link = protected("a", sensitive_content=True)
+    guest.give("/a"), guest.give("/a", None)
+    assert guest.open("/a").status_code == 302
+    assert api.post(f"/links/{link.id}", {"title": "the same password"}).status_code == 200
+    front.plans.poll()
+    assert guest.open("/a").status_code == 302
+    assert api.post(f"/links/{link.id}", {"password": "something new"}).status_code == 200
+    front.plans.poll()
+    answer = guest.open("/a")
+    assert (answer.status_code, 'name="password"' in answer.text) == (200, True)
+    assert tells_nothing(answer)
+    assert guest.give("/a").status_code == 403
+    assert guest.give("/a", "something new").status_code == 303
+    assert tells_nothing(guest.open("/a")), "and the warning comes again"
+
+
+SPELLINGS = {
+    "case": ("Abc", "/ABC", "/Abc"),
+    "trailing slash": ("abc", "/abc/", "/abc"),
+    "another script": ("ссылка", "/ССЫЛКА", quote("/ссылка")),
+    "NFD": ("é", "/e\u0301", "/%C3%A9"),
+    "emoji": ("👩‍🚀x", "/👩‍🚀X", quote("/👩‍🚀x")),
+    "as typed in NFD": ("e\u0301", "/é", "/e%CC%81"),
+    "tilde": ("a~b", "/A~B", "/a~b"),
+}
+
+
+@pytest.mark.parametrize(("alias", "other", "own"), SPELLINGS.values(), ids=SPELLINGS)
+def test_another_spelling_is_first_redirected_to_the_links_own(
+    alias: str, other: str, own: str, guest: Guest, protected: Any
+) -> None:
+    protected(alias)
+    answer = guest.open(f"{other}?a=%41&b")
+    assert (answer.status_code, answer.headers["Location"]) == (302, f"{own}?a=%41&b")
+    assert tells_nothing(answer)
+    assert guest.open(own).status_code == 200
+    answer = guest.give(own)
+    assert (answer.status_code, answer.headers["Location"]) == (303, own)
+    assert [path for _, path in guest.cookies] == [own]
+    assert guest.open(own).headers["Location"] == THERE
+
+
+# ----------------------------------------------------------------------- warning
+
+
+def test_the_warning(guest: Guest, factory: Factory, owner: User, visits: Visits) -> None:
+    factory.link(owner, "a", location_url=THERE, sensitive_content=True)
+    answer = guest.open("/a?q=1")
+    assert (answer.status_code, "<form" in answer.text, 'name="password"' in answer.text) == (
+        200,
+        True,
+        False,
+    )
+    assert tells_nothing(answer)
+    answer = guest.give("/a?q=1", None)
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/a?q=1")
+    assert visits() == []
+    assert guest.open("/a?q=1").headers["Location"] == THERE
+    assert guest.give("/a", None).status_code == 303, "sent twice"
+    assert len(visits()) == 1
+
+
+def test_a_password_and_a_warning(guest: Guest, protected: Any) -> None:
+    protected("a", sensitive_content=True)
+    assert 'name="password"' in guest.open("/a").text
+    assert guest.give("/a", None).status_code == 403, "continue is no password"
+    assert guest.give("/a").status_code == 303
+    answer = guest.open("/a")
+    assert 'name="password"' not in answer.text
+    assert tells_nothing(answer)
+    assert guest.give("/a", None).status_code == 303
+    assert guest.open("/a").headers["Location"] == THERE
+
+
+# ---------------------------------------------------------------- bots and methods
+
+
+@pytest.mark.parametrize("gate", ["password", "warning"])
+@pytest.mark.parametrize("agent", [CURL, "facebookexternalhit/1.1", None])
+def test_no_bot_learns_a_destination_behind_a_gate(
+    agent: str | None, gate: str, guest: Guest, protected: Any, visits: Visits
+) -> None:
+    """Not even with the right password."""
+    protected("a", **({} if gate == "password" else {"password_hash": None, "sensitive_content": True}))
+    guest.give("/a", PASSWORD if gate == "password" else None, agent=agent)
+    for method in ("GET", "HEAD"):
+        answer = guest.open("/a", method=method, agent=agent)
+        assert answer.status_code == 200
+        assert tells_nothing(answer)
+    assert visits() == []
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "OPTIONS"])
+def test_a_gate_takes_a_post_and_nothing_more(method: str, guest: Guest, protected: Any) -> None:
+    protected("a")
+    answer = guest.open("/a", method=method)
+    assert (answer.status_code, answer.headers["Allow"]) == (405, "GET, HEAD, POST")
+    assert tells_nothing(answer)
+
+
+def test_a_post_where_there_is_no_gate(guest: Guest, factory: Factory, owner: User) -> None:
+    factory.link(owner, "a", clicks_limit=1)
+    answer = guest.give("/a")
+    assert (answer.status_code, answer.headers["Allow"]) == (405, "GET, HEAD")
+    assert tells_nothing(answer)
+
+
+CLOSED: dict[str, tuple[dict[str, Any], int]] = {
+    "disabled": ({"is_enabled": False}, 404),
+    "not yet": ({"start_date": "2999"}, 404),
+    "ended": ({"end_date": "2001"}, 410),
+    "ended, with another address": ({"end_date": "2001", "expiration_url": "https://after.example/"}, 302),
+}
+
+
+@pytest.mark.parametrize(("columns", "status"), CLOSED.values(), ids=CLOSED)
+def test_a_password_opens_nothing_that_is_closed(
+    columns: dict[str, Any], status: int, guest: Guest, protected: Any
+) -> None:
+    import datetime as dt
+
+    moments = {k: dt.datetime(int(v), 1, 1, tzinfo=dt.UTC) for k, v in columns.items() if k.endswith("_date")}
+    protected("a", **{**columns, **moments})
+    for answer in (guest.open("/a"), guest.give("/a")):
+        assert answer.status_code == status
+        assert tells_nothing(answer)
+        assert "Set-Cookie" not in answer.headers
+
+
+def test_a_prefetch_of_a_gate(guest: Guest, protected: Any) -> None:
+    protected("a")
+    assert guest.open("/a", headers={"Sec-Purpose": "prefetch"}).status_code == 503
+
+
+@pytest.fixture(autouse=True)
+def fresh_places(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    yield
+    assert gates.AT_ONCE._value >= 1  # type: ignore[attr-defined]
