@@ -2,64 +2,38 @@
 
 from __future__ import annotations
 
-import base64
 import datetime as dt
-import hashlib
 import re
-from functools import cache
+from http import HTTPStatus
 
-from flask import Blueprint, Response, abort, current_app, make_response, render_template, request
+from flask import Blueprint, Response, abort, current_app, request
 from werkzeug.routing import BaseConverter
 
 from app import error_pages
+from app.errors import WaypostError
 from app.headers import is_api
-from app.public import gates
+from app.public import answers, boxes, consent, deliveries, gates, here, leads
+from app.public.answers import page, to
+from app.public.here import desk, site
 from app.reserved import RESERVED, RESERVED_START
 from app.visits.address import wire
-from app.visits.desk import Desk
 from app.visits.facts import Facts
-from app.visits.hosts import Site
 from app.visits.outcomes import Outcome
 from app.visits.paths import OPERATORS, first_segment
-from app.visits.plan import ALWAYS, Plan
+from app.visits.plan import Plan
 from app.visits.resolve import resolve
 from app.visits.store import StoreDown
 from app.visits.visitor import Visitor
 
 blueprint = Blueprint("public", __name__)
 
+SAFE = frozenset({"GET", "HEAD"})
+REDIRECTS = range(300, 400)
 EVERY_METHOD = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 ALLOWED = "GET, HEAD"
 RETRY_SECONDS = "5"
 # answers that no form changes
 CLOSED = frozenset({"not_found", "not_yet", "expired", "limit", "unavailable"})
-
-# what each page says: title, and a sentence for somebody who knows nothing of Waypost
-TEXTS = {
-    "not_found": ("This link does not exist", "Check the address for typing errors, or ask whoever sent it."),
-    "not_yet": ("This link is not active yet", "Come back later, or ask whoever sent it."),
-    "expired": ("This link has expired", "It led somewhere once, but its time is over."),
-    "limit": ("This link has been used up", "It could be opened only so many times."),
-    "password": ("A password is needed", "This link opens only for those who know its password."),
-    "warning": ("Sensitive content", "What this link leads to may not be suitable for everyone."),
-    "preview": ("A link", "Open it in a browser to go where it leads."),
-    "unreadable": ("This can’t be read", "Open the address in a browser."),
-    "unavailable": ("This link can’t be opened yet", "Try again later, or ask whoever sent it."),
-    "down": ("Something is not working", "This is not your fault. Please try again in a moment."),
-    "prefetch": ("Not ahead of the visit", "Open the link to go there."),
-    "method": ("This can’t be done here", "Open the address in a browser."),
-}
-
-# what stands in the forms of gates: labels, buttons, and why one stays shut
-GATE_TEXTS = {
-    "password": "Password",
-    "open": "Open link",
-    "continue": "Continue",
-    "missing": "Please enter the password.",
-    "wrong": "This password is not right.",
-    "too_many": "There were too many tries. Please wait a while, then try again.",
-    "busy": "Many people are opening this at once. Please try again in a moment.",
-}
 
 
 class AliasConverter(BaseConverter):
@@ -67,16 +41,6 @@ class AliasConverter(BaseConverter):
 
     regex = f"(?!(?i:{'|'.join(map(re.escape, sorted(RESERVED)))})$)(?!(?i:{re.escape(RESERVED_START)}))[^/]+"
     part_isolating = True
-
-
-def desk() -> Desk:
-    found: Desk = current_app.extensions["visits"]
-    return found
-
-
-def site() -> Site:
-    """What the host that was asked serves. Raises StoreDown."""
-    return desk().plans.site(request.environ.get("HTTP_HOST", ""))
 
 
 @blueprint.before_app_request
@@ -112,24 +76,48 @@ def robots() -> Response:
 
 @blueprint.route("/<alias:alias>", methods=EVERY_METHOD, strict_slashes=False)
 def visit(alias: str) -> Response:  # noqa: ARG001  the path as sent says more than the alias as decoded
-    environ = request.environ
-    plan = desk().plans.find(environ.get("HTTP_HOST", ""), environ["PATH_INFO"])
+    plan = desk().plans.find(here.host(), request.environ["PATH_INFO"])
     if plan is None:
-        return nothing_here()
-    visitor = desk().visitor(environ)
+        return about_link()
+    visitor = here.visitor()
     if visitor.is_prefetch:
         return page("prefetch", 503)
+    if request.method in SAFE and (ticket := boxes.asked(plan)):
+        return boxes.document(plan, ticket)
+    try:
+        if request.method == "POST" and consent.was_answered(plan):
+            return asked(plan)
+    except WaypostError:
+        return page("unreadable", HTTPStatus.BAD_REQUEST)
     facts = gates.facts_of(desk(), plan)
     outcome = resolve(plan, visitor, dt.datetime.now(dt.UTC), facts)
     if outcome.outcome != "not_found" and not allows_method(plan):
-        answer = page("method", 405)
-        answer.headers["Allow"] = f"{ALLOWED}, POST" if gates.has_form(plan) else ALLOWED
-        return answer
+        return not_allowed(plan)
     if outcome.outcome not in CLOSED and request.method == "POST" and gates.has_form(plan):
         return passed(plan, visitor, outcome)
     if outcome.outcome in gates.GATES and not gates.is_own_spelling(plan):
         return gates.to_own_spelling(plan)
-    return shown(counted(plan, visitor, outcome, facts))
+    return shown(plan, counted(plan, visitor, outcome, facts))
+
+
+def about_link() -> Response:
+    """Where a link leads, if that was asked; else there is nothing here."""
+    path = leads.asked(request.environ["PATH_INFO"])
+    if path is None:
+        return nothing_here()
+    if here.visitor().is_prefetch:
+        return page("prefetch", 503)
+    return (leads.found(path) if request.method in SAFE else None) or nothing_here()
+
+
+def not_allowed(plan: Plan) -> Response:
+    answer = page("method", 405)
+    answer.headers["Allow"] = f"{ALLOWED}, POST" if has_form(plan) else ALLOWED
+    return answer
+
+
+def has_form(plan: Plan) -> bool:
+    return gates.has_form(plan) or consent.is_asked(plan)
 
 
 def counted(plan: Plan, visitor: Visitor, outcome: Outcome, facts: Facts) -> Outcome:
@@ -139,6 +127,12 @@ def counted(plan: Plan, visitor: Visitor, outcome: Outcome, facts: Facts) -> Out
     return resolve(plan, visitor, dt.datetime.now(dt.UTC), facts._replace(clicks=plan.clicks_limit))
 
 
+def asked(plan: Plan) -> Response:
+    """How a visitor goes on who was asked about pixels."""
+    outcome = consent.after(plan)
+    return shown(plan, outcome) if outcome else gates.again(plan, HTTPStatus.SEE_OTHER)
+
+
 def passed(plan: Plan, visitor: Visitor, outcome: Outcome) -> Response:
     """What a gate's form gets: the way on, or the gate again and why."""
     try:
@@ -146,7 +140,7 @@ def passed(plan: Plan, visitor: Visitor, outcome: Outcome) -> Response:
     except gates.Refused as refused:
         if refused.reason == "unreadable":
             return page("unreadable", refused.status)
-        answer = gate("password", refused.status, refused.reason)
+        answer = gate(plan, "password", refused.status, refused.reason)
         if refused.seconds:
             answer.headers["Retry-After"] = str(refused.seconds)
         return answer
@@ -159,20 +153,27 @@ def below(alias: str, rest: str) -> Response:  # noqa: ARG001
 
 
 def allows_method(plan: Plan) -> bool:
-    if request.method == "POST" and gates.has_form(plan):
+    if request.method == "POST" and has_form(plan):
         return True
-    return request.method in {"GET", "HEAD"} or (plan.is_plain and plan.keeps_method)
+    return request.method in SAFE or (plan.is_plain and plan.keeps_method)
 
 
-def shown(outcome: Outcome) -> Response:
+def shown(plan: Plan, outcome: Outcome) -> Response:
     """The answer that an outcome stands for."""
     if outcome.outcome == "not_found":
         return nothing_here()
-    if outcome.location:
+    if outcome.location and outcome.status in REDIRECTS:
         return to(outcome.location, outcome.status)
+    if outcome.outcome in deliveries.PAGES:
+        return deliveries.PAGES[outcome.outcome](plan, outcome)
     if outcome.outcome in gates.GATES:
-        return gate(outcome.outcome, outcome.status)
-    return page(outcome.outcome, outcome.status)
+        return gate(plan, outcome.outcome, outcome.status)
+    return page(outcome.outcome, outcome.status, link_title=title_of(plan))
+
+
+def title_of(plan: Plan) -> str | None:
+    """The link's own title. Nothing else of it, and nothing of its owner, shows on a page."""
+    return (desk().plans.store.page(plan.id) or {}).get("title")
 
 
 def nothing_here() -> Response:
@@ -193,44 +194,15 @@ def is_down(error: StoreDown) -> Response:
     return answer
 
 
-def to(location: str, status: int = 302) -> Response:
-    """A redirect with nothing in it but the address: Werkzeug's own would write a page around it."""
-    answer = make_response("", status, ALWAYS)
-    answer.headers["Location"] = location
-    answer.autocorrect_location_header = False
-    del answer.headers["Content-Type"]
-    return answer
-
-
-def page(name: str, status: int) -> Response:
-    title, text = TEXTS[name]
-    answer = make_response(render_template("public/page.html", title=title, text=text), status, ALWAYS)
-    return with_policy(answer, "form-action 'none'")
-
-
-def gate(name: str, status: int, problem: str = "") -> Response:
+def gate(plan: Plan, name: str, status: int, problem: str = "") -> Response:
     """A gate's page. Its policy leaves `form-action` out: browsers apply that to where a form's answer leads
     in the end, too, which is the destination."""
-    title, text = TEXTS[name]
-    told = {"gate": name, "title": title, "text": text, "words": GATE_TEXTS}
-    body = render_template("public/gate.html", **told, problem=GATE_TEXTS.get(problem))
-    return with_policy(make_response(body, status, ALWAYS))
-
-
-def with_policy(answer: Response, *more: str) -> Response:
-    answer.headers["Content-Security-Policy"] = policy(style_digest(), *more)
-    answer.headers["X-Content-Type-Options"] = "nosniff"
-    answer.headers["Referrer-Policy"] = "no-referrer"
-    return answer
-
-
-def policy(style: str, *more: str) -> str:
-    """Nothing but the page itself: one style, known by its digest, and no request to anywhere."""
-    parts = ("default-src 'none'", f"style-src '{style}'", "img-src data:", "base-uri 'none'", *more)
-    return "; ".join((*parts, "frame-ancestors 'none'"))
-
-
-@cache
-def style_digest() -> str:
-    style = render_template("public/_style.css").encode()
-    return f"sha256-{base64.b64encode(hashlib.sha256(style).digest()).decode()}"
+    return answers.shown(
+        name,
+        status,
+        template="public/gate.html",
+        policy={"form-action": None},
+        link_title=title_of(plan),
+        gate=name,
+        problem=here.words()(problem) if problem else None,
+    )

@@ -16,7 +16,7 @@ from app.visits.changes import Change, Changes
 from app.visits.hosts import Site, Sites
 from app.visits.paths import alias_key
 from app.visits.plan import Plan, compiled
-from app.visits.store import Store, StoreDown
+from app.visits.store import Row, Store, StoreDown
 
 POLL_SECONDS = 0.2
 GENERATION = 25_000
@@ -83,7 +83,11 @@ class Plans:
 
     def load(self, domain_id: int, alias: str) -> Plan | None:
         row = self.store.link(domain_id, alias)
-        return compiled(row, self.settings.destination_schemes) if row else None
+        return self.compiled(row) if row else None
+
+    def compiled(self, row: Row) -> Plan:
+        settings = self.settings
+        return compiled(row, settings.destination_schemes, asks_consent=settings.pixel_consent == "ask")
 
     def keep(self, spelling: tuple[str, str], key: Key, plan: Plan, epoch: int) -> None:
         """Keep a plan, unless something changed since its load began. (A miss is never kept.)"""

@@ -14,9 +14,10 @@ DEFAULT_PORTS = (":80", ":443")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Site:
-    """What one host serves. `domain_id` is 0 for the instance's own hosts."""
+    """What one host serves. `domain_id` is 0 for the instance's own hosts, which are no `user_id`'s."""
 
     domain_id: int = 0
+    user_id: int = 0
     has_links: bool = True
     has_owners_pages: bool = True
     custom_index_url: str | None = None
@@ -49,6 +50,7 @@ class Sites:
 def site_of(row: Row, role: str | None) -> Site:
     return Site(
         domain_id=row["id"],
+        user_id=row["user_id"],
         has_links=role != "owners",
         has_owners_pages=False,
         custom_index_url=row["custom_index_url"],

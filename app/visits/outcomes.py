@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from app.visits.apps import Opening
+
 
 class Step(NamedTuple):
     """One question that was asked on the way to an answer: what was compared, and did it apply?"""
@@ -18,7 +20,8 @@ class Step(NamedTuple):
 class Outcome:
     """An answer as a value. `location` is ready for a header; `destination` is what statistics call it.
 
-    `counts` says that a person's GET with this answer is a visit. `steps` is how it came about.
+    `counts` says that a person's GET with this answer is a visit. `steps` is how it came about. Only with a
+    status of 3xx is `location` sent in a header; else it is where the page leads.
     """
 
     outcome: str
@@ -26,12 +29,31 @@ class Outcome:
     location: str | None = None
     destination: str = ""
     counts: bool = False
+    # the link's pixels fire on the page, or (`consent`) would if the visitor agreed
+    fires: bool = False
+    # how the app is opened
+    opening: Opening | None = None
     steps: list[Step] = field(default_factory=list)
 
 
 def redirect(status: int, location: str, destination: str) -> Outcome:
     """To where the owner wants people: the visit counts."""
     return Outcome(outcome="redirect", status=status, location=location, destination=destination, counts=True)
+
+
+def page(
+    outcome: str, location: str, destination: str, *, fires: bool = False, opening: Opening | None = None
+) -> Outcome:
+    """A page of ours on the way to where the owner wants people, or around it: the visit counts."""
+    return Outcome(
+        outcome=outcome,
+        status=200,
+        location=location,
+        destination=destination,
+        counts=True,
+        fires=fires,
+        opening=opening,
+    )
 
 
 def not_found() -> Outcome:
@@ -48,9 +70,6 @@ def expired(location: str | None) -> Outcome:
     return Outcome(outcome="expired", status=302 if location else 410, location=location)
 
 
-def unavailable() -> Outcome:
-    """The link asks for something that this version can't do yet; its destination stays unknown."""
-    return Outcome(outcome="unavailable", status=503)
 def limit(location: str | None) -> Outcome:
     """All clicks are used up: as after the end."""
     return Outcome(outcome="limit", status=302 if location else 410, location=location)
@@ -71,3 +90,6 @@ def preview(destination: str = "") -> Outcome:
     return Outcome(outcome="preview", status=200, destination=destination, counts=True)
 
 
+def unavailable() -> Outcome:
+    """The link asks for something that this version can't do yet; its destination stays unknown."""
+    return Outcome(outcome="unavailable", status=503)

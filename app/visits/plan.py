@@ -46,15 +46,17 @@ class Plan:
     has_pixels: bool
 
     schemes: frozenset[str]
+    # a person is asked before pixels fire: the operator's setting
+    asks_consent: bool = False
     # neither the visitor nor the time changes the answer, a redirect
     is_plain: bool = False
     # set when the link has changed: whoever still finds this plan must load it anew
     is_gone: bool = False
-    status: str = ""
-    headers: Headers = field(default_factory=list)
     # of a limited link: when this was made, and how many visits the journal brought once no more could come
     made: float = field(default_factory=time.monotonic)
     journaled: int | None = None
+    status: str = ""
+    headers: Headers = field(default_factory=list)
 
     @property
     def utm(self) -> tuple[tuple[str, str], ...]:
@@ -70,9 +72,9 @@ class Plan:
         return self.http_status_code in KEEPS_METHOD
 
 
-def compiled(columns: Mapping[str, Any], schemes: frozenset[str]) -> Plan:
+def compiled(columns: Mapping[str, Any], schemes: frozenset[str], *, asks_consent: bool = False) -> Plan:
     """The plan for a link as stored; `schemes` are those a destination may have."""
-    plan = Plan(**columns, schemes=schemes)
+    plan = Plan(**columns, schemes=schemes, asks_consent=asks_consent)
     location = wire(with_query(plan.location_url, plan.utm), schemes)
     if location and is_always_a_redirect(plan):
         plan.is_plain = True

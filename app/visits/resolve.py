@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from app.visits import outcomes
 from app.visits.address import wire, with_query
+from app.visits.delivery import delivery
 from app.visits.facts import NOTHING_KNOWN, PASSWORD, WARNING, Facts
 from app.visits.outcomes import Outcome, Step
 from app.visits.plan import Plan
@@ -139,10 +140,8 @@ def add_query(way: Way) -> Answer:
 
 def deliver(way: Way) -> Answer:
     """The last step: how the visitor gets to the destination."""
-    if way.plan.cloaking_is_enabled or way.plan.app_linking_is_enabled or way.plan.has_pixels:
-        return Answer(True, "a page of its own comes first", outcomes.unavailable())
-    status = way.plan.http_status_code
-    return Answer(True, f"redirect with {status}", outcomes.redirect(status, way.location, way.destination))
+    outcome, why = delivery(way.plan, way.visitor, way.location, way.destination)
+    return Answer(True, why, outcome)
 
 
 STEPS: tuple[tuple[str, Callable[[Way], Answer]], ...] = (
@@ -150,9 +149,9 @@ STEPS: tuple[tuple[str, Callable[[Way], Answer]], ...] = (
     ("start_date", is_not_yet),
     ("end_date", has_ended),
     ("clicks_limit", is_used_up),
-    ("preview", is_withheld),
     ("password", is_protected),
     ("sensitive_content", is_sensitive),
+    ("preview", is_withheld),
     ("targeting_type", choose_destination),
     ("query", add_query),
     ("delivery", deliver),

@@ -14,6 +14,7 @@ from app.config import Settings
 from app.database import BUSY_SECONDS, prepare_engine
 from app.domains.models import Domain
 from app.links.models import Alias, Link, link_pixel
+from app.pixels.models import Pixel
 
 CONNECTIONS = 4  # shared by all threads of a process
 
@@ -29,8 +30,19 @@ LINK = (
     .join(Link, Link.id == Alias.link_id)
     .where(Alias.domain_id == bindparam("domain_id"), Alias.key == bindparam("key"))
 )
-DOMAINS = select(Domain.id, Domain.host, Domain.custom_index_url, Domain.custom_not_found_url).where(
-    Domain.is_verified, Domain.is_enabled
+DOMAINS = select(
+    Domain.id, Domain.user_id, Domain.host, Domain.custom_index_url, Domain.custom_not_found_url
+).where(Domain.is_verified, Domain.is_enabled)
+# what only pages need: never kept, for a script alone may be 20,000 characters
+PAGE = select(
+    Link.title, Link.cloaking_title, Link.cloaking_meta_description, Link.cloaking_custom_js,
+    Link.cloaking_favicon, Link.cloaking_opengraph,
+).where(Link.id == bindparam("link_id"))  # fmt: skip
+PIXELS = (
+    select(Pixel.type, Pixel.pixel)
+    .join(link_pixel, link_pixel.c.pixel_id == Pixel.id)
+    .where(link_pixel.c.link_id == bindparam("link_id"))
+    .order_by(Pixel.id)
 )
 
 Row = dict[str, Any]
@@ -78,11 +90,22 @@ class Store:
             self.free.put(None)
         self.link_statement = Statement(LINK, self.engine)
         self.domains_statement = Statement(DOMAINS, self.engine)
+        self.page_statement = Statement(PAGE, self.engine)
+        self.pixels_statement = Statement(PIXELS, self.engine)
 
     def link(self, domain_id: int, key: str) -> Row | None:
         """The columns of the link that has this alias now."""
         rows = self.read(self.link_statement, domain_id=domain_id, key=key)
         return rows[0] if rows else None
+
+    def page(self, link_id: int) -> Row | None:
+        """What the pages of a link show."""
+        rows = self.read(self.page_statement, link_id=link_id)
+        return rows[0] if rows else None
+
+    def pixels(self, link_id: int) -> list[Row]:
+        """The `type` and `pixel` of each that is on a link."""
+        return self.read(self.pixels_statement, link_id=link_id)
 
     def domains(self) -> list[Row]:
         """Every host that is somebody's: verified and enabled."""

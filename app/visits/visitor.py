@@ -66,6 +66,19 @@ class Visitor:
         return self.environ.get("HTTP_SEC_GPC") == "1" or self.environ.get("HTTP_DNT") == "1"
 
     @property
+    def os_name(self) -> str:
+        agent = self.agent
+        if "iPhone" in agent or "iPad" in agent:
+            return "iOS"
+        return "Android" if "Android" in agent else ""
+
+    @property
+    def device_type(self) -> str:
+        if not self.os_name:
+            return "desktop"
+        return "mobile" if "Mobile" in self.agent and "iPad" not in self.agent else "tablet"
+
+    @property
     def is_prefetch(self) -> bool:
         return is_prefetch(self.environ)
 

@@ -9,14 +9,19 @@ PAGES = {
         "Dieser Link ist noch nicht aktiv",
         "Kommen Sie später wieder, oder fragen Sie, wer ihn geschickt hat.",
     ),
-    "expired": ("Dieser Link ist abgelaufen", "Er hat einmal irgendwohin geführt, doch seine Zeit ist vorbei."),
+    "expired": (
+        "Dieser Link ist abgelaufen",
+        "Er hat einmal irgendwohin geführt, doch seine Zeit ist vorbei.",
+    ),
     "limit": ("Dieser Link ist aufgebraucht", "Er ließ sich nur eine bestimmte Zahl von Malen öffnen."),
     "password": ("Passwort erforderlich", "Dieser Link öffnet sich nur, wenn Sie sein Passwort kennen."),
     "warning": ("Heikle Inhalte", "Wohin dieser Link führt, ist vielleicht nicht für alle geeignet."),
     "consent": (
         "Bevor es weitergeht",
-        "Wer diesen Link gemacht hat, möchte {providers} mitteilen, dass Sie ihn geöffnet haben. "
-        "Ans Ziel kommen Sie in jedem Fall.",
+        (
+            "Wer diesen Link gemacht hat, möchte {providers} mitteilen, dass Sie ihn geöffnet haben. "
+            "Ans Ziel kommen Sie in jedem Fall."
+        ),
     ),
     "pixels": ("Sie werden weitergeleitet", "Das dauert nur einen Moment."),
     "app": ("In {app} öffnen", "Wenn Sie die App nicht haben, geht es im Browser weiter."),

@@ -10,8 +10,10 @@ PAGES = {
     "warning": ("Sensitive content", "What this link leads to may not be suitable for everyone."),
     "consent": (
         "Before you go on",
-        "Whoever made this link would like to let {providers} know that you opened it. "
-        "Either way you get where it leads.",
+        (
+            "Whoever made this link would like to let {providers} know that you opened it. "
+            "Either way you get where it leads."
+        ),
     ),
     "pixels": ("You are on your way", "This takes only a moment."),
     "app": ("Open in {app}", "If you do not have the app, go on in the browser."),

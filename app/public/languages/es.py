@@ -12,8 +12,10 @@ PAGES = {
     "warning": ("Contenido delicado", "Es posible que el destino de este enlace no sea apto para todos."),
     "consent": (
         "Antes de continuar",
-        "Quien creó este enlace quiere informar a {providers} de que lo has abierto. "
-        "En cualquier caso llegarás a tu destino.",
+        (
+            "Quien creó este enlace quiere informar a {providers} de que lo has abierto. "
+            "En cualquier caso llegarás a tu destino."
+        ),
     ),
     "pixels": ("Vas de camino", "Es solo un momento."),
     "app": ("Abrir en {app}", "Si no tienes la aplicación, continúa en el navegador."),

@@ -15,8 +15,10 @@ PAGES = {
     "warning": ("Contenu sensible", "La page où mène ce lien peut ne pas convenir à tout le monde."),
     "consent": (
         "Avant de continuer",
-        "La personne qui a créé ce lien souhaite faire savoir à {providers} que vous l’avez ouvert. "
-        "Dans tous les cas, vous arriverez à destination.",
+        (
+            "La personne qui a créé ce lien souhaite faire savoir à {providers} que vous l’avez ouvert. "
+            "Dans tous les cas, vous arriverez à destination."
+        ),
     ),
     "pixels": ("Vous êtes en route", "Cela ne prend qu’un instant."),
     "app": ("Ouvrir dans {app}", "Si vous n’avez pas l’application, continuez dans le navigateur."),

@@ -12,8 +12,10 @@ PAGES = {
     "warning": ("Conteúdo sensível", "O destino deste link pode não ser adequado para todos."),
     "consent": (
         "Antes de continuar",
-        "Quem criou este link gostaria de informar {providers} de que você o abriu. "
-        "De qualquer forma, você chegará ao destino.",
+        (
+            "Quem criou este link gostaria de informar {providers} de que você o abriu. "
+            "De qualquer forma, você chegará ao destino."
+        ),
     ),
     "pixels": ("Você está a caminho", "É só um momento."),
     "app": ("Abrir em {app}", "Se não tiver o aplicativo, continue no navegador."),

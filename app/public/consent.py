@@ -1,0 +1,44 @@
+"""What does a visitor get who was asked about pixels and has answered?"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from http import HTTPStatus
+
+from app.bodies import read_sent
+from app.public import here
+from app.public.gates import has_form
+from app.visits import tickets
+from app.visits.delivery import delivery
+from app.visits.outcomes import Outcome
+from app.visits.plan import Plan
+from app.visits.tickets import Passage
+
+TICKET, ANSWER, YES = "ticket", "consent", "yes"
+
+
+def is_asked(plan: Plan) -> bool:
+    """Whether the link's visitors are asked, so that it takes a POST."""
+    return plan.asks_consent and plan.has_pixels
+
+
+def was_answered(plan: Plan) -> bool:
+    """Whether what was sent is the answer, and not the form of one of its gates. Raises WaypostError."""
+    return is_asked(plan) and (TICKET in read_sent() or not has_form(plan))
+
+
+def after(plan: Plan) -> Outcome | None:
+    """How the visitor goes on; None when he has to ask for the link once more.
+
+    He was counted, and passed whatever the link has, when he was asked: a limited link must not ask again.
+    """
+    sent = read_sent()
+    ticket = sent.last(TICKET) if TICKET in sent else None
+    secret = here.desk().settings.secret_key
+    found = tickets.read(secret, Passage, ticket) if isinstance(ticket, str) else None
+    if found is None or found[:2] != (plan.id, plan.password_version) or not plan.is_enabled:
+        return None
+    agreed = ANSWER in sent and sent.last(ANSWER) == YES
+    outcome, _ = delivery(plan, here.visitor(), found.location, found.destination, agreed)
+    # whatever the link's own status: the answer must not be sent on to the destination
+    return replace(outcome, status=HTTPStatus.SEE_OTHER) if outcome.outcome == "redirect" else outcome

@@ -1,0 +1,186 @@
+"""How do the pages look that bring a visitor to the destination, or the destination to him?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import Response, request
+
+from app.pixels.firing import as_script
+from app.pixels.provider import all_providers
+from app.public import answers, boxes, here, policies
+from app.public.gates import path_of
+from app.public.scripts import NO_SCRIPTS, Scripts, parted
+from app.visits import tickets
+from app.visits.delivery import WEB
+from app.visits.outcomes import Outcome
+from app.visits.plan import Plan
+from app.visits.store import Row
+from app.visits.tickets import Passage
+
+GO_ON_MS = 800  # the contract's second, less what it takes to begin
+APP_MS = 2000  # a phone that has opened the app has hidden the page by then
+# a page that stands in nobody's way may stand in somebody's frame, as a redirect may
+ANYWHERE = {"frame-ancestors": None}
+ANY_PAGE = {"frame-src": "http: https:", "img-src": "'self'"}
+
+GO_ON = """var go = function () { go = function () {}; location.replace(%s); };
+setTimeout(function () { go(); }, %d);"""
+OPEN_APP = """(function (app, web, wait) {
+  var is_away = false;
+  document.addEventListener("visibilitychange", function () { is_away = is_away || document.hidden; });
+  setTimeout(function () {
+    location.href = app;
+    setTimeout(function () { if (!is_away) { location.replace(web); } }, %d);
+  }, wait);
+})(%s, %s, %d);"""
+
+
+def cloak(plan: Plan, outcome: Outcome) -> Response:
+    """The destination in a frame as large as the window; what is boxed runs in a hidden one beside it."""
+    details, scripts = boxes.scripts_here(plan, fires=outcome.fires)
+    own, boxed = divided(scripts, plan)
+    return answered(
+        "preview",
+        details,
+        own,
+        program=own.program(),
+        policy=ANY_PAGE | upgrade(outcome),
+        template="public/cloak.html",
+        box=boxes.address(plan, fires=outcome.fires) if boxed else None,
+        location=outcome.location,
+        card=card(details, plan),
+    )
+
+
+def preview(plan: Plan, outcome: Outcome) -> Response:  # noqa: ARG001
+    """What a bot, or who must not learn it, gets in place of the destination. Of a cloaked link: its card."""
+    details = here.desk().plans.store.page(plan.id) or {}
+    if not plan.cloaking_is_enabled:
+        return answers.page("preview", 200, link_title=details.get("title"))
+    return answers.shown(
+        "preview",
+        200,
+        template="public/preview.html",
+        policy={"img-src": "'self'"},
+        card=card(details, plan),
+    )
+
+
+def pixels(plan: Plan, outcome: Outcome) -> Response:
+    """Fires the pixels and goes on: when the time is up, or at once when all are blocked."""
+    details, scripts = boxes.scripts_here(plan, fires=True)
+    own, boxed = divided(scripts, plan)
+    is_box = not own and is_web(outcome)
+    if is_box:
+        own, boxed = boxed, NO_SCRIPTS
+    onwards = GO_ON % (as_script(outcome.location), GO_ON_MS)
+    late = own.pixels.late_pictures() if is_box else ""
+    return answered(
+        "pixels",
+        details,
+        own,
+        program="\n".join((onwards, own.program("function () { go(); }"), late)),
+        policy=boxes.SANDBOX if is_box else {"frame-src": "'self'"},
+        template="public/pixels.html",
+        box=boxes.address(plan, fires=True) if boxed else None,
+        location=outcome.location,
+    )
+
+
+def app(plan: Plan, outcome: Outcome) -> Response:
+    """Opens the app and falls back to the web address. What only a tap opens waits for one."""
+    details, scripts = boxes.scripts_here(plan, fires=outcome.fires)
+    own, boxed = divided(scripts, plan)
+    opening = outcome.opening
+    assert opening is not None  # noqa: S101  what makes it an outcome of this name
+    addresses = (as_script(opening.address), as_script(opening.fallback))
+    opens = OPEN_APP % (APP_MS, *addresses, GO_ON_MS if scripts else 0)
+    return answered(
+        "app",
+        details,
+        own,
+        program="\n".join((own.program(), "" if opening.needs_tap else opens)),
+        policy={"frame-src": "'self'"},
+        template="public/app.html",
+        box=boxes.address(plan, fires=outcome.fires) if boxed else None,
+        opening=opening,
+        values={"app": opening.app},
+    )
+
+
+def consent(plan: Plan, outcome: Outcome) -> Response:
+    """Asks before pixels fire. Both answers lead on, and nothing is remembered: there is no cookie for it."""
+    details, scripts = boxes.scripts_here(plan, fires=True)
+    labels = [all_providers()[type_].label for type_ in scripts.pixels.ids]
+    passage = Passage(plan.id, plan.password_version, outcome.location or "", outcome.destination)
+    return answers.shown(
+        "consent",
+        200,
+        template="public/consent.html",
+        # browsers apply `form-action` also to where a form's answer leads, which is the destination
+        policy={"form-action": None},
+        link_title=details.get("title"),
+        values={"providers": here.words().listed(labels)},
+        ticket=tickets.signed(here.desk().settings.secret_key, passage),
+    )
+
+
+PAGES = {"cloak": cloak, "preview": preview, "pixels": pixels, "app": app, "consent": consent}
+
+
+def divided(scripts: Scripts, plan: Plan) -> tuple[Scripts, Scripts]:
+    """What runs with the page's origin here, and what is boxed."""
+    return parted(scripts, plan, here.site(), here.host(), here.desk().settings)
+
+
+def answered(
+    name: str,
+    details: Row,
+    own: Scripts,
+    *,
+    program: str,
+    policy: policies.Directives,
+    template: str,
+    values: dict[str, str] | None = None,
+    **told: Any,
+) -> Response:
+    """A page with a program: its policy names the hosts of its own providers, and lets nothing else run."""
+    nonce = policies.nonce()
+    inline = {"script-src": f"'nonce-{nonce}'"} if program.strip() else {}
+    answer = answers.shown(
+        name,
+        200,
+        template=template,
+        policy=policies.united(inline, own.policy(), policy, ANYWHERE),
+        referrer=answers.ORIGIN_ONLY,
+        link_title=details.get("title"),
+        values=values,
+        nonce=nonce,
+        program=program,
+        pictures=own.pixels.pictures(),
+        **told,
+    )
+    return answers.open_to_others(answer)
+
+
+def card(details: Row, plan: Plan) -> dict[str, str | None]:
+    """What is said about a cloaked link, to people and to the previews of chats and networks."""
+    favicon, picture = details.get("cloaking_favicon"), details.get("cloaking_opengraph")
+    return {
+        "title": details.get("cloaking_title") or details.get("title") or request.host,
+        "description": details.get("cloaking_meta_description"),
+        "favicon": favicon and f"/media/{favicon}",
+        "picture": picture and f"{request.host_url}media/{picture}",
+        "address": request.host_url.rstrip("/") + path_of(plan),
+    }
+
+
+def is_web(outcome: Outcome) -> bool:
+    return (outcome.location or "").lower().startswith(WEB)
+
+
+def upgrade(outcome: Outcome) -> dict[str, str]:
+    """On https a browser shows no frame over http; over https the destination has a chance."""
+    is_mixed = request.is_secure and (outcome.location or "").lower().startswith("http:")
+    return {"upgrade-insecure-requests": ""} if is_mixed else {}

@@ -1,0 +1,47 @@
+"""How does a page of ours carry on what was found out already, so that nobody else can make it up?"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import NamedTuple, TypeVar
+
+from itsdangerous import BadSignature, URLSafeTimedSerializer
+
+SECONDS = 600
+
+
+class Box(NamedTuple):
+    """Leave to see the scripts of a link; `fires`: its pixels too."""
+
+    link_id: int
+    fires: bool
+
+
+class Passage(NamedTuple):
+    """Leave to go on to a destination, the visit having been counted while the link had this password."""
+
+    link_id: int
+    password_version: int
+    location: str
+    destination: str
+
+
+Ticket = TypeVar("Ticket", Box, Passage)
+
+
+def signed(secret: str, ticket: Box | Passage) -> str:
+    return str(serializer(secret, type(ticket)).dumps(list(ticket)))
+
+
+def read(secret: str, kind: type[Ticket], text: str) -> Ticket | None:
+    """The ticket, for ten minutes; None for what we have not signed, or too long ago."""
+    try:
+        return kind(*serializer(secret, kind).loads(text, max_age=SECONDS))
+    except BadSignature:
+        return None
+
+
+def serializer(secret: str, kind: type[Box] | type[Passage]) -> URLSafeTimedSerializer:
+    """One for each kind, so that none is ever taken for another."""
+    how = {"key_derivation": "hmac", "digest_method": hashlib.sha256}
+    return URLSafeTimedSerializer(secret, salt=f"waypost: a ticket, {kind.__name__}", signer_kwargs=how)
