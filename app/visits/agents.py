@@ -16,6 +16,12 @@ TOOLS = re.compile(
     r"autocannon|locust|jmeter|gatling|powershell|xh|hurl|libcurl|urllib|perl)\b|windowspowershell",
     re.IGNORECASE,
 )
+# servers that fetch a preview as soon as a link is posted, often hundreds at once: on a limited link each would
+# use up a person's click
+PREVIEWS = re.compile(
+    r"^(?:mastodon|misskey|sharkey|summaly|lemmy|friendica|gotosocial|peertube|pixelfed|viber|signal)\b|cardyb",
+    re.IGNORECASE,
+)
 
 
 def bot_name(agent: str) -> str:
@@ -28,7 +34,7 @@ def known_bot_name(agent: str) -> str:
     """Remembered for each agent: to look costs 100 µs and more, and the same few come all the time."""
     # what agents of people have in common is taken out first, as the list of crawlers wants it
     rest = get_compiled_exclusions_regex().sub("", agent).strip()
-    found = get_compiled_crawler_regex().search(rest) or TOOLS.search(agent)
+    found = get_compiled_crawler_regex().search(rest) or TOOLS.search(agent) or PREVIEWS.search(agent)
     if found:
         return found.group(0).strip(" /").lower()
     return "" if agent.strip() else NO_AGENT

@@ -1,0 +1,341 @@
+"""Do exactly as many visitors get through as the limit says, and does `clicks` say so?"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, text
+from sqlalchemy.exc import OperationalError
+
+from app.accounts.models import User
+from app.clicks.ingest import Ingest
+from app.config import Settings
+from app.journal.record import Visit, decode
+from app.visits import journaled, limits
+from app.visits.desk import Desk
+from app.visits.front import Front
+from app.visits.limits import open_engine
+from app.visits.store import StoreDown
+from tests.clicks.conftest import Tables, take_in
+from tests.clients import Api
+from tests.factories import Factory
+from tests.visits.conftest import Person
+
+Visits = Callable[[], list[Visit]]
+THERE, AFTER = "https://example.com/there", "https://after.example/"
+PREVIEWS = [
+    "facebookexternalhit/1.1", "Twitterbot/1.0", "LinkedInBot/1.0", "Slackbot-LinkExpanding 1.0", "TelegramBot",
+    "WhatsApp/2.23.20.0", "Discordbot/2.0", "SkypeUriPreview", "Googlebot/2.1", "bingbot/2.0", 
+    "Pinterestbot/1.0", "redditbot/1.0", "Mastodon/4.3.1", "Bluesky Cardyb/1.1", "curl/8.5.0", "Wget/1.21", "python-requests/2.31",
+    "Go-http-client/2.0", "okhttp/4.12", "",
+]  # fmt: skip
+
+
+@pytest.fixture
+def ingest(settings: Settings) -> Iterator[Ingest]:
+    made = Ingest(settings)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def clicks(api: Api) -> Callable[[Any], int]:
+    return lambda link: api.get(f"/links/{link.id}").json["data"]["clicks"]
+
+
+@pytest.fixture
+def tables(settings: Settings) -> Iterator[Tables]:
+    tables = Tables(settings)
+    yield tables
+    tables.engine.dispose()
+
+
+def got_through(answers: Any) -> int:
+    return sum(answer.headers.get("Location") == THERE for answer in answers)
+
+
+@pytest.mark.databases
+@pytest.mark.parametrize("limit", [1, 3])
+def test_one_after_the_other(
+    limit: int, person: Person, factory: Factory, owner: User, clicks: Any, visits: Visits
+) -> None:
+    link = factory.link(owner, "a", location_url=THERE, clicks_limit=limit)
+    for used in range(limit):
+        assert clicks(link) == used
+        assert person.open("/a").headers["Location"] == THERE
+    for _ in range(3):
+        answer = person.open("/a")
+        assert (answer.status_code, "Location" in answer.headers) == (410, False)
+        assert "example.com" not in answer.text
+    assert clicks(link) == limit
+    assert visits() == [], "the journal, which may lag behind, has no part in it"
+
+
+@pytest.mark.databases
+def test_many_threads_at_once(desk: Desk, person: Person, factory: Factory, owner: User, clicks: Any) -> None:
+    link = factory.link(owner, "a", location_url=THERE, clicks_limit=10)
+    other = factory.link(owner, "b", location_url=THERE, clicks_limit=10)
+    with ThreadPoolExecutor(16) as pool:
+        answers = list(pool.map(lambda n: person.open(f"/{'ab'[n % 2]}"), range(120)))
+    assert got_through(answers) == 20
+    assert (clicks(link), clicks(other)) == (10, 10)
+    assert {answer.status_code for answer in answers} == {302, 410}
+
+
+def test_after_the_last_one_to_the_other_address(person: Person, factory: Factory, owner: User) -> None:
+    """It gets no UTM and no forwarded query."""
+    columns = {"utm_source": "mail", "forward_query_parameters_is_enabled": True, "expiration_url": AFTER}
+    factory.link(owner, "a", location_url=THERE, clicks_limit=1, http_status_code=301, **columns)
+    assert person.open("/a?q=1").headers["Location"] == f"{THERE}?utm_source=mail&q=1"
+    answer = person.open("/a?q=1")
+    assert (answer.status_code, answer.headers["Location"]) == (302, AFTER)
+
+
+@pytest.mark.databases
+def test_bots_head_and_prefetch_use_nothing_up_and_learn_nothing(
+    person: Person, factory: Factory, owner: User, clicks: Any, visits: Visits
+) -> None:
+    link = factory.link(owner, "a", location_url=THERE, clicks_limit=1)
+    answers = [person.open("/a", agent=agent) for agent in PREVIEWS]
+    answers += [person.open("/a", method="HEAD") for _ in range(5)]
+    assert {answer.status_code for answer in answers} == {200}
+    answers += [person.open("/a", headers={"Sec-Purpose": "prefetch"}) for _ in range(5)]
+    assert not [answer for answer in answers if "example.com" in f"{answer.headers}{answer.text}"]
+    assert clicks(link) == 0
+    assert person.open("/a").headers["Location"] == THERE
+    assert person.open("/a").status_code == 410
+    assert clicks(link) == 1
+    assert [visit.is_bot for visit in visits()] == [1] * len(PREVIEWS)
+
+
+@pytest.mark.databases
+def test_the_clicks_that_there_were_count(
+    person: Person, factory: Factory, owner: User, clicks: Any, ingest: Ingest, api: Api, front: Front
+) -> None:
+    """A limit is compared with `clicks`, whether the ingest has them yet or not."""
+    link = factory.link(owner, "a", location_url=THERE)
+    for _ in range(3):
+        person.open("/a")
+    take_in(ingest)
+    for _ in range(2):
+        person.open("/a")  # these wait in the journal
+    person.open("/a", agent="curl/8.5.0")
+    set_limit(api, front, link, 7)
+    assert got_through(person.open("/a") for _ in range(5)) == 2
+    take_in(ingest)
+    assert clicks(link) == 7
+    set_limit(api, front, link, 9)
+    assert got_through(person.open("/a") for _ in range(5)) == 2, "raising it opens the link again"
+    set_limit(api, front, link, 4)
+    assert got_through(person.open("/a") for _ in range(5)) == 0
+    set_limit(api, front, link, 0)
+    assert got_through(person.open("/a") for _ in range(5)) == 5
+    set_limit(api, front, link, 15)
+    assert got_through(person.open("/a") for _ in range(5)) == 1, "9 with a limit, 5 without, 1 more"
+    take_in(ingest)
+    assert clicks(link) == 15
+
+
+def set_limit(api: Api, front: Front, link: Any, limit: int) -> None:
+    assert api.post(f"/links/{link.id}", {"clicks_limit": str(limit)}).status_code == 200
+    front.plans.poll()
+
+
+@pytest.mark.databases
+def test_once_nothing_can_come_any_more_the_journal_is_not_read_again(
+    person: Person,
+    factory: Factory,
+    owner: User,
+    api: Api,
+    front: Front,
+    ingest: Ingest,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    link = factory.link(owner, "a", location_url=THERE)
+    person.open("/a")
+    set_limit(api, front, link, 4)
+    monkeypatch.setattr(journaled, "SETTLED_SECONDS", 0.0)
+    assert person.open("/a").headers["Location"] == THERE
+    monkeypatch.setattr(journaled.Journaled, "counted_and_waiting", lambda *_: pytest.fail("read again"))
+    take_in(ingest)
+    assert got_through(person.open("/a") for _ in range(5)) == 2
+
+
+@pytest.mark.databases
+def test_a_segment_that_goes_meanwhile_is_counted_once(
+    desk: Desk, person: Person, factory: Factory, owner: User, ingest: Ingest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link = factory.link(owner, "a", location_url=THERE)
+    for _ in range(3):
+        person.open("/a")
+    desk.journal.close()
+    counting = desk.limits.journal
+    waiting, tries = counting.waiting, []
+
+    def overtaken(*arguments: Any) -> int | None:
+        tries.append(1)
+        if len(tries) == 1:
+            take_in(ingest)
+        return waiting(*arguments)
+
+    monkeypatch.setattr(counting, "waiting", overtaken)
+    assert counting.counted_and_waiting(link.id) == 3
+    assert len(tries) == 2
+
+
+def test_the_limit_that_counts_is_the_stored_one(
+    desk: Desk, person: Person, factory: Factory, owner: User, change: Any
+) -> None:
+    """A process may not have seen the change yet: nobody gets through who should not."""
+    link = factory.link(owner, "a", location_url=THERE, clicks_limit=5)
+    person.open("/a")
+    change(link, clicks_limit=2)
+    assert got_through(person.open("/a") for _ in range(5)) == 1
+
+
+def test_lists_are_in_the_order_of_the_clicks_shown(
+    person: Person, factory: Factory, owner: User, api: Api, ingest: Ingest
+) -> None:
+    plain = factory.link(owner, "plain")
+    limited = factory.link(owner, "limited", clicks_limit=9)
+    for path in ("/plain", "/limited", "/plain", "/limited", "/limited"):
+        person.open(path)
+    take_in(ingest)
+    found = api.get("/links?order_by=clicks&order_type=DESC").json["data"]
+    assert [(row["id"], row["clicks"]) for row in found] == [(limited.id, 3), (plain.id, 2)]
+
+
+def test_a_deleted_link_takes_its_count_along(
+    person: Person, factory: Factory, owner: User, api: Api, session: Any
+) -> None:
+    link = factory.link(owner, "a", location_url=THERE, clicks_limit=2)
+    person.open("/a")
+    assert api.delete(f"/links/{link.id}").status_code == 204
+    assert session.execute(text("SELECT count(*) FROM limit_counter")).scalar() == 0
+
+
+@pytest.mark.databases
+def test_the_visit_reaches_the_clicks_with_all_that_is_known(
+    person: Person, factory: Factory, owner: User, ingest: Ingest, tables: Tables, settings: Settings
+) -> None:
+    link = factory.link(owner, "a", location_url=THERE, clicks_limit=2)
+    person.open("/a?utm_source=mail", headers={"Referer": "https://news.example/x"})
+    take_in(ingest)
+    assert [link_id for _, link_id in tables.rows()] == [link.id]
+    assert {"mail", "news.example", "/x", THERE} <= set(tables.terms().values())
+
+
+@pytest.fixture
+def main(settings: Settings) -> Iterator[Engine]:
+    engine = open_engine(settings)
+    yield engine
+    engine.dispose()
+
+
+@pytest.mark.databases
+def test_while_nothing_can_be_written_nobody_gets_through(
+    desk: Desk,
+    person: Person,
+    factory: Factory,
+    owner: User,
+    main: Engine,
+    clicks: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """503 with Retry-After, and no free pass; then all goes on, with nothing used up."""
+    monkeypatch.setattr(limits, "BUSY_MS", 20)
+    link = factory.link(owner, "a", location_url=THERE, clicks_limit=2)
+    with main.execution_options(sqlite_begin="IMMEDIATE").begin() as connection:
+        if connection.dialect.name == "postgresql":
+            connection.execute(text("LOCK TABLE limit_counter IN SHARE MODE"))
+        for _ in range(3):
+            answer = person.open("/a")
+            assert (answer.status_code, "Location" in answer.headers) == (503, False)
+            assert int(answer.headers["Retry-After"]) > 0
+    assert clicks(link) == 0
+    assert got_through(person.open("/a") for _ in range(4)) == 2
+
+
+def test_what_fails_half_way_lets_nobody_through(
+    desk: Desk, person: Person, factory: Factory, owner: User, clicks: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link = factory.link(owner, "a", location_url=THERE, clicks_limit=2)
+
+    def fail(*_: object) -> bool:
+        raise OperationalError("", {}, Exception("disk full"))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(limits, "passes", fail)
+        assert person.open("/a").status_code == 503
+    assert got_through(person.open("/a") for _ in range(4)) == 2
+    assert clicks(link) == 2
+
+
+def test_a_link_that_is_gone_lets_nobody_through(
+    desk: Desk, person: Person, factory: Factory, owner: User, session: Any
+) -> None:
+    link = factory.link(owner, "a", location_url=THERE, clicks_limit=2)
+    person.open("/a")
+    session.delete(link)
+    session.commit()
+    assert got_through([person.open("/a")]) == 0
+
+
+@pytest.mark.databases
+def test_the_line_that_is_kept_is_the_journals(
+    desk: Desk, person: Person, factory: Factory, owner: User, main: Engine
+) -> None:
+    link = factory.link(owner, "a", location_url=THERE, clicks_limit=2)
+    person.open("/a", environ_base={"REMOTE_ADDR": "203.0.113.77"})
+    with main.connect() as connection:
+        [(version, line)] = connection.execute(text("SELECT version, line FROM limited_visit"))
+    visit = decode(bytes(line).strip(b"\n"))
+    assert version == ".v1"
+    assert visit is not None
+    assert (visit.link_id, visit.is_bot, visit.destination) == (link.id, 0, THERE)
+    assert b"203.0.113" not in bytes(line)
+
+
+def test_the_last_click_is_used_when_the_destination_is_reached_and_not_before(
+    person: Person, factory: Factory, owner: User, clicks: Any
+) -> None:
+    """A gate uses nothing up; but an exhausted limit answers before any gate."""
+    link = factory.link(owner, "a", location_url=THERE, clicks_limit=1, sensitive_content=True)
+    for _ in range(3):
+        assert person.open("/a").status_code == 200
+        answer = person.open("/a", method="POST")
+        assert answer.status_code == 303
+    assert clicks(link) == 0
+    cookie = answer.headers["Set-Cookie"].partition(";")[0]
+    assert person.open("/a", headers={"Cookie": cookie}).headers["Location"] == THERE
+    assert clicks(link) == 1
+    for method in ("GET", "HEAD", "POST"):
+        assert person.open("/a", method=method).status_code == 410
+    assert person.open("/a", headers={"Cookie": cookie}).status_code == 410
+
+
+def test_nobody_asked_is_a_no() -> None:
+    from app.visits.resolve import resolve
+    from app.visits.visitor import Visitor
+    from tests.visits.test_resolve import plan
+
+    outcome = resolve(
+        plan(clicks_limit=5), Visitor({"HTTP_USER_AGENT": "Mozilla/5.0"}), dt.datetime.now(dt.UTC)
+    )
+    assert (outcome.outcome, outcome.status, outcome.location) == ("unavailable", 503, None)
+
+
+def test_a_visit_that_can_not_be_counted_raises(
+    desk: Desk, person: Person, factory: Factory, owner: User
+) -> None:
+    factory.link(owner, "a", clicks_limit=1)
+    found = desk.plans.find("localhost", "/a")
+    assert found is not None
+    desk.limits.engine.dispose()
+    desk.limits.write = lambda tickets: None  # type: ignore[method-assign]  # as though it ended half way
+    with pytest.raises(StoreDown):
+        desk.limits.take(found, b"line")
