@@ -19,7 +19,7 @@ from granian.server.mp import MPServer
 from app import create_app
 from app.cli.lifetime import leave_with_parent
 from app.config import Settings
-from app.visits import agents
+from app.visits import agents, devices
 from app.visits.cache import Poller
 from app.visits.desk import Desk
 from app.visits.front import Front
@@ -66,6 +66,7 @@ def make_front(settings: Settings, role: str | None) -> Front:
     front = Front(app.wsgi_app, desk)
     Poller(front.plans).start()
     agents.warm()
+    devices.warm()
     fronts.append(front)
     return front
 

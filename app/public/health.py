@@ -16,9 +16,11 @@ from app import jobs
 from app.cli import database
 from app.clicks.lag import JournalState, journal_state
 from app.clicks.positions import positions_in
+from app.clock import written
 from app.config import Settings
 from app.extensions import db
 from app.journal.segments import directory_of
+from app.visits.desk import Desk
 
 blueprint = Blueprint("health", __name__)
 
@@ -118,12 +120,28 @@ def log_check() -> Check:
     return {"ok": True, "bytes": jobs.wal_bytes(db.engine)}
 
 
+def places_check() -> Check:
+    """Never a reason not to be ready: without places visitors go on, only nobody knows where they are."""
+    desk: Desk = current_app.extensions["visits"]
+    status = desk.places.status
+    said = status.attribution
+    return {
+        "ok": True,
+        "state": status.state,
+        "kind": status.kind or None,
+        "built": status.built and written(status.built),
+        "failed": status.failed,
+        "attribution": said and f"{said.text} ({said.url})",
+    }
+
+
 CHECKS: dict[str, Callable[[], Check]] = {
     "database": database_check,
     "migrations": migrations_check,
     "worker": worker_check,
     "journal": journal_check,
     "wal": log_check,
+    "places": places_check,
 }
 
 

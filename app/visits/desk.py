@@ -19,6 +19,7 @@ from app.journal.writer import Journal
 from app.visits import agents, pieces
 from app.visits.cache import Plans
 from app.visits.limits import Limits
+from app.visits.place import Places, database_path
 from app.visits.plan import Plan
 from app.visits.unlock import Unlock
 from app.visits.visitor import Visitor
@@ -56,8 +57,15 @@ class Desk:
     def unlock(self) -> Unlock:
         return Unlock(self.settings.secret_key)
 
+    @cached_property
+    def places(self) -> Places:
+        return Places(database_path(self.settings.geoip_db, self.settings.data_dir))
+
     def visitor(self, environ: Mapping[str, Any]) -> Visitor:
-        return Visitor(environ, self.settings.trusted_proxies, self.country_key)
+        settings = self.settings
+        return Visitor(
+            environ, settings.trusted_proxies, self.country_key, self.places.find, self.today.current
+        )
 
     def clicks(self, plan: Plan) -> int | None:
         """How often a limited link was opened; None for any other, where nobody needs to know."""
@@ -81,7 +89,8 @@ class Desk:
         agent, owner = visitor.agent, plan.user_id
         who = visitor_hash(self.today.key(time_ms), visitor.address, agent, owner)
         bot, said = pieces.agent(agent[: agents.LONGEST])
-        place = pieces.place(visitor.country_code, "", "")
+        continent, country, city = visitor.place
+        place = pieces.place(country, continent, city)
         told = f"{said}\t{pieces.language(visitor.language)}\t{pieces.referrer(*visitor.referrer)}"
         end = f"{pieces.utm(*visitor.utm)}\t{pieces.destination(destination[:LONGEST_DESTINATION])}"
         return framed(f"{time_ms}\t{plan.id}\t{owner}\t{bot}\t{who}\t{place}\t{told}\t{end}")
@@ -102,6 +111,9 @@ class Today:
     def __init__(self, data_dir: Path) -> None:
         self.data_dir = data_dir
         self.kept: tuple[int, bytes] = (0, b"")  # until when, in milliseconds, and the key
+
+    def current(self) -> bytes:
+        return self.key(time.time_ns() // 1_000_000)
 
     def key(self, now_ms: int) -> bytes:
         until, key = self.kept

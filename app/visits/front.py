@@ -10,7 +10,7 @@ from app.visits.desk import Desk
 from app.visits.paths import is_ours
 from app.visits.plan import ALWAYS, Headers, Plan
 from app.visits.store import StoreDown
-from app.visits.visitor import Visitor, is_prefetch
+from app.visits.visitor import is_prefetch
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
@@ -28,7 +28,6 @@ class Front:
         self.desk = desk
         self.plans = desk.plans
         self.proxies = desk.settings.trusted_proxies
-        self.country_key = desk.country_key
         # set while the process ends: clients are told to come back on a new connection, to the next process
         self.is_draining = False
 
@@ -62,7 +61,7 @@ class Front:
         if method == "GET":
             if is_prefetch(environ):
                 return plain_text("503 Service Unavailable", "Not ahead of the visit.")
-            self.desk.record(plan, Visitor(environ, self.proxies, self.country_key), plan.location_url)
+            self.desk.record(plan, self.desk.visitor(environ), plan.location_url)
         elif method != "HEAD" and not plan.keeps_method:
             return plain_text("405 Method Not Allowed", "Open this address with GET.", ("Allow", "GET, HEAD"))
         return plan.status, plan.headers, NOTHING

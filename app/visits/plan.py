@@ -10,6 +10,7 @@ from http import HTTPStatus
 from typing import Any
 
 from app.visits.address import wire, with_query
+from app.visits.targets import Targets, compiled_targets
 
 Headers = list[tuple[str, str]]
 
@@ -48,6 +49,8 @@ class Plan:
     schemes: frozenset[str]
     # a person is asked before pixels fire: the operator's setting
     asks_consent: bool = False
+    # the pairs of `targeting_type`
+    targets: Targets | None = None
     # neither the visitor nor the time changes the answer, a redirect
     is_plain: bool = False
     # set when the link has changed: whoever still finds this plan must load it anew
@@ -74,7 +77,9 @@ class Plan:
 
 def compiled(columns: Mapping[str, Any], schemes: frozenset[str], *, asks_consent: bool = False) -> Plan:
     """The plan for a link as stored; `schemes` are those a destination may have."""
-    plan = Plan(**columns, schemes=schemes, asks_consent=asks_consent)
+    columns = {**columns}
+    targets = compiled_targets(columns["targeting_type"], columns.pop("targeting"))
+    plan = Plan(**columns, schemes=schemes, targets=targets, asks_consent=asks_consent)
     location = wire(with_query(plan.location_url, plan.utm), schemes)
     if location and is_always_a_redirect(plan):
         plan.is_plain = True

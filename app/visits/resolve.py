@@ -120,10 +120,15 @@ def is_withheld(way: Way) -> Answer:
 
 
 def choose_destination(way: Way) -> Answer:
-    if way.plan.targeting_type is not None:
-        return Answer(True, f"targeted by {way.plan.targeting_type}", outcomes.unavailable())
-    way.destination = way.plan.location_url
-    return Answer(False, "no targeting")
+    """The first fitting pair's, else the link's own."""
+    plan = way.plan
+    way.destination = plan.location_url
+    if plan.targets is None:
+        return Answer(False, "no targeting")
+    chosen, detail = plan.targets.choose(way.visitor, plan.id, plan.user_id)
+    if chosen is not None:
+        way.destination = chosen
+    return Answer(chosen is not None, f"{plan.targeting_type}: {detail}")
 
 
 def add_query(way: Way) -> Answer:

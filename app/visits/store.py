@@ -23,7 +23,7 @@ OF_LINK = (
     Link.clicks_limit, Link.expiration_url, Link.password_hash, Link.password_version, Link.sensitive_content,
     Link.http_status_code, Link.app_linking_is_enabled, Link.cloaking_is_enabled,
     Link.forward_query_parameters_is_enabled, Link.utm_source, Link.utm_medium, Link.utm_campaign,
-    Link.targeting_type,
+    Link.targeting_type, Link.targeting,
 )  # fmt: skip
 LINK = (
     select(Alias.domain_id, *OF_LINK, exists().where(link_pixel.c.link_id == Link.id).label("has_pixels"))

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote_plus, urlsplit
 
 from werkzeug.http import parse_accept_header
 
+from app.journal.visitor_keys import visitor_hash
 from app.visits.agents import bot_name
+from app.visits.devices import Device, device
+from app.visits.place import UNKNOWN, Place, place_of_country
 
 LONGEST_REFERRER = 2048
 LONGEST_LANGUAGES = 256
@@ -23,14 +26,25 @@ class Visitor:
 
     `proxies` is how many proxies of the operator's own stand in front, and so how many entries of
     `X-Forwarded-For` can be believed; `country_key` is the environ's key of his header with the country.
+    `find_place` tells the place of an address, `day_key` the key that visitors are hashed with today.
     """
 
-    __slots__ = ("country_key", "environ", "proxies")
+    __slots__ = ("country_key", "day_key", "environ", "find_place", "found_place", "proxies")
 
-    def __init__(self, environ: Mapping[str, Any], proxies: int = 0, country_key: str | None = None) -> None:
+    def __init__(
+        self,
+        environ: Mapping[str, Any],
+        proxies: int = 0,
+        country_key: str | None = None,
+        find_place: Callable[[str], Place] | None = None,
+        day_key: Callable[[], bytes] | None = None,
+    ) -> None:
         self.environ = environ
         self.proxies = proxies
         self.country_key = country_key
+        self.find_place = find_place
+        self.day_key = day_key
+        self.found_place: Place | None = None
 
     @property
     def address(self) -> str:
@@ -66,19 +80,6 @@ class Visitor:
         return self.environ.get("HTTP_SEC_GPC") == "1" or self.environ.get("HTTP_DNT") == "1"
 
     @property
-    def os_name(self) -> str:
-        agent = self.agent
-        if "iPhone" in agent or "iPad" in agent:
-            return "iOS"
-        return "Android" if "Android" in agent else ""
-
-    @property
-    def device_type(self) -> str:
-        if not self.os_name:
-            return "desktop"
-        return "mobile" if "Mobile" in self.agent and "iPad" not in self.agent else "tablet"
-
-    @property
     def is_prefetch(self) -> bool:
         return is_prefetch(self.environ)
 
@@ -110,9 +111,51 @@ class Visitor:
         return utm(query) if "utm_" in query else ("", "", "")
 
     @property
+    def device(self) -> Device:
+        return device(self.agent)
+
+    @property
+    def device_type(self) -> str:
+        """`desktop`, `mobile` or `tablet`; empty without any agent."""
+        return self.device.device_type
+
+    @property
+    def os_name(self) -> str:
+        return self.device.os_name
+
+    @property
+    def browser_name(self) -> str:
+        return self.device.browser_name
+
+    @property
+    def place(self) -> Place:
+        """Where the visitor is; looked up once."""
+        if self.found_place is None:
+            self.found_place = self.looked_up_place()
+        return self.found_place
+
+    def looked_up_place(self) -> Place:
+        """What the operator's proxy says goes before the file, which may add the town."""
+        said = place_of_country(self.environ.get(self.country_key, "")) if self.country_key else UNKNOWN
+        found = self.find_place(self.address) if self.find_place else UNKNOWN
+        return found if said is UNKNOWN or found.country_code == said.country_code else said
+
+    @property
+    def continent_code(self) -> str:
+        return self.place.continent_code
+
+    @property
     def country_code(self) -> str:
-        """Upper case, from the header that the operator named; empty when unknown."""
-        return country(str(self.environ.get(self.country_key, ""))) if self.country_key else ""
+        """Upper case; empty when unknown."""
+        return self.place.country_code
+
+    @property
+    def city_name(self) -> str:
+        return self.place.city_name
+
+    def day_hash(self, owner_id: int) -> str:
+        """What stands for the visitor among one owner's links until the UTC day ends, as in counting."""
+        return visitor_hash(self.day_key() if self.day_key else b"", self.address, self.agent, owner_id)
 
 
 def is_prefetch(environ: Mapping[str, Any]) -> bool:
@@ -148,12 +191,6 @@ def referrer(address: str) -> tuple[str, str]:
     except ValueError:
         return "", ""
     return (host, parts.path or "/") if host and parts.scheme in REFERRER_SCHEMES else ("", "")
-
-
-@lru_cache(maxsize=1024)
-def country(text: str) -> str:
-    code = text.strip().upper()
-    return code if len(code) == 2 and code.isascii() and code.isalpha() else ""
 
 
 def utm(query: str) -> tuple[str, str, str]:

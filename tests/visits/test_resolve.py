@@ -22,7 +22,7 @@ PLAIN: dict[str, Any] = {
     "password_version": 0,
     "sensitive_content": False, "http_status_code": 302, "app_linking_is_enabled": False,
     "cloaking_is_enabled": False, "forward_query_parameters_is_enabled": False, "utm_source": None,
-    "utm_medium": None, "utm_campaign": None, "targeting_type": None, "has_pixels": False,
+    "utm_medium": None, "utm_campaign": None, "targeting_type": None, "targeting": [], "has_pixels": False,
 }  # fmt: skip
 
 OPENS = {

@@ -1,0 +1,155 @@
+"""Does a visit happen where the visitor is, whatever he says and whatever the file of places is like?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from app.accounts.models import User
+from app.journal.record import Visit
+from app.visits.desk import Desk
+from app.visits.place import FILE_NAME
+from tests.factories import Factory
+from tests.visits.conftest import Person
+from tests.visits.geo_files import ADDRESS, NETWORK, write_geo_file
+
+Visits = Callable[[], list[Visit]]
+ELSEWHERE = "203.0.113.7"
+HOME, BRITAIN = "https://example.com/home", "https://example.com/gb"
+PAIRS = [["GB", BRITAIN]]
+
+
+@pytest.fixture
+def geo_file(data_dir: Path) -> Path:
+    return write_geo_file(data_dir / FILE_NAME)
+
+
+@pytest.fixture(autouse=True)
+def link(factory: Factory, owner: User) -> None:
+    factory.link(owner, "a", location_url=HOME, targeting_type="country_code", targeting=PAIRS)
+
+
+def went(person: Person, address: str, **headers: str) -> str | None:
+    answer = person.open(
+        "/a",
+        environ_base={"REMOTE_ADDR": address},
+        headers={k.replace("_", "-"): v for k, v in headers.items()},
+    )
+    assert answer.status_code == 302
+    return answer.headers["Location"]
+
+
+def places(visits: Visits) -> list[tuple[str, str, str]]:
+    return [(visit.continent_code, visit.country_code, visit.city_name) for visit in visits()]
+
+
+@pytest.mark.databases
+def test_by_address(geo_file: Path, person: Person, visits: Visits) -> None:
+    assert went(person, ADDRESS) == BRITAIN
+    assert went(person, ELSEWHERE) == HOME
+    assert places(visits) == [("EU", "GB", "London"), ("", "", "")]
+    assert [visit.destination for visit in visits()] == [BRITAIN, HOME]
+
+
+def test_a_forged_x_forwarded_for_changes_nothing(geo_file: Path, person: Person, visits: Visits) -> None:
+    assert went(person, ELSEWHERE, X_Forwarded_For=ADDRESS) == HOME
+    assert went(person, ADDRESS, X_Forwarded_For=ELSEWHERE) == BRITAIN
+    assert places(visits) == [("", "", ""), ("EU", "GB", "London")]
+
+
+@pytest.mark.settings(TRUSTED_PROXIES="1")
+def test_behind_a_proxy_only_its_own_entry_counts(geo_file: Path, person: Person) -> None:
+    assert went(person, "10.0.0.1", X_Forwarded_For=ADDRESS) == BRITAIN
+    assert went(person, "10.0.0.1", X_Forwarded_For=f"{ADDRESS}, {ELSEWHERE}") == HOME
+    assert went(person, "10.0.0.1", X_Forwarded_For=f"{ELSEWHERE}, {ADDRESS}") == BRITAIN
+
+
+def test_a_header_that_nobody_named_says_nothing(person: Person, visits: Visits) -> None:
+    assert went(person, ELSEWHERE, CF_IPCountry="GB") == HOME
+    assert places(visits) == [("", "", "")]
+
+
+@pytest.mark.settings(GEO_COUNTRY_HEADER="CF-IPCountry")
+def test_the_header_that_the_operator_named(person: Person, visits: Visits) -> None:
+    assert went(person, ELSEWHERE, CF_IPCountry="gb") == BRITAIN
+    for nowhere in ("XX", "T1", "", "Great Britain", "\u00e9\u00e9"):
+        assert went(person, ELSEWHERE, CF_IPCountry=nowhere) == HOME
+    assert places(visits) == [("EU", "GB", ""), *[("", "", "")] * 5]
+
+
+@pytest.mark.settings(GEO_COUNTRY_HEADER="CF-IPCountry")
+def test_header_and_file(geo_file: Path, person: Person, visits: Visits) -> None:
+    """The header's country counts; the file adds the town where it is of the same country."""
+    for country in ("GB", "FR", "XX"):
+        went(person, ADDRESS, CF_IPCountry=country)
+    assert places(visits) == [("EU", "GB", "London"), ("EU", "FR", ""), ("EU", "GB", "London")]
+
+
+def cut(content: bytes) -> bytes:
+    return content[: len(content) // 2]
+
+
+DAMAGES: dict[str, Callable[[bytes], bytes]] = {
+    "missing": lambda _: b"",
+    "empty": lambda _: b"",
+    "no such file": lambda _: b"<html>",
+    "cut off": cut,
+    "a tree that leads out": lambda content: b"\xff" * 600 + content[600:],
+    "a text that is none": lambda content: content.replace(b"London", b"\xff\xfe\xff\xfe\xff\xfe"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_no_file_ever_breaks_a_visit(name: str, geo_file: Path, person: Person, visits: Visits) -> None:
+    content = DAMAGES[name](geo_file.read_bytes())
+    geo_file.unlink()
+    if name != "missing":
+        geo_file.write_bytes(content)
+    assert went(person, ADDRESS) == HOME
+    assert places(visits) == [("", "", "")]
+
+
+def test_a_file_that_breaks_and_mends_while_it_is_used(geo_file: Path, person: Person, desk: Desk) -> None:
+    desk.places.seconds = 0
+    assert went(person, ADDRESS) == BRITAIN
+    geo_file.with_suffix(".bad").write_bytes(b"damage")
+    geo_file.with_suffix(".bad").replace(geo_file)
+    desk.places.due = 0
+    assert went(person, ADDRESS) == HOME
+    geo_file.unlink()
+    assert went(person, ADDRESS) == HOME
+    write_geo_file(geo_file)
+    assert went(person, ADDRESS) == BRITAIN
+
+
+def test_the_file_that_the_setting_names(geo_file: Path, tmp_path: Path, desk: Desk) -> None:
+    named = write_geo_file(tmp_path / "named.mmdb", {NETWORK: {"country": {"iso_code": "IE"}}})
+    visitors = {
+        name: Desk(replace(desk.settings, geoip_db=name)).visitor({"REMOTE_ADDR": ADDRESS})
+        for name in (None, named)
+    }
+    assert {name: visitor.country_code for name, visitor in visitors.items()} == {None: "GB", named: "IE"}
+
+
+def test_readyz_tells_of_the_file_and_its_publisher(geo_file: Path, person: Person, desk: Desk) -> None:
+    def told() -> dict[str, object]:
+        body = person.open("/readyz").json
+        assert body is not None
+        found: dict[str, object] = body["checks"]["places"]
+        return found
+
+    found = told()
+    assert (found["ok"], found["state"], found["kind"]) == (True, "ok", "GeoLite2-City")
+    assert "MaxMind" in str(found["attribution"])
+    geo_file.unlink()
+    assert (told()["ok"], told()["state"], told()["attribution"]) == (True, "missing", None)
+
+
+def test_readyz_tells_of_damage_but_the_instance_stays_fit(geo_file: Path, person: Person) -> None:
+    geo_file.write_bytes(b"damage")
+    body = person.open("/readyz").json
+    assert body is not None
+    assert (body["checks"]["places"]["ok"], body["checks"]["places"]["state"]) == (True, "damaged")

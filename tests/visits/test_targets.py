@@ -1,0 +1,208 @@
+"""Which pair of a targeted link is whose? A table for each type, and rotation by its figures."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from app.links.targeting import TYPES
+from app.visits.place import Place
+from app.visits.resolve import resolve
+from app.visits.targets import ASKED
+from app.visits.visitor import Visitor
+from tests.visits.test_devices import AGENTS
+from tests.visits.test_resolve import NOW, THERE, plan
+
+BERLIN = Place("EU", "DE", "Berlin")
+
+
+def at(place: Place) -> Visitor:
+    return Visitor({"REMOTE_ADDR": "192.0.2.1"}, find_place=lambda _address: place)
+
+
+def speaks(header: str) -> Visitor:
+    return Visitor({"HTTP_ACCEPT_LANGUAGE": header})
+
+
+def uses(name: str) -> Visitor:
+    return Visitor({"HTTP_USER_AGENT": AGENTS[name][0]})
+
+
+# targeting_type, keys in the owner's order, visitor, index of the pair that is his; None is the link's own
+ROWS: dict[str, tuple[str, list[str], Visitor, int | None]] = {
+    "continent": ("continent_code", ["AF", "EU"], at(BERLIN), 1),
+    "another continent": ("continent_code", ["AF", "AS"], at(BERLIN), None),
+    "continent unknown": ("continent_code", ["EU"], at(Place()), None),
+    "country": ("country_code", ["FR", "DE", "AT"], at(BERLIN), 1),
+    "country without case": ("country_code", ["de"], at(BERLIN), 0),
+    "another country": ("country_code", ["FR", "AT"], at(BERLIN), None),
+    "country unknown": ("country_code", ["DE"], at(Place()), None),
+    "the same key twice: the first": ("country_code", ["FR", "DE", "DE"], at(BERLIN), 1),
+    "city": ("city_name", ["Paris", "Berlin"], at(BERLIN), 1),
+    "city without case": ("city_name", ["bERLIN"], at(BERLIN), 0),
+    "city and country": ("city_name", ["Berlin, US", "berlin, de"], at(BERLIN), 1),
+    "city, the general pair first": ("city_name", ["Berlin", "Berlin, DE"], at(BERLIN), 0),
+    "city, the special pair first": ("city_name", ["Berlin, DE", "Berlin"], at(BERLIN), 0),
+    "city in another country": ("city_name", ["Berlin, US"], at(BERLIN), None),
+    "city beyond ASCII": ("city_name", ["ZÜRICH"], at(Place("EU", "CH", "Zürich")), 0),
+    "city in the other normal form": ("city_name", ["Zu\u0308rich"], at(Place("EU", "CH", "Zürich")), 0),
+    "city with a comma": ("city_name", ["Washington, D.C."], at(Place("NA", "US", "Washington, D.C.")), 0),
+    "city of no known country": ("city_name", ["Berlin"], at(Place("", "", "Berlin")), 0),
+    "city unknown": ("city_name", ["Berlin"], at(Place("EU", "DE")), None),
+    "desktop": ("device_type", ["mobile", "desktop"], uses("Chrome on Linux"), 1),
+    "mobile": ("device_type", ["Mobile", "desktop"], uses("Safari on a phone"), 0),
+    "tablet: iPad": ("device_type", ["mobile", "tablet"], uses("Safari on a tablet"), 1),
+    "tablet: Android without Mobile": ("device_type", ["mobile", "tablet"], uses("Chrome on a tablet"), 1),
+    "no agent, no device": ("device_type", ["desktop"], Visitor({}), None),
+    "system": ("os_name", ["Windows", "macOS"], uses("Safari on a Mac"), 1),
+    "system without case": ("os_name", ["MACOS"], uses("Safari on a Mac"), 0),
+    "system by its other name": ("os_name", ["Mac OS X"], uses("Safari on a Mac"), 0),
+    "a Linux by its own name": ("os_name", ["Linux"], uses("Firefox on Ubuntu"), 0),
+    "Android is no Linux": ("os_name", ["Linux"], uses("Chrome on a phone"), None),
+    "Chrome OS": ("os_name", ["Linux", "Chrome OS"], uses("Chrome on Chrome OS"), 1),
+    "a rare system": ("os_name", ["kaios"], uses("Firefox on KaiOS"), 0),
+    "browser": ("browser_name", ["Firefox", "Chrome"], uses("Chrome on Windows"), 1),
+    "browser on a phone": ("browser_name", ["chrome"], uses("Chrome on iOS"), 0),
+    "browser in a web view": ("browser_name", ["Safari"], uses("iOS's web view"), 0),
+    "browser by its form's name": ("browser_name", ["Mobile Safari"], uses("Safari on a phone"), 0),
+    "Edge is no Chrome": ("browser_name", ["Chrome", "Edge"], uses("Edge on Windows"), 1),
+    "Samsung Internet": ("browser_name", ["samsung internet"], uses("Samsung Internet"), 0),
+    "a rare browser": ("browser_name", ["Instagram"], uses("in an app on iOS"), 0),
+    "language": ("browser_language", ["fr", "de"], speaks("de"), 1),
+    "language: a key also for its regions": ("browser_language", ["pt"], speaks("pt-BR"), 0),
+    "language: a region's key not for others": ("browser_language", ["pt-BR"], speaks("pt"), None),
+    "language: not by its letters": ("browser_language", ["de"], speaks("den"), None),
+    "language without case": ("browser_language", ["PT-br"], speaks("pt-Br"), 0),
+    "language by q, not by the list": ("browser_language", ["en", "de"], speaks("en;q=0.5, de;q=0.9"), 1),
+    "language: the best liked that is there": ("browser_language", ["es", "en"], speaks("de, fr;q=0.8, en;q=0.1"), 1),
+    "language: the list's order for one tag": ("browser_language", ["pt", "pt-BR"], speaks("pt-BR"), 0),
+    "language: the special pair first": ("browser_language", ["pt-BR", "pt"], speaks("pt-BR"), 0),
+    "language: an equal q in the visitor's order": ("browser_language", ["en", "de"], speaks("de, en"), 1),
+    "language with q=0": ("browser_language", ["de"], speaks("de;q=0, en"), None),
+    "language: any": ("browser_language", ["de"], speaks("*"), None),
+    "language: script and region": ("browser_language", ["zh-Hant"], speaks("zh-Hant-TW"), 0),
+    "no language": ("browser_language", ["de"], Visitor({}), None),
+    "no pairs": ("country_code", [], at(BERLIN), None),
+    "rotation of one": ("rotation", ["1"], Visitor({}), 0),
+    "rotation without pairs": ("rotation", [], Visitor({}), None),
+}  # fmt: skip
+
+
+def targeted(kind: str, keys: list[str], **columns: Any) -> Any:
+    pairs = [[key, f"https://example.com/{index}"] for index, key in enumerate(keys)]
+    return plan(targeting_type=kind, targeting=pairs, **columns)
+
+
+@pytest.mark.parametrize(("kind", "keys", "visitor", "index"), ROWS.values(), ids=ROWS)
+def test_pairs(kind: str, keys: list[str], visitor: Visitor, index: int | None) -> None:
+    outcome = resolve(targeted(kind, keys), visitor, NOW)
+    expected = THERE if index is None else f"https://example.com/{index}"
+    assert (outcome.outcome, outcome.location, outcome.destination) == ("redirect", expected, expected)
+    step = next(step for step in outcome.steps if step.step == "targeting_type")
+    assert step.matched is (index is not None)
+    assert step.detail.startswith(f"{kind}: ")
+
+
+def test_every_type_has_a_rule() -> None:
+    assert {*ASKED, "rotation"} == set(TYPES)
+    assert {kind for kind, *_ in ROWS.values()} == set(TYPES)
+
+
+def test_why_a_pair_matched_or_not() -> None:
+    def detail(kind: str, keys: list[str], visitor: Visitor) -> str:
+        steps = resolve(targeted(kind, keys), visitor, NOW).steps
+        return next(step.detail for step in steps if step.step == "targeting_type")
+
+    assert detail("country_code", ["FR", "DE"], at(BERLIN)) == "country_code: de is pair 2: DE"
+    assert detail("country_code", ["FR", "AT"], at(BERLIN)) == "country_code: de is none of: FR; AT"
+    assert detail("country_code", ["FR"], at(Place())) == "country_code: unknown"
+    assert detail("browser_language", list("abcdefgh"), speaks("pt-BR, en")).endswith(
+        "pt-br; en is none of: a; b; c; d; e; f; …"
+    )
+
+
+def test_what_the_link_adds_is_added_to_a_pairs_destination_too() -> None:
+    made = plan(
+        targeting_type="country_code",
+        targeting=[["DE", "https://example.com/de?a=1#x"]],
+        utm_source="mail",
+        forward_query_parameters_is_enabled=True,
+    )
+    visitor = Visitor({"QUERY_STRING": "a=2&b=3"}, find_place=lambda _address: BERLIN)
+    outcome = resolve(made, visitor, NOW)
+    assert outcome.location == "https://example.com/de?a=1&utm_source=mail&b=3#x"
+    assert outcome.destination == "https://example.com/de?a=1#x"
+
+
+@pytest.mark.parametrize("planted", ["javascript:alert(1)", "//example.com", "data:text/html,x", ""])
+def test_a_pairs_planted_destination_is_refused(planted: str) -> None:
+    made = plan(targeting_type="country_code", targeting=[["DE", planted]])
+    outcome = resolve(made, at(BERLIN), NOW)
+    assert (outcome.outcome, outcome.status, outcome.location) == ("not_found", 404, None)
+    assert resolve(made, at(Place()), NOW).location == THERE
+
+
+def test_what_comes_before_targeting_stays_before_it() -> None:
+    for columns, name in (
+        ({"is_enabled": False}, "not_found"),
+        ({"start_date": NOW + dt.timedelta(seconds=1)}, "not_yet"),
+        ({"end_date": NOW}, "expired"),
+        ({"password_hash": "x"}, "password"),
+        ({"sensitive_content": True}, "warning"),
+    ):
+        assert resolve(targeted("country_code", ["DE"], **columns), at(BERLIN), NOW).outcome == name
+
+
+def visitors(count: int, day: bytes = b"one day") -> list[Visitor]:
+    return [
+        Visitor({"REMOTE_ADDR": f"2001:db8::{number:x}", "HTTP_USER_AGENT": "x"}, day_key=lambda: day)
+        for number in range(count)
+    ]
+
+
+def drawn(made: Any, visitor: Visitor) -> str:
+    return str(resolve(made, visitor, NOW).location)
+
+
+def test_10_000_visits_by_weight_within_two_points() -> None:
+    made = targeted("rotation", ["50", "30", "20"])
+    shares = Counter(drawn(made, visitor)[-1] for visitor in visitors(10_000))
+    assert [shares[index] for index in "012"] == pytest.approx([5000, 3000, 2000], abs=200)
+
+
+def test_weights_need_not_make_a_hundred() -> None:
+    made = targeted("rotation", ["1", "3"])
+    shares = Counter(drawn(made, visitor)[-1] for visitor in visitors(10_000))
+    assert shares["0"] == pytest.approx(2500, abs=200)
+
+
+def test_the_same_visitor_gets_the_same_all_day() -> None:
+    made = targeted("rotation", ["1"] * 100)
+    first, again = ([drawn(made, visitor) for visitor in visitors(50)] for _ in range(2))
+    assert first == again
+
+
+def test_another_day_another_choice() -> None:
+    made = targeted("rotation", ["1"] * 100)
+    one, other = (
+        [drawn(made, visitor) for visitor in visitors(200, day)] for day in (b"one day", b"another")
+    )
+    assert sum(map(str.__eq__, one, other)) < 20
+
+
+def test_two_links_do_not_part_visitors_alike() -> None:
+    links = [targeted("rotation", ["1", "1"], id=number) for number in (1, 2)]
+    pairs = Counter(tuple(drawn(link, visitor) for link in links) for visitor in visitors(4000))
+    assert len(pairs) == 4
+    assert all(count == pytest.approx(1000, abs=150) for count in pairs.values())
+
+
+def test_the_choice_does_not_depend_on_the_process() -> None:
+    """Python's own hash of a text differs from process to process; this must not."""
+    made = targeted("rotation", ["1"] * 100)
+    chosen = "\n".join(drawn(made, visitor) for visitor in visitors(100))
+    assert hashlib.sha256(chosen.encode()).hexdigest().startswith("8b37a50e46587a00")
