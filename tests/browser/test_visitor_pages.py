@@ -1,0 +1,545 @@
+"""Do visitors' pages do in a real browser what they are for, and no more?"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+from flask import Flask
+from playwright.sync_api import Browser, BrowserContext, BrowserType, Page, expect
+from werkzeug.serving import make_server
+
+from app.accounts.models import User
+from app.domains.models import Domain
+from app.links.models import Link, PlanChange
+from app.pixels.provider import all_providers
+from app.visits.front import Front
+from tests.browser.visitors import CALLS, HANGS, Outside, Shop, until
+from tests.factories import PASSWORD, Factory
+from tests.server import BROWSER
+
+pytestmark = pytest.mark.browser
+
+PHONE = "Mozilla/5.0 (Linux; Android 15; Pixel 9) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Mobile Safari/537.36"
+IPHONE = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 Version/18.0 Mobile/15E148 Safari/604.1"
+
+
+@pytest.fixture
+def site(app: Flask) -> Iterator[str]:
+    """The application with its front, as it is served."""
+    front = Front(app.wsgi_app, app.extensions["visits"])
+    server = make_server("127.0.0.1", 0, front, threaded=True)
+    thread = Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture
+def browser_context_args(browser_context_args: dict[str, Any]) -> dict[str, Any]:
+    """Headless Chromium calls itself so, and is taken for a bot."""
+    return {**browser_context_args, "user_agent": BROWSER}
+
+
+@pytest.fixture
+def shop() -> Iterator[Shop]:
+    with Shop() as shop:
+        yield shop
+
+
+@pytest.fixture
+def there(shop: Shop) -> str:
+    return f"{shop.url}/there?a=%zz#b"
+
+
+@pytest.fixture
+def outside(context: BrowserContext, site: str) -> Iterator[Outside]:
+    outside = Outside(context, site)
+    yield outside
+    for route in outside.held:
+        route.abort()
+
+
+@pytest.fixture
+def link(factory: Factory, alice: User, there: str) -> Callable[..., Link]:
+    """`link("a", pixels=[("social_a", "123")], title=…)`: a link of alice's."""
+
+    def link(url: str, pixels: list[tuple[str, str]] | None = None, **columns: Any) -> Link:
+        made = factory.link(alice, url, **{"location_url": there, **columns})
+        made.pixels = [factory.pixel(alice, type_, pixel=pixel) for type_, pixel in pixels or []]
+        factory.session.commit()
+        return made
+
+    return link
+
+
+@pytest.fixture
+def change(app: Flask, factory: Factory) -> Callable[..., None]:
+    """Change a link, and have the application know."""
+
+    def change(link: Link, **columns: Any) -> None:
+        for name, value in columns.items():
+            setattr(link, name, value)
+        factory.session.add(PlanChange(domain_id=link.domain_id or 0, alias=link.url.casefold()))
+        factory.session.commit()
+        app.extensions["visits"].plans.poll()
+
+    return change
+
+
+# --- pixels
+
+EXPECTED = {
+    "social_a": lambda id_: [["init", id_], ["track", "PageView"]],
+    "analytics_a": lambda id_: [["config", id_]],
+    "tagmanager_a": lambda id_: [id_, "gtm.js"],
+    "social_b": lambda id_: [id_],
+    "social_c": lambda id_: [["load", id_], ["page"]],
+    "social_d": lambda id_: [["config", id_]],
+    "social_e": lambda id_: [["init", id_], ["track", "ViewContent"]],
+    "social_f": lambda id_: [id_, [["page"]]],
+    "social_g": lambda id_: [["init", id_], ["track", "PAGE_VIEW"]],
+}
+
+
+def said(outside: Outside) -> dict[str, Any]:
+    return {one["type"]: one["calls"] for one in outside.said}
+
+
+@pytest.mark.parametrize("type_", CALLS)
+def test_a_providers_calls_are_made_once_with_the_id(
+    type_: str, page: Page, outside: Outside, link: Callable[..., Link], site: str, there: str
+) -> None:
+    id_ = all_providers()[type_].example
+    link("a", [(type_, id_), (type_, id_)])
+    page.goto(f"{site}/a?fbclid=x")
+    page.wait_for_url(there)
+    assert said(outside) == {type_: EXPECTED[type_](id_)}
+    assert len([url for url in outside.asked if url.startswith(CALLS[type_][0])]) == 1
+    assert [one["at"] for one in outside.said] == [f"{site}/a?fbclid=x"]
+
+
+def test_all_providers_on_one_page(
+    page: Page, outside: Outside, link: Callable[..., Link], site: str, there: str
+) -> None:
+    link("a", [(type_, all_providers()[type_].example) for type_ in CALLS], title="Spring")
+    page.goto(f"{site}/a")
+    page.wait_for_url(there)
+    found = said(outside)
+    # one queue for both of Google's: gtag's own call comes before the container's
+    assert found.pop("tagmanager_a")[0] == all_providers()["tagmanager_a"].example
+    assert found == {type_: EXPECTED[type_](all_providers()[type_].example) for type_ in found}
+    assert len(found) == len(CALLS) - 1
+    assert {one["title"] for one in outside.said} == {"Spring"}
+
+
+def test_several_ids_of_one_provider(
+    page: Page, outside: Outside, link: Callable[..., Link], site: str, there: str
+) -> None:
+    link("a", [("social_a", "111"), ("social_a", "222"), ("social_f", "AAA"), ("social_f", "BBB")])
+    page.goto(f"{site}/a")
+    page.wait_for_url(there)
+    assert [one["calls"] for one in outside.said if one["type"] == "social_a"] == [
+        [["init", "111"], ["init", "222"], ["track", "PageView"]]
+    ]
+    assert {one["calls"][0] for one in outside.said if one["type"] == "social_f"} == {"AAA", "BBB"}
+
+
+def test_goes_on_within_a_second_when_a_provider_hangs(
+    page: Page, outside: Outside, link: Callable[..., Link], site: str, there: str
+) -> None:
+    link("a", [("social_a", "123")])
+    outside.answers = {"https://connect.facebook.net": HANGS, "https://www.facebook.com": HANGS}
+    page.clock.install()
+    page.goto(f"{site}/a", wait_until="commit")
+    until(page, lambda: outside.held, "the provider's script")
+    page.clock.run_for(1000)
+    page.wait_for_url(there)
+
+
+def test_goes_on_at_once_when_all_are_blocked(
+    page: Page, outside: Outside, link: Callable[..., Link], site: str, there: str
+) -> None:
+    link("a", [("social_a", "123"), ("social_g", "456")])
+    outside.answers = {"https://connect.facebook.net": None, "https://sc-static.net": None}
+    page.clock.install()
+    page.clock.pause_at(4102444800)  # no time passes: only that they are blocked can make it go on
+    page.goto(f"{site}/a", wait_until="commit")
+    page.wait_for_url(there)
+    assert not outside.pictures("https://www.facebook.com")
+
+
+def test_waits_for_those_that_are_not_blocked(
+    page: Page, outside: Outside, link: Callable[..., Link], site: str, there: str
+) -> None:
+    link("a", [("social_a", "123"), ("social_g", "456")])
+    outside.answers = {"https://connect.facebook.net": None}
+    page.clock.install()
+    page.clock.pause_at(4102444800)
+    page.goto(f"{site}/a", wait_until="commit")
+    until(page, lambda: outside.said, "the other provider's script")
+    assert page.url == f"{site}/a"
+    page.clock.run_for(1000)
+    page.wait_for_url(there)
+
+
+def test_back_goes_to_where_the_visitor_came_from(
+    page: Page, outside: Outside, link: Callable[..., Link], site: str, there: str, shop: Shop
+) -> None:
+    link("a", [("social_a", "123")])
+    page.goto(f"{shop.url}/before")
+    page.goto(f"{site}/a")
+    page.wait_for_url(there)
+    page.go_back()
+    page.wait_for_url(f"{shop.url}/before")
+
+
+@pytest.mark.parametrize("picture", [{"status": 204}, HANGS, None], ids=["answers", "hangs", "blocked"])
+def test_without_javascript_the_picture_counts_and_it_goes_on(
+    picture: Any, browser: Browser, link: Callable[..., Link], site: str, there: str
+) -> None:
+    link("a", [(type_, all_providers()[type_].example) for type_ in CALLS])
+    context = browser.new_context(java_script_enabled=False, user_agent=BROWSER)
+    outside = Outside(context, site)
+    outside.answers = dict.fromkeys(PICTURES, picture)
+    page = context.new_page()
+    page.goto(f"{site}/a")
+    page.wait_for_url(there)
+    assert all(len(outside.pictures(begin)) == 1 for begin in PICTURES)
+    for route in outside.held:
+        route.abort()
+    context.close()
+
+
+PICTURES = [
+    one.picture.partition("?")[0].format(id=one.example) for one in all_providers().values() if one.picture
+]
+
+
+def test_boxed_a_picture_stands_in_for_a_script_that_asks_for_nothing(
+    page: Page, outside: Outside, link: Callable[..., Link], site: str, there: str
+) -> None:
+    link("a", [("social_a", "123"), ("social_c", "456")])
+    asks = {
+        "body": "new Image().src = 'https://www.facebook.com/tr/?id=123&ev=PageView';",
+        "content_type": "text/javascript",
+    }
+    outside.answers = {"https://connect.facebook.net": asks}
+    page.goto(f"{site}/a")
+    page.wait_for_url(there)
+    assert outside.pictures("https://www.facebook.com") == ["https://www.facebook.com/tr/?id=123&ev=PageView"]
+    assert len(outside.pictures("https://ct.pinterest.com")) == 1
+
+
+# --- scripts that mean no good
+
+# each attempt, and what it comes to: whatever it gets, or the name of the error
+ATTEMPTS = """(async function () {
+  const found = {"origin": self.origin};
+  async function attempt(name, what) {
+    try { found[name] = await what(); } catch (error) { found[name] = "refused: " + error.name; }
+  }
+  const text = async (path, how) => (await fetch(path, how)).text();
+  await attempt("cookie", () => document.cookie);
+  await attempt("storage", () => localStorage.length);
+  await attempt("api", () => text("/api/user", {"credentials": "include"}));
+  await attempt("dashboard", () => text("/dashboard/links/", {"credentials": "include"}));
+  await attempt("locked", () => text("/locked", {"credentials": "include"}));
+  await attempt("request", () => new Promise((done, failed) => {
+    const request = new XMLHttpRequest();
+    request.withCredentials = true;
+    request.onload = () => done(request.responseText);
+    request.onerror = () => failed(new Error());
+    request.open("GET", "/dashboard/links/");
+    request.send();
+  }));
+  await attempt("frame", () => new Promise((done, failed) => {
+    const frame = document.createElement("iframe");
+    frame.onload = () => { try { done(frame.contentWindow.document.body.innerText); } catch (error) { failed(error); } };
+    frame.src = "/dashboard/links/";
+    document.body.append(frame);
+    setTimeout(() => failed(new Error()), 300);
+  }));
+  await attempt("parent", () => parent === window ? "none" : parent.document.title);
+  await attempt("opened", () => String(window.open("/dashboard/links/")));
+  await attempt("form", () => {
+    const form = document.createElement("form");
+    form.method = "post";
+    form.action = "/dashboard/account";
+    document.body.append(form);
+    form.submit();
+    return "sent";
+  });
+  await attempt("worker", async () => String(await navigator.serviceWorker.register("/locked")));
+  if (parent !== window) { await attempt("top", () => { top.location = "/dashboard/"; return "moved"; }); }
+  console.log("said " + JSON.stringify({"type": "attempts", "calls": found}));
+})();"""
+REFUSED = ["cookie", "storage", "api", "dashboard", "locked", "request", "frame", "worker"]
+
+
+def sign_in(page: Page, site: str) -> None:
+    page.goto(f"{site}/login")
+    page.fill("[name=email]", "alice@example.com")
+    page.fill("[name=password]", PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url("**/dashboard/**")
+
+
+def unlock(page: Page, site: str) -> None:
+    page.goto(f"{site}/locked")
+    page.get_by_role("button", name="Continue").click()
+    page.wait_for_url("http://shop.localhost:*/**")
+
+
+WAYS_IN = {
+    "a cloaked link's own script": ({"cloaking_is_enabled": True, "cloaking_custom_js": ATTEMPTS}, []),
+    "a tag manager on a cloaked link": ({"cloaking_is_enabled": True}, [("tagmanager_a", "GTM-1")]),
+    "a tag manager on the way": ({}, [("tagmanager_a", "GTM-1")]),
+    "a provider on the way": ({}, [("social_a", "123")]),
+}
+
+
+@pytest.mark.parametrize(("columns", "pixels"), WAYS_IN.values(), ids=WAYS_IN)
+def test_a_boxed_script_reaches_nothing(
+    columns: dict[str, Any], pixels: Any, context: BrowserContext, page: Page, outside: Outside,
+    link: Callable[..., Link], site: str,
+) -> None:  # fmt: skip
+    link("locked", sensitive_content=True)
+    link("a", pixels, **columns)
+    evil = {"body": ATTEMPTS, "content_type": "text/javascript"}
+    outside.answers = {"https://www.googletagmanager.com": evil, "https://connect.facebook.net": evil}
+    sign_in(page, site)
+    unlock(page, site)
+    requests: list[Any] = []
+    page.on("request", lambda request: requests.append(request))
+    page.goto(f"{site}/a")
+    until(page, lambda: said(outside).get("attempts"), "the script's report")
+    found = said(outside)["attempts"]
+    assert found["origin"] == "null"
+    assert {name: found[name] for name in REFUSED if not found[name].startswith("refused: ")} == {}
+    assert found["parent"] == "none" or found["parent"].startswith("refused: ")
+    assert found["opened"] == "null"
+    assert found.get("top", "refused: ").startswith("refused: ")
+    assert not [one for one in requests if one.method == "POST"]
+    assert len(context.pages) == 1
+
+
+@pytest.mark.settings(DASHBOARD_URL="http://desk.localhost")
+def test_apart_from_the_dashboard_providers_have_the_pages_origin_and_owners_scripts_have_not(
+    page: Page, outside: Outside, link: Callable[..., Link], site: str, there: str
+) -> None:
+    outside.answers = {
+        "https://connect.facebook.net": {"body": ORIGIN % "provider", "content_type": "text/javascript"},
+        "https://www.googletagmanager.com": {"body": ORIGIN % "container", "content_type": "text/javascript"},
+    }
+    link("a", [("social_a", "1"), ("tagmanager_a", "GTM-1")])
+    page.goto(f"{site}/a")
+    page.wait_for_url(there)
+    assert said(outside) == {"provider": site, "container": "null"}
+    outside.said.clear()
+    script = ORIGIN % "script"
+    link("b", [("social_a", "1")], cloaking_is_enabled=True, cloaking_custom_js=script)
+    page.goto(f"{site}/b")
+    until(page, lambda: len(outside.said) == 2, "both scripts")
+    assert said(outside) == {"provider": site, "script": "null"}
+
+
+ORIGIN = 'console.log("said " + JSON.stringify({"type": "%s", "calls": self.origin}));'
+
+
+def test_on_the_owners_own_domain_his_script_has_its_origin(
+    page: Page, outside: Outside, factory: Factory, alice: User, link: Callable[..., Link], site: str
+) -> None:
+    own = site.replace("127.0.0.1", "go.localhost")
+    domain = factory.add(Domain(user_id=alice.id, host="go.localhost", is_verified=True, token="x"))
+    link(
+        "a",
+        [("tagmanager_a", "GTM-1")],
+        domain_id=domain.id,
+        cloaking_is_enabled=True,
+        cloaking_custom_js=ORIGIN % "script",
+    )
+    outside.answers = {
+        "https://www.googletagmanager.com": {"body": ORIGIN % "container", "content_type": "text/javascript"}
+    }
+    page.goto(f"{own}/a")
+    until(page, lambda: len(outside.said) == 2, "both scripts")
+    assert said(outside) == {"container": own, "script": own}
+    assert page.locator("iframe").count() == 1
+
+
+TRICKS = """// </script><script>document.title = "broken out"</script> <!-- <script>
+console.log("said " + JSON.stringify({"type": "script", "calls": "</script>" + '\\u2028' + `<!--`}));"""
+
+
+def test_an_owners_script_can_not_end_its_element(
+    page: Page, outside: Outside, link: Callable[..., Link], site: str
+) -> None:
+    link("a", cloaking_is_enabled=True, cloaking_title="Mine", cloaking_custom_js=TRICKS)
+    page.goto(f"{site}/a")
+    until(page, lambda: outside.said, "the script")
+    assert said(outside) == {"script": "</script>\u2028<!--"}
+    expect(page).to_have_title("Mine")
+
+
+# --- the frame
+
+KEEPS = """<!doctype html><title>Inside</title><p id="kept"></p><script>
+document.cookie = "mine=1; SameSite=None; Secure; Path=/";
+localStorage.setItem("mine", "2");
+document.getElementById("kept").textContent = document.cookie + " " + localStorage.getItem("mine") + " " + self.origin;
+</script>"""
+
+
+@pytest.fixture
+def lenient(
+    browser_type: BrowserType, browser_type_launch_args: Any, tmp_path: Path
+) -> Iterator[BrowserContext]:
+    """A browser that lets framed sites of others have cookies at all: Chromium does not by itself."""
+    preferences = tmp_path / "profile" / "Default" / "Preferences"
+    preferences.parent.mkdir(parents=True)
+    preferences.write_text(json.dumps({"profile": {"cookie_controls_mode": 0}}))
+    arguments = {**browser_type_launch_args, "user_agent": BROWSER, "viewport": {"width": 390, "height": 844}}
+    context = browser_type.launch_persistent_context(tmp_path / "profile", **arguments)
+    yield context
+    context.close()
+
+
+@pytest.mark.parametrize("script", [None, "1"])
+def test_the_framed_destination_keeps_its_own_cookies_and_storage(
+    script: str | None, lenient: BrowserContext, link: Callable[..., Link], site: str, shop: Shop
+) -> None:
+    shop.page = KEEPS
+    pixels = [("social_a", "1")] if script else []
+    link("a", pixels, cloaking_is_enabled=True, cloaking_title="Mine", cloaking_custom_js=script)
+    Outside(lenient, site)
+    page = lenient.new_page()
+    page.goto(f"{site}/a")
+    expect(page.frame_locator("iframe[title=Mine]").locator("#kept")).to_have_text(f"mine=1 2 {shop.url}")
+    expect(page).to_have_title("Mine")
+    assert page.locator("iframe[title=Mine]").bounding_box() == {"x": 0, "y": 0, "width": 390, "height": 844}
+    assert page.evaluate("document.documentElement.scrollHeight <= innerHeight")
+
+
+# --- apps
+
+WATCH = "https://www.youtube.com/watch?v=abc"
+
+
+def test_an_app_that_does_not_open_falls_back_to_the_web_address(
+    browser: Browser, link: Callable[..., Link], site: str
+) -> None:
+    link("a", [("social_a", "123")], app_linking_is_enabled=True, location_url=WATCH)
+    context = browser.new_context(user_agent=PHONE)
+    outside = Outside(context, site)
+    outside.answers = {WATCH: {"body": "a film"}}
+    page = context.new_page()
+    page.goto(f"{site}/a")
+    expect(page).to_have_url(WATCH, timeout=15_000)
+    assert said(outside) == {"social_a": EXPECTED["social_a"]("123")}
+    context.close()
+
+
+def test_what_only_a_tap_opens_waits_for_one(browser: Browser, link: Callable[..., Link], site: str) -> None:
+    link("a", app_linking_is_enabled=True, location_url=WATCH)
+    context = browser.new_context(user_agent=IPHONE)
+    Outside(context, site).answers = {WATCH: {"body": "a film"}}
+    page = context.new_page()
+    page.goto(f"{site}/a")
+    page.get_by_role("link", name="Open YouTube").click()
+    page.wait_for_url(WATCH)
+    context.close()
+
+
+# --- consent
+
+
+@pytest.mark.settings(PIXEL_CONSENT="ask")
+@pytest.mark.parametrize("status", [302, 307])
+def test_consent_is_asked_and_both_answers_lead_on(
+    status: int, page: Page, outside: Outside, link: Callable[..., Link], site: str, there: str
+) -> None:
+    link("a", [("social_a", "123"), ("social_f", "456")], http_status_code=status)
+    requests: list[Any] = []
+    page.on("request", lambda request: requests.append(request))
+    page.goto(f"{site}/a")
+    expect(page.get_by_text("Meta (Facebook) and TikTok")).to_be_visible()
+    assert outside.asked == []
+    page.get_by_role("button", name="Go on without it").click()
+    page.wait_for_url(there)
+    assert not outside.said
+    assert requests[-1].method == "GET"
+    page.goto(f"{site}/a")
+    page.get_by_role("button", name="Allow, and go on").click()
+    page.wait_for_url(there)
+    assert set(said(outside)) == {"social_a", "social_f"}
+    assert page.context.cookies() == []
+
+
+@pytest.mark.settings(PIXEL_CONSENT="ask")
+def test_consent_before_a_frame(page: Page, outside: Outside, link: Callable[..., Link], site: str) -> None:
+    link("a", [("social_a", "123")], cloaking_is_enabled=True, cloaking_title="Mine")
+    for button, fired in (
+        ("Go on without it", {}),
+        ("Allow, and go on", {"social_a": EXPECTED["social_a"]("123")}),
+    ):
+        page.goto(f"{site}/a")
+        page.get_by_role("button", name=button).click()
+        expect(page.frame_locator("iframe[title=Mine]").get_by_role("heading")).to_have_text("There")
+        until(page, lambda fired=fired: said(outside) == fired, button)
+
+
+# --- gates lead to the destination also by a policy that names no form's target
+
+
+def test_a_password_leads_to_the_destination(
+    page: Page, outside: Outside, link: Callable[..., Link], change: Any, site: str, there: str
+) -> None:
+    from app.accounts.passwords import hash_password
+
+    link("a", password_hash=hash_password("secret"), title="Our party")
+    page.goto(f"{site}/a")
+    expect(page.get_by_text("Our party")).to_be_visible()
+    page.get_by_label("Password").fill("wrong")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_be_visible()
+    page.get_by_label("Password").fill("secret")
+    page.keyboard.press("Enter")
+    page.wait_for_url(there)
+
+
+# --- a browser never remembers
+
+
+@pytest.mark.parametrize("status", [301, 308])
+def test_a_permanent_redirect_is_not_remembered(
+    status: int,
+    page: Page,
+    outside: Outside,
+    link: Callable[..., Link],
+    change: Callable[..., None],
+    site: str,
+    there: str,
+    shop: Shop,
+) -> None:
+    made = link("a", http_status_code=status)
+    page.goto(f"{site}/a")
+    assert page.url == there
+    change(made, location_url=f"{shop.url}/new")
+    page.goto(f"{site}/a")
+    assert page.url == f"{shop.url}/new"
+    change(made, is_enabled=False)
+    page.goto(f"{site}/a")
+    expect(page.get_by_role("heading")).to_have_text("This link does not exist")
+    change(made, is_enabled=True, schedule=True, end_date=made.datetime)
+    page.goto(f"{site}/a")
+    expect(page.get_by_role("heading")).to_have_text("This link has expired")
+    change(made, expiration_url=f"{shop.url}/late")
+    page.goto(f"{site}/a")
+    assert page.url == f"{shop.url}/late"
