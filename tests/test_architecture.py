@@ -40,7 +40,9 @@ MAY_DIAL = {"app/notifications/outbound.py", "app/notifications/dial.py"}
 MAY_BIND = {"app/cli/serve.py": {"socket"}, "app/cli/lifetime.py": {"socket"}}
 
 MODULES = [path for path in sorted(ROOT.glob("app/**/*.py")) if "versions" not in path.parts]
-LINES, FUNCTION_LINES = 300, 40
+LINES, FUNCTION_LINES = 230, 40
+# long tables of facts of the world, and nothing else
+TABLES = {"app/places.py", "app/visits/known_apps.py"}
 
 
 def named(path: Path) -> str:
@@ -112,7 +114,11 @@ def test_a_module_says_which_question_it_answers() -> None:
 
 
 def test_rooms_stay_small() -> None:
-    assert not offenders(lambda path: (n := path.read_text().count("\n")) > LINES and f"{n} lines")
+    def long(path: Path) -> str:
+        lines = path.read_text().count("\n")
+        return f"{lines} lines" if lines > LINES and named(path) not in TABLES else ""
+
+    assert not offenders(long)
 
 
 def test_functions_stay_small() -> None:

@@ -75,7 +75,7 @@ def test_every_dependency_is_pinned_and_explained(file: str) -> None:
     told = set(
         re.findall(r"^(?:\| )?([a-z0-9-]+)(?:\[\w+\])?(?:==| \|)", (ROOT / file).read_text(), re.MULTILINE)
     )
-    assert not names - told
+    assert sorted(names - told) == []
 
 
 @pytest.mark.skipif(shutil.which("nginx") is None, reason="no nginx here to read its file")
