@@ -12,7 +12,7 @@ from app.public import here, policies
 from app.public.policies import Directives
 from app.visits.plan import ALWAYS
 
-SYMBOL = re.compile(r'<symbol id="icon-([a-z0-9-]+)" viewBox="0 0 24 24">(.*?)</symbol>', re.DOTALL)
+SYMBOL = re.compile(r'<symbol id="sign-([a-z0-9-]+)" viewBox="0 0 24 24">(.*?)</symbol>', re.DOTALL)
 # which sign stands above each page's title
 SIGNS = {
     "not_found": "search",
@@ -89,6 +89,6 @@ def open_to_others(answer: Response) -> Response:
 
 @cache
 def sign(name: str) -> str:
-    """One of the dashboard's icons as markup, to stand in a page that asks for nothing."""
-    sprite = rendered("_icons.svg")
-    return f'<svg viewBox="0 0 24 24" aria-hidden="true">{dict(SYMBOL.findall(sprite))[name]}</svg>'
+    """A sign as markup, to stand in a page that asks for nothing."""
+    drawn = dict(SYMBOL.findall(rendered("public/_signs.svg")))
+    return f'<svg viewBox="0 0 24 24" aria-hidden="true">{drawn[name]}</svg>'
