@@ -170,7 +170,8 @@ def nginx(directory: Path) -> Iterator[str]:
     (base / "nginx.conf").write_text(
         f"daemon off; worker_processes 1; pid {base}/pid; error_log {base}/error.log; events {{}}\n"
         f"http {{ access_log off; {paths} keepalive_requests 100000000;\n"
-        f"  server {{ listen 127.0.0.1:{port}; location / {{ return 302 https://example.com/a/page?x=1; }} }} }}\n"
+        f"  server {{ listen 127.0.0.1:{port};\n"
+        "    location / { return 302 https://example.com/a/page?x=1; } } }\n"
     )
     with on_core(1):
         process = subprocess.Popen(["nginx", "-p", str(base), "-c", str(base / "nginx.conf"), "-e", "stderr"])
