@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from flask import Blueprint, Response, request
 from flask.typing import ResponseReturnValue
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, ScalarSelect, exists, select
 from sqlalchemy.orm import joinedload, selectinload
 
 from app import clock, own_addresses
@@ -73,8 +73,20 @@ def named(model: type[Any], column: Any) -> dict[int, str]:
 
 
 def own_tags() -> Sequence[str]:
-    of_own = select(LinkTag.tag).join(Link, Link.id == LinkTag.link_id).where(Link.user_id == user().id)
-    return db.session.scalars(of_own.distinct().order_by(LinkTag.tag).limit(500)).all()
+    """The owner's tags, the first 500 of them.
+
+    From one tag to the next along the index: with 100,000 links, `DISTINCT` would read all of theirs.
+    """
+    tags = select(next_tag().label("tag")).cte("tags", recursive=True)
+    tags = tags.union_all(select(next_tag(LinkTag.tag > tags.c.tag)).where(tags.c.tag.is_not(None)))
+    return db.session.scalars(select(tags.c.tag).where(tags.c.tag.is_not(None)).limit(500)).all()
+
+
+def next_tag(*conditions: ColumnElement[bool]) -> ScalarSelect[str]:
+    """The owner's first tag of those that fulfil the conditions."""
+    is_own = exists().where(Link.id == LinkTag.link_id, Link.user_id == user().id)
+    found = select(LinkTag.tag).where(is_own, *conditions).order_by(LinkTag.tag).limit(1)
+    return found.correlate_except(LinkTag).scalar_subquery()
 
 
 def usable_domains(chosen: int | None) -> dict[int, str]:

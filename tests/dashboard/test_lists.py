@@ -125,3 +125,15 @@ def test_text_of_owners_is_text(desk: Desk, alice: User, factory: Any, database:
         answer = desk.get(path)
         assert answer.status_code == 200
         assert "<script>alert" not in answer.text
+
+
+def test_own_tags_are_offered_once_each(
+    desk: Desk, alice: User, bob: User, factory: Any, database: str
+) -> None:
+    for tags in (("red", "b"), ("red",), ("a",)):
+        factory.link(alice, tags=tags)
+    factory.link(bob, tags=("bobs", "0"))
+    page = desk.get("/links/new").text
+    offered = re.search(r'<datalist id="own-tags">(.*?)</datalist>', page, re.DOTALL)
+    assert offered
+    assert re.findall(r'value="([^"]*)"', offered[1]) == ["a", "b", "red"]
