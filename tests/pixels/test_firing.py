@@ -1,0 +1,178 @@
+"""How do pixels fire: one contract for all providers, and what each has of its own?"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.config import ROOT
+from app.pixels.firing import ANY_HOST, as_script, firing
+from app.pixels.provider import all_providers
+
+HOST = re.compile(r"https://(\*\.)?[a-z0-9-]+(\.[a-z0-9-]+)+")
+LISTS = ("scripts", "images", "connections", "frames")
+ODD = ["a.b_c:d-E9", "-", ":", "." * 128]
+
+
+# --- the contract: holds for each file of `providers`, also for the next one
+
+
+@pytest.mark.parametrize("type_", all_providers())
+def test_every_provider(type_):
+    provider = all_providers()[type_]
+    assert "ids" in provider.code
+    assert "load(" in provider.code
+    assert "</" not in provider.code
+    assert "<!--" not in provider.code
+    assert "%" not in provider.code
+    assert provider.scripts
+    for name in LISTS:
+        assert all(HOST.fullmatch(host) for host in getattr(provider, name)), name
+    loaded = re.findall(r'"(https://[^"/]+)', provider.code)
+    assert loaded
+    assert all(is_among(host, provider.scripts) for host in loaded)
+    if provider.picture:
+        assert provider.picture.count("{id}") == 1
+        assert is_among(provider.picture.partition("/_")[0].split("/v3")[0], provider.images)
+
+
+def is_among(address, hosts):
+    host = "/".join(address.split("/")[:3])
+    return any(re.fullmatch(re.escape(one).replace(r"\*", "[a-z0-9-]+"), host) for one in hosts)
+
+
+@pytest.mark.parametrize("id_", ODD)
+@pytest.mark.parametrize("type_", all_providers())
+def test_an_id_is_a_value_and_never_code(type_, id_):
+    fired = firing([(type_, id_)])
+    assert f"fire({json.dumps([id_])}, function (ids) {{" in fired.script()
+    assert fired.script().count(id_) == max(1, fired.script().replace(json.dumps(id_), "").count(id_) + 1)
+    for address in fired.pictures():
+        assert re.fullmatch(r"https://[A-Za-z0-9._~:/?=&%-]+", address)
+
+
+@pytest.mark.parametrize("type_", all_providers())
+def test_the_same_twice_fires_once(type_):
+    fired = firing([(type_, "1"), (type_, "2"), (type_, "1")])
+    assert fired.ids == {type_: ("1", "2")}
+    assert fired.script().count("  fire(") == 1
+    assert len(fired.pictures()) in {0, 2}
+
+
+@pytest.mark.parametrize("type_", all_providers())
+def test_a_page_names_the_hosts_of_its_own_providers_and_no_other(type_):
+    provider = all_providers()[type_]
+    hosts = firing([(type_, "1")]).hosts()
+    if provider.is_owners_script:
+        assert hosts == ANY_HOST
+        return
+    told = {
+        name: tuple(hosts.get(name, "").split())
+        for name in ("script-src", "img-src", "connect-src", "frame-src")
+    }
+    assert tuple(told.values()) == tuple(getattr(provider, name) for name in LISTS)
+
+
+# --- each one's own
+
+
+OWN = {
+    "social_a": ("connect.facebook.net/en_US/fbevents.js", ['fbq("init", id)', 'fbq("track", "PageView")']),
+    "analytics_a": ("www.googletagmanager.com/gtag/js", ['gtag("js", new Date())', 'gtag("config", id)']),
+    "tagmanager_a": ("www.googletagmanager.com/gtm.js", ['"gtm.start"', 'event: "gtm.js"']),
+    "social_b": ("snap.licdn.com/li.lms-analytics/insight.min.js", ["_linkedin_data_partner_ids"]),
+    "social_c": ("s.pinimg.com/ct/core.js", ['pintrk("load", id)', 'pintrk("page")']),
+    "social_d": ("static.ads-twitter.com/uwt.js", ['twq("config", id)']),
+    "social_e": ("a.quora.com/qevents.js", ['qp("init", id)', 'qp("track", "ViewContent")']),
+    "social_f": ("analytics.tiktok.com/i18n/pixel/events.js", ["ttq.load(id)", "ttq.page()"]),
+    "social_g": ("sc-static.net/scevent.min.js", ['snaptr("init", id)', 'snaptr("track", "PAGE_VIEW")']),
+}  # fmt: skip
+PICTURES = {
+    "social_a": "https://www.facebook.com/tr?id=1%3A2&ev=PageView&noscript=1",
+    "social_b": "https://px.ads.linkedin.com/collect/?pid=1%3A2&fmt=gif",
+    "social_c": "https://ct.pinterest.com/v3/?event=init&tid=1%3A2&noscript=1",
+    "social_e": "https://q.quora.com/_/ad/1%3A2/pixel?tag=ViewContent&noscript=1",
+}
+
+
+def test_each_provider_is_named_here():
+    assert set(OWN) == set(all_providers())
+
+
+@pytest.mark.parametrize(("type_", "own"), OWN.items())
+def test_the_providers_own_script_and_calls(type_, own):
+    script, calls = own
+    code = firing([(type_, "1")]).script()
+    assert f"https://{script}" in code
+    assert [call for call in calls if call not in code] == []
+
+
+@pytest.mark.parametrize("type_", all_providers())
+def test_the_picture_without_a_script(type_):
+    assert firing([(type_, "1:2")]).pictures() == ([PICTURES[type_]] if type_ in PICTURES else [])
+
+
+def test_a_tag_manager_alone_is_the_owners_own():
+    assert [type_ for type_, one in all_providers().items() if one.is_owners_script] == ["tagmanager_a"]
+    providers, owners = firing([("tagmanager_a", "G"), ("social_a", "1")]).parted()
+    assert (dict(providers.ids), dict(owners.ids)) == ({"social_a": ("1",)}, {"tagmanager_a": ("G",)})
+
+
+def test_several_providers_share_a_policy():
+    hosts = firing([("social_a", "1"), ("social_c", "2")]).hosts()
+    assert hosts["script-src"] == "https://connect.facebook.net https://s.pinimg.com"
+    assert firing([("social_a", "1"), ("tagmanager_a", "2")]).hosts() == ANY_HOST
+
+
+def test_nothing_fires_nothing():
+    fired = firing([("unknown", "1")])
+    assert (bool(fired), fired.script(), fired.pictures(), fired.hosts(), fired.late_pictures()) == (
+        False,
+        "",
+        [],
+        {},
+        "",
+    )
+
+
+def test_a_value_in_a_script_can_not_end_it():
+    text = as_script("</script><!--&\u2028")
+    assert not set("<>&\u2028") & set(text)
+    assert json.loads(text) == "</script><!--&\u2028"
+
+
+# --- one more provider is one more file
+
+FILE = '''"""What is known of Example's pixels?"""
+
+from app.pixels.provider import Provider
+
+PROVIDER = Provider(
+    label="Example", words=("example",), calls_it="id", example="E-1", looks_like=r"E-[0-9]+", hint="E- and digits",
+    help_url="https://example.com/", code="""ids.forEach(function (id) { load("https://example.com/" + id); });""",
+    scripts=("https://example.com",),
+)
+'''
+ASK = """
+from app.pixels.firing import firing
+from app.pixels.forms import PixelForm
+from app.pixels.lists import WORDS
+from app.sent import Sent
+form = PixelForm(Sent([("type", "example"), ("name", "n"), ("pixel", "E-1")]), owner=None, stored=None)
+form.validate()
+print(form.changes["type"], WORDS["example"], firing([("social_z", "E-1")]).hosts()["script-src"])
+"""
+
+
+def test_one_more_provider_is_one_more_file(tmp_path: Path):
+    shutil.copytree(ROOT / "app", tmp_path / "app", ignore=shutil.ignore_patterns("__pycache__", "static"))
+    (tmp_path / "app" / "pixels" / "providers" / "social_z.py").write_text(FILE)
+    command = [sys.executable, "-c", ASK]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["social_z", "social_z", "https://example.com"], done.stderr
