@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flask import Blueprint, Flask
 
-from app.api import gate, rates, user
+from app.api import explain, gate, rates, user
 from app.api.links import LINKS
 from app.api.notification_handlers import NOTIFICATION_HANDLERS
 from app.api.pixels import PIXELS
@@ -20,6 +20,7 @@ def init_app(app: Flask) -> None:
     app.url_map.converters["row_id"] = IdConverter
     for resource in RESOURCES:
         resource.register(blueprint)
+    blueprint.add_url_rule("/links/<row_id:id>/explain", "links_explain", explain.read, strict_slashes=False)
     blueprint.add_url_rule("/user", "user", user.read, strict_slashes=False)
     csrf.exempt(blueprint)  # a key in a header is nothing that another site can make a browser send
     app.register_blueprint(blueprint)

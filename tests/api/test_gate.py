@@ -32,7 +32,7 @@ def routes(app: Flask) -> list[tuple[str, str]]:
 
 
 def test_all_routes_are_found(app: Flask) -> None:
-    assert set(routes(app)) == {("GET", "/user")} | {
+    assert set(routes(app)) == {("GET", "/user"), ("GET", "/links/1/explain")} | {
         (method, path + rest)
         for path in PATHS
         for method, rest in [("GET", ""), ("POST", ""), ("GET", "/1"), ("POST", "/1"), ("DELETE", "/1")]

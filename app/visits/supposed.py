@@ -1,0 +1,95 @@
+"""Who would ask, if an owner supposes somebody? A visitor whose parts are named instead of sent."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from app.visits.devices import Device, browser_name, system_name
+from app.visits.place import UNKNOWN, Place, place_of_country
+from app.visits.visitor import Visitor
+
+
+@dataclass(frozen=True, kw_only=True)
+class Supposed:
+    """What is supposed, by the contract's names. None: nothing is; empty: the visitor has none."""
+
+    at: dt.datetime | None = None
+    ip: str | None = None
+    country_code: str | None = None
+    continent_code: str | None = None
+    city_name: str | None = None
+    user_agent: str | None = None
+    device_type: str | None = None
+    os_name: str | None = None
+    browser_name: str | None = None
+    accept_language: str | None = None
+    query: str | None = None
+    referrer: str | None = None
+    unlocked: frozenset[str] = frozenset()
+
+
+class SupposedVisitor(Visitor):
+    """As a real one, read from the same texts; but a part that is supposed is not looked up in them.
+
+    Of whom no agent is supposed is a person, about whose device nothing is known.
+    """
+
+    __slots__ = ("supposed",)
+
+    def __init__(
+        self,
+        supposed: Supposed,
+        find_place: Callable[[str], Place] | None = None,
+        day_key: Callable[[], bytes] | None = None,
+    ) -> None:
+        super().__init__(environ_of(supposed), find_place=find_place, day_key=day_key)
+        self.supposed = supposed
+
+    @property
+    def bot_name(self) -> str:
+        return "" if self.supposed.user_agent is None else super().bot_name
+
+    @property
+    def device(self) -> Device:
+        said, found = self.supposed, super().device
+        return Device(
+            given(said.device_type, found.device_type),
+            found.os_name if said.os_name is None else system_name(said.os_name),
+            found.browser_name if said.browser_name is None else browser_name(said.browser_name),
+        )
+
+    def looked_up_place(self) -> Place:
+        """Of the address, as far as it does not contradict the supposed country; then the supposed parts."""
+        said = self.supposed
+        found = super().looked_up_place() if said.ip else UNKNOWN
+        if said.country_code is not None and said.country_code != found.country_code:
+            found = place_of_country(said.country_code)
+        return Place(
+            given(said.continent_code, found.continent_code),
+            found.country_code,
+            given(said.city_name, found.city_name),
+        )
+
+
+def given(said: str | None, found: str) -> str:
+    return found if said is None else said
+
+
+def environ_of(supposed: Supposed) -> dict[str, Any]:
+    """The request that such a visitor would send, as a server hands it on."""
+    texts = {
+        "REMOTE_ADDR": supposed.ip,
+        "HTTP_USER_AGENT": supposed.user_agent,
+        "HTTP_ACCEPT_LANGUAGE": supposed.accept_language,
+        "HTTP_REFERER": supposed.referrer,
+        "QUERY_STRING": supposed.query,
+    }
+    return {"REQUEST_METHOD": "GET", **{name: as_sent(text) for name, text in texts.items() if text}}
+
+
+def as_sent(text: str) -> str:
+    """Each byte a character, as in what a server hands on."""
+    return text.encode().decode("latin-1")

@@ -1,0 +1,287 @@
+"""Does `explain` tell what a visitor would get, why, and nothing but that?"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from flask import Flask
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session, scoped_session
+
+from app.accounts.models import User
+from app.domains.models import Domain
+from app.links.models import LimitCounter, Link
+from app.visits.resolve import STEPS
+from app.visits.visitor import Visitor
+from tests.api.shape import always, fields, problem
+from tests.clients import Api
+from tests.server import BROWSER
+from tests.visits.conftest import PHONE
+from tests.visits.geo_files import ADDRESS, write_geo_file
+
+THERE = "https://example.com/there"
+AFTER = "https://example.com/after"
+VIDEO = "https://www.youtube.com/watch?v=dQw4w9WgXcQ"
+BOT = "Googlebot/2.1 (+http://www.google.com/bot.html)"
+THEN = dt.datetime(2027, 3, 28, 1, tzinfo=dt.UTC)
+BY_COUNTRY = {"targeting_type": "country_code", "targeting": [["DE", AFTER], ["BR", "https://br.example/"]]}
+VISITOR = [
+    "at", "ip", "country_code", "continent_code", "city_name", "user_agent", "is_bot", "device_type", "os_name",
+    "browser_name", "accept_language", "languages", "query", "referrer", "unlocked",
+]  # fmt: skip
+
+ROWS: dict[str, tuple[dict[str, Any], dict[str, str], str, int, str | None, str]] = {
+    "redirect": ({}, {}, "redirect", 302, THERE, "delivery"),
+    "its own status": ({"http_status_code": 308}, {}, "redirect", 308, THERE, "delivery"),
+    "off": ({"is_enabled": False}, {}, "not_found", 404, None, "is_enabled"),
+    "a second before the start": (
+        {"start_date": THEN}, {"at": "2027-03-28 00:59:59"}, "not_yet", 404, None, "start_date"),
+    "at the start": ({"start_date": THEN}, {"at": "2027-03-28 01:00:00"}, "redirect", 302, THERE, "delivery"),
+    "at the start, in another zone": (
+        {"start_date": THEN}, {"at": "2027-03-28T03:00:00+02:00"}, "redirect", 302, THERE, "delivery"),
+    "at the end": (
+        {"end_date": THEN, "expiration_url": AFTER}, {"at": "2027-03-28 01:00"}, "expired", 302, AFTER, "end_date"),
+    "password": ({"password_hash": "x"}, {}, "password", 200, None, "password"),
+    "password given": ({"password_hash": "x"}, {"unlocked": "password"}, "redirect", 302, THERE, "delivery"),
+    "password given to a bot": (
+        {"password_hash": "x"}, {"unlocked": "1", "user_agent": BOT}, "password", 200, None, "password"),
+    "warning": ({"sensitive_content": True}, {"unlocked": "password"}, "warning", 200, None, "sensitive_content"),
+    "warning read": ({"sensitive_content": True}, {"unlocked": "warning"}, "redirect", 302, THERE, "delivery"),
+    "a limited link to a bot": ({"clicks_limit": 1}, {"user_agent": BOT}, "preview", 200, None, "preview"),
+    "a limited link": ({"clicks_limit": 1}, {"user_agent": BROWSER}, "redirect", 302, THERE, "delivery"),
+    "a country": (BY_COUNTRY, {"country_code": "br"}, "redirect", 302, "https://br.example/", "delivery"),
+    "another country": (BY_COUNTRY, {"country_code": "FR"}, "redirect", 302, THERE, "delivery"),
+    "a continent": (
+        {"targeting_type": "continent_code", "targeting": [["SA", AFTER]]}, {"country_code": "BR"},
+        "redirect", 302, AFTER, "delivery"),
+    "a city": (
+        {"targeting_type": "city_name", "targeting": [["Portland, US", AFTER]]},
+        {"city_name": "portland", "country_code": "US"}, "redirect", 302, AFTER, "delivery"),
+    "a device": (
+        {"targeting_type": "device_type", "targeting": [["mobile", AFTER]]}, {"device_type": "mobile"},
+        "redirect", 302, AFTER, "delivery"),
+    "a device by its agent": (
+        {"targeting_type": "os_name", "targeting": [["iOS", AFTER]]}, {"user_agent": PHONE},
+        "redirect", 302, AFTER, "delivery"),
+    "a browser": (
+        {"targeting_type": "browser_name", "targeting": [["Firefox", AFTER]]}, {"browser_name": "firefox"},
+        "redirect", 302, AFTER, "delivery"),
+    "a language": (
+        {"targeting_type": "browser_language", "targeting": [["pt", AFTER]]},
+        {"accept_language": "en;q=0.5,pt-BR"}, "redirect", 302, AFTER, "delivery"),
+    "rotation": (
+        {"targeting_type": "rotation", "targeting": [["1", AFTER]]}, {}, "redirect", 302, AFTER, "delivery"),
+    "a query that is forwarded": (
+        {"forward_query_parameters_is_enabled": True}, {"query": "a=ä&b=%2B"}, "redirect", 302,
+        f"{THERE}?a=%C3%A4&b=%2B", "delivery"),
+    "a query that is not": ({}, {"query": "a=1"}, "redirect", 302, THERE, "delivery"),
+    "cloak": ({"cloaking_is_enabled": True}, {}, "cloak", 200, THERE, "delivery"),
+    "app": (
+        {"app_linking_is_enabled": True, "location_url": VIDEO}, {"device_type": "mobile", "os_name": "iOS"},
+        "app", 200, VIDEO, "delivery"),
+    "no app on a desktop": (
+        {"app_linking_is_enabled": True, "location_url": VIDEO}, {"device_type": "desktop"},
+        "redirect", 302, VIDEO, "delivery"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("columns", "asked", "outcome", "status", "location", "last"), ROWS.values(), ids=ROWS
+)
+def test_what_a_supposed_visitor_gets(
+    api: Api,
+    alice: User,
+    make_link: Callable[..., Link],
+    columns: dict[str, Any],
+    asked: dict[str, str],
+    outcome: str,
+    status: int,
+    location: str | None,
+    last: str,
+) -> None:
+    link = make_link(alice, **{"location_url": THERE, **columns})
+    answer = api.get(f"/links/{link.id}/explain", query_string=asked)
+    assert answer.status_code == 200, answer.text
+    always(answer)
+    data = answer.json["data"]
+    assert list(answer.json) == ["data"]
+    assert list(data) == ["outcome", "status", "location", "steps", "visitor"]
+    assert (data["outcome"], data["status"], data["location"]) == (outcome, status, location)
+    names = [name for name, _ in STEPS]
+    assert [step["step"] for step in data["steps"]] == names[: names.index(last) + 1]
+    assert data["steps"][-1]["matched"] is True
+    assert all(list(step) == ["step", "matched", "detail"] and step["detail"] for step in data["steps"])
+    assert list(data["visitor"]) == VISITOR
+
+
+def test_why_a_step_did_or_did_not_apply(api: Api, alice: User, make_link: Callable[..., Link]) -> None:
+    link = make_link(alice, app_linking_is_enabled=True, **BY_COUNTRY)
+    data = api.get(f"/links/{link.id}/explain", query_string={"country_code": "BR"}).json["data"]
+    steps = {step["step"]: (step["matched"], step["detail"]) for step in data["steps"]}
+    assert steps["clicks_limit"] == (False, "no limit")
+    assert steps["targeting_type"] == (True, "country_code: br is pair 2: BR")
+    assert steps["delivery"][1] == (
+        "redirect with 302; no cloaking; apps open on phones and tablets, and this is an unknown device; no pixels"
+    )
+
+
+def test_pixels_fire_on_the_way(
+    api: Api, alice: User, make_link: Callable[..., Link], make_pixel: Callable[..., Any]
+) -> None:
+    link = make_link(alice, pixels=[make_pixel(alice)])
+    assert api.get(f"/links/{link.id}/explain").json["data"]["outcome"] == "pixels"
+
+
+@pytest.mark.settings(PIXEL_CONSENT="ask")
+def test_a_person_is_asked_about_them(
+    api: Api, alice: User, make_link: Callable[..., Link], make_pixel: Callable[..., Any]
+) -> None:
+    link = make_link(alice, pixels=[make_pixel(alice)])
+    assert api.get(f"/links/{link.id}/explain").json["data"]["outcome"] == "consent"
+
+
+def test_an_address_has_its_place(app: Flask, api: Api, alice: User, make_link: Callable[..., Link]) -> None:
+    write_geo_file(app.config["WAYPOST"].data_dir / "geo.mmdb")
+    link = make_link(alice)
+    data = api.get(f"/links/{link.id}/explain", query_string={"ip": ADDRESS}).json["data"]
+    place = [data["visitor"][name] for name in ("ip", "continent_code", "country_code", "city_name")]
+    assert place == [ADDRESS, "EU", "GB", "London"]
+
+
+def test_the_visitor_as_it_was_understood(api: Api, alice: User, make_link: Callable[..., Link]) -> None:
+    asked = {
+        "user_agent": PHONE,
+        "accept_language": "en;q=0.1,de-AT",
+        "unlocked": "warning",
+        "at": "2027-03-28",
+    }
+    data = api.get(f"/links/{make_link(alice).id}/explain", query_string=asked).json["data"]["visitor"]
+    assert data == {
+        **dict.fromkeys(VISITOR), "at": "2027-03-28 00:00:00", "user_agent": PHONE, "is_bot": False,
+        "device_type": "mobile", "os_name": "iOS", "browser_name": "Safari",
+        "accept_language": "en;q=0.1,de-AT", "languages": ["de-AT", "en"], "unlocked": ["warning"],
+    }  # fmt: skip
+
+
+def test_everything_wrong_at_once(api: Api, alice: User, make_link: Callable[..., Link]) -> None:
+    asked = {"at": "soon", "ip": "x", "country_code": "XX", "device_type": "phone", "unlocked": "door"}
+    answer = api.get(f"/links/{make_link(alice).id}/explain", query_string=asked)
+    assert fields(problem(answer, 422)) == set(asked)
+
+
+def test_it_counts_nothing(
+    app: Flask, api: Api, alice: User, make_link: Callable[..., Link], session: scoped_session[Session]
+) -> None:
+    link = make_link(alice, clicks_limit=1)
+    for _ in range(3):
+        assert api.get(f"/links/{link.id}/explain").json["data"]["outcome"] == "redirect"
+    assert api.get(f"/links/{link.id}").json["data"]["clicks"] == 0
+    assert session.scalar(select(func.count()).select_from(LimitCounter)) == 0
+    journal = app.config["WAYPOST"].data_dir / "journal"
+    assert not list(journal.glob("*")) if journal.exists() else True
+
+
+def test_a_limit_that_is_used_up(
+    api: Api, alice: User, make_link: Callable[..., Link], session: scoped_session[Session]
+) -> None:
+    link = make_link(alice, clicks_limit=2, expiration_url=AFTER)
+    session.add(LimitCounter(link_id=link.id, clicks=2))
+    data = api.get(f"/links/{link.id}/explain").json["data"]
+    assert (data["outcome"], data["status"], data["location"]) == ("limit", 302, AFTER)
+    assert data["steps"][-1]["detail"] == "all 2 clicks are used"
+
+
+def test_it_is_what_a_real_visitor_gets(
+    api: Api, alice: User, make_link: Callable[..., Link], app: Flask
+) -> None:
+    """Rotation too: the same person, the same choice."""
+    pairs = [[str(weight), f"https://example.com/{weight}"] for weight in (10, 20, 30, 40)]
+    link = make_link(alice, targeting_type="rotation", targeting=pairs)
+    client = app.test_client()
+    for number in range(20):
+        who = {"ip": f"192.0.2.{number}", "user_agent": BROWSER}
+        told = api.get(f"/links/{link.id}/explain", query_string=who).json["data"]
+        real = client.get(
+            f"/{link.url}", environ_base={"REMOTE_ADDR": who["ip"]}, headers={"User-Agent": BROWSER}
+        )
+        assert (told["status"], told["location"]) == (real.status_code, real.location)
+
+
+def test_an_edit_shows_at_once(
+    api: Api, alice: User, make_link: Callable[..., Link], session: scoped_session[Session]
+) -> None:
+    link = make_link(alice)
+    api.get(f"/links/{link.id}/explain")
+    link.location_url = AFTER
+    assert api.get(f"/links/{link.id}/explain").json["data"]["location"] == AFTER
+
+
+DOMAINS = {
+    "verified": ({"is_verified": True}, ("redirect", 302, THERE)),
+    "not verified": ({}, ("not_found", 404, None)),
+    "turned off": ({"is_verified": True, "is_enabled": False}, ("not_found", 404, None)),
+}
+
+
+@pytest.mark.parametrize(("columns", "expected"), DOMAINS.values(), ids=DOMAINS)
+def test_a_domain_that_serves_or_does_not(
+    api: Api,
+    alice: User,
+    make_link: Callable[..., Link],
+    session: scoped_session[Session],
+    columns: dict[str, Any],
+    expected: tuple[str, int, str | None],
+) -> None:
+    link = on_domain(session, make_link, alice, columns)
+    data = api.get(f"/links/{link.id}/explain").json["data"]
+    assert (data["outcome"], data["status"], data["location"]) == expected
+
+
+def test_a_domain_that_sends_people_elsewhere(
+    api: Api, alice: User, make_link: Callable[..., Link], session: scoped_session[Session]
+) -> None:
+    link = on_domain(session, make_link, alice, {"is_verified": True, "custom_not_found_url": AFTER})
+    link.is_enabled = False
+    data = api.get(f"/links/{link.id}/explain").json["data"]
+    assert (data["outcome"], data["status"], data["location"]) == ("not_found", 302, AFTER)
+
+
+def on_domain(
+    session: scoped_session[Session], make_link: Callable[..., Link], owner: User, columns: dict[str, Any]
+) -> Link:
+    domain = Domain(user_id=owner.id, host="go.example", token="t", **columns)
+    session.add(domain)
+    session.flush()
+    return make_link(owner, location_url=THERE, domain_id=domain.id)
+
+
+def test_who_may_ask(
+    api: Api, make_api: Callable[..., Api], alice: User, bob: User, make_link: Callable[..., Link]
+) -> None:
+    path = f"/links/{make_link(alice).id}/explain"
+    assert make_api(alice, "read").get(path).status_code == 200
+    assert api.get(path + "/").status_code == 200
+    problem(make_api(bob).get(path), 404)
+    problem(api.get("/links/999/explain"), 404)
+    problem(Api(api.client, None).get(path), 401)
+    for method in ("POST", "PUT", "PATCH", "DELETE"):
+        assert problem(api.open(method, path), 405)
+    assert api.open("POST", path).headers["Allow"] == "GET, HEAD"
+    problem(api.get(path + "?ip=%ff"), 400)
+
+
+def test_nothing_of_who_asks_is_used(api: Api, alice: User, make_link: Callable[..., Link]) -> None:
+    """The owner's own browser and language are not the visitor's."""
+    headers = {"User-Agent": BOT, "Accept-Language": "de", "Referer": "https://a.example/"}
+    data = api.get(f"/links/{make_link(alice).id}/explain", headers=headers).json["data"]["visitor"]
+    assert (data["user_agent"], data["languages"], data["is_bot"]) == (None, [], False)
+
+
+def test_the_parts_that_a_real_visitor_has_are_all_supposable() -> None:
+    parts = {name for name, part in vars(Visitor).items() if isinstance(part, property)}
+    raw = {"address", "peer", "agent", "bot_name", "is_bot", "is_head", "is_prefetch", "refuses_pixels"}
+    read = {"language", "languages", "utm", "device", "place"}  # of parts that are supposed
+    assert parts - raw - read <= set(VISITOR)
