@@ -11,8 +11,7 @@ from app import clock
 from app.accounts import passwords, services
 from app.accounts.forms import AccountForm, PasswordForm
 from app.dashboard import pages, sessions, tries
-from app.dashboard.family import user
-from app.dashboard.guard import sent
+from app.dashboard.guard import sent, user
 from app.database import begin_write
 from app.errors import Invalid
 from app.extensions import db

@@ -13,12 +13,11 @@ from typing import Any
 
 from flask import Blueprint, Response, current_app, render_template, request, url_for
 from flask.typing import ResponseReturnValue
-from flask_login import current_user
 
 from app.accounts.models import User
 from app.dashboard import asked, pages
 from app.dashboard.asked import Control
-from app.dashboard.guard import sent
+from app.dashboard.guard import sent, user
 from app.dashboard.touched import touched
 from app.database import begin_write
 from app.errors import AliasTaken, Invalid, TooLarge, WaypostError
@@ -79,8 +78,6 @@ class Family:
         values: dict[str, Any] = query if id is None else {**query, "id": id}
         return url_for(f"dashboard.{self.endpoint(page)}", **values)
 
-    # ---------------------------------------------------------------- reading
-
     def show_list(self) -> Response:
         """The rows that the address asks for; newest first unless it says otherwise."""
         parameters = asked.of_address(request.url)
@@ -99,8 +96,6 @@ class Family:
     def ask_delete(self, id: int) -> Response:
         row = get_owned(user(), self.model, id)
         return self.page("delete", row=row, title=self.title_of(row), heading=f"Delete this {self.one}?")
-
-    # ---------------------------------------------------------------- writing
 
     def create(self) -> ResponseReturnValue:
         form = self.read_form(sent(), None)
@@ -167,8 +162,6 @@ class Family:
             return show(form, status_of(error))
         return then(result)
 
-    # -------------------------------------------------------------- answering
-
     def page(self, name: str, status: int = 200, **context: Any) -> Response:
         fragment = self.template(name)
         whole = "dashboard/list.html" if name == "list" else "dashboard/form.html"
@@ -195,11 +188,6 @@ class Family:
         """The list that the person is looking at, with the new rows on top wherever they belong."""
         context = asked.answer(self, asked.of_current_page(self.address()), fresh)
         return render_template(self.template("list"), family=self, **context)
-
-
-def user() -> User:
-    found: User = current_user
-    return found
 
 
 def note(form: ResourceForm, error: WaypostError) -> None:

@@ -11,6 +11,7 @@ from flask_wtf.csrf import generate_csrf, validate_csrf
 from werkzeug.exceptions import Unauthorized
 from wtforms import ValidationError
 
+from app.accounts.models import User
 from app.bodies import read_sent
 from app.dashboard.blueprint import blueprint
 from app.dashboard.pages import is_fragment
@@ -81,3 +82,9 @@ def with_fresh_token(response: Response) -> Response:
     """For the page's script to try again with: only a script of this origin can read the header."""
     response.headers[TOKEN_HEADER] = str(generate_csrf())
     return response
+
+
+def user() -> User:
+    """Who is signed in."""
+    found: User = current_user
+    return found

@@ -10,8 +10,8 @@ from app.accounts import keys
 from app.accounts.forms import KeyForm
 from app.accounts.models import ApiKey
 from app.dashboard import pages
-from app.dashboard.family import Context, user
-from app.dashboard.guard import sent
+from app.dashboard.family import Context
+from app.dashboard.guard import sent, user
 from app.database import begin_write
 from app.extensions import db
 from app.ownership import get_owned

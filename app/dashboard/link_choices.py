@@ -1,0 +1,129 @@
+"""What can an owner choose from for a link, in its form and in the list's filters?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from flask import request
+from sqlalchemy import ColumnElement, ScalarSelect, exists, select
+
+from app import own_addresses
+from app.accounts.models import User
+from app.dashboard import folds
+from app.dashboard.asked import Control
+from app.dashboard.guard import sent, user
+from app.dashboard.link_rows import own_host
+from app.domains.models import Domain
+from app.extensions import db
+from app.links import targeting
+from app.links.forms import STATUS_CODES, LinkForm
+from app.links.models import Link, LinkTag
+from app.notifications.models import NotificationHandler
+from app.notifications.transport import all_transports
+from app.pixels.models import Pixel
+from app.pixels.provider import all_providers
+from app.projects.models import Project
+
+Context = dict[str, Any]
+
+
+def controls(owner: User) -> list[Control]:  # noqa: ARG001
+    """Filters of what the owner has: nobody without projects is asked for one."""
+    rows: list[tuple[str, str, Mapping[Any, str]]] = [
+        ("project_id", "Project", named(Project, Project.name)),
+        ("domain_id", "Domain", named(Domain, Domain.host)),
+        ("tag", "Tag", {tag: tag for tag in own_tags()}),
+        ("pixel_id", "Pixel", named(Pixel, Pixel.name)),
+    ]
+    choices = [
+        Control(name, label, [("", "Any"), *((str(value), word) for value, word in options.items())])
+        for name, label, options in rows
+        if options
+    ]
+    return [
+        Control("is_enabled", "State", [("", "On or off"), ("1", "On"), ("0", "Off")]),
+        *choices,
+        Control("datetime_start", "Created from"),
+        Control("datetime_end", "Created until"),
+    ]
+
+
+def beside_form(form: Any) -> Context:
+    """What can be chosen, what each fold says, and what the types of targeting ask for."""
+    pixels = rows_of(Pixel, {type_: one.label for type_, one in all_providers().items()})
+    handlers = rows_of(NotificationHandler, {type_: one.label for type_, one in all_transports().items()})
+    projects = named(Project, Project.name)
+    names: Mapping[str, Mapping[Any, str]] = {
+        "pixels_ids": {row["id"]: row["name"] for row in pixels},
+        "email_reports": {row["id"]: row["name"] for row in handlers},
+        "project_id": projects,
+        "http_status_code": STATUS_CODES,
+        "targeting_type": targeting.LABELS,
+    }
+    return {
+        "pixels": pixels,
+        "handlers": handlers,
+        "projects": projects,
+        "domains": usable_domains(form.domain_id.data),
+        "own_host": own_host(),
+        "own_tags": own_tags(),
+        "typed_password": typed_password(form),
+        "types": targeting.TYPES,
+        "says": folds.WORDS,
+        "folds": folds.FOLDS,
+        "on": {name: folds.words_on(form, name, names) for name in folds.FOLDS},
+        "wrong_in": {name: folds.is_wrong(form, name) for name in folds.FOLDS},
+        "zone_name": user().timezone.replace("_", " "),
+        "media_url": own_addresses.media_url,
+        "knows_place": knows_place(),
+    }
+
+
+def rows_of(model: type[Any], kinds: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Rows to tick: id, name and the label of their type."""
+    found = select(model.id, model.name, model.type).where(model.user_id == user().id).order_by(model.name)
+    return [{"id": id_, "name": name, "kind": kinds[type_]} for id_, name, type_ in db.session.execute(found)]
+
+
+def typed_password(form: LinkForm) -> str:
+    """What was typed, for the same form once more; else the mask that stands for the stored one."""
+    found = sent().last("password") if request.method == "POST" and "password" in sent() else None
+    return found if isinstance(found, str) else str(form.password.written())
+
+
+def knows_place() -> bool:
+    """Can visitors be told apart by place at all?"""
+    settings = own_addresses.settings()
+    return bool(settings.geoip_db or settings.geo_country_header)
+
+
+def named(model: type[Any], column: Any) -> dict[int, str]:
+    """The owner's rows of `model` by id, with their names."""
+    found = select(model.id, column).where(model.user_id == user().id).order_by(column)
+    return dict(db.session.execute(found).all())
+
+
+def own_tags() -> Sequence[str]:
+    """The owner's tags, the first 500 of them.
+
+    From one tag to the next along the index: with 100,000 links, `DISTINCT` would read all of theirs.
+    """
+    tags = select(next_tag().label("tag")).cte("tags", recursive=True)
+    tags = tags.union_all(select(next_tag(LinkTag.tag > tags.c.tag)).where(tags.c.tag.is_not(None)))
+    return db.session.scalars(select(tags.c.tag).where(tags.c.tag.is_not(None)).limit(500)).all()
+
+
+def next_tag(*conditions: ColumnElement[bool]) -> ScalarSelect[str]:
+    """The owner's first tag of those that fulfil the conditions."""
+    is_own = exists().where(Link.id == LinkTag.link_id, Link.user_id == user().id)
+    found = select(LinkTag.tag).where(is_own, *conditions).order_by(LinkTag.tag).limit(1)
+    return found.correlate_except(LinkTag).scalar_subquery()
+
+
+def usable_domains(chosen: int | None) -> dict[int, str]:
+    """Those that carry links now, and the one that is chosen already."""
+    found = select(Domain.id, Domain.host).where(
+        Domain.user_id == user().id, (Domain.is_verified & Domain.is_enabled) | (Domain.id == chosen)
+    )
+    return dict(db.session.execute(found.order_by(Domain.host)).all())

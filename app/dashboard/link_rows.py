@@ -1,0 +1,61 @@
+"""What does a row of the list tell of a link?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+from sqlalchemy import select
+from sqlalchemy.orm import joinedload, selectinload
+
+from app import clock, own_addresses
+from app.dashboard.states import marks_of, state_of
+from app.extensions import db
+from app.links.clicks import clicks_of
+from app.links.models import Link
+
+
+def beside_rows(rows: Sequence[Link]) -> dict[str, Any]:
+    ids = [row.id for row in rows]
+    load_around(ids)
+    return {
+        "clicks": clicks_of(ids),
+        "now": clock.now(),
+        "state_of": state_of,
+        "marks_of": marks_of,
+        "short_address": short_address,
+        "short_url": short_url,
+        "host_of": host_of,
+    }
+
+
+def load_around(ids: Sequence[int]) -> None:
+    """What the rows show of other tables, in a few queries for all of them."""
+    around = [
+        selectinload(Link.tag_rows),
+        selectinload(Link.pixels),
+        selectinload(Link.handlers),
+        joinedload(Link.domain),
+    ]
+    found = select(Link).where(Link.id.in_(ids)).options(*around).execution_options(populate_existing=True)
+    db.session.scalars(found).all()
+
+
+def short_url(link: Link) -> str:
+    domain = link.domain and f"{link.domain.scheme}{link.domain.host}"
+    return own_addresses.short_url(link.url, domain)
+
+
+def short_address(link: Link) -> str:
+    """As people read it: without the scheme, and with every letter as it was typed."""
+    return f"{link.domain.host if link.domain else own_host()}/{link.url}"
+
+
+def own_host() -> str:
+    return urlsplit(own_addresses.site()).netloc
+
+
+def host_of(link: Link) -> str:
+    """The destination's host, for the letter and colour that a row is told by."""
+    return (urlsplit(link.location_url).hostname or "?").removeprefix("www.")
