@@ -1,0 +1,428 @@
+"""Does a visitor get to the destination by the right page, does each say what it should, and does it count once?"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import time_machine
+from werkzeug.test import TestResponse
+
+from app.accounts.models import User
+from app.accounts.passwords import hash_password
+from app.domains.models import Domain
+from app.journal.record import Visit
+from app.links.models import Link
+from tests.factories import Factory
+from tests.public.conftest import THERE
+from tests.visits.conftest import Person
+
+Links = Callable[..., Link]
+Visits = Callable[[], list[Visit]]
+ANDROID = "Mozilla/5.0 (Linux; Android 15; Pixel 9) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Mobile Safari/537.36"
+TABLET = "Mozilla/5.0 (Linux; Android 15; SM-X910) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36"
+IPHONE = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.0 Mobile/15E148 Safari/604.1"
+FILM = "https://www.youtube.com/watch?v=abc"
+META = [("social_a", "123")]
+CLOAKED = {
+    "cloaking_is_enabled": True, "cloaking_title": "Mine & <yours>", "cloaking_meta_description": "All \"new\"",
+    "cloaking_favicon": "abcdefgh.png", "cloaking_opengraph": "ijklmnop.jpg",
+}  # fmt: skip
+
+
+def policy(answer: TestResponse) -> dict[str, str]:
+    parts = [part.partition(" ") for part in answer.headers["Content-Security-Policy"].split("; ")]
+    return {name: sources for name, _, sources in parts}
+
+
+def boxes(answer: TestResponse) -> list[str]:
+    return [html.unescape(found) for found in re.findall(r'class="box" src="([^"]*)"', answer.text)]
+
+
+# --- which page
+
+
+WAYS = {
+    "nothing": ({}, [], {}, "redirect"),
+    "pixels": ({}, META, {}, "pixels"),
+    "an app, on a phone": ({"app_linking_is_enabled": True}, META, {"agent": ANDROID}, "app"),
+    "an app, on a tablet": ({"app_linking_is_enabled": True}, [], {"agent": TABLET}, "app"),
+    "an app, on an iPhone": ({"app_linking_is_enabled": True}, [], {"agent": IPHONE}, "app"),
+    "an app, on a desktop": ({"app_linking_is_enabled": True}, META, {}, "pixels"),
+    "an app, for a bot": ({"app_linking_is_enabled": True}, META, {"agent": ANDROID + " (compatible; Googlebot/2.1)"}, "redirect"),
+    "no known app": ({"app_linking_is_enabled": True, "location_url": THERE}, [], {"agent": ANDROID}, "redirect"),
+    "a frame before an app": ({"app_linking_is_enabled": True, **CLOAKED}, META, {"agent": ANDROID}, "cloak"),
+    "pixels and GPC": ({}, META, {"headers": {"Sec-GPC": "1"}}, "redirect"),
+    "pixels and DNT": ({}, META, {"headers": {"DNT": "1"}}, "redirect"),
+    "pixels and DNT that allows": ({}, META, {"headers": {"DNT": "0"}}, "pixels"),
+    "pixels for a bot": ({}, META, {"agent": "Twitterbot/1.0"}, "redirect"),
+    "an app and GPC": ({"app_linking_is_enabled": True}, META, {"agent": ANDROID, "headers": {"Sec-GPC": "1"}}, "app"),
+    "a frame for a bot": (CLOAKED, META, {"agent": "Twitterbot/1.0"}, "preview"),
+}  # fmt: skip
+MARKS = {
+    "app": "Open YouTube",
+    "cloak": 'class="whole"',
+    "pixels": "You are on your way",
+    "preview": '<meta property="og:title" content="Mine &amp; &lt;yours&gt;">',
+}
+
+
+@pytest.mark.parametrize(("columns", "pixels", "asked", "outcome"), WAYS.values(), ids=WAYS)
+def test_the_way_there(
+    columns: Any, pixels: Any, asked: Any, outcome: str, person: Person, link: Links, visits: Visits
+) -> None:
+    link("a", pixels, **{"location_url": FILM, **columns})
+    answer = person.open("/a", **asked)
+    assert answer.status_code == (302 if outcome == "redirect" else 200)
+    assert [name for name, mark in MARKS.items() if mark in answer.text and name != "preview"] == (
+        [outcome] if outcome in {"app", "cloak", "pixels"} else []
+    )
+    assert (outcome in {"cloak", "preview"}) == (MARKS["preview"] in answer.text)
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert answer.headers["X-Robots-Tag"] == "noindex"
+    [visit] = visits()
+    assert visit.destination == columns.get("location_url", FILM)
+    assert visit.is_bot == ("bot" in asked.get("agent", ""))
+
+
+@pytest.mark.parametrize("columns", [{}, CLOAKED, {"app_linking_is_enabled": True}])
+def test_head_says_the_same_and_is_not_counted(
+    columns: Any, person: Person, link: Links, visits: Visits
+) -> None:
+    link("a", META, **columns)
+    answer = person.open("/a", method="HEAD")
+    assert (answer.status_code, answer.data) == (200, b"")
+    assert visits() == []
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS"])
+@pytest.mark.parametrize("columns", [{}, CLOAKED])
+def test_pages_take_no_other_method(
+    columns: Any, method: str, person: Person, link: Links, visits: Visits
+) -> None:
+    link("a", META, http_status_code=308, **columns)
+    answer = person.open("/a", method=method)
+    assert (answer.status_code, answer.headers["Allow"]) == (405, "GET, HEAD")
+    assert visits() == []
+
+
+@pytest.mark.parametrize("columns", [{}, CLOAKED, {"app_linking_is_enabled": True}])
+@pytest.mark.parametrize(
+    "planted", ["javascript:alert(1)", "data:text/html,x", "https:example.com", "//x.example"]
+)
+def test_a_planted_destination_is_on_no_page(planted: str, columns: Any, person: Person, link: Links) -> None:
+    link("a", META, location_url=planted, **columns)
+    answer = person.open("/a", agent=ANDROID)
+    assert answer.status_code == 404
+    assert planted not in answer.text
+
+
+# --- pixels
+
+
+def test_a_pixel_page(person: Person, link: Links) -> None:
+    link("a", [*META, ("social_c", "456")], title="<Spring>", utm_source="x")
+    answer = person.open("/a")
+    there = "https://example.com/there?a=%zz&utm_source=x#b"
+    without = answer.text.partition("<noscript>")[2].partition("</noscript>")[0]
+    assert f'<meta http-equiv="refresh" content="1;url={html.escape(there)}">' in without
+    assert "https://www.facebook.com/tr?id=123&amp;ev=PageView&amp;noscript=1" in without
+    assert "https://ct.pinterest.com/v3/?event=init&amp;tid=456&amp;noscript=1" in without
+    assert 'location.replace("https://example.com/there?a=%zz\\u0026utm_source=x#b")' in answer.text
+    assert f'href="{html.escape(there)}"' in answer.text
+    assert "<title>&lt;Spring&gt;</title>" in answer.text
+    assert boxes(answer) == []
+    nonce = re.findall(r'<script nonce="([\w-]+)">', answer.text)[0]
+    assert policy(answer)["sandbox"] == "allow-scripts"
+    assert (
+        policy(answer)["script-src"] == f"'nonce-{nonce}' https://connect.facebook.net https://s.pinimg.com"
+    )
+    assert policy(answer)["img-src"] == "data: https://www.facebook.com https://ct.pinterest.com"
+    assert answer.headers["Cross-Origin-Opener-Policy"] == "unsafe-none"
+    assert answer.headers["Referrer-Policy"] == "strict-origin-when-cross-origin"
+
+
+def test_a_nonce_is_used_once(person: Person, link: Links) -> None:
+    link("a", META)
+    assert policy(person.open("/a"))["script-src"] != policy(person.open("/a"))["script-src"]
+
+
+NASTY = "https://example.com/'\"</script><script>alert(1)</script>&x=;url=javascript:alert(1)"
+
+
+def test_a_destination_can_not_leave_its_place(person: Person, link: Links) -> None:
+    link("a", META, location_url=NASTY)
+    text = person.open("/a").text
+    assert text.count("<script") == text.count("</script>") == 1
+    assert "url=https://example.com/&#39;&#34;&lt;/script" in text
+
+
+def test_a_pixel_of_a_type_that_is_gone_stops_nobody(person: Person, link: Links) -> None:
+    link("a", [("social_zz", "1")])
+    answer = person.open("/a")
+    assert answer.status_code == 200
+    assert "social_zz" not in answer.text
+
+
+@pytest.mark.settings(DASHBOARD_URL="https://desk.example")
+def test_apart_from_the_dashboard_only_owners_scripts_are_boxed(person: Person, link: Links) -> None:
+    link("a", META)
+    link("b", [*META, ("tagmanager_a", "GTM-1")])
+    link("c", [("tagmanager_a", "GTM-1")])
+    alone, both, container = (person.open(path) for path in ("/a", "/b", "/c"))
+    assert ["sandbox" in policy(answer) for answer in (alone, both, container)] == [False, False, True]
+    assert "fbq" in both.text
+    assert "gtm.js" not in both.text
+    box = person.open(f"/b{boxes(both)[0]}")
+    assert "gtm.js" in box.text
+    assert "fbq" not in box.text
+    assert policy(box)["sandbox"] == "allow-scripts"
+
+
+@pytest.mark.settings(DASHBOARD_URL="https://localhost:8443")
+def test_another_port_is_not_another_host(person: Person, link: Links) -> None:
+    link("a", META)
+    assert policy(person.open("/a", host="localhost:8000"))["sandbox"] == "allow-scripts"
+
+
+@pytest.fixture
+def domain(factory: Factory, owner: User) -> Domain:
+    found: Domain = factory.add(Domain(user_id=owner.id, host="go.example", is_verified=True, token="x"))
+    return found
+
+
+def test_nothing_is_boxed_on_the_owners_own_domain(person: Person, link: Links, domain: Domain) -> None:
+    link("a", [*META, ("tagmanager_a", "GTM-1")], domain_id=domain.id)
+    link("b", META, domain_id=domain.id, cloaking_custom_js="mine()", **CLOAKED)
+    for path in ("/a", "/b"):
+        answer = person.open(path, host="go.example")
+        assert "sandbox" not in policy(answer)
+        assert boxes(answer) == []
+        assert "fbq" in answer.text
+    assert "mine()" in person.open("/b", host="go.example").text
+
+
+def test_somebody_elses_domain_is_not_his_own(
+    person: Person, link: Links, domain: Domain, factory: Factory, bob: User
+) -> None:
+    link("a", META, domain_id=domain.id)
+    domain.user_id = bob.id
+    factory.session.commit()
+    assert policy(person.open("/a", host="go.example"))["sandbox"] == "allow-scripts"
+
+
+# --- frames
+
+
+def test_a_cloaked_page(person: Person, link: Links) -> None:
+    link("a", **CLOAKED)
+    answer = person.open("/a")
+    assert "<title>Mine &amp; &lt;yours&gt;</title>" in answer.text
+    assert '<meta name="description" content="All &#34;new&#34;">' in answer.text
+    assert '<meta property="og:image" content="http://localhost/media/ijklmnop.jpg">' in answer.text
+    assert '<link rel="icon" href="/media/abcdefgh.png">' in answer.text
+    assert f'<iframe class="whole" src="{html.escape(THERE)}"' in answer.text
+    assert '<meta name="viewport"' in answer.text
+    assert answer.text.count("<iframe") == 1
+    assert "<script" not in answer.text
+    assert "sandbox" not in answer.text
+    assert policy(answer)["frame-src"] == "http: https:"
+    assert "script-src" not in policy(answer)
+    assert "sandbox" not in policy(answer)
+
+
+def test_without_a_title_of_its_own(person: Person, link: Links) -> None:
+    link("a", cloaking_is_enabled=True, title="The link's")
+    link("b", cloaking_is_enabled=True)
+    assert "<title>The link&#39;s</title>" in person.open("/a").text
+    assert "<title>localhost</title>" in person.open("/b").text
+
+
+def test_scripts_of_a_cloaked_page_are_boxed_beside_it(person: Person, link: Links, visits: Visits) -> None:
+    link("a", [("social_c", "456")], cloaking_custom_js="mine('</script>')", **CLOAKED)
+    answer = person.open("/a?q=%FF&x=ä")
+    assert "<script" not in answer.text
+    assert "mine" not in answer.text
+    [address] = boxes(answer)
+    assert address.startswith("?q=%FF&x=%C3%A4&box=")
+    assert 'sandbox="allow-scripts"' in answer.text
+    box = person.open(f"/a{address}")
+    assert "example.com" not in box.text
+    assert "mine('\\u003c/script\\u003e')" in box.text
+    assert '"456"' in box.text
+    assert box.text.count("</script>") == 1
+    assert policy(box)["sandbox"] == "allow-scripts"
+    assert policy(box)["frame-ancestors"] == "'self'"
+    assert box.headers["Cache-Control"] == "no-store"
+    assert len(visits()) == 1
+
+
+def test_the_policy_of_a_box_names_its_own_providers(person: Person, link: Links) -> None:
+    link("a", [("social_c", "456")], **CLOAKED)
+    box = person.open(f"/a{boxes(person.open('/a'))[0]}")
+    assert policy(box)["script-src"].split()[1:] == ["https://s.pinimg.com"]
+    assert policy(box)["connect-src"] == "https://ct.pinterest.com"
+
+
+def test_an_owners_script_stays_where_pixels_are_refused(person: Person, link: Links) -> None:
+    link("a", META, cloaking_custom_js="mine()", **CLOAKED)
+    [address] = boxes(person.open("/a", headers={"Sec-GPC": "1"}))
+    box = person.open(f"/a{address}")
+    assert "mine()" in box.text
+    assert "fbq" not in box.text
+
+
+def test_a_box_needs_a_ticket_of_its_own_link(
+    person: Person, link: Links, change: Callable[..., None], desk: Any
+) -> None:
+    made = link("a", cloaking_custom_js="mine()", **CLOAKED)
+    link("b", cloaking_custom_js="other()", **CLOAKED)
+    [address] = boxes(person.open("/a"))
+    for path in (f"/b{address}", f"/a{address}x", "/a?box=", "/a?box=W10", f"/a{address}&x=1"):
+        assert "()" not in person.open(path).text
+        assert 'class="whole"' in person.open(path).text
+    with time_machine.travel("2100-01-01", tick=False):
+        assert "mine()" not in person.open(f"/a{address}").text
+    change(made, is_enabled=False)
+    desk.plans.poll()
+    assert person.open(f"/a{address}").status_code == 404
+
+
+def test_a_preview_bot_gets_the_card_and_nothing_else(person: Person, link: Links, visits: Visits) -> None:
+    link("a", META, cloaking_custom_js="mine()", **CLOAKED)
+    answer = person.open("/a", agent="facebookexternalhit/1.1")
+    assert answer.status_code == 200
+    for part in ("og:title", "og:description", "og:image", "og:url", "twitter:card", "<title>Mine"):
+        assert part in answer.text
+    for part in ("example.com", "<script", "<iframe", "mine"):
+        assert part not in answer.text
+    assert [visit.is_bot for visit in visits()] == [1]
+
+
+def test_https_and_a_destination_that_is_not(person: Person, link: Links) -> None:
+    link("a", location_url="http://old.example/", **CLOAKED)
+    link("b", **CLOAKED)
+    secure = {"environ_overrides": {"wsgi.url_scheme": "https"}}
+    assert "upgrade-insecure-requests" in policy(person.open("/a", **secure))
+    assert "upgrade-insecure-requests" not in policy(person.open("/a"))
+    assert "upgrade-insecure-requests" not in policy(person.open("/b", **secure))
+
+
+@pytest.mark.settings(DESTINATION_SCHEMES="https mailto")
+def test_what_no_frame_can_show_is_gone_to(person: Person, link: Links) -> None:
+    link("a", location_url="mailto:a@example.com", **CLOAKED)
+    assert person.open("/a").headers["Location"] == "mailto:a@example.com"
+
+
+# --- apps
+
+
+def test_an_app_page(person: Person, link: Links) -> None:
+    link("a", META, app_linking_is_enabled=True, location_url=FILM, title="A film")
+    android, iphone = (person.open("/a", agent=agent) for agent in (ANDROID, IPHONE))
+    assert "location.href = app" in android.text
+    assert 'href="intent://www.youtube.com/watch?v=abc#Intent;' in html.unescape(android.text)
+    assert f'href="{FILM}"' in android.text
+    assert "location.href" not in iphone.text
+    for answer in (android, iphone):
+        assert "A film" in answer.text
+        assert policy(answer)["frame-src"] == "'self'"
+        assert "sandbox" not in policy(answer)
+        assert "fbq" in person.open(f"/a{boxes(answer)[0]}").text
+
+
+# --- consent
+
+
+def ticket(answer: TestResponse) -> str:
+    return re.findall(r'name="ticket" value="([^"]+)"', answer.text)[0]
+
+
+def answered(person: Person, path: str, ticket: str, consent: str, **more: Any) -> TestResponse:
+    return person.open(path, method="POST", data={"ticket": ticket, "consent": consent}, **more)
+
+
+ask = pytest.mark.settings(PIXEL_CONSENT="ask")
+
+
+@ask
+@pytest.mark.parametrize("status", [302, 308])
+def test_who_is_asked_about_pixels_goes_on_either_way(
+    status: int, person: Person, link: Links, visits: Visits
+) -> None:
+    link("a", [*META, ("social_f", "4")], http_status_code=status, title="Spring")
+    asked = person.open("/a")
+    assert asked.status_code == 200
+    assert "Meta (Facebook) and TikTok" in asked.text
+    assert "Spring" in asked.text
+    assert "fbq" not in asked.text
+    assert "https:" not in asked.headers["Content-Security-Policy"]
+    no = answered(person, "/a", ticket(asked), "no")
+    assert (no.status_code, no.headers["Location"]) == (303, THERE)
+    assert "fbq" in answered(person, "/a", ticket(asked), "yes").text
+    assert len(visits()) == 1
+    assert "Set-Cookie" not in asked.headers
+
+
+@ask
+@pytest.mark.parametrize(
+    "asked", [{"headers": {"Sec-GPC": "1"}}, {"headers": {"DNT": "1"}}, {"agent": "curl/8.5.0"}]
+)
+def test_who_needs_no_asking_is_not_asked(asked: Any, person: Person, link: Links) -> None:
+    link("a", META)
+    assert person.open("/a", **asked).headers["Location"] == THERE
+
+
+@ask
+def test_nobody_is_asked_about_no_pixels(person: Person, link: Links) -> None:
+    link("a")
+    link("b", **CLOAKED)
+    assert person.open("/a").status_code == 302
+    assert 'class="whole"' in person.open("/b").text
+    assert person.open("/b", method="POST").status_code == 405
+
+
+@ask
+def test_a_ticket_is_good_for_its_link_for_ten_minutes(
+    person: Person, link: Links, change: Callable[..., None], desk: Any
+) -> None:
+    made = link("a", META)
+    link("b", META, location_url="https://example.com/b")
+    good = ticket(person.open("/a"))
+    for path, bad in (("/b", good), ("/a", good + "x"), ("/a", ""), ("/a", "W10")):
+        answer = answered(person, f"{path}?x=1", bad, "yes")
+        assert (answer.status_code, answer.headers["Location"]) == (303, f"{path}?x=1")
+    assert person.open("/a", method="POST").status_code == 303
+    with time_machine.travel("2100-01-01", tick=False):
+        assert answered(person, "/a", good, "no").headers["Location"] == "/a"
+    change(made, password_version=2)
+    desk.plans.poll()
+    assert answered(person, "/a", good, "no").headers["Location"] == "/a"
+
+
+@ask
+def test_a_body_that_can_not_be_read(person: Person, link: Links) -> None:
+    link("a", META)
+    assert person.open("/a", method="POST", data=b"\xff", content_type="application/json").status_code == 400
+
+
+@ask
+def test_consent_takes_one_click_of_a_limited_link(person: Person, link: Links) -> None:
+    link("a", META, clicks_limit=1)
+    asked = person.open("/a")
+    assert person.open("/a").status_code == 410
+    assert answered(person, "/a", ticket(asked), "no").headers["Location"] == THERE
+
+
+@ask
+def test_consent_comes_after_the_gates(person: Person, link: Links) -> None:
+    link("a", META, sensitive_content=True, password_hash=hash_password("secret"))
+    page = person.open("/a")
+    assert 'name="password"' in page.text
+    assert "ticket" not in page.text
+    answer = person.open("/a", method="POST", data={"consent": "yes"})
+    assert answer.status_code == 403
+    assert THERE not in answer.text
