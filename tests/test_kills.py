@@ -36,13 +36,16 @@ class Crowd:
                 line.request("GET", f"/hot?utm_source={number}", headers={"User-Agent": BROWSER})
                 answer = line.getresponse()
                 answer.read()
-                assert answer.status == 302
-                with self.lock:
-                    self.answered.add(number)
+                self.note(number, answer.status)
         except (OSError, http.client.HTTPException):
             pass  # killed: this visit has no answer, so it may count or not
         finally:
             line.close()
+
+    def note(self, number: str, status: int) -> None:
+        assert status == 302
+        with self.lock:
+            self.answered.add(number)
 
     def next_number(self, until: int) -> str:
         with self.lock:

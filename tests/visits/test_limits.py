@@ -29,7 +29,7 @@ Visits = Callable[[], list[Visit]]
 THERE, AFTER = "https://example.com/there", "https://after.example/"
 PREVIEWS = [
     "facebookexternalhit/1.1", "Twitterbot/1.0", "LinkedInBot/1.0", "Slackbot-LinkExpanding 1.0", "TelegramBot",
-    "WhatsApp/2.23.20.0", "Discordbot/2.0", "SkypeUriPreview", "Googlebot/2.1", "bingbot/2.0", 
+    "WhatsApp/2.23.20.0", "Discordbot/2.0", "SkypeUriPreview", "Googlebot/2.1", "bingbot/2.0",
     "Pinterestbot/1.0", "redditbot/1.0", "Mastodon/4.3.1", "Bluesky Cardyb/1.1", "curl/8.5.0", "Wget/1.21", "python-requests/2.31",
     "Go-http-client/2.0", "okhttp/4.12", "",
 ]  # fmt: skip

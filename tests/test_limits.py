@@ -1,0 +1,139 @@
+"""Do two processes together let exactly as many through as a limit says, also when they are killed?"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+import requests
+
+from tests.crowds import Owner, visit_at_once
+from tests.server import BROWSER, Server, wait_for
+from tests.test_kills import Crowd, ask, counted_visits
+
+THERE = "https://example.com/there"
+VISITORS = 1000
+LIMIT, KILLS, PART = 600, 3, 120
+MakeServer = Callable[..., Server]
+
+
+@pytest.fixture(scope="module")
+def owner(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Owner]:
+    """Of a server with two processes."""
+    server = Server(tmp_path_factory.mktemp("limits") / "data", PROCESSES="2").start()
+    yield Owner(server)
+    server.stop()
+
+
+def test_a_thousand_at_once(owner: Owner) -> None:
+    let_a_thousand_come(owner, 1, 2, 10, 100)
+
+
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+def test_a_thousand_at_once_on_postgresql(make_server: MakeServer, database_url: str) -> None:
+    let_a_thousand_come(Owner(make_server(PROCESSES="2", DATABASE_URL=database_url)), 1, 100)
+
+
+def let_a_thousand_come(owner: Owner, *limits: int) -> None:
+    for limit in limits:
+        link_id = owner.make_link(url=f"limit-{limit}", location_url=THERE, clicks_limit=limit)
+        answers = visit_at_once(owner.server.port, f"/limit-{limit}", VISITORS)
+        assert answers == {(302, THERE): limit, (410, ""): VISITORS - limit}
+        assert owner.clicks(link_id) == limit
+
+
+def test_a_limit_on_a_link_that_people_are_opening(owner: Owner) -> None:
+    """From one second after the change it is exact: visits that wait in the journal are in it."""
+    server = owner.server
+    link_id = owner.make_link(url="a", location_url=THERE)
+    passed = got_through(server, 50)
+    assert passed == 50
+    owner.change(link_id, clicks_limit=80)
+    # for less than a second some may be answered as before; both ways count
+    while more := got_through(server, 50):
+        passed += more
+    assert passed >= 80
+    wait_for(lambda: owner.clicks(link_id) == passed, "the clicks")
+    owner.change(link_id, clicks_limit=passed + 7)
+    raised: list[int] = []
+    wait_for(lambda: raised.append(got_through(server, 20)) or sum(raised) >= 7, "the limit raised")
+    assert sum(raised) + got_through(server, 50) == 7
+    assert owner.clicks(link_id) == passed + 7
+
+
+def got_through(server: Server, visitors: int) -> int:
+    return visit_at_once(server.port, "/a", visitors)[302, THERE]
+
+
+def test_ten_wrong_passwords_at_all_processes_together(owner: Owner) -> None:
+    owner.make_link(url="locked", location_url=THERE, password="open sesame")
+
+    def attempt(password: str) -> int:
+        headers = {
+            "User-Agent": BROWSER,
+            "X-Forwarded-For": f"203.0.113.{hash(password) % 250}",
+            "Connection": "close",
+        }
+        with requests.Session() as session:
+            session.trust_env = False
+            answer = session.post(
+                f"{owner.server.url}/locked",
+                {"password": password},
+                headers=headers,
+                allow_redirects=False,
+                timeout=60,
+            )
+            return answer.status_code
+
+    with ThreadPoolExecutor(12) as pool:
+        statuses = sorted(pool.map(attempt, [f"guess {n}" for n in range(40)]))
+    assert statuses == [403] * 10 + [429] * 30
+    assert attempt("open sesame") == 429
+
+
+def test_kill_everything_while_a_limit_is_used_up(make_server: MakeServer) -> None:
+    server = make_server(PROCESSES="2", API_RATE_LIMIT="0")
+    owner = Owner(server)
+    link_id = owner.make_link(url="hot", location_url=THERE, clicks_limit=LIMIT)
+    crowd = LimitedCrowd(server.port)
+    for kill in range(1, KILLS + 1):
+        threads = crowd.come(until=10 * LIMIT)
+        wait_for(
+            lambda kill=kill: len(crowd.answered) >= PART * kill, "visitors who got through", seconds=120
+        )
+        server.kill()
+        for thread in threads:
+            thread.join()
+        server.start()
+    threads = crowd.come(until=10 * LIMIT)
+    wait_for(crowd.refused.is_set, "the limit's end", seconds=120)
+    crowd.asked = 10 * LIMIT
+    for thread in threads:
+        thread.join()
+
+    assert owner.clicks(link_id) == LIMIT
+    # those who were let through at the moment of a kill had no answer
+    assert LIMIT - KILLS * len(threads) <= len(crowd.answered) <= LIMIT
+    wait_for(lambda: sum(counted_visits(server).values()) >= LIMIT, "the rows")
+    server.stop()
+    counted = counted_visits(server)
+    assert {number: n for number, n in counted.items() if n != 1} == {}
+    assert crowd.answered - set(counted) == set()
+    assert len(counted) == LIMIT
+    assert ask(server, "SELECT * FROM counter") == [], "the journal's counter has no part in it"
+
+
+class LimitedCrowd(Crowd):
+    """Some are let through, and later ones refused."""
+
+    def __init__(self, port: int) -> None:
+        super().__init__(port)
+        self.refused = threading.Event()
+
+    def note(self, number: str, status: int) -> None:
+        if status == 410:
+            self.refused.set()
+        else:
+            super().note(number, status)
