@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flask import Response, current_app, make_response
+from werkzeug.datastructures import Headers
 
 from app.public import here, policies
 from app.public.policies import Directives
 from app.visits.plan import ALWAYS
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import WSGIEnvironment
 
 SYMBOL = re.compile(r'<symbol id="sign-([a-z0-9-]+)" viewBox="0 0 24 24">(.*?)</symbol>', re.DOTALL)
 # which sign stands above each page's title
@@ -30,11 +34,19 @@ SIGNS = {
 }
 
 
+class Redirect(Response):
+    """Leaves with its `Location` as it is: Werkzeug would write it anew, `[` as `%5B`."""
+
+    def get_wsgi_headers(self, environ: WSGIEnvironment) -> Headers:
+        headers = super().get_wsgi_headers(environ)
+        headers["Location"] = self.headers["Location"]
+        return headers
+
+
 def to(location: str, status: int = 302) -> Response:
     """A redirect with nothing in it but the address: Werkzeug's own would write a page around it."""
-    answer = make_response("", status, ALWAYS)
+    answer = Redirect("", status, ALWAYS)
     answer.headers["Location"] = location
-    answer.autocorrect_location_header = False
     del answer.headers["Content-Type"]
     return answer
 

@@ -12,16 +12,17 @@ from http import HTTPStatus
 from threading import BoundedSemaphore
 from urllib.parse import quote
 
-from flask import Response, current_app, make_response, request
+from flask import Response, current_app, request
 
 from app.accounts.passwords import check_password
 from app.bodies import read_sent
 from app.errors import WaypostError
+from app.public import answers
 from app.throttles import Throttles, at_most, network_of
 from app.visits import unlock
 from app.visits.desk import Desk
 from app.visits.facts import PASSWORD, WARNING, Facts
-from app.visits.plan import ALWAYS, Plan
+from app.visits.plan import Plan
 from app.visits.visitor import Visitor
 
 GATES = (PASSWORD, WARNING)
@@ -72,11 +73,7 @@ def to_own_spelling(plan: Plan) -> Response:
 def again(plan: Plan, status: int) -> Response:
     """To the link's own address once more, with the query that was sent."""
     query = quote(request.query_string, safe=SAFE_IN_QUERY)
-    answer = make_response("", status, ALWAYS)
-    answer.headers["Location"] = path_of(plan) + (f"?{query}" if query else "")
-    answer.autocorrect_location_header = False
-    del answer.headers["Content-Type"]
-    return answer
+    return answers.to(path_of(plan) + (f"?{query}" if query else ""), status)
 
 
 def path_of(plan: Plan) -> str:

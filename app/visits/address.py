@@ -11,8 +11,12 @@ from app.addresses import NEVER, WEB, wire_host
 SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(?=(//)?.)", re.ASCII)
 # user information, host, port, and all the rest, none of it decoded; `urlsplit` would drop an empty query
 AUTHORITY = re.compile(r"//((?:[^/?#@]*@)*)([^/?#:\[\]]+|\[[^]/?#]*\])((?::[0-9]*)?)(.*)", re.ASCII)
+# what nearly all are, and what leaves as it is
+PLAIN = re.compile(r"https?://[a-z0-9.-]+(?:[/?#][\x21-\x7e]*)?", re.ASCII)
 UNSENDABLE = re.compile(r"[\x00-\x20\x7f]")
 RAW = re.compile(r"[^\x21-\x7e]+")
+# in a visitor's query a raw `#`, which no browser sends, would begin the fragment too early
+FOREIGN = re.compile(r"[^\x21\x22\x24-\x7e]+")
 
 
 def wire(destination: str, schemes: frozenset[str]) -> str | None:
@@ -20,6 +24,8 @@ def wire(destination: str, schemes: frozenset[str]) -> str | None:
 
     Raw non-ASCII becomes its UTF-8 percent form, in the host `xn--`. Nothing else changes.
     """
+    if PLAIN.fullmatch(destination) and schemes >= WEB:
+        return destination
     found = SCHEME.match(destination)
     if not found or UNSENDABLE.search(destination) or not is_allowed(found[1].lower(), schemes):
         return None
@@ -55,9 +61,11 @@ def with_query(destination: str, own: Iterable[tuple[str, str]], visitors: str =
     `visitors` is the raw query, each byte a character. The fragment stays last, and every parameter that
     stays keeps its bytes.
     """
+    own = [(name, value) for name, value in own if value]
+    if not own and not visitors:
+        return destination
     head, hash_mark, fragment = destination.partition("#")
     path, mark, query = head.partition("?")
-    own = [(name, value) for name, value in own if value]
     names = {name for name, _ in own}
     kept = [part for part in query.split("&") if key(part) not in names] if mark else []
     added = [f"{name}={quote(value, safe='')}" for name, value in own]
@@ -69,7 +77,7 @@ def new_parts(visitors: str, present: set[str]) -> list[str]:
     """The visitor's parameters that the destination does not have; what is no UTF-8 stays as it is."""
     sent = visitors.encode("latin-1", "replace").decode("utf-8", "surrogateescape")
     parts = [part for part in sent.split("&") if part and key(part) not in present]
-    return [RAW.sub(lambda raw: quote(raw[0].encode("utf-8", "surrogateescape")), part) for part in parts]
+    return [FOREIGN.sub(lambda raw: quote(raw[0].encode("utf-8", "surrogateescape")), part) for part in parts]
 
 
 def joined(mark: str, query: str, added: list[str]) -> str:
@@ -79,4 +87,5 @@ def joined(mark: str, query: str, added: list[str]) -> str:
 
 
 def key(part: str) -> str:
-    return unquote_plus(part.partition("=")[0])
+    # a byte that is no UTF-8 stays itself, or `%fe` and `%ff` would be one key
+    return unquote_plus(part.partition("=")[0], errors="surrogateescape")

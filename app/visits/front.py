@@ -1,7 +1,8 @@
-"""How is a plain link answered in the time of a look-up and one write, with everything else left to Flask?"""
+"""How is a redirect answered in the time of a look-up and one write, with everything else left to Flask?"""
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -9,19 +10,23 @@ from typing import TYPE_CHECKING, Any
 from app.visits.desk import Desk
 from app.visits.paths import is_ours
 from app.visits.plan import ALWAYS, Headers, Plan
+from app.visits.resolve import resolve
 from app.visits.store import StoreDown
 from app.visits.visitor import is_prefetch
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
+Answer = tuple[str, Headers, list[bytes]]
+
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+VISITS = frozenset({"GET", "HEAD"})
 CLOSE = ("Connection", "close")
 NOTHING: list[bytes] = []
 
 
 class Front:
-    """The WSGI application that is served: plain redirects itself, all else by the application behind it."""
+    """The WSGI application that is served: redirects itself, all else by the application behind it."""
 
     def __init__(self, behind: WSGIApplication, desk: Desk) -> None:
         self.behind = behind
@@ -36,9 +41,10 @@ class Front:
         plan = self.plans.spellings.get((host, environ["PATH_INFO"]))
         if plan is None or plan.is_gone:
             plan = self.look_up(host, environ["PATH_INFO"])
-        if plan is None or not plan.is_plain:
+        found = self.answer(plan, environ) if plan is not None else None
+        if found is None:
             return self.hand_on(environ, start_response)
-        status, headers, body = self.answer(plan, environ)
+        status, headers, body = found
         start_response(status, [*headers, CLOSE] if self.is_draining else headers)
         return body
 
@@ -55,7 +61,26 @@ class Front:
         except StoreDown:
             return None  # the page behind meets the same and says so to the visitor
 
-    def answer(self, plan: Plan, environ: WSGIEnvironment) -> tuple[str, Headers, list[bytes]]:
+    def answer(self, plan: Plan, environ: WSGIEnvironment) -> Answer | None:
+        """What can be said here and now; None where a page is needed, or something must be looked up."""
+        if plan.is_plain:
+            return self.plain(plan, environ)
+        return self.resolved(plan, environ) if plan.is_open else None
+
+    def resolved(self, plan: Plan, environ: WSGIEnvironment) -> Answer | None:
+        """The redirect that this visitor gets at this time, if that is what he gets."""
+        method = environ["REQUEST_METHOD"]
+        if method not in VISITS or is_prefetch(environ):
+            return None
+        visitor = self.desk.visitor(environ)
+        outcome = resolve(plan, visitor, dt.datetime.now(dt.UTC))
+        if outcome.outcome != "redirect" or outcome.location is None:
+            return None
+        if method == "GET":
+            self.desk.record(plan, visitor, outcome.destination)
+        return plan.status, [("Location", outcome.location), *ALWAYS], NOTHING
+
+    def plain(self, plan: Plan, environ: WSGIEnvironment) -> Answer:
         """A GET that is no prefetch is a visit. Statuses that keep the method redirect every method."""
         method = environ["REQUEST_METHOD"]
         if method == "GET":
@@ -84,7 +109,7 @@ class Front:
         return start
 
 
-def plain_text(status: str, text: str, *more: tuple[str, str]) -> tuple[str, Headers, list[bytes]]:
+def plain_text(status: str, text: str, *more: tuple[str, str]) -> Answer:
     body = f"{text}\n".encode()
     kind = ("Content-Type", "text/plain; charset=utf-8")
     return status, [*more, *ALWAYS, kind, ("Content-Length", str(len(body)))], [body]

@@ -53,6 +53,8 @@ class Plan:
     targets: Targets | None = None
     # neither the visitor nor the time changes the answer, a redirect
     is_plain: bool = False
+    # no page comes in between, and nothing is looked up: `resolve` alone can tell whether it is a redirect
+    is_open: bool = False
     # set when the link has changed: whoever still finds this plan must load it anew
     is_gone: bool = False
     # of a limited link: when this was made, and how many visits the journal brought once no more could come
@@ -80,18 +82,22 @@ def compiled(columns: Mapping[str, Any], schemes: frozenset[str], *, asks_consen
     columns = {**columns}
     targets = compiled_targets(columns["targeting_type"], columns.pop("targeting"))
     plan = Plan(**columns, schemes=schemes, targets=targets, asks_consent=asks_consent)
+    plan.status = f"{plan.http_status_code} {HTTPStatus(plan.http_status_code).phrase}"
+    plan.is_open = is_open(plan)
     location = wire(with_query(plan.location_url, plan.utm), schemes)
-    if location and is_always_a_redirect(plan):
+    if location and plan.is_open and is_the_same_for_all(plan):
         plan.is_plain = True
-        plan.status = f"{plan.http_status_code} {HTTPStatus(plan.http_status_code).phrase}"
         plan.headers = [("Location", location), *ALWAYS]
     return plan
 
 
-def is_always_a_redirect(plan: Plan) -> bool:
-    """Whether nothing of what a link can be set to do stands between the visitor and the destination."""
-    asks_visitor = plan.password_hash or plan.sensitive_content or plan.targeting_type
-    asks_time = plan.start_date or plan.end_date or plan.clicks_limit
-    shows_page = plan.cloaking_is_enabled or plan.app_linking_is_enabled or plan.has_pixels
-    forwards = plan.forward_query_parameters_is_enabled
-    return plan.is_enabled and not (asks_visitor or asks_time or shows_page or forwards)
+def is_open(plan: Plan) -> bool:
+    """Whether nothing that is looked up or shown stands between a visitor and the destination."""
+    has_gate = plan.password_hash or plan.sensitive_content or plan.clicks_limit
+    return plan.is_enabled and not (has_gate or plan.cloaking_is_enabled or plan.has_pixels)
+
+
+def is_the_same_for_all(plan: Plan) -> bool:
+    """Whether an open link leads every visitor to the same address at any time."""
+    asks_visitor = plan.targets or plan.forward_query_parameters_is_enabled or plan.app_linking_is_enabled
+    return not (asks_visitor or plan.start_date or plan.end_date)

@@ -50,7 +50,8 @@ def resolve(plan: Plan | None, visitor: Visitor, now: dt.datetime, facts: Facts 
         matched, detail, outcome = take(way)
         way.steps.append(Step(name, matched, detail))
         if outcome is not None:
-            return replace(outcome, steps=way.steps)
+            outcome.steps.extend(way.steps)
+            return outcome
     raise AssertionError("the last step always has an outcome")
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from app.links.targeting import TYPES
+from app.visits.facts import PASSWORD, WARNING, Facts
 from app.visits.place import Place
 from app.visits.resolve import resolve
 from app.visits.targets import ASKED
@@ -155,6 +156,25 @@ def test_what_comes_before_targeting_stays_before_it() -> None:
         ({"sensitive_content": True}, "warning"),
     ):
         assert resolve(targeted("country_code", ["DE"], **columns), at(BERLIN), NOW).outcome == name
+
+
+DELIVERED: dict[str, tuple[dict[str, Any], str]] = {
+    "cloaked": ({"cloaking_is_enabled": True}, "cloak"),
+    "past pixels": ({"has_pixels": True}, "pixels"),
+    "cloaked, past pixels": ({"cloaking_is_enabled": True, "has_pixels": True}, "cloak"),
+    "behind a password": ({"password_hash": "x"}, "redirect"),
+    "behind a password, a limit and a frame": (
+        {"password_hash": "x", "sensitive_content": True, "clicks_limit": 3, "cloaking_is_enabled": True}, "cloak"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("columns", "name"), DELIVERED.values(), ids=DELIVERED)
+def test_targeting_holds_however_the_destination_is_delivered(columns: dict[str, Any], name: str) -> None:
+    made = targeted("os_name", ["macOS", "iOS"], **columns)
+    facts = Facts(clicks=0, unlocked=frozenset({PASSWORD, WARNING}))
+    outcome = resolve(made, uses("Safari on a phone"), NOW, facts)
+    assert (outcome.outcome, outcome.location) == (name, "https://example.com/1")
+    assert outcome.destination == "https://example.com/1"
 
 
 def visitors(count: int, day: bytes = b"one day") -> list[Visitor]:
