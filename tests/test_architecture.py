@@ -37,7 +37,8 @@ DOORS = {"socket", "ssl", "http.client", "urllib.request", "smtplib", "ftplib", 
 DOORS |= {"httpcore", "httpx", "requests", "urllib3", "websockets", "aiohttp", "dns"}
 # `dial` is the lower half of `outbound`; `serve` only asks whether its own port is free
 MAY_DIAL = {"app/notifications/outbound.py", "app/notifications/dial.py"}
-MAY_BIND = {"app/cli/serve.py": {"socket"}, "app/cli/lifetime.py": {"socket"}}
+# asks which of the process's sockets listens, and closes the door of that one
+MAY_BIND = {f"app/cli/{name}.py": {"socket"} for name in ("serve", "lifetime", "draining")}
 
 MODULES = [path for path in sorted(ROOT.glob("app/**/*.py")) if "versions" not in path.parts]
 LINES, FUNCTION_LINES = 230, 40

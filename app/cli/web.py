@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import sys
 import threading
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from granian.log import LogLevels
 from granian.server.mp import MPServer
 
 from app import create_app
+from app.cli.draining import refuse_newcomers
 from app.cli.lifetime import leave_with_parent
 from app.config import Settings
 from app.visits import agents, devices
@@ -50,6 +52,8 @@ def server(settings: Settings, role: str | None) -> Callable[[], None]:
 
 def run_process(*arguments: Any) -> None:
     """A web process from beginning to end."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, signal.SIG_DFL)  # the parent's handlers would swallow it until ours are there
     parent = multiprocessing.parent_process()
     leave_with_parent(parent.pid if parent and parent.pid else 1)
     granian._signals.set_sync_signals = draining_signals  # noqa: SLF001  its own would cut requests off
@@ -79,6 +83,7 @@ def draining_signals() -> WorkerSignal:
         if any(front.is_draining for front in fronts):
             return
         for front in fronts:
+            refuse_newcomers(front.desk.settings.port)
             front.is_draining = True
         after(DRAIN_SECONDS, ended.set)
         after(KILL_SECONDS, partial(os._exit, 1))  # also when there is no parent left to do it

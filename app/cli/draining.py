@@ -1,0 +1,60 @@
+"""How does a process stop taking connections without cutting off those that are just being made?
+
+Closing a listening socket resets every connection that the system has accepted and the server has not, with
+its request perhaps sent already. So first the system is told to ignore who asks for a new connection
+(whoever does, asks again after a second, and finds the next server or a closed port); the server takes in
+what is there, and only then is the socket closed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import socket
+import struct
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+# a classic BPF program over a TCP segment: nothing of a SYN without ACK, all of anything else
+PROGRAM = (
+    (0x30, 0, 0, 13),  # load the byte with the flags
+    (0x54, 0, 0, 0x12),  # keep SYN and ACK of them
+    (0x15, 0, 1, 0x02),  # SYN alone?
+    (0x06, 0, 0, 0),  # drop
+    (0x06, 0, 0, 0xFFFFFFFF),  # let pass
+)
+SO_ATTACH_FILTER = 26
+
+
+def refuse_newcomers(port: int) -> None:
+    """Take no new connection on this process's listening sockets. Does nothing but on Linux."""
+    if sys.platform != "linux":
+        return
+    code = b"".join(struct.pack("HBBI", *line) for line in PROGRAM)
+    buffer = ctypes.create_string_buffer(code)
+    filter_ = struct.pack("HP", len(PROGRAM), ctypes.addressof(buffer))
+    for listener in listeners(port):
+        with listener:
+            listener.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, filter_)
+
+
+def listeners(port: int) -> Iterator[socket.socket]:
+    """Every listening socket of this process on a port, each by a descriptor of our own."""
+    for path in Path("/proc/self/fd").iterdir():
+        found = listener(int(path.name), port)
+        if found:
+            yield found
+
+
+def listener(fd: int, port: int) -> socket.socket | None:
+    try:
+        copy = socket.socket(fileno=os.dup(fd))
+    except OSError:  # no socket, or gone meanwhile: the listing's own descriptor is one
+        return None
+    if copy.family in {socket.AF_INET, socket.AF_INET6} and copy.type == socket.SOCK_STREAM:
+        is_listening = copy.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
+        if is_listening and copy.getsockname()[1] == port:
+            return copy
+    copy.close()
+    return None
