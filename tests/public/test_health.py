@@ -1,0 +1,121 @@
+"""Does the instance say truly whether it is alive, and fit to work?"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+
+import pytest
+import sqlalchemy as sa
+from flask import Flask
+from flask.testing import FlaskClient
+from sqlalchemy.orm import Session, scoped_session
+
+from app import jobs
+from app.config import Settings
+from app.journal.record import Visit, encode
+from app.journal.segments import directory_of
+from app.journal.writer import Journal
+
+
+@pytest.fixture
+def worker(settings: Settings) -> None:
+    """A worker has just said that it is there."""
+    jobs.beat(settings.data_dir)
+
+
+@pytest.fixture
+def journal(settings: Settings) -> Iterator[Journal]:
+    journal = Journal(directory_of(settings.data_dir))
+    yield journal
+    journal.close()
+
+
+def test_alive_without_a_database(app: Flask, client: FlaskClient) -> None:
+    (app.config["WAYPOST"].data_dir / "main.db").unlink()
+    answer = client.get("/healthz")
+    assert (answer.status_code, answer.json) == (200, {"status": "ok"})
+    assert answer.headers["Cache-Control"] == "no-store"
+
+
+@pytest.mark.databases
+@pytest.mark.usefixtures("worker")
+def test_ready(client: FlaskClient) -> None:
+    answer = client.get("/readyz")
+    assert answer.status_code == 200
+    assert answer.json
+    assert answer.json["status"] == "ready"
+    assert all(check["ok"] for check in answer.json["checks"].values())
+
+
+def wrong(client: FlaskClient) -> set[str]:
+    """Which parts are not in order."""
+    answer = client.get("/readyz")
+    assert answer.status_code == 503
+    assert answer.json
+    return {name for name, check in answer.json["checks"].items() if not check["ok"]}
+
+
+def test_not_ready_without_a_worker(client: FlaskClient) -> None:
+    assert wrong(client) == {"worker"}
+
+
+def test_not_ready_with_a_worker_that_has_fallen_silent(
+    client: FlaskClient, settings: Settings, worker: None
+) -> None:
+    late = time.time() - 60
+    os.utime(jobs.heartbeat(settings.data_dir), (late, late))
+    assert wrong(client) == {"worker"}
+
+
+@pytest.mark.usefixtures("worker")
+def test_not_ready_before_migrations(client: FlaskClient, session: scoped_session[Session]) -> None:
+    session.execute(sa.text("DELETE FROM alembic_version"))
+    session.commit()
+    assert wrong(client) == {"migrations"}
+
+
+@pytest.mark.usefixtures("worker")
+def test_visits_that_wait_are_shown_and_minutes_of_them_are_too_many(
+    client: FlaskClient, journal: Journal
+) -> None:
+    journal.append(encode(Visit(time.time_ns() // 1_000_000 - 5_000, 1, 1, 0)))
+    found = client.get("/readyz").json
+    assert found
+    assert found["status"] == "ready"
+    assert 4 < found["checks"]["journal"]["seconds"] < 60
+    journal.close()
+    journal.append(encode(Visit(time.time_ns() // 1_000_000 - 600_000, 1, 1, 0)))
+    assert wrong(client) == {"journal"}
+
+
+@pytest.mark.usefixtures("worker")
+def test_dropped_visits_are_shown(client: FlaskClient, journal: Journal) -> None:
+    journal.dropped.prepare()
+    journal.dropped.add(3)
+    found = client.get("/readyz").json
+    assert found
+    assert found["checks"]["journal"]["dropped"] == 3
+
+
+def test_not_ready_without_a_database(app: Flask, client: FlaskClient) -> None:
+    (app.config["WAYPOST"].data_dir / "clicks.db").unlink()  # cannot be attached any more
+    assert "database" in wrong(client)
+
+
+def test_metrics_are_not_there_without_a_token(client: FlaskClient) -> None:
+    assert client.get("/metrics").status_code == 404
+
+
+@pytest.mark.settings(METRICS_TOKEN="a token of the tests")
+def test_metrics_only_for_who_has_the_token(client: FlaskClient) -> None:
+    for sent in ({}, {"Authorization": "Bearer x"}, {"Authorization": "Bearer é"}):
+        answer = client.get("/metrics", headers=sent)
+        assert (answer.status_code, answer.headers["WWW-Authenticate"]) == (401, "Bearer")
+    answer = client.get("/metrics", headers={"Authorization": "Bearer a token of the tests"})
+    assert answer.status_code == 200
+    assert answer.content_type.startswith("text/plain; version=0.0.4")
+    lines = [line for line in answer.text.splitlines() if not line.startswith("#")]
+    assert {line.split()[0] for line in lines} >= {"waypost_journal_age_seconds", "waypost_visits_dropped"}
+    assert all(float(line.split()[1]) >= 0 for line in lines)
