@@ -1,0 +1,139 @@
+"""Does the worker do its duties, wait for what is not there, and leave to one another what is another's?"""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+from sqlalchemy.orm import Session, scoped_session
+
+from app import clock, jobs
+from app.accounts.models import User
+from app.clicks.models import Counter
+from app.config import Settings
+from app.journal.record import Visit, encode
+from app.journal.segments import directory_of
+from app.journal.writer import Journal
+from app.links.models import PlanChange
+from tests.factories import Factory
+from tests.server import wait_for
+
+
+@pytest.fixture
+def worker(settings: Settings) -> Iterator[jobs.Worker]:
+    worker = jobs.Worker(settings)
+    yield worker
+    worker.engine.dispose()
+
+
+@pytest.fixture
+def running(worker: jobs.Worker) -> Iterator[threading.Thread]:
+    thread = threading.Thread(target=worker.run)
+    thread.start()
+    yield thread
+    worker.end()
+    thread.join(30)
+    assert not thread.is_alive()
+
+
+def visit(settings: Settings) -> None:
+    journal = Journal(directory_of(settings.data_dir))
+    assert journal.append(encode(Visit(time.time_ns() // 1_000_000, 7, 1, 0)))
+    journal.close()
+
+
+def clicks(session: scoped_session[Session]) -> int:
+    session.rollback()
+    found = session.get(Counter, 7)
+    return found.clicks if found else 0
+
+
+@pytest.mark.databases
+def test_it_counts_says_that_it_is_there_and_ends(
+    settings: Settings, session: scoped_session[Session], running: threading.Thread
+) -> None:
+    visit(settings)
+    wait_for(lambda: clicks(session) == 1, "the click", 20)
+    age = jobs.heartbeat_age(settings.data_dir)
+    assert age is not None
+    assert age < 15
+
+
+def test_no_heartbeat_before_the_first_worker(settings: Settings) -> None:
+    assert jobs.heartbeat_age(settings.data_dir) is None
+
+
+def test_what_is_in_the_journal_at_the_end_is_taken_in(
+    settings: Settings, session: scoped_session[Session], worker: jobs.Worker
+) -> None:
+    visit(settings)
+    worker.end()
+    worker.work()
+    assert clicks(session) == 1
+
+
+def test_a_second_one_stands_by_until_the_first_is_gone(
+    settings: Settings, session: scoped_session[Session], worker: jobs.Worker, running: threading.Thread
+) -> None:
+    wait_for(lambda: jobs.heartbeat_age(settings.data_dir) is not None, "the first", 20)
+    second = jobs.Worker(settings)
+    worked = threading.Event()
+    second.duties = [jobs.Duty("sign", 0, worked.set)]
+    thread = threading.Thread(target=second.run)
+    thread.start()
+    try:
+        assert not worked.wait(1.5)
+        worker.end()
+        assert worked.wait(20)
+    finally:
+        second.end()
+        thread.join(30)
+
+
+def test_a_database_that_is_locked_is_waited_for(
+    settings: Settings, session: scoped_session[Session], running: threading.Thread
+) -> None:
+    with closing(sqlite3.connect(settings.data_dir / "clicks.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        visit(settings)
+        waits = directory_of(settings.data_dir) / "waits-for"
+        wait_for(lambda: waits.exists() and b"locked" in waits.read_bytes(), "the worker to say so", 20)
+        other.execute("ROLLBACK")
+    wait_for(lambda: clicks(session) == 1, "the click", 20)
+
+
+@pytest.mark.databases
+def test_old_changes_go_and_the_newest_stays(
+    factory: Factory, session: scoped_session[Session], worker: jobs.Worker
+) -> None:
+    old = clock.now() - dt.timedelta(hours=2)
+    for number in range(3):
+        factory.add(PlanChange(domain_id=0, alias=f"old{number}", datetime=old))
+    jobs.prune_changes(worker.engine)
+    assert [row.alias for row in session.query(PlanChange)] == ["old2"]
+    factory.add(PlanChange(domain_id=0, alias="new"))
+    factory.add(PlanChange(domain_id=0, alias="newest"))
+    jobs.prune_changes(worker.engine)
+    assert [row.alias for row in session.query(PlanChange).order_by(PlanChange.id)] == ["new", "newest"]
+
+
+@pytest.mark.parametrize("large", [10**12, 0], ids=["passive", "truncate"])
+def test_the_log_is_brought_into_the_file(
+    large: int, settings: Settings, alice: User, session: scoped_session[Session], worker: jobs.Worker,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(jobs, "LARGE_WAL", large)
+    session.remove()
+    assert jobs.wal_bytes(worker.engine) > 0
+    before = (settings.data_dir / "main.db").stat().st_mtime_ns
+    jobs.checkpoint(worker.engine)
+    assert (settings.data_dir / "main.db").stat().st_mtime_ns > before
+    with closing(sqlite3.connect(settings.data_dir / "main.db")) as alone:
+        os.truncate(settings.data_dir / "main.db-wal", 0)  # nothing of it is needed any more
+        assert alone.execute("SELECT email FROM user").fetchall() == [("alice@example.com",)]
