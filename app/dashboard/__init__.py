@@ -7,6 +7,7 @@ from flask import Flask
 from app.dashboard import (
     account,
     accounts,
+    as_visitor,
     assets,
     guard,
     handlers,
@@ -20,7 +21,7 @@ from app.dashboard import (
 from app.dashboard.blueprint import blueprint
 
 # once, and not for each application: a blueprint takes no more pages after it was registered
-for family in (home, links, pixels, handlers, keys, account):
+for family in (home, links, as_visitor, pixels, handlers, keys, account):
     family.register(blueprint)
 
 

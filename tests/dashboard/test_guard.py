@@ -97,9 +97,12 @@ def test_rows_of_others_are_not_there(
     assert {row.id for row in rows} == {1}
     pages = [path for method in ("GET", "POST") for _, path in rules(app, method) if "/1" in path]
     assert len(pages) > 12
+    only_read = {path for _, path in rules(app, "GET")} - {path for _, path in rules(app, "POST")}
     for path in pages:
         asked = desk.client.get(path)
         assert asked.status_code == 404, path
+        if path in only_read:
+            continue
         assert desk.post(path.removeprefix("/dashboard"), PIXEL).status_code == 404, path
     session.expire_all()
     assert count(session) == 1

@@ -1,0 +1,89 @@
+"""Which controls does an owner suppose a visitor with?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from app.dashboard.family import Context
+from app.dashboard.guard import user
+from app.dashboard.wordings import LANGUAGES
+from app.errors import FieldError
+from app.links import targeting
+from app.links.models import Link
+from app.places import CONTINENTS, COUNTRIES
+from app.public.here import desk
+
+# which fold a type of targeting is tried in
+FOLD_OF = {
+    "continent_code": "place",
+    "country_code": "place",
+    "city_name": "place",
+    "device_type": "device",
+    "os_name": "device",
+    "browser_name": "device",
+    "browser_language": "language",
+}
+PARTS = {
+    "place": ("country_code", "city_name", "continent_code", "ip"),
+    "device": ("device_type", "os_name", "browser_name", "user_agent"),
+    "language": ("accept_language",),
+    "way": ("at", "referrer", "query"),
+}
+WORDS: Mapping[str, Mapping[str, str]] = {
+    "country_code": COUNTRIES,
+    "continent_code": CONTINENTS,
+    "device_type": targeting.DEVICES,
+}
+
+
+@dataclass(frozen=True)
+class Part:
+    """One control: what the macros of `_fields.html` ask of a field."""
+
+    name: str
+    value: str = ""
+    errors: Sequence[str] = field(default_factory=list)
+    required: bool = False
+
+    @property
+    def id(self) -> str:
+        return f"try-{self.name}"
+
+    def written(self) -> str:
+        return self.value
+
+
+def controls(link: Link, asked: Mapping[str, Any], wrong: Sequence[FieldError]) -> Context:
+    return {
+        "part": {name: part(name, asked, wrong) for names in PARTS.values() for name in names},
+        "unlocked": asked.get("unlocked", []),
+        "says": {fold: said(fold, asked) for fold in PARTS},
+        "wrong_in": {fold: is_wrong(fold, wrong) for fold in PARTS},
+        "open": {fold: is_open(fold, link, wrong) for fold in PARTS},
+        "types": targeting.TYPES,
+        "countries": sorted(COUNTRIES.items(), key=lambda one: one[1]),
+        "continents": CONTINENTS.items(),
+        "languages": LANGUAGES,
+        "zone_name": user().timezone.replace("_", " "),
+        "has_places": desk().places.status.state == "ok",
+    }
+
+
+def part(name: str, asked: Mapping[str, Any], wrong: Sequence[FieldError]) -> Part:
+    return Part(name, asked.get(name, ""), [error.title for error in wrong if error.field == name])
+
+
+def is_open(fold: str, link: Link, wrong: Sequence[FieldError]) -> bool:
+    """Where this link tells visitors apart, and where something needs another look."""
+    return FOLD_OF.get(link.targeting_type or "") == fold or is_wrong(fold, wrong)
+
+
+def is_wrong(fold: str, wrong: Sequence[FieldError]) -> bool:
+    return any(error.field in PARTS[fold] for error in wrong)
+
+
+def said(fold: str, asked: Mapping[str, Any]) -> list[str]:
+    """What a closed fold says of the visitor."""
+    return [WORDS.get(name, {}).get(asked[name], asked[name]) for name in PARTS[fold] if name in asked]
