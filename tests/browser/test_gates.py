@@ -1,0 +1,79 @@
+"""Does a real browser pass a password and a warning, by whatever spelling it comes, and only where it should?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from app.accounts.passwords import hash_password
+from app.links.models import Link
+from tests.browser.test_visitor_pages import browser_context_args, change, link, shop, site  # noqa: F401
+from tests.browser.visitors import Shop
+
+pytestmark = pytest.mark.browser
+PASSWORD = "open sesame 👩‍🚀"
+SPELLINGS = {
+    "ASCII": ("Abc", "aBC/"),
+    "another script": ("Ссылка", "ссылка"),
+    "emoji": ("A👩‍🚀", "a👩‍🚀"),
+    "NFD": ("e\u0301", "É"),
+}
+
+
+@pytest.fixture
+def there(shop: Shop) -> str:  # noqa: F811
+    return f"{shop.url}/there"
+
+
+@pytest.mark.parametrize(("alias", "other"), SPELLINGS.values(), ids=SPELLINGS)
+def test_by_any_spelling(
+    alias: str,
+    other: str,
+    page: Page,
+    context: BrowserContext,
+    link: Callable[..., Link],  # noqa: F811
+    site: str,  # noqa: F811
+    there: str,
+) -> None:
+    """Wrong, right, warned, there, with the query; and again at once, until the password is another one."""
+    link(alias, password_hash=hash_password(PASSWORD), sensitive_content=True, clicks_limit=2,
+         forward_query_parameters_is_enabled=True)  # fmt: skip
+    page.goto(f"{site}/{quote(other)}?a=%41&b")
+    assert page.url == f"{site}/{quote(alias)}?a=%41&b"
+    expect(page.get_by_label("Password")).to_be_focused()
+    page.keyboard.type("wrong")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_be_visible()
+    expect(page.get_by_label("Password")).to_have_attribute("aria-invalid", "true")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Continue").click()
+    page.wait_for_url(f"{there}?a=%41&b")
+    assert {cookie["path"] for cookie in context.cookies()} == {f"/{quote(alias)}"}
+    page.goto(f"{site}/{quote(alias)}")
+    assert page.url == there
+    page.goto(f"{site}/{quote(alias)}")
+    expect(page.get_by_role("heading", name="This link has been used up")).to_be_visible()
+
+
+def test_a_new_password_closes_it(
+    page: Page,
+    link: Callable[..., Link],  # noqa: F811
+    change: Callable[..., None],  # noqa: F811
+    site: str,  # noqa: F811
+    there: str,
+) -> None:
+    made = link("a", password_hash=hash_password(PASSWORD), password_version=1)
+    link("b", password_hash=hash_password(PASSWORD), password_version=1)
+    page.goto(f"{site}/a")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.keyboard.press("Enter")
+    page.wait_for_url(there)
+    page.goto(f"{site}/b")
+    expect(page.get_by_label("Password")).to_be_visible()
+    change(made, password_hash=hash_password("another"), password_version=2)
+    page.goto(f"{site}/a")
+    expect(page.get_by_label("Password")).to_be_visible()
