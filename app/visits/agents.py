@@ -16,8 +16,8 @@ TOOLS = re.compile(
     r"autocannon|locust|jmeter|gatling|powershell|xh|hurl|libcurl|urllib|perl)\b|windowspowershell",
     re.IGNORECASE,
 )
-# servers that fetch a preview as soon as a link is posted, often hundreds at once: each would use up a click of
-# a limited link
+# servers that fetch a preview as soon as a link is posted, often hundreds at once: each would use up a click
+# of a limited link
 PREVIEWS = re.compile(
     r"^(?:mastodon|misskey|sharkey|summaly|lemmy|friendica|gotosocial|peertube|pixelfed|viber|signal)\b|cardyb",
     re.IGNORECASE,
