@@ -30,7 +30,15 @@ PAGES = [
     "keys/new",
     "account/",
 ]
-ROWS = ["links/{link}", "links/{link}/delete", "pixels/{pixel}", "handlers/{handler}", "keys/{key}/revoke"]
+ROWS = [
+    "links/{link}",
+    "links/{link}/delete",
+    "links/{link}/try",
+    "links/{link}/try?ip=x",
+    "pixels/{pixel}",
+    "handlers/{handler}",
+    "keys/{key}/revoke",
+]
 NARROW = {"width": 320, "height": 640}
 
 

@@ -1,0 +1,54 @@
+"""Does “Try as visitor” answer while somebody chooses, and just as well without JavaScript?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from app.accounts.models import User
+from app.links.models import Link
+
+pytestmark = pytest.mark.browser
+
+GERMAN = "https://example.de/"
+
+
+@pytest.fixture
+def link(alice: User, make_link: Callable[..., Link]) -> Link:
+    pairs = {"targeting_type": "country_code", "targeting": [["DE", GERMAN]]}
+    return make_link(alice, "here", sensitive_content=True, **pairs)
+
+
+def test_the_answer_follows_what_is_chosen(desk: Page, link: Link) -> None:
+    desk.reload()
+    desk.get_by_role("link", name="as a visitor").click()
+    answer = desk.get_by_role("region", name="What the visitor gets")
+    expect(answer.get_by_role("status")).to_contain_text("Sees the warning page first")
+    desk.get_by_role("checkbox", name="The warning page").check()
+    expect(answer.get_by_role("status")).to_contain_text("Goes to the address below")
+    desk.get_by_label("Country", exact=True).select_option("Germany")
+    expect(answer).to_contain_text(GERMAN)
+    desk.get_by_label("Internet address").fill("nowhere")
+    expect(answer).to_contain_text("There is no such visitor.")
+    desk.get_by_label("Internet address").fill("")
+    expect(answer).to_contain_text(GERMAN)
+    desk.get_by_role("link", name="iPhone").click()
+    expect(answer).to_contain_text("Phone, iOS, Safari")
+    expect(answer).to_contain_text(GERMAN)
+    desk.go_back()
+    expect(answer).to_contain_text("Unknown device")
+
+
+def test_without_javascript_it_is_sent_by_its_button(
+    browser: Browser, site: str, link: Link, alice: User, sign_in: Callable[[BrowserContext, User], Page]
+) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = sign_in(context, alice)
+    page.goto(f"{site}/dashboard/links/{link.id}/try")
+    page.get_by_role("checkbox", name="The warning page").check()
+    page.get_by_label("Country", exact=True).select_option("Germany")
+    page.get_by_role("button", name="Try", exact=True).click()
+    expect(page.get_by_role("region", name="What the visitor gets")).to_contain_text(GERMAN)
+    context.close()
