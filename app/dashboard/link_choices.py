@@ -14,6 +14,7 @@ from app.dashboard import folds
 from app.dashboard.asked import Control
 from app.dashboard.guard import sent, user
 from app.dashboard.link_rows import own_host
+from app.dashboard.place_notes import place_notes
 from app.domains.models import Domain
 from app.extensions import db
 from app.links import targeting
@@ -76,7 +77,7 @@ def beside_form(form: Any) -> Context:
         "wrong_in": {name: folds.is_wrong(form, name) for name in folds.FOLDS},
         "zone_name": user().timezone.replace("_", " "),
         "media_url": own_addresses.media_url,
-        "knows_place": knows_place(),
+        **place_notes(),
     }
 
 
@@ -90,12 +91,6 @@ def typed_password(form: LinkForm) -> str:
     """What was typed, for the same form once more; else the mask that stands for the stored one."""
     found = sent().last("password") if request.method == "POST" and "password" in sent() else None
     return found if isinstance(found, str) else str(form.password.written())
-
-
-def knows_place() -> bool:
-    """Can visitors be told apart by place at all?"""
-    settings = own_addresses.settings()
-    return bool(settings.geoip_db or settings.geo_country_header)
 
 
 def named(model: type[Any], column: Any) -> dict[int, str]:
