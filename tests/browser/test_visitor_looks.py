@@ -1,0 +1,109 @@
+"""Can every visitor use our pages: in either theme, on the smallest phone, by keyboard, and asking nobody else?"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from app.accounts.passwords import hash_password
+from app.clock import now
+from app.links.models import Link
+from app.public.deliveries import GO_ON_MS
+from tests.browser.test_accessibility import NARROW, sideways, violations
+from tests.browser.test_visitor_pages import IPHONE, link, site  # noqa: F401
+from tests.browser.visitors import CALLS, HANGS, Outside
+from tests.server import BROWSER
+
+pytestmark = pytest.mark.browser
+
+DAY = dt.timedelta(days=1)
+LONG = "A title of a link with words of " + "unbelievable" * 6
+# the page's own patience never ends, while axe's does
+STAYS = f"const later = setTimeout; window.setTimeout = (what, ms) => ms === {GO_ON_MS} ? 0 : later(what, ms);"
+PAGES: dict[str, dict[str, Any]] = {
+    "password": {"password_hash": hash_password("secret")},
+    "warning": {"sensitive_content": True},
+    "not-yet": {"start_date": now() + DAY},
+    "expired": {"end_date": now() - DAY},
+    "plain+": {"location_url": "https://example.com/" + "y" * 500},
+    "consent": {"pixels": [(type_, "1") for type_ in CALLS]},
+    "app": {"app_linking_is_enabled": True, "location_url": "https://www.youtube.com/watch?v=abc"},
+    "cloaked": {"cloaking_is_enabled": True},
+    "nothing": {},
+}
+
+
+@pytest.fixture
+def there() -> str:
+    return "https://example.com/"
+
+
+def opened(browser: Browser, site: str, theme: str, locale: str) -> tuple[BrowserContext, Page]:  # noqa: F811
+    context = browser.new_context(color_scheme=theme, user_agent=IPHONE, locale=locale, viewport=NARROW)  # type: ignore[arg-type]
+    Outside(context, site)
+    return context, context.new_page()
+
+
+@pytest.mark.settings(PIXEL_CONSENT="ask")
+@pytest.mark.parametrize(("theme", "locale"), [("light", "en-GB"), ("dark", "de-DE"), ("light", "fr-FR")])
+def test_every_page(theme: str, locale: str, browser: Browser, link: Callable[..., Link], site: str) -> None:  # noqa: F811
+    for name, columns in PAGES.items():
+        if name != "nothing":
+            link(name.rstrip("+"), title=LONG, **columns)
+    context, page = opened(browser, site, theme, locale)
+    found = {}
+    for name in PAGES:
+        page.goto(f"{site}/{name}")
+        found[name] = [*violations(page), *sideways(page)]
+    page.goto(f"{site}/password")
+    page.locator("input").fill("wrong")
+    page.locator("button").click()
+    expect(page.get_by_role("alert")).to_be_visible()
+    found["wrong"] = [*violations(page), *sideways(page)]
+    context.close()
+    assert {name: what for name, what in found.items() if what} == {}
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_page_with_pixels(theme: str, browser: Browser, link: Callable[..., Link], site: str) -> None:  # noqa: F811
+    link("a", [("social_a", "1")], title=LONG)
+    context = browser.new_context(color_scheme=theme, user_agent=BROWSER, viewport=NARROW)  # type: ignore[arg-type]
+    outside = Outside(context, site)
+    outside.answers = {"https://connect.facebook.net": HANGS}
+    page = context.new_page()
+    page.add_init_script(STAYS)
+    page.goto(f"{site}/a", wait_until="commit")
+    expect(page.get_by_role("link", name="Go on now")).to_be_visible()
+    assert [*violations(page), *sideways(page)] == []
+    for route in outside.held:
+        route.abort()
+    context.close()
+
+
+def test_a_password_by_keyboard(page: Page, link: Callable[..., Link], site: str) -> None:  # noqa: F811
+    link("a", password_hash=PAGES["password"]["password_hash"])
+    page.goto(f"{site}/a")
+    expect(page.get_by_label("Password")).to_be_focused()
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("button", name="Open link")).to_be_focused()
+
+
+@pytest.mark.settings(PIXEL_CONSENT="ask")
+def test_our_pages_ask_nobody_for_anything(browser: Browser, link: Callable[..., Link], site: str) -> None:  # noqa: F811
+    for name, columns in PAGES.items():
+        if name != "cloaked":
+            link(name.rstrip("+"), **columns)
+    context = browser.new_context(user_agent=IPHONE)
+    outside = Outside(context, site)
+    page = context.new_page()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    shown = [f"{site}/{name}" for name in PAGES if name not in {"cloaked", "nothing"}]
+    for address in shown:
+        page.goto(address)
+    context.close()
+    assert (outside.asked, [url for url in asked if not url.startswith("data:")]) == ([], shown)
