@@ -13,7 +13,7 @@ from app.cli.database import migrate_first
 from app.cli.failures import Command
 from app.cli.lifetime import LAST, leave_with_parent
 
-NICE = 5  # visitors come first
+NICE = 10  # visitors come first: on a busy core the worker gets a tenth of it
 
 
 @click.command("worker", cls=Command)
