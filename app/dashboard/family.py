@@ -57,6 +57,7 @@ class Family:
     beside_form: Callable[[ResourceForm], Context] = field(default=lambda form: {})  # noqa: ARG005
     beside_rows: Callable[[Sequence[Any]], Context] = field(default=lambda rows: {})  # noqa: ARG005
     typed: Callable[[Sent], Sent] = field(default=lambda fields: fields)
+    warning: Callable[[Sequence[Any]], str | None] = field(default=lambda rows: None)  # noqa: ARG005  once saved
     new: Mapping[str, Any] = field(default_factory=dict)  # what the controls of a new one show
 
     def register(self, blueprint: Blueprint) -> None:
@@ -102,7 +103,8 @@ class Family:
         return self.write(form, lambda: self.services.create(user(), form.changes), self.created)
 
     def created(self, row: Any) -> ResponseReturnValue:
-        return self.done(f"{self.title_of(row)} is created.", partial(self.list_with, row))
+        message = f"{self.title_of(row)} is created."
+        return self.done(message, partial(self.list_with, row), warning=self.warning([row]))
 
     def update(self, id: int) -> ResponseReturnValue:
         form = self.read_form(sent(), get_owned(user(), self.model, id))
@@ -111,7 +113,8 @@ class Family:
 
     def updated(self, row: Any) -> ResponseReturnValue:
         message = f"{self.title_of(row)} is saved."
-        return self.done(message, partial(self.row, row), f"#row-{row.id}", "outerHTML")
+        warning = self.warning([row])
+        return self.done(message, partial(self.row, row), f"#row-{row.id}", "outerHTML", warning)
 
     def delete(self, id: int) -> ResponseReturnValue:
         begin_write(db.session)
@@ -122,11 +125,16 @@ class Family:
         return self.done(message, self.list_with)
 
     def done(
-        self, message: str, part: Callable[[], str], target: str = "#results", swap: str = "innerHTML"
+        self,
+        message: str,
+        part: Callable[[], str],
+        target: str = "#results",
+        swap: str = "innerHTML",
+        warning: str | None = None,
     ) -> ResponseReturnValue:
         if not pages.is_fragment():
-            return pages.sent_on(message, self.address())
-        return pages.swapped(message, part(), target, swap)
+            return pages.sent_on(message, self.address(), warning)
+        return pages.swapped(message, part(), target, swap, warning)
 
     def read_form(self, fields: Sent | None, stored: Any) -> ResourceForm:
         make = partial(

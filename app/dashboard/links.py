@@ -9,7 +9,7 @@ from typing import Any
 from flask import Blueprint, Response
 from flask.typing import ResponseReturnValue
 
-from app.dashboard import typed
+from app.dashboard import framing_check, typed
 from app.dashboard.family import Family
 from app.dashboard.guard import sent, user
 from app.dashboard.link_choices import beside_form, controls
@@ -40,7 +40,8 @@ class LinkFamily(Family):
     def created_bulk(self, rows: Sequence[Link]) -> ResponseReturnValue:
         some = "1 link is" if len(rows) == 1 else f"{len(rows):,} links are"
         # the newest on top, as in the list; a page of them is enough to see
-        return self.done(f"{some} created.", lambda: self.list_with(*reversed(rows[-25:])))
+        shown = lambda: self.list_with(*reversed(rows[-25:]))  # noqa: E731
+        return self.done(f"{some} created.", shown, warning=self.warning(rows))
 
     def bulk_page(self, form: Any, status: int = 200) -> Response:
         return self.form_page(form, status, "bulk", "Create many links")
@@ -67,5 +68,6 @@ FAMILY = LinkFamily(
     beside_form=beside_form,
     beside_rows=beside_rows,
     typed=typed.link_fields,
+    warning=framing_check.warning,
     new={"is_enabled": True, "http_status_code": 302},
 )

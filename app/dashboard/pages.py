@@ -84,17 +84,20 @@ def page(whole: str, fragment: str, *, status: int = 200, **context: Any) -> Res
     return response
 
 
-def sent_on(message: str, to: str) -> ResponseReturnValue:
+def sent_on(message: str, to: str, warning: str | None = None) -> ResponseReturnValue:
     """A write that worked, for a browser by itself: on to a page that shows the message."""
     flash(message)
+    if warning:
+        flash(warning, "error")
     return redirect(to, 303)
 
 
-def swapped(message: str, part: str, target: str, swap: str) -> Response:
-    """A write that worked, for htmx: the changed part, the message, and the dialog closes."""
+def swapped(message: str, part: str, target: str, swap: str, warning: str | None = None) -> Response:
+    """A write that worked, for htmx: the changed part, the messages, and the dialog closes."""
     response = make_response(part)
+    told = {"toast": message, **({"toast-warning": warning} if warning else {}), "sheet-close": True}
     # json.dumps writes ASCII only, as headers must be
-    response.headers["HX-Trigger"] = json.dumps({"toast": message, "sheet-close": True})
+    response.headers["HX-Trigger"] = json.dumps(told)
     response.headers["HX-Retarget"], response.headers["HX-Reswap"] = target, swap
     return response
 

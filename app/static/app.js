@@ -43,6 +43,7 @@ function fade(one) {
 
 on("click", "[data-dismiss]", (button) => button.closest(".toast").remove());
 document.body.addEventListener("toast", (event) => toast(event.detail.value));
+document.body.addEventListener("toast-warning", (event) => toast(event.detail.value, "bad"));
 if (find("#toasts .toast")) {
   raise(find("#toasts"));
   all("#toasts .toast").forEach(fade);

@@ -1,0 +1,71 @@
+"""Will visitors of a cloaked link see anything? Asked of its destinations when an owner has saved it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+from time import monotonic
+from urllib.parse import urljoin, urlsplit
+
+from app import own_addresses
+from app.dashboard.link_rows import short_url
+from app.extensions import db
+from app.links.framing import forbids_framing
+from app.links.models import Link
+from app.notifications import outbound
+from app.notifications.networks import Network
+from app.visits.delivery import WEB
+
+SECONDS = 3.0  # for all of them: the owner waits
+MOST = 5
+HOPS = 4
+# as for a frame; of the body nothing is needed
+HEADERS = {"accept": "text/html,*/*;q=0.8", "sec-fetch-dest": "iframe", "sec-fetch-mode": "navigate"}
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
+
+
+def warning(links: Sequence[Link]) -> str | None:
+    """Words for the owner where a cloaked link's destination forbids frames; None where none is known to.
+
+    No transaction is open while others are asked.
+    """
+    asked = [pair for link in links if link.cloaking_is_enabled for pair in destinations(link)]
+    db.session.rollback()
+    until = monotonic() + SECONDS
+    hosts = [
+        urlsplit(url).netloc for url, framing in islice(asked, MOST) if is_forbidden(url, framing, until)
+    ]
+    if not hosts:
+        return None
+    them = ", ".join(dict.fromkeys(hosts))
+    return (
+        f"Saved, but visitors will see an empty page: {them} forbids being shown in a frame. "
+        "Turn cloaking off, and visitors go there instead."
+    )
+
+
+def destinations(link: Link) -> list[tuple[str, str]]:
+    """Each address that the link may show in a frame, and the page that the frame is on."""
+    every = dict.fromkeys([link.location_url, *(value for _, value in link.targeting or [])])
+    return [(url, short_url(link)) for url in every if url.lower().startswith(WEB)]
+
+
+def is_forbidden(url: str, framing: str, until: float) -> bool:
+    """Whoever does not answer in time forbids nothing that we know of."""
+    for _ in range(HOPS):
+        left = until - monotonic()
+        if left <= 0:
+            return False
+        try:
+            answer = outbound.request("GET", url, headers=HEADERS, allowed=allowed(), seconds=left, limit=1)
+        except outbound.NoAnswer:
+            return False
+        location = answer.header("location")
+        if answer.status not in REDIRECTS or not location:
+            return forbids_framing(answer.headers, url, framing)
+        url = urljoin(url, location)
+    return False
+
+
+def allowed() -> Sequence[Network]:
+    return own_addresses.settings().allow_private_networks

@@ -1,0 +1,131 @@
+"""Is an owner warned, once a cloaked link is saved, that its destination shows in no frame?"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+from sqlalchemy.orm import Session, scoped_session
+from werkzeug.test import TestResponse
+
+from app.accounts.models import User
+from app.dashboard import framing_check
+from app.extensions import db
+from app.links.models import Link
+from tests.dashboard.conftest import HTMX, Desk
+from tests.notifications.peers import Peers
+
+pytestmark = pytest.mark.settings(ALLOW_PRIVATE_NETWORKS="127.0.0.0/8")
+
+FORBIDS = b"HTTP/1.1 200 OK\r\nX-Frame-Options: DENY\r\nContent-Length: 2\r\n\r\nOK"
+ALLOWS = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nOK"
+CLOAKED = {"cloaking_is_enabled": "1"}
+
+
+@pytest.fixture
+def peers() -> Iterator[Peers]:
+    peers = Peers()
+    yield peers
+    peers.close()
+
+
+def warning(answer: TestResponse) -> str | None:
+    """What the saved link's owner is warned of."""
+    assert answer.status_code == 200, answer.text
+    told: dict[str, Any] = json.loads(answer.headers["HX-Trigger"])
+    return told.get("toast-warning")
+
+
+def create(desk: Desk, location_url: str, **fields: str) -> TestResponse:
+    return desk.post("/links/new", {"location_url": location_url, **fields}, headers=HTMX)
+
+
+def test_who_forbids_frames_is_named(desk: Desk, peers: Peers, session: scoped_session[Session]) -> None:
+    peer = peers.serve(peers.says(FORBIDS))
+    said = warning(create(desk, peer.url, **CLOAKED))
+    assert said
+    assert f"127.0.0.1:{peer.port} forbids being shown in a frame" in said
+    assert session.scalars(select(Link.location_url)).all() == [peer.url]
+
+
+def test_who_does_not_is_left_alone(desk: Desk, peers: Peers) -> None:
+    assert warning(create(desk, peers.serve(peers.says(ALLOWS)).url, **CLOAKED)) is None
+
+
+def test_a_link_that_is_not_cloaked_asks_nobody(desk: Desk, peers: Peers) -> None:
+    assert warning(create(desk, peers.serve(peers.says(FORBIDS)).url)) is None
+    assert peers.heard == []
+
+
+def test_where_the_destination_sends_people_is_asked_too(desk: Desk, peers: Peers) -> None:
+    end = peers.serve(peers.says(FORBIDS))
+    head = f"HTTP/1.1 301 Moved\r\nLocation: {end.url}x\r\nContent-Length: 0\r\n\r\n"
+    said = warning(create(desk, peers.serve(peers.says(head.encode())).url, **CLOAKED))
+    assert said is not None
+
+
+def test_redirects_in_a_circle_end(desk: Desk, peers: Peers) -> None:
+    peer = peers.serve(peers.says(b"HTTP/1.1 302 Found\r\nLocation: /\r\nContent-Length: 0\r\n\r\n"))
+    assert warning(create(desk, peer.url, **CLOAKED)) is None
+    assert len(peers.heard) == framing_check.HOPS
+
+
+def test_a_targeted_destination_is_asked_too(
+    desk: Desk, peers: Peers, alice: User, make_link: Callable[..., Link]
+) -> None:
+    bad = peers.serve(peers.says(FORBIDS))
+    link = make_link(
+        alice,
+        location_url=peers.serve(peers.says(ALLOWS)).url,
+        targeting_type="country_code",
+        targeting=[["DE", bad.url]],
+        cloaking_is_enabled=True,
+    )
+    said = warning(desk.post(f"/links/{link.id}", {"title": "New"}, headers=HTMX))
+    assert said
+    assert f"127.0.0.1:{bad.port}" in said
+
+
+def test_who_does_not_answer_holds_nobody_for_long(
+    desk: Desk, peers: Peers, monkeypatch: pytest.MonkeyPatch, session: scoped_session[Session]
+) -> None:
+    monkeypatch.setattr(framing_check, "SECONDS", 0.2)
+    assert warning(create(desk, peers.serve(peers.hangs).url, **CLOAKED)) is None
+    assert len(session.scalars(select(Link.id)).all()) == 1
+
+
+@pytest.mark.settings(ALLOW_PRIVATE_NETWORKS="")
+def test_networks_that_are_not_public_are_not_asked(desk: Desk, peers: Peers) -> None:
+    assert warning(create(desk, peers.serve(peers.says(FORBIDS)).url, **CLOAKED)) is None
+    assert peers.heard == []
+
+
+def test_others_may_write_meanwhile(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The link is stored, and no transaction is open, before anybody is asked."""
+    seen = []
+
+    def note(url: str, *_: object) -> bool:
+        seen.append((db.session().in_transaction(), url))
+        return False
+
+    monkeypatch.setattr(framing_check, "is_forbidden", note)
+    assert warning(create(desk, "https://example.com/", **CLOAKED)) is None
+    assert seen == [(False, "https://example.com/")]
+
+
+def test_without_javascript_the_warning_is_on_the_next_page(desk: Desk, peers: Peers) -> None:
+    peer = peers.serve(peers.says(FORBIDS))
+    assert desk.post("/links/new", {"location_url": peer.url, **CLOAKED}).status_code == 303
+    assert "forbids being shown in a frame" in desk.get("/links/").text
+
+
+def test_many_links_at_once(desk: Desk, peers: Peers) -> None:
+    peer = peers.serve(peers.says(FORBIDS))
+    lines = "\n".join([peer.url, f"{peer.url}b", f"{peer.url}c"])
+    answer = desk.post("/links/bulk", {"location_urls": lines, "is_bulk": "1", **CLOAKED}, headers=HTMX)
+    said = warning(answer)
+    assert said
+    assert said.count("127.0.0.1") == 1
