@@ -23,7 +23,9 @@ pytestmark = pytest.mark.browser
 DAY = dt.timedelta(days=1)
 LONG = "A title of a link with words of " + "unbelievable" * 6
 # the page's own patience never ends, while axe's does
-STAYS = f"const later = setTimeout; window.setTimeout = (what, ms) => ms === {GO_ON_MS} ? 0 : later(what, ms);"
+STAYS = (
+    f"const later = setTimeout; window.setTimeout = (what, ms) => ms === {GO_ON_MS} ? 0 : later(what, ms);"
+)
 PAGES: dict[str, dict[str, Any]] = {
     "password": {"password_hash": hash_password("secret")},
     "warning": {"sensitive_content": True},
