@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
-from threading import BoundedSemaphore
+from threading import BoundedSemaphore, Lock
 from urllib.parse import quote
 
 from flask import Response, current_app, request
@@ -29,6 +29,8 @@ GATES = (PASSWORD, WARNING)
 TRIES = at_most(10, minutes=10, name="link-password")
 # of a process's 64 threads; the others are for redirects, however many passwords are tried
 AT_ONCE = BoundedSemaphore(16)
+# of a machine's cores one process takes one for hashing (26 ms each)
+HASHING = Lock()
 BUSY_SECONDS = 1
 SAFE_IN_QUERY = "".join(map(chr, range(0x21, 0x7F)))
 
@@ -109,7 +111,9 @@ def check(plan: Plan, visitor: Visitor, password: str | None) -> None:
         # counted before it is looked at: as many at once as there may be in a row
         if seconds := throttles().take(TRIES, *who):
             raise Refused(HTTPStatus.TOO_MANY_REQUESTS, "too_many", seconds)
-        if not check_password(plan.password_hash or "", password):
+        with HASHING:
+            is_right = check_password(plan.password_hash or "", password)
+        if not is_right:
             raise Refused(HTTPStatus.FORBIDDEN, "wrong")
     throttles().forgive(TRIES, *who)
 
