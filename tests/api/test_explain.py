@@ -184,6 +184,7 @@ def test_it_counts_nothing(
     assert not list(journal.glob("*")) if journal.exists() else True
 
 
+@pytest.mark.databases
 def test_a_limit_that_is_used_up(
     api: Api, alice: User, make_link: Callable[..., Link], session: scoped_session[Session]
 ) -> None:
@@ -208,6 +209,35 @@ def test_it_is_what_a_real_visitor_gets(
             f"/{link.url}", environ_base={"REMOTE_ADDR": who["ip"]}, headers={"User-Agent": BROWSER}
         )
         assert (told["status"], told["location"]) == (real.status_code, real.location)
+
+
+SETTINGS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "off": {"is_enabled": False},
+    "password": {"password_hash": "x"},
+    "warning": {"sensitive_content": True},
+    "limited": {"clicks_limit": 5},
+    "cloaked": {"cloaking_is_enabled": True},
+    "app": {"app_linking_is_enabled": True, "location_url": VIDEO},
+    "device": {"targeting_type": "device_type", "targeting": [["mobile", AFTER], ["tablet", THERE + "2"]]},
+    "language": {"targeting_type": "browser_language", "targeting": [["de", AFTER]]},
+    "parameters": {"forward_query_parameters_is_enabled": True, "utm_source": "a b"},
+    "ended": {"end_date": dt.datetime(2020, 1, 1, tzinfo=dt.UTC), "expiration_url": AFTER},
+}
+
+
+@pytest.mark.parametrize("columns", SETTINGS.values(), ids=SETTINGS)
+@pytest.mark.parametrize("agent", [BROWSER, PHONE, BOT, ""], ids=["browser", "phone", "bot", "none"])
+def test_a_real_visitor_gets_the_same(
+    api: Api, alice: User, make_link: Callable[..., Link], app: Flask, agent: str, columns: dict[str, Any]
+) -> None:
+    link = make_link(alice, **{"location_url": THERE, **columns})
+    who = {"user_agent": agent, "accept_language": "de", "query": "a=%2B&b"}
+    told = api.get(f"/links/{link.id}/explain", query_string=who).json["data"]
+    headers = {"User-Agent": agent, "Accept-Language": "de"}
+    real = app.test_client().get(f"/{link.url}?a=%2B&b", headers=headers)
+    assert told["status"] == real.status_code
+    assert real.location == (told["location"] if 300 <= told["status"] < 400 else None)
 
 
 def test_an_edit_shows_at_once(
