@@ -22,6 +22,8 @@ GO_ON_MS = 800  # the contract's second, less what it takes to begin
 APP_MS = 2000  # a phone that has opened the app has hidden the page by then
 # a page that stands in nobody's way may stand in somebody's frame, as a redirect may
 ANYWHERE = {"frame-ancestors": None}
+# where it leads may be a file, and a browser takes none for a sandboxed page without this
+SANDBOX = {"sandbox": "allow-scripts allow-downloads"}
 ANY_PAGE = {"frame-src": "http: https:", "img-src": "'self'"}
 
 GO_ON = """var go = function () { go = function () {}; location.replace(%s); };
@@ -81,7 +83,7 @@ def pixels(plan: Plan, outcome: Outcome) -> Response:
         details,
         own,
         program="\n".join((onwards, own.program("function () { go(); }"), late)),
-        policy=boxes.SANDBOX if is_box else {"frame-src": "'self'"},
+        policy=SANDBOX if is_box else {"frame-src": "'self'"},
         template="public/pixels.html",
         box=boxes.address(plan, fires=True) if boxed else None,
         location=outcome.location,

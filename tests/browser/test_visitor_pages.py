@@ -189,6 +189,19 @@ def test_waits_for_those_that_are_not_blocked(
     page.wait_for_url(there)
 
 
+def test_a_destination_that_is_a_file(
+    page: Page, outside: Outside, link: Callable[..., Link], site: str, shop: Shop
+) -> None:
+    shop.headers = [
+        ("Content-Type", "application/zip"),
+        ("Content-Disposition", "attachment; filename=a.zip"),
+    ]
+    link("a", [("social_a", "123")])
+    with page.expect_download() as download:
+        page.goto(f"{site}/a")
+    assert download.value.suggested_filename == "a.zip"
+
+
 def test_back_goes_to_where_the_visitor_came_from(
     page: Page, outside: Outside, link: Callable[..., Link], site: str, there: str, shop: Shop
 ) -> None:

@@ -49,13 +49,10 @@ class Shop:
         self.page = "<!doctype html><title>There</title><h1>There</h1>"
         self.server = make_server("127.0.0.1", 0, self.answer, threaded=True)
         self.url = f"http://shop.localhost:{self.server.server_port}"
-        self.methods: list[str] = []
+        self.headers: list[tuple[str, str]] = [("Content-Type", "text/html; charset=utf-8")]
 
-    def answer(self, environ: WSGIEnvironment, start_response: StartResponse) -> list[bytes]:
-        self.methods.append(environ["REQUEST_METHOD"])
-        start_response(
-            "200 OK", [("Content-Type", "text/html; charset=utf-8"), ("Cache-Control", "no-store")]
-        )
+    def answer(self, _environ: WSGIEnvironment, start_response: StartResponse) -> list[bytes]:
+        start_response("200 OK", [*self.headers, ("Cache-Control", "no-store")])
         return [self.page.encode()]
 
     def __enter__(self) -> Shop:
