@@ -44,14 +44,18 @@ def main() -> None:
     parser.add_argument("--seconds", type=int, default=5, help="of load in each round")
     parser.add_argument("--rounds", type=int, default=3)
     asked = parser.parse_args()
-    if missing := [name for name in ("wrk", "nginx") if shutil.which(name) is None]:
-        sys.exit(f"This needs {' and '.join(missing)}: apt-get install {' '.join(missing)}")
+    need("wrk", "nginx")
     with (
         tempfile.TemporaryDirectory() as directory,
         nginx(Path(directory)) as limit,
         service(Path(directory)) as server,
     ):
         report(server, limit, asked.seconds, asked.rounds)
+
+
+def need(*programs: str) -> None:
+    if missing := [name for name in programs if shutil.which(name) is None]:
+        sys.exit(f"This needs {' and '.join(missing)}: apt-get install {' '.join(missing)}")
 
 
 def report(server: Server, limit: str, seconds: int, rounds: int) -> None:
@@ -83,7 +87,8 @@ def one_round(server: Server, limit: str, seconds: int) -> tuple[Load, Load]:
     return ours, theirs
 
 
-def load(url: str, seconds: int) -> Load:
+def load(url: str, seconds: int, script: Path | None = None) -> Load:
+    """What wrk sees of a server; a script (in Lua) says what it asks for."""
     command = [
         "wrk",
         "-t1",
@@ -92,6 +97,7 @@ def load(url: str, seconds: int) -> Load:
         "--latency",
         "-H",
         f"User-Agent: {BROWSER}",
+        *(["-s", str(script)] if script else []),
         url,
     ]
     with on_core(0):
@@ -125,15 +131,22 @@ def on_core(number: int) -> Iterator[None]:
 
 
 @contextmanager
-def service(directory: Path) -> Iterator[Server]:
-    server = Server(directory / "data", PROCESSES="1", API_RATE_LIMIT="0")
+def started(directory: Path, **settings: str) -> Iterator[Server]:
+    """One web process and the worker, on a core of their own."""
+    server = Server(directory / "data", PROCESSES="1", API_RATE_LIMIT="0", **settings)
     with on_core(1):
         server.start()
     try:
-        make_link(server)
         yield server
     finally:
         server.stop()
+
+
+@contextmanager
+def service(directory: Path) -> Iterator[Server]:
+    with started(directory) as server:
+        make_link(server)
+        yield server
 
 
 def make_link(server: Server) -> None:

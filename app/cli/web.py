@@ -74,6 +74,7 @@ def make_front(settings: Settings, role: str | None) -> Front:
     devices.warm()
     fronts.append(front)
     gc.collect()
+    gc.set_threshold(20_000, 20, 50)  # plans are made by the thousand, and none of them is ever a cycle
     gc.freeze()  # what is here stays: to look through all of it again holds up visitors for 80 ms
     return front
 

@@ -16,6 +16,7 @@ Headers = list[tuple[str, str]]
 
 # on everything a visitor gets: a change must show at once, and no search engine keeps a short address
 ALWAYS = (("Cache-Control", "no-store"), ("X-Robots-Tag", "noindex"))
+STATUSES = {code.value: f"{code.value} {code.phrase}" for code in HTTPStatus}
 KEEPS_METHOD = frozenset({307, 308})
 
 
@@ -79,10 +80,10 @@ class Plan:
 
 def compiled(columns: Mapping[str, Any], schemes: frozenset[str], *, asks_consent: bool = False) -> Plan:
     """The plan for a link as stored; `schemes` are those a destination may have."""
-    columns = {**columns}
-    targets = compiled_targets(columns["targeting_type"], columns.pop("targeting"))
-    plan = Plan(**columns, schemes=schemes, targets=targets, asks_consent=asks_consent)
-    plan.status = f"{plan.http_status_code} {HTTPStatus(plan.http_status_code).phrase}"
+    kept = {**columns, "schemes": schemes, "asks_consent": asks_consent}
+    kept["targets"] = compiled_targets(columns["targeting_type"], kept.pop("targeting"))
+    plan = Plan(**kept)
+    plan.status = STATUSES[plan.http_status_code]
     plan.is_open = is_open(plan)
     location = wire(with_query(plan.location_url, plan.utm), schemes)
     if location and plan.is_open and is_the_same_for_all(plan):

@@ -1,0 +1,91 @@
+"""How much slower are a million links than a thousand? `python -m bench.many_links`
+
+The same service answers aliases at random, in turn out of 1,000 and out of 1,000,000. Of the million, nearly
+each is asked for the first time in a long while, and so comes from the database.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sqlite3
+import statistics
+import sys
+import tempfile
+from contextlib import closing
+from pathlib import Path
+
+from bench.redirects import Load, load, need, started
+from tests.crowds import Owner
+from tests.server import BROWSER
+
+RATIO, FEW = 0.6, 1_000
+LINKS = """
+    WITH RECURSIVE number(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM number WHERE n + 1 < :links)
+    INSERT INTO link (user_id, type, url, location_url, is_enabled, schedule, password_version,
+        sensitive_content, http_status_code, app_linking_is_enabled, cloaking_is_enabled,
+        forward_query_parameters_is_enabled, targeting, datetime)
+    SELECT 1, 'link', printf('k%07d', n), printf('https://example.com/page/%d?x=1', n), 1, 0, 0, 0, 302, 0, 0,
+        0, '[]', '2026-01-01 00:00:00.000000' FROM number ORDER BY random()
+"""
+ALIASES = """
+    INSERT INTO alias (domain_id, key, link_id, user_id)
+    SELECT 0, url, id, user_id FROM link WHERE url GLOB 'k[0-9]*' ORDER BY url
+"""
+SCRIPT = """
+local text = %s
+math.randomseed(1)
+function request()
+    return string.format(text, math.random(0, %d))
+end
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--seconds", type=int, default=5, help="of load for each in each round")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--links", type=int, default=1_000_000)
+    asked = parser.parse_args()
+    need("wrk")
+    with tempfile.TemporaryDirectory() as place, started(Path(place)) as server:
+        Owner(server)
+        store(server.data_dir / "main.db", asked.links)
+        scripts = {count: script(Path(place), server.port, count) for count in (FEW, asked.links)}
+        load(server.url, 2, scripts[FEW])  # the first seconds are nobody's figure
+        found = [
+            {count: load(server.url, asked.seconds, path) for count, path in scripts.items()}
+            for _ in range(asked.rounds)
+        ]
+    told(found, asked.links)
+
+
+def store(path: Path, links: int) -> None:
+    with closing(sqlite3.connect(path, timeout=60)) as connection, connection:
+        connection.execute(LINKS, {"links": links})
+        connection.execute(ALIASES)
+
+
+def script(directory: Path, port: int, count: int) -> Path:
+    """Asks for a random one of the first `count` links."""
+    text = f"GET /k%07d HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nUser-Agent: {BROWSER}\r\n\r\n"
+    path = directory / f"{count}.lua"
+    path.write_text(SCRIPT % (json.dumps(text), count - 1))
+    return path
+
+
+def told(found: list[dict[int, Load]], links: int) -> None:
+    for count in (FEW, links):
+        rates = statistics.median(each[count].rate for each in found)
+        p99 = statistics.median(each[count].p99_ms for each in found)
+        print(f"{count:>10,} links {rates:>10,.0f} answers/s, p99 {p99:.1f} ms")
+    ratio = statistics.median(each[links].rate / each[FEW].rate for each in found)
+    print(f"ratio {ratio:.2f} (at least {RATIO}), medians of {len(found)}")
+    if failed := sum(one.failed for each in found for one in each.values()):
+        sys.exit(f"WRONG: {failed} answers failed")
+    if ratio < RATIO:
+        sys.exit("BELOW TARGET")
+
+
+if __name__ == "__main__":
+    main()

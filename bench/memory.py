@@ -1,0 +1,90 @@
+"""Does a web process stay small? `python -m bench.memory` opens links a million times and weighs it.
+
+Aliases at random out of 100,000 links, more than a process keeps at hand, asked for by 1,000 agents.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+from bench.many_links import store
+from bench.redirects import load, need, started
+from bench.targeting import requests
+from tests.crowds import Owner
+from tests.server import Server
+
+MOST_MIB, GROWTH_MIB, LINKS = 256, 16, 100_000
+MIB = 1024 * 1024
+SCRIPT = """
+local texts = {
+%s
+}
+math.randomseed(1)
+function request()
+    local alias = string.format("k%%07d", math.random(0, %d))
+    return (string.gsub(texts[math.random(1, #texts)], "ALIAS", alias, 1))
+end
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--visits", type=int, default=1_000_000)
+    parser.add_argument("--seconds", type=int, default=5, help="of load between two weighings")
+    asked = parser.parse_args()
+    need("wrk")
+    with tempfile.TemporaryDirectory() as place, started(Path(place)) as server:
+        Owner(server)
+        store(server.data_dir / "main.db", LINKS)
+        weights = weighed(server, Path(place), asked.visits, asked.seconds)
+    told(weights)
+
+
+def weighed(server: Server, directory: Path, visits: int, seconds: int) -> list[tuple[int, float]]:
+    """Visits so far, and the size of the largest process that serves them, in MiB."""
+    found = [(0, size(server))]
+    script = directory / "memory.lua"
+    texts = ",\n".join(map(json.dumps, requests("ALIAS", server.port)))
+    script.write_text(SCRIPT % (texts, LINKS - 1))
+    while found[-1][0] < visits:
+        done = load(server.url, seconds, script)
+        if done.failed:
+            sys.exit(f"WRONG: {done.failed} answers failed")
+        found.append((found[-1][0] + done.answers, size(server)))
+        print(f"{found[-1][0]:>10,} visits {found[-1][1]:>7.0f} MiB", flush=True)
+    return found
+
+
+def size(server: Server) -> float:
+    """What the web processes hold in memory, shared pages included: the largest of them, in MiB."""
+    assert server.process is not None
+    children = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text().split()
+    pages = [resident(Path("/proc") / child) for child in children if not is_worker(Path("/proc") / child)]
+    return max(pages) * os.sysconf("SC_PAGE_SIZE") / MIB
+
+
+def is_worker(process: Path) -> bool:
+    return b"worker" in (process / "cmdline").read_bytes().split(b"\0")
+
+
+def resident(process: Path) -> int:
+    return int((process / "statm").read_text().split()[1])
+
+
+def told(found: list[tuple[int, float]]) -> None:
+    """Flat is: no larger after the second half of the visits than after the first."""
+    visits, last = found[-1]
+    middle = next(weight for count, weight in found if count >= visits / 2)
+    grown = last - middle
+    print(f"{last:.0f} MiB after {visits:,} visits (at most {MOST_MIB}), {grown:+.1f} in the second half")
+    if last > MOST_MIB or grown > GROWTH_MIB:
+        sys.exit("ABOVE TARGET")
+
+
+if __name__ == "__main__":
+    main()
