@@ -41,6 +41,15 @@ class Answer(NamedTuple):
     outcome: Outcome | None = None
 
 
+# what most links have none of; made once, for each costs a visitor more than the question
+ENABLED = Answer(False, "the link is enabled")
+NO_START, NO_END = Answer(False, "no start date"), Answer(False, "no end date")
+NO_LIMIT = Answer(False, "no limit")
+NO_PASSWORD, NO_WARNING = Answer(False, "no password"), Answer(False, "no warning")
+NO_TARGETING = Answer(False, "no targeting")
+ADDED, UNCHANGED = Answer(True, "parameters added"), Answer(False, "unchanged")
+
+
 def resolve(plan: Plan | None, visitor: Visitor, now: dt.datetime, facts: Facts = NOTHING_KNOWN) -> Outcome:
     """The answer for one visit. `plan` is None when there is no such link. No input, no output."""
     if plan is None:
@@ -57,23 +66,27 @@ def resolve(plan: Plan | None, visitor: Visitor, now: dt.datetime, facts: Facts 
 
 def is_disabled(way: Way) -> Answer:
     if way.plan.is_enabled:
-        return Answer(False, "the link is enabled")
+        return ENABLED
     return Answer(True, "the link is disabled", outcomes.not_found())
 
 
 def is_not_yet(way: Way) -> Answer:
     """The start is inclusive."""
     start = way.plan.start_date
-    if start is None or way.now >= start:
-        return Answer(False, "no start date" if start is None else f"started {start:%Y-%m-%d %H:%M:%S}")
+    if start is None:
+        return NO_START
+    if way.now >= start:
+        return Answer(False, f"started {start:%Y-%m-%d %H:%M:%S}")
     return Answer(True, f"starts {start:%Y-%m-%d %H:%M:%S}", outcomes.not_yet())
 
 
 def has_ended(way: Way) -> Answer:
     """The end is exclusive."""
     end = way.plan.end_date
-    if end is None or way.now < end:
-        return Answer(False, "no end date" if end is None else f"ends {end:%Y-%m-%d %H:%M:%S}")
+    if end is None:
+        return NO_END
+    if way.now < end:
+        return Answer(False, f"ends {end:%Y-%m-%d %H:%M:%S}")
     return Answer(True, f"ended {end:%Y-%m-%d %H:%M:%S}", outcomes.expired(expiration(way.plan)))
 
 
@@ -86,7 +99,7 @@ def is_used_up(way: Way) -> Answer:
     """Who does not know how many clicks are used lets nobody through."""
     limit, clicks = way.plan.clicks_limit, way.facts.clicks
     if limit is None:
-        return Answer(False, "no limit")
+        return NO_LIMIT
     if clicks is None:
         return Answer(True, f"{limit} clicks, and nobody knows how many are used", outcomes.unavailable())
     if clicks < limit:
@@ -97,7 +110,7 @@ def is_used_up(way: Way) -> Answer:
 def is_protected(way: Way) -> Answer:
     """A bot is asked also with the right password: it must not learn what is behind."""
     if way.plan.password_hash is None:
-        return Answer(False, "no password")
+        return NO_PASSWORD
     if PASSWORD in way.facts.unlocked and not way.visitor.is_bot:
         return Answer(False, "the password was given")
     return Answer(True, "a password is asked for", outcomes.password())
@@ -105,7 +118,7 @@ def is_protected(way: Way) -> Answer:
 
 def is_sensitive(way: Way) -> Answer:
     if not way.plan.sensitive_content:
-        return Answer(False, "no warning")
+        return NO_WARNING
     if WARNING in way.facts.unlocked and not way.visitor.is_bot:
         return Answer(False, "the warning was read")
     return Answer(True, "a warning comes first", outcomes.warning())
@@ -114,7 +127,7 @@ def is_sensitive(way: Way) -> Answer:
 def is_withheld(way: Way) -> Answer:
     """Who uses up no click of a limited link does not learn where it leads."""
     if way.plan.clicks_limit is None:
-        return Answer(False, "no limit")
+        return NO_LIMIT
     if way.visitor.is_head or way.visitor.is_bot:
         return Answer(True, "a bot or HEAD does not learn where a limited link leads", outcomes.preview())
     return Answer(False, "a person, who uses up a click")
@@ -125,7 +138,7 @@ def choose_destination(way: Way) -> Answer:
     plan = way.plan
     way.destination = plan.location_url
     if plan.targets is None:
-        return Answer(False, "no targeting")
+        return NO_TARGETING
     chosen, detail = plan.targets.choose(way.visitor, plan.id, plan.user_id)
     if chosen is not None:
         way.destination = chosen
@@ -140,8 +153,7 @@ def add_query(way: Way) -> Answer:
     if location is None:
         return Answer(True, "the destination's scheme or host is not allowed", outcomes.not_found())
     way.location = location
-    is_changed = changed != way.destination
-    return Answer(is_changed, "parameters added" if is_changed else "unchanged")
+    return UNCHANGED if changed == way.destination else ADDED
 
 
 def deliver(way: Way) -> Answer:
