@@ -21,6 +21,9 @@ from app.visits.store import Row, Store, StoreDown
 POLL_SECONDS = 0.2
 GENERATION = 25_000
 SPELLINGS = 2 * GENERATION
+HEAVIEST = (
+    24 * 1024 * 1024
+)  # characters of all plans of a generation: one link may have 100 long destinations
 
 Key = tuple[int, str]
 log = logging.getLogger(__name__)
@@ -41,6 +44,7 @@ class Plans:
         self.spellings: dict[tuple[str, str], Plan] = {}
         self.young: dict[Key, Plan] = {}
         self.old: dict[Key, Plan] = {}
+        self.weight = 0  # of the young
         self.sites: Sites | None = None
         self.epoch = 0
         self.lock = threading.Lock()  # around what is cached; held for moments, never during a read
@@ -95,18 +99,23 @@ class Plans:
             if self.epoch != epoch or plan.is_gone:
                 return
             self.old.pop(key, None)
-            if key not in self.young and len(self.young) >= GENERATION:
+            if key not in self.young and self.is_full(plan):
                 self.rotate()
             self.young[key] = plan
+            self.weight += plan.weight
             if len(self.spellings) >= SPELLINGS:
                 self.spellings = {}  # those in use come back at once, without a load
             self.spellings[spelling] = plan
 
+    def is_full(self, plan: Plan) -> bool:
+        return len(self.young) >= GENERATION or self.weight + plan.weight > HEAVIEST
+
     def rotate(self) -> None:
-        """Full: the young become the old, and the old go."""
+        """Full: the young become the old, and the old go; so do the spellings, or these would hold on to them."""
         for plan in self.old.values():
             plan.is_gone = True
-        self.old, self.young = self.young, {}
+        self.old, self.young, self.weight = self.young, {}, 0
+        self.spellings = {}
 
     def poll(self) -> None:
         """Drop what has changed since the last time. Raises StoreDown."""

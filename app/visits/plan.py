@@ -74,6 +74,11 @@ class Plan:
         )
 
     @property
+    def weight(self) -> int:
+        """About how many characters are kept in memory for it."""
+        return len(self.location_url) + (self.targets.weight if self.targets else 0)
+
+    @property
     def keeps_method(self) -> bool:
         return self.http_status_code in KEEPS_METHOD
 

@@ -18,6 +18,7 @@ from app.visits.devices import browser_name, system_name
 from app.visits.visitor import Visitor
 
 Pairs = Sequence[Sequence[str]]
+PAIR = 200  # bytes that a pair takes beside its destination's characters
 SHOWN = 6  # keys of a long list that the explanation names
 
 
@@ -29,7 +30,9 @@ class Choice(NamedTuple):
 
 
 class Targets(Protocol):
-    """A link's pairs, ready to be asked."""
+    """A link's pairs, ready to be asked. `weight`: about how many characters they hold."""
+
+    weight: int
 
     def choose(self, visitor: Visitor, link_id: int, owner_id: int) -> Choice: ...
 
@@ -89,12 +92,13 @@ ASKED: Mapping[str, Asked] = {
 class Listed:
     """Pairs by what the visitor is: the first whose key fits."""
 
-    __slots__ = ("asked", "destinations", "indexes", "keys")
+    __slots__ = ("asked", "destinations", "indexes", "keys", "weight")
 
     def __init__(self, asked: Asked, pairs: Pairs) -> None:
         self.asked = asked
         self.keys = tuple(key for key, _ in pairs)
         self.destinations = tuple(destination for _, destination in pairs)
+        self.weight = weight_of(pairs)
         self.indexes: dict[str, int] = {}
         for index, key in enumerate(self.keys):
             self.indexes.setdefault(asked.read(key), index)  # the same key twice: the first wins
@@ -123,10 +127,11 @@ def told(groups: Sequence[Sequence[str]]) -> str:
 class Rotation:
     """Pairs by weight: the same visitor gets the same one until the UTC day ends, without a cookie."""
 
-    __slots__ = ("destinations", "ends")
+    __slots__ = ("destinations", "ends", "weight")
 
     def __init__(self, pairs: Pairs) -> None:
         self.destinations = tuple(destination for _, destination in pairs)
+        self.weight = weight_of(pairs)
         self.ends = tuple(accumulate(int(weight) for weight, _ in pairs))
 
     def choose(self, visitor: Visitor, link_id: int, owner_id: int) -> Choice:
@@ -142,6 +147,10 @@ class Rotation:
 def drawn(who: str, link_id: int) -> int:
     """A number that is the visitor's for this link: on two links the same people must not stay together."""
     return int.from_bytes(blake2b(f"{link_id}\0{who}".encode(), digest_size=8).digest())
+
+
+def weight_of(pairs: Pairs) -> int:
+    return sum(PAIR + len(destination) for _, destination in pairs)
 
 
 def compiled_targets(type_: str | None, pairs: Pairs | None) -> Targets | None:

@@ -113,7 +113,21 @@ def test_two_generations_hold_a_bounded_number(
             assert len(plans.old) <= 3
             assert len(plans.spellings) <= 6
     at_hand = {id(plan) for plan in (*plans.young.values(), *plans.old.values())}
-    assert all(plan.is_gone or id(plan) in at_hand for plan in plans.spellings.values())
+    assert all(id(plan) in at_hand for plan in plans.spellings.values())
+
+
+def test_heavy_plans_fill_a_generation_sooner(
+    plans: Plans, factory: Factory, owner: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache, "HEAVIEST", 1000)
+    long = "https://example.com/" + "x" * 400
+    for number in range(8):
+        pairs = [["DE", long]] if number % 2 else []
+        factory.link(owner, f"a{number}", location_url=long, targeting_type="country_code", targeting=pairs)
+        assert plans.find("localhost", f"/a{number}")
+        for generation in (plans.young, plans.old):
+            assert sum(plan.weight for plan in generation.values()) <= 1040  # one alone may be heavier
+    assert 1 <= len(plans.young) + len(plans.old) < 8
 
 
 def test_whoever_slept_through_a_pruning_forgets_everything(
