@@ -111,7 +111,7 @@ class Plans:
         return len(self.young) >= GENERATION or self.weight + plan.weight > HEAVIEST
 
     def rotate(self) -> None:
-        """Full: the young become the old, and the old go; so do the spellings, or these would hold on to them."""
+        """Full: the young become the old, and the old go; spellings too, or they would hold on to them."""
         for plan in self.old.values():
             plan.is_gone = True
         self.old, self.young, self.weight = self.young, {}, 0
