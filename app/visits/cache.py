@@ -21,9 +21,8 @@ from app.visits.store import Row, Store, StoreDown
 POLL_SECONDS = 0.2
 GENERATION = 25_000
 SPELLINGS = 2 * GENERATION
-HEAVIEST = (
-    24 * 1024 * 1024
-)  # characters of all plans of a generation: one link may have 100 long destinations
+# characters of all plans of a generation: one link may have 100 long destinations
+HEAVIEST = 24 * 1024 * 1024
 
 Key = tuple[int, str]
 log = logging.getLogger(__name__)

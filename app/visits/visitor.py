@@ -12,6 +12,7 @@ from werkzeug.http import parse_accept_header
 from app.journal.visitor_keys import visitor_hash
 from app.visits.agents import bot_name
 from app.visits.devices import Device, device
+from app.visits.forwarded import forwarded
 from app.visits.place import UNKNOWN, Place, place_of_country
 
 LONGEST_REFERRER = 2048
@@ -161,19 +162,6 @@ class Visitor:
 def is_prefetch(environ: Mapping[str, Any]) -> bool:
     """Does a browser only fetch ahead? It asks again when the person really goes there."""
     return "HTTP_SEC_PURPOSE" in environ or "HTTP_PURPOSE" in environ or "HTTP_X_MOZ" in environ
-
-
-def forwarded(header: str, proxies: int) -> str:
-    """The client as the outermost trusted proxy saw it; empty when the header is shorter than that."""
-    entries = header.split(",")
-    return without_port(entries[-proxies].strip()) if len(entries) >= proxies else ""
-
-
-def without_port(address: str) -> str:
-    """`[::1]:80` and `192.0.2.1:80` without the port, which some proxies add and which changes each time."""
-    if address.startswith("["):
-        return address[1:].partition("]")[0]
-    return address.partition(":")[0] if address.count(":") == 1 else address
 
 
 @lru_cache(maxsize=4096)
