@@ -26,6 +26,7 @@ from app.visits import agents, devices
 from app.visits.cache import Poller
 from app.visits.desk import Desk
 from app.visits.front import Front
+from app.visits.stock import Stocker
 
 THREADS = 64
 DRAIN_SECONDS = 0.5
@@ -70,6 +71,8 @@ def make_front(settings: Settings, role: str | None) -> Front:
     desk.role = role
     front = Front(app.wsgi_app, desk)
     Poller(front.plans).start()
+    if role != "owners":
+        Stocker(front.plans).start()
     agents.warm()
     devices.warm()
     fronts.append(front)

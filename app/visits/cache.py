@@ -10,16 +10,19 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Iterable
 
 from app.config import Settings
 from app.visits.changes import Change, Changes
 from app.visits.hosts import Site, Sites
 from app.visits.paths import alias_key
 from app.visits.plan import Plan, compiled
+from app.visits.shelf import Shelf
 from app.visits.store import Row, Store, StoreDown
 
 POLL_SECONDS = 0.2
-GENERATION = 25_000
+GENERATION = 10_000
+OFTEN = 8
 SPELLINGS = 2 * GENERATION
 # characters of all plans of a generation: one link may have 100 long destinations
 HEAVIEST = 24 * 1024 * 1024
@@ -44,6 +47,8 @@ class Plans:
         self.young: dict[Key, Plan] = {}
         self.old: dict[Key, Plan] = {}
         self.weight = 0  # of the young
+        self.shelf = Shelf()
+        self.passing = 0
         self.sites: Sites | None = None
         self.epoch = 0
         self.lock = threading.Lock()  # around what is cached; held for moments, never during a read
@@ -70,10 +75,30 @@ class Plans:
         site, alias = self.site(host), alias_key(path)
         if alias is None or not site.has_links:
             return None
-        plan = self.known((site.domain_id, alias)) or self.load(site.domain_id, alias)
-        if plan is not None:
-            self.keep((host, path), (site.domain_id, alias), plan, epoch)
+        key = (site.domain_id, alias)
+        plan = self.known(key)
+        if plan is None:
+            if (row := self.shelf.get(*key)) and self.is_passing():
+                return self.compiled(row)
+            if (row := row or self.store.link(*key)) is None:
+                return None
+            plan = self.compiled(row)
+            self.shelve([(alias, row)], epoch)
+        self.keep((host, path), key, plan, epoch)
         return plan
+
+    def is_passing(self) -> bool:
+        """What is on the shelf is only now and then worth a plan that stays: who comes often gets his so."""
+        self.passing = (self.passing + 1) % OFTEN
+        return self.passing != 0
+
+    def shelve(self, rows: Iterable[tuple[str, Row]], epoch: int) -> bool:
+        """Keep rows by their aliases' keys; False if something changed since they began to be read."""
+        with self.lock:
+            if self.epoch == epoch:
+                for alias, row in rows:
+                    self.shelf.put(alias, row)
+            return self.epoch == epoch
 
     def begin(self) -> int:
         """The epoch that a load belongs to. Nothing is loaded before we know where changes begin."""
@@ -136,10 +161,12 @@ class Plans:
         self.sites = None
         self.spellings = {}
         every = change.domain_id is None
+        self.shelf.drop(change.domain_id)
         self.drop_plans([key for key in (*self.young, *self.old) if every or key[0] == change.domain_id])
 
     def drop_plans(self, keys: list[Key]) -> None:
         for key in keys:
+            self.shelf.remove(*key)
             for generation in (self.young, self.old):
                 if plan := generation.pop(key, None):
                     plan.is_gone = True

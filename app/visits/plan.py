@@ -29,23 +29,23 @@ class Plan:
     domain_id: int
     url: str
     location_url: str
-    is_enabled: bool
-    start_date: dt.datetime | None
-    end_date: dt.datetime | None
-    clicks_limit: int | None
-    expiration_url: str | None
-    password_hash: str | None
-    password_version: int
-    sensitive_content: bool
     http_status_code: int
-    app_linking_is_enabled: bool
-    cloaking_is_enabled: bool
-    forward_query_parameters_is_enabled: bool
-    utm_source: str | None
-    utm_medium: str | None
-    utm_campaign: str | None
-    targeting_type: str | None
-    has_pixels: bool
+    password_version: int
+    is_enabled: bool = True
+    start_date: dt.datetime | None = None
+    end_date: dt.datetime | None = None
+    clicks_limit: int | None = None
+    expiration_url: str | None = None
+    password_hash: str | None = None
+    sensitive_content: bool = False
+    app_linking_is_enabled: bool = False
+    cloaking_is_enabled: bool = False
+    forward_query_parameters_is_enabled: bool = False
+    utm_source: str | None = None
+    utm_medium: str | None = None
+    utm_campaign: str | None = None
+    targeting_type: str | None = None
+    has_pixels: bool = False
 
     schemes: frozenset[str]
     # a person is asked before pixels fire: the operator's setting
@@ -67,6 +67,8 @@ class Plan:
     @property
     def utm(self) -> tuple[tuple[str, str], ...]:
         """The parameters that the owner wants on every destination."""
+        if not (self.utm_source or self.utm_medium or self.utm_campaign):
+            return ()
         return (
             ("utm_source", self.utm_source or ""),
             ("utm_medium", self.utm_medium or ""),
@@ -84,9 +86,10 @@ class Plan:
 
 
 def compiled(columns: Mapping[str, Any], schemes: frozenset[str], *, asks_consent: bool = False) -> Plan:
-    """The plan for a link as stored; `schemes` are those a destination may have."""
+    """The plan for a link as stored, columns with nothing in them left out or not; `schemes` are those that a
+    destination may have."""
     kept = {**columns, "schemes": schemes, "asks_consent": asks_consent}
-    kept["targets"] = compiled_targets(columns["targeting_type"], kept.pop("targeting"))
+    kept["targets"] = compiled_targets(columns.get("targeting_type"), kept.pop("targeting", None))
     plan = Plan(**kept)
     plan.status = STATUSES[plan.http_status_code]
     plan.is_open = is_open(plan)

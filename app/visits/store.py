@@ -7,45 +7,14 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from sqlalchemy import Engine, QueuePool, Select, bindparam, case, create_engine, exists, select
+from sqlalchemy import Engine, QueuePool, Select, create_engine
 from sqlalchemy.pool import PoolProxiedConnection
 
 from app.config import Settings
 from app.database import BUSY_SECONDS, prepare_engine
-from app.domains.models import Domain
-from app.links.models import Alias, Link, link_pixel
-from app.pixels.models import Pixel
+from app.visits.selects import DOMAINS, LINK, LINKS, NAMES, NOTHING_SET, OF_EACH, PAGE, PIXELS
 
 CONNECTIONS = 4  # shared by all threads of a process
-
-OF_LINK = (
-    Link.id, Link.user_id, Link.url, Link.location_url, Link.is_enabled, Link.start_date, Link.end_date,
-    Link.clicks_limit, Link.expiration_url, Link.password_hash, Link.password_version, Link.sensitive_content,
-    Link.http_status_code, Link.app_linking_is_enabled, Link.cloaking_is_enabled,
-    Link.forward_query_parameters_is_enabled, Link.utm_source, Link.utm_medium, Link.utm_campaign,
-    Link.targeting_type,
-    # read only where it says something: nearly all have an empty list
-    case((Link.targeting_type.is_not(None), Link.targeting)).label("targeting"),
-)  # fmt: skip
-LINK = (
-    select(Alias.domain_id, *OF_LINK, exists().where(link_pixel.c.link_id == Link.id).label("has_pixels"))
-    .join(Link, Link.id == Alias.link_id)
-    .where(Alias.domain_id == bindparam("domain_id"), Alias.key == bindparam("key"))
-)
-DOMAINS = select(
-    Domain.id, Domain.user_id, Domain.host, Domain.custom_index_url, Domain.custom_not_found_url
-).where(Domain.is_verified, Domain.is_enabled)
-# what only pages need: never kept, for a script alone may be 20,000 characters
-PAGE = select(
-    Link.title, Link.cloaking_title, Link.cloaking_meta_description, Link.cloaking_custom_js,
-    Link.cloaking_favicon, Link.cloaking_opengraph,
-).where(Link.id == bindparam("link_id"))  # fmt: skip
-PIXELS = (
-    select(Pixel.type, Pixel.pixel)
-    .join(link_pixel, link_pixel.c.pixel_id == Pixel.id)
-    .where(link_pixel.c.link_id == bindparam("link_id"))
-    .order_by(Pixel.id)
-)
 
 Row = dict[str, Any]
 
@@ -68,8 +37,8 @@ class Statement:
         self.readers = [(name, read) for name, read in readers if read]
 
     def parameters(self, values: Mapping[str, Any]) -> Any:
-        named = {**self.fixed, **values}
-        return named if self.order is None else tuple(named[name] for name in self.order)
+        named = {**self.fixed, **values} if self.fixed else values
+        return named if self.order is None else tuple(map(named.__getitem__, self.order))
 
     def row(self, values: Sequence[Any]) -> Row:
         row = dict(zip(self.names, values, strict=True))
@@ -118,14 +87,24 @@ class Store:
         for _ in range(CONNECTIONS):
             self.free.put(None)
         self.link_statement = Statement(LINK, self.engine)
+        self.links_statement = Statement(LINKS, self.engine)
         self.domains_statement = Statement(DOMAINS, self.engine)
         self.page_statement = Statement(PAGE, self.engine)
         self.pixels_statement = Statement(PIXELS, self.engine)
 
     def link(self, domain_id: int, key: str) -> Row | None:
-        """The columns of the link that has this alias now."""
-        rows = self.read(self.link_statement, domain_id=domain_id, key=key)
-        return rows[0] if rows else None
+        """The columns of the link that has this alias now: of one with nothing set only those of each."""
+        found = self.values(self.link_statement, domain_id=domain_id, key=key)
+        return self.link_row(found[0]) if found else None
+
+    def link_row(self, values: Sequence[Any]) -> Row:
+        if tuple(values[len(OF_EACH) :]) == NOTHING_SET:
+            return dict(zip(NAMES, values, strict=False))
+        return self.link_statement.row(values)
+
+    def links(self, after: int) -> list[tuple[str, Row]]:
+        """Some links with higher ids than this, by their ids: the alias's key, and the columns as for one."""
+        return [(key, self.link_row(rest)) for key, *rest in self.values(self.links_statement, after=after)]
 
     def page(self, link_id: int) -> Row | None:
         """What the pages of a link show."""
@@ -141,18 +120,21 @@ class Store:
         return self.read(self.domains_statement)
 
     def read(self, statement: Statement, **values: Any) -> list[Row]:
-        """All rows of one statement, as of now. A connection that broke is tried anew once."""
+        """All rows of one statement, as of now."""
+        return [statement.row(found) for found in self.values(statement, **values)]
+
+    def values(self, statement: Statement, **values: Any) -> Sequence[Sequence[Any]]:
+        """The same as the driver gives it. A connection that broke is tried anew once."""
         parameters = statement.parameters(values)
         try:
             try:
-                found = self.run(statement.text, parameters)
+                return self.run(statement.text, parameters)
             except self.engine.dialect.loaded_dbapi.Error:
-                found = self.run(statement.text, parameters)
+                return self.run(statement.text, parameters)
         except self.engine.dialect.loaded_dbapi.Error as error:
             raise StoreDown(str(error)) from error
-        return [statement.row(values) for values in found]
 
-    def run(self, text: str, parameters: Any) -> list[Sequence[Any]]:
+    def run(self, text: str, parameters: Any) -> Sequence[Sequence[Any]]:
         try:
             connection = self.free.get(timeout=BUSY_SECONDS)
         except Empty:
@@ -161,7 +143,7 @@ class Store:
             connection = connection or self.opened()
             cursor = connection.cursor()
             cursor.execute(text, parameters)
-            found = list(cursor.fetchall())
+            found: Sequence[Sequence[Any]] = cursor.fetchall()
             cursor.close()
         except BaseException:
             discard(connection)

@@ -84,15 +84,15 @@ def test_a_load_that_a_change_overtook_is_not_kept(
 ) -> None:
     """The change commits, and is polled, after the row was read and before its plan was kept."""
     link = factory.link(owner, "a")
-    load = plans.load
+    read = plans.store.link
 
     def overtaken(domain_id: int, alias: str) -> Any:
-        plan = load(domain_id, alias)
+        row = read(domain_id, alias)
         change(link, location_url="https://example.com/2")
         plans.poll()
-        return plan
+        return row
 
-    monkeypatch.setattr(plans, "load", overtaken)
+    monkeypatch.setattr(plans.store, "link", overtaken)
     assert destination(plans) == "https://example.com/somewhere"  # began before the change: that is fair
     monkeypatch.undo()
     assert destination(plans) == "https://example.com/2"

@@ -1,0 +1,216 @@
+"""Is what waits on the shelf given back as it was, and never once it has changed?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from app.accounts.models import User
+from app.config import Settings
+from app.links.models import PlanChange
+from app.visits import cache, shelf
+from app.visits.cache import Plans
+from app.visits.selects import NAMES
+from app.visits.shelf import Shelf
+from app.visits.stock import Stocker
+from app.visits.store import StoreDown
+from tests.factories import Factory
+
+THERE, OTHER = "https://example.com/there?a=1&b=%zz#c", "https://example.com/other"
+
+
+def row(**columns: Any) -> dict[str, Any]:
+    plain = {"domain_id": 0, "id": 7, "user_id": 3, "url": "abc", "location_url": THERE}
+    return {**plain, "http_status_code": 302, "password_version": 0, **columns}
+
+
+ROWS = {
+    "plain": ("abc", row()),
+    "typed in capitals": ("abc", row(url="ABC")),
+    "another status": ("abc", row(http_status_code=308, password_version=4)),
+    "another domain": ("abc", row(domain_id=12)),
+    "beyond ASCII": ("grüsse", row(url="Grüße")),
+    "emoji": ("👩‍🚀", row(url="👩‍🚀")),
+    "without TLS": ("abc", row(location_url="http://example.com")),
+    "numbers": ("1", row(url="1", id=2**40, user_id=2**33)),
+}
+
+
+@pytest.mark.parametrize(("alias", "kept"), ROWS.values(), ids=ROWS)
+def test_it_comes_back_as_it_was(alias: str, kept: dict[str, Any]) -> None:
+    made = Shelf()
+    made.put(alias, kept)
+    assert made.get(kept["domain_id"], alias) == kept
+    assert set(kept) == set(NAMES)
+    assert made.get(kept["domain_id"] + 1, alias) is None
+    assert made.get(kept["domain_id"], alias + "x") is None
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        row(utm_source=None),  # a row with all columns: something is set
+        row(location_url="https://bücher.example/"),
+        row(location_url="https://EXAMPLE.com/"),
+        row(location_url="javascript:alert(1)"),
+        row(location_url="https://example.com/a\tb"),
+        row(location_url="https://example.com/a\nb"),
+    ],
+)
+def test_only_what_needs_no_thought_is_kept(other: dict[str, Any]) -> None:
+    made = Shelf()
+    made.put("abc", other)
+    assert made.get(0, "abc") is None
+
+
+@pytest.fixture
+def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All links on two shelves."""
+    monkeypatch.setattr(shelf, "SHELVES", 2)
+
+
+@pytest.mark.usefixtures("narrow")
+def test_neighbours_do_not_disturb_each_other() -> None:
+    made = Shelf()
+    for number in range(50):
+        made.put(f"a{number}", row(id=number, domain_id=number % 3))
+    for number in range(50):
+        found = made.get(number % 3, f"a{number}")
+        assert found and found["id"] == number
+    made.put("a7", row(id=99, domain_id=1))
+    made.remove(2, "a8")
+    made.remove(2, "never there")
+    assert [made.get(number % 3, f"a{number}") is None for number in range(50)].count(True) == 1
+    assert (made.get(1, "a7") or {})["id"] == 99
+    made.drop(1)
+    assert made.get(1, "a7") is None
+    assert made.get(0, "a9")
+    assert made.size == sum(map(len, made.lines)) - 2
+    made.drop(None)
+    assert made.size == 0
+    assert made.lines == [b"\n"] * 2
+
+
+@pytest.mark.usefixtures("narrow")
+def test_a_domains_number_is_no_part_of_anothers() -> None:
+    made = Shelf()
+    made.put("a", row(domain_id=1))
+    made.put("a", row(domain_id=11))
+    made.drop(1)
+    assert made.get(1, "a") is None
+    assert made.get(11, "a")
+
+
+@pytest.mark.usefixtures("narrow")
+def test_it_never_grows_beyond_its_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shelf, "MOST", 2000)
+    made = Shelf()
+    for number in range(500):
+        made.put(f"a{number}", row(id=number))
+        assert made.size == sum(map(len, made.lines)) - 2 < 2000 + 100
+        assert made.get(0, f"a{number}")  # what came last is there
+    assert sum(made.get(0, f"a{number}") is not None for number in range(500)) > 5
+
+
+@pytest.fixture
+def plans(settings: Settings) -> Iterator[Plans]:
+    made = Plans(settings)
+    yield made
+    made.close()
+
+
+def destination(plans: Plans, path: str) -> str | None:
+    plan = plans.find("localhost", path)
+    return plan.location_url if plan else None
+
+
+def stocked(plans: Plans) -> Stocker:
+    stocker = Stocker(plans)
+    while stocker.step():
+        pass
+    return stocker
+
+
+@pytest.fixture
+def without_database(plans: Plans, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Called, it makes every further look-up of a link fail."""
+
+    def fail(*_: Any) -> None:
+        raise StoreDown
+
+    return lambda: monkeypatch.setattr(plans.store, "link", fail)
+
+
+@pytest.mark.databases
+def test_links_are_there_before_anybody_asks(
+    plans: Plans, factory: Factory, owner: User, without_database: Callable[[], None]
+) -> None:
+    for number in range(5):
+        factory.link(owner, f"A{number}", location_url=f"{OTHER}/{number}")
+    factory.link(owner, "more", location_url=THERE, utm_source="mail")
+    stocked(plans)
+    without_database()
+    for number in range(5):
+        assert destination(plans, f"/a{number}") == f"{OTHER}/{number}"
+    with pytest.raises(StoreDown):
+        destination(plans, "/more")
+
+
+@pytest.mark.usefixtures("narrow")
+def test_new_links_are_seen_too_and_those_of_a_dropped_domain_again(
+    plans: Plans, factory: Factory, owner: User
+) -> None:
+    factory.link(owner, "one")
+    stocker = stocked(plans)
+    factory.link(owner, "two")
+    assert plans.shelf.get(0, "two") is None
+    assert stocker.step()
+    assert plans.shelf.get(0, "two")
+    assert not stocker.step()
+    factory.add(PlanChange(domain_id=0))
+    plans.poll()
+    assert plans.shelf.get(0, "one") is None
+    while stocker.step():
+        pass
+    assert plans.shelf.get(0, "one")
+
+
+@pytest.mark.databases
+def test_a_change_is_seen_at_the_next_poll(
+    plans: Plans, factory: Factory, owner: User, change: Callable[..., None]
+) -> None:
+    link = factory.link(owner, "a", location_url=THERE)
+    stocked(plans)
+    assert destination(plans, "/a") == THERE
+    change(link, location_url=OTHER)
+    plans.poll()
+    assert destination(plans, "/a") == OTHER
+    change(link, password_hash="x")
+    plans.poll()
+    found = plans.find("localhost", "/a")
+    assert found and found.password_hash == "x"
+    assert plans.shelf.get(0, "a") is None
+
+
+def test_what_changed_while_it_was_read_is_not_kept(
+    plans: Plans, factory: Factory, owner: User, change: Callable[..., None]
+) -> None:
+    link = factory.link(owner, "a", location_url=THERE)
+    epoch = plans.begin()
+    rows = plans.store.links(0)
+    change(link, location_url=OTHER)
+    plans.poll()
+    assert not plans.shelve(rows, epoch)
+    assert plans.shelf.get(0, "a") is None
+    assert destination(plans, "/a") == OTHER
+
+
+def test_who_is_asked_for_often_gets_a_plan_that_stays(plans: Plans, factory: Factory, owner: User) -> None:
+    factory.link(owner, "a", location_url=THERE)
+    stocked(plans)
+    for _ in range(2 * cache.OFTEN):
+        assert destination(plans, "/a") == THERE
+    assert plans.known((0, "a"))
+    assert ("localhost", "/a") in plans.spellings
