@@ -179,6 +179,16 @@ def make_handler(factory: Factory) -> Callable[..., Any]:
 
 
 @pytest.fixture
+def make_project(factory: Factory) -> Callable[..., Any]:
+    return factory.project
+
+
+@pytest.fixture
+def make_domain(factory: Factory) -> Callable[..., Any]:
+    return factory.domain
+
+
+@pytest.fixture
 def alice(make_user: Callable[..., User]) -> User:
     """The owner (and, as the first, the admin)."""
     return make_user("alice@example.com")

@@ -10,9 +10,11 @@ from typing import Any
 from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import ApiKey, User
+from app.domains.models import Domain
 from app.links.models import Alias, Link, LinkTag
 from app.notifications.models import NotificationHandler
 from app.pixels.models import Pixel
+from app.projects.models import Project
 
 PASSWORD = "correct horse battery staple"
 
@@ -65,6 +67,15 @@ class Factory:
     def pixel(self, user: User, type: str = "social_a", **columns: Any) -> Pixel:
         number = next(self.numbers)
         return self.add(Pixel(user_id=user.id, type=type, **{"name": f"Pixel {number}", "pixel": f"{number}", **columns}))  # fmt: skip
+
+    def project(self, user: User, **columns: Any) -> Project:
+        return self.add(Project(user_id=user.id, **{"name": f"Project {next(self.numbers)}", **columns}))
+
+    def domain(self, user: User, host: str | None = None, **columns: Any) -> Domain:
+        """Verified, unless the test says otherwise."""
+        host = host or f"go{next(self.numbers)}.example"
+        columns = {"is_verified": True, "token": secrets.token_hex(16), **columns}
+        return self.add(Domain(user_id=user.id, host=host, **columns))
 
     def handler(self, user: User, type: str = "email", **columns: Any) -> NotificationHandler:
         settings = {"email": "owner@example.com"} if type == "email" else {}

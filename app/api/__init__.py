@@ -8,10 +8,11 @@ from app.api import explain, gate, rates, user
 from app.api.links import LINKS
 from app.api.notification_handlers import NOTIFICATION_HANDLERS
 from app.api.pixels import PIXELS
+from app.api.projects import PROJECTS
 from app.api.resource import IdConverter
 from app.extensions import csrf
 
-RESOURCES = (LINKS, PIXELS, NOTIFICATION_HANDLERS)
+RESOURCES = (LINKS, PIXELS, NOTIFICATION_HANDLERS, PROJECTS)
 
 
 def init_app(app: Flask) -> None:

@@ -18,6 +18,7 @@ from app.notifications.models import NotificationHandler
 from app.notifications.transport import all_transports
 from app.own_addresses import media_url, short_url
 from app.pixels.models import Pixel
+from app.projects.models import Project
 
 MASK = "********"
 
@@ -131,6 +132,19 @@ def pixels(rows: Sequence[Pixel]) -> list[dict[str, Any]]:
             "type": row.type,
             "name": row.name,
             "pixel": row.pixel,
+            "last_datetime": written(row.last_datetime),
+            "datetime": written(row.datetime),
+        }
+        for row in rows
+    ]
+
+
+def projects(rows: Sequence[Project]) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": row.id,
+            "name": row.name,
+            "color": row.color,
             "last_datetime": written(row.last_datetime),
             "datetime": written(row.datetime),
         }

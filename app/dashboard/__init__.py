@@ -17,11 +17,12 @@ from app.dashboard import (
     links,
     pages,
     pixels,
+    projects,
 )
 from app.dashboard.blueprint import blueprint
 
 # once, and not for each application: a blueprint takes no more pages after it was registered
-for family in (home, links, as_visitor, pixels, handlers, keys, account):
+for family in (home, links, as_visitor, projects, pixels, handlers, keys, account):
     family.register(blueprint)
 
 

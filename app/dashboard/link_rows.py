@@ -37,6 +37,7 @@ def load_around(ids: Sequence[int]) -> None:
         selectinload(Link.pixels),
         selectinload(Link.handlers),
         joinedload(Link.domain),
+        joinedload(Link.project),
     ]
     found = select(Link).where(Link.id.in_(ids)).options(*around).execution_options(populate_existing=True)
     db.session.scalars(found).all()

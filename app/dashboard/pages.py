@@ -45,6 +45,7 @@ class Place(NamedTuple):
 
 NAVIGATION = (
     Place("links", "Links", "link"),
+    Place("projects", "Projects", "folder"),
     Place("pixels", "Pixels", "radio"),
     Place("handlers", "Handlers", "bell"),
     Place("keys", "API keys", "key-round"),

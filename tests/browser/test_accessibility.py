@@ -22,6 +22,8 @@ PAGES = [
     "links/?results_per_page=7",
     "links/new",
     "links/bulk",
+    "projects/",
+    "projects/new",
     "pixels/",
     "pixels/new",
     "handlers/",
@@ -35,6 +37,7 @@ ROWS = [
     "links/{link}/delete",
     "links/{link}/try",
     "links/{link}/try?ip=x",
+    "projects/{project}",
     "pixels/{pixel}",
     "handlers/{handler}",
     "keys/{key}/revoke",
@@ -82,7 +85,9 @@ def rows(alice: User, factory: Any) -> dict[str, int]:
     link.pixels, link.handlers = [pixel], [handler]
     factory.link(alice, "off", is_enabled=False)
     key, _ = factory.key(alice)
-    return {"link": link.id, "pixel": pixel.id, "handler": handler.id, "key": key.id}
+    project = factory.project(alice, name="A project with a name of many words that goes on and on")
+    link.project_id = project.id
+    return {"link": link.id, "pixel": pixel.id, "handler": handler.id, "key": key.id, "project": project.id}
 
 
 @pytest.fixture(params=["light", "dark"])

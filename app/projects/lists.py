@@ -1,0 +1,17 @@
+"""What can be asked of the list of projects?"""
+
+from __future__ import annotations
+
+from app.lists import Listing, contains
+from app.projects.models import Project
+
+LISTING = Listing(
+    model=Project,
+    filters={"search": lambda text, asked: contains(text, Project.name)},  # noqa: ARG005
+    orders={
+        "project_id": Project.id,
+        "datetime": Project.datetime,
+        "last_datetime": Project.last_datetime,
+        "name": Project.name,
+    },
+)

@@ -1,0 +1,36 @@
+"""How does a project change?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from app.accounts.models import User
+from app.clock import now
+from app.database import reread
+from app.extensions import db
+from app.projects.models import Project
+
+
+def create(user: User, changes: dict[str, Any]) -> Project:
+    """A new project of `changes`: a name, perhaps a colour."""
+    project = Project(user_id=user.id, **changes)
+    db.session.add(project)
+    db.session.flush()
+    return project
+
+
+def update(project: Project, changes: dict[str, Any]) -> Project:
+    """Change what `changes` names. Raises NotThere when the project was deleted meanwhile."""
+    reread(db.session, project)
+    for name, value in changes.items():
+        setattr(project, name, value)
+    project.last_datetime = now()
+    db.session.flush()
+    return project
+
+
+def delete(project: Project) -> None:
+    """Delete it; its links stay, without one. Raises NotThere when it is gone already."""
+    reread(db.session, project)
+    db.session.delete(project)
+    db.session.flush()

@@ -1,0 +1,8 @@
+"""What do the tests of projects share with those of the API and of the dashboard?"""
+
+from __future__ import annotations
+
+from tests.api.conftest import count_clicks
+from tests.dashboard.conftest import desk
+
+__all__ = ["count_clicks", "desk"]
