@@ -15,6 +15,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from app import jobs
 from app.cli import database
 from app.clicks.lag import JournalState, journal_state
+from app.clicks.limited_lag import limited_lag
 from app.clicks.positions import positions_in
 from app.clock import written
 from app.config import Settings
@@ -111,6 +112,17 @@ def journal_check() -> Check:
     }
 
 
+def limited_check() -> Check:
+    """Visits of limited links have a way of their own to the statistics; `clicks` has them at once."""
+    lag = limited_lag(db.session(), time.time())
+    return {
+        "ok": lag.seconds < LAG_SECONDS,
+        "seconds": round(lag.seconds, 1),
+        "waiting": lag.waiting,
+        "unknown": lag.unknown,
+    }
+
+
 def state_of_journal() -> JournalState:
     return journal_state(directory_of(settings().data_dir), positions_in(db.session()), time.time())
 
@@ -140,6 +152,7 @@ CHECKS: dict[str, Callable[[], Check]] = {
     "migrations": migrations_check,
     "worker": worker_check,
     "journal": journal_check,
+    "limited": limited_check,
     "wal": log_check,
     "places": places_check,
 }
@@ -147,11 +160,14 @@ CHECKS: dict[str, Callable[[], Check]] = {
 
 def gauges() -> dict[str, float]:
     state, age = state_of_journal(), jobs.heartbeat_age(settings().data_dir)
+    limited = limited_lag(db.session(), time.time())
     return {
         "waypost_worker_age_seconds": float("inf") if age is None else age,
         "waypost_journal_age_seconds": state.counters.seconds,
         "waypost_journal_rows_age_seconds": state.rows.seconds,
         "waypost_journal_waiting_bytes": state.rows.waiting_bytes,
+        "waypost_limited_waiting": limited.waiting,
+        "waypost_limited_age_seconds": limited.seconds,
         "waypost_visits_dropped": state.dropped,
         "waypost_wal_bytes": jobs.wal_bytes(db.engine),
     }

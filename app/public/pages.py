@@ -12,7 +12,7 @@ from werkzeug.routing import BaseConverter
 from app import error_pages
 from app.errors import WaypostError
 from app.headers import is_api
-from app.public import answers, boxes, consent, deliveries, gates, here, leads
+from app.public import answers, boxes, consent, deliveries, gates, here, leads, methods
 from app.public.answers import page, to
 from app.public.here import desk, site
 from app.reserved import RESERVED, RESERVED_START
@@ -27,10 +27,7 @@ from app.visits.visitor import Visitor
 
 blueprint = Blueprint("public", __name__)
 
-SAFE = frozenset({"GET", "HEAD"})
 REDIRECTS = range(300, 400)
-EVERY_METHOD = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
-ALLOWED = "GET, HEAD"
 RETRY_SECONDS = "5"
 # answers that no form changes
 CLOSED = frozenset({"not_found", "not_yet", "expired", "limit", "unavailable"})
@@ -74,7 +71,7 @@ def robots() -> Response:
     return Response("User-agent: *\nDisallow: /dashboard/\nDisallow: /api/\n", mimetype="text/plain")
 
 
-@blueprint.route("/<alias:alias>", methods=EVERY_METHOD, strict_slashes=False)
+@methods.with_any(blueprint, "/<alias:alias>", strict_slashes=False)
 def visit(alias: str) -> Response:  # noqa: ARG001  the path as sent says more than the alias as decoded
     plan = desk().plans.find(here.host(), request.environ["PATH_INFO"])
     if plan is None:
@@ -82,7 +79,7 @@ def visit(alias: str) -> Response:  # noqa: ARG001  the path as sent says more t
     visitor = here.visitor()
     if visitor.is_prefetch:
         return page("prefetch", 503)
-    if request.method in SAFE and (ticket := boxes.asked(plan)):
+    if request.method in methods.SAFE and (ticket := boxes.asked(plan)):
         return boxes.document(plan, ticket)
     try:
         if request.method == "POST" and consent.was_answered(plan):
@@ -91,8 +88,8 @@ def visit(alias: str) -> Response:  # noqa: ARG001  the path as sent says more t
         return page("unreadable", HTTPStatus.BAD_REQUEST)
     facts = gates.facts_of(desk(), plan)
     outcome = resolve(plan, visitor, dt.datetime.now(dt.UTC), facts)
-    if outcome.outcome != "not_found" and not allows_method(plan):
-        return not_allowed(plan)
+    if outcome.outcome != "not_found" and not methods.allows(plan):
+        return methods.not_allowed(plan)
     if outcome.outcome not in CLOSED and request.method == "POST" and gates.has_form(plan):
         return passed(plan, visitor, outcome)
     if outcome.outcome in gates.GATES and not gates.is_own_spelling(plan):
@@ -107,17 +104,7 @@ def about_link() -> Response:
         return nothing_here()
     if here.visitor().is_prefetch:
         return page("prefetch", 503)
-    return (leads.found(path) if request.method in SAFE else None) or nothing_here()
-
-
-def not_allowed(plan: Plan) -> Response:
-    answer = page("method", 405)
-    answer.headers["Allow"] = f"{ALLOWED}, POST" if has_form(plan) else ALLOWED
-    return answer
-
-
-def has_form(plan: Plan) -> bool:
-    return gates.has_form(plan) or consent.is_asked(plan)
+    return (leads.found(path) if request.method in methods.SAFE else None) or nothing_here()
 
 
 def counted(plan: Plan, visitor: Visitor, outcome: Outcome, facts: Facts) -> Outcome:
@@ -146,16 +133,10 @@ def passed(plan: Plan, visitor: Visitor, outcome: Outcome) -> Response:
         return answer
 
 
-@blueprint.route("/<alias:alias>/<path:rest>", methods=EVERY_METHOD)
+@methods.with_any(blueprint, "/<alias:alias>/<path:rest>")
 def below(alias: str, rest: str) -> Response:  # noqa: ARG001
     """A link has no pages below it."""
     return nothing_here()
-
-
-def allows_method(plan: Plan) -> bool:
-    if request.method == "POST" and has_form(plan):
-        return True
-    return request.method in SAFE or (plan.is_plain and plan.keeps_method)
 
 
 def shown(plan: Plan, outcome: Outcome) -> Response:

@@ -80,15 +80,15 @@ class Front:
             self.desk.record(plan, visitor, outcome.destination)
         return plan.status, [("Location", outcome.location), *ALWAYS], NOTHING
 
-    def plain(self, plan: Plan, environ: WSGIEnvironment) -> Answer:
+    def plain(self, plan: Plan, environ: WSGIEnvironment) -> Answer | None:
         """A GET that is no prefetch is a visit. Statuses that keep the method redirect every method."""
         method = environ["REQUEST_METHOD"]
         if method == "GET":
             if is_prefetch(environ):
-                return plain_text("503 Service Unavailable", "Not ahead of the visit.")
+                return None
             self.desk.record(plan, self.desk.visitor(environ), plan.location_url)
         elif method != "HEAD" and not plan.keeps_method:
-            return plain_text("405 Method Not Allowed", "Open this address with GET.", ("Allow", "GET, HEAD"))
+            return None
         return plan.status, plan.headers, NOTHING
 
     def hand_on(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
@@ -108,8 +108,3 @@ class Front:
 
         return start
 
-
-def plain_text(status: str, text: str, *more: tuple[str, str]) -> Answer:
-    body = f"{text}\n".encode()
-    kind = ("Content-Type", "text/plain; charset=utf-8")
-    return status, [*more, *ALWAYS, kind, ("Content-Length", str(len(body)))], [body]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -13,10 +15,13 @@ from flask.testing import FlaskClient
 from sqlalchemy.orm import Session, scoped_session
 
 from app import jobs
+from app.clicks.ingest import Ingest
 from app.config import Settings
-from app.journal.record import Visit, encode
+from app.journal.record import NEWEST, Visit, encode
 from app.journal.segments import directory_of
 from app.journal.writer import Journal
+from app.visits.models import LimitedVisit
+from tests.clicks.conftest import take_in
 
 
 @pytest.fixture
@@ -90,6 +95,33 @@ def test_visits_that_wait_are_shown_and_minutes_of_them_are_too_many(
     assert wrong(client) == {"journal"}
 
 
+@pytest.mark.databases
+@pytest.mark.usefixtures("worker")
+def test_visits_of_limited_links_that_wait_are_shown_too(
+    client: FlaskClient, settings: Settings, session: scoped_session[Session]
+) -> None:
+    def write(*seconds: float, version: str = NEWEST) -> None:
+        lines = [encode(Visit(int((time.time() - age) * 1000), 1, 1, 0)) for age in seconds]
+        session.add_all(LimitedVisit(version=version, line=line) for line in lines)
+        session.commit()
+
+    def shown() -> dict[str, Any]:
+        found: dict[str, Any] = (client.get("/readyz").json or {})["checks"]["limited"]
+        return found
+
+    assert shown() == {"ok": True, "seconds": 0, "waiting": 0, "unknown": 0}
+    write(5, 4)
+    write(600, version=".v99")
+    found = shown()
+    assert 4 < found.pop("seconds") < 60
+    assert found == {"ok": True, "waiting": 2, "unknown": 1}
+    with closing(Ingest(settings)) as ingest:
+        take_in(ingest)
+    assert shown() == {"ok": True, "seconds": 0, "waiting": 0, "unknown": 1}
+    write(600)
+    assert wrong(client) == {"limited"}
+
+
 @pytest.mark.usefixtures("worker")
 def test_dropped_visits_are_shown(client: FlaskClient, journal: Journal) -> None:
     journal.dropped.prepare()
@@ -117,5 +149,6 @@ def test_metrics_only_for_who_has_the_token(client: FlaskClient) -> None:
     assert answer.status_code == 200
     assert answer.content_type.startswith("text/plain; version=0.0.4")
     lines = [line for line in answer.text.splitlines() if not line.startswith("#")]
-    assert {line.split()[0] for line in lines} >= {"waypost_journal_age_seconds", "waypost_visits_dropped"}
+    names = {"waypost_journal_age_seconds", "waypost_visits_dropped", "waypost_limited_waiting"}
+    assert {line.split()[0] for line in lines} >= names
     assert all(float(line.split()[1]) >= 0 for line in lines)

@@ -105,6 +105,19 @@ def test_a_page_in_each_language(name: str, tag: str, pages: Any, person: Person
     assert "Accept-Language" in answer.headers["Vary"]
 
 
+@pytest.mark.parametrize("tag", all_words())
+def test_what_a_plain_link_refuses_in_each_language(tag: str, person: Person, link: Links) -> None:
+    """Its redirects need no page, but who gets none is told why in his language."""
+    link("a")
+    language = {"Accept-Language": f"{tag}-XX"}
+    wrong = person.open("/a", method="DELETE", headers=language)
+    early = person.open("/a", headers={**language, "Sec-Purpose": "prefetch"})
+    for name, status, answer in (("method", 405, wrong), ("prefetch", 503, early)):
+        assert answer.status_code == status
+        assert f"<h1>{all_words()[tag].title(name)}</h1>" in answer.text
+        assert "example.com" not in f"{answer.headers}{answer.text}"
+
+
 @pytest.mark.parametrize("name", ALL)
 def test_what_a_page_says_and_what_not(name: str, pages: Any, person: Person, link: Links) -> None:
     path, columns, asked = pages[name]

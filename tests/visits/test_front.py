@@ -123,11 +123,16 @@ def test_bots_get_there_and_are_recorded_as_bots(
     assert visit.bot_name
 
 
-@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "PROPFIND"])
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "PROPFIND", "MADE-UP"])
 def test_other_methods(method: str, person: Person, factory: Factory, owner: User, visits: Visits) -> None:
     factory.link(owner, "a")
-    answer = person.open("/a", method=method)
-    assert (answer.status_code, answer.headers["Allow"]) == (405, "GET, HEAD")
+    factory.link(owner, "a-cloaked-one", cloaking_is_enabled=True)
+    for path in ("/a", "/a-cloaked-one"):
+        answer = person.open(path, method=method)
+        assert (answer.status_code, answer.headers["Allow"]) == (405, "GET, HEAD")
+        assert answer.headers["Cache-Control"] == "no-store"
+    for path in ("/nothing", "/a/b", "/a+"):
+        assert person.open(path, method=method).status_code == 404
     factory.link(owner, "b", http_status_code=307)
     assert person.open("/b", method=method).status_code == 307
     assert visits() == []
