@@ -1,4 +1,4 @@
-"""How many visits of limited links are not in the clicks' rows yet, and for how long has the oldest waited?"""
+"""How many visits of limited links are not in the statistics yet, and how long has the oldest waited?"""
 
 from __future__ import annotations
 

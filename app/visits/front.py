@@ -107,4 +107,3 @@ class Front:
             return start_response(status, [*headers, CLOSE], *exc_info)
 
         return start
-

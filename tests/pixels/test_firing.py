@@ -101,8 +101,64 @@ PICTURES = {
 }
 
 
+# what the providers' scripts were seen to ask for, or their documents say that they do
+ASKS = {
+    "social_a": [
+        ("script-src", "https://connect.facebook.net/signals/config/1"),
+        ("img-src", "https://www.facebook.com/tr/?id=1"),
+        ("connect-src", "https://www.facebook.com/tr/"),
+    ],
+    "analytics_a": [
+        ("script-src", "https://www.googletagmanager.com/gtag/js?id=G-1"),
+        ("connect-src", "https://www.google-analytics.com/g/collect"),
+        ("connect-src", "https://region1.google-analytics.com/g/collect"),
+        ("connect-src", "https://analytics.google.com/g/collect"),
+        ("connect-src", "https://region1.analytics.google.com/g/collect"),
+        ("connect-src", "https://stats.g.doubleclick.net/g/collect"),
+        ("connect-src", "https://www.google.com/g/collect"),
+        ("img-src", "https://www.googletagmanager.com/a?id=G-1"),
+        ("frame-src", "https://td.doubleclick.net/td/ga/rul"),
+    ],
+    "social_b": [
+        *((name, f"https://{shard}.ads.linkedin.com/collect") for shard in ("px", "px4", "dc") for name in
+          ("img-src", "connect-src")),
+        ("img-src", "https://www.linkedin.com/px/li_sync"),
+    ],
+    "social_c": [
+        ("script-src", "https://s.pinimg.com/ct/lib/main.1.js"),
+        ("connect-src", "https://ct.pinterest.com/user/"),
+        ("img-src", "https://ct.pinterest.com/v3/"),
+        ("frame-src", "https://ct.pinterest.com/ct.html"),
+    ],
+    "social_d": [
+        *((name, f"https://{host}/1/i/adsct") for host in ("t.co", "analytics.twitter.com") for name in
+          ("img-src", "connect-src")),
+    ],
+    "social_e": [("img-src", "https://q.quora.com/_/ad/1/pixel"), ("script-src", "https://a.quora.com/qevents.js")],
+    "social_f": [
+        ("script-src", "https://analytics.tiktok.com/i18n/pixel/static/main.1.js"),
+        ("connect-src", "https://analytics.tiktok.com/api/v2/pixel"),
+        ("connect-src", "https://analytics-ipv6.tiktokw.us/ipv6/enrich_ipv6"),
+    ],
+    "social_g": [
+        ("script-src", "https://tr.snapchat.com/config/com/1.js"),
+        ("connect-src", "https://tr.snapchat.com/p"),
+        ("connect-src", "https://tr6.snapchat.com/p"),
+        ("frame-src", "https://tr.snapchat.com/cm/i"),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("type_", ASKS)
+def test_what_a_providers_script_asks_for_is_allowed(type_):
+    hosts = firing([(type_, "1")]).hosts()
+    refused = [(name, url) for name, url in ASKS[type_] if not is_among(url, hosts.get(name, "").split())]
+    assert refused == []
+
+
 def test_each_provider_is_named_here():
     assert set(OWN) == set(all_providers())
+    assert set(OWN) == {*ASKS, "tagmanager_a"}, "an owner's own may ask anybody"
 
 
 @pytest.mark.parametrize(("type_", "own"), OWN.items())

@@ -4,6 +4,17 @@ from __future__ import annotations
 
 from app.pixels.provider import Provider
 
+# https://developers.google.com/tag-platform/security/guides/csp, Google Analytics 4 with Google Signals.
+# `*.google-analytics.com` has the regions' own (`region1.…`). What that page has as `*.google.com` is the
+# last two here (`/g/collect`); Google's domains of each country, also there, only feed lists for adverts.
+MEASURES = (
+    "https://*.google-analytics.com",
+    "https://*.analytics.google.com",
+    "https://*.googletagmanager.com",
+    "https://*.g.doubleclick.net",
+    "https://analytics.google.com",
+    "https://www.google.com",
+)
 PROVIDER = Provider(
     label="Google Analytics",
     words=("google_analytics",),
@@ -12,7 +23,7 @@ PROVIDER = Provider(
     looks_like=r"G-[A-Z0-9]{6,12}",
     hint="G- and some ten capital letters and digits",
     help_url="https://support.google.com/analytics/answer/9539598",
-    # https://developers.google.com/tag-platform/gtagjs and, for the hosts, …/tag-platform/security/guides/csp
+    # https://developers.google.com/tag-platform/gtagjs
     code="""
       window.dataLayer = window.dataLayer || [];
       window.gtag = window.gtag || function () { window.dataLayer.push(arguments); };
@@ -21,10 +32,7 @@ PROVIDER = Provider(
       load("https://www.googletagmanager.com/gtag/js?id=" + encodeURIComponent(ids[0]));
     """,
     scripts=("https://*.googletagmanager.com",),
-    images=("https://*.google-analytics.com", "https://*.googletagmanager.com"),
-    connections=(
-        "https://*.google-analytics.com",
-        "https://*.analytics.google.com",
-        "https://*.googletagmanager.com",
-    ),
+    images=MEASURES,
+    connections=(*MEASURES, "https://pagead2.googlesyndication.com"),
+    frames=("https://td.doubleclick.net", "https://www.googletagmanager.com"),
 )

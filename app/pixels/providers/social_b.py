@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from app.pixels.provider import Provider
 
+# LinkedIn names no hosts. The script was seen to draw one of several for each view (`px`, `px4`, `dc`), and
+# to be sent on to `www` where somebody is signed in
+COUNTS = ("https://*.ads.linkedin.com", "https://www.linkedin.com")
 PROVIDER = Provider(
     label="LinkedIn",
     words=("linkedin",),
@@ -23,7 +26,7 @@ PROVIDER = Provider(
       load("https://snap.licdn.com/li.lms-analytics/insight.min.js");
     """,
     scripts=("https://snap.licdn.com",),
-    images=("https://px.ads.linkedin.com", "https://px4.ads.linkedin.com", "https://www.linkedin.com"),
-    connections=("https://px.ads.linkedin.com",),
+    images=COUNTS,
+    connections=COUNTS,
     picture="https://px.ads.linkedin.com/collect/?pid={id}&fmt=gif",
 )

@@ -4,6 +4,14 @@ from __future__ import annotations
 
 from app.pixels.provider import Provider
 
+# X names no hosts. A view goes to `t.co/i/adsct` and `analytics.twitter.com/i/adsct`; the two others as in
+# https://github.com/jonashaag/content-security-policy-rules/blob/master/twitter-pixel.md
+COUNTS = (
+    "https://t.co",
+    "https://analytics.twitter.com",
+    "https://ads-api.twitter.com",
+    "https://static.ads-twitter.com",
+)
 PROVIDER = Provider(
     label="X (Twitter)",
     words=("twitter",),
@@ -25,6 +33,6 @@ PROVIDER = Provider(
       load("https://static.ads-twitter.com/uwt.js");
     """,
     scripts=("https://static.ads-twitter.com",),
-    images=("https://t.co", "https://analytics.twitter.com"),
-    connections=("https://t.co", "https://analytics.twitter.com", "https://ads-api.twitter.com"),
+    images=COUNTS,
+    connections=COUNTS,
 )

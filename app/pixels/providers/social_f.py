@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from app.pixels.provider import Provider
 
+# https://business-api.tiktok.com/portal/docs?id=1739585702922241 ("Content Security Policy"); the second one
+# is asked for what IPv6 addresses add
+HOSTS = ("https://analytics.tiktok.com", "https://analytics-ipv6.tiktokw.us", "https://ads.tiktok.com")
 PROVIDER = Provider(
     label="TikTok",
     words=("tiktok",),
@@ -41,7 +44,7 @@ PROVIDER = Provider(
       ids.forEach(function (id) { ttq.load(id); });
       ttq.page();
     """,
-    scripts=("https://analytics.tiktok.com",),
-    images=("https://analytics.tiktok.com",),
-    connections=("https://analytics.tiktok.com",),
+    scripts=HOSTS,
+    images=HOSTS,
+    connections=HOSTS,
 )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from app.pixels.provider import Provider
 
+# Snap names the first; its script was seen to send the same to the second
+COUNTS = ("https://tr.snapchat.com", "https://tr6.snapchat.com")
 PROVIDER = Provider(
     label="Snapchat",
     words=("snapchat",),
@@ -25,7 +27,7 @@ PROVIDER = Provider(
       load("https://sc-static.net/scevent.min.js");
     """,
     scripts=("https://sc-static.net", "https://tr.snapchat.com"),
-    images=("https://tr.snapchat.com",),
-    connections=("https://tr.snapchat.com",),
+    images=COUNTS,
+    connections=COUNTS,
     frames=("https://tr.snapchat.com",),
 )
