@@ -1,17 +1,21 @@
-"""Whom does an owner have told, and by which way?"""
+"""Whom does an owner have told, by which way, and what became of each message?"""
 
 from __future__ import annotations
 
 import datetime as dt
 from typing import Any
 
-from sqlalchemy import ForeignKey, String
-from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy import JSON, ForeignKey, Index, String, Text, text
+from sqlalchemy.orm import Mapped, mapped_column, relationship
 
+from app.claims import Claimed, moment
 from app.clock import now
 from app.database import Id, UtcDateTime
 from app.extensions import db
 from app.sealing import SealedJson
+
+PENDING, DELIVERED, FAILED = "pending", "delivered", "failed"
+WAITING = text("due IS NOT NULL")
 
 
 class NotificationHandler(db.Model):
@@ -25,5 +29,71 @@ class NotificationHandler(db.Model):
     name: Mapped[str] = mapped_column(String(128))
     settings: Mapped[dict[str, Any]] = mapped_column(SealedJson)
     is_enabled: Mapped[bool] = mapped_column(default=True)
+    # the first try that failed since the last one that did not
+    failing_since: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
+    # why Waypost switched it off by itself, in words; null where the owner did, or it is on
+    off_reason: Mapped[str | None] = mapped_column(String(512))
     last_datetime: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
     datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)
+
+
+class Event(db.Model):
+    """Something has happened to a link and nobody was told yet: the outbox.
+
+    Written in the transaction that made it happen, one row however many are to be told. The worker turns it
+    into deliveries. No foreign key: a visitor's transaction shall not wait for one.
+    """
+
+    __table_args__ = {"sqlite_autoincrement": True}
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    type: Mapped[str] = mapped_column(String(48))
+    link_id: Mapped[int] = mapped_column(Id)
+    # what the contract's data has beside the link
+    data: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict)
+    datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)
+
+
+class Delivery(Claimed, db.Model):
+    """One message to one handler, until it has arrived or nobody tries any more.
+
+    `due` is the API's `next_attempt`. `webhook_id` and `data` stay the same on every try.
+    """
+
+    __table_args__ = (
+        Index("ix_delivery_waiting", "due", sqlite_where=WAITING, postgresql_where=WAITING),
+        Index(None, "handler_id", "id"),
+        Index(None, "datetime"),
+        {"sqlite_autoincrement": True},
+    )
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    handler_id: Mapped[int] = mapped_column(ForeignKey("notification_handler.id", ondelete="CASCADE"))
+    type: Mapped[str] = mapped_column(String(48))
+    webhook_id: Mapped[str] = mapped_column(String(64), unique=True)
+    data: Mapped[dict[str, Any]] = mapped_column(JSON)
+    status: Mapped[str] = mapped_column(String(16), default=PENDING)
+    # how many of the schedule's tries were made; sent again, it begins anew
+    tries: Mapped[int] = mapped_column(default=0)
+    datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)
+
+    handler: Mapped[NotificationHandler] = relationship()
+    attempts: Mapped[list[DeliveryAttempt]] = relationship(
+        order_by="DeliveryAttempt.id", cascade="all, delete-orphan", passive_deletes=True
+    )
+
+    @property
+    def next_attempt(self) -> dt.datetime | None:
+        return self.due
+
+
+class DeliveryAttempt(db.Model):
+    """One try: what came of it in words (`detail`), and what was answered, cut (`answer`)."""
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    delivery_id: Mapped[int] = mapped_column(ForeignKey("delivery.id", ondelete="CASCADE"), index=True)
+    status_code: Mapped[int | None] = mapped_column()
+    detail: Mapped[str] = mapped_column(Text)
+    answer: Mapped[str] = mapped_column(Text, default="")
+    duration_ms: Mapped[int] = mapped_column()
+    datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=moment)

@@ -28,6 +28,8 @@ DOWNLOAD_LIMIT = 512 * 1024 * 1024
 PORTS = {"http": 80, "https": 443}
 COMPRESSED = {"gzip", "x-gzip", "deflate"}
 
+Socket = socket.socket  # what `connect` gives, for those who may make none
+
 
 @dataclass(frozen=True)
 class Answer:

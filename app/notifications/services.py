@@ -34,6 +34,9 @@ def update(handler: NotificationHandler, changes: dict[str, Any]) -> Notificatio
         setattr(handler, name, value)
     handler.settings = {**kept, **changes.get("settings", {})}
     require_settings(handler)
+    if changes.keys() & {"is_enabled", "type", "settings"}:
+        # the owner has seen to it: what failed before says nothing any more
+        handler.failing_since = handler.off_reason = None
     handler.last_datetime = now()
     db.session.flush()
     return handler

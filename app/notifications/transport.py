@@ -8,6 +8,8 @@ from functools import cache
 from types import MappingProxyType
 
 from app.notifications import transports
+from app.notifications.door import Door
+from app.notifications.message import Message
 from app.registry import modules
 
 
@@ -29,15 +31,53 @@ class Setting:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Sent:
+    """It has arrived. `changes` are settings of the handler that are others now (a chat has moved)."""
+
+    status_code: int | None = None
+    answer: str = ""
+    changes: Mapping[str, str] = field(default_factory=dict)
+
+
+class Refused(Exception):
+    """It has not arrived: `reason` says why, in words for the owner.
+
+    `retry_after`: seconds that the other side asks for. `permanent`: this message will never be taken.
+    `gone`: nothing will ever be taken, so that the handler is switched off. `answer`: what came back.
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        *,
+        retry_after: float | None = None,
+        permanent: bool = False,
+        gone: bool = False,
+        status_code: int | None = None,
+        answer: str = "",
+    ) -> None:
+        super().__init__(reason)
+        self.reason, self.retry_after, self.permanent, self.gone = reason, retry_after, permanent, gone
+        self.status_code, self.answer = status_code, answer
+
+
+def not_yet(_fields: Mapping[str, str], _message: Message, _door: Door) -> Sent:
+    raise Refused("Waypost can't deliver this way yet.", permanent=True)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Transport:
     """One way to deliver. Its neutral type is the name of its file.
 
+    `send(fields, message, door)` is given the handler's settings; it returns Sent or raises Refused, and lets
+    the door's NoAnswer pass. It has `door.left()` seconds, and is called from many threads at once.
     `words`: other names for the type, taken as input. `makes`: settings nobody fills in, made when a handler
     becomes one of this type.
     """
 
     label: str
     settings: tuple[Setting, ...]
+    send: Callable[[Mapping[str, str], Message, Door], Sent] = not_yet
     words: tuple[str, ...] = ()
     makes: Mapping[str, Callable[[], str]] = field(default_factory=dict)
 
