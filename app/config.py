@@ -16,6 +16,7 @@ from dotenv import dotenv_values
 
 PREFIX = "WAYPOST_"
 ROOT = Path(__file__).resolve().parent.parent
+MOST_DEFAULT = 4
 NEVER_SCHEMES = frozenset({"javascript", "data", "vbscript", "file", "blob", "about"})
 
 
@@ -113,6 +114,12 @@ def database_address(text: str) -> str:
     raise ValueError("must begin with sqlite:/// or postgresql://")
 
 
+def default_processes() -> int:
+    """One for each core that may be used, up to MOST_DEFAULT: pages then hold up no redirects elsewhere."""
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(usable, MOST_DEFAULT)
+
+
 # name: (default as text, or None; how the text is read)
 TABLE: dict[str, tuple[str | None, Callable[[str], Any]]] = {
     "DATA_DIR": (str(ROOT / "instance"), lambda text: Path(text).expanduser().resolve()),
@@ -124,7 +131,7 @@ TABLE: dict[str, tuple[str | None, Callable[[str], Any]]] = {
     "SECRET_KEY": (None, str),
     "HOST": ("127.0.0.1", str),
     "PORT": ("8000", whole(1, 65535)),
-    "PROCESSES": ("1", whole(1, 64)),
+    "PROCESSES": (str(default_processes()), whole(1, 64)),
     "TRUSTED_PROXIES": ("0", whole(0, 9)),
     "TRUSTED_HOSTS": ("", words),
     "SMTP_URL": (None, str),

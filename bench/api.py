@@ -20,7 +20,7 @@ import sqlalchemy as sa
 from app import create_app
 from app.accounts.keys import create_key
 from app.accounts.services import create_user
-from app.config import load_settings
+from app.config import default_processes, load_settings
 from app.database import begin_write
 from app.extensions import db
 from app.links.models import Alias, Link
@@ -204,7 +204,7 @@ def stopwatch() -> Iterator[Callable[[], float]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--links", type=int, default=100_000)
-    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--processes", type=int, default=default_processes(), help="web processes")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
         data_dir = Path(directory) / "data"

@@ -51,6 +51,7 @@ class Server:
         self.environ = {k: v for k, v in os.environ.items() if not k.startswith("WAYPOST_")} | {
             "WAYPOST_DATA_DIR": str(data_dir),
             "WAYPOST_PORT": str(self.port),
+            "WAYPOST_PROCESSES": "1",  # a test that wants more says so
             **{f"WAYPOST_{name}": value for name, value in settings.items()},
         }
         self.process: subprocess.Popen[bytes] | None = None

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.config import BadSettings, load_settings, stored_secret
+from app.config import BadSettings, default_processes, load_settings, stored_secret
 
 BAD = {
     "a port that is no number": ("PORT", "eighty"),
@@ -47,7 +47,7 @@ def environ(data_dir: Path, **settings: str) -> dict[str, str]:
 def test_none_is_needed(tmp_path: Path) -> None:
     settings = load_settings(environ(tmp_path))
     assert settings.database_url == f"sqlite:///{tmp_path / 'main.db'}"
-    assert (settings.host, settings.port, settings.processes) == ("127.0.0.1", 8000, 1)
+    assert (settings.host, settings.port, settings.processes) == ("127.0.0.1", 8000, default_processes())
 
 
 @pytest.mark.parametrize(("name", "text"), BAD.values(), ids=BAD)

@@ -12,10 +12,12 @@ import time
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
-from sqlalchemy import Connection, bindparam, or_, select, text, update
+from sqlalchemy import Connection, Row, bindparam, or_, select, text, update
 from sqlalchemy.exc import SQLAlchemyError
-from sqlalchemy.orm import joinedload
+from sqlalchemy.orm import joinedload, make_transient_to_detached
+from sqlalchemy.orm.attributes import set_committed_value
 
 from app import clock
 from app.accounts.models import ApiKey, User
@@ -29,8 +31,11 @@ SHAPE = re.compile(r"wp_(?P<random>[0-9A-Za-z]{30})(?P<checksum>[0-9A-Za-z]{6})"
 PREFIX_LENGTH = 11
 SCOPES = {"read": "Read only", "write": "Read and write"}
 
+KEYS, USERS = ApiKey.__table__, User.__table__
 # made once, for every request to the API begins with it
-BY_DIGEST = select(ApiKey).where(ApiKey.digest == bindparam("digest")).options(joinedload(ApiKey.user))
+BY_DIGEST = select(*KEYS.c, *USERS.c).join_from(KEYS, USERS).where(KEYS.c.digest == bindparam("digest"))
+MOST_MADE = 1000
+_made: dict[str, tuple[Row[Any], ApiKey]] = {}
 
 USE_SECONDS = 60
 # the most that a request waits for writing down a use; then a later one does it
@@ -77,15 +82,44 @@ def create_key(
 
 
 def find_key(key: str) -> ApiKey | None:
-    """The key of this text with its user, and its use is written down; None unless it is good now."""
+    """The key of this text with its user, and its use is written down; None unless it is good now.
+
+    Both are only to be read, and belong to no session: requests share them.
+    """
     if not is_whole(key):
         return None
-    # by digest over a unique index: how long this takes says nothing about any other key
-    row: ApiKey | None = db.session.scalar(BY_DIGEST, {"digest": digest(key)})
-    if row is None or state_of(row) != "active":
+    found = read_key(digest(key))
+    if found is None or state_of(found) != "active":
         return None
-    note_use(row)
-    return row
+    note_use(found)
+    return found
+
+
+def read_key(digest: str) -> ApiKey | None:
+    """As stored now. Objects are made anew only where the rows are not what they were made of before.
+
+    By digest over a unique index: how long this takes says nothing about any other key.
+    """
+    row = db.session.connection().execute(BY_DIGEST, {"digest": digest}).first()
+    if row is None:
+        return None
+    before, key = _made.get(digest, (None, None))
+    if key is None or row != before:
+        if len(_made) >= MOST_MADE:
+            _made.clear()
+        key = made_of(row)
+        _made[digest] = row, key
+    return key
+
+
+def made_of(row: Row[Any]) -> ApiKey:
+    """A key and its user, as the ORM would give them after their session has let go of them."""
+    key = ApiKey(**dict(zip(KEYS.c.keys(), row, strict=False)))
+    user = User(**dict(zip(USERS.c.keys(), row[len(KEYS.c) :], strict=True)))
+    for each in (key, user):
+        make_transient_to_detached(each)
+    set_committed_value(key, "user", user)
+    return key
 
 
 def state_of(key: ApiKey) -> str:

@@ -8,7 +8,6 @@ from app.accounts.keys import find_key
 from app.accounts.models import ApiKey, User
 from app.api.rates import note, rates
 from app.errors import FieldError, Forbidden, NoKey
-from app.extensions import db
 
 SAFE = frozenset({"GET", "HEAD"})
 
@@ -37,9 +36,8 @@ def bearer(header: str) -> str | None:
 
 
 def remember(key: ApiKey) -> None:
-    """Keep who asks for as long as the request, whichever transactions end meanwhile."""
+    """Keep who asks for as long as the request."""
     g.user, g.scope, g.log_user = key.user, key.scope, key.user_id
-    db.session.expunge(key.user)
 
 
 def caller() -> User:

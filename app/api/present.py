@@ -6,13 +6,25 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from sqlalchemy import BindParameter, FromClause, Select, bindparam, literal_column, select, union_all
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    FromClause,
+    Select,
+    String,
+    bindparam,
+    cast,
+    literal_column,
+    null,
+    select,
+    union_all,
+)
 
 from app.accounts.models import User
 from app.clock import written
 from app.domains.models import Domain
 from app.extensions import db
-from app.links.clicks import clicks_of
+from app.links.clicks import COUNTS
 from app.links.models import Link, LinkTag, link_notification_handler, link_pixel
 from app.notifications.models import NotificationHandler
 from app.notifications.transport import all_transports
@@ -21,22 +33,23 @@ from app.pixels.models import Pixel
 from app.projects.models import Project
 
 MASK = "********"
+NOTHING: ColumnElement[Any] = cast(null(), String)
 
 
-def beside(table: FromClause, column: str, kind: str) -> Select[Any]:
+def beside(kind: str, table: FromClause, number: str, text: ColumnElement[Any] = NOTHING) -> Select[Any]:
     """What a table holds of some links, with a word for what it is."""
     ids: BindParameter[Any] = bindparam("ids", expanding=True)
-    return select(literal_column(f"'{kind}'"), table.c.link_id, table.c[column]).where(
-        table.c.link_id.in_(ids)
-    )
+    found = select(literal_column(f"'{kind}'"), table.c.link_id, table.c[number], text)
+    return found.where(table.c.link_id.in_(ids))
 
 
-# both made once: to make a query takes longer than to run it
-ATTACHED = union_all(
-    beside(link_pixel, "pixel_id", "pixels"),
-    beside(link_notification_handler, "notification_handler_id", "handlers"),
+# made once, and one query: to make one takes longer than to run it, and to ask takes longer than to answer
+BESIDE = union_all(
+    beside("pixels", link_pixel, "pixel_id"),
+    beside("handlers", link_notification_handler, "notification_handler_id"),
+    beside("tags", LinkTag.__table__, "position", LinkTag.__table__.c.tag),
+    *(beside("clicks", counts, "clicks") for counts in COUNTS),
 )
-TAGS = beside(LinkTag.__table__, "tag", "tags").order_by(LinkTag.__table__.c.position)
 
 
 class Beside:
@@ -46,17 +59,17 @@ class Beside:
     """
 
     def __init__(self, links: Sequence[Link]) -> None:
-        ids = [link.id for link in links]
-        self.clicks = clicks_of(ids)
         self.domains = addresses({link.domain_id for link in links if link.domain_id})
-        self.found: dict[tuple[str, int], list[Any]] = defaultdict(list)
-        connection = db.session.connection()
-        for query in (ATTACHED, TAGS):
-            for kind, link_id, value in connection.execute(query, {"ids": ids}):
-                self.found[kind, link_id].append(value)
+        self.found: dict[tuple[str, int], list[tuple[int, str | None]]] = defaultdict(list)
+        ids = {"ids": [link.id for link in links]}
+        for kind, link_id, number, text in db.session.connection().execute(BESIDE, ids):
+            self.found[kind, link_id].append((number, text))
 
-    def of(self, kind: str, link: Link) -> list[Any]:
-        return self.found.get((kind, link.id), [])
+    def numbers(self, kind: str, link: Link) -> list[int]:
+        return sorted(number for number, _ in self.found.get((kind, link.id), ()))
+
+    def tags(self, link: Link) -> list[str | None]:
+        return [tag for _, tag in sorted(self.found.get(("tags", link.id), ()))]
 
 
 def addresses(ids: Collection[int]) -> dict[int, str]:
@@ -81,7 +94,7 @@ def link(row: Link, others: Beside) -> dict[str, Any]:
         "url": row.url,
         "location_url": row.location_url,
         "settings": settings(row),
-        "clicks": others.clicks[row.id],
+        "clicks": sum(others.numbers("clicks", row)),
         "order": 0,
         "start_date": written(row.start_date),
         "end_date": written(row.end_date),
@@ -91,9 +104,9 @@ def link(row: Link, others: Beside) -> dict[str, Any]:
         "short_url": short_url(row.url, others.domains.get(row.domain_id or 0)),
         "title": row.title,
         "notes": row.notes,
-        "tags": others.of("tags", row),
-        "pixels_ids": sorted(others.of("pixels", row)),
-        "email_reports": sorted(others.of("handlers", row)),
+        "tags": others.tags(row),
+        "pixels_ids": others.numbers("pixels", row),
+        "email_reports": others.numbers("handlers", row),
         "clicks_limit": row.clicks_limit,
         "expiration_url": row.expiration_url,
         "schedule": row.schedule,

@@ -74,15 +74,15 @@ def claim(link: Link) -> None:
 
 
 def claim_random(links: Sequence[Link]) -> None:
-    """Give each link a random alias; one that somebody has already is drawn again."""
+    """Give each link its alias, which was drawn at random; one that somebody has already is drawn again."""
     wanted = statements(db.session.get_bind().dialect.name).claim_free
     for _ in range(TRIES):
-        for link in links:
-            link.url = random_alias()
-        given = set(db.session.scalars(wanted, [claimed(link) for link in links]))
+        given = set(db.session.connection().scalars(wanted, [claimed(link) for link in links]))
         links = [link for link in links if link.id not in given]
         if not links:
             return
+        for link in links:
+            link.url = random_alias()
     raise AliasTaken()
 
 

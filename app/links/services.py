@@ -32,10 +32,11 @@ def create_bulk(user: User, changes: dict[str, Any]) -> list[Link]:
 
 def make(user_id: int, changes: dict[str, Any], destinations: Sequence[str]) -> list[Link]:
     found = attachments(user_id, changes)
-    columns = {**columns_of(changes), "user_id": user_id, "url": changes.get("url") or random_alias()}
+    columns = {**columns_of(changes), "user_id": user_id}
     columns["password_version"] = int(bool(changes.get("password_hash")))
     links = [Link(**{**columns, "location_url": destination}) for destination in destinations]
     for link in links:
+        link.url = changes.get("url") or random_alias()
         attach(link, found, changes)
         settle(link)
     keep_pictures(links, changes)
@@ -45,9 +46,8 @@ def make(user_id: int, changes: dict[str, Any], destinations: Sequence[str]) -> 
         claim(links[0])
     else:
         claim_random(links)
-    replan(*map(place_of, links))
     db.session.flush()
-    return links
+    return links  # nobody keeps a plan of a place where nothing was: there is none to spoil
 
 
 def update(link: Link, changes: dict[str, Any]) -> Link:
@@ -75,6 +75,7 @@ def move(link: Link, before: tuple[int, str], changes: dict[str, Any]) -> None:
     link.url = changes.get("url") or link.url
     if "url" in changes and not changes["url"]:
         release(link)
+        link.url = random_alias()
         claim_random([link])
     elif place_of(link) != before:
         release(link)

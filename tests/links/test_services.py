@@ -68,7 +68,7 @@ def test_the_least(alice):
     )
     assert (link.last_datetime, link.password_version, link.targeting, link.type) == (None, 0, [], "link")
     assert now() - link.datetime < dt.timedelta(minutes=1)
-    assert plans() == [(0, link.url)]
+    assert plans() == []  # nobody keeps a plan of a place where nothing was
 
 
 def test_everything(alice, make_pixel, make_handler):
@@ -92,7 +92,6 @@ def test_everything(alice, make_pixel, make_handler):
     assert {name: getattr(link, name) for name in columns} == columns
     assert (link.url, link.pixels, link.handlers, link.password_version) == ("Foo", pixels, handlers, 1)
     assert [row.tag for row in link.tag_rows] == ["b", "a"]
-    assert plans() == [(domain.id, "foo")]
 
 
 def test_an_update_changes_nothing_else(alice, make_pixel):
@@ -164,7 +163,7 @@ def test_a_thousand(alice, make_pixel):
     assert len({link.url for link in links}) == 1000
     assert counts() == [1000, 1000, 2000]
     assert {link.password_version for link in links} == {1}
-    assert len(plans()) == 1000
+    assert plans() == []
     assert links[999].pixels == [pixel]
 
 
