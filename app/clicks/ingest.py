@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 
 from sqlalchemy.exc import DBAPIError
 
-from app.clicks import counting, rows
+from app.clicks import backfill, counting, rows
 from app.clicks.engine import open_engine
 from app.clicks.lag import JournalState, hindrance, journal_state, size
 from app.clicks.limited import LimitedVisits
@@ -53,6 +53,7 @@ class Ingest:
             has_moved = self._count()
             has_moved |= self._append_rows()
             has_moved |= self._limited.step(self._terms)
+            has_moved = has_moved or backfill.step(self._engine, self._terms)
             if time.monotonic() - self._tended >= TEND_SECONDS:
                 self.tend()
         except self._failures as error:

@@ -53,7 +53,11 @@ class Term(db.Model):
 class Click(db.Model):
     """One visit, a person's or a bot's, in the order of arrival. A `…_id` names a `Term`; null is unknown."""
 
-    __table_args__ = (Index(None, "link_id", "time_ms"), {"schema": CLICKS})
+    __table_args__ = (
+        Index(None, "link_id", "time_ms"),
+        Index(None, "user_id", "time_ms"),
+        {"schema": CLICKS},
+    )
 
     id: Mapped[int] = mapped_column(Id, primary_key=True)
     time_ms: Mapped[int] = mapped_column(Id)

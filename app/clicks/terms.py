@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from typing import cast
 
@@ -18,28 +18,43 @@ AT_ONCE = 500
 
 
 class Terms:
-    """Numbers of texts, made where there is none. The committed ones are remembered; they never change."""
+    """Numbers of texts, made where there is none. The committed ones are remembered; they never change.
+
+    `described` are the agents' texts among them that were looked at.
+    """
 
     def __init__(self) -> None:
+        self.described: set[str] = set()
         self._known: dict[str, int] = {}
         self._fresh: dict[str, int] = {}
+        self._looked_at: set[str] = set()
 
     def ids(self, connection: Connection, values: set[str]) -> dict[str, int]:
         """A number for each text but the empty one, which is unknown and has none."""
         known = {value: self._known[value] for value in values & self._known.keys()}
         missing = {digest(value): value for value in values if value and value not in known}
-        self._fresh = {}
         if missing:
             add(connection, missing)
-            self._fresh = {missing[found]: number for found, number in look_up(connection, sorted(missing))}
-        return known | self._fresh
+            fresh = {missing[found]: number for found, number in look_up(connection, sorted(missing))}
+            self._fresh |= fresh
+            known |= fresh
+        return known
+
+    def describing(self, texts: Iterable[str]) -> None:
+        self._looked_at.update(texts)
+
+    def begin(self) -> None:
+        """Forget what a transaction before brought that did not come to its end."""
+        self._fresh, self._looked_at = {}, set()
 
     def keep(self) -> None:
-        """Remember the numbers of the last call: its transaction is committed."""
+        """Remember what there was since `begin`: it is committed."""
         if len(self._known) + len(self._fresh) > KEPT:
             self._known.clear()
+            self.described.clear()
         self._known.update(self._fresh)
-        self._fresh = {}
+        self.described.update(self._looked_at)
+        self.begin()
 
 
 def digest(value: str) -> int:

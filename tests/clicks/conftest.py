@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter as Tally
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,17 @@ from sqlalchemy import Table, select
 from app.clicks.engine import open_engine
 from app.clicks.ingest import Ingest
 from app.clicks.models import Click, Counter, Loss, Position, Term
+from app.clicks.rollup_models import LinkQuarter, OwnerDay, OwnerQuarter
 from app.config import Settings
 from app.journal import segments
 from app.journal.record import Visit, encode
 from app.journal.writer import Journal
+
+SUMS: dict[str, tuple[Any, str, str]] = {
+    "link_quarter": (LinkQuarter, "link_id", "pageviews"),
+    "owner_quarter": (OwnerQuarter, "user_id", "pageviews"),
+    "owner_day": (OwnerDay, "user_id", "visits"),
+}
 
 
 class Tables:
@@ -42,6 +50,14 @@ class Tables:
 
     def terms(self) -> dict[int, str]:
         return dict(self.all(Term, "id", "value"))  # type: ignore[arg-type]
+
+    def sums(self, table: str) -> dict[int, int]:
+        """How many visits a roll-up stands for, by whose they are."""
+        model, whose, count = SUMS[table]
+        found: Tally[int] = Tally()
+        for who, visits in self.all(model, whose, count):
+            found[who] += visits
+        return dict(found)
 
     def damaged(self) -> int:
         return sum(lines for _reason, lines in self.all(Loss))

@@ -89,7 +89,7 @@ def test_a_text_is_kept_once(
     for _ in range(2):
         visit(1, 2, agent="Mozilla", city_name="Mozilla", destination=long)
         take_in(make_ingest())
-    assert sorted(tables.terms().values()) == sorted(["Mozilla", long])
+    assert sorted(tables.terms().values()) == sorted(["Mozilla", "desktop", long])
     assert len({tuple(row) for row in tables.all(Click, "agent_id", "city_name_id", "destination_id")}) == 1
 
 
@@ -326,7 +326,7 @@ def test_rows_are_compared_and_swapped_too(
 def test_terms_of_a_transaction_that_failed_are_not_remembered(
     ingest: Ingest, tables: Tables, visit: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    visit(7, agent="Mozilla")
+    visit(7, city_name="Köln")
 
     def fail(*_arguments: object) -> None:
         raise OSError("the connection is gone")
@@ -336,8 +336,8 @@ def test_terms_of_a_transaction_that_failed_are_not_remembered(
         assert not ingest.step()
     assert tables.terms() == {}
     take_in(ingest)
-    [(agent_id,)] = tables.all(Click, "agent_id")
-    assert tables.terms() == {agent_id: "Mozilla"}
+    [(city_id,)] = tables.all(Click, "city_name_id")
+    assert tables.terms() == {city_id: "Köln"}
     assert tables.counters() == {7: 1}
 
 
@@ -346,7 +346,7 @@ def test_the_store_of_terms_is_bounded(
 ) -> None:
     monkeypatch.setattr("app.clicks.terms.KEPT", 4)
     for number in range(12):
-        visit(7, agent=f"agent {number % 6}")
+        visit(7, city_name=f"city {number % 6}")
         take_in(ingest)
     assert len(ingest._terms._known) <= 4
     assert len(tables.terms()) == 6

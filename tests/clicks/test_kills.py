@@ -16,6 +16,7 @@ import pytest
 
 from app.clicks import ingest as module
 from app.clicks.ingest import Ingest
+from app.clicks.rollup_models import LinkQuarter
 from app.config import Settings
 from app.journal import segments
 from app.journal.record import Visit, encode
@@ -47,7 +48,11 @@ def write(directory: Path, acknowledged: Tallies, life: int) -> None:
     """A web process: visits to link `life`, numbered by their time, tallied once they are acknowledged."""
     journal = Journal(directory, segment_bytes=10_000)
     for number in range(VISITS):
-        assert journal.append(encode(Visit(number, life, 1, 0, agent=f"agent {number % 20} of {life}")))
+        assert journal.append(
+            encode(
+                Visit(number, life, 1, 0, visitor=f"{life} {number}", agent=f"agent {number % 20} of {life}")
+            )
+        )
         acknowledged[life] = number + 1
     while True:
         signal.pause()
@@ -130,5 +135,8 @@ def test_kills(crowd: Crowd, settings: Settings, directory: Path, tables: Tables
         assert sorted(rows[life]) == [*range(written)], "each once, none left out"
         assert tables.counters().get(life, 0) == written
     assert sum(map(len, rows.values())) > KILLS
+    assert tables.sums("link_quarter") == {life: len(numbers) for life, numbers in rows.items() if numbers}
+    assert tables.all(LinkQuarter, "pageviews") == tables.all(LinkQuarter, "visitors")
+    assert tables.sums("owner_quarter") == tables.sums("owner_day") == {1: sum(map(len, rows.values()))}
     assert tables.damaged() == 0
     assert segments.listed(directory) == []
