@@ -15,6 +15,7 @@ from app.dashboard.asked import Control
 from app.dashboard.guard import sent, user
 from app.dashboard.link_rows import own_host
 from app.dashboard.place_notes import place_notes
+from app.dashboard.script_notes import link_note
 from app.domains.models import Domain
 from app.extensions import db
 from app.links import targeting
@@ -77,14 +78,16 @@ def beside_form(form: Any) -> Context:
         "wrong_in": {name: folds.is_wrong(form, name) for name in folds.FOLDS},
         "zone_name": user().timezone.replace("_", " "),
         "media_url": own_addresses.media_url,
+        "pixels_note": link_note(row["type"] for row in pixels),
         **place_notes(),
     }
 
 
 def rows_of(model: type[Any], kinds: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Rows to tick: id, name and the label of their type."""
+    """Rows to tick: id, name, type and its label."""
     found = select(model.id, model.name, model.type).where(model.user_id == user().id).order_by(model.name)
-    return [{"id": id_, "name": name, "kind": kinds[type_]} for id_, name, type_ in db.session.execute(found)]
+    rows = db.session.execute(found)
+    return [{"id": id_, "name": name, "type": type_, "kind": kinds[type_]} for id_, name, type_ in rows]
 
 
 def typed_password(form: LinkForm) -> str:

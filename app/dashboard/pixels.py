@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flask import Blueprint
-from sqlalchemy import func, select
+from sqlalchemy import ColumnElement, func, select
 
 from app.accounts.models import User
 from app.dashboard.asked import Control
 from app.dashboard.family import Context, Family
+from app.dashboard.script_notes import pixel_notes
 from app.extensions import db
-from app.links.models import link_pixel
+from app.links.models import Link, link_pixel
 from app.pixels import services
 from app.pixels.forms import PixelForm
 from app.pixels.lists import LISTING
@@ -29,13 +30,20 @@ def controls(user: User) -> list[Control]:  # noqa: ARG001
 
 
 def beside_rows(rows: Sequence[Pixel]) -> Context:
-    return {"providers": all_providers(), "uses": uses([row.id for row in rows])}
+    ids = [row.id for row in rows]
+    return {
+        "providers": all_providers(),
+        "uses": uses(ids),
+        "uses_here": uses(ids, Link.domain_id.is_(None)),
+        "notes": pixel_notes(),
+    }
 
 
-def uses(ids: Sequence[int]) -> dict[int, int]:
+def uses(ids: Sequence[int], *conditions: ColumnElement[bool]) -> dict[int, int]:
     """On how many links each pixel is."""
     column = link_pixel.c.pixel_id
-    counted = select(column, func.count()).where(column.in_(ids)).group_by(column)
+    counted = select(column, func.count()).join(Link, Link.id == link_pixel.c.link_id)
+    counted = counted.where(column.in_(ids), *conditions).group_by(column)
     return dict(db.session.execute(counted).all())
 
 
@@ -53,6 +61,6 @@ FAMILY = Family(
     listing=LISTING,
     title_of=lambda pixel: str(pixel.name),
     controls=controls,
-    beside_form=lambda form: {"providers": all_providers()},  # noqa: ARG005
+    beside_form=lambda form: {"providers": all_providers(), "notes": pixel_notes()},  # noqa: ARG005
     beside_rows=beside_rows,
 )

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from app.config import Settings
 from app.pixels.firing import ANY_HOST, NOTHING, Firing, as_script, firing
+from app.pixels.provider import all_providers
 from app.visits.hosts import Site, plain_host, without_port
 from app.visits.plan import Plan
 from app.visits.store import Row
@@ -62,6 +63,13 @@ def parted(
         providers, owners = scripts.pixels.parted()
         return Scripts(providers), Scripts(owners, scripts.custom)
     return NO_SCRIPTS, scripts
+
+
+def boxed_types(host: str | None, settings: Settings) -> frozenset[str]:
+    """The types of pixels that are boxed on the instance's own host; None: on any that serves its links."""
+    types = all_providers().items()
+    is_apart = is_apart_from_dashboard(host, settings) if host else bool(settings.dashboard_url)
+    return frozenset(type_ for type_, provider in types if provider.is_owners_script or not is_apart)
 
 
 def is_apart_from_dashboard(host: str, settings: Settings) -> bool:

@@ -41,6 +41,19 @@ def test_the_answer_follows_what_is_chosen(desk: Page, link: Link) -> None:
     expect(answer).to_contain_text("Unknown device")
 
 
+def test_a_link_that_is_being_edited_can_be_tried_beside_what_was_typed(desk: Page, link: Link) -> None:
+    desk.reload()
+    desk.get_by_role("link", name="Edit").click()
+    dialog = desk.get_by_role("dialog")
+    dialog.get_by_label("Destination", exact=True).first.fill("https://example.com/typed")
+    with desk.expect_popup() as opened:
+        dialog.get_by_role("link", name="Try as visitor").click()
+    answer = opened.value.get_by_role("region", name="What the visitor gets")
+    expect(answer.get_by_role("status")).to_contain_text("Sees the warning page first")
+    opened.value.close()
+    expect(dialog.get_by_label("Destination", exact=True).first).to_have_value("https://example.com/typed")
+
+
 def test_without_javascript_it_is_sent_by_its_button(
     browser: Browser, site: str, link: Link, alice: User, sign_in: Callable[[BrowserContext, User], Page]
 ) -> None:
