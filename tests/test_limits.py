@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import http.client
 import threading
+import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -33,7 +36,9 @@ def test_a_thousand_at_once(owner: Owner) -> None:
 
 @pytest.mark.parametrize("database", ["postgresql"], indirect=True)
 def test_a_thousand_at_once_on_postgresql(make_server: MakeServer, database_url: str) -> None:
-    let_a_thousand_come(Owner(make_server(PROCESSES="2", DATABASE_URL=database_url)), 1, 100)
+    owner = Owner(make_server(PROCESSES="2", DATABASE_URL=database_url))
+    let_a_thousand_come(owner, 1, 100)
+    set_a_limit_meanwhile(owner, 700)
 
 
 def let_a_thousand_come(owner: Owner, *limits: int) -> None:
@@ -65,6 +70,59 @@ def test_a_limit_on_a_link_that_people_are_opening(owner: Owner) -> None:
 
 def got_through(server: Server, visitors: int) -> int:
     return visit_at_once(server.port, "/a", visitors)[302, THERE]
+
+
+@pytest.mark.parametrize("room", [700, -20], ids=["clicks are left", "more were there already"])
+def test_a_limit_set_while_people_visit_is_exact_one_second_later(owner: Owner, room: int) -> None:
+    set_a_limit_meanwhile(owner, room)
+
+
+def set_a_limit_meanwhile(owner: Owner, room: int) -> None:
+    """Both processes answer without a pause until one second after the change. Then no more get through than
+    the limit has left, however many went past it before; and not one less."""
+    path = f"/busy-{abs(room)}"
+    link_id = owner.make_link(url=path[1:], location_url=THERE)
+    with Passers(owner.server.port, path) as passers:
+        wait_for(lambda: passers.passed >= 60, "the first visitors")
+        limit = passers.passed + room
+        owner.change(link_id, clicks_limit=limit)
+        time.sleep(1)  # not to wait for anything: it is the second of the contract
+    left = max(0, limit - passers.passed)
+    assert left < VISITORS
+    answers = visit_at_once(owner.server.port, path, VISITORS)
+    assert answers == Counter({(302, THERE): left, (410, ""): VISITORS - left})
+    wait_for(lambda: owner.clicks(link_id) == passers.passed + left, "the clicks")
+
+
+class Passers:
+    """Some who come again and again, not too quickly; `passed` is how many visits got through."""
+
+    def __init__(self, port: int, path: str) -> None:
+        self.port, self.path = port, path
+        self.ended = threading.Event()
+        self.answers: list[int] = []
+
+    @property
+    def passed(self) -> int:
+        return self.answers.count(302)
+
+    def visit(self) -> None:
+        while not self.ended.wait(0.03):
+            line = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)  # to any of the processes
+            line.request("GET", self.path, headers={"User-Agent": BROWSER})
+            self.answers.append(line.getresponse().status)
+            line.close()
+
+    def __enter__(self) -> Passers:
+        self.threads = [threading.Thread(target=self.visit) for _ in range(6)]
+        for thread in self.threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.ended.set()
+        for thread in self.threads:
+            thread.join()
 
 
 def test_ten_wrong_passwords_at_all_processes_together(owner: Owner) -> None:
