@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import secrets
 import socket
 import statistics
 import tempfile
@@ -28,7 +29,6 @@ from tests.migrations import environ, migrate
 from tests.server import Server
 
 CONNECTIONS = 4
-BOUNDARY = "waypost-bench"
 
 
 @dataclass(frozen=True)
@@ -114,11 +114,13 @@ def alias_row(number: int, user_id: int) -> dict[str, object]:
 
 
 def multipart(**fields: str) -> tuple[bytes, str]:
+    """A body and its type, with a new boundary each time, as clients make one."""
+    boundary = secrets.token_hex(16)
     parts = [
-        f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="{k}"\r\n\r\n{v}\r\n'
+        f'--{boundary}\r\nContent-Disposition: form-data; name="{k}"\r\n\r\n{v}\r\n'
         for k, v in fields.items()
     ]
-    return ("".join(parts) + f"--{BOUNDARY}--\r\n").encode(), f"multipart/form-data; boundary={BOUNDARY}"
+    return ("".join(parts) + f"--{boundary}--\r\n").encode(), f"multipart/form-data; boundary={boundary}"
 
 
 class Bench:
