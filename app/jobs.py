@@ -25,6 +25,7 @@ from app.config import Settings
 from app.database import prepare_engine
 from app.journal.segments import lock
 from app.journal.visitor_keys import sweep_keys
+from app.links.emptying import purge
 from app.links.models import PlanChange
 
 IDLE_SECONDS = 0.05
@@ -58,6 +59,7 @@ class Worker:
             Duty("heartbeat", 1, lambda: beat(settings.data_dir)),
             Duty("checkpoint", 1, lambda: checkpoint(self.engine)),
             Duty("changes of plans", 60, lambda: prune_changes(self.engine)),
+            Duty("trash", 600, lambda: purge(self.engine)),
             Duty("visitors' keys", 60, lambda: sweep_keys(settings.data_dir, now())),
         ]
 

@@ -19,7 +19,7 @@ from app.config import ROOT
 LAYERS = [
     "core",  # the single modules under app/: clock, errors, forms …
     "accounts",
-    "projects domains ownership",
+    "projects domains ownership trash",
     "pixels",
     "notifications",
     "links",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from flask import g, request
 
+from app.acting import Actor, act_as
 from app.accounts.keys import find_key
 from app.accounts.models import ApiKey, User
 from app.api.rates import note, rates
@@ -38,6 +39,7 @@ def bearer(header: str) -> str | None:
 def remember(key: ApiKey) -> None:
     """Keep who asks for as long as the request."""
     g.user, g.scope, g.log_user = key.user, key.scope, key.user_id
+    act_as(Actor("api", key.name))
 
 
 def caller() -> User:

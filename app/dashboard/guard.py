@@ -12,6 +12,7 @@ from werkzeug.exceptions import Unauthorized
 from wtforms import ValidationError
 
 from app.accounts.models import User
+from app.acting import Actor, act_as
 from app.bodies import read_sent
 from app.dashboard.blueprint import blueprint
 from app.dashboard.pages import is_fragment
@@ -37,6 +38,7 @@ def require_user() -> ResponseReturnValue | None:
         return None
     if current_user.is_authenticated:
         require_own_write()
+        act_as(Actor("dashboard", user().name or user().email))
         return None
     if is_fragment() or request.method not in SAFE:
         raise Unauthorized("You are signed out. Sign in again in another tab, then send this once more.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from typing import Any
 
 from sqlalchemy import JSON, Column, ForeignKey, Index, Integer, String, Table, Text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
@@ -14,6 +15,7 @@ from app.extensions import db
 from app.notifications.models import NotificationHandler
 from app.pixels.models import Pixel
 from app.projects.models import Project
+from app.sealing import SealedJson
 
 link_pixel = Table(
     "link_pixel",
@@ -125,6 +127,25 @@ class LimitCounter(db.Model):
         ForeignKey("link.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
     )
     clicks: Mapped[int] = mapped_column(Id)
+
+
+class LinkChange(db.Model):
+    """One change of one link: who made it, by which way, and what was before and after.
+
+    `fields`: attribute → [before, after]. A link in the trash keeps its history: there is no foreign key.
+    """
+
+    __table_args__ = (Index(None, "link_id", "id"), {"sqlite_autoincrement": True})
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    link_id: Mapped[int] = mapped_column(Id)
+    user_id: Mapped[int] = mapped_column(ForeignKey("user.id", ondelete="CASCADE"), index=True)
+    kind: Mapped[str] = mapped_column(String(16))  # created changed reverted deleted restored
+    way: Mapped[str] = mapped_column(String(16), default="")
+    who: Mapped[str] = mapped_column(String(128), default="")
+    # sealed: a password's hash is in it, and other things that one removes for a reason
+    fields: Mapped[dict[str, Any]] = mapped_column(SealedJson)
+    datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)
 
 
 class PlanChange(db.Model):

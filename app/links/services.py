@@ -1,4 +1,4 @@
-"""How does a link change? (All at once or not at all: the edge commits, or rolls back.)"""
+"""How does a link come to be, and change? (All at once or not at all: the edge commits, or rolls back.)"""
 
 from __future__ import annotations
 
@@ -13,10 +13,14 @@ from app.extensions import db
 from app.links import uploads
 from app.links.aliases import claim, claim_random, random_alias, release
 from app.links.attached import attach, attachments
+from app.links.history import PICTURES, changes_back_to, fields_of, note, note_change
 from app.links.models import Link
+from app.links.removal import delete as delete
+from app.links.removal import delete_many as delete_many
+from app.links.removal import restore as restore
+from app.links.removal import restore_many as restore_many
 from app.links.replan import place_of, replan
 
-PICTURES = ("cloaking_favicon", "cloaking_opengraph")
 NOT_COLUMNS = frozenset({"url", "pixels_ids", "email_reports", "tags", "location_urls", *PICTURES})
 
 
@@ -46,14 +50,22 @@ def make(user_id: int, changes: dict[str, Any], destinations: Sequence[str]) -> 
         claim(links[0])
     else:
         claim_random(links)
+<<<<<<< HEAD
+=======
+    replan(*map(place_of, links))
+    note(links, "created")
+>>>>>>> 1a2d341 (Put what is deleted into a trash, and write down what changes on links)
     db.session.flush()
     return links  # nobody keeps a plan of a place where nothing was: there is none to spoil
 
 
-def update(link: Link, changes: dict[str, Any]) -> Link:
-    """Change what `changes` names. Raises AliasTaken, Invalid, and NotThere for a link that is gone."""
+def update(link: Link, changes: dict[str, Any], kind: str = "changed") -> Link:
+    """Change what `changes` names. Raises AliasTaken, Invalid, and NotThere for a link that is gone.
+
+    `kind`: what the history calls it.
+    """
     reread(db.session, link)
-    before = place_of(link)
+    before, told = place_of(link), fields_of(link, changes)
     attach(link, attachments(link.user_id, changes), changes)
     for name in PICTURES:
         if name in changes:
@@ -67,7 +79,13 @@ def update(link: Link, changes: dict[str, Any]) -> Link:
     move(link, before, changes)
     link.last_datetime = now()
     db.session.flush()
+    note_change(link, told, changes, kind)
     return link
+
+
+def revert(link: Link, change_id: int) -> Link:
+    """Have the link as it was right after one of its changes. Raises as `update` does."""
+    return update(link, changes_back_to(link, change_id), "reverted")
 
 
 def move(link: Link, before: tuple[int, str], changes: dict[str, Any]) -> None:
@@ -81,17 +99,6 @@ def move(link: Link, before: tuple[int, str], changes: dict[str, Any]) -> None:
         release(link)
         claim(link)
     replan(before, place_of(link))
-
-
-def delete(link: Link) -> None:
-    """Delete it; its alias is held for its owner. Raises NotThere when it is gone already."""
-    reread(db.session, link)
-    replan(place_of(link))
-    release(link)
-    for picture in PICTURES:
-        uploads.discard(getattr(link, picture))
-    db.session.delete(link)
-    db.session.flush()
 
 
 def columns_of(changes: dict[str, Any]) -> dict[str, Any]:

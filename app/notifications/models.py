@@ -64,7 +64,8 @@ class Delivery(Claimed, db.Model):
         Index("ix_delivery_waiting", "due", sqlite_where=WAITING, postgresql_where=WAITING),
         Index(None, "handler_id", "id"),
         Index(None, "datetime"),
-        {"sqlite_autoincrement": True},
+        # a handler that comes back from the trash begins with an empty log
+        {"sqlite_autoincrement": True, "info": {"is_trashed": False}},
     )
 
     id: Mapped[int] = mapped_column(Id, primary_key=True)

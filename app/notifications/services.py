@@ -11,6 +11,8 @@ from app.errors import FieldError, Invalid
 from app.extensions import db
 from app.notifications.models import NotificationHandler
 from app.notifications.transport import all_transports
+from app.trash import services as trash
+from app.trash.models import Trashed
 
 
 def create(user: User, changes: dict[str, Any]) -> NotificationHandler:
@@ -42,11 +44,22 @@ def update(handler: NotificationHandler, changes: dict[str, Any]) -> Notificatio
     return handler
 
 
-def delete(handler: NotificationHandler) -> None:
-    """Delete it, which takes it off its links. Raises NotThere when it is gone already."""
+def delete(handler: NotificationHandler) -> str:
+    """Into the trash, which takes it off its links. Raises NotThere when it is gone already.
+
+    Returns the batch, by which it can be put back.
+    """
     reread(db.session, handler)
+    batch = trash.throw_away([handler], lambda row: (row.name, all_transports()[row.type].label))
     db.session.delete(handler)
     db.session.flush()
+    return batch
+
+
+def restore(trashed: Trashed) -> NotificationHandler:
+    """Have it again, on the links that it was on."""
+    handler: NotificationHandler = trash.put_back([trashed], NotificationHandler)[0]
+    return handler
 
 
 def made(type_: str) -> dict[str, str]:

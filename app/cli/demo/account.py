@@ -17,8 +17,9 @@ from app.accounts import passwords, services, setup
 from app.accounts.models import User
 from app.database import begin_write
 from app.extensions import db
-from app.links import services as links
+from app.links.emptying import empty_trash
 from app.links.models import Alias, Link
+from app.links.removal import erase
 
 FILE = "demo_accounts"
 AT_ONCE = 200  # links in a transaction: others write, too
@@ -50,6 +51,7 @@ def remove(user: User) -> None:
     while remove_links(user_id):
         pass
     begin_write(db.session)
+    empty_trash(user_id)
     db.session.execute(delete(Alias).where(Alias.user_id == user_id))
     db.session.delete(db.session.get_one(User, user_id))
     db.session.commit()
@@ -58,8 +60,7 @@ def remove(user: User) -> None:
 def remove_links(user_id: int) -> int:
     begin_write(db.session)
     some = list(db.session.scalars(select(Link).where(Link.user_id == user_id).limit(AT_ONCE)))
-    for link in some:
-        links.delete(link)
+    erase(some)
     db.session.commit()
     return len(some)
 

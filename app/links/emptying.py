@@ -1,0 +1,67 @@
+"""When does what lies in the trash go for good, and what goes with it?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import Engine, delete, select
+from sqlalchemy.orm import Session, undefer
+
+from app.clock import now
+from app.database import AnySession, begin_write
+from app.extensions import db
+from app.links import uploads
+from app.links.history import PICTURES
+from app.links.models import Link, LinkChange
+from app.trash.models import KEPT, Trashed
+
+AT_ONCE = 100  # in a transaction: others write, too
+KIND = Link.__tablename__
+
+
+def purge(engine: Engine) -> int:
+    """What has been there for 30 days goes; how many that were."""
+    total = 0
+    with Session(engine) as session:
+        while some := purge_some(session):
+            total += some
+    return total
+
+
+def purge_some(session: Session) -> int:
+    """The files first: nobody can put back what is so old, and where this ends in between it begins again."""
+    begin_write(session)
+    found = session.scalars(
+        select(Trashed)
+        .where(Trashed.deleted_datetime <= now() - KEPT)
+        .options(undefer(Trashed.rows))
+        .order_by(Trashed.id)
+        .limit(AT_ONCE)
+        .with_for_update(skip_locked=True)
+    ).all()
+    uploads.remove(pictures_of(found))
+    remove_rows(session, found)
+    session.commit()
+    return len(found)
+
+
+def empty_trash(user_id: int, ids: Sequence[int] | None = None) -> int:
+    """These things of a user's, or all of them, go now; files once that is committed. How many that were."""
+    mine = select(Trashed).where(Trashed.user_id == user_id).options(undefer(Trashed.rows)).with_for_update()
+    found = db.session.scalars(mine if ids is None else mine.where(Trashed.id.in_(ids))).all()
+    for name in pictures_of(found):
+        uploads.discard(name)
+    remove_rows(db.session, found)
+    return len(found)
+
+
+def pictures_of(trashed: Sequence[Trashed]) -> list[str]:
+    rows = [row for one in trashed if one.kind == KIND for row in one.rows[KIND]]
+    return [row[name] for row in rows for name in PICTURES if row.get(name)]
+
+
+def remove_rows(session: AnySession, trashed: Sequence[Trashed]) -> None:
+    links = [one.row_id for one in trashed if one.kind == KIND]
+    ids = [one.id for one in trashed]
+    session.execute(delete(LinkChange).where(LinkChange.link_id.in_(links)))
+    session.execute(delete(Trashed).where(Trashed.id.in_(ids)))

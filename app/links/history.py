@@ -1,0 +1,118 @@
+"""Who changed what of a link, when, from what, and to what? And how was it before?"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import delete, insert, select
+
+from app.acting import acting
+from app.clock import now
+from app.database import UtcDateTime
+from app.errors import NotThere
+from app.extensions import db
+from app.links.models import Link, LinkChange
+from app.notifications.models import NotificationHandler
+from app.pixels.models import Pixel
+from app.projects.models import Project
+
+KEPT = 100  # changes of a link
+PICTURES = ("cloaking_favicon", "cloaking_opengraph")
+NOT_TOLD = {"id", "user_id", "type", "password_version", "last_datetime", "datetime"}
+COLUMNS = [column.key for column in Link.__table__.columns if column.key not in NOT_TOLD]
+MOMENTS = {
+    column.key for column in Link.__table__.columns if isinstance(column.type, UtcDateTime)
+}
+ATTACHED = {"pixels_ids": ("pixels", Pixel), "email_reports": ("handlers", NotificationHandler)}
+Fields = dict[str, Any]
+
+
+def fields_of(link: Link, changes: Fields) -> Fields:
+    """All columns, and what hangs on the link as far as `changes` touches it: reading it costs a query."""
+    found = {name: written(getattr(link, name)) for name in COLUMNS}
+    for name, (attribute, _) in ATTACHED.items():
+        if name in changes:
+            found[name] = sorted(row.id for row in getattr(link, attribute))
+    if "tags" in changes:
+        found["tags"] = [row.tag for row in link.tag_rows]
+    return found
+
+
+def written(value: Any) -> Any:
+    return value.isoformat() if isinstance(value, dt.datetime) else value
+
+
+def note_change(link: Link, before: Fields, changes: Fields, kind: str = "changed") -> None:
+    """Write down what is other than `before`, if anything is."""
+    after = fields_of(link, changes)
+    fields = {name: [before[name], value] for name, value in after.items() if before[name] != value}
+    if fields:
+        note([link], kind, fields)
+        prune(link.id)
+
+
+def note(links: Sequence[Link], kind: str, fields: Fields | None = None) -> None:
+    """The same for each of the links, by whoever acts now."""
+    actor, moment = acting(), now()
+    db.session.execute(
+        insert(LinkChange),
+        [
+            {
+                "link_id": link.id,
+                "user_id": link.user_id,
+                "kind": kind,
+                "way": actor.way,
+                "who": actor.name,
+                "fields": fields or {},
+                "datetime": moment,
+            }
+            for link in links
+        ],
+    )
+
+
+def prune(link_id: int) -> None:
+    mine = select(LinkChange.id).where(LinkChange.link_id == link_id).order_by(LinkChange.id.desc())
+    oldest = mine.offset(KEPT).limit(1).scalar_subquery()
+    db.session.execute(
+        delete(LinkChange).where(LinkChange.link_id == link_id, LinkChange.id <= oldest),
+        execution_options={"synchronize_session": False},
+    )
+
+
+def history_of(link: Link) -> Sequence[LinkChange]:
+    """Newest first."""
+    mine = select(LinkChange).where(LinkChange.link_id == link.id).order_by(LinkChange.id.desc())
+    return db.session.scalars(mine).all()
+
+
+def changes_back_to(link: Link, change_id: int) -> Fields:
+    """What `links.services.update` needs for the link to be as it was right after this change.
+
+    Pictures stay: replaced ones are gone. So does what hangs on something that is gone. Raises NotThere.
+    """
+    history = history_of(link)
+    if change_id not in {change.id for change in history}:
+        raise NotThere("change")
+    found: Fields = {}
+    for change in history:
+        if change.id == change_id:
+            break
+        found |= {name: before for name, (before, _) in change.fields.items() if name not in PICTURES}
+    return {name: as_changed(link.user_id, name, value) for name, value in found.items()}
+
+
+def as_changed(user_id: int, name: str, value: Any) -> Any:
+    if name in MOMENTS and value is not None:
+        return dt.datetime.fromisoformat(value)
+    if name in ATTACHED:
+        return sorted(still_there(user_id, ATTACHED[name][1], value))
+    if name == "project_id" and value is not None:
+        return value if still_there(user_id, Project, [value]) else None
+    return value
+
+
+def still_there(user_id: int, model: type[Any], ids: Sequence[int]) -> set[int]:
+    return set(db.session.scalars(select(model.id).where(model.user_id == user_id, model.id.in_(ids))))
