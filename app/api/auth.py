@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from flask import g, request
 
-from app.acting import Actor, act_as
 from app.accounts.keys import find_key
 from app.accounts.models import ApiKey, User
+from app.acting import Actor, act_as
 from app.api.rates import note, rates
 from app.errors import FieldError, Forbidden, NoKey
 

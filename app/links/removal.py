@@ -13,7 +13,9 @@ from sqlalchemy import delete as delete_from
 from sqlalchemy import select, update
 
 from app.clock import now
-from app.errors import Invalid, NotThere
+from app.database import reread
+from app.domains.models import Domain
+from app.errors import Invalid
 from app.extensions import db
 from app.links import uploads
 from app.links.aliases import HELD, claim, claim_random, key_of
@@ -21,7 +23,6 @@ from app.links.attached import own_rows, refuse_unusable
 from app.links.history import PICTURES, note
 from app.links.models import Alias, Link, LinkChange
 from app.links.replan import place_of, replan
-from app.domains.models import Domain
 from app.trash import services as trash
 from app.trash.models import Trashed
 
@@ -33,42 +34,45 @@ def delete(link: Link) -> str:
 
     Returns the batch, by which it can be put back.
     """
-    batch, gone = delete_many([link])
-    if gone:
-        raise NotThere("link")
-    return batch
+    reread(db.session, link)
+    return delete_many(link.user_id, [link.id])[0]
 
 
-def delete_many(links: Sequence[Link], batch: str | None = None) -> tuple[str, list[int]]:
-    """The same for many of one owner's in a few statements: the batch, and the ids that were gone already."""
-    there = read_anew([link.id for link in links])
+def delete_many(user_id: int, ids: Collection[int], batch: str | None = None) -> tuple[str, set[int]]:
+    """The same for many of a user's in a few statements: the batch, and which ids are not there."""
+    there = read_anew(user_id, ids)
     batch = trash.throw_away(there, described, batch)
+    missing = set(ids) - {link.id for link in there}
     if there:
         note(there, "deleted")
-    take_away(there)
-    return batch, sorted({link.id for link in links} - {link.id for link in there})
+        take_away(there)
+    return batch, missing
 
 
-def erase(links: Sequence[Link]) -> None:
+def erase(user_id: int, ids: Collection[int]) -> None:
     """For good, with pictures and history: nobody can put them back."""
-    there = read_anew([link.id for link in links])
+    there = read_anew(user_id, ids)
     for link in there:
         for name in PICTURES:
             uploads.discard(getattr(link, name))
-    forget_history([link.id for link in there])
-    take_away(there)
+    if there:
+        forget_history([link.id for link in there])
+        take_away(there)
 
 
-def read_anew(ids: Collection[int]) -> Sequence[Link]:
+def read_anew(user_id: int, ids: Collection[int]) -> Sequence[Link]:
     """Those that are still there, as they are now, and kept from being changed."""
-    rows = select(Link).where(Link.id.in_(ids)).order_by(Link.id).with_for_update(of=Link)
+    rows = (
+        select(Link)
+        .where(Link.user_id == user_id, Link.id.in_(ids))
+        .order_by(Link.id)
+        .with_for_update(of=Link)
+    )
     return db.session.scalars(rows.execution_options(populate_existing=True)).all()
 
 
 def take_away(links: Sequence[Link]) -> None:
     """Past the ORM, which would read everything that hangs on each; the database lets it fall by itself."""
-    if not links:
-        return
     ids = [link.id for link in links]
     replan(*map(place_of, links))
     held = update(Alias).where(Alias.link_id.in_(ids)).values(link_id=None, held_until=now() + HELD)

@@ -50,11 +50,7 @@ def make(user_id: int, changes: dict[str, Any], destinations: Sequence[str]) -> 
         claim(links[0])
     else:
         claim_random(links)
-<<<<<<< HEAD
-=======
-    replan(*map(place_of, links))
     note(links, "created")
->>>>>>> 1a2d341 (Put what is deleted into a trash, and write down what changes on links)
     db.session.flush()
     return links  # nobody keeps a plan of a place where nothing was: there is none to spoil
 

@@ -55,7 +55,8 @@ def documents(table: Table, ids: Sequence[int]) -> dict[int, Document]:
 
 def written(row: Mapping[Any, Any]) -> Row:
     return {
-        str(name): value.isoformat() if isinstance(value, dt.datetime) else value for name, value in row.items()
+        str(name): value.isoformat() if isinstance(value, dt.datetime) else value
+        for name, value in row.items()
     }
 
 

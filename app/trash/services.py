@@ -1,4 +1,4 @@
-"""How is something thrown away, put back, and forgotten? (Its own package deletes it, and knows what it needs.)"""
+"""How is something thrown away, put back, and forgotten? (Its own package deletes it.)"""
 
 from __future__ import annotations
 
@@ -53,7 +53,8 @@ def throw_away(
 
 def find(user_id: int, id: int) -> Trashed:
     """What the user threw away, for this write alone. Raises NotThere, also when its time is over."""
-    found = db.session.scalar(still_there(user_id).where(Trashed.id == id).with_for_update())
+    mine = still_there(user_id).where(Trashed.id == id).with_for_update()
+    found: Trashed | None = db.session.scalars(mine).first()
     if found is None:
         raise NotThere("thing in the trash")
     return found
@@ -68,7 +69,7 @@ def find_batch(user_id: int, batch: str) -> list[Trashed]:
     )
 
 
-def still_there(user_id: int) -> Select[tuple[Trashed]]:
+def still_there(user_id: int) -> Select[Trashed]:
     mine = select(Trashed).where(Trashed.user_id == user_id, Trashed.deleted_datetime > now() - KEPT)
     return mine.options(undefer(Trashed.rows))
 
@@ -96,6 +97,8 @@ def forget(trashed: Sequence[Trashed]) -> None:
     """It is in the trash no more."""
     ids = [one.id for one in trashed]
     db.session.flush()
-    db.session.execute(delete(Trashed).where(Trashed.id.in_(ids)), execution_options={"synchronize_session": False})
+    db.session.execute(
+        delete(Trashed).where(Trashed.id.in_(ids)), execution_options={"synchronize_session": False}
+    )
     for one in trashed:
         db.session.expunge(one)

@@ -12,7 +12,9 @@ from PIL import Image, PngImagePlugin
 from app.database import begin_write
 from app.extensions import db
 from app.links import services, uploads
+from app.links.emptying import empty_trash
 from app.links.models import Link
+from app.links.removal import erase
 from app.links.uploads import Picture, read_picture
 from app.reading import Rejected
 from tests.links.pictures import SVG, animation, huge_png, icon_around, picture
@@ -180,6 +182,10 @@ def test_a_file_comes_and_goes_with_its_link(alice, files):
     assert (uploads.directory() / link.cloaking_favicon).read_bytes() == PICTURE.content
     begin_write(db.session)
     services.delete(link)
+    db.session.commit()
+    assert len(files()) == 2  # it may be put back
+    begin_write(db.session)
+    empty_trash(alice.id)
     assert len(files()) == 2
     db.session.commit()
     assert files() == []
@@ -251,8 +257,9 @@ def test_of_many_links_each_has_a_file_of_its_own(alice, files):
     assert files() == sorted(link.cloaking_opengraph for link in links)
     assert len(set(files())) == 3
     begin_write(db.session)
-    services.delete(links[0])
+    erase(alice.id, [links[0].id])
     db.session.commit()
+    assert len(files()) == 2
     assert all(
         (uploads.directory() / link.cloaking_opengraph).read_bytes() == PICTURE.content for link in links[1:]
     )

@@ -59,8 +59,8 @@ def remove(user: User) -> None:
 
 def remove_links(user_id: int) -> int:
     begin_write(db.session)
-    some = list(db.session.scalars(select(Link).where(Link.user_id == user_id).limit(AT_ONCE)))
-    erase(some)
+    some = db.session.scalars(select(Link.id).where(Link.user_id == user_id).limit(AT_ONCE)).all()
+    erase(user_id, some)
     db.session.commit()
     return len(some)
 

@@ -1,14 +1,14 @@
 """trash and history
 
 Revision ID: 9e2b7c41d5f3
-Revises: 4c8e1f60d2a9
+Revises: c41d9e07a6b3
 """
 
 import sqlalchemy as sa
 from alembic import op
 
 revision = "9e2b7c41d5f3"
-down_revision = "4c8e1f60d2a9"
+down_revision = "c41d9e07a6b3"
 branch_labels = None
 depends_on = None
 
@@ -31,13 +31,13 @@ def upgrade() -> None:
             ["user_id"], ["user.id"], name=op.f("fk_trashed_user_id_user"), ondelete="CASCADE"
         ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_trashed")),
-        sa.UniqueConstraint("kind", "row_id", name=op.f("uq_trashed_kind")),
+        sa.UniqueConstraint("kind", "row_id", name=op.f("uq_trashed_kind_row_id")),
         sqlite_autoincrement=True,
     )
     with op.batch_alter_table("trashed") as batch_op:
         batch_op.create_index(batch_op.f("ix_trashed_batch"), ["batch"], unique=False)
         batch_op.create_index(batch_op.f("ix_trashed_deleted_datetime"), ["deleted_datetime"], unique=False)
-        batch_op.create_index(batch_op.f("ix_trashed_user_id"), ["user_id", "id"], unique=False)
+        batch_op.create_index(batch_op.f("ix_trashed_user_id_id"), ["user_id", "id"], unique=False)
     op.create_table(
         "link_change",
         sa.Column("id", ID, nullable=False),
@@ -55,7 +55,7 @@ def upgrade() -> None:
         sqlite_autoincrement=True,
     )
     with op.batch_alter_table("link_change") as batch_op:
-        batch_op.create_index(batch_op.f("ix_link_change_link_id"), ["link_id", "id"], unique=False)
+        batch_op.create_index(batch_op.f("ix_link_change_link_id_id"), ["link_id", "id"], unique=False)
         batch_op.create_index(batch_op.f("ix_link_change_user_id"), ["user_id"], unique=False)
 
 

@@ -1,0 +1,122 @@
+"""Does a link's history say who changed what, and bring back how it was?"""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from app.acting import Actor, act_as
+from app.clock import now
+from app.database import begin_write
+from app.errors import AliasTaken, NotThere
+from app.extensions import db
+from app.links import services
+from app.links.history import KEPT, history_of
+from app.links.models import Link
+from app.pixels import services as pixels
+from app.projects.models import Project
+
+pytestmark = pytest.mark.databases
+TO, ELSEWHERE = "https://example.com/", "https://example.org/"
+
+
+def write(service: Any, *arguments: Any) -> Any:
+    begin_write(db.session)
+    found = service(*arguments)
+    db.session.commit()
+    return found
+
+
+def make(user: Any, **changes: Any) -> Link:
+    return write(services.create, user, {"location_url": TO, "url": "one", **changes})
+
+
+def told(link: Link) -> list[tuple[str, dict[str, Any]]]:
+    return [(change.kind, change.fields) for change in history_of(link)]
+
+
+def test_who_changed_what(alice: Any) -> None:
+    act_as(Actor("api", "my script"))
+    link = make(alice)
+    act_as(Actor("dashboard", "Alice"))
+    write(services.update, link, {"location_url": ELSEWHERE, "title": None, "tags": ["t"]})
+    assert told(link) == [
+        ("changed", {"location_url": [TO, ELSEWHERE], "tags": [[], ["t"]]}),
+        ("created", {}),
+    ]
+    assert [(one.way, one.who) for one in history_of(link)] == [("dashboard", "Alice"), ("api", "my script")]
+
+
+def test_nothing_is_told_of_a_change_to_nothing(alice: Any) -> None:
+    link = make(alice)
+    write(services.update, link, {"location_url": TO})
+    assert len(told(link)) == 1
+
+
+def test_back_to_an_older_state(alice: Any, make_pixel: Any, make_handler: Any) -> None:
+    pixel, gone, handler = make_pixel(alice), make_pixel(alice), make_handler(alice)
+    project = Project(user_id=alice.id, name="p")
+    db.session.add(project)
+    db.session.commit()
+    dates = {"start_date": now(), "end_date": now() + dt.timedelta(days=1)}
+    first = {
+        "schedule": True, **dates, "tags": ["a", "b"], "pixels_ids": [pixel.id, gone.id], "title": "first",
+        "email_reports": [handler.id], "password_hash": "secret", "project_id": project.id,
+        "targeting_type": "rotation", "targeting": [["9", TO]],
+    }  # fmt: skip
+    link = make(alice, **first)
+    version = link.password_version
+    emptied = dict.fromkeys(first) | {
+        "schedule": False,
+        "tags": [],
+        "pixels_ids": [],
+        "email_reports": [],
+        "targeting": [],
+    }
+    write(services.update, link, {**emptied, "url": "two"})
+    write(services.update, link, {"location_url": ELSEWHERE})
+    write(pixels.delete, gone)
+    db.session.execute(sa.delete(Project))
+    db.session.commit()
+    write(services.revert, link, history_of(link)[-1].id)
+    assert (link.url, link.location_url, link.title, link.schedule) == ("one", TO, "first", True)
+    assert {name: getattr(link, name) for name in dates} == dates
+    assert [row.tag for row in link.tag_rows] == ["a", "b"]
+    assert ([row.id for row in link.pixels], [row.id for row in link.handlers]) == ([pixel.id], [handler.id])
+    assert (link.targeting_type, link.targeting, link.project_id) == ("rotation", [["9", TO]], None)
+    assert (link.password_hash, link.password_version) == ("secret", version + 2)
+    assert [kind for kind, _ in told(link)] == ["reverted", "changed", "changed", "created"]
+
+
+def test_back_to_an_alias_that_is_anothers_now(alice: Any) -> None:
+    link = make(alice)
+    write(services.update, link, {"url": "two"})
+    make(alice)
+    with pytest.raises(AliasTaken):
+        write(services.revert, link, history_of(link)[-1].id)
+
+
+def test_only_its_own_changes(alice: Any, bob: Any) -> None:
+    link, other = make(alice), make(bob, url="bobs")
+    with pytest.raises(NotThere):
+        write(services.revert, link, history_of(other)[0].id)
+
+
+def test_it_stays_small(alice: Any) -> None:
+    link = make(alice)
+    for number in range(KEPT + 3):
+        write(services.update, link, {"title": str(number)})
+    assert len(history_of(link)) == KEPT
+    assert history_of(link)[0].fields == {"title": [str(KEPT + 1), str(KEPT + 2)]}
+
+
+def test_it_goes_along_into_the_trash_and_back(alice: Any) -> None:
+    from app.trash import services as trash
+
+    link = make(alice)
+    batch = write(services.delete, link)
+    link = write(lambda: services.restore(trash.find_batch(alice.id, batch)[0]))
+    assert [kind for kind, _ in told(link)] == ["restored", "deleted", "created"]
