@@ -10,6 +10,7 @@ import json
 import os
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 from bench.many_links import store, web_process
@@ -47,7 +48,8 @@ def main() -> None:
 
 def weighed(server: Server, directory: Path, visits: int, seconds: int) -> list[tuple[int, float]]:
     """Visits so far, and the size of the process that serves them, in MiB."""
-    found = [(0, size(server))]
+    found = [(0, settled(server))]
+    print(f"{0:>10,} visits {found[0][1]:>7.0f} MiB, a million links read ahead of them", flush=True)
     script = directory / "memory.lua"
     texts = ",\n".join(map(json.dumps, requests("ALIAS", server.port)))
     script.write_text(SCRIPT % (texts, LINKS - 1))
@@ -58,6 +60,15 @@ def weighed(server: Server, directory: Path, visits: int, seconds: int) -> list[
         found.append((found[-1][0] + done.answers, size(server)))
         print(f"{found[-1][0]:>10,} visits {found[-1][1]:>7.0f} MiB", flush=True)
     return found
+
+
+def settled(server: Server) -> float:
+    """The size once all links are read that are read before anybody asks for them."""
+    before = 0.0
+    while (now := size(server)) > before + 0.5:
+        before = now
+        time.sleep(3)
+    return now
 
 
 def size(server: Server) -> float:
