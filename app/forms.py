@@ -120,7 +120,7 @@ class ResourceForm(Form):
         data: Mapping[str, Any] | None = None,
         **meta: Any,
     ) -> None:
-        self.owner, self.stored, self.settings, self.host = owner, stored, settings, host
+        self.owner, self.stored, self.settings, self.asked_host = owner, stored, settings, host
         meta = {"sent": sent or Sent(), "zone": zone, "settings": settings, **meta}
         meta["is_own_address"] = self.is_own_address
         shown = {} if stored is None else self.shown(stored)

@@ -31,12 +31,22 @@ LAYERS = [
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names.split()}
 EDGES = {"__init__", "api", "dashboard", "public", "cli", "jobs", "migrations"}
 # single modules of the edges: what their requests have in common
-EDGES |= {"bodies", "error_pages", "failures", "headers", "logs", "media", "own_addresses", "throttles"}
+EDGES |= {
+    "bodies",
+    "domain_check",
+    "error_pages",
+    "failures",
+    "headers",
+    "logs",
+    "media",
+    "own_addresses",
+    "throttles",
+}
 
 DOORS = {"socket", "ssl", "http.client", "urllib.request", "smtplib", "ftplib", "xmlrpc", "asyncio"}
 DOORS |= {"httpcore", "httpx", "requests", "urllib3", "websockets", "aiohttp", "dns"}
-# `dial` is the lower half of `outbound`; `serve` only asks whether its own port is free
-MAY_DIAL = {"app/notifications/outbound.py", "app/notifications/dial.py"}
+# `dial` and `names` are the lower half of `outbound`; `serve` only asks whether its own port is free
+MAY_DIAL = {f"app/notifications/{name}.py" for name in ("outbound", "dial", "names")}
 # asks which of the process's sockets listens, and closes the door of that one
 MAY_BIND = {f"app/cli/{name}.py": {"socket"} for name in ("serve", "lifetime", "draining")}
 

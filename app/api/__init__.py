@@ -5,6 +5,7 @@ from __future__ import annotations
 from flask import Blueprint, Flask
 
 from app.api import explain, gate, rates, user
+from app.api.domains import DOMAINS, verify
 from app.api.links import LINKS
 from app.api.notification_handlers import NOTIFICATION_HANDLERS
 from app.api.pixels import PIXELS
@@ -12,7 +13,7 @@ from app.api.projects import PROJECTS
 from app.api.resource import IdConverter
 from app.extensions import csrf
 
-RESOURCES = (LINKS, PIXELS, NOTIFICATION_HANDLERS, PROJECTS)
+RESOURCES = (LINKS, PIXELS, NOTIFICATION_HANDLERS, PROJECTS, DOMAINS)
 
 
 def init_app(app: Flask) -> None:
@@ -22,6 +23,9 @@ def init_app(app: Flask) -> None:
     for resource in RESOURCES:
         resource.register(blueprint)
     blueprint.add_url_rule("/links/<row_id:id>/explain", "links_explain", explain.read, strict_slashes=False)
+    blueprint.add_url_rule(
+        "/domains/<row_id:id>/verify", "domains_verify", verify, methods=["POST"], strict_slashes=False
+    )
     blueprint.add_url_rule("/user", "user", user.read, strict_slashes=False)
     csrf.exempt(blueprint)  # a key in a header is nothing that another site can make a browser send
     app.register_blueprint(blueprint)

@@ -23,6 +23,7 @@ from sqlalchemy import (
 from app.accounts.models import User
 from app.clock import written
 from app.domains.models import Domain
+from app.domains.proofs import proofs
 from app.extensions import db
 from app.links.clicks import COUNTS
 from app.links.models import Link, LinkTag, link_notification_handler, link_pixel
@@ -158,6 +159,24 @@ def projects(rows: Sequence[Project]) -> list[dict[str, Any]]:
             "id": row.id,
             "name": row.name,
             "color": row.color,
+            "last_datetime": written(row.last_datetime),
+            "datetime": written(row.datetime),
+        }
+        for row in rows
+    ]
+
+
+def domains(rows: Sequence[Domain]) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": row.id,
+            "host": row.host,
+            "scheme": row.scheme,
+            "custom_index_url": row.custom_index_url,
+            "custom_not_found_url": row.custom_not_found_url,
+            "is_enabled": row.is_enabled,
+            "is_verified": row.is_verified,
+            "verification": proofs(row)._asdict(),
             "last_datetime": written(row.last_datetime),
             "datetime": written(row.datetime),
         }

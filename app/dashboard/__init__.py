@@ -9,6 +9,7 @@ from app.dashboard import (
     accounts,
     as_visitor,
     assets,
+    domains,
     guard,
     handlers,
     headers,
@@ -22,7 +23,7 @@ from app.dashboard import (
 from app.dashboard.blueprint import blueprint
 
 # once, and not for each application: a blueprint takes no more pages after it was registered
-for family in (home, links, as_visitor, projects, pixels, handlers, keys, account):
+for family in (home, links, as_visitor, projects, domains, pixels, handlers, keys, account):
     family.register(blueprint)
 
 

@@ -18,7 +18,13 @@ if TYPE_CHECKING:
     from app.dashboard.family import Family
 
 Asked = dict[str, str]
-ORDER_WORDS = {"last_datetime": "Last edit", "clicks": "Clicks", "url": "Short address", "name": "Name"}
+ORDER_WORDS = {
+    "last_datetime": "Last edit",
+    "clicks": "Clicks",
+    "url": "Short address",
+    "name": "Name",
+    "host": "Host",
+}
 
 
 class Control(NamedTuple):

@@ -46,6 +46,7 @@ class Place(NamedTuple):
 NAVIGATION = (
     Place("links", "Links", "link"),
     Place("projects", "Projects", "folder"),
+    Place("domains", "Domains", "globe"),
     Place("pixels", "Pixels", "radio"),
     Place("handlers", "Handlers", "bell"),
     Place("keys", "API keys", "key-round"),

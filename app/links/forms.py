@@ -140,7 +140,7 @@ class LinkForm(ResourceForm):
 
     def check_circles(self) -> None:
         found = list(self.addresses())
-        own = own_hosts([one.address for _, one in found], self.settings, self.host) if found else ()
+        own = own_hosts([one.address for _, one in found], self.settings, self.asked_host) if found else ()
         for name, one in found:
             if is_own_short_address(one.address, own):
                 self.reject(name, "This is a short address of this instance.", "circle", one.field)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, event, insert, select
+from sqlalchemy import Connection, delete, event, insert, select
 from sqlalchemy.orm import Mapper
 
+from app.domains.models import Domain
 from app.extensions import db
 from app.links.aliases import key_of
 from app.links.models import Alias, Link, PlanChange, link_pixel
@@ -31,3 +32,18 @@ def replan_links_of(mapper: Mapper[Pixel], connection: Connection, pixel: Pixel)
     users = select(link_pixel.c.link_id).where(link_pixel.c.pixel_id == pixel.id)
     places = select(Alias.domain_id, Alias.key).where(Alias.link_id.in_(users))
     connection.execute(INSERT.from_select(["domain_id", "alias"], places))
+
+
+@event.listens_for(Domain, "after_insert")
+@event.listens_for(Domain, "after_update")
+@event.listens_for(Domain, "before_delete")
+def replan_domain(mapper: Mapper[Domain], connection: Connection, domain: Domain) -> None:  # noqa: ARG001
+    """Which host is whose may have changed, and what all of its links answer."""
+    connection.execute(INSERT, [{"domain_id": domain.id, "alias": None}])
+
+
+@event.listens_for(Domain, "before_delete")
+def release_aliases_of(mapper: Mapper[Domain], connection: Connection, domain: Domain) -> None:  # noqa: ARG001
+    """Addresses that are only held for somebody go with their domain, whose id nobody has again."""
+    gone = delete(Alias).where(Alias.domain_id == domain.id, Alias.link_id.is_(None))
+    connection.execute(gone)

@@ -17,9 +17,10 @@ import httpcore
 import idna
 
 from app.notifications.dial import EVERYWHERE, Deadline, Line, NoAnswer, dial, in_words
+from app.notifications.names import text_records
 from app.notifications.networks import Network
 
-__all__ = ["EVERYWHERE", "Answer", "NoAnswer", "connect", "download", "request"]
+__all__ = ["EVERYWHERE", "Answer", "NoAnswer", "connect", "download", "request", "text_records"]
 
 SECONDS = 15.0
 BODY_LIMIT = 64 * 1024

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
 from app.config import Settings
@@ -48,11 +48,13 @@ class Sites:
 
 
 def site_of(row: Row, role: str | None) -> Site:
-    return Site(
-        domain_id=row["id"],
-        user_id=row["user_id"],
+    """One that is switched off is still its owner's: it serves nothing, and nobody else's links or pages."""
+    whose = Site(domain_id=row["id"], user_id=row["user_id"], has_links=False, has_owners_pages=False)
+    if not row["is_enabled"]:
+        return whose
+    return replace(
+        whose,
         has_links=role != "owners",
-        has_owners_pages=False,
         custom_index_url=row["custom_index_url"],
         custom_not_found_url=row["custom_not_found_url"],
     )

@@ -42,8 +42,13 @@ LINKS = (
     .limit(AT_ONCE)
 )
 DOMAINS = select(
-    Domain.id, Domain.user_id, Domain.host, Domain.custom_index_url, Domain.custom_not_found_url
-).where(Domain.is_verified, Domain.is_enabled)
+    Domain.id,
+    Domain.user_id,
+    Domain.host,
+    Domain.is_enabled,
+    Domain.custom_index_url,
+    Domain.custom_not_found_url,
+).where(Domain.is_verified)
 # what only pages need: never kept, for a script alone may be 20,000 characters
 PAGE = select(
     Link.title, Link.cloaking_title, Link.cloaking_meta_description, Link.cloaking_custom_js,

@@ -116,7 +116,7 @@ class Store:
         return self.read(self.pixels_statement, link_id=link_id)
 
     def domains(self) -> list[Row]:
-        """Every host that is somebody's: verified and enabled."""
+        """Every host that is somebody's: verified, switched on or off."""
         return self.read(self.domains_statement)
 
     def read(self, statement: Statement, **values: Any) -> list[Row]:

@@ -17,6 +17,7 @@ MAKERS = {
     "/pixels": "make_pixel",
     "/notification-handlers": "make_handler",
     "/projects": "make_project",
+    "/domains": "make_domain",
 }
 WITHOUT_TYPE = {"/projects", "/domains"}
 Make = Callable[..., Any]

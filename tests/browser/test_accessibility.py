@@ -24,6 +24,8 @@ PAGES = [
     "links/bulk",
     "projects/",
     "projects/new",
+    "domains/",
+    "domains/new",
     "pixels/",
     "pixels/new",
     "handlers/",
@@ -38,6 +40,10 @@ ROWS = [
     "links/{link}/try",
     "links/{link}/try?ip=x",
     "projects/{project}",
+    "domains/{domain}",
+    "domains/{domain}/verify",
+    "domains/{domain}/delete",
+    "domains/{full}/delete",
     "pixels/{pixel}",
     "handlers/{handler}",
     "keys/{key}/revoke",
@@ -87,7 +93,18 @@ def rows(alice: User, factory: Any) -> dict[str, int]:
     key, _ = factory.key(alice)
     project = factory.project(alice, name="A project with a name of many words that goes on and on")
     link.project_id = project.id
-    return {"link": link.id, "pixel": pixel.id, "handler": handler.id, "key": key.id, "project": project.id}
+    domain = factory.domain(alice, "a-long-name-of-a-host." * 8 + "example", is_verified=False)
+    full = factory.domain(alice, "go.example")
+    factory.link(alice, domain_id=full.id)
+    return {
+        "link": link.id,
+        "pixel": pixel.id,
+        "handler": handler.id,
+        "key": key.id,
+        "project": project.id,
+        "domain": domain.id,
+        "full": full.id,
+    }
 
 
 @pytest.fixture(params=["light", "dark"])

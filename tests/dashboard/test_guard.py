@@ -94,7 +94,7 @@ def test_rows_of_others_are_not_there(
 ) -> None:
     """Bob's rows have the id 1 of each kind; alice asks for every page of them."""
     rows = [factory.link(bob), factory.pixel(bob), factory.handler(bob), factory.key(bob)[0]]
-    rows += [factory.project(bob)]
+    rows += [factory.project(bob), factory.domain(bob)]
     assert {row.id for row in rows} == {1}
     pages = [path for method in ("GET", "POST") for _, path in rules(app, method) if "/1" in path]
     assert len(pages) > 12
@@ -116,7 +116,8 @@ def test_lists_show_own_rows_only(desk: Desk, bob: User, factory: Any) -> None:
     factory.handler(bob, name="bobs-handler")
     factory.key(bob, name="bobs-key")
     factory.project(bob, name="bobs-project")
-    for path in ("/links/", "/pixels/", "/handlers/", "/keys/", "/projects/", "/links/new"):
+    factory.domain(bob, "bobs-domain.example")
+    for path in ("/links/", "/pixels/", "/handlers/", "/keys/", "/projects/", "/domains/", "/links/new"):
         answer = desk.get(path)
         assert answer.status_code == 200
         assert "bobs-" not in answer.text
@@ -148,7 +149,7 @@ def test_headers(desk: Desk, path: str) -> None:
 
 def test_no_page_has_a_script_or_a_style_in_it(app: Flask, desk: Desk, alice: User, factory: Any) -> None:
     """The policy would refuse them; better there are none."""
-    for make in (factory.link, factory.pixel, factory.handler, factory.key, factory.project):
+    for make in (factory.link, factory.pixel, factory.handler, factory.key, factory.project, factory.domain):
         make(alice)
     for _, path in rules(app, "GET"):
         page = desk.client.get(path).text

@@ -1,0 +1,100 @@
+"""How does a domain change, and whose may it be?"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Collection
+from typing import Any
+
+from sqlalchemy import ColumnElement, exists, or_, select
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import InstrumentedAttribute
+
+from app.accounts.models import User
+from app.clock import now
+from app.database import reread
+from app.domains.hosts import name_of
+from app.domains.models import Domain
+from app.errors import FieldError, InUse, Invalid
+from app.extensions import db
+
+
+def create(user: User, changes: dict[str, Any]) -> Domain:
+    """A new domain of `changes`, still to be verified. Raises Invalid when it is somebody else's."""
+    domain = Domain(user_id=user.id, token=new_token(), **changes)
+    refuse_anothers(domain)
+    db.session.add(domain)
+    db.session.flush()
+    return domain
+
+
+def update(domain: Domain, changes: dict[str, Any]) -> Domain:
+    """Change what `changes` names; another host must be verified anew. Raises NotThere, Invalid."""
+    reread(db.session, domain)
+    if changes.get("host", domain.host) != domain.host:
+        domain.host, domain.is_verified, domain.token = changes["host"], False, new_token()
+        refuse_anothers(domain)
+    for name, value in changes.items():
+        setattr(domain, name, value)
+    domain.last_datetime = now()
+    db.session.flush()
+    return domain
+
+
+def delete(domain: Domain) -> None:
+    """Delete it. Raises InUse while it has links, NotThere when it is gone already."""
+    reread(db.session, domain)
+    db.session.delete(domain)
+    try:
+        db.session.flush()
+    except IntegrityError:  # the links' own reference: the database alone knows also of those made just now
+        db.session.rollback()
+        text = "This domain still has links. Delete them, or move them to another domain, first."
+        raise InUse(FieldError(text, "in_use")) from None
+
+
+def verify(domain: Domain, token: str) -> Domain:
+    """Its owner has shown `token`: the host is his. Raises NotThere, and Invalid where that has changed."""
+    reread(db.session, domain)
+    if domain.token != token:
+        raise Invalid(FieldError("The host was changed meanwhile; verify it anew.", "changed", "host"))
+    refuse_anothers(domain)
+    domain.is_verified = True
+    db.session.flush()
+    return domain
+
+
+def new_token() -> str:
+    return secrets.token_urlsafe(32)
+
+
+def refuse_anothers(domain: Domain) -> None:
+    with db.session.no_autoflush:
+        if is_anothers(domain.host, domain.user_id):
+            raise Invalid(FieldError("This domain is somebody else's here.", "taken", "host"))
+
+
+def is_anothers(host: str, user_id: int) -> bool:
+    """Has somebody else verified this host, on whatever port? The ports of a host are one owner's."""
+    return has(of_name(host), Domain.is_verified, Domain.user_id != user_id)
+
+
+def is_known(host: str, user_id: int) -> bool:
+    return has(Domain.host == host, Domain.user_id == user_id)
+
+
+def has(*conditions: ColumnElement[bool] | InstrumentedAttribute[bool]) -> bool:
+    return bool(db.session.scalar(select(exists().where(*conditions))))
+
+
+def of_name(host: str) -> ColumnElement[bool]:
+    name = name_of(host)
+    return or_(Domain.host == name, Domain.host.startswith(f"{name}:", autoescape=True))
+
+
+def verified_names(names: Collection[str]) -> set[str]:
+    """Which of these hosts, without ports, are somebody's verified domain."""
+    wanted = or_(*(of_name(name) for name in names))
+    return {
+        name_of(host) for host in db.session.scalars(select(Domain.host).where(wanted, Domain.is_verified))
+    }

@@ -1,0 +1,29 @@
+"""What does the DNS say under a name? Asked of the resolvers of the operator's system, and of no others.
+
+A part of the one door out: whoever wants to know imports `outbound`.
+"""
+
+from __future__ import annotations
+
+import dns.exception
+import dns.resolver
+
+from app.notifications.dial import NoAnswer
+
+
+def resolver() -> dns.resolver.Resolver:
+    """As the system is set up now: `resolv.conf` may change while a process runs."""
+    return dns.resolver.Resolver()
+
+
+def text_records(name: str, *, seconds: float) -> list[str]:
+    """The TXT records of a whole name, none where there are none. Raises NoAnswer."""
+    try:
+        answer = resolver().resolve(f"{name}.", "TXT", lifetime=seconds, search=False)
+    except (dns.resolver.NXDOMAIN, dns.resolver.NoAnswer):
+        return []
+    except dns.exception.Timeout as error:
+        raise NoAnswer("timed_out", "The DNS did not answer in time.") from error
+    except (dns.exception.DNSException, OSError) as error:
+        raise NoAnswer("not_resolved", "The DNS gave no answer that can be used.") from error
+    return [b"".join(record.strings).decode("utf-8", "replace") for record in answer]
