@@ -31,17 +31,30 @@ def put(connection: Connection, table: Table, rows: Rows, conflict: str) -> None
 
 def add(connection: Connection, table: Table, rows: Rows) -> None:
     """Insert rows; where their key is there already, add the other columns to those of its row."""
-    keys = [column.name for column in table.primary_key]
-    sums = [f"{name} = {table.name}.{name} + excluded.{name}" for name in table.c.keys() if name not in keys]  # noqa: SIM118
+    keys, others = parted(table)
+    sums = [f"{name} = {table.name}.{name} + excluded.{name}" for name in others]
     put(connection, table, rows, f"({', '.join(keys)}) DO UPDATE SET {', '.join(sums)}")
 
 
+def replace(connection: Connection, table: Table, rows: Rows) -> None:
+    """Insert rows, in place of those with the same key."""
+    keys, others = parted(table)
+    values = [f"{name} = excluded.{name}" for name in others]
+    put(connection, table, rows, f"({', '.join(keys)}) DO UPDATE SET {', '.join(values)}")
+
+
+def parted(table: Table) -> tuple[list[str], list[str]]:
+    """The names of the columns that are the key, and of all others."""
+    keys = [column.name for column in table.primary_key]
+    return keys, [column.name for column in table.columns if column.name not in keys]
+
+
 def find(connection: Connection, table: Table, keys: Rows) -> list[tuple[Any, ...]]:
-    """The whole rows of these primary keys, as far as there are any."""
+    """The rows of these primary keys, as far as there are any: the key first, then all else."""
     if not keys:
         return []
-    names = [column.name for column in table.primary_key]
-    wanted = ", ".join(f"found.{name}" for name in table.c.keys())  # noqa: SIM118
+    names, others = parted(table)
+    wanted = ", ".join(f"found.{name}" for name in [*names, *others])
     if connection.dialect.name == "postgresql":
         asked = f"{arrays(table, ', '.join(names))} JOIN {table.fullname} AS found USING ({', '.join(names)})"
         parameters: tuple[Any, ...] = columns(keys)

@@ -6,29 +6,27 @@ from typing import NamedTuple
 
 
 class Dimension(NamedTuple):
-    """Columns of a click that hold its value: one, or the two whose texts make the value together.
+    """`number` stands for it in roll-ups and never changes. `columns` (of a click, or of its agent) hold the
+    value: one, or the two whose texts make the value together."""
 
-    `of_agent` names what the agent's text has to be looked at for.
-    """
-
+    number: int
     columns: tuple[str, ...]
-    of_agent: str = ""
 
 
 DIMENSIONS: dict[str, Dimension] = {
-    "referrer_host": Dimension(("referrer_host_id",)),
-    "referrer_path": Dimension(("referrer_host_id", "referrer_path_id")),
-    "continent_code": Dimension(("continent_code_id",)),
-    "country_code": Dimension(("country_code_id",)),
-    "city_name": Dimension(("city_name_id",)),
-    "os_name": Dimension(("agent_id",), "os_name"),
-    "browser_name": Dimension(("agent_id",), "browser_name"),
-    "device_type": Dimension(("agent_id",), "device_type"),
-    "browser_language": Dimension(("language_id",)),
-    "utm_source": Dimension(("utm_source_id",)),
-    "utm_medium": Dimension(("utm_medium_id",)),
-    "utm_campaign": Dimension(("utm_campaign_id",)),
-    "destination": Dimension(("destination_id",)),
+    "referrer_host": Dimension(1, ("referrer_host_id",)),
+    "referrer_path": Dimension(2, ("referrer_host_id", "referrer_path_id")),
+    "continent_code": Dimension(3, ("continent_code_id",)),
+    "country_code": Dimension(4, ("country_code_id",)),
+    "city_name": Dimension(5, ("city_name_id",)),
+    "os_name": Dimension(6, ("os_name_id",)),
+    "browser_name": Dimension(7, ("browser_name_id",)),
+    "device_type": Dimension(8, ("device_type_id",)),
+    "browser_language": Dimension(9, ("language_id",)),
+    "utm_source": Dimension(10, ("utm_source_id",)),
+    "utm_medium": Dimension(11, ("utm_medium_id",)),
+    "utm_campaign": Dimension(12, ("utm_campaign_id",)),
+    "destination": Dimension(13, ("destination_id",)),
 }
 OVERVIEW, HOUR = "overview", "hour"
 TYPES = (OVERVIEW, HOUR, *DIMENSIONS)

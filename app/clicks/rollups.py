@@ -45,9 +45,7 @@ class Sums(NamedTuple):
 
 def roll_up(connection: Connection, visits: Iterable[Visited]) -> None:
     """Add visits to every sum they belong to, in the transaction that makes rows of them."""
-    if connection.dialect.name == "postgresql":
-        # two at once could each take the same visitor for new; SQLite has but one writer anyway
-        connection.exec_driver_sql("SELECT pg_advisory_xact_lock(%s)", (ONE_AT_A_TIME,))
+    write_alone(connection)
     sums = summed(visits)
     visitors = arrived(connection, sums.firsts)
     places = [
@@ -56,6 +54,15 @@ def roll_up(connection: Connection, visits: Iterable[Visited]) -> None:
     bulk.add(connection, LINK_QUARTERS, [place for place in places if place[0] >= 0])
     bulk.add(connection, OWNER_QUARTERS, [(-place[0], *place[1:]) for place in places if place[0] < 0])
     note_days(connection, sums.days)
+
+
+def write_alone(connection: Connection) -> None:
+    """Wait until nobody else writes sums, until this transaction ends. (SQLite has one writer anyway.)
+
+    Two at once could each take the same visitor for new, or remove rows that the other one adds up.
+    """
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql("SELECT pg_advisory_xact_lock(%s)", (ONE_AT_A_TIME,))
 
 
 def summed(visits: Iterable[Visited]) -> Sums:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import datetime as dt
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from app.clicks import raw
+from app.clicks import ledger, raw, shares, sums
 from app.clicks.dimensions import DIMENSIONS, HOUR, OVERVIEW, TYPES
-from app.clicks.periods import ONE_DAY, Period, moment
-from app.clicks.raw import Count, Scope
-from app.database import AnySession
+from app.clicks.periods import ONE_DAY, QUARTERS, Period, moment
+from app.clicks.scope import NONE, Bind, Count, Scope, added
 
 __all__ = ["DIMENSIONS", "TYPES", "Answer", "Asked", "answer", "before", "hours_of_week", "last_days"]
 
@@ -23,8 +23,9 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """A question. `link_ids` None means all of the user's links; of several links, each one's visitors are
-    counted and added up. A filter's value None means unknown. Both days are included."""
+    """A question. `link_ids` None means all of the user's links; else whoever asks has seen to it that they
+    are his, and of several each one's visitors are counted and added up. A filter's value None means unknown.
+    Both days are included."""
 
     user_id: int
     start: dt.date
@@ -47,8 +48,11 @@ class Asked:
 
 @dataclass(frozen=True)
 class Answer:
-    """`rows` as the API gives them; totals of the whole period, whatever the rows leave out. `covers` is
-    None where that is the period asked for, else its days that single visits are still known of."""
+    """`rows` as the API gives them; totals of the whole period, whatever the rows leave out.
+
+    `covers` is None where that is all that was asked for. With filters, which need the rows of single visits,
+    it may be fewer days: those these are still known of, and none at all where the first is after the last.
+    """
 
     rows: list[Row]
     pageviews: int
@@ -56,14 +60,18 @@ class Answer:
     covers: tuple[dt.date, dt.date] | None = None
 
 
-def answer(session: AnySession, asked: Asked) -> Answer:
-    period = asked.period
-    quarters = raw.by_quarter(session, asked.scope, period.first, period.last)
-    total = added(quarters.values())
-    if asked.type in TIMES:
-        return Answer(TIMES[asked.type](period, quarters), *total)
-    found = raw.by_value(session, asked.scope, asked.type, period.first, period.last)
-    return Answer(ranked(asked.type, found)[: asked.limit], *total)
+def answer(session: Bind, asked: Asked) -> Answer:
+    period, (known, covers) = asked.period, covered(session, asked)
+    if asked.type == HOUR:
+        counts = by_hour(session, asked, known)
+        return Answer([row(HOUR, hour, count) for hour, count in enumerate(counts)], *added(counts), covers)
+    counts = by_day(session, asked, known)
+    if asked.type == OVERVIEW:
+        days = zip(period.days, counts, strict=True)
+        return Answer([row("formatted_date", str(day), count) for day, count in days], *added(counts), covers)
+    found = shares.by_value(session, asked.scope, asked.type, known, period.last)
+    most = shares.ranked(session, found, asked.limit)
+    return Answer([row(asked.type, value, count) for value, count in most], *added(counts), covers)
 
 
 def before(asked: Asked) -> Asked:
@@ -72,62 +80,58 @@ def before(asked: Asked) -> Asked:
     return replace(asked, start=asked.start - length, end=asked.end - length)
 
 
-def hours_of_week(session: AnySession, asked: Asked) -> list[list[Count]]:
+def hours_of_week(session: Bind, asked: Asked) -> list[list[Count]]:
     """Visits in each hour of each day of the week, Monday first."""
-    period = asked.period
-    found = [[Count(0, 0)] * HOURS for _ in range(DAYS_OF_WEEK)]
-    for quarter, count in raw.by_quarter(session, asked.scope, period.first, period.last).items():
-        when = moment(quarter, asked.zone)
-        found[when.weekday()][when.hour] = added([found[when.weekday()][when.hour], count])
-    return found
+    known, _ = covered(session, asked)
+    found = folded(
+        by_quarter(session, asked, known),
+        DAYS_OF_WEEK * HOURS,
+        lambda quarter: (when := moment(quarter, asked.zone)).weekday() * HOURS + when.hour,
+    )
+    return [found[start : start + HOURS] for start in range(0, len(found), HOURS)]
 
 
 def last_days(
-    session: AnySession, links: Sequence[int], days: int, zone: ZoneInfo, today: dt.date | None = None
+    session: Bind, links: Sequence[int], days: int, zone: ZoneInfo, today: dt.date | None = None
 ) -> dict[int, list[int]]:
     """People's visits of each link on each of the last days, today last."""
     last = today or dt.datetime.now(zone).date()
-    period = Period(last - (days - 1) * ONE_DAY, last, zone)
-    found = {link_id: [0] * days for link_id in links}
-    for link_id, quarter, count in raw.of_links(session, links, period.first, period.last):
-        found[link_id][period.number(quarter)] += count
-    return found
+    return sums.of_links(session, links, Period(last - (days - 1) * ONE_DAY, last, zone))
 
 
-def by_day(period: Period, quarters: Mapping[int, Count]) -> list[Row]:
-    counts = [Count(0, 0)] * len(days := period.days)
+def covered(session: Bind, asked: Asked) -> tuple[int, tuple[dt.date, dt.date] | None]:
+    """The quarter of an hour from which on there is an answer, and which days these are if not all."""
+    period = asked.period
+    pruned = ledger.last_pruned(session, asked.user_id, period.first, period.last) if asked.filters else None
+    if pruned is None:
+        return period.first, None
+    missing = min(bisect_left(period.begins, (pruned + 1) * QUARTERS), len(period.days))
+    return period.begins[missing], (asked.start + missing * ONE_DAY, asked.end)
+
+
+def by_day(session: Bind, asked: Asked, known: int) -> list[Count]:
+    period = asked.period
+    if not asked.filters:
+        return sums.by_day(session, asked.scope, period)
+    return folded(by_quarter(session, asked, known), len(period.days), period.number)
+
+
+def by_hour(session: Bind, asked: Asked, known: int) -> list[Count]:
+    return folded(by_quarter(session, asked, known), HOURS, asked.period.hour)
+
+
+def by_quarter(session: Bind, asked: Asked, known: int) -> Mapping[int, Count]:
+    found = raw.by_quarter if asked.filters else sums.by_quarter
+    return found(session, asked.scope, known, asked.period.last)
+
+
+def folded(quarters: Mapping[int, Count], length: int, number: Callable[[int], int]) -> list[Count]:
+    """So many counts, each of the quarters that have its number."""
+    counts = [NONE] * length
     for quarter, count in quarters.items():
-        number = period.number(quarter)
-        counts[number] = added([counts[number], count])
-    return [
-        {"formatted_date": day.isoformat(), **count._asdict()}
-        for day, count in zip(days, counts, strict=True)
-    ]
+        counts[number(quarter)] = added([counts[number(quarter)], count])
+    return counts
 
 
-def by_hour(period: Period, quarters: Mapping[int, Count]) -> list[Row]:
-    counts = [Count(0, 0)] * HOURS
-    for quarter, count in quarters.items():
-        hour = period.hour(quarter)
-        counts[hour] = added([counts[hour], count])
-    return [{"hour": hour, **count._asdict()} for hour, count in enumerate(counts)]
-
-
-TIMES: dict[str, Callable[[Period, Mapping[int, Count]], list[Row]]] = {OVERVIEW: by_day, HOUR: by_hour}
-
-
-def ranked(name: str, found: Mapping[str | None, Count]) -> list[Row]:
-    """Most first; of equals the ones with more visitors, then by their names, the unknown last."""
-    order = sorted(
-        found.items(),
-        key=lambda item: (-item[1].pageviews, -item[1].visitors, item[0] is None, item[0] or ""),
-    )
-    return [{name: value, **count._asdict()} for value, count in order]
-
-
-def added(counts: Any) -> Count:
-    """The sum."""
-    pageviews = visitors = 0
-    for count in counts:
-        pageviews, visitors = pageviews + count.pageviews, visitors + count.visitors
-    return Count(pageviews, visitors)
+def row(name: str, value: Any, count: Count) -> Row:
+    return {name: value, **count._asdict()}

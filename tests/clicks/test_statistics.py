@@ -62,7 +62,6 @@ SCOPES: list[tuple[str, dict[str, Any]]] = [
     ("one link", {"link_ids": (11,)}),
     ("some links", {"link_ids": (10, 12)}),
     ("no links", {"link_ids": ()}),
-    ("another's link", {"link_ids": (20,)}),
     ("bots", {"bots": True}),
     ("one day", {"start": END, "end": END, "link_ids": (10,)}),
     *((zone, {"zone": ZoneInfo(zone), "link_ids": links}) for zone in ZONES for links in (None, (10,))),

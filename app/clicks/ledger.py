@@ -1,0 +1,76 @@
+"""How is each of an owner's days kept: as rows of single visits, rolled up, or rolled up alone?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple, cast
+
+from sqlalchemy import Table, func, select
+
+from app.clicks.periods import QUARTERS
+from app.clicks.rollup_models import OwnerDay
+from app.clicks.scope import Bind
+
+DAYS = cast("Table", OwnerDay.__table__)
+
+
+class Day(NamedTuple):
+    """`visits`: rows of single visits there are; `rolled`: how many of them the roll-ups stand for."""
+
+    day: int
+    visits: int
+    rolled: int | None
+    is_pruned: bool
+
+
+class Stretch(NamedTuple):
+    """From one quarter of an hour to before another."""
+
+    first: int
+    last: int
+
+
+def days_of(bind: Bind, user_id: int, first: int, last: int) -> list[Day]:
+    """The owner's UTC days that these quarters of an hour lie on, as far as there were visits."""
+    wanted = select(DAYS.c.day, DAYS.c.visits, DAYS.c.rolled, DAYS.c.is_pruned).where(
+        DAYS.c.user_id == user_id, DAYS.c.day >= first // QUARTERS, DAYS.c.day <= (last - 1) // QUARTERS
+    )
+    return [Day(*row) for row in bind.execute(wanted.order_by(DAYS.c.day))]
+
+
+def last_pruned(bind: Bind, user_id: int, first: int, last: int) -> int | None:
+    """The last of those days whose single visits are gone."""
+    pruned = select(func.max(DAYS.c.day)).where(
+        DAYS.c.user_id == user_id,
+        DAYS.c.is_pruned,
+        DAYS.c.day >= first // QUARTERS,
+        DAYS.c.day <= (last - 1) // QUARTERS,
+    )
+    found: int | None = bind.scalar(pruned)
+    return found
+
+
+def is_whole(day: int, first: int, last: int) -> bool:
+    return first <= day * QUARTERS and (day + 1) * QUARTERS <= last
+
+
+def is_mostly(day: int, first: int, last: int) -> bool:
+    """Whether a UTC day's noon is within: of a day that can't be divided any more, that decides."""
+    return first <= day * QUARTERS + QUARTERS // 2 < last
+
+
+def stretches(days: Iterable[int], first: int, last: int) -> Iterator[Stretch]:
+    """The same days as few stretches, none of it outside `first` and `last`."""
+    begin = end = None
+    for day in sorted(days):
+        if day != end:
+            if begin is not None and end is not None:
+                yield clipped(begin, end, first, last)
+            begin = day
+        end = day + 1
+    if begin is not None and end is not None:
+        yield clipped(begin, end, first, last)
+
+
+def clipped(begin: int, end: int, first: int, last: int) -> Stretch:
+    return Stretch(max(begin * QUARTERS, first), min(end * QUARTERS, last))
