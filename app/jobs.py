@@ -20,6 +20,7 @@ from sqlalchemy import Engine, NullPool, create_engine, delete, func, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from app.clicks.ingest import Ingest
+from app.clicks.upkeep import Upkeep
 from app.clock import now
 from app.config import Settings
 from app.database import prepare_engine
@@ -54,6 +55,7 @@ class Worker:
         self.engine = create_engine(settings.database_url, poolclass=NullPool)
         prepare_engine(self.engine, settings)
         self.ingest = Ingest(settings)
+        self.upkeep = Upkeep(settings)
         self.ended = threading.Event()
         self.duties = [
             Duty("heartbeat", 1, lambda: beat(settings.data_dir)),
@@ -91,13 +93,14 @@ class Worker:
             self.last_turns()
         finally:
             self.ingest.close()
+            self.upkeep.close()
 
     def turn(self) -> bool:
         """What is due, and one step of the journal; whether there may be more. A database that does not
         answer is waited for: the journal keeps what was counted."""
         try:
             self.see_to_duties(time.monotonic())
-            return bool(self.ingest.step())
+            return bool(self.ingest.step()) or self.upkeep.step(now())
         except (SQLAlchemyError, OSError) as error:
             log.warning("The worker waits: %s", str(error).splitlines()[0])
             self.ended.wait(RETRY_SECONDS)
