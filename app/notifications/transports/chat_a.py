@@ -1,8 +1,110 @@
-"""How does an owner name a Slack channel to deliver to?"""
+"""How is something told in a Slack channel? By an incoming webhook, as Block Kit."""
 
 from __future__ import annotations
 
-from app.notifications.transport import Setting, Transport
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+from app.notifications.door import Door
+from app.notifications.dressing import as_many, days_of, fitted, left_out, lines_fitted
+from app.notifications.message import Message, Section, Table
+from app.notifications.posting import post_json
+from app.notifications.transport import Sent, Setting, Transport
+
+# docs.slack.dev/reference/block-kit: of a header, of a section's text, of one of its fields; and how many
+# blocks. What all of them may hold together is written nowhere; a bit above 13,000 is refused.
+HEADER, TEXT, FIELD, BLOCKS, ALL = 150, 3000, 2000, 50, 12_000
+# docs.slack.dev/messaging/sending-messages-using-incoming-webhooks, "Handling errors": nothing that is sent
+# to this address again will arrive
+GONE = {
+    "action_prohibited",
+    "channel_is_archived",
+    "channel_not_found",
+    "invalid_token",
+    "no_active_hooks",
+    "no_service",
+    "no_service_id",
+    "no_team",
+    "posting_to_general_channel_denied",
+    "team_disabled",
+    "user_not_found",
+}
+
+Block = dict[str, Any]
+
+
+def send(fields: Mapping[str, str], message: Message, door: Door) -> Sent:
+    return post_json(door, fields["chat_a"], payload(message), is_gone)
+
+
+def is_gone(status: int, body: str) -> bool:
+    return 400 <= status < 500 and body.strip() in GONE
+
+
+def payload(message: Message) -> dict[str, Any]:
+    """`text` is what a telephone's locked screen shows of it."""
+    begin = [header(message.title), *text_block(message.text), *fact_blocks(message.facts)]
+    end = [context(message.url)] if message.url else []
+    parts = [section_blocks(section) for section in message.sections]
+    shown = as_many(parts, lambda some: fits([*begin, *chain(*some), *end]))
+    rest = text_block(left_out(len(parts) - len(shown)))
+    text = fitted(f"{message.title}\n{message.text}", TEXT, escaped)
+    return {"text": text, "blocks": [*begin, *chain(*shown), *rest, *end]}
+
+
+def fits(blocks: Sequence[Block]) -> bool:
+    return len(blocks) < BLOCKS and len(str(blocks)) <= ALL
+
+
+def escaped(text: str) -> str:
+    """docs.slack.dev/messaging/formatting-message-text: these three characters begin mentions and links."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def plain(text: str) -> dict[str, Any]:
+    """Escaped text in which nothing else is markup: not bold, no smiling face by its name."""
+    return {"type": "plain_text", "text": text or "–", "emoji": False}
+
+
+def bold(words: str) -> dict[str, Any]:
+    """For words of our own only."""
+    return {"type": "mrkdwn", "text": f"*{escaped(words)}*"}
+
+
+def header(title: str) -> Block:
+    return {"type": "header", "text": plain(fitted(title, HEADER, escaped))}
+
+
+def text_block(text: str) -> list[Block]:
+    return [{"type": "section", "text": plain(fitted(text, TEXT, escaped))}] if text else []
+
+
+def fact_blocks(facts: Sequence[tuple[str, str]]) -> list[Block]:
+    """Two columns; a section holds ten fields, which are five facts."""
+    pairs = [(bold(label), plain(fitted(value, FIELD, escaped))) for label, value in facts]
+    return [{"type": "section", "fields": [*chain(*pairs[i : i + 5])]} for i in range(0, len(pairs), 5)]
+
+
+def section_blocks(section: Section) -> list[Block]:
+    days = [("Day by day", days_of(section))] if section.days else []
+    return [
+        {"type": "divider"},
+        *text_block(f"{section.title}\n{section.url}"),
+        *fact_blocks([*section.facts, *days]),
+        *(table_block(table) for table in section.tables if table.rows),
+    ]
+
+
+def table_block(table: Table) -> Block:
+    lines = [f"{number:,}  {name}" for name, number in table.rows]
+    return {"type": "section", "fields": [bold(table.title), plain(lines_fitted(lines, FIELD, escaped))]}
+
+
+def context(url: str) -> Block:
+    link = f"<{escaped(url).replace('|', '%7C')}|See it in Waypost>"
+    return {"type": "context", "elements": [{"type": "mrkdwn", "text": link}]}
+
 
 TRANSPORT = Transport(
     label="Slack",
@@ -14,7 +116,15 @@ TRANSPORT = Transport(
             kind="address",
             words=("slack",),
             example="https://hooks.slack.com/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXXXXX",
-            guidance="In your Slack app, open Incoming Webhooks, add one to the channel and copy its URL.",
+            guidance="Whoever has it can post in the channel: keep it secret.",
+            is_secret=True,
         ),
     ),
+    steps=(
+        "Open api.slack.com/apps, choose Create New App, then From scratch; name it and choose your workspace.",
+        "Under Features, open Incoming Webhooks and switch them on.",
+        "Choose Add New Webhook, choose the channel, and allow it.",
+        "Copy the Webhook URL; it begins with https://hooks.slack.com/services/.",
+    ),
+    send=send,
 )

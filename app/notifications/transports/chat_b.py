@@ -1,8 +1,94 @@
-"""How does an owner name a Discord channel to deliver to?"""
+"""How is something told in a Discord channel? By a webhook, as embeds."""
 
 from __future__ import annotations
 
-from app.notifications.transport import Setting, Transport
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from app.notifications.door import Door
+from app.notifications.dressing import as_many, days_of, fitted, left_out, lines_fitted, tone_of, units
+from app.notifications.message import Message, Section
+from app.notifications.posting import post_json, read_object
+from app.notifications.transport import Refused, Sent, Setting, Transport
+
+# docs.discord.com/developers/resources/message#embed-object-embed-limits; the last is for all embeds together
+TITLE, DESCRIPTION, FIELDS, NAME, VALUE, EMBEDS, ALL = 256, 4096, 25, 256, 1024, 10, 6000
+# docs.discord.com/developers/topics/opcodes-and-status-codes#json: there is no such channel, server or
+# webhook, or this is not the webhook's token
+GONE = {10003, 10004, 10015, 50027}
+COLOURS = {"good": 0x16A34A, "warn": 0xD97706, "bad": 0xDC2626, "info": 0x0B6E66}
+MARKUP = re.compile(r"([\\*_~`|<>@#\[\]():.+-])")
+
+Embed = dict[str, Any]
+
+
+def send(fields: Mapping[str, str], message: Message, door: Door) -> Sent:
+    try:
+        return post_json(door, fields["chat_b"], payload(message), is_gone)
+    except Refused as refused:
+        wait = read_object(refused.answer).get("retry_after")
+        if refused.status_code == 429 and isinstance(wait, int | float):
+            refused.retry_after = float(wait)  # as the header says it, but with its fraction
+        raise
+
+
+def is_gone(status: int, body: str) -> bool:
+    return 400 <= status < 500 and read_object(body).get("code") in GONE
+
+
+def payload(message: Message) -> dict[str, Any]:
+    """`allowed_mentions` has nobody called, whatever stands in the message."""
+    first = head(message)
+    parts = [section_embed(section, tone_of(message)) for section in message.sections]
+    shown = as_many(parts, lambda some: fits([first, *some]))
+    if rest := left_out(len(parts) - len(shown)):
+        first["footer"] = {"text": rest}
+    return {"username": "Waypost", "allowed_mentions": {"parse": []}, "embeds": [first, *shown]}
+
+
+def fits(embeds: Sequence[Embed]) -> bool:
+    return len(embeds) <= EMBEDS and sum(map(size, embeds)) <= ALL - 40  # and a footer
+
+
+def size(embed: Embed) -> int:
+    fields = [field[part] for field in embed["fields"] for part in ("name", "value")]
+    return sum(map(units, [embed["title"], embed.get("description", ""), *fields]))
+
+
+def escaped(text: str) -> str:
+    """docs.discord.com/developers/reference#message-formatting: a backslash takes the power of each mark."""
+    return MARKUP.sub(r"\\\1", text)
+
+
+def head(message: Message) -> Embed:
+    facts = [field(label, [value]) for label, value in message.facts]
+    return embed(message.title, message.url, tone_of(message), facts) | {
+        "description": fitted(message.text, DESCRIPTION // 2, escaped)
+    }
+
+
+def embed(title: str, url: str | None, tone: str, fields: list[dict[str, Any]]) -> Embed:
+    link = {"url": url} if url and url.startswith(("http://", "https://")) else {}
+    title = fitted(title, TITLE, escaped)
+    return {"title": title, "color": COLOURS[tone], "fields": fields[:FIELDS], **link}
+
+
+def field(name: str, lines: Sequence[str], *, inline: bool = True) -> dict[str, Any]:
+    value = lines_fitted(lines, VALUE, escaped) or "–"
+    return {"name": fitted(name, NAME, escaped) or "–", "value": value, "inline": inline}
+
+
+def section_embed(section: Section, tone: str) -> Embed:
+    facts = [field(label, [value]) for label, value in section.facts]
+    days = [field("Day by day", [days_of(section)], inline=False)] if section.days else []
+    tables = [
+        field(table.title, [f"{number:,}  {name}" for name, number in table.rows])
+        for table in section.tables
+        if table.rows
+    ]
+    return embed(section.title, section.url, tone, [*facts, *days, *tables])
+
 
 TRANSPORT = Transport(
     label="Discord",
@@ -14,7 +100,14 @@ TRANSPORT = Transport(
             kind="address",
             words=("discord",),
             example="https://discord.com/api/webhooks/000000000000000000/XXXXXXXXXXXXXXXX",
-            guidance="In the channel's settings, open Integrations, then Webhooks; make one, copy its URL.",
+            guidance="Whoever has it can post in the channel: keep it secret.",
+            is_secret=True,
         ),
     ),
+    steps=(
+        "In Discord, point at the channel and open its settings (the cog).",
+        "Open Integrations, then Webhooks, and choose New Webhook.",
+        "Look that the channel is the right one, and choose Copy Webhook URL.",
+    ),
+    send=send,
 )

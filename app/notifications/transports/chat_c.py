@@ -1,8 +1,135 @@
-"""How does an owner name a Telegram chat to deliver to?"""
+"""How is something told in a Telegram chat? By a bot, with sendMessage."""
 
 from __future__ import annotations
 
-from app.notifications.transport import Setting, Transport
+import html
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
+from typing import Any
+from urllib.parse import quote
+
+from app.notifications.door import Door
+from app.notifications.dressing import as_many, days_of, fitted, left_out, units
+from app.notifications.message import Message, Section
+from app.notifications.posting import post_json, read_object
+from app.notifications.transport import Refused, Sent, Setting, Transport
+
+API = "https://api.telegram.org"
+# core.telegram.org/bots/api#sendmessage: counted once the markup is taken out; LINE is ours
+TEXT, LINE = 4096, 512
+# these begin a mention, a hashtag, a price or a command; with an invisible joiner after them they begin nothing
+CALLS = re.compile(r"([@#$/])(?=\w)")
+JOINER = "\u2060"
+TAG = re.compile(r"<[^>]*>")
+# what Telegram says where this bot can't write in this chat, whatever is sent
+GONE = re.compile(
+    r"chat not found|group chat was deactivated|group is deactivated|user is deactivated|chat_id is empty"
+    r"|not enough rights|have no rights|need administrator rights|bot is not a member|PEER_ID_INVALID"
+    r"|CHAT_ID_INVALID|CHAT_WRITE_FORBIDDEN|CHANNEL_PRIVATE|CHAT_RESTRICTED",
+    re.IGNORECASE,
+)
+
+
+def send(fields: Mapping[str, str], message: Message, door: Door) -> Sent:
+    """A group that has become a supergroup has another number: it is followed, and kept for the next time."""
+    try:
+        return deliver(fields["chat_c"], fields["chat_c_chat_id"], message, door)
+    except Refused as refused:
+        moved = migrated(refused.answer)
+        if moved is None:
+            raise
+    return replace(deliver(fields["chat_c"], moved, message, door), changes={"chat_c_chat_id": moved})
+
+
+def deliver(token: str, chat: str, message: Message, door: Door) -> Sent:
+    url = f"{API}/bot{quote(token, safe=':')}/sendMessage"
+    try:
+        return post_json(door, url, payload(message, chat), is_gone)
+    except Refused as refused:
+        wait = parameter(refused.answer, "retry_after")
+        refused.retry_after = refused.retry_after if wait is None else float(wait)
+        if said := read_object(refused.answer).get("description"):
+            refused.reason = f"Telegram says: {said}."
+        raise
+
+
+def is_gone(status: int, body: str) -> bool:
+    """401 and 404 are for tokens that are none, 403 for chats that do not want this bot (any more).
+
+    Only where Telegram itself says so: a proxy on the way may answer 403 as well.
+    """
+    said = read_object(body)
+    if said.get("ok") is not False or parameter(body, "migrate_to_chat_id") is not None:
+        return False
+    return status in {401, 403, 404} or (status == 400 and bool(GONE.search(str(said.get("description")))))
+
+
+def parameter(body: str, name: str) -> int | None:
+    """core.telegram.org/bots/api#responseparameters"""
+    parameters = read_object(body).get("parameters")
+    found = parameters.get(name) if isinstance(parameters, dict) else None
+    return found if isinstance(found, int) else None
+
+
+def migrated(body: str) -> str | None:
+    found = parameter(body, "migrate_to_chat_id")
+    return None if found is None else str(found)
+
+
+def payload(message: Message, chat: str) -> dict[str, Any]:
+    return {
+        "chat_id": chat,
+        "text": text_of(message),
+        "parse_mode": "HTML",
+        "link_preview_options": {"is_disabled": True},
+    }
+
+
+def text_of(message: Message) -> str:
+    begin = [f"<b>{said(message.title)}</b>", said(message.text), *map(fact, message.facts)]
+    end = ["", link("See it in Waypost", message.url)] if message.url else []
+    parts = [section_lines(section) for section in message.sections]
+    shown = as_many(parts, lambda some: length([*begin, *chain(*some), *end]) <= TEXT - 40)
+    rest = left_out(len(parts) - len(shown))
+    return "\n".join([*filter(None, begin), *chain(*shown), *(["", rest] if rest else []), *end])
+
+
+def length(lines: Sequence[str]) -> int:
+    return units(html.unescape(TAG.sub("", "\n".join(lines))))
+
+
+def escaped(text: str) -> str:
+    """core.telegram.org/bots/api#html-style, and no word that calls somebody."""
+    return html.escape(CALLS.sub(rf"\1{JOINER}", text))
+
+
+def said(text: str) -> str:
+    return fitted(text, LINE, escaped, lambda dressed: units(html.unescape(dressed)))
+
+
+def code(text: str) -> str:
+    """As typed: nothing is looked for in it, and a touch copies it."""
+    return f"<code>{fitted(text, LINE, html.escape, lambda dressed: units(html.unescape(dressed)))}</code>"
+
+
+def link(words: str, url: str) -> str:
+    return f'<a href="{html.escape(url)}">{said(words)}</a>'
+
+
+def fact(pair: tuple[str, str]) -> str:
+    label, value = pair
+    return f"{said(label)}: {code(value) if '://' in value else said(value)}"
+
+
+def section_lines(section: Section) -> list[str]:
+    lines = ["", f"<b>{link(section.title, section.url)}</b>", *map(fact, section.facts)]
+    lines += [code(days_of(section))] if section.days else []
+    for table in filter(lambda one: one.rows, section.tables):
+        lines += ["", f"<i>{said(table.title)}</i>", *(f"{n:,}  {said(name)}" for name, n in table.rows)]
+    return lines
+
 
 TRANSPORT = Transport(
     label="Telegram",
@@ -14,7 +141,7 @@ TRANSPORT = Transport(
             kind="token",
             words=("telegram",),
             example="123456789:AAExampleExampleExampleExampleExampl",
-            guidance="Write /newbot to @BotFather; it answers with the token of your bot.",
+            guidance="Whoever has it is your bot: keep it secret.",
             is_secret=True,
         ),
         Setting(
@@ -23,7 +150,15 @@ TRANSPORT = Transport(
             kind="chat",
             words=("telegram_chat_id",),
             example="-1001234567890",
-            guidance="Add the bot to the chat; its id is a number, negative for a group, or @name.",
+            guidance="A number, negative for a group; for a public channel its @name.",
         ),
     ),
+    steps=(
+        "In Telegram, write /newbot to @BotFather, name your bot, and copy the token that it answers with.",
+        "To be told yourself, open your bot and press Start. For a group add the bot to it, for a channel make"
+        " it an administrator.",
+        "Write something there, then open https://api.telegram.org/bot<token>/getUpdates in a browser: after"
+        " “chat” and “id” stands the number of the chat.",
+    ),
+    send=send,
 )

@@ -1,8 +1,109 @@
-"""How does an owner name a Microsoft Teams channel to deliver to?"""
+"""How is something told in a Microsoft Teams channel? By a workflow's webhook, as an Adaptive Card."""
 
 from __future__ import annotations
 
-from app.notifications.transport import Setting, Transport
+import json
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+from app.notifications.door import Door
+from app.notifications.dressing import as_many, days_of, fitted, left_out, lines_fitted, tone_of
+from app.notifications.message import Message, Section
+from app.notifications.posting import post_json, read_object
+from app.notifications.transport import Refused, Sent, Setting, Transport
+
+# learn.microsoft.com/microsoftteams/limits-specifications-teams: 28 KB a message, with what Teams adds to it
+BYTES, TEXT = 24_000, 2000
+SCHEMA = "http://adaptivecards.io/schemas/adaptive-card.json"
+COLOURS = {"good": "Good", "warn": "Warning", "bad": "Attention", "info": "Default"}
+# what Logic Apps, which runs the workflows, says where the flow is gone or its address is not whole
+GONE = {
+    "AuthenticationFailed",
+    "DirectApiAuthorizationRequired",
+    "DirectApiInvalidAuthorizationScheme",
+    "MissingApiVersionParameter",
+    "WorkflowNotFound",
+    "WorkflowTriggerNotFound",
+}
+
+Element = dict[str, Any]
+
+
+def send(fields: Mapping[str, str], message: Message, door: Door) -> Sent:
+    sent = post_json(door, fields["chat_d"], payload(message), is_gone)
+    if "delivery failed" in sent.answer.lower():  # the connectors of old say 200, and in words that it failed
+        reason = "Teams took the message, but could not post it."
+        raise Refused(reason, status_code=sent.status_code, answer=sent.answer)
+    return sent
+
+
+def is_gone(status: int, body: str) -> bool:
+    error = read_object(body).get("error")
+    return 400 <= status < 500 and isinstance(error, dict) and error.get("code") in GONE
+
+
+def payload(message: Message) -> dict[str, Any]:
+    """What the flow "Send webhook alerts to a channel" takes."""
+    parts = [section_elements(section) for section in message.sections]
+    shown = as_many(parts, lambda some: len(json.dumps(card(message, [*chain(*some)]))) <= BYTES)
+    rest = left_out(len(parts) - len(shown))
+    return card(message, [*chain(*shown), *([text(rest)] if rest else [])])
+
+
+def card(message: Message, more: Sequence[Element]) -> dict[str, Any]:
+    title = text(message.title, size="Large", weight="Bolder", color=COLOURS[tone_of(message)])
+    words = [text(message.text)] if message.text else []
+    content = {
+        "$schema": SCHEMA,
+        "type": "AdaptiveCard",
+        "version": "1.4",
+        "msteams": {"width": "Full"},
+        "body": [title, *words, *facts(message.facts), *more],
+        "actions": [link("See it in Waypost", message.url)] if message.url else [],
+    }
+    kind = "application/vnd.microsoft.card.adaptive"
+    return {"type": "message", "attachments": [{"contentType": kind, "contentUrl": None, "content": content}]}
+
+
+def literal(words: str) -> str:
+    """A rich text knows no Markdown and no `<at>`; what is left are the functions, as `{{DATE(…)}}`."""
+    return words.replace("{{", "{\u2060{")
+
+
+def text(words: str, **style: str) -> Element:
+    return rich(fitted(words, TEXT, literal), **style)
+
+
+def rich(words: str, **style: str) -> Element:
+    return {"type": "RichTextBlock", "inlines": [{"type": "TextRun", "text": words or "–", **style}]}
+
+
+def link(words: str, url: str) -> Element:
+    return {"type": "Action.OpenUrl", "title": words, "url": url}
+
+
+def facts(pairs: Sequence[tuple[str, str]]) -> list[Element]:
+    return [columns(label, text(value)) for label, value in pairs]
+
+
+def columns(label: str, right: Element) -> Element:
+    """A FactSet would do, but its values are Markdown."""
+    sides = ((1, text(label, weight="Bolder")), (3, right))
+    found = [{"type": "Column", "width": width, "items": [item]} for width, item in sides]
+    return {"type": "ColumnSet", "spacing": "Small", "columns": found}
+
+
+def section_elements(section: Section) -> list[Element]:
+    title = text(section.title, weight="Bolder", size="Medium") | {"separator": True, "spacing": "Large"}
+    days = [("Day by day", days_of(section))] if section.days else []
+    tables = [
+        columns(table.title, rich(lines_fitted([f"{n:,}  {name}" for name, n in table.rows], TEXT, literal)))
+        for table in section.tables
+        if table.rows
+    ]
+    return [title, text(section.url), *facts([*section.facts, *days]), *tables]
+
 
 TRANSPORT = Transport(
     label="Microsoft Teams",
@@ -14,8 +115,16 @@ TRANSPORT = Transport(
             kind="address",
             words=("microsoft_teams",),
             example="https://example.westeurope.logic.azure.com/workflows/0000/triggers/manual/paths/invoke",
-            guidance="In the channel's menu, open Workflows, choose the one that posts when a webhook request"
-            " is received, and copy its URL.",
+            guidance="All of it, also what stands after “sig=”. Whoever has it can post in the channel: keep it"
+            " secret.",
+            is_secret=True,
         ),
     ),
+    steps=(
+        "In Teams, open the menu (…) of the channel and choose Workflows.",
+        "Choose “Send webhook alerts to a channel” (it was called “Post to a channel when a webhook request is"
+        " received”) and go through its pages.",
+        "Copy the address that it shows at the end.",
+    ),
+    send=send,
 )

@@ -1,18 +1,40 @@
-"""How does an owner name an e-mail address to deliver to?"""
+"""How is something told by e-mail? Over the operator's mail server."""
 
 from __future__ import annotations
 
-from app.notifications.transport import Setting, Transport
+from collections.abc import Mapping
+from email.utils import parseaddr
+
+from app.mail_servers import read_server
+from app.notifications.door import Door
+from app.notifications.mail import composed, default_sender, wire
+from app.notifications.message import Message
+from app.notifications.smtp import Letter, hand_in
+from app.notifications.transport import Refused, Sent, Setting, Transport
+
+NOT_SET_UP = "This Waypost can't send e-mail yet: its operator has to set WAYPOST_SMTP_URL."
+
+
+def send(fields: Mapping[str, str], message: Message, door: Door) -> Sent:
+    if not door.smtp_url:
+        raise Refused(NOT_SET_UP)
+    sender, to = door.mail_from or default_sender(message), fields["email"]
+    mail = composed(message, sender, to)
+    letter = Letter(wire(parseaddr(sender)[1]), wire(to), mail.as_bytes())
+    return hand_in(letter, read_server(door.smtp_url), door, name=letter.sender.rpartition("@")[2])
+
 
 TRANSPORT = Transport(
     label="E-mail",
+    icon="mail",
     settings=(
         Setting(
             name="email",
             label="E-mail address",
             kind="email",
             example="team@example.com",
-            guidance="Where reports and events are mailed to.",
+            guidance="Reports and events are mailed there. Each mail has a link that ends them.",
         ),
     ),
+    send=send,
 )

@@ -1,11 +1,24 @@
-"""How does an owner name a server of his own to deliver to, and how can that tell our calls from others'?"""
+"""How is something told to a server of the owner's? By Standard Webhooks, which tell our calls from others'."""
 
 from __future__ import annotations
 
 import base64
+import datetime as dt
+import json
 import secrets
+from collections.abc import Mapping
+from typing import Any
 
-from app.notifications.transport import Setting, Transport
+from standardwebhooks import Webhook
+
+from app.claims import moment
+from app.notifications.door import Door
+from app.notifications.judging import judge
+from app.notifications.message import Message
+from app.notifications.transport import Sent, Setting, Transport
+
+# for so long a secret that was replaced signs beside the new one
+OVERLAP = dt.timedelta(days=1)
 
 
 def new_secret() -> str:
@@ -13,8 +26,46 @@ def new_secret() -> str:
     return "whsec_" + base64.b64encode(secrets.token_bytes(32)).decode("ascii")
 
 
+def send(fields: Mapping[str, str], message: Message, door: Door) -> Sent:
+    body = json.dumps(payload(message), ensure_ascii=False, separators=(",", ":"))
+    headers = signed(fields, message.id, body, moment())
+    return judge(door.request("POST", fields["webhook"], headers=headers, body=body.encode()))
+
+
+def payload(message: Message) -> dict[str, Any]:
+    """The same on every try: `timestamp` is when it happened, the header's is when it is sent."""
+    timestamp = message.datetime.astimezone(dt.UTC).isoformat().replace("+00:00", "Z")
+    return {"type": message.type, "timestamp": timestamp, "data": message.data}
+
+
+def signed(fields: Mapping[str, str], id_: str, body: str, now: dt.datetime) -> dict[str, str]:
+    """standardwebhooks.com: a list of signatures, so that a new secret can come while the old one is in use."""
+    signatures = [Webhook(secret).sign(id_, now, body) for secret in secrets_of(fields, now)]
+    return {
+        "content-type": "application/json",
+        "user-agent": "Waypost",
+        "webhook-id": id_,
+        "webhook-timestamp": str(int(now.timestamp())),
+        "webhook-signature": " ".join(signatures),
+    }
+
+
+def secrets_of(fields: Mapping[str, str], now: dt.datetime) -> list[str]:
+    """The secret; beside it, for a day, the one that it has replaced."""
+    before, until = fields.get("secret_before"), fields.get("secret_before_until")
+    is_valid = before and until and now < dt.datetime.fromisoformat(until)
+    return [fields["secret"], *([before] if before and is_valid else [])]
+
+
+def replaced(fields: Mapping[str, str], now: dt.datetime) -> dict[str, str]:
+    """The settings with a new secret. Replaced twice within a day, only the last one before stays valid."""
+    until = (now + OVERLAP).isoformat(timespec="seconds")
+    return {**fields, "secret": new_secret(), "secret_before": fields["secret"], "secret_before_until": until}
+
+
 TRANSPORT = Transport(
     label="Webhook",
+    icon="webhook",
     settings=(
         Setting(
             name="webhook",
@@ -25,4 +76,12 @@ TRANSPORT = Transport(
         ),
     ),
     makes={"secret": new_secret},
+    send=send,
+    renew=replaced,
+    steps=(
+        "Give your server an address that answers a POST with a status of 200 to 299, within 15 seconds.",
+        "Save the handler here, edit it again, and copy its signing secret to your server.",
+        "Verify each call with a library of Standard Webhooks (standardwebhooks.com has one for your language):"
+        " it looks at the headers webhook-id, webhook-timestamp and webhook-signature.",
+    ),
 )

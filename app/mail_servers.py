@@ -1,0 +1,51 @@
+"""What do `SMTP_URL` and `MAIL_FROM` mean?"""
+
+from __future__ import annotations
+
+from email.utils import parseaddr
+from typing import NamedTuple
+from urllib.parse import unquote, urlsplit
+
+# how the line is made safe, by scheme: TLS from the first byte, after STARTTLS, after it where it is offered
+TLS, STARTTLS, OFFERED, PLAIN = "tls", "starttls", "offered", "plain"
+SCHEMES = {
+    "smtp": (OFFERED, 25),
+    "smtp+starttls": (STARTTLS, 587),
+    "smtps": (TLS, 465),
+    "smtp+plain": (PLAIN, 25),
+}
+
+
+class MailServer(NamedTuple):
+    """Where to hand in mail, and as whom."""
+
+    host: str
+    port: int
+    security: str
+    user: str | None
+    password: str
+
+
+def read_server(text: str) -> MailServer:
+    """`smtp://user:password@mail.example:587`, or with another scheme. Raises ValueError."""
+    parts = urlsplit(text)
+    if parts.scheme not in SCHEMES or not parts.hostname or parts.path not in {"", "/"}:
+        raise ValueError(f"must be an address like smtp://user:password@mail.example:587 ({', '.join(SCHEMES)})")
+    security, port = SCHEMES[parts.scheme]
+    user = None if parts.username is None else unquote(parts.username)
+    port = parts.port or (587 if user and security == OFFERED else port)
+    return MailServer(parts.hostname, port, security, user, unquote(parts.password or ""))
+
+
+def server_address(text: str) -> str:
+    read_server(text)
+    return text
+
+
+def sender(text: str) -> str:
+    """`waypost@example.com`, or with a name: `Waypost <waypost@example.com>`."""
+    _, address = parseaddr(text)
+    local, _, domain = address.rpartition("@")
+    if not local or not domain or any(ord(c) < 32 or c == "\x7f" for c in text):
+        raise ValueError("must be an e-mail address, as waypost@example.com or Waypost <waypost@example.com>")
+    return text

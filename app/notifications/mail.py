@@ -1,0 +1,87 @@
+"""What does a mail consist of? Text and HTML, a picture of the days, and a way to have no more of them."""
+
+from __future__ import annotations
+
+from email.headerregistry import Address
+from email.message import EmailMessage
+from email.policy import SMTP
+from email.utils import format_datetime, parseaddr
+from functools import cache
+from urllib.parse import urlsplit
+
+import idna
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from app.config import ROOT
+from app.notifications.dressing import in_plain_text, left_out, one_line, tone_of, units
+from app.notifications.message import Message, Section
+
+SUBJECT, SECTIONS = 160, 50
+COLOURS = {"good": "#16a34a", "warn": "#d97706", "bad": "#dc2626", "info": "#0b6e66"}
+# long headers stay in one piece (the address to unsubscribe at would be encoded otherwise), bodies of 7 bits
+# arrive over every server
+POLICY = SMTP.clone(max_line_length=998, cte_type="7bit")
+
+
+@cache
+def templates() -> Environment:
+    loader = FileSystemLoader(ROOT / "app" / "templates")
+    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
+
+
+def composed(message: Message, sender: str, to: str) -> EmailMessage:
+    """The whole mail. The standard library sets each header, and refuses line ends in it."""
+    mail = EmailMessage(POLICY)
+    name, address = parseaddr(sender)
+    mail["From"] = Address(one_line(name) or "Waypost", addr_spec=wire(address))
+    mail["To"] = Address(addr_spec=wire(to))
+    mail["Subject"] = one_line(message.title)[:SUBJECT]
+    mail["Date"] = format_datetime(message.datetime)
+    mail["Message-ID"] = f"<{message.id}@{wire(address).rpartition('@')[2]}>"
+    mail["Auto-Submitted"] = "auto-generated"
+    if message.stop_url:
+        mail["List-Unsubscribe"] = f"<{message.stop_url}>"
+        mail["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
+    mail.set_content(text_of(message))
+    add_html(mail, message, to)
+    return mail
+
+
+def text_of(message: Message) -> str:
+    end = f"\n-- \nHave no more of these mails: {message.stop_url}\n" if message.stop_url else ""
+    return in_plain_text(message) + end
+
+
+def add_html(mail: EmailMessage, message: Message, to: str) -> None:
+    sections = message.sections[:SECTIONS]
+    pictures = [f"{message.id}.{place}" if one.picture else "" for place, one in enumerate(sections)]
+    html = templates().get_template("mail/message.html").render(
+        message=message,
+        sections=sections,
+        pictures=pictures,
+        picture_text=picture_text,
+        rest=left_out(len(message.sections) - len(sections)),
+        colour=COLOURS[tone_of(message)],
+        to=to,
+    )
+    mail.add_alternative(html, subtype="html")
+    part = mail.get_payload()[-1]
+    for section, id_ in zip(sections, pictures, strict=True):
+        if section.picture:
+            part.add_related(section.picture, "image", "png", cid=f"<{id_}>", disposition="inline", filename="days.png")
+
+
+def picture_text(section: Section) -> str:
+    """What the picture says, for those who do not see it."""
+    return "Visits a day: " + ", ".join(f"{visits:,}" for _, visits in section.days)
+
+
+def wire(address: str) -> str:
+    """An address whose domain every mail server reads."""
+    local, _, domain = address.rpartition("@")
+    return f"{local}@{domain if domain.isascii() else idna.encode(domain, uts46=True).decode('ascii')}"
+
+
+def default_sender(message: Message) -> str:
+    """Where `MAIL_FROM` is not set: of the host on which this Waypost is."""
+    return f"Waypost <waypost@{urlsplit(message.url or '').hostname or 'localhost'}>"
