@@ -14,6 +14,8 @@ from urllib.parse import urlsplit
 
 from dotenv import dotenv_values
 
+from app import mail_servers
+
 PREFIX = "WAYPOST_"
 ROOT = Path(__file__).resolve().parent.parent
 MOST_DEFAULT = 4
@@ -134,8 +136,8 @@ TABLE: dict[str, tuple[str | None, Callable[[str], Any]]] = {
     "PROCESSES": (str(default_processes()), whole(1, 64)),
     "TRUSTED_PROXIES": ("0", whole(0, 9)),
     "TRUSTED_HOSTS": ("", words),
-    "SMTP_URL": (None, str),
-    "MAIL_FROM": (None, str),
+    "SMTP_URL": (None, mail_servers.server_address),
+    "MAIL_FROM": (None, mail_servers.sender),
     "GEOIP_DB": (None, Path),
     "GEOIP_URL": (None, str),
     "GEO_COUNTRY_HEADER": (None, str),

@@ -30,7 +30,7 @@ def read_server(text: str) -> MailServer:
     """`smtp://user:password@mail.example:587`, or with another scheme. Raises ValueError."""
     parts = urlsplit(text)
     if parts.scheme not in SCHEMES or not parts.hostname or parts.path not in {"", "/"}:
-        raise ValueError(f"must be an address like smtp://user:password@mail.example:587 ({', '.join(SCHEMES)})")
+        raise ValueError(f"must be like smtp://user:password@mail.example:587 (or {', '.join(SCHEMES)})")
     security, port = SCHEMES[parts.scheme]
     user = None if parts.username is None else unquote(parts.username)
     port = parts.port or (587 if user and security == OFFERED else port)

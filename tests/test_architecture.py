@@ -49,6 +49,8 @@ DOORS |= {"httpcore", "httpx", "requests", "urllib3", "websockets", "aiohttp", "
 MAY_DIAL = {f"app/notifications/{name}.py" for name in ("outbound", "dial", "names")}
 # asks which of the process's sockets listens, and closes the door of that one
 MAY_BIND = {f"app/cli/{name}.py": {"socket"} for name in ("serve", "lifetime", "draining")}
+# speaks SMTP on a line that the door has made, and never gives smtplib a host to dial
+MAY_BIND["app/notifications/smtp.py"] = {"smtplib"}
 
 MODULES = [path for path in sorted(ROOT.glob("app/**/*.py")) if "versions" not in path.parts]
 LINES, FUNCTION_LINES = 230, 40
@@ -114,6 +116,19 @@ def test_there_is_one_door_out() -> None:
         return foreign(path, set() if named(path) in MAY_DIAL else DOORS - MAY_BIND.get(named(path), set()))
 
     assert not offenders(doors)
+
+
+def test_smtp_is_spoken_on_the_doors_line_only() -> None:
+    """smtplib dials where it is given a host, or asked to connect."""
+    tree = ast.parse((ROOT / "app/notifications/smtp.py").read_text())
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    clients = [call for call in calls if ast.unparse(call.func).startswith("smtplib.SMTP")]
+    plain = [call for call in clients if not call.args and all(one.arg != "host" for one in call.keywords)]
+    assert [ast.unparse(call.func) for call in plain] == ["smtplib.SMTP"]
+    assert all(
+        ast.unparse(call.func) == "smtplib.SMTPServerDisconnected" for call in clients if call not in plain
+    )
+    assert not [call for call in calls if ast.unparse(call.func).endswith(".connect")]
 
 
 def test_a_module_says_which_question_it_answers() -> None:

@@ -185,12 +185,14 @@ def domains(rows: Sequence[Domain]) -> list[dict[str, Any]]:
 
 
 def handler(row: NotificationHandler, *, with_secrets: bool) -> dict[str, Any]:
-    hidden = frozenset() if with_secrets else all_transports()[row.type].secrets
+    transport = all_transports()[row.type]
+    hidden = frozenset() if with_secrets else transport.secrets
+    settings = transport.shown(row.settings)
     return {
         "id": row.id,
         "type": row.type,
         "name": row.name,
-        "settings": {name: MASK if name in hidden else value for name, value in row.settings.items()},
+        "settings": {name: MASK if name in hidden else value for name, value in settings.items()},
         "is_enabled": row.is_enabled,
         "last_datetime": written(row.last_datetime),
         "datetime": written(row.datetime),

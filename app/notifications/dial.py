@@ -166,7 +166,7 @@ class Line(httpcore.NetworkStream):
     def encrypt(self, name: str) -> None:
         try:
             self.socket.settimeout(self.deadline.left())
-            self.socket = trusted().wrap_socket(self.socket, server_hostname=name)
+            self.socket = trusted("http/1.1").wrap_socket(self.socket, server_hostname=name)
         except BaseException:
             self.socket.close()
             raise
@@ -190,8 +190,12 @@ class Line(httpcore.NetworkStream):
 
 
 @cache
-def trusted() -> ssl.SSLContext:
-    """The authorities of the system and of certifi: made once, for reading them takes 20 ms."""
+def trusted(*protocols: str) -> ssl.SSLContext:
+    """The authorities of the system and of certifi: made once, for reading them takes 20 ms.
+
+    `protocols` are those that are offered (ALPN); mail has none, and some mail servers hang up at another's.
+    """
     context = httpcore.default_ssl_context()
-    context.set_alpn_protocols(["http/1.1"])
+    if protocols:
+        context.set_alpn_protocols(list(protocols))
     return context

@@ -1,4 +1,4 @@
-"""How does a message get into a form with limits? What all transports need to cut it and to draw it in text."""
+"""How does a message get into a form with limits? What all transports need to cut it and to draw in text."""
 
 from __future__ import annotations
 
@@ -56,11 +56,8 @@ def fitted(
     """
     if size(dress(text)) <= most:
         return dress(text)
-    low, high = 0, min(len(text), most)
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if size(dress(text[:middle] + "…")) <= most else (low, middle - 1)
-    return dress(text[:low].rstrip() + "…")
+    length = last_true(min(len(text), most), lambda length: size(dress(text[:length] + "…")) <= most)
+    return dress(text[:length].rstrip() + "…")
 
 
 def lines_fitted(lines: Sequence[str], most: int, dress: Callable[[str], str] = str) -> str:
@@ -70,8 +67,17 @@ def lines_fitted(lines: Sequence[str], most: int, dress: Callable[[str], str] = 
 
 
 def as_many(parts: Sequence[Part], fits: Callable[[Sequence[Part]], bool]) -> Sequence[Part]:
-    """The first parts, as many as fit together."""
-    return next((parts[:count] for count in range(len(parts), 0, -1) if fits(parts[:count])), parts[:0])
+    """The first parts, as many as fit together (and if some fit, so do fewer)."""
+    return parts[: last_true(len(parts), lambda count: fits(parts[:count]))]
+
+
+def last_true(most: int, holds: Callable[[int], bool]) -> int:
+    """The largest number from 0 to `most` for which it holds; 0 is not asked for."""
+    low, high = 0, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if holds(middle) else (low, middle - 1)
+    return low
 
 
 def left_out(count: int) -> str:

@@ -7,13 +7,14 @@ from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import format_datetime, parseaddr
 from functools import cache
+from typing import cast
 from urllib.parse import urlsplit
 
 import idna
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from app.config import ROOT
-from app.notifications.dressing import in_plain_text, left_out, one_line, tone_of, units
+from app.notifications.dressing import in_plain_text, left_out, one_line, tone_of
 from app.notifications.message import Message, Section
 
 SUBJECT, SECTIONS = 160, 50
@@ -31,11 +32,11 @@ def templates() -> Environment:
 
 def composed(message: Message, sender: str, to: str) -> EmailMessage:
     """The whole mail. The standard library sets each header, and refuses line ends in it."""
-    mail = EmailMessage(POLICY)
     name, address = parseaddr(sender)
-    mail["From"] = Address(one_line(name) or "Waypost", addr_spec=wire(address))
-    mail["To"] = Address(addr_spec=wire(to))
-    mail["Subject"] = one_line(message.title)[:SUBJECT]
+    mail = EmailMessage(POLICY.clone(utf8=not to.isascii()))
+    mail["From"] = Address(in_header(name) or "Waypost", addr_spec=wire(address))
+    mail["To"] = wire(to)  # its form was checked: it is one address, and nothing else
+    mail["Subject"] = in_header(message.title)[:SUBJECT]
     mail["Date"] = format_datetime(message.datetime)
     mail["Message-ID"] = f"<{message.id}@{wire(address).rpartition('@')[2]}>"
     mail["Auto-Submitted"] = "auto-generated"
@@ -55,25 +56,32 @@ def text_of(message: Message) -> str:
 def add_html(mail: EmailMessage, message: Message, to: str) -> None:
     sections = message.sections[:SECTIONS]
     pictures = [f"{message.id}.{place}" if one.picture else "" for place, one in enumerate(sections)]
-    html = templates().get_template("mail/message.html").render(
-        message=message,
-        sections=sections,
-        pictures=pictures,
-        picture_text=picture_text,
-        rest=left_out(len(message.sections) - len(sections)),
-        colour=COLOURS[tone_of(message)],
-        to=to,
-    )
+    values = {
+        "message": message,
+        "sections": sections,
+        "pictures": pictures,
+        "picture_text": picture_text,
+        "rest": left_out(len(message.sections) - len(sections)),
+        "colour": COLOURS[tone_of(message)],
+        "to": to,
+    }
+    html = templates().get_template("mail/message.html").render(values)
     mail.add_alternative(html, subtype="html")
-    part = mail.get_payload()[-1]
+    part = cast("list[EmailMessage]", mail.get_payload())[-1]
     for section, id_ in zip(sections, pictures, strict=True):
         if section.picture:
-            part.add_related(section.picture, "image", "png", cid=f"<{id_}>", disposition="inline", filename="days.png")
+            part.add_related(section.picture, "image", "png", cid=f"<{id_}>", disposition="inline")
 
 
 def picture_text(section: Section) -> str:
     """What the picture says, for those who do not see it."""
     return "Visits a day: " + ", ".join(f"{visits:,}" for _, visits in section.days)
+
+
+def in_header(text: str) -> str:
+    """One line, in which no word is encoded already: the library would decode it, and write a line end that was
+    in it into the head of the mail."""
+    return one_line(text).replace("=?", "= ?")
 
 
 def wire(address: str) -> str:

@@ -30,6 +30,7 @@ PORTS = {"http": 80, "https": 443}
 COMPRESSED = {"gzip", "x-gzip", "deflate"}
 
 Socket = socket.socket  # what `connect` gives, for those who may make none
+BOTH_WAYS = socket.SHUT_RDWR
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import smtplib
-import socket
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from threading import Timer
@@ -13,6 +12,7 @@ from typing import NamedTuple
 from app.mail_servers import OFFERED, STARTTLS, TLS, MailServer
 from app.notifications.dial import in_words, trusted
 from app.notifications.door import Door
+from app.notifications.outbound import BOTH_WAYS, Socket
 from app.notifications.transport import Refused, Sent
 
 # RFC 3463: there is no such mailbox or domain, it has moved, or it takes nothing any more
@@ -30,24 +30,25 @@ class Letter(NamedTuple):
 def hand_in(letter: Letter, server: MailServer, door: Door, *, name: str) -> Sent:
     """The server has taken it; or Refused. `name` is what we call ourselves. Raises NoAnswer too."""
     with in_words(door.deadline), in_smtp_words(), spoken_to(server, door, name) as client:
-        greet(client, server, name)
+        greet(client, server)
         return send(client, letter)
 
 
 @contextmanager
 def spoken_to(server: MailServer, door: Door, name: str) -> Iterator[smtplib.SMTP]:
     """A client on a line of the door's. At the deadline the line is cut, also under one that drips."""
+    line = door.connect_named(server.host, server.port)
     client = smtplib.SMTP(local_hostname=name, timeout=door.left())
-    client.sock = door.connect_named(server.host, server.port)
+    client.sock = line
     timer = Timer(door.left(), cut, [client])
     timer.daemon = True
     timer.start()
     try:
-        client.sock.settimeout(door.left())
+        line.settimeout(door.left())
         if server.security == TLS:
             encrypt(client, server)
         yield client
-    except (smtplib.SMTPServerDisconnected, OSError):
+    except OSError:  # of which smtplib's errors are some
         door.left()  # raises TimeoutError where it was us who cut the line
         raise
     finally:
@@ -56,19 +57,25 @@ def spoken_to(server: MailServer, door: Door, name: str) -> Iterator[smtplib.SMT
 
 
 def cut(client: smtplib.SMTP) -> None:
-    with suppress(OSError, AttributeError):
-        client.sock.shutdown(socket.SHUT_RDWR)
+    with suppress(OSError):
+        line_of(client).shutdown(BOTH_WAYS)
+
+
+def line_of(client: smtplib.SMTP) -> Socket:
+    if client.sock is None:
+        raise smtplib.SMTPServerDisconnected("The line is closed")
+    return client.sock
 
 
 def encrypt(client: smtplib.SMTP, server: MailServer) -> None:
     """What was read before it is forgotten: somebody between could have put it there."""
-    client.sock = trusted().wrap_socket(client.sock, server_hostname=server.host)
+    client.sock = trusted().wrap_socket(line_of(client), server_hostname=server.host)
     client.file = None
     client.ehlo_resp = client.helo_resp = None
     client.esmtp_features, client.does_esmtp = {}, False
 
 
-def greet(client: smtplib.SMTP, server: MailServer, name: str) -> None:
+def greet(client: smtplib.SMTP, server: MailServer) -> None:
     """Greeting, TLS and sign-in. Whatever is refused here is the operator's to put right."""
     expect(client.getreply(), 220, "The mail server does not take mail now")
     client.ehlo_or_helo_if_needed()
@@ -118,8 +125,8 @@ def said(text: bytes | str) -> str:
     return text.decode("utf-8", "replace") if isinstance(text, bytes) else text
 
 
-# what smtplib itself raises, the first that fits
-WORDS: Sequence[tuple[type[smtplib.SMTPException], str]] = (
+# what smtplib itself raises with an answer, the first that fits
+WORDS: Sequence[tuple[type[smtplib.SMTPResponseException], str]] = (
     (smtplib.SMTPAuthenticationError, "The mail server refuses the sign-in"),
     (smtplib.SMTPHeloError, "The mail server does not answer the greeting"),
     (smtplib.SMTPResponseException, "The mail server refuses"),
@@ -130,7 +137,7 @@ WORDS: Sequence[tuple[type[smtplib.SMTPException], str]] = (
 def in_smtp_words() -> Iterator[None]:
     try:
         yield
-    except tuple(kind for kind, _ in WORDS) as error:
+    except smtplib.SMTPResponseException as error:
         words = next(words for kind, words in WORDS if isinstance(error, kind))
         raise refused(words, error.smtp_code, error.smtp_error) from error
     except smtplib.SMTPServerDisconnected as error:

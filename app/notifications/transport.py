@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -61,10 +62,6 @@ class Refused(Exception):
         self.status_code, self.answer = status_code, answer
 
 
-def not_yet(_fields: Mapping[str, str], _message: Message, _door: Door) -> Sent:
-    raise Refused("Waypost can't deliver this way yet.", permanent=True)
-
-
 @dataclass(frozen=True, kw_only=True)
 class Transport:
     """One way to deliver. Its neutral type is the name of its file.
@@ -72,14 +69,23 @@ class Transport:
     `send(fields, message, door)` is given the handler's settings; it returns Sent or raises Refused, and lets
     the door's NoAnswer pass. It has `door.left()` seconds, and is called from many threads at once.
     `words`: other names for the type, taken as input. `makes`: settings nobody fills in, made when a handler
-    becomes one of this type.
+    becomes one of this type; `renew` gives the settings with new ones of these. `steps`: how an owner comes
+    by what he has to fill in. `icon` is one of templates/_icons.svg.
     """
 
     label: str
     settings: tuple[Setting, ...]
-    send: Callable[[Mapping[str, str], Message, Door], Sent] = not_yet
+    send: Callable[[Mapping[str, str], Message, Door], Sent]
     words: tuple[str, ...] = ()
     makes: Mapping[str, Callable[[], str]] = field(default_factory=dict)
+    renew: Callable[[Mapping[str, str], dt.datetime], dict[str, str]] | None = None
+    steps: tuple[str, ...] = ()
+    icon: str = "message-square"
+
+    def shown(self, settings: Mapping[str, str]) -> dict[str, str]:
+        """What an owner knows of the settings: what he filled in, and what was made for him."""
+        names = [*(one.name for one in self.settings), *self.makes]
+        return {name: settings[name] for name in names if name in settings}
 
     @property
     def secrets(self) -> frozenset[str]:

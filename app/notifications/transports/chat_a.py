@@ -44,8 +44,9 @@ def is_gone(status: int, body: str) -> bool:
 
 def payload(message: Message) -> dict[str, Any]:
     """`text` is what a telephone's locked screen shows of it."""
-    begin = [header(message.title), *text_block(message.text), *fact_blocks(message.facts)]
+    begin = [header(message.title), *text_block(message.text)]
     end = [context(message.url)] if message.url else []
+    begin += fact_blocks(as_many(message.facts, lambda some: fits([*begin, *fact_blocks(some), *end])))
     parts = [section_blocks(section) for section in message.sections]
     shown = as_many(parts, lambda some: fits([*begin, *chain(*some), *end]))
     rest = text_block(left_out(len(parts) - len(shown)))
@@ -121,7 +122,7 @@ TRANSPORT = Transport(
         ),
     ),
     steps=(
-        "Open api.slack.com/apps, choose Create New App, then From scratch; name it and choose your workspace.",
+        "Open api.slack.com/apps, choose Create New App, From scratch; name it and choose your workspace.",
         "Under Features, open Incoming Webhooks and switch them on.",
         "Choose Add New Webhook, choose the channel, and allow it.",
         "Copy the Webhook URL; it begins with https://hooks.slack.com/services/.",

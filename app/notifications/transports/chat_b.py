@@ -62,10 +62,10 @@ def escaped(text: str) -> str:
 
 
 def head(message: Message) -> Embed:
-    facts = [field(label, [value]) for label, value in message.facts]
-    return embed(message.title, message.url, tone_of(message), facts) | {
-        "description": fitted(message.text, DESCRIPTION // 2, escaped)
-    }
+    text = {"description": fitted(message.text, DESCRIPTION // 2, escaped)}
+    bare = embed(message.title, message.url, tone_of(message), []) | text
+    facts = [field(label, [value]) for label, value in message.facts[:FIELDS]]
+    return bare | {"fields": as_many(facts, lambda some: fits([bare | {"fields": some}]))}
 
 
 def embed(title: str, url: str | None, tone: str, fields: list[dict[str, Any]]) -> Embed:

@@ -17,9 +17,9 @@ from app.notifications.posting import post_json, read_object
 from app.notifications.transport import Refused, Sent, Setting, Transport
 
 API = "https://api.telegram.org"
-# core.telegram.org/bots/api#sendmessage: counted once the markup is taken out; LINE is ours
-TEXT, LINE = 4096, 512
-# these begin a mention, a hashtag, a price or a command; with an invisible joiner after them they begin nothing
+# how long a text may be once its markup is taken out (core.telegram.org/bots/api#sendmessage); LINE is ours
+TEXT, LINE = 4096, 1024
+# these begin a mention, a hashtag, a price or a command; an invisible joiner after them, and nothing begins
 CALLS = re.compile(r"([@#$/])(?=\w)")
 JOINER = "\u2060"
 TAG = re.compile(r"<[^>]*>")
@@ -88,8 +88,10 @@ def payload(message: Message, chat: str) -> dict[str, Any]:
 
 
 def text_of(message: Message) -> str:
-    begin = [f"<b>{said(message.title)}</b>", said(message.text), *map(fact, message.facts)]
+    begin = [f"<b>{said(message.title)}</b>", said(message.text)]
     end = ["", link("See it in Waypost", message.url)] if message.url else []
+    facts = [*map(fact, message.facts)]
+    begin += as_many(facts, lambda some: length([*begin, *some, *end]) <= TEXT - 40)
     parts = [section_lines(section) for section in message.sections]
     shown = as_many(parts, lambda some: length([*begin, *chain(*some), *end]) <= TEXT - 40)
     rest = left_out(len(parts) - len(shown))
@@ -155,10 +157,10 @@ TRANSPORT = Transport(
     ),
     steps=(
         "In Telegram, write /newbot to @BotFather, name your bot, and copy the token that it answers with.",
-        "To be told yourself, open your bot and press Start. For a group add the bot to it, for a channel make"
-        " it an administrator.",
-        "Write something there, then open https://api.telegram.org/bot<token>/getUpdates in a browser: after"
-        " “chat” and “id” stands the number of the chat.",
+        "To be told yourself, open your bot and press Start.",
+        "For a group add the bot to it, for a channel make it an administrator.",
+        "Write something there, and open https://api.telegram.org/bot<token>/getUpdates in a browser.",
+        "After “chat” and “id” stands the number of the chat.",
     ),
     send=send,
 )

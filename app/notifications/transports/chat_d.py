@@ -14,7 +14,7 @@ from app.notifications.posting import post_json, read_object
 from app.notifications.transport import Refused, Sent, Setting, Transport
 
 # learn.microsoft.com/microsoftteams/limits-specifications-teams: 28 KB a message, with what Teams adds to it
-BYTES, TEXT = 24_000, 2000
+BYTES, TITLE, TEXT = 24_000, 256, 1000
 SCHEMA = "http://adaptivecards.io/schemas/adaptive-card.json"
 COLOURS = {"good": "Good", "warn": "Warning", "bad": "Attention", "info": "Default"}
 # what Logic Apps, which runs the workflows, says where the flow is gone or its address is not whole
@@ -45,21 +45,27 @@ def is_gone(status: int, body: str) -> bool:
 
 def payload(message: Message) -> dict[str, Any]:
     """What the flow "Send webhook alerts to a channel" takes."""
+    begin = as_many(facts(message.facts), lambda some: fits(card(message, some)))
     parts = [section_elements(section) for section in message.sections]
-    shown = as_many(parts, lambda some: len(json.dumps(card(message, [*chain(*some)]))) <= BYTES)
+    shown = as_many(parts, lambda some: fits(card(message, [*begin, *chain(*some)])))
     rest = left_out(len(parts) - len(shown))
-    return card(message, [*chain(*shown), *([text(rest)] if rest else [])])
+    return card(message, [*begin, *chain(*shown), *([text(rest)] if rest else [])])
+
+
+def fits(whole: dict[str, Any]) -> bool:
+    return len(json.dumps(whole)) <= BYTES
 
 
 def card(message: Message, more: Sequence[Element]) -> dict[str, Any]:
-    title = text(message.title, size="Large", weight="Bolder", color=COLOURS[tone_of(message)])
+    style = {"size": "Large", "weight": "Bolder", "color": COLOURS[tone_of(message)]}
+    title = rich(fitted(message.title, TITLE, literal), **style)
     words = [text(message.text)] if message.text else []
     content = {
         "$schema": SCHEMA,
         "type": "AdaptiveCard",
         "version": "1.4",
         "msteams": {"width": "Full"},
-        "body": [title, *words, *facts(message.facts), *more],
+        "body": [title, *words, *more],
         "actions": [link("See it in Waypost", message.url)] if message.url else [],
     }
     kind = "application/vnd.microsoft.card.adaptive"
@@ -115,16 +121,14 @@ TRANSPORT = Transport(
             kind="address",
             words=("microsoft_teams",),
             example="https://example.westeurope.logic.azure.com/workflows/0000/triggers/manual/paths/invoke",
-            guidance="All of it, also what stands after “sig=”. Whoever has it can post in the channel: keep it"
-            " secret.",
+            guidance="All of it, also what follows “sig=”. Whoever has it can post: keep it secret.",
             is_secret=True,
         ),
     ),
     steps=(
         "In Teams, open the menu (…) of the channel and choose Workflows.",
-        "Choose “Send webhook alerts to a channel” (it was called “Post to a channel when a webhook request is"
-        " received”) and go through its pages.",
-        "Copy the address that it shows at the end.",
+        "Choose “Send webhook alerts to a channel” (“Post to a channel when a webhook request is received”).",
+        "Go through its pages, and copy the address that it shows at the end.",
     ),
     send=send,
 )

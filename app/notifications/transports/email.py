@@ -16,12 +16,12 @@ NOT_SET_UP = "This Waypost can't send e-mail yet: its operator has to set WAYPOS
 
 
 def send(fields: Mapping[str, str], message: Message, door: Door) -> Sent:
-    if not door.smtp_url:
+    if not door.settings.smtp_url:
         raise Refused(NOT_SET_UP)
-    sender, to = door.mail_from or default_sender(message), fields["email"]
+    sender, to = door.settings.mail_from or default_sender(message), fields["email"]
     mail = composed(message, sender, to)
     letter = Letter(wire(parseaddr(sender)[1]), wire(to), mail.as_bytes())
-    return hand_in(letter, read_server(door.smtp_url), door, name=letter.sender.rpartition("@")[2])
+    return hand_in(letter, read_server(door.settings.smtp_url), door, name=letter.sender.rpartition("@")[2])
 
 
 TRANSPORT = Transport(

@@ -1,4 +1,4 @@
-"""How is something told to a server of the owner's? By Standard Webhooks, which tell our calls from others'."""
+"""How is something told to a server of the owner's? By Standard Webhooks, so that it knows our calls."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def payload(message: Message) -> dict[str, Any]:
 
 
 def signed(fields: Mapping[str, str], id_: str, body: str, now: dt.datetime) -> dict[str, str]:
-    """standardwebhooks.com: a list of signatures, so that a new secret can come while the old one is in use."""
+    """standardwebhooks.com: a list of signatures, for a new secret may come while the old one is in use."""
     signatures = [Webhook(secret).sign(id_, now, body) for secret in secrets_of(fields, now)]
     return {
         "content-type": "application/json",
@@ -81,7 +81,6 @@ TRANSPORT = Transport(
     steps=(
         "Give your server an address that answers a POST with a status of 200 to 299, within 15 seconds.",
         "Save the handler here, edit it again, and copy its signing secret to your server.",
-        "Verify each call with a library of Standard Webhooks (standardwebhooks.com has one for your language):"
-        " it looks at the headers webhook-id, webhook-timestamp and webhook-signature.",
+        "Verify each call with a library of Standard Webhooks: see standardwebhooks.com.",
     ),
 )

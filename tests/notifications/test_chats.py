@@ -1,0 +1,288 @@
+"""Do the four chats get what they take, and does nothing that people typed become more than text there?"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from app.notifications.door import Door
+from app.notifications.dressing import bars, fitted, units
+from app.notifications.message import Message
+from app.notifications.transport import Refused, all_transports
+from app.notifications.transports import chat_a, chat_b, chat_c, chat_d
+from tests.notifications.messages import NASTY, endless, event, nasty, report
+from tests.notifications.receivers import Says, WebReceiver
+
+PAYLOADS: dict[str, Callable[[Message], dict[str, Any]]] = {
+    "chat_a": chat_a.payload,
+    "chat_b": chat_b.payload,
+    "chat_c": lambda message: chat_c.payload(message, "-100123"),
+    "chat_d": chat_d.payload,
+}
+MESSAGES = {
+    "an event": event,
+    "a report": report,
+    "many links": lambda: report(40, 31),
+    "long": endless,
+    "nasty": nasty,
+}
+
+
+def texts(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
+    """Every text of a payload, with the name that it has there."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from texts(inner, key)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from texts(inner, name)
+    elif isinstance(value, str):
+        yield name, value
+
+
+# --- limits
+
+
+def check_slack(payload: dict[str, Any]) -> None:
+    assert len(payload["blocks"]) <= 50 and len(json.dumps(payload["blocks"], ensure_ascii=False)) <= 13_000
+    for block in payload["blocks"]:
+        if block["type"] == "header":
+            assert 1 <= units(block["text"]["text"]) <= 150 and block["text"]["type"] == "plain_text"
+        if block["type"] == "section":
+            assert units(block.get("text", {}).get("text", "x")) <= 3000
+            assert 1 <= len(block.get("fields", [1])) <= 10
+            assert all(1 <= units(field["text"]) <= 2000 for field in block.get("fields", []))
+
+
+def check_discord(payload: dict[str, Any]) -> None:
+    embeds = payload["embeds"]
+    assert payload["allowed_mentions"] == {"parse": []}
+    assert 1 <= len(embeds) <= 10
+    total = 0
+    for embed in embeds:
+        fields = embed["fields"]
+        assert (
+            1 <= units(embed["title"]) <= 256
+            and units(embed.get("description", "")) <= 4096
+            and len(fields) <= 25
+        )
+        assert all(1 <= units(one["name"]) <= 256 and 1 <= units(one["value"]) <= 1024 for one in fields)
+        parts = [embed["title"], embed.get("description", ""), embed.get("footer", {}).get("text", "")]
+        total += sum(map(units, parts + [one[part] for one in fields for part in ("name", "value")]))
+    assert total <= 6000
+
+
+def check_telegram(payload: dict[str, Any]) -> None:
+    assert payload["parse_mode"] == "HTML" and payload["link_preview_options"] == {"is_disabled": True}
+    bare = re.sub(r"</?(?:b|i|code|a)(?: href=\"[^\"<>]*\")?>", "", payload["text"])
+    assert "<" not in bare and ">" not in bare  # nothing but these four stands there as a tag
+    assert not re.search(r"&(?!(?:amp|lt|gt|quot|#x27);)", bare)
+    assert 1 <= units(html.unescape(bare)) <= 4096
+    opened = re.findall(r"<(/?)(\w+)", payload["text"])
+    stack: list[str] = []
+    for slash, name in opened:
+        assert not slash or stack.pop() == name
+        stack += [] if slash else [name]
+    assert not stack
+
+
+def check_teams(payload: dict[str, Any]) -> None:
+    assert len(json.dumps(payload)) <= 28_000
+    card = payload["attachments"][0]["content"]
+    assert payload["type"] == "message" and card["type"] == "AdaptiveCard"
+    assert '"TextBlock"' not in json.dumps(payload) and "FactSet" not in json.dumps(
+        payload
+    )  # both read Markdown
+    assert all(value for name, value in texts(card["body"]) if name == "text")
+
+
+CHECKS = {"chat_a": check_slack, "chat_b": check_discord, "chat_c": check_telegram, "chat_d": check_teams}
+
+
+@pytest.mark.parametrize("kind", MESSAGES)
+@pytest.mark.parametrize("type_", PAYLOADS)
+def test_what_the_service_takes(type_: str, kind: str) -> None:
+    CHECKS[type_](PAYLOADS[type_](MESSAGES[kind]()))
+
+
+@pytest.mark.parametrize("type_", PAYLOADS)
+def test_a_report_says_all_of_it_and_says_what_it_leaves_out(type_: str) -> None:
+    said = "\n".join(text for _, text in texts(PAYLOADS[type_](report())))
+    said = said.replace("\\", "")
+    for words in ("Your weekly report", "1,234", "+12 %", "18 November, 400 visits", "Countries", "Germany", "Kenya",
+                  "Devices", "▁▃▄▅▆▇█", "go.example/link-0"):  # fmt: skip
+        assert words in said
+    many = "\n".join(text for _, text in texts(PAYLOADS[type_](report(40))))
+    left = re.search(r"And (\d+) more links\.", many)
+    assert left and int(left[1]) < 40 and "link-0" in many.replace("\\", "")
+
+
+# --- what people typed
+
+
+def test_slack_calls_nobody() -> None:
+    payload = chat_a.payload(nasty())
+    for name, text in texts(payload):
+        if name == "text" and text != "<https://go.example/dashboard/links/7|See it in Waypost>":
+            assert not re.search(r"<|>|&(?!(?:amp|lt|gt);)", text)
+    typed = [block for block in json.dumps(payload["blocks"]).split('"type": ') if "channel" in block]
+    assert typed and all(block.startswith('"plain_text"') or "*&lt;!channel" in block for block in typed)
+    assert payload["blocks"][0]["text"]["text"].startswith("&lt;!channel&gt; &lt;!here&gt;")
+
+
+def test_discord_calls_nobody() -> None:
+    payload = chat_b.payload(nasty())
+    for name, text in texts(payload):
+        if name in {"title", "description", "name", "value"}:
+            assert not re.search(r"(?<!\\)(?:\\\\)*[*_~`|<>@#\[\]()]", text)
+    unescaped = re.sub(r"\\(.)", r"\1", payload["embeds"][0]["description"])
+    assert unescaped == NASTY
+
+
+def test_telegram_calls_nobody() -> None:
+    text = chat_c.payload(nasty(), "1")["text"]
+    assert "<script>" not in text and "&lt;script&gt;" in text
+    # within <code> nothing is looked for; everywhere else no call has its name right behind it
+    bare = html.unescape(re.sub(r"<[^>]*>", "", re.sub(r"<code>.*?</code>", "", text)))
+    assert not re.search(r"[@#/$](?=\w)", bare)
+    assert "@\u2060everyone" in bare and "/\u2060start" in bare
+
+
+def test_teams_calls_nobody() -> None:
+    payload = chat_d.payload(nasty())
+    card = payload["attachments"][0]["content"]
+    assert "entities" not in card["msteams"]  # without which <at> is nobody
+    said = [text for name, text in texts(card["body"]) if name == "text"]
+    assert not [text for text in said if "{{" in text]
+    assert any(
+        "[click](https://evil.example)" in text for text in said
+    )  # as typed, in a block without Markdown
+
+
+# --- answers
+
+
+ANSWERS = {
+    "chat_a": {
+        "taken": (Says(200, "ok"), None),
+        "no such webhook": (Says(404, "no_service"), (False, True, None)),
+        "channel deleted": (Says(404, "channel_not_found"), (False, True, None)),
+        "channel archived": (Says(410, "channel_is_archived"), (False, True, None)),
+        "forbidden by an administrator": (Says(403, "action_prohibited"), (False, True, None)),
+        "a token that is none": (Says(403, "invalid_token"), (False, True, None)),
+        "a proxy's 404": (Says(404, "<h1>Not found</h1>"), (False, False, None)),
+        "a payload it does not like": (Says(400, "invalid_payload"), (False, False, None)),
+        "too often": (Says(429, "rate_limited", {"Retry-After": "30"}), (False, False, 30)),
+        "in trouble": (Says(500, "rollup_error"), (False, False, None)),
+        "its words with 500": (Says(500, "no_service"), (False, False, None)),
+    },
+    "chat_b": {
+        "taken": (Says(204), None),
+        "unknown webhook": (Says(404, '{"message": "Unknown Webhook", "code": 10015}'), (False, True, None)),
+        "not its token": (Says(401, '{"message": "Invalid Webhook Token", "code": 50027}'), (False, True, None)),
+        "a proxy's 404": (Says(404, "nope"), (False, False, None)),
+        "a body it does not like": (Says(400, '{"code": 50035}'), (False, False, None)),
+        "too often": (Says(429, '{"retry_after": 1.5, "global": false}', {"Retry-After": "2"}), (False, False, 1.5)),
+        "too often, says a proxy": (Says(429, "slow down", {"Retry-After": "7"}), (False, False, 7)),
+        "in trouble": (Says(502, "bad gateway"), (False, False, None)),
+        "not an object": (Says(404, "[10015]"), (False, False, None)),
+    },
+    "chat_c": {
+        "taken": (Says(200, '{"ok":true,"result":{}}'), None),
+        "blocked": (Says(403, '{"ok":false,"error_code":403,"description":"Forbidden: bot was blocked by the user"}'), (False, True, None)),
+        "no such token": (Says(401, '{"ok":false,"error_code":401,"description":"Unauthorized"}'), (False, True, None)),
+        "no token at all": (Says(404, '{"ok":false,"error_code":404,"description":"Not Found"}'), (False, True, None)),
+        "no such chat": (Says(400, '{"ok":false,"error_code":400,"description":"Bad Request: chat not found"}'), (False, True, None)),
+        "no rights": (Says(400, '{"ok":false,"description":"Bad Request: not enough rights to send text messages to the chat"}'), (False, True, None)),
+        "markup": (Says(400, '{"ok":false,"description":"Bad Request: can\'t parse entities"}'), (False, False, None)),
+        "too often": (Says(429, '{"ok":false,"error_code":429,"description":"Too Many Requests","parameters":{"retry_after":21}}'), (False, False, 21)),
+        "a proxy's 403": (Says(403, "<h1>Forbidden</h1>"), (False, False, None)),
+        "in trouble": (Says(502, "bad gateway"), (False, False, None)),
+    },
+    "chat_d": {
+        "taken": (Says(202), None),
+        "no such flow": (Says(404, '{"error":{"code":"WorkflowNotFound","message":"…"}}'), (False, True, None)),
+        "not its key": (Says(401, '{"error":{"code":"DirectApiAuthorizationRequired"}}'), (False, True, None)),
+        "half an address": (Says(400, '{"error":{"code":"MissingApiVersionParameter"}}'), (False, True, None)),
+        "switched off": (Says(400, '{"error":{"code":"WorkflowTriggerIsNotEnabled"}}'), (False, False, None)),
+        "too often": (Says(429, '{"error":{"code":"TooManyRequests"}}', {"Retry-After": "10"}), (False, False, 10)),
+        "an old connector in trouble": (Says(200, "Webhook message delivery failed with error: HTTP error 429"), (False, False, None)),
+        "error is no object": (Says(404, '{"error":"WorkflowNotFound"}'), (False, False, None)),
+        "in trouble": (Says(503), (False, False, None)),
+    },
+}  # fmt: skip
+CASES = [(type_, name) for type_, cases in ANSWERS.items() for name in cases]
+
+
+def fields_of(type_: str, url: str) -> dict[str, str]:
+    if type_ == "chat_c":
+        return {"chat_c": "123:AB/..?C", "chat_c_chat_id": "-100123"}
+    return {type_: f"{url}/hook/{type_}?sig=a%20b"}
+
+
+@pytest.fixture(autouse=True)
+def telegram_is_here(web_receiver: WebReceiver, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chat_c, "API", web_receiver.url)
+
+
+@pytest.mark.parametrize(("type_", "name"), CASES)
+def test_what_an_answer_means(type_: str, name: str, web: WebReceiver, door: Door) -> None:
+    says, expected = ANSWERS[type_][name]
+    web.answers.append(says)
+    send = all_transports()[type_].send
+    if expected is None:
+        assert send(fields_of(type_, web.url), event(), door).status_code == says.status
+    else:
+        with pytest.raises(Refused) as caught:
+            send(fields_of(type_, web.url), event(), door)
+        refused = caught.value
+        assert (refused.permanent, refused.gone, refused.retry_after) == expected
+        assert (
+            refused.reason.endswith(".")
+            and refused.status_code == says.status
+            and refused.answer == says.body
+        )
+    path = "/bot123:AB%2F..%3FC/sendMessage" if type_ == "chat_c" else f"/hook/{type_}?sig=a%20b"
+    assert [heard.path for heard in web.heard] == [path]
+    assert web.heard[0].headers["content-type"] == "application/json; charset=utf-8"
+    expected_payload = chat_c.payload(event(), "-100123") if type_ == "chat_c" else PAYLOADS[type_](event())
+    assert web.heard[0].json == expected_payload
+
+
+MOVED = '{"ok":false,"error_code":400,"description":"Bad Request: group chat was upgraded to a supergroup chat","parameters":{"migrate_to_chat_id":-1009}}'
+
+
+def test_a_chat_that_has_moved_is_followed(web: WebReceiver, door: Door) -> None:
+    web.answers += [Says(400, MOVED), Says(200, '{"ok":true}')]
+    sent = chat_c.send(fields_of("chat_c", ""), event(), door)
+    assert sent.changes == {"chat_c_chat_id": "-1009"}
+    assert [heard.json["chat_id"] for heard in web.heard] == ["-100123", "-1009"]
+
+
+def test_a_chat_that_has_moved_and_takes_nothing_there(web: WebReceiver, door: Door) -> None:
+    web.answers += [Says(400, MOVED), Says(400, MOVED)]
+    with pytest.raises(Refused) as caught:
+        chat_c.send(fields_of("chat_c", ""), event(), door)
+    assert not caught.value.gone and len(web.heard) == 2
+
+
+# --- drawing and cutting
+
+
+@pytest.mark.parametrize(
+    ("numbers", "expected"),
+    [([], ""), ([0, 0], "▁▁"), ([0, 1, 1000], "▁▂█"), ([5, 5], "██"), ([1, 2, 4, 8], "▂▃▅█")],
+)
+def test_bars(numbers: list[int], expected: str) -> None:
+    assert bars(numbers) == expected
+
+
+@pytest.mark.parametrize("most", [1, 2, 5, 9, 40])
+def test_what_is_cut_is_never_half_an_escape(most: int) -> None:
+    cut = fitted("<<<<😀😀<<", most, html.escape)
+    assert units(cut) <= max(most, 1) and re.fullmatch(r"(&lt;|😀)*…?", cut)
