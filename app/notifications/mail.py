@@ -79,8 +79,7 @@ def picture_text(section: Section) -> str:
 
 
 def in_header(text: str) -> str:
-    """One line, in which no word is encoded already: the library would decode it, and write a line end that was
-    in it into the head of the mail."""
+    """One line without encoded words: the library decodes one, and puts a line end that was in it there."""
     return one_line(text).replace("=?", "= ?")
 
 
