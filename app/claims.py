@@ -16,6 +16,8 @@ from app.database import UtcDateTime
 
 # what stands further ahead than this was written by a clock that has been set back since
 SLACK = dt.timedelta(seconds=60)
+# what a killed worker had goes on within a minute of the next start
+LEASE = dt.timedelta(seconds=40)
 
 
 def moment() -> dt.datetime:
@@ -38,9 +40,9 @@ def is_due(model: type[Claimed], now: dt.datetime) -> ColumnElement[bool]:
     return and_(model.due.is_not(None), or_(model.due <= now, model.planned > now + SLACK))
 
 
-def is_free(model: type[Claimed], now: dt.datetime, lease: dt.timedelta) -> ColumnElement[bool]:
+def is_free(model: type[Claimed], now: dt.datetime) -> ColumnElement[bool]:
     """Is it nobody's? A lease longer than any that is given is one of a wrong clock."""
-    return or_(model.lease.is_(None), model.lease <= now, model.lease > now + lease + SLACK)
+    return or_(model.lease.is_(None), model.lease <= now, model.lease > now + LEASE + SLACK)
 
 
 def claim(
@@ -48,14 +50,13 @@ def claim(
     model: type[Any],
     ids: Collection[Any],
     who: str,
-    lease: dt.timedelta,
     now: dt.datetime,
 ) -> list[Any]:
     """Those of `ids` that are `who`'s from now on: whoever looked at the same rows gets the others."""
     taken = (
         update(model)
-        .where(model.id.in_(ids), is_due(model, now), is_free(model, now, lease))
-        .values(lease=now + lease, who=who)
+        .where(model.id.in_(ids), is_due(model, now), is_free(model, now))
+        .values(lease=now + LEASE, who=who)
         .returning(model.id)
     )
     return list(session.scalars(taken, execution_options={"synchronize_session": False}))

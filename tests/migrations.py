@@ -18,7 +18,7 @@ from app.config import ROOT, load_settings
 from app.extensions import db
 from tests import postgres
 
-for models in ROOT.glob("app/**/models.py"):  # all of them, also any that nothing imports yet
+for models in ROOT.glob("app/**/*models.py"):  # all of them, also any that nothing imports yet
     importlib.import_module(".".join(models.relative_to(ROOT).with_suffix("").parts))
 
 

@@ -13,10 +13,12 @@ from contextlib import closing
 import pytest
 from sqlalchemy.orm import Session, scoped_session
 
-from app import clock, jobs
+from app import clock
 from app.accounts.models import User
 from app.clicks.models import Counter
 from app.config import Settings
+from app.jobs import tending
+from app.jobs.worker import Duty, Worker
 from app.journal.record import Visit, encode
 from app.journal.segments import directory_of
 from app.journal.writer import Journal
@@ -26,14 +28,14 @@ from tests.server import wait_for
 
 
 @pytest.fixture
-def worker(settings: Settings) -> Iterator[jobs.Worker]:
-    worker = jobs.Worker(settings)
+def worker(settings: Settings) -> Iterator[Worker]:
+    worker = Worker(settings)
     yield worker
     worker.engine.dispose()
 
 
 @pytest.fixture
-def running(worker: jobs.Worker) -> Iterator[threading.Thread]:
+def running(worker: Worker) -> Iterator[threading.Thread]:
     thread = threading.Thread(target=worker.run)
     thread.start()
     yield thread
@@ -60,17 +62,17 @@ def test_it_counts_says_that_it_is_there_and_ends(
 ) -> None:
     visit(settings)
     wait_for(lambda: clicks(session) == 1, "the click", 20)
-    age = jobs.heartbeat_age(settings.data_dir)
+    age = tending.heartbeat_age(settings.data_dir)
     assert age is not None
     assert age < 15
 
 
 def test_no_heartbeat_before_the_first_worker(settings: Settings) -> None:
-    assert jobs.heartbeat_age(settings.data_dir) is None
+    assert tending.heartbeat_age(settings.data_dir) is None
 
 
 def test_what_is_in_the_journal_at_the_end_is_taken_in(
-    settings: Settings, session: scoped_session[Session], worker: jobs.Worker
+    settings: Settings, session: scoped_session[Session], worker: Worker
 ) -> None:
     visit(settings)
     worker.end()
@@ -79,12 +81,12 @@ def test_what_is_in_the_journal_at_the_end_is_taken_in(
 
 
 def test_a_second_one_stands_by_until_the_first_is_gone(
-    settings: Settings, session: scoped_session[Session], worker: jobs.Worker, running: threading.Thread
+    settings: Settings, session: scoped_session[Session], worker: Worker, running: threading.Thread
 ) -> None:
-    wait_for(lambda: jobs.heartbeat_age(settings.data_dir) is not None, "the first", 20)
-    second = jobs.Worker(settings)
+    wait_for(lambda: tending.heartbeat_age(settings.data_dir) is not None, "the first", 20)
+    second = Worker(settings)
     worked = threading.Event()
-    second.duties = [jobs.Duty("sign", 0, worked.set)]
+    second.duties = [Duty("sign", 0, worked.set)]
     thread = threading.Thread(target=second.run)
     thread.start()
     try:
@@ -110,29 +112,29 @@ def test_a_database_that_is_locked_is_waited_for(
 
 @pytest.mark.databases
 def test_old_changes_go_and_the_newest_stays(
-    factory: Factory, session: scoped_session[Session], worker: jobs.Worker
+    factory: Factory, session: scoped_session[Session], worker: Worker
 ) -> None:
     old = clock.now() - dt.timedelta(hours=2)
     for number in range(3):
         factory.add(PlanChange(domain_id=0, alias=f"old{number}", datetime=old))
-    jobs.prune_changes(worker.engine)
+    tending.prune_changes(worker.engine)
     assert [row.alias for row in session.query(PlanChange)] == ["old2"]
     factory.add(PlanChange(domain_id=0, alias="new"))
     factory.add(PlanChange(domain_id=0, alias="newest"))
-    jobs.prune_changes(worker.engine)
+    tending.prune_changes(worker.engine)
     assert [row.alias for row in session.query(PlanChange).order_by(PlanChange.id)] == ["new", "newest"]
 
 
 @pytest.mark.parametrize("large", [10**12, 0], ids=["passive", "truncate"])
 def test_the_log_is_brought_into_the_file(
-    large: int, settings: Settings, alice: User, session: scoped_session[Session], worker: jobs.Worker,
+    large: int, settings: Settings, alice: User, session: scoped_session[Session], worker: Worker,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    monkeypatch.setattr(jobs, "LARGE_WAL", large)
+    monkeypatch.setattr(tending, "LARGE_WAL", large)
     session.remove()
-    assert jobs.wal_bytes(worker.engine) > 0
+    assert tending.wal_bytes(worker.engine) > 0
     before = (settings.data_dir / "main.db").stat().st_mtime_ns
-    jobs.checkpoint(worker.engine)
+    tending.checkpoint(worker.engine)
     assert (settings.data_dir / "main.db").stat().st_mtime_ns > before
     with closing(sqlite3.connect(settings.data_dir / "main.db")) as alone:
         os.truncate(settings.data_dir / "main.db-wal", 0)  # nothing of it is needed any more

@@ -25,6 +25,11 @@ class User(UserMixin, db.Model):
     timezone: Mapped[str] = mapped_column(String(64), default="UTC")
     language: Mapped[str] = mapped_column(String(16), default="en")
     is_admin: Mapped[bool] = mapped_column(default=False)
+    # how often links are reported on, at which hour of the time zone, and since when it is that often
+    report_period: Mapped[str] = mapped_column(String(16), default="weekly")
+    report_hour: Mapped[int] = mapped_column(default=8)
+    report_since: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)
+    checks_destinations: Mapped[bool] = mapped_column(default=False)
     # raised to end every session of the user at once
     session_version: Mapped[int] = mapped_column(default=1)
     datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)

@@ -21,7 +21,7 @@ NICE = 10  # visitors come first: on a busy core the worker gets a tenth of it
 @with_appcontext
 def worker(parent: int | None) -> None:
     """Count visits and see to everything else that runs beside the web processes. (`serve` starts one.)"""
-    from app.jobs import Worker  # heavy, and no other command needs it
+    from app.jobs.worker import Worker  # heavy, and no other command needs it
 
     made = Worker(current_app.config["WAYPOST"])
     if parent is None:

@@ -25,6 +25,7 @@ from sqlalchemy import (
     union_all,
 )
 
+from app.database import AnySession
 from app.extensions import db
 from app.links.models import LimitCounter, Link
 
@@ -48,9 +49,9 @@ CLICKS = sum(map(of_same_link, COUNTS[1:]), start=of_same_link(COUNTS[0]))  # to
 OF_LINKS = union_all(*map(of_links, COUNTS))
 
 
-def clicks_of(ids: Sequence[int]) -> dict[int, int]:
+def clicks_of(ids: Sequence[int], session: AnySession = db.session) -> dict[int, int]:
     """The clicks of each of these links, 0 where there were none."""
     clicks = dict.fromkeys(ids, 0)
-    for row in db.session.connection().execute(OF_LINKS, {"ids": list(ids)}):
+    for row in session.connection().execute(OF_LINKS, {"ids": list(ids)}):
         clicks[row.link_id] += row.clicks
     return clicks

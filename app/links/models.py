@@ -5,9 +5,10 @@ from __future__ import annotations
 import datetime as dt
 from typing import Any
 
-from sqlalchemy import JSON, Column, ForeignKey, Index, Integer, String, Table, Text
+from sqlalchemy import JSON, Column, ForeignKey, Index, Integer, String, Table, Text, text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
+from app.claims import Claimed
 from app.clock import now
 from app.database import Base, Id, UtcDateTime
 from app.domains.models import Domain
@@ -36,11 +37,16 @@ link_notification_handler = Table(
 )
 
 
+STARTS, ENDS = text("start_due IS NOT NULL"), text("end_due IS NOT NULL")
+
+
 class Link(db.Model):
     """A short address and all that is set for it. Columns bear the contract's names."""
 
     __table_args__ = (
         Index(None, "user_id", "id"),
+        Index("ix_link_start_due", "start_due", sqlite_where=STARTS, postgresql_where=STARTS),
+        Index("ix_link_end_due", "end_due", sqlite_where=ENDS, postgresql_where=ENDS),
         {"sqlite_autoincrement": True},  # an id is never used again: clicks.db knows links by it alone
     )
 
@@ -60,6 +66,9 @@ class Link(db.Model):
     schedule: Mapped[bool] = mapped_column(default=False)
     start_date: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
     end_date: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
+    # the same two while they are to come, and until that was told
+    start_due: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
+    end_due: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
     clicks_limit: Mapped[int | None] = mapped_column()
     expiration_url: Mapped[str | None] = mapped_column(Text)
 
@@ -118,6 +127,17 @@ class Alias(db.Model):
     link_id: Mapped[int | None] = mapped_column(ForeignKey("link.id", ondelete="SET NULL"), unique=True)
     user_id: Mapped[int] = mapped_column(Id, index=True)
     held_until: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
+
+
+class DestinationCheck(Claimed, db.Model):
+    """How a link's destination answered lately. Only links whose owner wants that have a row."""
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    link_id: Mapped[int] = mapped_column(ForeignKey("link.id", ondelete="CASCADE"), unique=True)
+    # what was asked; another destination begins anew
+    url: Mapped[str] = mapped_column(Text)
+    failures: Mapped[int] = mapped_column(default=0)  # in a row
+    failing_since: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)  # set once the owner was told
 
 
 class LimitCounter(db.Model):

@@ -15,6 +15,7 @@ from app.links.aliases import claim, claim_random, random_alias, release
 from app.links.attached import attach, attachments
 from app.links.history import PICTURES, changes_back_to, fields_of, note, note_change
 from app.links.models import Link
+from app.links.moments import dates_of, expect
 from app.links.removal import delete as delete
 from app.links.removal import delete_many as delete_many
 from app.links.removal import restore as restore
@@ -43,6 +44,7 @@ def make(user_id: int, changes: dict[str, Any], destinations: Sequence[str]) -> 
         link.url = changes.get("url") or random_alias()
         attach(link, found, changes)
         settle(link)
+        expect(link, {})
     keep_pictures(links, changes)
     db.session.add_all(links)
     db.session.flush()
@@ -61,7 +63,7 @@ def update(link: Link, changes: dict[str, Any], kind: str = "changed") -> Link:
     `kind`: what the history calls it.
     """
     reread(db.session, link)
-    before, told = place_of(link), fields_of(link, changes)
+    before, dates, told = place_of(link), dates_of(link), fields_of(link, changes)
     attach(link, attachments(link.user_id, changes), changes)
     for name in PICTURES:
         if name in changes:
@@ -72,6 +74,7 @@ def update(link: Link, changes: dict[str, Any], kind: str = "changed") -> Link:
     for name, value in columns_of(changes).items():
         setattr(link, name, value)
     settle(link)
+    expect(link, dates)
     move(link, before, changes)
     link.last_datetime = now()
     db.session.flush()

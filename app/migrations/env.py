@@ -29,6 +29,9 @@ def render_item(kind: str, item: Any, autogen_context: Any) -> str | Literal[Fal
 def run() -> None:
     engine = sa.create_engine(settings.database_url, poolclass=sa.NullPool)
     prepare_engine(engine, settings, clicks_mode="rwc")
+    if engine.dialect.name == "sqlite":
+        # a table that is made anew is dropped first, which would delete all that refers to its rows
+        sa.event.listen(engine, "connect", lambda line, _: line.execute("PRAGMA foreign_keys = OFF"))
     with engine.connect() as connection:
         if engine.dialect.name == "postgresql":
             with connection.begin():

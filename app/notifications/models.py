@@ -88,6 +88,14 @@ class Delivery(Claimed, db.Model):
         return self.due
 
 
+class Report(db.Model):
+    """A period that a user's links were reported on: none is twice, whatever happens."""
+
+    user_id: Mapped[int] = mapped_column(ForeignKey("user.id", ondelete="CASCADE"), primary_key=True)
+    period: Mapped[str] = mapped_column(String(16), primary_key=True)
+    start_date: Mapped[dt.date] = mapped_column(primary_key=True)
+
+
 class DeliveryAttempt(db.Model):
     """One try: what came of it in words (`detail`), and what was answered, cut (`answer`)."""
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import datetime as dt
 import random
 import secrets
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, TypeVar
 
-from app.claims import moment
+from sqlalchemy import insert, select, update
+from sqlalchemy.orm import Session
+
+from app.claims import is_free, moment
 from app.clock import now
 from app.database import AnySession
 from app.notifications.delivery import Outcome
@@ -26,16 +29,30 @@ PAUSES = (0.0, 5.0, 300.0, 1800.0, 7200.0, 18_000.0, 36_000.0, 36_000.0)
 JITTER = 0.1  # at most so much longer: those that failed together come back apart
 LONGEST_PAUSE = 86_400.0  # however long the other side asks us to wait
 PATIENCE = dt.timedelta(days=5)
+OFF = "Not sent: the handler is switched off."
+
+Row = TypeVar("Row", bound=Any)
 
 
 def new_webhook_id() -> str:
     return f"msg_{secrets.token_hex(14)}"
 
 
-def deliver(session: AnySession, handler_id: int, type_: str, data: Mapping[str, Any]) -> Delivery:
-    """Have `data` delivered as soon as may be."""
+def deliver(
+    session: AnySession,
+    handler_id: int,
+    type_: str,
+    data: Mapping[str, Any],
+    datetime: dt.datetime | None = None,
+) -> Delivery:
+    """Have `data` delivered as soon as may be. `datetime`: when it happened, if not just now."""
     delivery = Delivery(
-        handler_id=handler_id, type=type_, webhook_id=new_webhook_id(), data=dict(data), due=moment()
+        handler_id=handler_id,
+        type=type_,
+        webhook_id=new_webhook_id(),
+        data=dict(data),
+        due=moment(),
+        datetime=datetime or now(),
     )
     session.add(delivery)
     return delivery
@@ -48,18 +65,65 @@ def again(delivery: Delivery) -> None:
     delivery.lease = delivery.who = None
 
 
-def settle(session: AnySession, delivery: Delivery, outcome: Outcome, *, is_last: bool = False) -> None:
-    """Write down a try, and what follows from it for the delivery and its handler."""
-    session.add(
-        DeliveryAttempt(
-            delivery_id=delivery.id,
-            status_code=outcome.status_code,
-            detail=outcome.detail,
-            answer=outcome.answer,
-            duration_ms=outcome.duration_ms,
-            datetime=outcome.datetime,
-        )
+Came = tuple[int, int, Outcome | None]  # a delivery's id, its handler's, and None where nobody has tried
+
+
+def write_down(session: Session, who: str, all_that_came: Sequence[Came]) -> None:
+    """What came of deliveries that `who` has taken. One that is another's by now only gets the attempt."""
+    handlers = locked(session, NotificationHandler, {handler_id for _, handler_id, _ in all_that_came})
+    deliveries = locked(session, Delivery, {id_ for id_, _, _ in all_that_came})
+    for id_, handler_id, outcome in all_that_came:
+        delivery, handler = deliveries.get(id_), handlers.get(handler_id)
+        if delivery is None or handler is None:
+            continue  # deleted meanwhile, and its attempts with it
+        is_ours = delivery.who == who
+        if outcome is None:
+            delivery.lease = None if is_ours else delivery.lease
+        elif is_ours:
+            learn(handler, outcome)
+            settle(session, delivery, outcome, is_last=not handler.is_enabled)
+        else:
+            session.add(attempt_of(delivery, outcome))
+    session.flush()
+    for handler in handlers.values():
+        if not handler.is_enabled:
+            end_pending(session, handler.id)
+
+
+def locked(session: Session, model: type[Row], ids: Collection[int]) -> dict[int, Row]:
+    """Handlers are locked before their deliveries, as deleting one does, and all in the order of ids."""
+    rows = select(model).where(model.id.in_(ids)).order_by(model.id).with_for_update(key_share=True)
+    return {row.id: row for row in session.scalars(rows)}
+
+
+def end_pending(session: AnySession, handler_id: int | None = None) -> None:
+    """A handler that is off gets nothing: what waits for it (or for any that is off) has failed."""
+    is_off = Delivery.handler_id.in_(
+        select(NotificationHandler.id).where(NotificationHandler.is_enabled.is_(False))
     )
+    whose = is_off if handler_id is None else Delivery.handler_id == handler_id
+    waits = Delivery.due.is_not(None) & is_free(Delivery, moment())  # one under way ends by what comes of it
+    ended = update(Delivery).where(waits, whose).values(due=None, status=FAILED, lease=None, who=None)
+    ids = session.scalars(ended.returning(Delivery.id)).all()
+    rows = [{"delivery_id": id_, "detail": OFF, "duration_ms": 0} for id_ in ids]
+    if rows:
+        session.execute(insert(DeliveryAttempt), rows)
+
+
+def attempt_of(delivery: Delivery, outcome: Outcome) -> DeliveryAttempt:
+    return DeliveryAttempt(
+        delivery_id=delivery.id,
+        status_code=outcome.status_code,
+        detail=outcome.detail,
+        answer=outcome.answer,
+        duration_ms=outcome.duration_ms,
+        datetime=outcome.datetime,
+    )
+
+
+def settle(session: AnySession, delivery: Delivery, outcome: Outcome, *, is_last: bool = False) -> None:
+    """Write down a try, and what follows from it for the delivery."""
+    session.add(attempt_of(delivery, outcome))
     delivery.tries += 1
     delivery.lease = delivery.who = None
     if outcome.is_delivered:

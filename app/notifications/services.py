@@ -10,6 +10,7 @@ from app.database import reread
 from app.errors import FieldError, Invalid
 from app.extensions import db
 from app.notifications.models import NotificationHandler
+from app.notifications.outbox import end_pending
 from app.notifications.transport import all_transports
 from app.trash import services as trash
 from app.trash.models import Trashed
@@ -39,6 +40,8 @@ def update(handler: NotificationHandler, changes: dict[str, Any]) -> Notificatio
     if changes.keys() & {"is_enabled", "type", "settings"}:
         # the owner has seen to it: what failed before says nothing any more
         handler.failing_since = handler.off_reason = None
+    if not handler.is_enabled:
+        end_pending(db.session, handler.id)
     handler.last_datetime = now()
     db.session.flush()
     return handler

@@ -12,7 +12,6 @@ from flask import Blueprint, Response, current_app, jsonify, request
 from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
-from app import jobs
 from app.cli import database
 from app.clicks.lag import JournalState, journal_state
 from app.clicks.limited_lag import limited_lag
@@ -20,6 +19,7 @@ from app.clicks.positions import positions_in
 from app.clock import written
 from app.config import Settings
 from app.extensions import db
+from app.jobs import tending
 from app.journal.segments import directory_of
 from app.visits.desk import Desk
 
@@ -94,7 +94,7 @@ def newest() -> set[str]:
 
 
 def worker_check() -> Check:
-    age = jobs.heartbeat_age(settings().data_dir)
+    age = tending.heartbeat_age(settings().data_dir)
     return {"ok": age is not None and age < WORKER_SECONDS, "seconds": None if age is None else round(age, 1)}
 
 
@@ -129,7 +129,7 @@ def state_of_journal() -> JournalState:
 
 def log_check() -> Check:
     """How much of what owners wrote is not in the database's own file yet (SQLite)."""
-    return {"ok": True, "bytes": jobs.wal_bytes(db.engine)}
+    return {"ok": True, "bytes": tending.wal_bytes(db.engine)}
 
 
 def places_check() -> Check:
@@ -159,7 +159,7 @@ CHECKS: dict[str, Callable[[], Check]] = {
 
 
 def gauges() -> dict[str, float]:
-    state, age = state_of_journal(), jobs.heartbeat_age(settings().data_dir)
+    state, age = state_of_journal(), tending.heartbeat_age(settings().data_dir)
     limited = limited_lag(db.session(), time.time())
     return {
         "waypost_worker_age_seconds": float("inf") if age is None else age,
@@ -169,5 +169,5 @@ def gauges() -> dict[str, float]:
         "waypost_limited_waiting": limited.waiting,
         "waypost_limited_age_seconds": limited.seconds,
         "waypost_visits_dropped": state.dropped,
-        "waypost_wal_bytes": jobs.wal_bytes(db.engine),
+        "waypost_wal_bytes": tending.wal_bytes(db.engine),
     }

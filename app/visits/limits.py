@@ -21,6 +21,7 @@ from app.database import prepare_engine
 from app.journal.record import NEWEST
 from app.journal.segments import directory_of
 from app.links.clicks import LIMIT_COUNTER
+from app.notifications.events import LIMIT_REACHED, raise_event
 from app.visits.journaled import Journaled
 from app.visits.plan import Plan
 from app.visits.store import Statement, Store, StoreDown
@@ -37,7 +38,7 @@ TAKE = text("""
     ON CONFLICT (link_id) DO UPDATE SET clicks = limit_counter.clicks + 1
     WHERE limit_counter.clicks + :journaled < coalesce(
         (SELECT clicks_limit FROM link WHERE link.id = excluded.link_id), :no_limit)
-    RETURNING clicks
+    RETURNING clicks, (SELECT clicks_limit FROM link WHERE link.id = link_id) AS clicks_limit
 """)
 WRITE = text("INSERT INTO limited_visit (version, line) VALUES (:version, :line)")
 
@@ -105,14 +106,15 @@ class Limits:
 
 
 def passes(connection: Connection, ticket: Ticket) -> bool:
-    """Raise the count if the limit allows it, and write the visit down with it.
-
-    What the owner is told when the last click is used belongs here too, in the same transaction.
-    """
+    """Raise the count if the limit allows it, and write the visit down with it; with the last one also
+    what the owner is to be told."""
     asked = {"link_id": ticket.link_id, "journaled": ticket.journaled, "no_limit": NO_LIMIT}
-    if connection.execute(TAKE, asked).first() is None:
+    taken = connection.execute(TAKE, asked).first()
+    if taken is None:
         return False
     connection.execute(WRITE, {"version": NEWEST, "line": ticket.line})
+    if taken.clicks_limit is not None and taken.clicks + ticket.journaled >= taken.clicks_limit:
+        raise_event(connection, LIMIT_REACHED, ticket.link_id, clicks_limit=taken.clicks_limit)
     return True
 
 

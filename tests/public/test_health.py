@@ -14,9 +14,9 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy.orm import Session, scoped_session
 
-from app import jobs
 from app.clicks.ingest import Ingest
 from app.config import Settings
+from app.jobs import tending as jobs
 from app.journal.record import NEWEST, Visit, encode
 from app.journal.segments import directory_of
 from app.journal.writer import Journal

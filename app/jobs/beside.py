@@ -1,0 +1,37 @@
+"""What may take long in the worker? Deliveries and jobs, in threads: neither holds up the journal."""
+
+from __future__ import annotations
+
+from sqlalchemy import create_engine
+
+from app.config import Settings
+from app.database import engine_options, prepare_engine
+from app.jobs.schedule import Scheduler
+from app.jobs.table import TABLE
+from app.links.moments import tell_moments
+from app.links.telling import tell
+from app.notifications.sender import Sender
+from app.notifications.site import site_of
+
+LAST_SECONDS = 1.5  # for what is under way when the end is asked for
+
+
+class Beside:
+    """Started when the worker works, and stopped when it ends."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.engine = create_engine(settings.database_url, **engine_options(settings))
+        prepare_engine(self.engine, settings)
+        site = site_of(settings)
+        feeds = (tell_moments, lambda session: tell(session, site))
+        self.sender = Sender(self.engine, settings, feeds)
+        self.scheduler = Scheduler(self.engine, settings, TABLE)
+
+    def start(self) -> None:
+        self.sender.start()
+        self.scheduler.start()
+
+    def stop(self) -> None:
+        self.sender.stop(LAST_SECONDS)
+        self.scheduler.stop(LAST_SECONDS)
+        self.engine.dispose()

@@ -1,0 +1,61 @@
+"""When does a link's start or end come, so that its owner is told once?
+
+`start_due` and `end_due` hold a date that is to come; telling it takes it away, in the same transaction. A
+date that lies in the past when it is set has nothing to tell.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+from sqlalchemy import or_, select
+from sqlalchemy.orm import Session
+
+from app.claims import moment
+from app.clock import written
+from app.database import begin_write
+from app.links.models import Link
+from app.notifications.events import ENDED, STARTED, raise_event
+
+AT_ONCE = 500
+MOMENTS = (("start_date", "start_due", STARTED), ("end_date", "end_due", ENDED))
+
+Dates = dict[str, dt.datetime | None]
+
+
+def dates_of(link: Link) -> Dates:
+    return {date: getattr(link, date) for date, _, _ in MOMENTS}
+
+
+def expect(link: Link, before: Dates) -> None:
+    """Have the dates told that are others than before, and are yet to come."""
+    for date, due, _ in MOMENTS:
+        value = getattr(link, date)
+        if value != before.get(date):
+            setattr(link, due, value if value and value > moment() else None)
+
+
+def tell_moments(session: Session) -> bool:
+    """Raise the events of all dates that have come; whether there were any."""
+    now = moment()
+    has_come = or_(*(getattr(Link, due) <= now for _, due, _ in MOMENTS))
+    if session.scalars(select(Link.id).where(has_come).limit(1)).first() is None:
+        return False
+    begin_write(session)
+    come = select(Link).where(has_come).order_by(Link.id).limit(AT_ONCE).with_for_update()
+    for link in session.scalars(come):
+        for date, due, type_ in MOMENTS:
+            tell_moment(session, link, date, due, type_, now)
+    session.commit()
+    return True
+
+
+def tell_moment(session: Session, link: Link, date: str, due: str, type_: str, now: dt.datetime) -> None:
+    value: dt.datetime | None = getattr(link, due)
+    if value is None or value > now:
+        return
+    setattr(link, due, None)
+    if link.is_enabled:  # one that is off neither starts nor ends anything for its visitors
+        data: dict[str, Any] = {date: written(value)}
+        raise_event(session, type_, link.id, value, **data)

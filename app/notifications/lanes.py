@@ -1,0 +1,84 @@
+"""In which order does one handler get what waits for it, and how much of it at a time?
+
+A lane for each handler. It begins with one thread, gets more once something has arrived, and gives back what
+it still holds as soon as something has not: so a receiver that hangs keeps one thread, and no other receiver.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+from app.notifications.message import Message
+
+BATCH = 32  # taken from the database at once
+THREADS = 4
+PATIENCE_SECONDS = 20.0  # for waiting in a lane: with the 15 of a try, less than a lease
+
+
+@dataclass(frozen=True)
+class Parcel:
+    """One delivery on its way, with all that a thread needs."""
+
+    id: int
+    handler_id: int
+    type: str
+    fields: Mapping[str, str]
+    message: Message
+    taken: float = field(default_factory=time.monotonic)
+
+    def is_stale(self) -> bool:
+        return time.monotonic() - self.taken > PATIENCE_SECONDS
+
+
+class Lane:
+    """What one process has taken for one handler. `is_failing`: the last try has not arrived."""
+
+    def __init__(self, *, is_failing: bool) -> None:
+        self.lock = threading.Lock()
+        self.waiting: deque[Parcel] = deque()
+        self.threads = 0
+        self.is_failing = is_failing
+        self.is_proven = self.is_spoiled = False
+
+    def room(self) -> int:
+        """How many more may be taken for it."""
+        with self.lock:
+            if self.is_failing:
+                return 0 if self.threads or self.waiting else 1
+            return BATCH - len(self.waiting) if len(self.waiting) <= BATCH // 4 else 0
+
+    def add(self, parcels: Collection[Parcel]) -> int:
+        """Take these in too; how many threads are to be started, which are counted as running from now on."""
+        with self.lock:
+            self.waiting.extend(parcels)
+            self.is_spoiled = False
+            most = THREADS if self.is_proven else 1
+            more = max(0, min(most - self.threads, len(self.waiting)))
+            self.threads += more
+            return more
+
+    def next(self) -> Parcel | None:
+        """The next one for a thread; with None its thread has ended."""
+        with self.lock:
+            if self.waiting and not self.is_spoiled and not self.waiting[0].is_stale():
+                return self.waiting.popleft()
+            self.threads -= 1
+            return None
+
+    def learn(self, *, is_delivered: bool) -> None:
+        with self.lock:
+            self.is_proven, self.is_failing = is_delivered, not is_delivered
+            self.is_spoiled |= not is_delivered
+
+    def give_back(self) -> list[Parcel]:
+        """What no thread will send: the rest, where something failed or took too long."""
+        with self.lock:
+            is_stuck = self.is_spoiled or (self.waiting and self.waiting[0].is_stale())
+            back = list(self.waiting) if is_stuck or not self.threads else []
+            for _ in back:
+                self.waiting.popleft()
+            return back

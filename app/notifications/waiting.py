@@ -1,0 +1,60 @@
+"""Which deliveries are due, and what has a thread to know to send one?"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session, joinedload
+
+from app.claims import claim, is_due, is_free, moment
+from app.database import begin_write
+from app.notifications.lanes import Parcel
+from app.notifications.messages import message_of
+from app.notifications.models import Delivery, NotificationHandler
+from app.notifications.site import Site
+
+MOST = 500
+
+
+class Found(NamedTuple):
+    """A delivery that is due. `is_failing`: what its handler was sent last has not arrived."""
+
+    id: int
+    handler_id: int
+    is_failing: bool
+
+
+def find(
+    session: Session, now: dt.datetime, without: Collection[int], *, only_healthy: bool = False
+) -> Sequence[Found]:
+    """What nobody is at, the longest due first; but those first that nothing speaks against."""
+    failing = NotificationHandler.failing_since.is_not(None)
+    due = (
+        select(Delivery.id, Delivery.handler_id, failing)
+        .join(NotificationHandler)
+        .where(is_due(Delivery, now), is_free(Delivery, now), NotificationHandler.is_enabled)
+        .order_by(failing, Delivery.due)
+        .limit(MOST)
+    )
+    if without:
+        due = due.where(Delivery.handler_id.not_in(without))
+    if only_healthy:
+        due = due.where(~failing)
+    return [Found(id_, handler_id, bool(is_failing)) for id_, handler_id, is_failing in session.execute(due)]
+
+
+def take(session: Session, ids: Sequence[int], who: str, site: Site) -> list[Parcel]:
+    """Claim them; what has become ours."""
+    begin_write(session)
+    taken = claim(session, Delivery, ids, who, moment())
+    rows = select(Delivery).where(Delivery.id.in_(taken)).options(joinedload(Delivery.handler))
+    parcels = [parcel_of(row, site) for row in session.scalars(rows.order_by(Delivery.due, Delivery.id))]
+    session.commit()
+    return parcels
+
+
+def parcel_of(row: Delivery, site: Site) -> Parcel:
+    return Parcel(row.id, row.handler_id, row.handler.type, dict(row.handler.settings), message_of(row, site))

@@ -1,0 +1,275 @@
+"""Is everything that waits delivered, by whoever is there, whatever the receivers and the clock do?"""
+
+from __future__ import annotations
+
+import datetime as dt
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import closing
+
+import pytest
+from sqlalchemy import create_engine, func, select
+
+from app.claims import LEASE, moment
+from app.database import engine_options, prepare_engine
+from app.links.models import link_notification_handler
+from app.links.moments import tell_moments
+from app.links.telling import tell
+from app.notifications import delivery, events, sender, services
+from app.notifications.models import Delivery, DeliveryAttempt, Event, NotificationHandler
+from app.notifications.outbox import deliver
+from app.notifications.sender import Sender
+from app.notifications.site import Site, site_of
+from tests.notifications.sinks import PLAIN, Sink
+from tests.server import wait_for
+
+pytestmark = pytest.mark.settings(ALLOW_PRIVATE_NETWORKS="127.0.0.0/8", BASE_URL="https://go.example")
+
+
+@pytest.fixture
+def sink() -> Iterator[Sink]:
+    found = Sink()
+    yield found
+    found.close()
+
+
+@pytest.fixture(autouse=True)
+def _plain(monkeypatch):
+    monkeypatch.setattr(delivery, "all_transports", lambda: {"webhook": PLAIN})
+
+
+@pytest.fixture
+def make_sender(settings) -> Iterator[Callable[[], Sender]]:
+    """Senders that are running; all are stopped at the end."""
+    made = []
+
+    def make() -> Sender:
+        engine = create_engine(settings.database_url, **engine_options(settings))
+        prepare_engine(engine, settings)
+        made.append(
+            Sender(engine, settings, [tell_moments, lambda session: tell(session, site_of(settings))])
+        )
+        made[-1].start()
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.stop(20)
+        one.engine.dispose()
+
+
+@pytest.fixture
+def make_receiver(make_handler, alice, sink) -> Callable[..., NotificationHandler]:
+    return lambda path="/": make_handler(alice, "webhook", settings={"webhook": sink.url(path)})
+
+
+def states(session) -> Counter:
+    session.rollback()
+    return Counter(session.scalars(select(Delivery.status)))
+
+
+def waits_for(session, **expected: int) -> None:
+    wait_for(lambda: states(session) == expected, f"{expected}", 30)
+
+
+def send(session, handler, times: int = 1) -> list[Delivery]:
+    rows = [deliver(session, handler.id, "link.started", {"link": LINK}) for _ in range(times)]
+    session.commit()
+    return rows
+
+
+LINK = {"id": 7, "url": "a", "short_url": "https://go.example/a", "location_url": "https://example.com/", "clicks": 3}  # fmt: skip
+
+
+# --- from event to arrival
+
+
+@pytest.mark.databases
+def test_an_event_reaches_every_handler_of_its_link_that_is_on(
+    session, alice, make_link, make_receiver, make_sender, sink
+):
+    link = make_link(alice, "café")
+    handlers = [make_receiver("/1"), make_receiver("/2"), make_receiver("/off"), make_receiver("/other")]
+    services.update(handlers[2], {"is_enabled": False})
+    rows = [{"link_id": link.id, "notification_handler_id": handler.id} for handler in handlers[:3]]
+    session.execute(link_notification_handler.insert(), rows)
+    events.raise_event(session, events.LIMIT_REACHED, link.id, clicks_limit=5)
+    events.raise_event(session, events.LIMIT_REACHED, link.id + 1, clicks_limit=5)  # a link that is gone
+    session.commit()
+    make_sender()
+    waits_for(session, delivered=2)
+    assert session.scalar(select(func.count()).select_from(Event)) == 0
+    assert sorted(at for at, _, _ in sink.heard) == ["/1", "/2"]
+    assert len(set(sink.ids("/1") + sink.ids("/2"))) == 2
+    shown = {"id": link.id, "url": "café", "short_url": "https://go.example/caf%C3%A9", "location_url": link.location_url, "clicks": 0}  # fmt: skip
+    assert sink.heard[0][2] == {
+        "type": "link.clicks_limit_reached",
+        "data": {"link": shown, "clicks_limit": 5},
+    }
+
+
+@pytest.mark.databases
+def test_two_workers_send_each_one_once(session, make_receiver, make_sender, sink):
+    for path in ("/1", "/2", "/3"):
+        send(session, make_receiver(path), 60)
+    make_sender()
+    make_sender()
+    waits_for(session, delivered=180)
+    assert len(sink.heard) == len({id_ for _, id_, _ in sink.heard}) == 180
+    assert session.scalar(select(func.count()).select_from(DeliveryAttempt)) == 180
+
+
+# --- receivers
+
+
+def test_who_hangs_holds_up_nobody_else(session, make_receiver, make_sender, sink, monkeypatch):
+    for number in range(20):
+        send(session, make_receiver(f"/hangs/{number}"), 5)
+    make_sender()
+    wait_for(lambda: len(sink.heard) == 20, "one try for each of those that hang", 30)
+    send(session, make_receiver("/good"), 10)
+    wait_for(lambda: len(sink.ids("/good")) == 10, "what the good one is sent", 10)
+    assert len(sink.heard) == 30  # none of those that hang was sent a second one meanwhile
+    sink.released.set()
+    waits_for(session, delivered=110)
+
+
+def test_who_refuses_gets_them_one_at_a_time_and_later(session, make_receiver, make_sender, sink):
+    handler = make_receiver("/bad")
+    sink.status["/bad"] = 500
+    rows = send(session, handler, 40)
+    make_sender()
+    wait_for(lambda: len(sink.heard) >= 40, "a try for each", 30)
+    wait_for(lambda: tries(session) == {1: 40}, "all of them written down", 30)
+    for row in rows:
+        assert row.status == "pending"
+        assert 5 <= (row.due - row.planned).total_seconds() <= 5.5
+        assert [one.detail for one in row.attempts] == ["The server answered 500 Internal Server Error."]
+    assert session.get(NotificationHandler, handler.id).failing_since
+
+
+def tries(session) -> Counter:
+    session.rollback()
+    return Counter(session.scalars(select(Delivery.tries)))
+
+
+def test_who_is_gone_gets_nothing_more(session, make_receiver, make_sender, sink):
+    handler = make_receiver("/gone")
+    sink.status["/gone"] = 410
+    send(session, handler, 40)
+    make_sender()
+    waits_for(session, failed=40)
+    assert not session.get(NotificationHandler, handler.id).is_enabled
+    assert len(sink.heard) == 1
+    details = Counter(session.scalars(select(DeliveryAttempt.detail)))
+    assert details == {"The server answered 410 Gone.": 1, "Not sent: the handler is switched off.": 39}
+
+
+def test_a_mistake_of_a_transport_is_one_failed_try(session, make_receiver, make_sender, sink, monkeypatch, caplog):  # fmt: skip
+    broken = {"webhook": type(PLAIN)(label="x", settings=(), send=lambda *_: 1 / 0)}
+    monkeypatch.setattr(delivery, "all_transports", lambda: broken)
+    [row] = send(session, make_receiver())
+    make_sender()
+    wait_for(lambda: tries(session) == {1: 1}, "the try", 30)
+    assert [one.detail for one in row.attempts] == ["Waypost failed to send this; its log says why."]
+    assert "ZeroDivisionError" in caplog.text
+
+
+# --- those who take and leave
+
+
+@pytest.mark.parametrize(
+    ("lease", "is_sent"),
+    [(None, True), (-1, True), (20, False), (86_400, True)],
+    ids=["nobody's", "of one who is gone", "of one at work", "of a clock a day ahead"],
+)
+def test_what_another_worker_has(session, make_receiver, make_sender, sink, lease, is_sent):
+    [row] = send(session, make_receiver("/1"))
+    row.who, row.lease = "another", lease and moment() + dt.timedelta(seconds=lease)
+    session.commit()
+    make_sender()
+    send(session, make_receiver("/2"))
+    wait_for(lambda: sink.ids("/2") and (sink.ids("/1") or not is_sent), "what is nobody's", 30)
+    assert bool(sink.ids("/1")) == is_sent
+    assert dt.timedelta(seconds=15 + 20) < LEASE < dt.timedelta(seconds=60)
+
+
+@pytest.mark.parametrize(
+    ("planned", "due", "is_sent"),
+    [(0, 300, False), (86_400, 86_700, True), (-3600, -10, True)],
+    ids=["by a clock that is right", "by one a day ahead", "by one an hour behind"],
+)
+def test_what_was_planned(session, make_receiver, make_sender, sink, planned, due, is_sent):
+    [row] = send(session, make_receiver("/1"))
+    row.planned, row.due = (moment() + dt.timedelta(seconds=seconds) for seconds in (planned, due))
+    session.commit()
+    make_sender()
+    send(session, make_receiver("/2"))
+    wait_for(lambda: sink.ids("/2") and (sink.ids("/1") or not is_sent), "what is due", 30)
+    assert bool(sink.ids("/1")) == is_sent
+
+
+def test_a_locked_database_is_waited_for_and_nothing_is_sent_twice(
+    session, make_receiver, make_sender, sink, settings, monkeypatch, caplog
+):
+    send(session, make_receiver("/hangs"))
+    running = make_sender()
+    wait_for(lambda: sink.heard, "the try", 30)
+    session.rollback()
+    with running.engine.connect() as line:
+        line.connection.execute("PRAGMA busy_timeout = 100")
+    with closing(sqlite3.connect(settings.data_dir / "main.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        sink.released.set()
+        wait_for(lambda: "Deliveries wait" in caplog.text, "a word about the lock", 30)
+        other.execute("ROLLBACK")
+    waits_for(session, delivered=1)
+    assert len(sink.heard) == 1
+
+
+def test_who_is_stopped_writes_down_what_arrives_and_gives_back_the_rest(
+    session, make_receiver, make_sender, sink
+):
+    send(session, make_receiver("/hangs"), 5)
+    running = make_sender()
+    wait_for(lambda: sink.heard, "the first try", 30)
+    sink.released.set()
+    running.stop(20)
+    assert states(session)["delivered"] >= 1
+    free = select(func.count()).where(Delivery.status == "pending", Delivery.lease.is_(None))
+    assert session.scalar(free) == 5 - states(session)["delivered"]
+
+
+@pytest.mark.databases
+def test_switched_off_by_its_owner_what_waits_ends(session, make_receiver):
+    handler, other = make_receiver(), make_receiver()
+    send(session, handler, 2)
+    [kept] = send(session, other)
+    services.update(handler, {"is_enabled": False})
+    session.commit()
+    assert states(session) == {"failed": 2, "pending": 1}
+    assert kept.status == "pending"
+
+
+def test_an_attempt_for_what_another_has_by_now_is_kept_and_changes_nothing(
+    session, make_receiver, make_sender, sink
+):
+    [row] = send(session, make_receiver("/hangs"))
+    make_sender()
+    wait_for(lambda: sink.heard, "the try", 30)
+    session.rollback()
+    session.refresh(row)
+    row.who = "another"
+    session.commit()
+    sink.released.set()
+    wait_for(
+        lambda: (session.rollback(), session.scalars(select(DeliveryAttempt)).all())[1], "the attempt", 30
+    )
+    session.refresh(row)
+    assert (row.status, row.who, row.tries) == ("pending", "another", 0)
+
+
+def test_no_site_is_guessed(settings):
+    assert site_of(settings) == Site("https://go.example", "https://go.example")
+    assert sender.MOST_FAILING < sender.MOST_THREADS
