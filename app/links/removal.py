@@ -22,6 +22,7 @@ from app.links.aliases import HELD, claim, claim_random, key_of
 from app.links.attached import own_rows, refuse_unusable
 from app.links.history import PICTURES, note
 from app.links.models import Alias, Link, LinkChange
+from app.links.moments import expect
 from app.links.replan import place_of, replan
 from app.trash import services as trash
 from app.trash.models import Trashed
@@ -100,6 +101,7 @@ def restore(trashed: Trashed, changes: dict[str, Any] | None = None) -> Link:
         claim_random([link])
     else:
         claim(link)
+    expect(link, {})
     replan(place_of(link))
     note([link], "restored")
     db.session.flush()
@@ -117,6 +119,7 @@ def restore_many(trashed: Sequence[Trashed]) -> tuple[list[Link], list[Trashed]]
     links = trash.put_back([one for one in trashed if one.id not in stuck], Link)
     for link in links:
         claim(link)
+        expect(link, {})
     if links:
         replan(*map(place_of, links))
         note(links, "restored")
