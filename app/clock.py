@@ -18,3 +18,8 @@ def written(moment: dt.datetime | None) -> str | None:
     return (
         None if moment is None else moment.astimezone(dt.UTC).replace(tzinfo=None).isoformat(" ", "seconds")
     )
+
+
+def written_ms(time_ms: int) -> str:
+    """The same of milliseconds since 1970, the part of a second left out."""
+    return str(written(dt.datetime.fromtimestamp(time_ms // 1000, dt.UTC)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flask import Blueprint, Flask
 
-from app.api import explain, gate, rates, user
+from app.api import explain, gate, rates, statistics, user
 from app.api.domains import DOMAINS, verify
 from app.api.links import LINKS
 from app.api.notification_handlers import NOTIFICATION_HANDLERS
@@ -14,6 +14,12 @@ from app.api.resource import IdConverter
 from app.extensions import csrf
 
 RESOURCES = (LINKS, PIXELS, NOTIFICATION_HANDLERS, PROJECTS, DOMAINS)
+STATISTICS = (
+    ("statistics", "/statistics", statistics.of_all),
+    ("statistics_clicks", "/statistics/clicks", statistics.clicks_of_all),
+    ("statistics_link", "/statistics/<row_id:id>", statistics.of_link),
+    ("statistics_link_clicks", "/statistics/<row_id:id>/clicks", statistics.clicks_of_link),
+)
 
 
 def init_app(app: Flask) -> None:
@@ -26,6 +32,8 @@ def init_app(app: Flask) -> None:
     blueprint.add_url_rule(
         "/domains/<row_id:id>/verify", "domains_verify", verify, methods=["POST"], strict_slashes=False
     )
+    for name, rule, view in STATISTICS:
+        blueprint.add_url_rule(rule, name, view, strict_slashes=False)
     blueprint.add_url_rule("/user", "user", user.read, strict_slashes=False)
     csrf.exempt(blueprint)  # a key in a header is nothing that another site can make a browser send
     app.register_blueprint(blueprint)

@@ -1,0 +1,202 @@
+"""Does the API tell what happened, as a table for programs and for spreadsheets, and refuse what it can't?"""
+
+from __future__ import annotations
+
+import csv
+import datetime as dt
+import io
+from collections.abc import Callable, Iterator
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from sqlalchemy.orm import Session, scoped_session
+
+from app.accounts.models import User
+from app.clicks import export
+from app.clicks.ingest import Ingest
+from app.clicks.statistics import TYPES, Asked, answer
+from app.config import Settings
+from app.journal.record import Visit, encode
+from app.journal.segments import directory_of
+from app.journal.writer import Journal
+from app.links.models import Link
+from tests.api.shape import always, fields, problem
+from tests.clicks.conftest import take_in
+from tests.clients import Api
+
+NOON = dt.datetime(2026, 10, 5, 12, tzinfo=dt.UTC)
+DAY = "start_date=2026-10-05&end_date=2026-10-05"
+Visits = Callable[..., None]
+
+
+@pytest.fixture
+def link(alice: User, make_link: Callable[..., Link]) -> Link:
+    return make_link(alice, "shop")
+
+
+@pytest.fixture
+def visits(settings: Settings, link: Link) -> Iterator[Visits]:
+    """`visits({"country_code": "DE"}, {})`: a visit each, a minute after the other, each of another visitor."""
+    journal, ingest = Journal(directory_of(settings.data_dir)), Ingest(settings)
+    known = {"link_id": link.id, "user_id": link.user_id, "is_bot": 0}
+    count = 0
+
+    def write(*each: dict[str, Any]) -> None:
+        nonlocal count
+        for some in each:
+            count += 1
+            time_ms = int(NOON.timestamp() + 60 * count) * 1000
+            visit = Visit(**{"time_ms": time_ms, "visitor": f"v{count}", **known, **some})
+            assert journal.append(encode(visit))
+        take_in(ingest)
+
+    yield write
+    journal.close()
+    ingest.close()
+
+
+def test_each_type_in_its_shape(api: Api, link: Link, visits: Visits) -> None:
+    visits({"country_code": "DE"}, {"country_code": "DE", "visitor": "v1"}, {"country_code": "US"}, {})
+    for path in ("/statistics", f"/statistics/{link.id}", f"/statistics/{link.id}/"):
+        got = api.get(f"{path}?{DAY}")
+        assert got.json == {"data": [{"formatted_date": "2026-10-05", "pageviews": 4, "visitors": 3}]}
+        always(got)
+        hours = api.get(f"{path}?{DAY}&type=hour").json["data"]
+        assert [list(row) for row in hours] == [["hour", "pageviews", "visitors"]] * 24
+        assert hours[12] == {"hour": 12, "pageviews": 4, "visitors": 3}
+        assert api.get(f"{path}?{DAY}&type=country_code").json == {
+            "data": [
+                {"country_code": "DE", "pageviews": 2, "visitors": 1},
+                {"country_code": "US", "pageviews": 1, "visitors": 1},
+                {"country_code": None, "pageviews": 1, "visitors": 1},
+            ]
+        }
+        for name in set(TYPES) - {"overview", "hour", "country_code"}:
+            assert api.get(f"{path}?{DAY}&type={name}").json["data"] == [{name: None, "pageviews": 4, "visitors": 4 - 1}]
+
+
+def test_without_days_the_last_thirty(api: Api, link: Link) -> None:
+    rows = api.get(f"/statistics/{link.id}").json["data"]
+    today = dt.datetime.now(dt.UTC).date()
+    assert [row["formatted_date"] for row in rows] == [str(today - dt.timedelta(n)) for n in range(29, -1, -1)]
+    assert {(row["pageviews"], row["visitors"]) for row in rows} == {(0, 0)}
+    assert len(api.get("/statistics?end_date=2026-03-31").json["data"]) == 30
+    assert api.get(f"/statistics?start_date={today}").json["data"] == rows[-1:]
+    assert api.get("/statistics?start_date=&type=&bots=&timezone=").json == {"data": rows}
+
+
+def test_a_hundred_rows(api: Api, visits: Visits) -> None:
+    visits(*({"city_name": f"City {n:03d}"} for n in range(103)), {"city_name": "City 102"})
+    found = api.get(f"/statistics?{DAY}&type=city_name").json["data"]
+    assert [row["city_name"] for row in found] == ["City 102", *(f"City {n:03d}" for n in range(99))]
+
+
+def test_time_zones_bots_and_filters(api: Api, visits: Visits) -> None:
+    visits({"country_code": "DE"}, {"country_code": "DE", "city_name": "Köln"}, {"is_bot": 1, "bot_name": "curl"})
+    apia = f"/statistics?{DAY.replace('05', '06')}&timezone=Pacific/Apia&type=hour"
+    assert api.get(apia).json["data"][1] == {"hour": 1, "pageviews": 2, "visitors": 2}
+    assert api.get(f"/statistics?{DAY}&bots=1").json["data"][0]["pageviews"] == 1
+    days = {"start_date": "2026-10-05", "end_date": "2026-10-05"}
+    for asked, pageviews in [
+        ("country_code=DE", 2),
+        ("country_code=DE&city_name=K%C3%B6ln", 1),
+        ("country_code=DE&city_name=", 1),
+        ("country_code=de", 0),
+        ("country_code=DE&unknown=1", 2),
+    ]:
+        found = api.get(f"/statistics?{DAY}&{asked}").json
+        assert found["data"][0]["pageviews"] == pageviews, asked
+        assert found["meta"] == {"covers": days}
+
+
+BAD = [
+    ("start_date=2026-10-06&end_date=2026-10-05", {"end_date"}),
+    ("start_date=0001-01-01", {"start_date"}),
+    ("end_date=9999-12-31", {"end_date"}),
+    ("start_date=2026-02-30", {"start_date"}),
+    ("start_date=2026-1-1", {"start_date"}),
+    ("start_date=20260101", {"start_date"}),
+    ("start_date=%D9%A2%D9%A0%D9%A2%D9%A6-01-01", {"start_date"}),
+    ("start_date=2026-01-01T00:00", {"start_date"}),
+    ("type=clicks", {"type"}),
+    ("type=Overview", {"type"}),
+    ("timezone=Mars/Olympus", {"timezone"}),
+    ("timezone=../../etc/passwd", {"timezone"}),
+    ("timezone=%2Fetc%2Fpasswd", {"timezone"}),
+    ("bots=perhaps", {"bots"}),
+    ("format=xlsx", {"format"}),
+    (
+        "start_date=x&end_date=9999-01-01&type=x&timezone=x&bots=x&format=x",
+        {"start_date", "end_date", "type", "timezone", "bots", "format"},
+    ),
+]
+
+
+@pytest.mark.parametrize(("query", "bad"), BAD)
+def test_what_makes_no_sense_is_said(api: Api, link: Link, query: str, bad: set[str]) -> None:
+    for path in ("/statistics", f"/statistics/{link.id}"):
+        assert fields(problem(api.get(f"{path}?{query}"), 422)) == bad
+
+
+def test_a_hundred_years(api: Api) -> None:
+    found = api.get("/statistics?start_date=2000-01-01&end_date=2099-12-31&timezone=Africa/Casablanca").json
+    assert len(found["data"]) == 36525
+
+
+def test_anothers_link_is_not_there(
+    api: Api, bob: User, make_api: Callable[..., Api], link: Link, visits: Visits
+) -> None:
+    visits({}, {})
+    bobs = make_api(bob, "read")
+    for path in (f"/statistics/{link.id}", f"/statistics/{link.id}/clicks", "/statistics/999"):
+        problem(bobs.get(f"{path}?type=x"), 404)
+    assert bobs.get(f"/statistics?{DAY}").json["data"][0]["pageviews"] == 0
+    assert len(table(bobs.get(f"/statistics/clicks?{DAY}").text)) == 1
+    problem(api.post(f"/statistics/{link.id}", {}), 405)
+
+
+def table(text: str) -> list[list[str]]:
+    return [*csv.reader(io.StringIO(text, newline=""))]
+
+
+def test_any_report_as_csv(api: Api, link: Link, visits: Visits, session: scoped_session[Session]) -> None:
+    visits(*({"city_name": f"City {n}"} for n in range(150)), {"city_name": 'a "b", c'})
+    for name in TYPES:
+        got = api.get(f"/statistics/{link.id}?{DAY}&type={name}&format=csv")
+        assert got.content_type == "text/csv; charset=utf-8"
+        assert f"waypost-{name}-2026-10-05" in got.headers["Content-Disposition"]
+        always(got)
+        asked = Asked(user_id=link.user_id, type=name, start=NOON.date(), end=NOON.date(), zone=ZoneInfo("UTC"), limit=999)
+        rows = answer(session, asked).rows
+        head, *body = table(got.text)
+        assert head == [*rows[0]]
+        assert body == [["" if value is None else str(value) for value in row.values()] for row in rows]
+
+
+def test_single_visits_as_csv(
+    api: Api, link: Link, visits: Visits, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(export, "AT_ONCE", 3)
+    visits(*({"city_name": f"City {n}", "time_ms": int(NOON.timestamp() + n // 4) * 1000} for n in range(10)))
+    visits({"is_bot": 1}, {"time_ms": int(NOON.timestamp() - 86400) * 1000})
+    for path in ("/statistics/clicks", f"/statistics/{link.id}/clicks"):
+        head, *rows = table(api.get(f"{path}?{DAY}").text)
+        assert head[:3] == ["datetime", "link_id", "is_bot"]
+        assert [(row[0], row[head.index("city_name")]) for row in rows] == [
+            (f"2026-10-05 12:00:0{n // 4}", f"City {n}") for n in range(10)
+        ]
+        assert len(table(api.get(f"{path}?{DAY}&city_name=City+4").text)) == 2
+        assert len(table(api.get(f"{path}?{DAY}&bots=1").text)) == 2
+
+
+FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", " =1+1", "＝1", '=HYPERLINK("https://a.example","b")']
+
+
+def test_no_cell_is_a_formula(api: Api, visits: Visits) -> None:
+    visits(*({"utm_source": text, "city_name": "1+1=2"} for text in FORMULAS))
+    [head, *rows] = table(api.get(f"/statistics/clicks?{DAY}").text)
+    assert [row[head.index("utm_source")] for row in rows] == [f"'{text}" for text in FORMULAS]
+    assert {row[head.index("city_name")] for row in rows} == {"1+1=2"}
+    [_, *rows] = table(api.get(f"/statistics?{DAY}&type=utm_source&format=csv").text)
+    assert {row[0] for row in rows} == {f"'{text}" for text in FORMULAS}
