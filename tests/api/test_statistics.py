@@ -73,13 +73,17 @@ def test_each_type_in_its_shape(api: Api, link: Link, visits: Visits) -> None:
             ]
         }
         for name in set(TYPES) - {"overview", "hour", "country_code"}:
-            assert api.get(f"{path}?{DAY}&type={name}").json["data"] == [{name: None, "pageviews": 4, "visitors": 4 - 1}]
+            assert api.get(f"{path}?{DAY}&type={name}").json["data"] == [
+                {name: None, "pageviews": 4, "visitors": 4 - 1}
+            ]
 
 
 def test_without_days_the_last_thirty(api: Api, link: Link) -> None:
     rows = api.get(f"/statistics/{link.id}").json["data"]
     today = dt.datetime.now(dt.UTC).date()
-    assert [row["formatted_date"] for row in rows] == [str(today - dt.timedelta(n)) for n in range(29, -1, -1)]
+    assert [row["formatted_date"] for row in rows] == [
+        str(today - dt.timedelta(n)) for n in range(29, -1, -1)
+    ]
     assert {(row["pageviews"], row["visitors"]) for row in rows} == {(0, 0)}
     assert len(api.get("/statistics?end_date=2026-03-31").json["data"]) == 30
     assert api.get(f"/statistics?start_date={today}").json["data"] == rows[-1:]
@@ -93,7 +97,9 @@ def test_a_hundred_rows(api: Api, visits: Visits) -> None:
 
 
 def test_time_zones_bots_and_filters(api: Api, visits: Visits) -> None:
-    visits({"country_code": "DE"}, {"country_code": "DE", "city_name": "Köln"}, {"is_bot": 1, "bot_name": "curl"})
+    visits(
+        {"country_code": "DE"}, {"country_code": "DE", "city_name": "Köln"}, {"is_bot": 1, "bot_name": "curl"}
+    )
     apia = f"/statistics?{DAY.replace('05', '06')}&timezone=Pacific/Apia&type=hour"
     assert api.get(apia).json["data"][1] == {"hour": 1, "pageviews": 2, "visitors": 2}
     assert api.get(f"/statistics?{DAY}&bots=1").json["data"][0]["pageviews"] == 1
@@ -167,16 +173,21 @@ def test_any_report_as_csv(api: Api, link: Link, visits: Visits, session: scoped
         assert got.content_type == "text/csv; charset=utf-8"
         assert f"waypost-{name}-2026-10-05" in got.headers["Content-Disposition"]
         always(got)
-        asked = Asked(user_id=link.user_id, type=name, start=NOON.date(), end=NOON.date(), zone=ZoneInfo("UTC"), limit=999)
+        asked = Asked(
+            user_id=link.user_id,
+            type=name,
+            start=NOON.date(),
+            end=NOON.date(),
+            zone=ZoneInfo("UTC"),
+            limit=999,
+        )
         rows = answer(session, asked).rows
         head, *body = table(got.text)
         assert head == [*rows[0]]
         assert body == [["" if value is None else str(value) for value in row.values()] for row in rows]
 
 
-def test_single_visits_as_csv(
-    api: Api, link: Link, visits: Visits, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_single_visits_as_csv(api: Api, link: Link, visits: Visits, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(export, "AT_ONCE", 3)
     visits(*({"city_name": f"City {n}", "time_ms": int(NOON.timestamp() + n // 4) * 1000} for n in range(10)))
     visits({"is_bot": 1}, {"time_ms": int(NOON.timestamp() - 86400) * 1000})
