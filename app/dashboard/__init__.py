@@ -21,9 +21,10 @@ from app.dashboard import (
     projects,
 )
 from app.dashboard.blueprint import blueprint
+from app.dashboard.statistics import views as statistics
 
 # once, and not for each application: a blueprint takes no more pages after it was registered
-for family in (home, links, as_visitor, projects, domains, pixels, handlers, keys, account):
+for family in (home, links, as_visitor, statistics, projects, domains, pixels, handlers, keys, account):
     family.register(blueprint)
 
 

@@ -10,6 +10,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import joinedload, selectinload
 
 from app import clock, own_addresses
+from app.dashboard.small_lines import small_lines
 from app.dashboard.states import marks_of, state_of
 from app.extensions import db
 from app.links.clicks import clicks_of
@@ -21,6 +22,7 @@ def beside_rows(rows: Sequence[Link]) -> dict[str, Any]:
     load_around(ids)
     return {
         "clicks": clicks_of(ids),
+        "small_lines": small_lines(ids),
         "now": clock.now(),
         "state_of": state_of,
         "marks_of": marks_of,

@@ -45,6 +45,7 @@ class Place(NamedTuple):
 
 NAVIGATION = (
     Place("links", "Links", "link"),
+    Place("statistics", "Statistics", "chart-no-axes-column"),
     Place("projects", "Projects", "folder"),
     Place("domains", "Domains", "globe"),
     Place("pixels", "Pixels", "radio"),
@@ -58,6 +59,7 @@ def init_app(app: Flask) -> None:
     app.context_processor(common)
     app.add_template_filter(local)
     app.add_template_filter(local_day)
+    app.add_template_filter(local_time)
     app.add_template_filter(hue)
     app.add_template_filter(line_number)
 
@@ -104,7 +106,7 @@ def swapped(message: str, part: str, target: str, swap: str, warning: str | None
     return response
 
 
-def zone() -> dt.tzinfo:
+def zone() -> ZoneInfo:
     """The time zone in which the owner reads and types."""
     return ZoneInfo(current_user.timezone)
 
@@ -113,6 +115,12 @@ def local(moment: dt.datetime, zone: dt.tzinfo) -> str:
     """`20 November 2026, 18:30` where the owner is."""
     here = moment.astimezone(zone)
     return f"{here.day} {here:%B %Y, %H:%M}"
+
+
+def local_time(moment: dt.datetime, zone: dt.tzinfo) -> str:
+    """`20 Nov, 18:30` where the owner is."""
+    here = moment.astimezone(zone)
+    return f"{here.day} {here:%b, %H:%M}"
 
 
 def local_day(moment: dt.datetime, zone: dt.tzinfo) -> str:

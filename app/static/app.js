@@ -117,11 +117,15 @@ function afterWrite() {
   (opener ?? find("main")).focus();
 }
 
-document.addEventListener("htmx:sendError", () =>
-  toast("There is no connection to the server. What you typed is still here: try again in a moment.", "bad"),
+// a part that comes by itself says in its own place that it did not
+const saysItself = ({ detail }) => detail.target?.closest?.("[data-part]");
+document.addEventListener("htmx:sendError", (event) =>
+  saysItself(event) || toast("There is no connection to the server. What you typed is still here: try again in a moment.", "bad"),
 );
-document.addEventListener("htmx:timeout", () => toast("The server takes too long. Try again in a moment.", "bad"));
-document.addEventListener("htmx:responseError", ({ detail: { xhr } }) => {
+document.addEventListener("htmx:timeout", (event) => saysItself(event) || toast("The server takes too long. Try again in a moment.", "bad"));
+document.addEventListener("htmx:responseError", (event) => {
+  const { xhr } = event.detail;
+  if (saysItself(event)) return;
   const fresh = xhr.getResponseHeader("X-CSRFToken");
   if (fresh) useToken(fresh);
   const page = new DOMParser().parseFromString(xhr.responseText, "text/html");

@@ -1,0 +1,90 @@
+"""What can be chosen on a statistics page, and where does each choice lead?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from app.dashboard.statistics import figures, periods, scopes, words
+from app.dashboard.statistics.periods import MENU, WITHOUT_BEFORE
+from app.dashboard.statistics.scopes import Scope
+from app.dashboard.statistics.state import COMPARE, OFF, PREVIOUS, State
+
+OF_PERIOD = {"period", "date", "start_date", "end_date"}
+
+
+class Item(NamedTuple):
+    """A line of a menu; `key` is the letter that chooses it."""
+
+    title: str
+    address: str
+    is_chosen: bool = False
+    key: str = ""
+
+
+class Filter(NamedTuple):
+    """A filter that is on, and the page without it."""
+
+    label: str
+    value: str
+    without: str
+
+
+def menus(scope: Scope, state: State) -> dict[str, Any]:
+
+    def address(other: State) -> str:
+        return scope.address(**other.query())
+
+    earlier, later = state.stepped(-1), state.stepped(1)
+    return {
+        "periods": [[period_item(scope, state, choice) for choice in group] for group in MENU],
+        "period_title": title(state),
+        "earlier": address(earlier) if earlier else "",
+        "later": address(later) if later else "",
+        "compare": compare_items(scope, state),
+        "who": [
+            Item("People", address(replace(state, bots=False)), not state.bots),
+            Item("Bots", address(replace(state, bots=True)), state.bots),
+        ],
+        "applied": [
+            Filter(words.WORDS[name].one, words.word(name, value), address(state.without_filter(name)))
+            for name, value in state.filters.items()
+        ],
+        "without_filters": address(replace(state, filters={})),
+        "others": scopes.others(scope) if not scope.link else [],
+        "hidden": [pair for pair in state.query().items() if pair[0] not in OF_PERIOD],
+    }
+
+
+def period_item(scope: Scope, state: State, choice: periods.Choice) -> Item:
+    there = state.in_period(choice.period, periods.date_of(choice, state.today))
+    is_chosen = (there.period, there.span) == (state.period, state.span)
+    return Item(choice.title, scope.address(**there.query()), is_chosen, choice.key)
+
+
+def title(state: State) -> str:
+    """What the menu's button says: the words of the menu, else the days."""
+    for choice in (choice for group in MENU for choice in group):
+        there = state.in_period(choice.period, periods.date_of(choice, state.today))
+        if (there.period, there.span) == (state.period, state.span):
+            return choice.title
+    if state.period == "month":
+        return f"{state.span.start:%B %Y}"
+    return str(state.span.start.year) if state.period == "year" else figures.span_words(state.span)
+
+
+def compare_items(scope: Scope, state: State) -> Sequence[Item]:
+    """None where nothing can be compared. One key turns the comparison off, and on again."""
+    if state.period in WITHOUT_BEFORE:
+        return ()
+    key_for = PREVIOUS if state.compare == OFF else OFF
+    return [
+        Item(
+            text,
+            scope.address(**replace(state, compare=way).query()),
+            way == state.compare,
+            "X" if way == key_for else "",
+        )
+        for way, text in COMPARE.items()
+    ]

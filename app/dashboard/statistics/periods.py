@@ -1,0 +1,152 @@
+"""Which days does a period mean, which does it compare with, and how finely are they told?
+
+Everything here is reckoned from values alone: `today` is the owner's own day.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+Day = dt.timedelta(days=1)
+FIRST = dt.date(2000, 1, 1)  # before any visit; a wider range would only be a longer line of zeros
+MONTHS = 12
+
+
+class Span(NamedTuple):
+    """Days, both ends inclusive."""
+
+    start: dt.date
+    end: dt.date
+
+    @property
+    def days(self) -> int:
+        return (self.end - self.start).days + 1
+
+
+class Choice(NamedTuple):
+    """One line of the period menu: its words, the letter that chooses it, and how it stands in an address.
+
+    The letters are Plausible's, so that hands which know them need not learn others.
+    """
+
+    title: str
+    key: str
+    period: str
+    back: int = 0  # how many days or months before today
+
+
+MENU: Sequence[Sequence[Choice]] = (
+    (Choice("Today", "D", "day"), Choice("Yesterday", "E", "day", 1), Choice("Realtime", "R", "realtime")),
+    (
+        Choice("Last 7 days", "W", "7d"),
+        Choice("Last 28 days", "F", "28d"),
+        Choice("Last 30 days", "T", "30d"),
+        Choice("Last 91 days", "N", "91d"),
+    ),
+    (Choice("Month to date", "M", "month"), Choice("Last month", "P", "month", 1)),
+    (
+        Choice("Year to date", "Y", "year"),
+        Choice("Last 6 months", "S", "6mo"),
+        Choice("Last 12 months", "L", "12mo"),
+        Choice("All time", "A", "all"),
+    ),
+)
+TITLES = {choice.period: choice.title for group in MENU for choice in group if not choice.back}
+PERIODS = (*dict.fromkeys(choice.period for group in MENU for choice in group), "custom")
+DEFAULT = "30d"
+DATED = ("day", "month", "year")  # one can go to the one before and the next
+WITHOUT_BEFORE = ("realtime", "all")  # nothing lies before that could be compared with
+
+
+def span(period: str, date: dt.date, today: dt.date, first: dt.date) -> Span:
+    """The days of a period; `date` lies in it where it is a day, a month or a year. None is after today."""
+    if period in {"month", "year"}:
+        start = month_of(date) if period == "month" else date.replace(month=1, day=1)
+        last = start.replace(month=12) if period == "year" else start
+        return Span(start, min(plus_months(last, 1) - Day, max(today, start)))
+    if period in {"6mo", "12mo"}:
+        return Span(plus_months(month_of(today), 1 - int(period.removesuffix("mo"))), today)
+    if period.endswith("d"):
+        return Span(today - (int(period.removesuffix("d")) - 1) * Day, today)
+    if period == "all":
+        return Span(min(first, today), today)
+    return Span(date, date) if period == "day" else Span(today, today)
+
+
+def date_of(choice: Choice, today: dt.date) -> dt.date | None:
+    """The date that a line of the menu writes into an address; None where the period says it all."""
+    if not choice.back:
+        return None
+    return today - choice.back * Day if choice.period == "day" else plus_months(month_of(today), -choice.back)
+
+
+def stepped(period: str, date: dt.date, steps: int) -> dt.date:
+    """A date in the day, month or year before (-1) or after (1)."""
+    if period == "day":
+        return date + steps * Day
+    return plus_months(month_of(date), steps) if period == "month" else date.replace(date.year + steps, 1, 1)
+
+
+def before(period: str, asked: Span) -> Span:
+    """The days that `asked` is compared with: as many, right before. Calendar months and years (also while
+    they last) are compared with the same days of the one before, which is what their names promise."""
+    if period in {"month", "year"}:
+        back = 1 if period == "month" else MONTHS
+        start = plus_months(asked.start, -back)
+        is_whole = plus_months(asked.start, back) - Day == asked.end
+        end = asked.start - Day
+        return Span(start, end if is_whole else min(start + (asked.end - asked.start), end))
+    return Span(asked.start - asked.days * Day, asked.start - Day)
+
+
+def year_before(asked: Span) -> Span:
+    """The same days a year earlier (28 February for the 29th)."""
+    return Span(plus_months(asked.start, -MONTHS), plus_months(asked.end, -MONTHS))
+
+
+def intervals(asked: Span) -> Sequence[str]:
+    """How finely these days can be told, the best first."""
+    if asked.days == 1:
+        return ("hour",)
+    if asked.days <= 7:
+        return ("day",)
+    if asked.days <= 91:
+        return ("day", "week", *(["month"] if asked.days > 31 else []))
+    return ("week", "day", "month") if asked.days <= 200 else ("month", "week", "day")
+
+
+def part_of(day: dt.date, interval: str) -> dt.date:
+    """The first day of the week (a Monday) or month in which a day lies; the day itself for days."""
+    if interval == "week":
+        return day - day.weekday() * Day
+    return month_of(day) if interval == "month" else day
+
+
+def folded(counts: Mapping[dt.date, tuple[int, int]], interval: str) -> dict[dt.date, tuple[int, int]]:
+    """Counts of days added up to those of weeks or months. Visitors too: those of several days are the sum
+    of the days, for nobody is known again the day after."""
+    sums: dict[dt.date, tuple[int, int]] = {}
+    for day, (pageviews, visitors) in counts.items():
+        part = part_of(day, interval)
+        so_far = sums.get(part, (0, 0))
+        sums[part] = (so_far[0] + pageviews, so_far[1] + visitors)
+    return sums
+
+
+def month_of(date: dt.date) -> dt.date:
+    return date.replace(day=1)
+
+
+def plus_months(date: dt.date, months: int) -> dt.date:
+    """The same day so many months on, or the month's last; the calendar's own ends where it has no more."""
+    year, month = divmod(date.year * MONTHS + date.month - 1 + months, MONTHS)
+    if not dt.MINYEAR <= year <= dt.MAXYEAR:
+        return dt.date.min if year < dt.MINYEAR else dt.date.max
+    for day in range(date.day, 27, -1):
+        try:
+            return dt.date(year, month + 1, day)
+        except ValueError:
+            continue
+    return dt.date(year, month + 1, date.day)

@@ -1,0 +1,250 @@
+// What the statistics pages do beyond plain HTML: charts drawn from the tables beside them, letters that choose
+// from the menus, and the newest clicks while somebody looks. Without it, the tables and links are all there.
+
+const root = document.documentElement;
+const find = (selector, within = document) => within.querySelector(selector);
+const all = (selector, within = document) => [...within.querySelectorAll(selector)];
+const on = (name, selector, act) =>
+  document.addEventListener(name, (event) => {
+    const target = event.target.closest?.(selector);
+    if (target) act(target, event);
+  });
+const number = new Intl.NumberFormat("en");
+const short = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+
+// a variable of the style sheet as a canvas takes it: `light-dark()` is resolved on an element only
+function colour(name) {
+  const probe = document.createElement("span");
+  probe.hidden = true;
+  probe.style.color = `var(${name})`;
+  document.body.append(probe);
+  const found = getComputedStyle(probe).color;
+  probe.remove();
+  return found;
+}
+const faded = (rgb, part) => rgb.replace(/^rgb\((.*)\)$/, (_, parts) => `rgb(${parts.replaceAll(",", " ")} / ${part})`);
+
+// ------------------------------------------------------------------- the line
+const charts = new Map();
+
+function linesOf(box) {
+  const metric = Number(box.dataset.metric);
+  const pick = (row, name) => (row.dataset[name] ? Number(row.dataset[name].split(" ")[metric]) : null);
+  const rows = all("tbody tr", box.parentElement);
+  return {
+    words: rows.map((row) => row.cells[0].textContent),
+    before: rows.map((row) => row.cells[3]?.textContent ?? ""),
+    short: rows.map((row) => row.dataset.short),
+    data: [rows.map((_, i) => i), rows.map((row) => pick(row, "before")), rows.map((row) => pick(row, "now"))],
+  };
+}
+
+function drawLine(box) {
+  if (box.hidden || !window.uPlot) return;
+  forget(box);
+  const { words, before, short: names, data } = linesOf(box);
+  const [accent, grey, grid] = [colour("--accent"), colour("--ink-3"), colour("--line")];
+  const axis = { stroke: grey, font: `12px ${getComputedStyle(box).fontFamily}`, ticks: { show: false } };
+  const chart = new uPlot(
+    {
+      width: box.clientWidth,
+      height: box.clientHeight,
+      legend: { show: false },
+      cursor: { y: false, drag: { x: false, y: false }, points: { size: 8, width: 2, fill: accent, stroke: colour("--surface") } },
+      scales: { x: { time: false, range: (_, low, high) => (low === high ? [low - 1, high + 1] : [low, high]) }, y: { range: (_, __, high) => [0, Math.max(high * 1.08, 4)] } },
+      axes: [
+        { ...axis, grid: { show: false }, size: 30, space: 70, incrs: [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 15, 20, 30, 60, 90, 120, 180, 365], values: (_, at) => at.map((i) => names[i] ?? "") },
+        { ...axis, grid: { stroke: grid, width: 1 }, size: 44, space: 44, incrs: [1, 2, 5].flatMap((n) => [...Array(10).keys()].map((e) => n * 10 ** e)).sort((a, b) => a - b), values: (_, at) => at.map((n) => short.format(n)) },
+      ],
+      series: [
+        {},
+        { stroke: grey, width: 1.5, dash: [5, 4], points: { show: false } },
+        { stroke: accent, width: 2, fill: (u) => shadeUnder(u, accent), points: { show: data[0].length < 2 } },
+      ],
+      plugins: [tip(box, words, before, data)],
+    },
+    data,
+    box,
+  );
+  const watch = new ResizeObserver(() => chart.setSize({ width: box.clientWidth, height: box.clientHeight }));
+  watch.observe(box);
+  charts.set(box, () => {
+    watch.disconnect();
+    chart.destroy();
+    box.replaceChildren();
+  });
+}
+
+function shadeUnder(u, accent) {
+  const under = u.ctx.createLinearGradient(0, u.bbox.top, 0, u.bbox.top + u.bbox.height);
+  under.addColorStop(0, faded(accent, 0.25));
+  under.addColorStop(1, faded(accent, 0.02));
+  return under;
+}
+
+function tip(box, words, before, [, then, now]) {
+  const one = document.createElement("div");
+  one.className = "chart-tip";
+  one.hidden = true;
+  const line = (text, count) => {
+    const row = document.createElement("span");
+    const figure = document.createElement("b");
+    figure.textContent = count === null ? "–" : number.format(count);
+    row.append(text, figure);
+    return row;
+  };
+  return {
+    hooks: {
+      init: (u) => u.over.append(one),
+      setCursor: (u) => {
+        const i = u.cursor.idx;
+        one.hidden = i === null || i === undefined || u.cursor.left < 0;
+        if (one.hidden) return;
+        one.replaceChildren(line(words[i], now[i]), ...(then[i] === null ? [] : [line(before[i], then[i])]));
+        const left = u.valToPos(i, "x");
+        const isRight = left > u.over.clientWidth / 2;
+        one.style.transform = `translate(${Math.round(isRight ? left - one.offsetWidth - 12 : left + 12)}px, 8px)`;
+      },
+    },
+  };
+}
+
+function forget(box) {
+  charts.get(box)?.();
+  charts.delete(box);
+}
+
+// ------------------------------------------------------------------- the world
+let mapFiles = null;
+
+// the map is large: it is asked for when there is something to draw on it
+function loadMap() {
+  mapFiles ??= find("#statistics").dataset.map.split(" ").reduce((before, source) => before.then(() => loadScript(source)), Promise.resolve());
+  return mapFiles;
+}
+
+function loadScript(source) {
+  return new Promise((done, failed) => {
+    const script = document.createElement("script");
+    script.src = source;
+    script.onload = done;
+    script.onerror = failed;
+    document.head.append(script);
+  });
+}
+
+async function drawWorld(box) {
+  if (box.dataset.world) return; // being drawn
+  box.dataset.world = "drawing";
+  try {
+    await loadMap();
+  } catch {
+    mapFiles = null;
+    box.hidden = true; // its table is there
+  }
+  box.dataset.world = "";
+  if (box.hidden || !box.isConnected) return;
+  forget(box);
+  const rows = new Map(all("tr[data-country]", box.parentElement).map((row) => [row.dataset.country, row]));
+  const shades = Object.fromEntries(Array.from({ length: 7 }, (_, i) => [i, colour(`--heat-${i}`)]));
+  const map = new jsVectorMap({
+    selector: box,
+    map: "world",
+    zoomOnScroll: false,
+    zoomMax: 8,
+    regionStyle: { initial: { fill: shades[0], stroke: colour("--map-line"), strokeWidth: 0.5 }, hover: { fillOpacity: 0.75, cursor: "pointer" } },
+    series: { regions: [{ attribute: "fill", scale: shades, values: Object.fromEntries([...rows].map(([code, row]) => [code, row.dataset.shade])) }] },
+    onRegionClick: (_, code) => find("a", rows.get(code) ?? box)?.click(),
+    onRegionTooltipShow: (_, tooltip, code) => {
+      const cells = rows.get(code)?.cells;
+      const clicks = cells?.[1].textContent ?? "0";
+      tooltip.text(`${cells ? cells[0].textContent : tooltip.text()}: ${clicks} ${clicks === "1" ? "click" : "clicks"}`);
+    },
+  });
+  const watch = new ResizeObserver(() => map.updateSize());
+  watch.observe(box);
+  charts.set(box, () => {
+    watch.disconnect();
+    map.destroy();
+    box.replaceChildren();
+  });
+}
+
+// --------------------------------------------------------------------- drawing
+function draw(within) {
+  for (const box of charts.keys()) if (!box.isConnected) forget(box);
+  const fresh = (selector) => all(selector, within).filter((box) => !charts.has(box));
+  fresh("[data-chart]").forEach(drawLine);
+  fresh("[data-world]").forEach(drawWorld);
+  all("[data-ago]", within).forEach(tellAgo);
+  all("[data-keys-switch]", within).forEach((input) => (input.checked = letters()));
+}
+document.addEventListener("htmx:load", ({ detail }) => draw(detail.elt.parentElement ?? document));
+
+// other colours: a canvas keeps those it was drawn with
+const redraw = () => [...charts.keys()].forEach((box) => ("chart" in box.dataset ? drawLine(box) : drawWorld(box)));
+new MutationObserver(redraw).observe(root, { attributeFilter: ["data-theme"] });
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+
+// ------------------------------------------------------------------- shortcuts
+const LETTERS = "waypost_letters";
+const letters = () => !document.cookie.split("; ").includes(`${LETTERS}=off`);
+const showLetters = () => root.classList.toggle("no-letters", !letters());
+
+on("change", "[data-keys-switch]", (input) => {
+  const secure = location.protocol === "https:" ? "; Secure" : "";
+  document.cookie = `${LETTERS}=off; Path=/dashboard; SameSite=Lax; Max-Age=${input.checked ? 0 : 31536000}${secure}`;
+  showLetters();
+});
+
+document.addEventListener("keydown", (event) => {
+  if (event.defaultPrevented || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey || event.isComposing) return;
+  if (event.target.closest("input, select, textarea, [contenteditable], dialog, .scroll, .world") || find("dialog[open]")) return;
+  const key = event.key.length === 1 ? event.key.toUpperCase() : event.key;
+  if (key.length === 1 && !letters()) return;
+  if (key === "Escape" && event.target.closest("details[open]")) return; // that closes the menu
+  const link = find(`#statistics [data-key="${CSS.escape(key)}"]`);
+  const field = find(`#statistics [data-key-focus="${CSS.escape(key)}"]`);
+  if (!link && !field) return;
+  event.preventDefault();
+  if (link) return link.click();
+  field.closest("details").open = true;
+  field.focus();
+});
+
+// ------------------------------------------------------------- what comes in
+const EVERY_MS = 10_000;
+const seconds = (time) => Math.max(0, (Date.now() - Date.parse(time.dateTime)) / 1000);
+const ago = new Intl.RelativeTimeFormat("en", { numeric: "always", style: "narrow" });
+
+function tellAgo(time) {
+  const passed = seconds(time);
+  if (passed < 60) time.textContent = "just now";
+  else if (passed < 3600) time.textContent = ago.format(-Math.floor(passed / 60), "minute");
+  else if (passed < 86400) time.textContent = ago.format(-Math.floor(passed / 3600), "hour");
+}
+
+// nothing is asked while nobody looks, or while it is paused
+setInterval(() => {
+  if (document.hidden) return;
+  all("[data-ago]").forEach(tellAgo);
+  if (!find("[data-pause][aria-pressed=true]")) all("[data-poll]").forEach((one) => htmx.trigger(one, "poll"));
+}, EVERY_MS);
+on("click", "[data-pause]", (button) => button.setAttribute("aria-pressed", button.getAttribute("aria-pressed") !== "true"));
+
+// ------------------------------------------------------------------- failures
+const partOf = ({ detail, target }) => (detail.target ?? target).closest?.("[data-part]");
+
+function failed(event) {
+  const part = partOf(event);
+  if (!part || event.target.closest("[data-poll]")) return; // one of many polls: the next may do
+  part.replaceChildren(find("#failed-template").content.cloneNode(true));
+  const said = new DOMParser().parseFromString(event.detail.xhr.responseText, "text/html").querySelector("[data-message]");
+  if (said) find("p", part).textContent = said.textContent;
+  find("[data-retry]", part).dataset.retry = event.detail.pathInfo.finalRequestPath ?? event.detail.pathInfo.requestPath;
+}
+for (const name of ["htmx:responseError", "htmx:sendError", "htmx:timeout"]) document.addEventListener(name, failed);
+on("click", "[data-retry]", (button) => htmx.ajax("GET", button.dataset.retry, { target: button.closest("[data-part]"), swap: "innerHTML" }));
+
+showLetters();
+draw(document);

@@ -1,0 +1,280 @@
+"""Do the statistics pages show what the reports say, for each scope, and keep their state in their address?"""
+
+from __future__ import annotations
+
+import datetime as dt
+import html
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from sqlalchemy import event
+
+from app import clock
+from app.accounts.models import User
+from app.clicks.statistics import Asked, answer, hours_of_week
+from app.config import Settings
+from app.dashboard.statistics.state import CARDS
+from app.dashboard.statistics.views import PARTS
+from app.dashboard.statistics.words import word
+from app.extensions import db
+from app.journal.record import Visit
+from app.links.models import Link
+from tests.dashboard.conftest import HTMX, Desk
+from tests.dashboard.statistics.conftest import Past, take_in
+
+KOLKATA = ZoneInfo("Asia/Kolkata")
+TAGS = re.compile(r"<[^>]*>")
+
+
+def rows(page: str, table: str = "") -> list[list[str]]:
+    """The words of each row of a table's body."""
+    body = page.split(f'<table class="{table}')[1].split("<tbody>")[1].split("</tbody>")[0]
+    found = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL) for row in body.split("</tr>")]
+    return [[" ".join(html.unescape(TAGS.sub(" ", cell)).split()) for cell in row] for row in found if row]
+
+
+def today() -> dt.date:
+    return clock.now().astimezone(KOLKATA).date()
+
+
+def asked(past: Past, **fields: Any) -> Asked:
+    """Of all links and the last 30 days, unless it says otherwise."""
+    days = {"start": today() - dt.timedelta(29), "end": today()}
+    return Asked(**{"user_id": past.owner.id, "zone": KOLKATA, **days, **fields})
+
+
+def scopes(past: Past) -> dict[str, tuple[int, ...] | None]:
+    return {
+        "/statistics/": None,
+        f"/links/{past.second.id}/statistics/": (past.second.id,),
+        f"/projects/{past.project.id}/statistics/": (past.first.id,),
+    }
+
+
+def test_the_overview_has_the_days_of_the_report(desk: Desk, past: Past, session: Any) -> None:
+    for path, links in scopes(past).items():
+        report = answer(session, asked(past, link_ids=links))
+        page = desk.get(f"{path}overview", headers=HTMX).text
+        shown = [(int(row[1]), int(row[2])) for row in rows(page, "figures")]
+        assert shown == [(row["pageviews"], row["visitors"]) for row in report.rows], path
+        assert f'<span class="value">{report.pageviews:,}</span>' in page
+        assert f'<span class="value">{report.visitors:,}</span>' in page
+        assert report.pageviews > 100
+
+
+def test_it_is_compared_with_the_days_before(desk: Desk, past: Past, session: Any) -> None:
+    week = asked(past, start=today() - dt.timedelta(6))
+    before = replace(week, start=week.start - dt.timedelta(7), end=week.end - dt.timedelta(7))
+    now, then = answer(session, week), answer(session, before)
+    page = desk.get("/statistics/overview?period=7d", headers=HTMX).text
+    shown = rows(page, "figures")
+    assert [int(row[4]) for row in shown] == [row["pageviews"] for row in then.rows]
+    assert sum(int(row[1]) for row in shown) == now.pageviews
+    assert f"was {then.pageviews:,}" in page
+    assert "was" not in desk.get("/statistics/overview?period=7d&compare=off", headers=HTMX).text
+
+
+def test_a_day_by_hours(desk: Desk, past: Past, session: Any) -> None:
+    day = today() - dt.timedelta(5)
+    report = answer(session, asked(past, type="hour", start=day, end=day, bots=True))
+    page = desk.get(f"/statistics/overview?period=day&date={day}&bots=1", headers=HTMX).text
+    shown = [(row[0], int(row[1]), int(row[2])) for row in rows(page, "figures")]
+    assert shown == [(f"{row['hour']:02}:00", row["pageviews"], row["visitors"]) for row in report.rows]
+    assert report.pageviews > 0
+
+
+def test_weeks_add_up(desk: Desk, past: Past, session: Any) -> None:
+    page = desk.get("/statistics/overview?interval=week", headers=HTMX).text
+    shown = rows(page, "figures")
+    assert 5 <= len(shown) <= 6
+    assert sum(int(row[1]) for row in shown) == answer(session, asked(past)).pageviews
+
+
+def test_each_list_has_the_rows_of_the_report(desk: Desk, past: Past, session: Any) -> None:
+    for card, dimension in ((card, each) for card, names in CARDS.items() for each in names):
+        report = answer(session, asked(past, type=dimension, filters={"country_code": "DE"}))
+        page = desk.get(f"/statistics/{card}?country_code=DE&{card}={dimension}", headers=HTMX).text
+        expected = [
+            [word(dimension, row[dimension]), str(row["visitors"]), str(row["pageviews"])]
+            for row in report.rows
+        ]
+        shown = [[row[0].removeprefix("DE "), *row[1:]] for row in rows(page, "top")]
+        assert shown == expected[:8], dimension
+        assert shown, dimension
+        every = rows(desk.get(f"/statistics/list/{dimension}?country_code=DE").text, "top")
+        assert [row[1:3] for row in every] == [row[1:] for row in expected], dimension
+
+
+def test_a_row_filters_by_it(desk: Desk, past: Past, session: Any) -> None:
+    page = desk.get("/statistics/places?device_type=mobile&period=28d", headers=HTMX).text
+    [germany] = re.findall(r'<a href="([^"]*country_code=DE[^"]*)"', page)
+    assert html.unescape(germany) == "/dashboard/statistics/?period=28d&device_type=mobile&country_code=DE"
+    there = desk.client.get(html.unescape(germany)).text
+    for chip in ("Device: Phone", "Country: Germany"):
+        assert chip in there
+    assert 'href="/dashboard/statistics/?period=28d&amp;country_code=DE"' in there
+    unknown = re.findall(r'<a href="([^"]*country_code=)"', page)
+    assert len(unknown) == 1
+    assert "Country: Unknown" in desk.client.get(html.unescape(unknown[0])).text
+
+
+def test_the_map_and_its_table(desk: Desk, past: Past, session: Any) -> None:
+    report = answer(session, asked(past, type="country_code"))
+    page = desk.get("/statistics/map", headers=HTMX).text
+    counts = {row["country_code"]: row["pageviews"] for row in report.rows}
+    assert {row[0]: int(row[1]) for row in rows(page, "figures")} == {
+        word("country_code", code): count for code, count in counts.items()
+    }
+    shades = dict(re.findall(r'data-country="([A-Z]+)" data-shade="(\d)"', page))
+    assert shades.keys() == counts.keys() - {None}
+    assert max(shades.values()) == "6"
+
+
+def test_the_hours_of_the_week(desk: Desk, past: Past, session: Any) -> None:
+    report = hours_of_week(session, asked(past))
+    page = desk.get("/statistics/week", headers=HTMX).text
+    assert [[int(cell) for cell in row[1:]] for row in rows(page, "heat")] == [
+        [count.pageviews for count in day] for day in report
+    ]
+
+
+def test_the_links_lead_to_their_statistics(desk: Desk, past: Past, session: Any) -> None:
+    page = desk.get("/statistics/links?period=28d&browser_name=Chrome", headers=HTMX).text
+    assert f'href="/dashboard/links/{past.first.id}/statistics/?period=28d&amp;browser_name=Chrome"' in page
+    found = {row[0].removeprefix("e "): int(row[2]) for row in rows(page, "top")}
+    for link in (past.first, past.second):
+        filters = {"browser_name": "Chrome"}
+        one = answer(
+            session, asked(past, start=today() - dt.timedelta(27), link_ids=(link.id,), filters=filters)
+        )
+        assert found[f"localhost/{link.url}"] == one.pageviews
+
+
+def test_the_latest_and_nothing_where_there_is_no_news(desk: Desk, past: Past) -> None:
+    page = desk.get("/statistics/latest", headers=HTMX).text
+    newest = max((one for one in past.visits if not one.is_bot), key=lambda one: one.time_ms)
+    first = re.search(r'<time datetime="([^"]+)"', page)
+    assert first
+    assert dt.datetime.fromisoformat(first[1]).timestamp() == newest.time_ms // 1000
+    seen = re.search(r'hx-get="([^"]*seen=[^"]*)"', page)
+    assert seen
+    assert desk.client.get(html.unescape(seen[1]), headers=HTMX).status_code == 204
+    assert desk.get("/statistics/latest?seen=0", headers=HTMX).status_code == 200
+
+
+def test_realtime(desk: Desk, past: Past, settings: Settings) -> None:
+    now = int(clock.now().timestamp() * 1000)
+    same = Visit(now - 60_000, past.first.id, past.owner.id, is_bot=0, visitor="somebody")
+    take_in(settings, [same, same._replace(time_ms=now - 120_000), same._replace(time_ms=now - 3_600_000)])
+    page = desk.get("/statistics/overview?period=realtime", headers=HTMX).text
+    shown = rows(page, "figures")
+    assert len(shown) == 30
+    assert (sum(int(row[1]) for row in shown), sum(int(row[2]) for row in shown)) == (2, 1)
+    whole = desk.get("/statistics/?period=realtime").text
+    assert re.findall(r'id="panel-([a-z]+)"', whole) == ["overview", "latest"]
+
+
+def test_without_javascript_everything_comes_with_the_page(desk: Desk, past: Past) -> None:
+    plain = desk.get("/statistics/?period=28d").text
+    assert 'content="0;url=/dashboard/statistics/?period=28d&amp;whole=1"' in plain
+    whole = desk.get("/statistics/?period=28d&whole=1").text
+    assert "hx-trigger" not in whole.split('id="statistics"')[1]
+    assert "noscript" not in whole
+    for part in PARTS:
+        assert len(TAGS.sub("", whole.split(f'id="panel-{part}"')[1].split("</section>")[0]).split()) > 8, (
+            part
+        )
+
+
+def test_the_state_stays_in_the_address(desk: Desk, past: Past) -> None:
+    here = {
+        **HTMX,
+        "HX-Current-URL": "http://localhost/dashboard/statistics/?period=7d&sources=referrer_path",
+    }
+    page = desk.get("/statistics/?period=28d&metric=visitors", headers=here)
+    assert "<!doctype html>" not in page.text
+    assert page.headers["HX-Push-Url"] == "/dashboard/statistics/?period=28d&sources=referrer_path"
+    tab = desk.get("/statistics/places?period=7d&places=city_name&turned=1", headers=here)
+    assert tab.headers["HX-Push-Url"] == (
+        "/dashboard/statistics/?period=7d&sources=referrer_path&places=city_name"
+    )
+    back = {**here, "HX-Current-URL": "http://localhost/dashboard/statistics/?places=city_name&period=7d"}
+    assert (
+        desk.get("/statistics/places?period=7d&turned=1", headers=back)
+        .headers["HX-Push-Url"]
+        .endswith("?period=7d")
+    )
+    assert "HX-Push-Url" not in desk.get("/statistics/places?period=7d", headers=here).headers
+
+
+def test_what_cannot_be_asked_is_said(desk: Desk, past: Past) -> None:
+    for path in scopes(past):
+        for part in ("", "overview", "list/links"):
+            answer = desk.get(f"{path}{part}?period=custom&start_date=2026-02-01&end_date=2026-01-01")
+            assert answer.status_code == 422, path + part
+            assert "end_date: This must not be before the start." in answer.text
+    for path in ("/statistics/nothing", "/statistics/list/nothing", "/statistics/list/overview"):
+        assert desk.get(path).status_code == 404
+
+
+def test_nobody_sees_anothers(desk: Desk, bob: User, make_link: Callable[..., Link], factory: Any) -> None:
+    for path in (f"/links/{make_link(bob).id}", f"/projects/{factory.project(bob).id}"):
+        for part in ("", "overview", "latest", "list/destination"):
+            assert desk.get(f"{path}/statistics/{part}").status_code == 404
+    assert "A project" not in desk.get("/statistics/").text
+
+
+def test_nothing_yet(desk: Desk, alice: User, make_link: Callable[..., Link]) -> None:
+    path = f"/links/{make_link(alice).id}/statistics/"
+    for period in ("", "day", "realtime", "all"):
+        for part in PARTS:
+            page = desk.get(f"{path}{part}?period={period}", headers=HTMX)
+            assert page.status_code == 200
+            assert "No clicks in this time." in page.text, part
+    assert "No click is like that." in desk.get(f"{path}sources?utm_source=x", headers=HTMX).text
+
+
+def test_what_visitors_sent_is_shown_escaped(desk: Desk, past: Past, settings: Settings) -> None:
+    bad = '"><script>alert(1)</script>'
+    visit = Visit(
+        int(clock.now().timestamp() * 1000) - 86_400_000, past.first.id, past.owner.id, is_bot=0, visitor="v",
+        city_name=bad, referrer_host=bad, referrer_path=f"/{bad}", utm_source=bad, destination=f"https://x/{bad}",
+    )  # fmt: skip
+    take_in(settings, [visit] * 50)
+    page = desk.get(f"/links/{past.first.id}/statistics/?whole=1&places=city_name&utm_source={bad}").text
+    assert "<script>alert" not in page
+    assert "&lt;script&gt;alert" in page
+
+
+def test_each_link_of_the_list_has_its_small_line(desk: Desk, past: Past, session: Any) -> None:
+    page = desk.get("/links/").text
+    for link in (past.first, past.second):
+        row = page.split(f'id="row-{link.id}"')[1].split("</li>")[0]
+        report = answer(session, asked(past, link_ids=(link.id,)))
+        assert f", {report.pageviews:,} in the last 30 days" in " ".join(row.split())
+        assert len(re.findall(r"[\d.]+,[\d.]+", row.split('points="')[1].split('"')[0])) == 30
+        assert f'href="/dashboard/links/{link.id}/statistics/"' in row
+
+
+def test_the_list_asks_no_more_often_for_more_links(
+    desk: Desk, past: Past, make_link: Callable[..., Link]
+) -> None:
+    def statements() -> int:
+        count = 0
+
+        def note(*_: Any) -> None:
+            nonlocal count
+            count += 1
+
+        event.listen(db.engine, "before_cursor_execute", note)
+        desk.get("/links/")
+        event.remove(db.engine, "before_cursor_execute", note)
+        return count
+
+    few = statements()
+    for _ in range(12):
+        make_link(past.owner)
+    assert statements() == few
