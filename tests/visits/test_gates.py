@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import quote
 
@@ -15,6 +16,7 @@ from werkzeug.test import TestResponse
 
 from app.accounts.models import User
 from app.accounts.passwords import hash_password
+from app.cli.web import THREADS
 from app.journal.record import Visit
 from app.public import gates
 from app.visits.desk import Desk
@@ -247,6 +249,33 @@ def test_many_at_once_do_not_wait(guest: Guest, protected: Any, monkeypatch: pyt
         assert tells_nothing(answer)
         assert guest.open("/a").status_code == 200
     assert guest.give("/a").status_code == 303
+
+
+def test_half_of_the_threads_are_left_for_redirects() -> None:
+    assert gates.PLACES <= THREADS // 2
+
+
+def test_one_password_is_hashed_at_a_time(
+    front: Front, protected: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or a crowd of guesses would have every core of the machine."""
+    protected("a")
+    hashing, alone = threading.Semaphore(1), []
+    real = gates.check_password
+
+    def check(stored: str, password: str) -> bool:
+        is_alone = hashing.acquire(blocking=False)
+        alone.append(is_alone)
+        found = real(stored, password)
+        if is_alone:
+            hashing.release()
+        return found
+
+    monkeypatch.setattr(gates, "check_password", check)
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda _: Guest(front).give("/a", "wrong"), range(8)))
+    assert {answer.status_code for answer in answers} == {403}
+    assert alone == [True] * 8
 
 
 def test_a_cookie_opens_nothing_else(guest: Guest, protected: Any, front: Front) -> None:
