@@ -75,7 +75,8 @@ def beside(server: Server, seconds: int, name: str, way: Way) -> Load:
 @contextmanager
 def crowd(port: int, way: Way) -> Iterator[Counter[int]]:
     """They ask while this lasts, on the load's core; afterwards it is known how many got which status."""
-    ended, results, found = multiprocessing.Event(), multiprocessing.Queue(), Counter[int]()
+    ended, found = multiprocessing.Event(), Counter[int]()
+    results: Any = multiprocessing.Queue()
     with on_core(0):
         process = multiprocessing.Process(target=ask_all, args=(port, way, ended, results))
         process.start()

@@ -20,7 +20,9 @@ from app.accounts.models import User
 from app.dashboard import framing_check
 from tests.factories import PASSWORD
 
+ELSEWHERE = "links.example"  # a host like any other to the browser, and this machine all the same
 QUIET = [
+    f"--host-resolver-rules=MAP {ELSEWHERE} 127.0.0.1",
     "--disable-gpu",
     "--disable-quic",
     "--no-first-run",

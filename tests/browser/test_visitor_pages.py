@@ -18,6 +18,7 @@ from app.domains.models import Domain
 from app.links.models import Link, PlanChange
 from app.pixels.provider import all_providers
 from app.visits.front import Front
+from tests.browser.conftest import ELSEWHERE
 from tests.browser.visitors import CALLS, HANGS, Outside, Shop, until
 from tests.factories import PASSWORD, Factory
 from tests.server import BROWSER
@@ -28,14 +29,20 @@ PHONE = "Mozilla/5.0 (Linux; Android 15; Pixel 9) AppleWebKit/537.36 (KHTML, lik
 IPHONE = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 Version/18.0 Mobile/15E148 Safari/604.1"
 
 
+# `127.0.0.1` is a secure context for browsers although it is plain http; the first of these is none
+SITES = {"insecure": f"http://{ELSEWHERE}", "local": "http://127.0.0.1", "https": f"https://{ELSEWHERE}"}
+
+
 @pytest.fixture
-def site(app: Flask) -> Iterator[str]:
-    """The application with its front, as it is served."""
+def site(app: Flask, request: pytest.FixtureRequest) -> Iterator[str]:
+    """The application with its front, as it is served: `local`, or what the test asks for."""
+    kind = getattr(request, "param", "local")
     front = Front(app.wsgi_app, app.extensions["visits"])
-    server = make_server("127.0.0.1", 0, front, threaded=True)
+    secured = {"ssl_context": "adhoc"} if kind == "https" else {}
+    server = make_server("127.0.0.1", 0, front, threaded=True, **secured)
     thread = Thread(target=server.serve_forever)
     thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
+    yield f"{SITES[kind]}:{server.server_port}"
     server.shutdown()
     thread.join()
     server.server_close()
@@ -43,8 +50,8 @@ def site(app: Flask) -> Iterator[str]:
 
 @pytest.fixture
 def browser_context_args(browser_context_args: dict[str, Any]) -> dict[str, Any]:
-    """Headless Chromium calls itself so, and is taken for a bot."""
-    return {**browser_context_args, "user_agent": BROWSER}
+    """Headless Chromium calls itself so, and is taken for a bot. Our https is nobody's certificate."""
+    return {**browser_context_args, "user_agent": BROWSER, "ignore_https_errors": True}
 
 
 @pytest.fixture
@@ -254,7 +261,7 @@ def test_boxed_a_picture_stands_in_for_a_script_that_asks_for_nothing(
 
 # each attempt, and what it comes to: whatever it gets, or the name of the error
 ATTEMPTS = """(async function () {
-  const found = {"origin": self.origin};
+  const found = {"origin": self.origin, "secure": self.isSecureContext};
   async function attempt(name, what) {
     try { found[name] = await what(); } catch (error) { found[name] = "refused: " + error.name; }
   }
@@ -289,11 +296,24 @@ ATTEMPTS = """(async function () {
     form.submit();
     return "sent";
   });
+  await attempt("database", () => new Promise((done, failed) => {
+    const asked = indexedDB.open("x");
+    asked.onsuccess = () => done("opened");
+    asked.onerror = () => failed(asked.error);
+  }));
+  await attempt("caches", async () => (await caches.keys()).length);
+  await attempt("cookie store", async () => JSON.stringify(await cookieStore.getAll()));
+  await attempt("files", async () => String(await navigator.storage.getDirectory()));
+  await attempt("shared worker", () => String(new SharedWorker("/locked").port));
+  await attempt("storage access", async () => { await document.requestStorageAccess(); return document.cookie; });
   await attempt("worker", async () => String(await navigator.serviceWorker.register("/locked")));
   if (parent !== window) { await attempt("top", () => { top.location = "/dashboard/"; return "moved"; }); }
   console.log("said " + JSON.stringify({"type": "attempts", "calls": found}));
 })();"""
-REFUSED = ["cookie", "storage", "api", "dashboard", "locked", "request", "frame", "worker"]
+REFUSED = [
+    "cookie", "storage", "api", "dashboard", "locked", "request", "frame", "worker", "database", "caches",
+    "cookie store", "files", "shared worker", "storage access",
+]  # fmt: skip
 
 
 def sign_in(page: Page, site: str) -> None:
@@ -323,6 +343,27 @@ def test_a_boxed_script_reaches_nothing(
     columns: dict[str, Any], pixels: Any, context: BrowserContext, page: Page, outside: Outside,
     link: Callable[..., Link], site: str,
 ) -> None:  # fmt: skip
+    reaches_nothing(columns, pixels, context, page, outside, link, site)
+
+
+@pytest.mark.parametrize("site", ["insecure", "https"], indirect=True)
+@pytest.mark.parametrize("way", [name for name in WAYS_IN if "cloaked" in name])
+def test_nor_where_browsers_give_scripts_more_or_less(
+    way: str, context: BrowserContext, page: Page, outside: Outside, link: Callable[..., Link], site: str
+) -> None:
+    """A secure context has service workers, caches and a cookie store, and the owner's cookie another name."""
+    reaches_nothing(*WAYS_IN[way], context, page, outside, link, site)
+    is_https = site.startswith("https:")
+    assert page.evaluate("isSecureContext") is is_https
+    assert {cookie["name"] for cookie in context.cookies(site)} >= {
+        "__Host-waypost" if is_https else "waypost"
+    }
+
+
+def reaches_nothing(
+    columns: dict[str, Any], pixels: Any, context: BrowserContext, page: Page, outside: Outside,
+    link: Callable[..., Link], site: str,
+) -> None:  # fmt: skip
     link("locked", sensitive_content=True)
     link("a", pixels, **columns)
     evil = {"body": ATTEMPTS, "content_type": "text/javascript"}
@@ -341,6 +382,28 @@ def test_a_boxed_script_reaches_nothing(
     assert found.get("top", "refused: ").startswith("refused: ")
     assert not [one for one in requests if one.method == "POST"]
     assert len(context.pages) == 1
+
+
+def test_the_same_attempts_succeed_where_nothing_boxes_them(
+    browser: Browser, alice: User, link: Callable[..., Link], site: str
+) -> None:
+    """Or their being refused would prove nothing."""
+    context = browser.new_context(user_agent=BROWSER, bypass_csp=True)
+    outside, page = Outside(context, site), context.new_page()
+    sign_in(page, site)
+    page.goto(f"{site}/healthz")
+    page.evaluate(ATTEMPTS.replace("form.submit();", ""))  # that one would leave the page
+    until(page, lambda: said(outside).get("attempts"), "the script's report")
+    found = said(outside)["attempts"]
+    assert found["origin"] == site
+    assert "Sign out" in found["dashboard"]
+    assert "Sign out" in found["request"]
+    assert {name for name in REFUSED if str(found[name]).startswith("refused: ")} <= {
+        "locked",
+        "frame",
+        "worker",
+    }
+    context.close()
 
 
 @pytest.mark.settings(DASHBOARD_URL="http://desk.localhost")

@@ -75,7 +75,7 @@ class Outside:
         self.said: list[dict[str, Any]] = []
         self.answers: dict[str, Any] = {}
         self.held: list[Route] = []
-        context.route(lambda url: not url.startswith("http://"), self.answer)
+        context.route(lambda url: not url.startswith(("http://", f"{site}/")), self.answer)
         context.on("console", lambda message: self.hear(message.text))
 
     def answer(self, route: Route) -> None:
