@@ -16,6 +16,13 @@ from app.accounts.services import written_email
 from app.forms import ChoiceField, FlagField, Rejected, ResourceForm, TextField, WholeField
 
 LANGUAGES = {"en": "English"}
+REPORT_PERIODS = {
+    "daily": "Every day",
+    "weekly": "Every Monday",
+    "monthly": "On the first of a month",
+    "never": "Never",
+}
+REPORT_HOURS = {hour: f"{hour:02d}:00" for hour in range(24)}
 MOST_DAYS = 36_500
 
 
@@ -78,6 +85,9 @@ class AccountForm(ResourceForm):
     email = EmailField("E-mail", required=True)
     timezone = ChoiceField("Time zone", choices=zones(), required=True)
     language = ChoiceField("Language", choices=LANGUAGES, required=True)
+    report_period = ChoiceField("Reports", choices=REPORT_PERIODS, required=True)
+    report_hour = ChoiceField("At", choices=REPORT_HOURS, required=True)
+    checks_destinations = FlagField("Check destinations")
 
 
 class NewPasswordForm(ResourceForm):

@@ -8,6 +8,7 @@ from sqlalchemy import exists, func, select, text, update
 
 from app.accounts import passwords
 from app.accounts.models import User
+from app.clock import now
 from app.database import begin_write
 from app.errors import FieldError, Invalid
 from app.extensions import db
@@ -121,6 +122,8 @@ def update_user(user: User, changes: dict[str, Any]) -> User:
             raise Invalid(
                 FieldError("There is an account with this e-mail address already.", "taken", "email")
             )
+    if changes.get("report_period", user.report_period) != user.report_period:
+        user.report_since = now()  # periods before are none of the new kind
     for name, value in changes.items():
         setattr(user, name, value)
     db.session.flush()

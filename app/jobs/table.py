@@ -6,6 +6,7 @@ from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from app.config import Settings
+from app.jobs.reports import make_reports
 from app.jobs.schedule import Scheduled
 from app.links.emptying import purge
 
@@ -16,4 +17,8 @@ def empty_trash(session: Session, _settings: Settings) -> None:
     purge(engine)
 
 
-TABLE: tuple[Scheduled, ...] = (Scheduled("trash", "*/10 * * * *", empty_trash),)
+TABLE: tuple[Scheduled, ...] = (
+    Scheduled("trash", "*/10 * * * *", empty_trash),
+    # whole hours of every time zone are quarters of an hour in UTC
+    Scheduled("reports", "*/15 * * * *", make_reports),
+)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.notifications import events
+from app.notifications import events, report
 from app.notifications.message import Message
 from app.notifications.models import Delivery
 from app.notifications.site import Site
@@ -10,4 +10,5 @@ from app.notifications.site import Site
 
 def message_of(delivery: Delivery, site: Site) -> Message:
     """The same on every try, for it is made of what is stored."""
-    return events.compose(delivery.webhook_id, delivery.type, delivery.datetime, delivery.data, site)
+    compose = report.compose if delivery.type == events.REPORT else events.compose
+    return compose(delivery.webhook_id, delivery.type, delivery.datetime, delivery.data, site)

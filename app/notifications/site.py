@@ -22,6 +22,12 @@ class Site:
     def link_page(self, link_id: int) -> str:
         return f"{self.owners}/dashboard/links/{link_id}"
 
+    def statistics_page(self, link_id: int) -> str:
+        return self.link_page(link_id)
+
+    def dashboard(self) -> str:
+        return f"{self.owners}/dashboard/"
+
     def handlers_page(self) -> str:
         return f"{self.owners}/dashboard/handlers/"
 

@@ -1,0 +1,125 @@
+"""Which reports are to be made by now, and of which figures?
+
+Each period of each user is made once: what is written with its deliveries says so, and nothing else does.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from sqlalchemy import delete, select
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
+
+from app.accounts.models import User
+from app.claims import moment
+from app.clicks import statistics
+from app.clicks.dimensions import OVERVIEW
+from app.clicks.statistics import Answer, Asked
+from app.config import Settings
+from app.database import begin_write
+from app.links.clicks import clicks_of
+from app.links.models import Link, link_notification_handler
+from app.links.telling import described
+from app.notifications.events import REPORT
+from app.notifications.models import NotificationHandler, Report
+from app.notifications.outbox import deliver
+from app.notifications.periods import CAUGHT_UP, NEVER, Period, to_tell
+from app.notifications.report import DIMENSIONS, TOP, Figures, data_of
+from app.notifications.site import Site, site_of
+
+FORGOTTEN = 2 * CAUGHT_UP  # no period is looked at that long after
+
+
+def make_reports(session: Session, settings: Settings) -> None:
+    """All that are to be made by now; run again, it makes what is missing."""
+    site = site_of(settings)
+    users = session.scalars(select(User).where(User.report_period != NEVER).order_by(User.id)).all()
+    waiting = [(user.id, user.timezone, period) for user in users for period in periods_of(session, user)]
+    session.rollback()
+    for user_id, timezone, period in waiting:
+        make_report(session, user_id, timezone, period, site)
+    begin_write(session)
+    session.execute(delete(Report).where(Report.start_date < (moment() - FORGOTTEN).date()))
+
+
+def periods_of(session: Session, user: User) -> list[Period]:
+    """Those that are not made yet."""
+    due = to_tell(user.report_period, user.report_hour, ZoneInfo(user.timezone), user.report_since, moment())
+    if not due:
+        return []
+    made = select(Report.start_date).where(Report.user_id == user.id, Report.period == user.report_period)
+    done = set(session.scalars(made))
+    return [period for period in due if period.start not in done]
+
+
+def make_report(session: Session, user_id: int, timezone: str, period: Period, site: Site) -> None:
+    """One period of one user: a delivery for each handler, with all of its links."""
+    links = links_by_handler(session, user_id)
+    wanted = sorted({link_id for ids in links.values() for link_id in ids})
+    visited = [link_id for link_id, clicks in clicks_of(wanted, session).items() if clicks]
+    shown = described(session, visited, site)
+    session.rollback()
+    figures = {link_id: figures_of(session, user_id, shown[link_id], period, timezone) for link_id in shown}
+    begin_write(session)
+    session.add(Report(user_id=user_id, period=period.name, start_date=period.start))
+    try:
+        session.flush()
+    except IntegrityError:  # another worker was faster, or the user is gone
+        session.rollback()
+        return
+    there = session.scalars(select(NotificationHandler.id).where(NotificationHandler.id.in_(links)))
+    for handler_id in sorted(there):
+        if mine := [figures[link_id] for link_id in links[handler_id] if link_id in figures]:
+            deliver(session, handler_id, REPORT, data_of(period, timezone, mine))
+    session.commit()
+
+
+def links_by_handler(session: Session, user_id: int) -> Mapping[int, Sequence[int]]:
+    """The links of each handler that is on."""
+    table = link_notification_handler
+    rows = (
+        select(NotificationHandler.id, Link.id)
+        .join(table, table.c.notification_handler_id == NotificationHandler.id)
+        .join(Link, Link.id == table.c.link_id)
+        .where(Link.user_id == user_id, NotificationHandler.is_enabled)
+        .order_by(NotificationHandler.id, Link.id)
+    )
+    found: dict[int, list[int]] = defaultdict(list)
+    for handler_id, link_id in session.execute(rows):
+        found[handler_id].append(link_id)
+    return found
+
+
+def figures_of(
+    session: Session, user_id: int, link: Mapping[str, Any], period: Period, timezone: str
+) -> Figures:
+    """Each link in a read of its own: a long one would keep the database's log from being brought in."""
+
+    def ask(asked: Period, type_: str = OVERVIEW) -> Answer:
+        question = Asked(
+            user_id=user_id,
+            link_ids=(link["id"],),
+            start=asked.start,
+            end=asked.end,
+            zone=ZoneInfo(timezone),
+            type=type_,
+            limit=TOP,
+        )
+        return statistics.answer(session, question)
+
+    now, before = ask(period), ask(period.previous())
+    top = {name: ask(period, name).rows for name in DIMENSIONS} if now.pageviews else {}
+    session.rollback()
+    return Figures(
+        link=link,
+        days=now.rows,
+        pageviews=now.pageviews,
+        visitors=now.visitors,
+        pageviews_before=before.pageviews,
+        visitors_before=before.visitors,
+        top=top,
+    )

@@ -1,0 +1,167 @@
+"""How is a period of some links told? From figures that are given: `data` for programs, words for people."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from app.notifications.events import readable
+from app.notifications.message import Message, Section, Table
+from app.notifications.periods import Period
+from app.notifications.picture import draw
+from app.notifications.site import Site
+from app.places import CONTINENTS, COUNTRIES
+
+Row = Mapping[str, Any]
+Data = Mapping[str, Any]
+
+TOP = 5
+# the main dimensions, in the words of people
+DIMENSIONS = {
+    "referrer_host": "Referrers",
+    "country_code": "Countries",
+    "device_type": "Devices",
+    "browser_name": "Browsers",
+    "os_name": "Systems",
+}
+NAMES: dict[str, Mapping[str, str]] = {
+    "country_code": COUNTRIES,
+    "continent_code": CONTINENTS,
+    "device_type": {"desktop": "Desktop", "mobile": "Mobile", "tablet": "Tablet"},
+}
+TITLES = {"daily": "Daily report", "weekly": "Weekly report", "monthly": "Monthly report"}
+MOST_PICTURES = 10  # in one message
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figures:
+    """What happened to one link in a period: `days` as statistics' overview has them, `top` by dimension."""
+
+    link: Data
+    days: Sequence[Row]
+    pageviews: int
+    visitors: int
+    pageviews_before: int
+    visitors_before: int
+    top: Mapping[str, Sequence[Row]]
+
+
+def data_of(period: Period, timezone: str, all_figures: Sequence[Figures]) -> dict[str, Any]:
+    """The contract's `data` of `link.report`: the links with most visits first."""
+    ordered = sorted(all_figures, key=lambda figures: (-figures.pageviews, figures.link["id"]))
+    return {
+        "period": {
+            "name": period.name,
+            "start_date": str(period.start),
+            "end_date": str(period.end),
+            "timezone": timezone,
+        },
+        "reports": [report_of(figures) for figures in ordered],
+    }
+
+
+def report_of(figures: Figures) -> dict[str, Any]:
+    best = max(figures.days, key=lambda row: row["pageviews"])
+    return {
+        "link": dict(figures.link),
+        "pageviews": figures.pageviews,
+        "visitors": figures.visitors,
+        "previous": {"pageviews": figures.pageviews_before, "visitors": figures.visitors_before},
+        "change_percent": change(figures.pageviews, figures.pageviews_before),
+        "best_day": dict(best) if best["pageviews"] else None,
+        "days": [dict(row) for row in figures.days],
+        "top": {name: [dict(row) for row in rows[:TOP]] for name, rows in figures.top.items()},
+    }
+
+
+def change(now: int, before: int) -> int | None:
+    """In per cent; None where there was nothing before."""
+    return round((now - before) * 100 / before) if before else None
+
+
+# --- in words
+
+
+def compose(id: str, type_: str, datetime: dt.datetime, data: Data, site: Site) -> Message:
+    """The message of a report's data. `data` is all it is made of, so it is the same on every try."""
+    period, reports = data["period"], data["reports"]
+    days = in_words(dt.date.fromisoformat(period["start_date"]), dt.date.fromisoformat(period["end_date"]))
+    visits = sum(report["pageviews"] for report in reports)
+    name = TITLES[period["name"]]
+    one = readable(reports[0]["link"]["short_url"]) if len(reports) == 1 else f"{len(reports):,} links"
+    return Message(
+        id=id,
+        type=type_,
+        datetime=datetime,
+        data=data,
+        title=f"{name}: {counted(visits, 'visit')} of {one}",
+        text=f"{days} ({period['timezone']}).",
+        facts=(("Visits", f"{visits:,}"), ("People", f"{sum(report['visitors'] for report in reports):,}")),
+        sections=tuple(section_of(report, number, site) for number, report in enumerate(reports)),
+        url=site.dashboard(),
+    )
+
+
+def section_of(report: Data, number: int, site: Site) -> Section:
+    days = tuple((dt.date.fromisoformat(row["formatted_date"]), row["pageviews"]) for row in report["days"])
+    has_picture = len(days) > 1 and report["pageviews"] and number < MOST_PICTURES
+    return Section(
+        title=readable(report["link"]["short_url"]),
+        url=site.statistics_page(report["link"]["id"]),
+        facts=facts_of(report),
+        days=days,
+        tables=tuple(table_of(name, rows) for name, rows in report["top"].items() if rows),
+        picture=draw([count for _, count in days]) if has_picture else None,
+    )
+
+
+def facts_of(report: Data) -> tuple[tuple[str, str], ...]:
+    found = [
+        ("Visits", f"{report['pageviews']:,}"),
+        ("People", f"{report['visitors']:,}"),
+        ("Change", change_in_words(report["change_percent"], report["previous"]["pageviews"])),
+    ]
+    if report["best_day"]:
+        day = dt.date.fromisoformat(report["best_day"]["formatted_date"])
+        found.append(("Best day", f"{one_day(day)}, {counted(report['best_day']['pageviews'], 'visit')}"))
+    return tuple(found)
+
+
+def change_in_words(percent: int | None, before: int) -> str:
+    if percent is None:
+        return "none the time before"
+    sign = "+" if percent > 0 else "−" if percent < 0 else "±"  # a true minus sign
+    return f"{sign}{abs(percent):,} % ({before:,} the time before)"
+
+
+def table_of(name: str, rows: Sequence[Row]) -> Table:
+    return Table(
+        title=DIMENSIONS.get(name, name),
+        rows=tuple((named(name, row[name]), row["pageviews"]) for row in rows),
+    )
+
+
+def named(dimension: str, value: str | None) -> str:
+    if value is None:
+        return "Unknown" if dimension != "referrer_host" else "Direct or unknown"
+    return NAMES.get(dimension, {}).get(value, value)
+
+
+def counted(number: int, one: str) -> str:
+    return f"{number:,} {one}" if number == 1 else f"{number:,} {one}s"
+
+
+def in_words(start: dt.date, end: dt.date) -> str:
+    """`16 to 22 November 2026`, with as much of each day as the other does not say."""
+    if start == end:
+        return f"{start:%A}, {one_day(start)}"
+    if start.year != end.year:
+        return f"{one_day(start)} to {one_day(end)}"
+    first = f"{start.day}" if start.month == end.month else f"{start.day} {start:%B}"
+    return f"{first} to {one_day(end)}"
+
+
+def one_day(day: dt.date) -> str:
+    return f"{day.day} {day:%B} {day.year}"
