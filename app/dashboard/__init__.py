@@ -13,18 +13,22 @@ from app.dashboard import (
     guard,
     handlers,
     headers,
+    history,
     home,
     keys,
     links,
     pages,
     pixels,
     projects,
+    trash,
 )
 from app.dashboard.blueprint import blueprint
 from app.dashboard.statistics import views as statistics
 
 # once, and not for each application: a blueprint takes no more pages after it was registered
-for family in (home, links, as_visitor, statistics, projects, domains, pixels, handlers, keys, account):
+PEOPLE = (keys, account)
+THINGS = (links, history, as_visitor, statistics, projects, domains, pixels, handlers, trash)
+for family in (home, *THINGS, *PEOPLE):
     family.register(blueprint)
 
 

@@ -48,6 +48,7 @@ class Family:
     intro: str
     search_hint: str
     loss: str  # what deleting one means
+    is_kept: bool = False  # in the trash, once it is deleted
     model: type[Any]
     form: type[ResourceForm]
     services: Any
@@ -120,9 +121,16 @@ class Family:
         begin_write(db.session)
         row = get_owned(user(), self.model, id)
         message = f"{self.title_of(row)} is deleted."
-        self.services.delete(row)
+        batch = self.services.delete(row)
         db.session.commit()
-        return self.done(message, self.list_with)
+        undo = url_for("dashboard.trash_undo", batch=batch) if batch else ""
+        return self.gone(message, undo)
+
+    def gone(self, message: str, undo: str) -> ResponseReturnValue:
+        """Deleted; `undo` is where that is taken back, empty where it can't be."""
+        if not pages.is_fragment():
+            return pages.sent_on(message, self.address(), undo=undo)
+        return pages.swapped(message, self.list_with(), "#results", "innerHTML", undo=undo)
 
     def done(
         self,

@@ -66,6 +66,7 @@ FAMILY = Family(
     title="Notification handlers",
     intro="Where you are told what happens with your links.",
     search_hint="Search by name",
+    is_kept=True,
     loss="It is taken off every link that has it, and nothing more is delivered to it.",
     model=NotificationHandler,
     form=HandlerForm,

@@ -58,6 +58,7 @@ FAMILY = LinkFamily(
     title="Links",
     intro="Short addresses, and where they lead.",
     search_hint="Search by address, destination or title",
+    is_kept=True,
     loss="Its short address stops working at once, and nobody else can have it for 30 days.",
     model=Link,
     form=LinkForm,

@@ -7,6 +7,7 @@ import json
 import re
 import zlib
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
 from flask import Flask, Response, flash, make_response, redirect, render_template, request
@@ -51,6 +52,7 @@ NAVIGATION = (
     Place("pixels", "Pixels", "radio"),
     Place("handlers", "Handlers", "bell"),
     Place("keys", "API keys", "key-round"),
+    Place("trash", "Trash", "trash-2"),
     Place("account", "Account", "user-round"),
 )
 
@@ -79,6 +81,11 @@ def is_fragment() -> bool:
     return "HX-Request" in request.headers and "HX-History-Restore-Request" not in request.headers
 
 
+def is_at(address: str) -> bool:
+    """Was htmx used on the page of this address?"""
+    return urlsplit(request.headers.get("HX-Current-URL", "")).path == address
+
+
 def page(whole: str, fragment: str, *, status: int = 200, **context: Any) -> Response:
     """The fragment for htmx, else the page that includes the same fragment."""
     part = is_fragment()
@@ -88,18 +95,24 @@ def page(whole: str, fragment: str, *, status: int = 200, **context: Any) -> Res
     return response
 
 
-def sent_on(message: str, to: str, warning: str | None = None) -> ResponseReturnValue:
-    """A write that worked, for a browser by itself: on to a page that shows the message."""
-    flash(message)
+def sent_on(message: str, to: str, warning: str | None = None, undo: str = "") -> ResponseReturnValue:
+    """A write that worked, for a browser by itself: on to a page that shows the message.
+
+    `undo`: the address that takes it back.
+    """
+    flash(message, undo or "message")
     if warning:
         flash(warning, "error")
     return redirect(to, 303)
 
 
-def swapped(message: str, part: str, target: str, swap: str, warning: str | None = None) -> Response:
+def swapped(
+    message: str, part: str, target: str, swap: str, warning: str | None = None, undo: str = ""
+) -> Response:
     """A write that worked, for htmx: the changed part, the messages, and the dialog closes."""
     response = make_response(part)
-    told = {"toast": message, **({"toast-warning": warning} if warning else {}), "sheet-close": True}
+    said = {"toast-undo": {"value": message, "undo": undo}} if undo else {"toast": message}
+    told = {**said, **({"toast-warning": warning} if warning else {}), "sheet-close": True}
     # json.dumps writes ASCII only, as headers must be
     response.headers["HX-Trigger"] = json.dumps(told)
     response.headers["HX-Retarget"], response.headers["HX-Reswap"] = target, swap

@@ -54,6 +54,7 @@ FAMILY = Family(
     title="Pixels",
     intro="Tracking identifiers of providers, kept once and put on any link.",
     search_hint="Search by name or identifier",
+    is_kept=True,
     loss="It is taken off every link that has it. Their addresses go on working.",
     model=Pixel,
     form=PixelForm,

@@ -183,5 +183,12 @@ class LinkForm(ResourceForm):
         return {"targeting_type": chosen, "targeting": []} if self.targeting_type.sent and is_other else {}
 
 
+class RestoreForm(ResourceForm):
+    """Where a link out of the trash shall be, when it can't be where it was."""
+
+    url = AliasField("Short address")
+    domain_id = OwnIdField("Domain", model=Domain)
+
+
 for _type in targeting.TYPES:
     setattr(LinkForm, f"targeting_{_type}", PairsField(_type))

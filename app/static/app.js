@@ -15,11 +15,12 @@ const on = (name, selector, act) =>
 // ------------------------------------------------------------------ messages
 const SHOWN_MS = 6000;
 
-function toast(text, tone = "good") {
+function toast(text, tone = "good", ...more) {
   const region = find("#toasts");
   const one = find("#toast-template").content.firstElementChild.cloneNode(true);
   one.classList.add(tone);
   one.firstElementChild.textContent = text;
+  one.firstElementChild.after(...more);
   region.append(one);
   raise(region);
   fade(one);
@@ -364,6 +365,16 @@ function prepare(within) {
   all("form", within).forEach(choose);
   folds(within).forEach(tell);
 }
+
+// what was deleted can be put back right from the message that says so
+document.body.addEventListener("toast-undo", ({ detail: { value, undo } }) => {
+  const form = find("#undo-template").content.firstElementChild.cloneNode(true);
+  form.action = undo;
+  form.setAttribute("hx-post", undo);
+  toast(value, "good", form);
+  htmx.process(form);
+});
+on("htmx:beforeRequest", ".toast form", (form) => form.closest(".toast").remove());
 
 prepare(document);
 const wrong = find("main") && firstError(find("main"));

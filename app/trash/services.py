@@ -61,12 +61,12 @@ def find(user_id: int, id: int) -> Trashed:
 
 
 def find_batch(user_id: int, batch: str) -> list[Trashed]:
-    """All that was thrown away at once and is still there, by id."""
-    return list(
-        db.session.scalars(
-            still_there(user_id).where(Trashed.batch == batch).order_by(Trashed.id).with_for_update()
-        )
-    )
+    """What was thrown away at once and is still there, by id. Raises NotThere when nothing is."""
+    mine = still_there(user_id).where(Trashed.batch == batch).order_by(Trashed.id).with_for_update()
+    found = list(db.session.scalars(mine))
+    if not found:
+        raise NotThere("thing in the trash")
+    return found
 
 
 def still_there(user_id: int) -> Select[Trashed]:

@@ -1,0 +1,102 @@
+"""How is a change of a link told in words, without what is secret?"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import select
+
+from app.dashboard.link_rows import own_host
+from app.dashboard.pages import local
+from app.domains.models import Domain
+from app.extensions import db
+from app.links.forms import STATUS_CODES, LinkForm
+from app.links.history import MOMENTS, PICTURES
+from app.links.models import LinkChange
+from app.links.targeting import LABELS
+from app.notifications.models import NotificationHandler
+from app.pixels.models import Pixel
+from app.projects.models import Project
+
+KINDS = {
+    "created": "Created",
+    "changed": "Changed",
+    "reverted": "Set back",
+    "deleted": "Deleted",
+    "restored": "Restored",
+}
+#: fields that name rows of other tables
+NAMED = {
+    "pixels_ids": (Pixel, Pixel.name),
+    "email_reports": (NotificationHandler, NotificationHandler.name),
+    "project_id": (Project, Project.name),
+    "domain_id": (Domain, Domain.host),
+}
+SECRET = {"password_hash"}
+
+
+class Told(NamedTuple):
+    """One field of a change: its label, and before and after in words; "" for nothing."""
+
+    label: str
+    before: str
+    after: str
+
+
+class Wording:
+    """Words for one link's changes; the names of what they mention are read once for all of them."""
+
+    def __init__(self, user_id: int, history: Sequence[LinkChange], zone: dt.tzinfo) -> None:
+        self.zone = zone
+        self.labels = {field.name: field.label.text for field in LinkForm(None, owner=None)}
+        self.labels |= {"password_hash": "Password", "targeting": "Destinations by visitor"}
+        self.names = {
+            name: self.names_of(user_id, history, name, model, column)
+            for name, (model, column) in NAMED.items()
+        }
+
+    def names_of(
+        self, user_id: int, history: Sequence[LinkChange], name: str, model: Any, column: Any
+    ) -> dict[int, str]:
+        wanted = {
+            id_ for change in history for value in change.fields.get(name, ()) for id_ in as_list(value)
+        }
+        if not wanted:
+            return {}
+        found = select(model.id, column).where(model.user_id == user_id, model.id.in_(wanted))
+        return dict(db.session.execute(found).all())
+
+    def kind(self, change: LinkChange) -> str:
+        return KINDS[change.kind]
+
+    def fields(self, change: LinkChange) -> Iterator[Told]:
+        for name, (before, after) in change.fields.items():
+            label = self.labels.get(name, name)
+            if name in SECRET or name in PICTURES:
+                yield Told(
+                    label, "set" if before else "", "set anew" if before and after else "set" if after else ""
+                )
+            else:
+                yield Told(label, self.words(name, before), self.words(name, after))
+
+    def words(self, name: str, value: Any) -> str:
+        if name == "domain_id" and value is None:
+            return own_host()
+        if value is None or value == [] or value == "":
+            return ""
+        if isinstance(value, bool):
+            return "on" if value else "off"
+        if name in NAMED:
+            return ", ".join(self.names[name].get(id_, "one that is gone") for id_ in as_list(value))
+        if name in MOMENTS:
+            return local(dt.datetime.fromisoformat(value), self.zone)
+        if name == "targeting":
+            return "\n".join(f"{key} → {to}" for key, to in value)
+        known = {"targeting_type": LABELS, "http_status_code": STATUS_CODES}.get(name, {})
+        return str(known.get(value, ", ".join(value) if isinstance(value, list) else value))
+
+
+def as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [] if value is None else [value]

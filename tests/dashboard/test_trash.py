@@ -1,0 +1,159 @@
+"""Can an owner get back what was deleted, and see how a link was, without scripts and with htmx?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from app.accounts.models import User
+from app.extensions import db
+from app.links.models import Link
+from app.trash.models import Trashed
+from tests.clients import Api
+from tests.dashboard.conftest import HTMX, Desk
+
+LINKS = {**HTMX, "HX-Current-URL": "http://localhost/dashboard/links/"}
+
+
+def undo_of(text: str) -> str:
+    found = re.search(r"/dashboard(/trash/undo/[0-9a-f]+)", text)
+    assert found
+    return found[1]
+
+
+def trashed() -> list[Trashed]:
+    db.session.rollback()
+    return list(db.session.scalars(select(Trashed).order_by(Trashed.id)))
+
+
+def count() -> int:
+    db.session.rollback()
+    return len(db.session.scalars(select(Link.id)).all())
+
+
+def test_undo_without_scripts(desk: Desk, alice: User, make_link: Callable[..., Link]) -> None:
+    link = make_link(alice, "gone")
+    page = desk.post(f"/links/{link.id}/delete", {}, follow_redirects=True).text
+    assert count() == 0
+    again = desk.post(undo_of(page), {}, follow_redirects=True).text
+    assert "/gone is back." in again
+    assert count() == 1
+
+
+def test_undo_with_htmx(desk: Desk, alice: User, make_link: Callable[..., Link]) -> None:
+    link = make_link(alice, "gone")
+    answer = desk.post(f"/links/{link.id}/delete", {}, headers=LINKS)
+    again = desk.post(undo_of(answer.headers["HX-Trigger"]), {}, headers=LINKS)
+    assert again.headers["HX-Retarget"] == "#results"
+    assert "/gone" in again.text
+    assert desk.post(undo_of(answer.headers["HX-Trigger"]), {}, headers=LINKS).status_code == 404
+
+
+def test_undo_of_what_needs_another_address(desk: Desk, alice: User, make_link: Callable[..., Link]) -> None:
+    first = make_link(alice, "gone")
+    page = desk.post(f"/links/{first.id}/delete", {}, follow_redirects=True).text
+    desk.post("/links/new", {"location_url": "https://example.com", "url": "gone"})
+    again = desk.post(undo_of(page), {}, follow_redirects=True).text
+    assert "gone needs another short address" in again
+    one = trashed()[0]
+    refused = desk.post(f"/trash/{one.id}/restore", {}, headers=HTMX)
+    assert refused.status_code == 409
+    assert refused.headers["HX-Retarget"] == "#sheet-box"
+    assert "This short address is taken already." in refused.text
+    assert desk.post(f"/trash/{one.id}/restore", {"url": "api"}).status_code == 422
+    done = desk.post(f"/trash/{one.id}/restore", {"url": "other"}, follow_redirects=True)
+    assert "/other is back." in done.text
+    assert trashed() == []
+
+
+def test_the_list_of_what_lies_there(
+    desk: Desk, alice: User, bob: User, make_link: Any, make_pixel: Any, make_handler: Any, make_api: Any
+) -> None:
+    for path, row in (
+        ("links", make_link(alice, "mine")),
+        ("pixels", make_pixel(alice, name="My pixel")),
+        ("handlers", make_handler(alice, name="My handler")),
+    ):
+        desk.post(f"/{path}/{row.id}/delete", {})
+    bobs = make_link(bob, "bobs")
+    assert make_api(bob).delete(f"/links/{bobs.id}").status_code == 204
+    page = desk.get("/trash/").text
+    assert all(name in page for name in ("mine", "My pixel", "My handler", " days left"))
+    assert "bobs" not in page
+    for one in trashed()[1:3]:
+        assert "is back." in desk.post(f"/trash/{one.id}/restore", {}, follow_redirects=True).text
+    [mine, foreign] = trashed()
+    for path in (f"/trash/{foreign.id}/restore", f"/trash/{foreign.id}/delete"):
+        assert desk.get(path).status_code == 404
+        assert desk.post(path, {}).status_code == 404
+    assert "is gone." in desk.post(f"/trash/{mine.id}/delete", {}, follow_redirects=True).text
+    assert "The trash is empty" in desk.post("/trash/empty", {}, follow_redirects=True).text
+    assert len(trashed()) == 1
+
+
+@pytest.mark.parametrize("path", ["/links/{}", "/links/{}/try"])
+def test_the_api_sees_nothing_of_it(
+    desk: Desk, alice: User, make_link: Any, make_pixel: Any, api: Api, path: str
+) -> None:
+    pixel, link = make_pixel(alice).id, make_link(alice, "gone").id
+    assert api.post(f"/links/{link}", json={"pixels_ids": [pixel]}).status_code == 200
+    desk.post(f"/pixels/{pixel}/delete", {})
+    assert api.get(f"/links/{link}").json["data"]["pixels_ids"] == []
+    assert api.post(f"/links/{link}", json={"pixels_ids": [pixel]}).status_code == 422
+    assert api.delete(f"/links/{link}").status_code == 204
+    assert api.get(f"/links/{link}").status_code == 404
+    assert api.get("/links").json["meta"]["total"] == 0
+    assert desk.get(path.format(link)).status_code == 404
+    assert desk.get(f"/links/{link}/history").status_code == 404
+
+
+def test_history_in_words_and_back(desk: Desk, alice: User, make_pixel: Any, api: Api) -> None:
+    pixel = make_pixel(alice, name="My pixel")
+    first = {
+        "location_url": "https://example.com/one",
+        "url": "tale",
+        "password": "very secret",
+        "tags": ["a"],
+    }
+    id_ = api.post("/links", json=first).json["data"]["id"]
+    desk.post(
+        f"/links/{id_}",
+        {
+            "location_url": "https://example.com/two",
+            "pixels_ids[]": str(pixel.id),
+            "password": "other secret",
+        },
+    )
+    page = desk.get(f"/links/{id_}/history").text
+    for words in (
+        "Created",
+        "test (API key)",
+        "https://example.com/one",
+        "https://example.com/two",
+        "My pixel",
+        "set anew",
+    ):
+        assert words in page, words
+    assert "secret" not in page
+    assert "argon2" not in page
+    change = re.findall(rf"/dashboard(/links/{id_}/history/\d+)", page)[-1]
+    assert "/tale is as it was." in desk.post(change, {}, follow_redirects=True).text
+    data = api.get(f"/links/{id_}").json["data"]
+    assert (data["location_url"], data["pixels_ids"]) == ("https://example.com/one", [])
+    assert "Set back" in desk.get(f"/links/{id_}/history").text
+
+
+def test_going_back_to_an_address_that_is_taken(desk: Desk, api: Api) -> None:
+    id_ = api.post("/links", json={"location_url": "https://example.com", "url": "one"}).json["data"]["id"]
+    api.post(f"/links/{id_}", json={"url": "two"})
+    api.post("/links", json={"location_url": "https://example.com", "url": "one"})
+    page = desk.get(f"/links/{id_}/history").text
+    change = re.findall(rf"/dashboard(/links/{id_}/history/\d+)", page)[-1]
+    refused = desk.post(change, {})
+    assert refused.status_code == 409
+    assert "taken already" in refused.text
+    assert desk.post(f"/links/{id_}/history/999999", {}).status_code == 404
