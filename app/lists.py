@@ -28,11 +28,15 @@ Filter = Callable[[str, Asked], ColumnElement[bool] | None]
 
 @dataclass(frozen=True)
 class Listing(Generic[Row]):
-    """What one resource's list can be asked: its filters by parameter, its orders by word."""
+    """What one resource's list can be asked: its filters by parameter, its orders by word.
+
+    `mine`: which rows are the user's, where their own `user_id` does not say it.
+    """
 
     model: type[Row]
     filters: Mapping[str, Filter]
     orders: Mapping[str, ColumnElement[Any] | InstrumentedAttribute[Any]]
+    mine: ColumnElement[bool] | None = None
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,8 @@ def find_page(listing: Listing[Row], user_id: int, asked: Asked) -> Page[Row]:
     page, size = question.page(), question.size()
     conditions, order = question.conditions(), question.order()
     question.require_valid()
-    mine = [listing.model.user_id == user_id, *conditions]
+    own = listing.model.user_id == user_id if listing.mine is None else listing.mine
+    mine = [own, *conditions]
     total = db.session.scalar(select(func.count()).select_from(listing.model).where(*mine)) or 0
     if (page - 1) * size >= total:
         return Page([], page, size, total)

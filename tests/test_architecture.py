@@ -34,6 +34,7 @@ EDGES = {"__init__", "api", "dashboard", "public", "cli", "jobs", "migrations"}
 EDGES |= {
     "bodies",
     "domain_check",
+    "trials",
     "error_pages",
     "failures",
     "headers",

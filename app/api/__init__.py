@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flask import Blueprint, Flask
 
-from app.api import explain, gate, rates, statistics, user
+from app.api import deliveries, explain, gate, rates, statistics, user
 from app.api.domains import DOMAINS, verify
 from app.api.links import LINKS
 from app.api.notification_handlers import NOTIFICATION_HANDLERS
@@ -34,6 +34,14 @@ def init_app(app: Flask) -> None:
     )
     for name, rule, view in STATISTICS:
         blueprint.add_url_rule(rule, name, view, strict_slashes=False)
+    handler = "/notification-handlers/<row_id:id>"
+    for path, view, method in (
+        ("deliveries", deliveries.find, "GET"),
+        ("test", deliveries.test, "POST"),
+        ("secret", deliveries.renew_secret, "POST"),
+    ):
+        name = f"notification-handlers_{path}"
+        blueprint.add_url_rule(f"{handler}/{path}", name, view, methods=[method], strict_slashes=False)
     blueprint.add_url_rule("/user", "user", user.read, strict_slashes=False)
     csrf.exempt(blueprint)  # a key in a header is nothing that another site can make a browser send
     app.register_blueprint(blueprint)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from app.accounts.models import User
+from app.claims import moment
 from app.clock import now
 from app.database import reread
 from app.errors import FieldError, Invalid
@@ -42,6 +43,18 @@ def update(handler: NotificationHandler, changes: dict[str, Any]) -> Notificatio
         handler.failing_since = handler.off_reason = None
     if not handler.is_enabled:
         end_pending(db.session, handler.id)
+    handler.last_datetime = now()
+    db.session.flush()
+    return handler
+
+
+def renew(handler: NotificationHandler) -> NotificationHandler:
+    """Make anew what nobody fills in. Raises NotThere, and Invalid where its type makes nothing."""
+    reread(db.session, handler)
+    make_anew = all_transports()[handler.type].renew
+    if make_anew is None:
+        raise Invalid(FieldError("A handler of this type has no secret.", "no_secret", "type"))
+    handler.settings = make_anew(handler.settings, moment())
     handler.last_datetime = now()
     db.session.flush()
     return handler

@@ -1,0 +1,54 @@
+"""What was a handler told, and what came of each try?"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import aliased
+
+from app.extensions import db
+from app.lists import Listing, one_of
+from app.notifications.events import all_types
+from app.notifications.models import (
+    DELIVERED,
+    FAILED,
+    PENDING,
+    Delivery,
+    DeliveryAttempt,
+    NotificationHandler,
+)
+
+STATUSES = (PENDING, DELIVERED, FAILED)
+
+
+def log_of(handler: NotificationHandler) -> Listing[Delivery]:
+    """The list of all that this handler was told."""
+    return Listing(
+        model=Delivery,
+        filters={
+            "status": lambda text, asked: Delivery.status == one_of(STATUSES)(text),  # noqa: ARG005
+            "type": lambda text, asked: Delivery.type == one_of(all_types())(text),  # noqa: ARG005
+        },
+        orders={"delivery_id": Delivery.id, "datetime": Delivery.datetime},
+        mine=Delivery.handler_id == handler.id,
+    )
+
+
+def attempts_of(ids: Sequence[int]) -> Mapping[int, Sequence[DeliveryAttempt]]:
+    """The tries of each of these deliveries, in their order; one query for a page."""
+    found: dict[int, list[DeliveryAttempt]] = defaultdict(list)
+    rows = select(DeliveryAttempt).where(DeliveryAttempt.delivery_id.in_(ids)).order_by(DeliveryAttempt.id)
+    for attempt in db.session.scalars(rows):
+        found[attempt.delivery_id].append(attempt)
+    return found
+
+
+def last_of(handler_ids: Sequence[int]) -> Mapping[int, Delivery]:
+    """The newest delivery of each handler, found along the index: a log may be long."""
+    handlers = select(NotificationHandler.id).where(NotificationHandler.id.in_(handler_ids)).subquery()
+    one = aliased(Delivery)
+    newest = select(func.max(one.id)).where(one.handler_id == handlers.c.id).scalar_subquery()
+    found = db.session.scalars(select(Delivery).join(handlers, Delivery.id == newest))
+    return {delivery.handler_id: delivery for delivery in found}

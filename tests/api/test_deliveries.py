@@ -1,0 +1,207 @@
+"""Does the API show what a handler was told, test it at once, and renew its secret?"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from standardwebhooks import Webhook
+
+from app import trials
+from app.accounts.models import User
+from app.claims import moment
+from app.notifications.delivery import Outcome
+from app.notifications.models import NotificationHandler
+from app.notifications.outbox import deliver, settle
+from tests.api.shape import always, problem
+from tests.clients import Api
+from tests.notifications.peers import Peers
+from tests.notifications.receivers import Says, WebReceiver
+
+pytestmark = pytest.mark.settings(ALLOW_PRIVATE_NETWORKS="127.0.0.0/8")
+
+
+@pytest.fixture(scope="module")
+def receiver() -> Iterator[WebReceiver]:
+    found = WebReceiver()
+    yield found
+    found.stop()
+
+
+@pytest.fixture
+def web(receiver: WebReceiver) -> WebReceiver:
+    receiver.clear()
+    return receiver
+
+
+@pytest.fixture
+def make_hook(api: Api, web: WebReceiver) -> Callable[..., int]:
+    """A webhook of alice's; its id."""
+
+    def make(url: str = "") -> int:
+        answer = api.post(
+            "/notification-handlers", {"type": "webhook", "name": "Ours", "webhook": url or web.url}
+        )
+        return int(answer.json["data"]["id"])
+
+    return make
+
+
+def outcome(**values: Any) -> Outcome:
+    known = {
+        "is_delivered": True,
+        "detail": "Delivered.",
+        "datetime": moment(),
+        "duration_ms": 12,
+        "status_code": 200,
+    }
+    return Outcome(**(known | values))
+
+
+@pytest.mark.databases
+def test_a_test_arrives_at_once_and_is_written_down(
+    api: Api, make_hook: Callable[..., int], web: WebReceiver
+) -> None:
+    id_ = make_hook()
+    secret = api.get(f"/notification-handlers/{id_}").json["data"]["settings"]["secret"]
+    answer = api.post(f"/notification-handlers/{id_}/test")
+    always(answer)
+    assert answer.status_code == 200
+    delivery_id = answer.json["data"]["delivery_id"]
+    assert answer.json == {
+        "data": {"delivery_id": delivery_id, "status": "delivered", "detail": "Delivered."}
+    }
+    said = Webhook(secret).verify(web.heard[0].body, dict(web.heard[0].headers))
+    assert (said["type"], said["data"]) == (
+        "handler.test",
+        {"handler": {"id": id_, "name": "Ours", "type": "webhook"}},
+    )
+    row = api.get(f"/notification-handlers/{id_}/deliveries").json["data"][0]
+    attempt = row["attempts"][0]
+    assert (row["id"], row["type"], row["status"], row["next_attempt"]) == (
+        delivery_id,
+        "handler.test",
+        "delivered",
+        None,
+    )
+    assert list(row) == ["id", "type", "status", "attempts", "next_attempt", "datetime"]
+    assert list(attempt) == ["datetime", "status_code", "detail", "duration_ms"]
+    assert (attempt["status_code"], attempt["detail"]) == (200, "Delivered.") and len(row["attempts"]) == 1
+
+
+def test_a_test_that_fails_says_why_and_is_not_tried_again(
+    api: Api, make_hook: Callable[..., int], web: WebReceiver
+) -> None:
+    web.answers.append(Says(503, "later", {"Retry-After": "60"}))
+    id_ = make_hook()
+    data = api.post(f"/notification-handlers/{id_}/test").json["data"]
+    assert (data["status"], data["detail"]) == ("failed", "The server answered 503 Service Unavailable.")
+    row = api.get(f"/notification-handlers/{id_}/deliveries?status=failed").json["data"][0]
+    assert (row["next_attempt"], len(row["attempts"]), len(web.heard)) == (None, 1, 1)
+    assert api.get(f"/notification-handlers/{id_}/deliveries?status=pending").json["meta"]["total"] == 0
+
+
+def test_a_test_of_what_is_gone_does_not_switch_it_off(
+    api: Api, make_hook: Callable[..., int], web: WebReceiver
+) -> None:
+    web.answers.append(Says(410))
+    id_ = make_hook()
+    assert api.post(f"/notification-handlers/{id_}/test").json["data"]["status"] == "failed"
+    assert api.get(f"/notification-handlers/{id_}").json["data"]["is_enabled"] is True
+
+
+def test_the_answer_is_there_although_the_receiver_hangs(
+    api: Api, make_hook: Callable[..., int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert trials.SECONDS < 5
+    monkeypatch.setattr(trials, "SECONDS", 0.3)
+    peers = Peers()
+    try:
+        id_ = make_hook(peers.serve(peers.hangs).url)
+        before = time.monotonic()
+        data = api.post(f"/notification-handlers/{id_}/test").json["data"]
+        assert (data["status"], data["detail"]) == ("failed", "The server did not answer in time.")
+        assert time.monotonic() - before < 10  # of its 10 s it did not wait
+    finally:
+        peers.close()
+
+
+def test_many_tests_at_once_leave_threads_for_visitors(
+    api: Api, make_hook: Callable[..., int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trials, "AT_ONCE", SimpleNamespace(acquire=lambda blocking: False))
+    answer = api.post(f"/notification-handlers/{make_hook()}/test")
+    problem(answer, 429)
+    assert answer.headers["Retry-After"] == "5"
+
+
+@pytest.mark.databases
+def test_the_log_is_a_list_like_all_lists(api: Api, make_hook: Callable[..., int], session: Any) -> None:
+    id_ = make_hook()
+    for number in range(12):
+        row = deliver(session, id_, "link.started" if number % 2 else "link.ended", {"number": number})
+        session.flush()
+        settle(session, row, outcome(is_delivered=number % 3 == 0, status_code=500 if number % 3 else 200))
+    session.commit()
+    page = api.get(f"/notification-handlers/{id_}/deliveries?results_per_page=10").json
+    assert page["meta"] == {"page": 1, "results_per_page": 10, "total": 12, "total_pages": 2}
+    ids = [row["id"] for row in page["data"]]
+    assert ids == sorted(ids, reverse=True)
+    assert page["links"]["next"].endswith(
+        f"/api/notification-handlers/{id_}/deliveries?results_per_page=10&page=2"
+    )
+    waiting = api.get(f"/notification-handlers/{id_}/deliveries?status=pending&type=link.started").json[
+        "data"
+    ]
+    assert len(waiting) == 4 and all(row["next_attempt"] for row in waiting)
+    rising = api.get(f"/notification-handlers/{id_}/deliveries?order_by=delivery_id&order_type=ASC").json[
+        "data"
+    ]
+    assert [row["id"] for row in rising] == sorted(row["id"] for row in rising)
+    for query in ("status=lost", "type=nothing", "order_by=name", "page=0"):
+        problem(api.get(f"/notification-handlers/{id_}/deliveries?{query}"), 422)
+
+
+def test_nobody_elses(
+    api: Api, make_api: Callable[..., Api], bob: User, make_hook: Callable[..., int]
+) -> None:
+    id_, stranger = make_hook(), make_api(bob)
+    for path, verb in (("deliveries", stranger.get), ("test", stranger.post), ("secret", stranger.post)):
+        problem(verb(f"/notification-handlers/{id_}/{path}"), 404)
+    reader = make_api(bob, "read")
+    problem(reader.post(f"/notification-handlers/{id_}/test"), 403)
+
+
+def test_methods(api: Api, make_hook: Callable[..., int]) -> None:
+    id_ = make_hook()
+    for path, method in (("deliveries", "POST"), ("test", "GET"), ("secret", "GET")):
+        problem(api.open(method, f"/notification-handlers/{id_}/{path}"), 405)
+    assert api.get(f"/notification-handlers/{id_}/deliveries/").status_code == 200
+
+
+def test_what_a_read_only_key_sees(api: Api, make_api: Callable[..., Api], alice: User) -> None:
+    """The address of a chat holds its key."""
+    for type_ in ("chat_a", "chat_b", "chat_d"):
+        api.post("/notification-handlers", {"type": type_, "name": "n", type_: "https://example.com/key"})
+    for row in make_api(alice, "read").get("/notification-handlers").json["data"]:
+        assert row["settings"] == {row["type"]: "********"}
+    for row in api.get("/notification-handlers").json["data"]:
+        assert row["settings"] == {row["type"]: "https://example.com/key"}
+
+
+def test_a_new_secret(api: Api, make_hook: Callable[..., int], web: WebReceiver, session: Any) -> None:
+    id_ = make_hook()
+    old = api.get(f"/notification-handlers/{id_}").json["data"]["settings"]["secret"]
+    new = api.post(f"/notification-handlers/{id_}/secret").json["data"]["settings"]
+    assert list(new) == ["webhook", "secret"] and new["secret"] != old
+    api.post(f"/notification-handlers/{id_}/test")
+    for secret in (old, new["secret"]):
+        assert Webhook(secret).verify(web.heard[0].body, dict(web.heard[0].headers))
+    assert "secret_before" in session.get(NotificationHandler, id_).settings
+    mail = api.post("/notification-handlers", {"type": "email", "name": "n", "email": "a@b.example"}).json[
+        "data"
+    ]["id"]
+    assert problem(api.post(f"/notification-handlers/{mail}/secret"), 422)
