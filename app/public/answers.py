@@ -28,6 +28,7 @@ SIGNS = {
     "consent": "shield",
     "pixels": "route",
     "app": "smartphone",
+    "app_by_tap": "smartphone",
     "leads": "signpost",
     "preview": "link",
     "down": "triangle-alert",

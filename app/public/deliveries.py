@@ -91,7 +91,8 @@ def pixels(plan: Plan, outcome: Outcome) -> Response:
 
 
 def app(plan: Plan, outcome: Outcome) -> Response:
-    """Opens the app and falls back to the web address. What only a tap opens waits for one."""
+    """Opens the app and falls back to the web address. What only a tap opens waits for one, and needs no
+    second button: without the app the same address opens in the browser."""
     details, scripts = boxes.scripts_here(plan, fires=outcome.fires)
     own, boxed = divided(scripts, plan)
     opening = outcome.opening
@@ -99,7 +100,7 @@ def app(plan: Plan, outcome: Outcome) -> Response:
     addresses = (as_script(opening.address), as_script(opening.fallback))
     opens = OPEN_APP % (APP_MS, *addresses, GO_ON_MS if scripts else 0)
     return answered(
-        "app",
+        "app_by_tap" if opening.needs_tap else "app",
         details,
         own,
         program="\n".join((own.program(), "" if opening.needs_tap else opens)),

@@ -3,7 +3,9 @@
 On Android each is opened by an `intent:` address that names its package and the web address for where it is
 not installed (https://developer.chrome.com/docs/android/intents). On iOS only schemes that their owners have
 documented are used; the source stands beside each. Everywhere else the web address itself is the app's, as a
-universal link, which opens the app only when a person taps it.
+universal link: it opens the app only when a person taps it on a page of another site, and the browser where
+there is no app
+(https://developer.apple.com/documentation/xcode/allowing-apps-and-websites-to-link-to-your-content).
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from app.accounts.passwords import hash_password
 from app.domains.models import Domain
 from app.journal.record import Visit
 from app.links.models import Link
+from app.public.words import all_words
 from tests.factories import Factory
 from tests.public.conftest import THERE
 from tests.visits.conftest import Person
@@ -327,6 +328,13 @@ def test_an_app_page(person: Person, link: Links) -> None:
     assert 'href="intent://www.youtube.com/watch?v=abc#Intent;' in html.unescape(android.text)
     assert f'href="{FILM}"' in android.text
     assert "location.href" not in iphone.text
+    assert [page.text.count("<a class=") for page in (android, iphone)] == [2, 1]
+    assert re.findall(r'<a class="button main" href="([^"]+)"', iphone.text) == [FILM], (
+        "with or without the app"
+    )
+    english = all_words()["en"]
+    assert english.text("app") in android.text
+    assert english.text("app_by_tap") in iphone.text
     for answer in (android, iphone):
         assert "A film" in answer.text
         assert policy(answer)["frame-src"] == "'self'"

@@ -22,7 +22,7 @@ from app.public import gates
 from app.visits.desk import Desk
 from app.visits.front import Front
 from tests.factories import Factory
-from tests.visits.conftest import Person
+from tests.visits.conftest import PHONE, Person
 
 Visits = Callable[[], list[Visit]]
 THERE = "https://example.com/there"
@@ -455,6 +455,46 @@ def test_a_password_opens_nothing_that_is_closed(
         assert answer.status_code == status
         assert tells_nothing(answer)
         assert "Set-Cookie" not in answer.headers
+
+
+def test_a_password_a_limit_a_bot_cloaking_and_targeting_on_one_link(
+    guest: Guest, front: Front, protected: Any, visits: Visits
+) -> None:
+    columns = {
+        "clicks_limit": 1,
+        "cloaking_is_enabled": True,
+        "cloaking_title": "Mine",
+        "sensitive_content": True,
+    }
+    on_phones = "https://phones.example/"
+    protected("a", **columns, targeting_type="device_type", targeting=[["mobile", on_phones]])
+    for agent in ("facebookexternalhit/1.1", CURL, "Slackbot-LinkExpanding 1.0", None):
+        asked = [guest.open("/a", agent=agent), guest.open("/a", agent=agent, method="HEAD")]
+        asked.append(guest.give("/a", agent=agent))  # the right password, and still no way in for a bot
+        asked.append(guest.open("/a", agent=agent))
+        for answer in asked:
+            assert tells_nothing(answer)
+            assert on_phones not in f"{answer.headers}{answer.text}"
+    assert visits() == []
+    person = Guest(front)
+    assert person.open("/a", agent=PHONE, headers={"Sec-Purpose": "prefetch"}).status_code == 503
+    assert person.give("/a", agent=PHONE).status_code == 303
+    warning = person.open("/a", agent=PHONE)
+    assert tells_nothing(warning)
+    assert person.give("/a", None, agent=PHONE).status_code == 303
+    head = person.open("/a", agent=PHONE, method="HEAD")
+    assert (head.status_code, on_phones in str(head.headers)) == (200, False)
+    page = person.open("/a", agent=PHONE)
+    assert page.status_code == 200
+    assert "<title>Mine</title>" in page.text
+    assert f'src="{on_phones}"' in page.text
+    for again in (
+        person.open("/a", agent=PHONE),
+        Guest(front).open("/a"),
+        Guest(front).open("/a", agent=CURL),
+    ):
+        assert again.status_code == 410
+        assert tells_nothing(again)
 
 
 def test_a_prefetch_of_a_gate(guest: Guest, protected: Any) -> None:

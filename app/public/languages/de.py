@@ -25,6 +25,7 @@ PAGES = {
     ),
     "pixels": ("Sie werden weitergeleitet", "Das dauert nur einen Moment."),
     "app": ("In {app} öffnen", "Wenn Sie die App nicht haben, geht es im Browser weiter."),
+    "app_by_tap": ("In {app} öffnen", "Wenn Sie die App nicht haben, öffnet sich der Browser."),
     "leads": (
         "Wohin dieser Link führt",
         "Sie haben ihn noch nicht geöffnet, und gezählt wurde auch nichts.",
