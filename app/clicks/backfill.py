@@ -11,7 +11,7 @@ from sqlalchemy.engine import Connection
 from app.clicks import agents
 from app.clicks.models import Click, Position, Term
 from app.clicks.positions import move
-from app.clicks.rollups import Visited, roll_up
+from app.clicks.rollups import roll_up
 from app.clicks.terms import Terms
 
 NAME = "roll-ups"  # among the positions; its "rows" are where it ends, its "counters" how far it is
@@ -31,7 +31,7 @@ def step(engine: Engine, terms: Terms) -> bool:
         some = wanted.where(Click.id > done, Click.id <= end).order_by(Click.id).limit(AT_ONCE)
         rows = connection.execute(some).all()
         move(connection, NAME, "counters_offset", done, rows[-1].id if rows else end)
-        roll_up(connection, [Visited(*row[2:]) for row in rows])
+        roll_up(connection, [row[2:] for row in rows])
         found = {row.agent_id for row in rows if row.agent_id is not None}
         texts = connection.execute(select(Term.value).where(Term.id.in_(found))).scalars()
         agents.describe(connection, terms, set(texts))

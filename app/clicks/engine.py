@@ -16,6 +16,9 @@ from app.database import CLICKS, clicks_path
 
 BUSY_MS = 1000  # only another ingester or a migration can be in the way; the worker has other work meanwhile
 CONNECT_SECONDS = 5
+CACHE_KIB = (
+    32 * 1024
+)  # the pages of today's links: with SQLite's own 2 MiB, most would be read again each time
 WAL_BYTES = 64 * 1024 * 1024
 
 
@@ -45,6 +48,7 @@ def prepare_file(connection: sqlite3.Connection, _entry: ConnectionPoolEntry) ->
         "PRAGMA synchronous = NORMAL"
     )  # the journal has the visits until a checkpoint synced them
     connection.execute("PRAGMA wal_autocheckpoint = 0")
+    connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
     connection.execute(f"PRAGMA journal_size_limit = {WAL_BYTES}")
 
 

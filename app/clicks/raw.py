@@ -46,14 +46,16 @@ def arrivals(scope: Scope, wanted: Sequence[ColumnElement[bool]], first: int) ->
 def values(
     bind: Bind, scope: Scope, name: str, first: int, last: int, *, each_link: bool = False
 ) -> Select[Any]:
-    """Rows of a dimension's value (each of its columns, 0 for none) and its two counts; with `each_link`
-    for each link apart, whose id comes first."""
+    """Rows of a dimension's value (each of its columns, 0 for none) and its two counts. With `each_link` for
+    each link apart, whose id comes first; of both people and bots for each apart, told before the value."""
     columns = DIMENSIONS[name].columns
-    labelled = [func.coalesce(column(name), NO_VALUE).label(name) for name in columns]
+    labelled: list[Any] = [func.coalesce(column(name), NO_VALUE).label(name) for name in columns]
+    if scope.is_bot is None:
+        labelled.insert(0, CLICKS.c.is_bot)
     by_link = each_link or scope.link_ids is not None
     wanted = conditions(bind, scope, first, last)
     each = visitors_of(scope, wanted, labelled, first, each_link=by_link, dimension=name).subquery()
-    keys = [*([each.c.link_id] if each_link else []), *(each.c[name] for name in columns)]
+    keys = [*([each.c.link_id] if each_link else []), *(each.c[one.key] for one in labelled)]
     is_new = and_(each.c.visitor.is_not(None), each.c.first >= first * QUARTER_MS)
     counts = func.sum(each.c.visits), func.sum(case((is_new, 1), else_=0))
     return select(*keys, *counts).where(each.c.visits > 0).group_by(*keys)
@@ -82,10 +84,13 @@ def visitors_of(
 def conditions(bind: Bind, scope: Scope, first: int, last: int) -> list[ColumnElement[bool]]:
     """The rows that are asked for, from the beginning of the UTC day on that the period begins in."""
     day_begin = first * QUARTER_MS // DAY_MS * DAY_MS
-    found = [CLICKS.c.user_id == scope.user_id, CLICKS.c.is_bot.is_(scope.is_bot)]
-    found += [CLICKS.c.time_ms >= day_begin, CLICKS.c.time_ms < last * QUARTER_MS]
-    if scope.link_ids is not None:
-        found.append(CLICKS.c.link_id.in_(scope.link_ids))
+    found = [CLICKS.c.time_ms >= day_begin, CLICKS.c.time_ms < last * QUARTER_MS]
+    # one of the two: with both, a database may look through all that the owner has
+    found.append(
+        CLICKS.c.user_id == scope.user_id if scope.link_ids is None else CLICKS.c.link_id.in_(scope.link_ids)
+    )
+    if scope.is_bot is not None:
+        found.append(CLICKS.c.is_bot.is_(scope.is_bot))
     return [*found, *(filtered(bind, name, value) for name, value in scope.filters.items())]
 
 

@@ -25,16 +25,8 @@ ONE_AT_A_TIME = 0x57_41_59  # PostgreSQL's number of a lock of ours
 
 Place = tuple[int, bool, int]  # whose (a link's id, or minus an owner's), whether a bot's, in which quarter
 Who = tuple[int, str, int]  # the day, the visitor, and again whose
-
-
-class Visited(NamedTuple):
-    """What sums need to know of a visit."""
-
-    time_ms: int
-    link_id: int
-    user_id: int
-    is_bot: bool
-    visitor: str | None
+# time_ms, link_id, user_id, is_bot, visitor: a plain tuple, for this is made of every visit
+Visited = tuple[int, int, int, bool, str | None]
 
 
 class Sums(NamedTuple):

@@ -18,7 +18,7 @@ from app.clicks.terms import Terms
 from app.journal.record import Visit
 
 CLICKS = cast("Table", Click.__table__)
-NUMBERS = Visited._fields
+NUMBERS = ("time_ms", "link_id", "user_id", "is_bot", "visitor")
 TEXTS = ("bot_name", *Visit._fields[Visit._fields.index("visitor") + 1 :])
 LANGUAGE = TEXTS.index("language")
 COLUMNS = (*NUMBERS, *(f"{name}_id" for name in TEXTS))
@@ -37,7 +37,7 @@ def append(connection: Connection, terms: Terms, visits: Sequence[Visit]) -> Non
 
 
 def numbers(visit: Visit) -> Visited:
-    return Visited(visit.time_ms, visit.link_id, visit.user_id, bool(visit.is_bot), visit.visitor or None)
+    return (visit.time_ms, visit.link_id, visit.user_id, bool(visit.is_bot), visit.visitor or None)
 
 
 def texts(visit: Visit) -> tuple[str, ...]:

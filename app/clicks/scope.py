@@ -29,11 +29,11 @@ NONE = Count(0, 0)
 
 @dataclass(frozen=True)
 class Scope:
-    """All of an owner's visits, or those of some of his links. People's, or else bots'."""
+    """All of an owner's visits, or those of some of his links. People's, or else bots'; None means both."""
 
     user_id: int
     link_ids: tuple[int, ...] | None = None
-    is_bot: bool = False
+    is_bot: bool | None = False
     filters: Filters = field(default_factory=dict)
 
     @property

@@ -29,7 +29,7 @@ CLICKS = cast("Table", Click.__table__)
 OWNER_VALUES = cast("Table", OwnerValue.__table__)
 LINK_VALUES = cast("Table", LinkValue.__table__)
 SEEN = cast("Table", Seen.__table__)
-MANY = 500  # visits on a day; fewer are counted as quickly as roll-ups of them are read
+MANY = 200  # visits on a day; fewer are counted as quickly as roll-ups of them are read
 SEEN_AT_ONCE = 20_000
 REST_SECONDS = 10.0
 LATE = dt.timedelta(hours=1)  # what comes after that is rolled up again
@@ -127,17 +127,24 @@ def values_of(
     owners: Rows = []
     links: Rows = []
     whole = day * QUARTERS, (day + 1) * QUARTERS
+    mine, theirs = Scope(user_id, None, None), Scope(user_id, large, None)
     for name, dimension in DIMENSIONS.items():
-        for is_bot in (False, True):
-            key = (dimension.number, is_bot, day)
-            mine, theirs = Scope(user_id, None, is_bot), Scope(user_id, large, is_bot)
-            with reading(engine) as connection:
-                found = connection.execute(raw.values(connection, mine, name, *whole))
-                owners += [(user_id, *key, *two(row[:-2]), *map(int, row[-2:])) for row in found]
-                if large != ():
-                    found = connection.execute(raw.values(connection, theirs, name, *whole, each_link=True))
-                    links += [(row[0], *key, *two(row[1:-2]), *map(int, row[-2:])) for row in found]
-            yield
+        with reading(engine) as connection:
+            for is_bot, *value, pageviews, visitors in connection.execute(
+                raw.values(connection, mine, name, *whole)
+            ):
+                key = dimension.number, is_bot, day
+                owners.append((user_id, *key, *two(value), int(pageviews), int(visitors)))
+        yield
+        if large == ():
+            continue
+        with reading(engine) as connection:
+            for link_id, is_bot, *value, pageviews, visitors in connection.execute(
+                raw.values(connection, theirs, name, *whole, each_link=True)
+            ):
+                key = dimension.number, is_bot, day
+                links.append((link_id, *key, *two(value), int(pageviews), int(visitors)))
+        yield
     return owners, links
 
 
