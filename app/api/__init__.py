@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flask import Blueprint, Flask
 
-from app.api import deliveries, explain, gate, rates, statistics, user
+from app.api import deliveries, explain, gate, qr, rates, statistics, user
 from app.api.domains import DOMAINS, verify
 from app.api.links import LINKS
 from app.api.notification_handlers import NOTIFICATION_HANDLERS
@@ -29,6 +29,7 @@ def init_app(app: Flask) -> None:
     for resource in RESOURCES:
         resource.register(blueprint)
     blueprint.add_url_rule("/links/<row_id:id>/explain", "links_explain", explain.read, strict_slashes=False)
+    blueprint.add_url_rule("/links/<row_id:id>/qr", "links_qr", qr.read, strict_slashes=False)
     blueprint.add_url_rule(
         "/domains/<row_id:id>/verify", "domains_verify", verify, methods=["POST"], strict_slashes=False
     )

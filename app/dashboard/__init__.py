@@ -20,6 +20,7 @@ from app.dashboard import (
     pages,
     pixels,
     projects,
+    qr,
     trash,
 )
 from app.dashboard.blueprint import blueprint
@@ -27,7 +28,7 @@ from app.dashboard.statistics import views as statistics
 
 # once, and not for each application: a blueprint takes no more pages after it was registered
 PEOPLE = (keys, account)
-THINGS = (links, history, as_visitor, statistics, projects, domains, pixels, handlers, trash)
+THINGS = (links, history, as_visitor, qr, statistics, projects, domains, pixels, handlers, trash)
 for family in (home, *THINGS, *PEOPLE):
     family.register(blueprint)
 

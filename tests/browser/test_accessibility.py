@@ -37,6 +37,7 @@ PAGES = [
 ROWS = [
     "links/{link}",
     "links/{link}/delete",
+    "links/{link}/qr",
     "links/{link}/try",
     "links/{link}/try?ip=x",
     "projects/{project}",

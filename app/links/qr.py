@@ -1,0 +1,183 @@
+"""How does a short address look as a QR code?
+
+A picture is exactly as wide as asked for. Every module is a whole number of pixels, or the edges would blur;
+what is left over widens the margin.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import re
+import struct
+import zlib
+from dataclasses import dataclass
+
+import segno
+from PIL import Image
+
+from app.colors import channels, contrast, luminance
+from app.reading import Rejected
+
+DARK, LIGHT = "#000000", "#ffffff"
+SIZE, MARGIN = 512, 4
+# under a logo much of a code is missing; without one, fewer modules are read from further away
+WITHOUT_LOGO, WITH_LOGO = "m", "h"
+LOGO_PART = 0.22  # of the code's width: a twentieth of its area, where 30 % may be unreadable
+LOGO_PIXELS = 512
+LEAST_CONTRAST = 4.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Look:
+    """How it is drawn: `size` in pixels, `margin` in modules, a picture in the middle."""
+
+    size: int = SIZE
+    margin: int = MARGIN
+    dark: str = DARK
+    light: str = LIGHT
+    logo: bytes | None = None
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A code laid out: a module is `scale` pixels, and the first of them begins at `start`."""
+
+    modules: tuple[bytes, ...]
+    look: Look
+    scale: int
+    start: int
+
+    @property
+    def width(self) -> int:
+        return len(self.modules)
+
+    @property
+    def logo_box(self) -> tuple[float, float]:
+        """Where its middle part begins and how wide it is, in pixels."""
+        wide = self.width * self.scale * LOGO_PART
+        return self.start + (self.width * self.scale - wide) / 2, wide
+
+
+def draw(text: str, look: Look) -> Drawing:
+    """Raises Rejected, of the field `size`, where that is too small for so long an address."""
+    try:
+        code = segno.make(text, error=WITH_LOGO if look.logo else WITHOUT_LOGO, micro=False)
+    except segno.DataOverflowError:
+        raise Rejected("This address is too long for a QR code.", "too_long", "url") from None
+    modules = tuple(bytes(row) for row in code.matrix)
+    least = len(modules) + 2 * look.margin
+    if look.size < least:
+        raise Rejected(f"So long an address needs a size of {least} at least.", "range", "size")
+    scale = look.size // least
+    return Drawing(modules, look, scale, (look.size - len(modules) * scale) // 2)
+
+
+def svg(drawing: Drawing) -> bytes:
+    """One path of all dark modules, so that no lines show between them."""
+    look, scale, start = drawing.look, drawing.scale, drawing.start
+    size = f'width="{look.size}" height="{look.size}" viewBox="0 0 {look.size} {look.size}"'
+    place = f"translate({start} {start}) scale({scale})"
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} shape-rendering="crispEdges">',
+        f'<path fill="{look.light}" d="M0 0h{look.size}v{look.size}H0z"/>',
+        f'<path fill="{look.dark}" transform="{place}" d="{path(drawing)}"/>',
+        logo_as_svg(drawing),
+        "</svg>\n",
+    ]
+    return "".join(parts).encode()
+
+
+def path(drawing: Drawing) -> str:
+    """A rectangle for each run of dark modules in a row."""
+    return "".join(
+        f"M{run.start()} {y}h{len(run[0])}v1h-{len(run[0])}z"
+        for y, row in enumerate(drawing.modules)
+        for run in re.finditer(b"\x01+", row)
+    )
+
+
+def logo_as_svg(drawing: Drawing) -> str:
+    if drawing.look.logo is None:
+        return ""
+    start, wide = drawing.logo_box
+    inner = wide * 0.86
+    at = start + (wide - inner) / 2
+    picture = io.BytesIO()
+    small(drawing.look.logo, LOGO_PIXELS).save(picture, "PNG")
+    content = base64.b64encode(picture.getvalue()).decode("ascii")
+    address = f"data:image/png;base64,{content}"
+    return (
+        f'<rect fill="{drawing.look.light}" {square(start, wide)}/>'
+        f'<image {square(at, inner)} href="{address}"/>'
+    )
+
+
+def square(start: float, wide: float) -> str:
+    return f'x="{start:.2f}" y="{start:.2f}" width="{wide:.2f}" height="{wide:.2f}"'
+
+
+def png(drawing: Drawing) -> bytes:
+    plain = two_coloured(drawing)
+    if drawing.look.logo is None:
+        return plain
+    written = io.BytesIO()
+    with Image.open(io.BytesIO(plain)) as whole:
+        with_logo(whole.convert("RGB"), drawing).save(written, "PNG", compress_level=6)
+    return written.getvalue()
+
+
+def two_coloured(drawing: Drawing) -> bytes:
+    """A PNG of one bit a pixel. Written here, for at 2048 pixels Pillow takes five times as long: a row that
+    is as the one above is said to be so ("Up", all zero), and most of them are."""
+    size = drawing.look.size
+    same = b"\2" + bytes(-(-size // 8))
+    blank = b"\0" + bytes(-(-size // 8))
+    rows = [blank + same * (drawing.start - 1) if drawing.start else b""]
+    rows += [b"\0" + bits(drawing, row) + same * (drawing.scale - 1) for row in drawing.modules]
+    after = size - drawing.start - drawing.width * drawing.scale
+    rows.append(blank + same * (after - 1) if after else b"")
+    palette = bytes([*channels(drawing.look.light), *channels(drawing.look.dark)])
+    head = struct.pack(">IIBBBBB", size, size, 1, 3, 0, 0, 0)
+    parts = ((b"IHDR", head), (b"PLTE", palette), (b"IDAT", zlib.compress(b"".join(rows), 1)), (b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunk(name, content) for name, content in parts)
+
+
+def bits(drawing: Drawing, row: bytes) -> bytes:
+    """A row of modules as pixels, eight in a byte."""
+    pixels = "".join(("1" if module else "0") * drawing.scale for module in row)
+    width = -(-drawing.look.size // 8) * 8
+    return int(("0" * drawing.start + pixels).ljust(width, "0"), 2).to_bytes(width // 8)
+
+
+def chunk(name: bytes, content: bytes) -> bytes:
+    return struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
+
+
+def with_logo(whole: Image.Image, drawing: Drawing) -> Image.Image:
+    start, wide = drawing.logo_box
+    box = (round(start), round(start), round(start + wide), round(start + wide))
+    whole.paste(drawing.look.light, box)
+    logo = small(drawing.look.logo or b"", round(wide * 0.86))
+    middle = round(start + wide / 2)
+    whole.paste(logo, (middle - logo.width // 2, middle - logo.height // 2), logo)
+    return whole
+
+
+def small(content: bytes, most: int) -> Image.Image:
+    """A picture of ours, no larger than `most` pixels in each direction, with its transparency."""
+    with Image.open(io.BytesIO(content)) as picture:
+        found = picture.convert("RGBA")
+    found.thumbnail((most, most), Image.Resampling.LANCZOS)
+    return found
+
+
+def warning(look: Look) -> str | None:
+    """What makes a code hard to read, in words for its owner."""
+    if contrast(look.dark, look.light) < LEAST_CONTRAST:
+        return "These colours are too alike: many phones won't read it."
+    if luminance(look.dark) > luminance(look.light):
+        return "It is light on dark: some phones read only dark on light."
+    if look.margin < MARGIN:
+        return "A margin below 4 may not be enough where something stands close by."
+    return None

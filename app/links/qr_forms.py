@@ -1,0 +1,27 @@
+"""1 VALIDATED: what may be asked of a link's QR code?"""
+
+from __future__ import annotations
+
+from app.colors import ColorField
+from app.fields import ChoiceField, WholeField
+from app.forms import ResourceForm
+from app.links.fields import PictureField
+from app.links.qr import DARK, LIGHT, MARGIN, SIZE, Look
+
+FORMATS = {"svg": "SVG", "png": "PNG"}
+
+
+class QrForm(ResourceForm):
+    """A picture of a kind, its size, and how it looks. What was not sent is as usual."""
+
+    format = ChoiceField("Format", choices=FORMATS, clears_to="svg")
+    size = WholeField("Size", least=128, most=2048, clears_to=SIZE)
+    margin = WholeField("Margin", least=0, most=16, clears_to=MARGIN)
+    dark = ColorField("Colour", clears_to=DARK)
+    light = ColorField("Background", clears_to=LIGHT)
+    logo = PictureField("Logo", most_bytes=2 * 1024 * 1024)
+
+    @property
+    def look(self) -> Look:
+        wanted = {name: self[name].data for name in ("size", "margin", "dark", "light") if self[name].sent}
+        return Look(**wanted, logo=self.logo.data.content if self.logo.data else None)
