@@ -128,6 +128,7 @@ def test_what_a_page_says_and_what_not(name: str, pages: Any, person: Person, li
     for secret in ("alice", "hush", "2026", "Waypost"):
         assert secret not in answer.text
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert (answer.headers["Cache-Control"], answer.headers["X-Robots-Tag"]) == ("no-store", "noindex")
     assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
     if name not in {"pixels", "password", "warning"}:
         assert "https:" not in answer.headers["Content-Security-Policy"]
