@@ -230,16 +230,19 @@ def test_a_domain_serves_its_links_and_nothing_else(
 
 
 def test_a_domains_own_index_and_not_found(
-    person: Person, factory: Factory, domain: Domain, desk: Desk, change: Callable[..., None]
+    person: Person, factory: Factory, owner: User, domain: Domain, desk: Desk
 ) -> None:
+    factory.link(owner, "off", domain_id=domain.id, is_enabled=False)
     assert person.open("/", host="go.example").headers["Location"] == "https://a.example/%C3%A4"
     assert person.open("/nope", host="go.example").status_code == 404
+    assert person.open("/off", host="go.example").status_code == 404
     domain.custom_index_url, domain.custom_not_found_url = None, "https://a.example/lost"
     announce(factory, domain)
     desk.plans.poll()
     assert person.open("/", host="go.example").status_code == 404
-    answer = person.open("/nope", host="go.example")
-    assert (answer.status_code, answer.headers["Location"]) == (302, "https://a.example/lost")
+    for path in ("/nope", "/off", "/off+", "/off/x"):
+        answer = person.open(path, host="go.example")
+        assert (answer.status_code, answer.headers["Location"]) == (302, "https://a.example/lost")
 
 
 def announce(factory: Factory, domain: Domain) -> None:
