@@ -6,7 +6,10 @@ from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from app.config import Settings
+from app.jobs.destinations import check_destinations
+from app.jobs.places import refresh_places
 from app.jobs.reports import make_reports
+from app.jobs.retention import forget_deliveries
 from app.jobs.schedule import Scheduled
 from app.links.emptying import purge
 
@@ -21,4 +24,7 @@ TABLE: tuple[Scheduled, ...] = (
     Scheduled("trash", "*/10 * * * *", empty_trash),
     # whole hours of every time zone are quarters of an hour in UTC
     Scheduled("reports", "*/15 * * * *", make_reports),
+    Scheduled("destinations", "* * * * *", check_destinations),
+    Scheduled("old deliveries", "41 * * * *", forget_deliveries),
+    Scheduled("places", "23 4 * * *", refresh_places),
 )

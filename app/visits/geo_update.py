@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 import gzip
+import json
 import os
 import secrets
 import subprocess
@@ -12,19 +13,20 @@ import sys
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 from urllib.parse import urljoin
 
 from app.errors import FieldError, WaypostError
 from app.notifications import outbound
 from app.notifications.networks import Network
-from app.visits.place import Places, Status
+from app.visits.place import Places, Status, stamp_of
 
 # https://db-ip.com/db/download/ip-to-city-lite: a file a month, free under CC BY 4.0 with a link to DB-IP
 FREE = "https://download.db-ip.com/free/dbip-city-lite-{month:%Y-%m}.mmdb.gz"
 PUBLISHER = "DBIP"
 LARGEST = 2 * 1024**3  # unpacked; the free one has about 130 MB
 HOPS = 5
+A_WEEK = dt.timedelta(days=7)
 READ_SECONDS = 900
 # Every record, in a process of its own: there is damage at which the reader crashes instead of raising.
 READ_THROUGH = """
@@ -57,7 +59,38 @@ def update(path: Path, url: str | None, *, today: dt.date, allowed: Sequence[Net
         with plain.open("rb") as file:
             os.fsync(file.fileno())
         plain.replace(path)
+    sign(path, url)
     return Places(path).status
+
+
+class Source(NamedTuple):
+    """Where a file that was fetched came from; `url` None is the free one's publisher."""
+
+    url: str | None
+
+
+def signature(path: Path) -> Path:
+    return path.with_name(f".{path.name}.fetched")
+
+
+def sign(path: Path, url: str | None) -> None:
+    """Say beside the file that it is one of ours to replace, and whence."""
+    draft = signature(path).with_suffix(".draft")
+    draft.write_text(json.dumps({"url": url, "stamp": stamp_of(path)}))
+    draft.replace(signature(path))
+
+
+def stale_source(path: Path, now: dt.datetime) -> Source | None:
+    """Where the file came from, if it was fetched a week ago or longer; None for any that was not fetched
+    by us, or that somebody has replaced since."""
+    try:
+        said = json.loads(signature(path).read_text())
+        fetched = dt.datetime.fromtimestamp(signature(path).stat().st_mtime, dt.UTC)
+    except (OSError, ValueError):
+        return None
+    is_ours = said["stamp"] == list(stamp_of(path) or ())
+    # less than the week by an hour: the job comes at the same time of each day
+    return Source(said["url"]) if is_ours and now - fetched >= A_WEEK - dt.timedelta(hours=1) else None
 
 
 def require_free(path: Path) -> None:

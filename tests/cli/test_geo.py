@@ -5,14 +5,17 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 import gzip
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import time_machine
 from click.testing import Result
 from flask import Flask
 
 from app.config import Settings
+from app.jobs.places import refresh_places
 from app.visits import geo_update
 from app.visits.place import Place, Places
 from tests.notifications.peers import Peers, Script
@@ -68,7 +71,7 @@ def by_path(peers: Peers, answers: dict[str, bytes]) -> Script:
 
 
 def leftovers(path: Path) -> list[str]:
-    return [found.name for found in path.parent.glob(f".{path.name}*")]
+    return [found.name for found in path.parent.glob(f".{path.name}*") if found.suffix != ".fetched"]
 
 
 @pytest.mark.parametrize("is_packed", [True, False], ids=["packed", "plain"])
@@ -262,3 +265,64 @@ def test_a_reader_that_does_not_end_is_ended(
 def test_what_is_no_address(url: str, update: Update, path: Path) -> None:
     write_geo_file(path, kind="GeoIP2-City")  # so that nothing is fetched where an empty one counts as none
     assert update("--url", url).exit_code == 1
+
+
+# --- by itself
+
+A_WEEK = dt.timedelta(days=7)
+
+
+@pytest.mark.settings(**LOOPBACK)
+def test_a_file_that_was_fetched_is_fetched_again_each_week(
+    settings: Settings, path: Path, update: Update, content: bytes, peers: Peers
+) -> None:
+    url = f"{peers.serve(peers.says(ok(content))).url}places.mmdb"
+    assert update("--url", url).exit_code == 0
+    days = []
+    for day in range(1, 16):
+        with time_machine.travel(dt.datetime.now(dt.UTC) + day * dt.timedelta(days=1), tick=False):
+            before = len(peers.heard)
+            refresh_places(None, settings)  # type: ignore[arg-type]
+            if len(peers.heard) > before:
+                days.append(day)
+                signed = dt.datetime.now(dt.UTC).timestamp()
+                os.utime(geo_update.signature(path), (signed, signed))
+    assert days == [7, 14]
+    assert Places(path).find(ADDRESS) == IN_LONDON
+
+
+@pytest.mark.settings(**LOOPBACK)
+@pytest.mark.parametrize("whose", ["nobody's", "another's", "replaced"])
+def test_a_file_that_somebody_else_looks_after_is_left_alone(
+    whose: str, settings: Settings, path: Path, update: Update, content: bytes, peers: Peers
+) -> None:
+    if whose != "nobody's":
+        write_geo_file(path, kind="DBIP-City-Lite")
+    if whose == "replaced":
+        assert update("--url", f"{peers.serve(peers.says(ok(content))).url}places.mmdb").exit_code == 0
+        path.unlink()
+        write_geo_file(path, kind="DBIP-City-Lite")
+    heard = len(peers.heard)
+    with time_machine.travel(dt.datetime.now(dt.UTC) + 2 * A_WEEK, tick=False):
+        refresh_places(None, settings)  # type: ignore[arg-type]
+    assert len(peers.heard) == heard
+
+
+@pytest.mark.settings(**LOOPBACK)
+def test_a_fetch_that_fails_leaves_the_file_and_is_tried_the_next_day(
+    settings: Settings,
+    path: Path,
+    update: Update,
+    content: bytes,
+    peers: Peers,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    url = f"{peers.serve(by_path(peers, {'/good': ok(content)})).url}good"
+    assert update("--url", url).exit_code == 0
+    peers.close()
+    for day in (7, 8):
+        with time_machine.travel(dt.datetime.now(dt.UTC) + day * dt.timedelta(days=1), tick=False):
+            caplog.clear()
+            refresh_places(None, settings)  # type: ignore[arg-type]
+        assert "stays as it is" in caplog.text
+    assert Places(path).find(ADDRESS) == IN_LONDON

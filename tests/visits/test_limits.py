@@ -15,6 +15,9 @@ from app.accounts.models import User
 from app.clicks.ingest import Ingest
 from app.config import Settings
 from app.journal.record import Visit, decode
+from app.links import services
+from app.notifications.events import LIMIT_REACHED
+from app.notifications.models import Event
 from app.visits import journaled, limits
 from app.visits.desk import Desk
 from app.visits.front import Front
@@ -84,6 +87,32 @@ def test_many_threads_at_once(desk: Desk, person: Person, factory: Factory, owne
     assert got_through(answers) == 20
     assert (clicks(link), clicks(other)) == (10, 10)
     assert {answer.status_code for answer in answers} == {302, 410}
+
+
+@pytest.mark.databases
+def test_whoever_uses_the_last_click_has_the_owner_told_once(
+    front: Front, person: Person, factory: Factory, owner: User
+) -> None:
+    link = factory.link(owner, "a", location_url=THERE, clicks_limit=3)
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda _: person.open("/a"), range(12)))
+    assert told(factory) == [(link.id, {"clicks_limit": 3})]
+    services.update(link, {"clicks_limit": 4})
+    factory.session.commit()
+    front.plans.poll()
+    assert [person.open("/a").status_code for _ in range(2)] == [302, 410]
+    assert told(factory) == [(link.id, {"clicks_limit": limit}) for limit in (3, 4)]
+    services.update(link, {"clicks_limit": 2})
+    factory.session.commit()
+    front.plans.poll()
+    person.open("/a")
+    assert len(told(factory)) == 2, "an owner who lowers it below what was used knows that"
+
+
+def told(factory: Factory) -> list[tuple[int, Any]]:
+    factory.session.rollback()
+    rows = factory.session.query(Event).order_by(Event.id)
+    return [(row.link_id, row.data) for row in rows if row.type == LIMIT_REACHED]
 
 
 def test_after_the_last_one_to_the_other_address(person: Person, factory: Factory, owner: User) -> None:

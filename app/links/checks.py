@@ -1,0 +1,152 @@
+"""Does a link's destination still answer as one would like? Asked politely, and told when that changes.
+
+`HEAD` first, and `GET` where that is not liked; three failures in a row are one. A server that only does not
+let a program in (401, 403, 429 …) is there, and one in a private network is none of ours to ask.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import random
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+from urllib.parse import urljoin
+
+from sqlalchemy import ColumnElement, delete, exists, insert, or_, select, update
+from sqlalchemy.orm import Session
+
+from app.accounts.models import User
+from app.claims import is_due, moment
+from app.clock import now, written
+from app.database import begin_write
+from app.links.models import DestinationCheck, Link, link_notification_handler
+from app.notifications import outbound
+from app.notifications.events import FAILING, RECOVERED, raise_event
+from app.notifications.judging import reason_of
+from app.notifications.models import NotificationHandler
+from app.notifications.networks import Network
+from app.notifications.outbound import NoAnswer
+
+FAILURES = 3
+USUAL, SOON = dt.timedelta(minutes=30), dt.timedelta(minutes=5)
+JITTER = 0.2
+HOPS = 10
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
+IS_THERE = frozenset({401, 403, 405, 406, 407, 429, 451})
+HEADERS = {"user-agent": "Mozilla/5.0 (compatible; Waypost checks a link)", "accept": "text/html,*/*;q=0.8"}
+AT_ONCE = 1000
+
+
+class NotOurs(Exception):
+    """Where this leads, nothing of ours may ask; so nothing is known of it."""
+
+
+def problem(url: str, allowed: Sequence[Network] = ()) -> str | None:
+    """What is wrong with it, in words; None where nothing is. Raises NotOurs."""
+    return problem_by("HEAD", url, allowed) and problem_by("GET", url, allowed)
+
+
+def problem_by(method: str, url: str, allowed: Sequence[Network]) -> str | None:
+    """Redirects are followed, each through the door as a new address."""
+    for _ in range(HOPS):
+        try:
+            answer = outbound.request(method, url, headers=HEADERS, allowed=allowed, limit=1)
+        except NoAnswer as silent:
+            if silent.code == "private_address":
+                raise NotOurs from silent
+            return silent.reason
+        location = answer.header("location")
+        if answer.status not in REDIRECTS or not location:
+            is_good = answer.status < 400 or answer.status in IS_THERE
+            return None if is_good else reason_of(answer.status)
+        url = urljoin(url, location)
+    return "It redirects too many times."
+
+
+# --- which links
+
+
+def wanted() -> ColumnElement[bool]:
+    """Links that are on, whose owner wants it, and of whom somebody would be told."""
+    table = link_notification_handler
+    is_told = exists().where(
+        table.c.link_id == Link.id,
+        table.c.notification_handler_id == NotificationHandler.id,
+        NotificationHandler.is_enabled,
+    )
+    wants = exists().where(User.id == Link.user_id, User.checks_destinations)
+    goes_on = or_(Link.end_date.is_(None), Link.end_date > now())
+    return Link.is_enabled & Link.location_url.ilike("http%") & goes_on & wants & is_told
+
+
+def enrol(session: Session) -> None:
+    """Have a row for each of these links and no other; one with another destination begins anew."""
+    mine = DestinationCheck.link_id == Link.id
+    changed = (
+        select(DestinationCheck.id, Link.location_url)
+        .join(Link, mine)
+        .where(DestinationCheck.url != Link.location_url)
+    )
+    others = session.execute(changed).all()
+    gone = session.scalars(select(DestinationCheck.id).where(~exists().where(mine, wanted()))).all()
+    new = session.execute(
+        select(Link.id, Link.location_url).where(wanted(), ~exists().where(mine)).limit(AT_ONCE)
+    ).all()
+    if not (others or gone or new):
+        return
+    begin_write(session)
+    session.execute(delete(DestinationCheck).where(DestinationCheck.id.in_(gone)))
+    fresh: dict[str, Any] = {"failures": 0, "failing_since": None, "due": moment(), "planned": moment()}
+    for id_, url in others:
+        session.execute(update(DestinationCheck).where(DestinationCheck.id == id_).values(url=url, **fresh))
+    if new:
+        there = set(session.scalars(select(Link.id).where(Link.id.in_([id_ for id_, _ in new]))))
+        rows = [{"link_id": id_, "url": url, **fresh} for id_, url in new if id_ in there]
+        session.execute(insert(DestinationCheck), rows)
+    session.commit()
+
+
+def due(session: Session, most: int) -> Mapping[int, str]:
+    """The checks whose time has come, by id: their addresses."""
+    rows = select(DestinationCheck.id, DestinationCheck.url).where(is_due(DestinationCheck, moment()))
+    found = {row.id: row.url for row in session.execute(rows.order_by(DestinationCheck.due).limit(most))}
+    session.rollback()
+    return found
+
+
+# --- what came of it
+
+Came = tuple[int, str, str | None, bool]  # a check's id, what was asked, the problem, and whether it is known
+
+
+def write_down(session: Session, all_that_came: Collection[Came]) -> None:
+    begin_write(session)
+    ids = [id_ for id_, _, _, _ in all_that_came]
+    there = select(DestinationCheck).where(DestinationCheck.id.in_(ids)).order_by(DestinationCheck.id)
+    rows = {row.id: row for row in session.scalars(there.with_for_update())}
+    for id_, url, reason, is_known in all_that_came:
+        row = rows.get(id_)
+        if row is not None and row.url == url:
+            if is_known:
+                learn(session, row, reason)
+            row.planned = moment()
+            row.due = row.planned + pause(row)
+    session.commit()
+
+
+def learn(session: Session, row: DestinationCheck, reason: str | None) -> None:
+    """An event where it begins to fail, and where it ends."""
+    if reason is None:
+        if row.failing_since:
+            raise_event(session, RECOVERED, row.link_id, failing_since=written(row.failing_since))
+        row.failures, row.failing_since = 0, None
+        return
+    row.failures += 1
+    if row.failures >= FAILURES and row.failing_since is None:
+        row.failing_since = now()
+        raise_event(session, FAILING, row.link_id, reason=reason)
+
+
+def pause(row: DestinationCheck) -> dt.timedelta:
+    usual = SOON if 0 < row.failures < FAILURES else USUAL
+    return usual * (1 + random.uniform(-JITTER, JITTER))  # noqa: S311  nothing secret

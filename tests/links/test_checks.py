@@ -1,0 +1,172 @@
+"""Is an owner told that a destination fails, and that it works again: once each, and never for nothing?"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterator
+
+import pytest
+from sqlalchemy import select
+
+from app.jobs.destinations import by_server, check_destinations
+from app.links import checks, services
+from app.links.models import DestinationCheck, link_notification_handler
+from app.notifications import events
+from app.notifications.models import Event
+from tests.notifications.peers import Peers, Script
+
+LOOPBACK = (ipaddress.ip_network("127.0.0.0/8"),)
+
+
+@pytest.fixture
+def peers() -> Iterator[Peers]:
+    found = Peers()
+    yield found
+    found.close()
+
+
+def answers(peers: Peers, **statuses: int) -> Script:
+    """A server that answers each method with its status."""
+
+    def script(line) -> None:
+        method = peers.hear(line).split()[0].decode()
+        line.sendall(f"HTTP/1.1 {statuses[method]} X\r\nLocation: /\r\nContent-Length: 0\r\n\r\n".encode())
+
+    return script
+
+
+@pytest.mark.parametrize(
+    ("head", "get", "words"),
+    [
+        (200, 500, None),
+        (405, 200, None),
+        (404, 200, None),
+        (403, 403, None),
+        (404, 404, "404 Not Found"),
+        (500, 503, "503 Service Unavailable"),
+        (301, 301, "too many times"),
+    ],
+)
+def test_head_and_where_that_is_not_liked_get(peers, head, get, words):
+    found = checks.problem(peers.serve(answers(peers, HEAD=head, GET=get)).url, LOOPBACK)
+    assert (words in found) if words else found is None
+    assert peers.heard[0].startswith(b"HEAD ")
+
+
+def test_who_does_not_answer_at_all(peers):
+    assert "broke off" in checks.problem(peers.serve(peers.resets).url, LOOPBACK)
+
+
+def test_a_private_network_is_not_asked(peers):
+    with pytest.raises(checks.NotOurs):
+        checks.problem(peers.serve(peers.resets).url)
+    there = peers.serve(
+        peers.says(b"HTTP/1.1 302 X\r\nLocation: http://10.1.2.3/\r\nContent-Length: 0\r\n\r\n")
+    )
+    with pytest.raises(checks.NotOurs):
+        checks.problem(there.url, LOOPBACK)
+
+
+# --- rows
+
+
+@pytest.fixture
+def watched(session, alice, make_link, make_handler):
+    """A link whose owner wants it checked, and has it told."""
+    alice.checks_destinations = True
+    link = make_link(alice)
+    rows = {"link_id": link.id, "notification_handler_id": make_handler(alice).id}
+    session.execute(link_notification_handler.insert(), [rows])
+    session.commit()
+    return link
+
+
+def enrolled(session) -> list[tuple[int, str]]:
+    session.commit()
+    checks.enrol(session)
+    session.commit()
+    return [tuple(row) for row in session.execute(select(DestinationCheck.link_id, DestinationCheck.url))]
+
+
+def come(session, reason: str | None, *, is_known: bool = True) -> list[tuple[str, dict]]:
+    """One more check of all; the events that it raised."""
+    rows = session.execute(select(DestinationCheck.id, DestinationCheck.url)).all()
+    session.rollback()
+    checks.write_down(session, [(id_, url, reason, is_known) for id_, url in rows])
+    found = session.scalars(select(Event)).all()
+    for row in found:
+        session.delete(row)
+    session.commit()
+    return [(row.type, row.data) for row in found]
+
+
+@pytest.mark.databases
+def test_three_in_a_row_are_a_failure_and_one_success_ends_it(session, watched):
+    assert enrolled(session) == [(watched.id, watched.location_url)]
+    assert [come(session, reason) for reason in ("a", "b", None, "c", "d")] == [[]] * 5
+    assert come(session, "e") == [(events.FAILING, {"reason": "e"})]
+    assert come(session, "f") == []
+    [(type_, data)] = come(session, None)
+    assert (type_, list(data)) == (events.RECOVERED, ["failing_since"])
+    assert come(session, None) == []
+
+
+def test_what_is_not_known_says_nothing(session, watched):
+    enrolled(session)
+    assert [come(session, "x", is_known=known) for known in (True, False, True, False)] == [[]] * 4
+    assert len(come(session, "x")) == 1
+
+
+def test_it_comes_back_sooner_after_a_failure(session, watched):
+    enrolled(session)
+    for reason, least, most in ((None, 24, 36), ("x", 4, 6), ("x", 4, 6), ("x", 24, 36)):
+        come(session, reason)
+        [row] = session.scalars(select(DestinationCheck))
+        assert least * 60 <= (row.due - row.planned).total_seconds() <= most * 60
+
+
+def test_another_destination_begins_anew(session, watched):
+    enrolled(session)
+    for _ in range(3):
+        come(session, "x")
+    services.update(watched, {"location_url": "https://example.com/other"})
+    assert enrolled(session) == [(watched.id, "https://example.com/other")]
+    [row] = session.scalars(select(DestinationCheck))
+    assert (row.failures, row.failing_since) == (0, None)
+    assert come(session, None) == [], "nothing has recovered: it is another one"
+
+
+@pytest.mark.databases
+@pytest.mark.parametrize("why", ["owner", "link", "handler", "scheme"])
+def test_who_does_not_want_it_or_has_nobody_to_be_told_is_left_alone(session, watched, why):
+    assert len(enrolled(session)) == 1
+    if why == "owner":
+        from app.accounts.models import User
+
+        session.get(User, watched.user_id).checks_destinations = False
+    elif why == "handler":
+        watched.handlers[0].is_enabled = False
+    else:
+        services.update(watched, {"is_enabled": False} if why == "link" else {"location_url": "tel:+49123"})
+    assert enrolled(session) == []
+
+
+@pytest.mark.settings(ALLOW_PRIVATE_NETWORKS="127.0.0.0/8")
+def test_a_round(session, settings, watched, peers, make_link, alice):
+    services.update(watched, {"location_url": peers.serve(answers(peers, HEAD=404, GET=404)).url})
+    session.commit()
+    check_destinations(session, settings)
+    session.commit()
+    [row] = session.scalars(select(DestinationCheck))
+    assert (row.failures, row.url) == (1, watched.location_url)
+    check_destinations(session, settings)
+    assert len(peers.heard) == 2, "it was not due again"
+
+
+def test_one_server_is_asked_one_question_at_a_time():
+    due = {1: "https://a.example/1", 2: "https://b.example/", 3: "https://A.example/2", 4: "http://[bad"}
+    assert by_server(due) == [
+        [(1, "https://a.example/1"), (3, "https://A.example/2")],
+        [(2, "https://b.example/")],
+        [(4, "http://[bad")],
+    ]
