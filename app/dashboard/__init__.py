@@ -21,6 +21,7 @@ from app.dashboard import (
     pixels,
     projects,
     qr,
+    stopping,
     trash,
 )
 from app.dashboard.blueprint import blueprint
@@ -35,6 +36,6 @@ for family in (home, *THINGS, *PEOPLE):
 
 def init_app(app: Flask) -> None:
     """Register everything under `/dashboard/`, the static files, and what every page stands on."""
-    for part in (assets, accounts, headers, pages, guard):
+    for part in (assets, accounts, stopping, headers, pages, guard):
         part.init_app(app)
     app.register_blueprint(blueprint)

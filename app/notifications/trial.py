@@ -5,6 +5,8 @@ First `trial_message`, then `delivery.attempt` with no transaction open, then `k
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from app.claims import moment
 from app.database import AnySession
 from app.notifications import events
@@ -13,11 +15,13 @@ from app.notifications.message import Message
 from app.notifications.models import Delivery, NotificationHandler
 from app.notifications.outbox import learn, new_webhook_id, settle
 from app.notifications.site import Site
+from app.notifications.stopping import stop_url
 
 
 def trial_message(handler: NotificationHandler, site: Site) -> Message:
     data = {"handler": {"id": handler.id, "name": handler.name, "type": handler.type}}
-    return events.compose(new_webhook_id(), events.TEST, moment(), data, site)
+    message = events.compose(new_webhook_id(), events.TEST, moment(), data, site)
+    return replace(message, stop_url=stop_url(handler, site))
 
 
 def keep(session: AnySession, handler: NotificationHandler, message: Message, outcome: Outcome) -> Delivery:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from sqlalchemy import select
@@ -15,6 +16,7 @@ from app.notifications.lanes import Parcel
 from app.notifications.messages import message_of
 from app.notifications.models import Delivery, NotificationHandler
 from app.notifications.site import Site
+from app.notifications.stopping import stop_url
 
 MOST = 500
 
@@ -57,4 +59,5 @@ def take(session: Session, ids: Sequence[int], who: str, site: Site) -> list[Par
 
 
 def parcel_of(row: Delivery, site: Site) -> Parcel:
-    return Parcel(row.id, row.handler_id, row.handler.type, dict(row.handler.settings), message_of(row, site))
+    message = replace(message_of(row, site), stop_url=stop_url(row.handler, site))
+    return Parcel(row.id, row.handler_id, row.handler.type, dict(row.handler.settings), message)

@@ -1,0 +1,127 @@
+"""Does a mail end with one click, without an account, and by nobody who did not get it?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from app.accounts.models import User
+from app.notifications.models import NotificationHandler
+from app.notifications.site import Site
+from app.notifications.stopping import REASON, handler_of, stop_url
+from app.notifications.trial import trial_message
+from tests.notifications.receivers import MailReceiver
+
+ONE_CLICK = {"List-Unsubscribe": "One-Click"}
+
+
+@pytest.fixture
+def path(app: Any) -> Callable[[NotificationHandler], str]:
+    site = Site("https://go.example", "https://own.example", app.config["SECRET_KEY"])
+    return lambda handler: stop_url(handler, site).removeprefix("https://own.example")
+
+
+def test_one_click_switches_it_off(
+    client: Any, session: Any, alice: User, make_handler: Any, path: Any
+) -> None:
+    """As mail programs send it: a POST from nowhere, without cookies."""
+    handler, other = make_handler(alice), make_handler(alice)
+    answer = client.post(path(handler), data=ONE_CLICK, headers={"Origin": "https://mail.example"})
+    assert answer.status_code == 200 and "These mails have ended" in answer.text
+    session.expire_all()
+    assert (handler.is_enabled, handler.off_reason, other.is_enabled) == (False, REASON, True)
+    assert client.post(path(handler), data=ONE_CLICK).status_code == 200  # twice is no error
+    multipart = client.post(path(other), data=ONE_CLICK, content_type="multipart/form-data")
+    session.expire_all()
+    assert multipart.status_code == 200 and not other.is_enabled
+
+
+def test_opening_the_address_asks_first(
+    client: Any, session: Any, alice: User, make_handler: Any, path: Any
+) -> None:
+    handler = make_handler(alice)
+    page = client.get(path(handler))
+    assert page.status_code == 200 and "Have no more of these mails?" in page.text
+    assert page.headers["Cache-Control"] == "no-store" and alice.email not in page.text
+    session.expire_all()
+    assert handler.is_enabled
+    action = re.search(r'<form method="post" action="([^"]+)"', page.text)
+    assert action and client.post(action[1]).status_code == 200
+    session.expire_all()
+    assert not handler.is_enabled
+    assert "These mails have ended" in client.get(path(handler)).text
+
+
+def test_what_the_owner_switched_off_keeps_its_reason(
+    client: Any, session: Any, alice: User, make_handler: Any, path: Any
+) -> None:
+    handler = make_handler(alice, is_enabled=False)
+    assert client.post(path(handler)).status_code == 200
+    session.expire_all()
+    assert handler.off_reason is None
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda t: t[:-1] + ("A" if t[-1] != "A" else "B"),
+        lambda t: "",
+        lambda t: "x.y",
+        lambda t: t.split(".")[0],
+        lambda t: "%FF" + t,
+    ],
+)
+def test_nobody_guesses_it(
+    spoil: Any, client: Any, session: Any, alice: User, make_handler: Any, path: Any
+) -> None:
+    handler = make_handler(alice)
+    start, _, token = path(handler).rpartition("/")
+    for method in (client.get, client.post):
+        assert method(f"{start}/{spoil(token)}").status_code == 404
+    session.expire_all()
+    assert handler.is_enabled
+
+
+def test_another_key_another_address_another_handler(
+    session: Any, alice: User, make_handler: Any, path: Any
+) -> None:
+    handler, other = make_handler(alice), make_handler(alice)
+    token = path(handler).rpartition("/")[2]
+    secret = stop_secret(path)
+    assert handler_of(session, token, secret) is handler
+    assert handler_of(session, token, "another") is None
+    assert path(handler) != path(other)
+    handler.settings = {"email": "somebody.else@example.com"}
+    session.commit()
+    assert handler_of(session, token, secret) is None
+    session.delete(handler)
+    session.commit()
+    assert handler_of(session, token, secret) is None
+
+
+def stop_secret(path: Any) -> str:
+    """The key that this application signs with."""
+    from flask import current_app
+
+    return str(current_app.config["SECRET_KEY"])
+
+
+def test_the_mail_carries_it(
+    client: Any, session: Any, alice: User, make_handler: Any, app: Any, mail: MailReceiver, make_door: Any
+) -> None:
+    from app.notifications.delivery import attempt
+
+    handler = make_handler(alice)
+    site = Site("https://go.example", "https://own.example", app.config["SECRET_KEY"])
+    door = make_door(smtp_url=f"smtp://127.0.0.1:{mail.port}")
+    assert attempt("email", handler.settings, trial_message(handler, site), door).is_delivered
+    found = mail.mails[0][1]
+    address = found["List-Unsubscribe"].strip("<>")
+    assert found["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
+    assert address.startswith("https://own.example/dashboard/stop/")
+    assert client.post(address.removeprefix("https://own.example"), data=ONE_CLICK).status_code == 200
+    session.expire_all()
+    assert not handler.is_enabled
