@@ -28,6 +28,7 @@ from tests import postgres
 from tests.clients import ApartClient, Api
 from tests.factories import Factory
 from tests.migrations import environ, migrate
+from tests.past import Past, make_past
 from tests.server import Server
 
 MARKS = {
@@ -198,6 +199,12 @@ def alice(make_user: Callable[..., User]) -> User:
 def bob(alice: User, make_user: Callable[..., User]) -> User:
     """Somebody else, who shares nothing with alice."""
     return make_user("bob@example.com")
+
+
+@pytest.fixture
+def past(settings: Settings, alice: User, factory: Factory) -> Past:
+    """Alice's two links, the first in her project, and their visits until yesterday."""
+    return make_past(settings, alice, factory)
 
 
 @pytest.fixture

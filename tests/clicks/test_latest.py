@@ -84,7 +84,6 @@ def test_the_latest_of_some(loaded: Any, visits: list[Visit]) -> None:
         one for one in of(visits, *LINKS[1]) if one.time_ms < (NOW.timestamp() - 12.5 * 60 - 3600) * 1000
     ]
     assert last.datetime.timestamp() == max(one.time_ms for one in inside) // 1000
-    assert latest_visits(loaded, asked(link_ids=(20,)), 5) == []
     assert latest_visits(loaded, asked(link_ids=()), 5) == []
 
 

@@ -16,7 +16,7 @@ from app.dashboard.statistics.state import State
 from app.extensions import db
 from app.links.models import Link
 
-ROWS, REALTIME_ROWS = 12, 50
+ROWS, REALTIME_ROWS = 8, 50
 
 
 class Shown(NamedTuple):

@@ -62,7 +62,7 @@ def card(scope: Scope, state: State, name: str) -> dict[str, Any]:
 def tab(scope: Scope, state: State, card: str, dimension: str) -> Tab:
     there = state.with_view(card, dimension).query()
     title = words.WORDS[dimension].many.removeprefix("UTM ").capitalize()
-    addresses = scope.address(**there), scope.address(card, **there)
+    addresses = scope.address(**there), scope.address(card, turned="1", **there)
     return Tab(dimension, title, *addresses, dimension == state.view(card))
 
 

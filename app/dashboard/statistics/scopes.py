@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 from flask import url_for
 from sqlalchemy import func, select
@@ -14,7 +15,7 @@ from app.clicks.statistics import Asked
 from app.dashboard import pages
 from app.dashboard.link_rows import short_address
 from app.dashboard.statistics.periods import Span
-from app.dashboard.statistics.state import State
+from app.dashboard.statistics.state import VIEWS, State
 from app.extensions import db
 from app.links.models import Link
 from app.ownership import get_owned
@@ -47,6 +48,11 @@ class Scope:
         """Of all lines of one list."""
         values: dict[str, Any] = query if self.id is None else {**query, "id": self.id}
         return url_for(f"dashboard.{self.endpoint}_list", name=name, **values)
+
+    def address_of_file(self, type: str, state: State) -> str:
+        """Of the figures as CSV; how a part of the page shows them makes no difference there."""
+        query = {name: value for name, value in state.query().items() if name not in VIEWS}
+        return f"{self.address()}export.csv?{urlencode({'type': type, **query})}"
 
     def first(self, zone: dt.tzinfo) -> dt.date:
         """The day of the owner before which nothing can have been counted."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
+from app.clicks.asking import date as day
 from app.clicks.dimensions import DIMENSIONS
 from app.dashboard.statistics import periods
 from app.dashboard.statistics.periods import DATED, DEFAULT, FIRST, PERIODS, WITHOUT_BEFORE, Span
@@ -176,19 +177,6 @@ class Reader:
         if start > end and not self.problems:
             self.problems.append(FieldError("This must not be before the start.", "order", "end_date"))
         return Span(min(start, end), end)
-
-
-def day(text: str) -> dt.date:
-    """A day in the years that there can be visits of; else Rejected."""
-    try:
-        found = dt.date.fromisoformat(text) if len(text) == len("2026-01-31") else None
-    except ValueError:
-        found = None
-    if found is None:
-        raise Rejected("This must be a day like 2026-01-31.", "date")
-    if not FIRST <= found < dt.date.max - 366 * periods.Day:
-        raise Rejected(f"This must be a day since {FIRST}.", "range")
-    return found
 
 
 def value_of(text: str) -> str:

@@ -17,6 +17,7 @@ from app import clock
 from app.dashboard import pages
 from app.dashboard.guard import user
 from app.dashboard.statistics import figures, words
+from app.dashboard.statistics.downloads import download
 from app.dashboard.statistics.latest import latest
 from app.dashboard.statistics.lists import card, links, listed, world
 from app.dashboard.statistics.menus import menus
@@ -24,7 +25,7 @@ from app.dashboard.statistics.overview import overview
 from app.dashboard.statistics.scopes import ALL, LINK, PROJECT, Scope, everything, of_link, of_project
 from app.dashboard.statistics.state import State, read
 from app.dashboard.statistics.week import week
-from app.errors import FieldError, NotThere
+from app.errors import FieldError, Invalid, NotThere
 
 Context = dict[str, Any]
 Find = Callable[..., Scope]
@@ -83,6 +84,7 @@ def add(blueprint: Blueprint, endpoint: str, rule: str, find: Find) -> None:
     blueprint.add_url_rule(
         f"{rule}list/<name>", f"{endpoint}_list", lambda name, **ids: show_list(find(**ids), name)
     )
+    blueprint.add_url_rule(f"{rule}export.csv", f"{endpoint}_file", lambda **ids: show_file(find(**ids)))
     blueprint.add_url_rule(
         f"{rule}<part>", f"{endpoint}_part", lambda part, **ids: show_part(find(**ids), part)
     )
@@ -138,6 +140,13 @@ def show_list(scope: Scope, name: str) -> Response:
         wrong=wrong,
         **context,
     )
+
+
+def show_file(scope: Scope) -> Response:
+    state, wrong = asked(scope, request.args)
+    if wrong:
+        raise Invalid(*wrong)
+    return download(scope, state, request.args.get("type", "overview"))
 
 
 def known(names: Any, name: str) -> Any:

@@ -23,7 +23,7 @@ from app.extensions import db
 from app.journal.record import Visit
 from app.links.models import Link
 from tests.dashboard.conftest import HTMX, Desk
-from tests.dashboard.statistics.conftest import Past, take_in
+from tests.past import Past, take_in
 
 KOLKATA = ZoneInfo("Asia/Kolkata")
 TAGS = re.compile(r"<[^>]*>")
@@ -197,6 +197,8 @@ def test_the_state_stays_in_the_address(desk: Desk, past: Past) -> None:
     page = desk.get("/statistics/?period=28d&metric=visitors", headers=here)
     assert "<!doctype html>" not in page.text
     assert page.headers["HX-Push-Url"] == "/dashboard/statistics/?period=28d&sources=referrer_path"
+    tabs = desk.get("/statistics/places?period=7d", headers=here).text
+    assert 'hx-get="/dashboard/statistics/places?turned=1&amp;period=7d&amp;places=city_name"' in tabs
     tab = desk.get("/statistics/places?period=7d&places=city_name&turned=1", headers=here)
     assert tab.headers["HX-Push-Url"] == (
         "/dashboard/statistics/?period=7d&sources=referrer_path&places=city_name"

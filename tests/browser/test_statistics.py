@@ -1,0 +1,362 @@
+"""Do the statistics pages follow every control, and do they show the API's numbers?"""
+
+from __future__ import annotations
+
+import csv
+import datetime as dt
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+
+from app import clock
+from app.accounts.models import User
+from app.config import Settings
+from app.journal.record import Visit
+from tests.browser.test_accessibility import sideways, violations
+from tests.clients import Api
+from tests.past import Past, take_in
+
+pytestmark = pytest.mark.browser
+ZONE = "Asia/Kolkata"
+PHONE = {"width": 390, "height": 800}
+
+
+class Shown:
+    """A statistics page as a person reads it."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+
+    def part(self, name: str) -> Locator:
+        """A part of the page, once it is there; scrolled to, for those below come only when they are seen."""
+        part = self.page.locator(f"#panel-{name}")
+        self.page.evaluate("name => document.getElementById(`panel-${name}`).scrollIntoView()", name)
+        expect(part.locator(".skeleton")).to_have_count(0)
+        return part
+
+    def total(self, title: str = "Clicks") -> Locator:
+        return (
+            self.part("overview")
+            .locator(".total", has=self.page.get_by_text(title, exact=True))
+            .locator(".value")
+        )
+
+    def days(self) -> list[tuple[int, int]]:
+        """Clicks and visitors of the table's rows."""
+        rows = self.part("overview").locator("tbody tr").all()
+        return [
+            (int(cells[0]), int(cells[1]))
+            for cells in (row.locator("td").all_text_contents() for row in rows)
+        ]
+
+    def list(self, name: str) -> dict[str, int]:
+        rows = self.part(name).locator("tbody tr").all()
+        return {row.locator(".word").inner_text(): int(row.locator("td").last.inner_text()) for row in rows}
+
+    def row(self, name: str, word: str) -> Locator:
+        return self.part(name).get_by_role("link", name=word, exact=True)
+
+    def chips(self) -> list[str]:
+        return self.page.locator(".applied .chip > span:first-child").all_inner_texts()
+
+    def picture(self) -> str:
+        """The chart as it is drawn."""
+        return str(self.part("overview").locator("canvas").evaluate("canvas => canvas.toDataURL()"))
+
+
+@pytest.fixture
+def report(api: Api, past: Past) -> Callable[..., Any]:
+    """What the API says of the first link: (clicks, visitors) of each row."""
+
+    def ask(**asked: Any) -> list[dict[str, Any]]:
+        asked = {"timezone": ZONE, **asked}
+        found: list[dict[str, Any]] = api.get(f"/statistics/{past.first.id}", query_string=asked).json["data"]
+        return found
+
+    return ask
+
+
+def counts(rows: list[dict[str, Any]]) -> list[tuple[int, int]]:
+    return [(row["pageviews"], row["visitors"]) for row in rows]
+
+
+def clicks(rows: list[dict[str, Any]]) -> str:
+    return f"{sum(row['pageviews'] for row in rows):,}"
+
+
+@pytest.fixture
+def shown(desk: Page, past: Past, site: str) -> Shown:
+    """The statistics of the first link, reached from the list."""
+    desk.reload()
+    desk.get_by_role("link", name=f"Statistics of 127.0.0.1:{site.rpartition(':')[2]}/first").click()
+    desk.wait_for_url(f"**/links/{past.first.id}/statistics/")
+    return Shown(desk)
+
+
+def test_periods_by_menu_and_keys(shown: Shown, report: Callable[..., Any], past: Past) -> None:
+    page = shown.page
+    expect(shown.total()).to_have_text(clicks(report()))
+    expect(shown.total("Visitors")).to_have_text(f"{sum(row['visitors'] for row in report()):,}")
+    assert shown.days() == counts(report())
+    expect(shown.part("overview").locator("canvas")).to_be_visible()
+
+    today = dt.date.fromisoformat(report()[-1]["formatted_date"])
+    page.keyboard.press("w")
+    page.wait_for_url("**/statistics/?period=7d")
+    week = report(start_date=today - dt.timedelta(6), end_date=today)
+    expect(shown.total()).to_have_text(clicks(week))
+    assert shown.days() == counts(week)
+    page.keyboard.press("x")
+    page.wait_for_url("**/?period=7d&compare=off")
+    expect(shown.part("overview")).not_to_contain_text("was")
+    page.go_back()
+    expect(shown.part("overview")).to_contain_text("was")
+    page.reload()
+    expect(shown.total()).to_have_text(clicks(week))
+
+    page.keyboard.press("m")
+    page.wait_for_url("**/?period=month")
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_url("**/?period=month&date=*")
+    last_month = today.replace(day=1) - dt.timedelta(1)
+    expect(page.locator("#period summary")).to_contain_text("Last month")
+    expect(shown.total()).to_have_text(
+        clicks(report(start_date=last_month.replace(day=1), end_date=last_month))
+    )
+    page.keyboard.press("ArrowRight")
+    page.wait_for_url("**/?period=month")
+
+    for key, period in {
+        "d": "day",
+        "r": "realtime",
+        "f": "28d",
+        "n": "91d",
+        "y": "year",
+        "s": "6mo",
+        "l": "12mo",
+        "a": "all",
+    }.items():
+        page.keyboard.press(key)
+        page.wait_for_url(f"**/?period={period}")
+        expect(shown.total()).to_be_visible()
+    page.keyboard.press("t")
+    page.wait_for_url("**/statistics/")
+    page.keyboard.press("e")
+    page.wait_for_url("**/?period=day&date=*")
+    yesterday = today - dt.timedelta(1)
+    hours = report(type="hour", start_date=yesterday, end_date=yesterday)
+    expect(shown.total()).to_have_text(clicks(hours))
+    assert shown.days() == counts(hours)
+
+    page.keyboard.press("c")
+    expect(page.get_by_label("From", exact=False)).to_be_focused()
+    start, end = today - dt.timedelta(9), today - dt.timedelta(3)
+    page.locator("#own-start").fill(str(start))
+    page.locator("#own-end").fill(str(end))
+    page.get_by_role("button", name="Show these days").click()
+    page.wait_for_url(f"**/?period=custom&start_date={start}&end_date={end}")
+    expect(shown.total()).to_have_text(clicks(report(start_date=start, end_date=end)))
+
+    page.locator("#period summary").click()
+    page.get_by_role("switch", name="Letters as shortcuts").click()
+    page.keyboard.press("Escape")
+    page.locator("h1").click()
+    page.keyboard.press("w")
+    page.reload()
+    page.keyboard.press("w")
+    expect(shown.total()).to_have_text(clicks(report(start_date=start, end_date=end)))
+    page.locator("#period summary").click()
+    expect(page.get_by_role("switch", name="Letters as shortcuts")).not_to_be_checked()
+    page.get_by_role("link", name="Last 7 days").click()
+    page.wait_for_url("**/?period=7d")
+
+
+def test_rows_filter_and_combine(shown: Shown, report: Callable[..., Any], tmp_path: Path) -> None:
+    page = shown.page
+    assert shown.list("places") == {
+        {"DE": "Germany", "US": "United States", None: "Unknown"}[row["country_code"]]: row["pageviews"]
+        for row in report(type="country_code")
+    }
+    shown.row("places", "Germany").click()
+    page.wait_for_url("**/?country_code=DE")
+    expect(shown.total()).to_have_text(clicks(report(country_code="DE")))
+    shown.row("devices", "Safari").click()
+    page.wait_for_url("**/?country_code=DE&browser_name=Safari")
+    both = report(country_code="DE", browser_name="Safari")
+    expect(shown.total()).to_have_text(clicks(both))
+    assert shown.chips() == ["Country: Germany", "Browser: Safari"]
+    assert shown.days() == counts(both)
+
+    shown.part("places").get_by_role("link", name="Cities", exact=True).click()
+    page.wait_for_url(re.compile("places=city_name"))
+    expect(shown.row("places", "Köln")).to_be_visible()
+    shown.part("devices").get_by_role("link", name="Languages", exact=True).click()
+    page.wait_for_url(re.compile("places=city_name&devices=browser_language"))
+    shown.total("Visitors").click()
+    page.wait_for_url(re.compile("metric=visitors"))
+    shown.part("overview").get_by_role("link", name="Week").click()
+    page.wait_for_url(re.compile("metric=visitors&interval=week&places=city_name&devices=browser_language"))
+    page.reload()
+    expect(shown.part("overview").locator("tbody tr").nth(5)).to_have_count(0)
+    expect(shown.total("Visitors")).to_have_text(f"{sum(row['visitors'] for row in both):,}")
+    expect(shown.row("places", "Köln")).to_be_visible()
+    expect(shown.row("devices", "German")).to_be_visible()
+
+    with page.expect_download() as download:
+        shown.part("devices").get_by_role("link", name="Languages as CSV").click()
+    download.value.save_as(tmp_path / "file.csv")
+    with (tmp_path / "file.csv").open(newline="", encoding="utf-8") as file:
+        lines = list(csv.reader(file))
+    languages = report(type="browser_language", country_code="DE", browser_name="Safari")
+    assert [line[1:] for line in lines[1:]] == [[str(n) for n in pair] for pair in counts(languages)]
+
+    page.get_by_role("link", name="Country: Germany").click()
+    page.wait_for_url(re.compile(r"/\?(?!.*country_code)"))
+    expect(shown.total()).to_have_text(clicks(report(browser_name="Safari")))
+    shown.row("sources", "Direct or unknown").click()
+    expect(shown.total()).to_have_text(clicks(report(browser_name="Safari", referrer_host="")))
+    page.keyboard.press("Escape")
+    expect(page.locator(".applied")).to_have_count(0)
+    expect(shown.total()).to_have_text(clicks(report()))
+
+    page.get_by_role("link", name="Bots").click()
+    page.wait_for_url(re.compile("bots=1"))
+    expect(shown.total()).to_have_text(clicks(report(bots=1)))
+    page.get_by_role("link", name="People").click()
+    expect(shown.total()).to_have_text(clicks(report()))
+
+    shown.part("map").locator("path[data-code=DE]").click()
+    page.wait_for_url(re.compile("country_code=DE"))
+    expect(shown.total()).to_have_text(clicks(report(country_code="DE")))
+    shown.part("map").get_by_text("Show as a table").click()
+    expect(shown.part("map").get_by_role("row").nth(1)).to_contain_text("Germany")
+
+
+def test_live_themes_and_failures(
+    shown: Shown,
+    past: Past,
+    settings: Settings,
+    watch: Any,
+) -> None:
+    page = shown.page
+    light = shown.picture()
+    assert light.startswith("data:image/png")
+    page.get_by_role("button", name="Dark").click()
+    assert shown.picture() != light
+
+    now = int(clock.now().timestamp() * 1000)
+    new = Visit(
+        now, past.first.id, past.owner.id, is_bot=0, visitor="new", country_code="JP", city_name="Tokyo"
+    )
+    expect(shown.part("latest").locator("li")).to_have_count(8)
+    page.evaluate("document.querySelectorAll('[data-poll]').forEach(one => htmx.trigger(one, 'poll'))")
+    take_in(settings, [new])
+    page.evaluate("document.querySelectorAll('[data-poll]').forEach(one => htmx.trigger(one, 'poll'))")
+    expect(shown.part("latest").locator("li").first).to_contain_text("Tokyo, Japan")
+    pause = shown.part("latest").get_by_role("button", name="Live")
+    pause.click()
+    expect(shown.part("latest").get_by_role("button", name="Paused")).to_have_attribute(
+        "aria-pressed", "true"
+    )
+
+    page.route(
+        "**/statistics/sources*", lambda route: route.fulfill(status=500, body="<p data-message>No luck.</p>")
+    )
+    page.reload()
+    expect(shown.part("sources").get_by_role("alert")).to_contain_text("No luck.")
+    expect(shown.total()).to_be_visible()
+    page.unroute("**/statistics/sources*")
+    shown.part("sources").get_by_role("button", name="Try again").click()
+    expect(shown.row("sources", "news.example")).to_be_visible()
+    assert [text for text in watch.complaints if "500" not in text] == []
+    watch.complaints.clear()
+
+
+def test_all_links_projects_and_longer_lists(
+    desk: Page,
+    past: Past,
+    settings: Settings,
+    api: Api,
+    site: str,
+) -> None:
+    moment = int(clock.now().timestamp() * 1000) - 86_400_000
+    cities = [
+        Visit(
+            moment,
+            past.second.id,
+            past.owner.id,
+            is_bot=0,
+            visitor="v",
+            country_code="FR",
+            city_name=f"Ville {n}",
+        )
+        for n in range(12)
+    ]
+    take_in(settings, cities)
+    shown = Shown(desk)
+    desk.reload()
+    desk.get_by_role("link", name="Statistics", exact=True).click()
+    of_all = api.get("/statistics", query_string={"timezone": ZONE}).json["data"]
+    expect(shown.total()).to_have_text(clicks(of_all))
+    desk.keyboard.press("f")
+    desk.wait_for_url("**/statistics/?period=28d")
+    shown.row("places", "France").click()
+    shown.part("places").get_by_role("link", name="Cities", exact=True).click()
+    shown.part("places").get_by_role("link", name="All cities").click()
+    dialog = desk.get_by_role("dialog")
+    expect(dialog.locator("tbody tr")).to_have_count(12)
+    dialog.get_by_role("link", name="Ville 11").click()
+    expect(shown.total()).to_have_text("1")
+    shown.row("links", f"127.0.0.1:{site.rpartition(':')[2]}/second").click()
+    desk.wait_for_url(
+        re.compile(rf"/links/{past.second.id}/statistics/\?period=28d&.*country_code=FR&city_name=Ville\+11$")
+    )
+    expect(shown.total()).to_have_text("1")
+
+    desk.get_by_role("link", name="Statistics", exact=True).click()
+    desk.locator("summary", has_text="All links").click()
+    desk.get_by_role("link", name="Spring & more").click()
+    desk.wait_for_url(f"**/projects/{past.project.id}/statistics/")
+    of_first = api.get(f"/statistics/{past.first.id}", query_string={"timezone": ZONE}).json["data"]
+    expect(shown.total()).to_have_text(clicks(of_first))
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_everybody_can_use_them(shown: Shown, past: Past, site: str, theme: str) -> None:
+    page = shown.page
+    page.emulate_media(color_scheme=theme, reduced_motion="reduce")  # type: ignore[arg-type]
+    found = {}
+    for path in ("statistics/", f"links/{past.first.id}/statistics/?country_code=DE", "statistics/?period=realtime", "statistics/?period=x", "statistics/list/city_name"):  # fmt: skip
+        page.goto(f"{site}/dashboard/{path}")
+        for width in (1280, 320):
+            page.set_viewport_size({"width": width, "height": 800})
+            for part in page.locator("[data-part]").all():
+                part.scroll_into_view_if_needed()
+                expect(part.locator(".skeleton")).to_have_count(0)
+            page.evaluate("document.querySelectorAll('.as-table').forEach(one => (one.open = true))")
+            found[f"{path} at {width}"] = [*violations(page), *sideways(page)]
+    page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    page.goto(f"{site}/dashboard/statistics/")
+    page.locator("#period summary").click()
+    found["menu"] = [*violations(page, "#period"), *sideways(page)]
+    assert {where: what for where, what in found.items() if what} == {}
+
+
+def test_without_javascript_the_tables_are_there(
+    browser: Browser, site: str, past: Past, alice: User, report: Callable[..., Any],
+    sign_in: Callable[[BrowserContext, User], Page],
+) -> None:  # fmt: skip
+    context = browser.new_context(java_script_enabled=False)
+    shown = Shown(page := sign_in(context, alice))
+    page.goto(f"{site}/dashboard/links/{past.first.id}/statistics/")
+    page.wait_for_url("**/statistics/?whole=1")
+    assert shown.days() == counts(report())
+    shown.row("places", "Germany").click()
+    page.wait_for_url("**/?country_code=DE&whole=1")
+    assert shown.days() == counts(report(country_code="DE"))
+    assert shown.part("week").locator("table.heat tbody td").count() == 7 * 24
+    context.close()
