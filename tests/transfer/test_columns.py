@@ -1,0 +1,64 @@
+"""Are the columns of every service's export found?"""
+
+from __future__ import annotations
+
+import pytest
+
+from app.transfer.columns import COLUMNS, guess, guess_by_content, origin_of, plain
+
+FILES = {
+    "YOURLS": ("keyword,url,title,timestamp,ip,clicks", "url", "keyword", "timestamp", "clicks"),
+    "Kutt": ("address,target,description,visit_count,created_at", "target", "address", "created_at", "visit_count"),
+    "Shlink": ("createdAt,domain,shortCode,shortUrl,longUrl,title,tags,visits", "longUrl", "shortCode", "createdAt", "visits"),
+    "Dub": ("id,domain,key,url,shortLink,tags,clicks,createdAt", "url", "key", "createdAt", "clicks"),
+    "Rebrandly": ("id,title,slashtag,destination,createdAt,clicks,shortUrl", "destination", "slashtag", "createdAt", "clicks"),
+    "Short.io": ("Path,Original URL,Title,Tags,Created At,Clicks", "Original URL", "Path", "Created At", "Clicks"),
+    "Bitly": ("created_at,link,long_url,title,tags,total_clicks", "long_url", "link", "created_at", "total_clicks"),
+    "Waypost": (",".join([*COLUMNS, "short_url", "last_datetime"]), "location_url", "url", "datetime", "clicks"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("origin", FILES)
+def test_every_service(origin: str) -> None:
+    head, *expected = FILES[origin]
+    columns = head.split(",")
+    found = guess(columns)
+    assert [found.get(field) for field in ("location_url", "url", "datetime", "clicks")] == expected
+    assert origin_of(columns) == origin
+
+
+def test_our_own_are_all_found() -> None:
+    assert guess(list(COLUMNS)) == {field: field for field in COLUMNS}
+
+
+def test_ours_whatever_the_way_it_is_written() -> None:
+    assert guess(["Location URL", "UTM-Source"]) == {
+        "location_url": "Location URL",
+        "utm_source": "UTM-Source",
+    }
+
+
+def test_nothing_known() -> None:
+    assert (guess(["a", "b"]), origin_of(["a", "b"])) == ({}, None)
+
+
+def test_no_heading_means_two_fields_at_once() -> None:
+    words = [plain(word) for column in COLUMNS.values() for word in column.headings]
+    assert sorted({word for word in words if words.count(word) > 1}) == ["url"]
+
+
+CONTENT = {
+    "destination alone": ([{"a": "https://x.example/"}], {"location_url": "a"}),
+    "alias first": ([{"a": "foo", "b": "https://x.example/"}], {"location_url": "b", "url": "a"}),
+    "alias last": ([{"a": "https://x.example/", "b": "foo"}], {"location_url": "a", "url": "b"}),
+    "a short address": (
+        [{"a": "https://s.example/foo", "b": "https://x.example/"}],
+        {"location_url": "b", "url": "a"},
+    ),
+    "nothing": ([{"a": "long words here"}], {}),
+}
+
+
+@pytest.mark.parametrize(("rows", "expected"), CONTENT.values(), ids=CONTENT.keys())
+def test_without_headings(rows: list[dict[str, str]], expected: dict[str, str]) -> None:
+    assert guess_by_content(list(rows[0]), rows) == expected
