@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
+from app.addresses import Address
 from app.domains.models import Domain
 from app.extensions import db
 from app.fields import ChoiceField, DateTimeField, FlagField, ListField, TextField, WholeField
@@ -144,6 +145,9 @@ class LinkForm(ResourceForm):
         for name, one in found:
             if is_own_short_address(one.address, own):
                 self.reject(name, "This is a short address of this instance.", "circle", one.field)
+
+    def own_hosts(self, addresses: Sequence[Address]) -> Collection[str]:
+        return own_hosts(addresses, self.settings, self.host)
 
     def addresses(self) -> Iterator[tuple[str, Named]]:
         """Every address that was sent, with the field to report it at."""

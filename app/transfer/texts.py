@@ -1,0 +1,93 @@
+"""What do texts in tables of other services mean, and in ours, where a cell holds several things?"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from app.clock import now
+from app.reading import Rejected, moment
+
+EARLIEST = dt.datetime(1995, 1, 1, tzinfo=dt.UTC)
+LATEST = dt.timedelta(days=36_500)  # from now
+WORDED = (
+    *("%b %d, %Y", "%B %d, %Y", "%d %b %Y", "%d %B %Y", "%b %d, %Y %H:%M"),
+    *("%Y/%m/%d", "%Y/%m/%d %H:%M:%S"),
+)
+
+
+def alias_of(text: str) -> str:
+    """The alias itself, or the path of a whole short address."""
+    if "/" not in text:
+        return text
+    path = urlsplit(text if "://" in text else f"//{text}").path if not text.startswith("/") else text
+    return unquote(path.strip("/"))
+
+
+def host_of(text: str) -> str:
+    return (urlsplit(text if "://" in text else f"//{text}").netloc).lower()
+
+
+def tags_of(text: str) -> list[str]:
+    """As our own export writes them, else parted by `|`, `;` or commas."""
+    if text.startswith("["):
+        found = loaded(text)
+        if isinstance(found, list):
+            return [str(tag) for tag in found]
+    separator = next((each for each in "|;" if each in text), ",")
+    return [tag.strip() for tag in text.split(separator) if tag.strip()]
+
+
+def pairs_of(text: str) -> list[tuple[str, str]]:
+    found = loaded(text)
+    if not isinstance(found, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in found):
+        raise Rejected('This must be pairs like [["DE","https://example.com/de"]].', "format")
+    return [(str(key), str(value)) for key, value in found]
+
+
+def named_ids(text: str, known: Mapping[tuple[str, ...], int], what: str) -> list[int]:
+    """Ids of what our own export names by type and name."""
+    found = loaded(text)
+    if not isinstance(found, list):
+        raise Rejected(f'This must be a list of {what}s like [["type","name"]].', "format")
+    wanted = [tuple(map(str, one)) if isinstance(one, list) else () for one in found]
+    if missing := [one for one in wanted if one not in known]:
+        raise Rejected(f"You have no {what} {' '.join(missing[0])}.", "not_found")
+    return sorted({known[one] for one in wanted})
+
+
+def loaded(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
+
+
+def when(text: str) -> dt.datetime:
+    """A moment as services write it: as the contract does, with fractions, in Unix time, in English words."""
+    plain_text = re.sub(r"(?<=\d)\.\d+", "", text.strip()).removesuffix(" UTC")
+    found = (
+        from_number(plain_text) or from_words(plain_text) or moment(re.sub(r" (?=[+-]\d)", "", plain_text))
+    )
+    if not EARLIEST <= found <= now() + LATEST:
+        raise Rejected("This is no time at which a link was made, or will end.", "datetime")
+    return found
+
+
+def from_number(text: str) -> dt.datetime | None:
+    if not re.fullmatch(r"\d{10}|\d{13}", text):
+        return None
+    return dt.datetime.fromtimestamp(int(text[:10]), dt.UTC)
+
+
+def from_words(text: str) -> dt.datetime | None:
+    for form in WORDED:
+        try:
+            return dt.datetime.strptime(text, form).replace(tzinfo=dt.UTC)
+        except ValueError:
+            continue
+    return None
