@@ -26,6 +26,7 @@ LAYERS = [
     "journal",
     "visits",
     "clicks",
+    "transfer",
     "edges",
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names.split()}

@@ -73,6 +73,14 @@ def claim(link: Link) -> None:
         raise AliasTaken()
 
 
+def claim_those_free(links: Sequence[Link]) -> set[int]:
+    """Give each link its alias, no two of which are the same; the ids of those that could have it."""
+    wanted = statements(db.session.get_bind().dialect.name).claim
+    moment = now()
+    rows = [{**claimed(link), "now": moment} for link in links]
+    return set(db.session.connection().scalars(wanted, rows)) if rows else set()
+
+
 def claim_random(links: Sequence[Link]) -> None:
     """Give each link its alias, which was drawn at random; one that somebody has already is drawn again."""
     wanted = statements(db.session.get_bind().dialect.name).claim_free

@@ -141,13 +141,13 @@ class LinkForm(ResourceForm):
 
     def check_circles(self) -> None:
         found = list(self.addresses())
-        own = own_hosts([one.address for _, one in found], self.settings, self.asked_host) if found else ()
+        own = self.own_hosts([one.address for _, one in found]) if found else ()
         for name, one in found:
             if is_own_short_address(one.address, own):
                 self.reject(name, "This is a short address of this instance.", "circle", one.field)
 
     def own_hosts(self, addresses: Sequence[Address]) -> Collection[str]:
-        return own_hosts(addresses, self.settings, self.host)
+        return own_hosts(addresses, self.settings, self.asked_host)
 
     def addresses(self) -> Iterator[tuple[str, Named]]:
         """Every address that was sent, with the field to report it at."""

@@ -1,0 +1,62 @@
+"""How are many links made at once that have nothing in common?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import delete
+
+from app.extensions import db
+from app.links.aliases import claim_random, claim_those_free, key_of, random_alias
+from app.links.attached import attach, attachments
+from app.links.history import note
+from app.links.models import Link
+from app.links.services import columns_of, settle
+
+Changes = dict[str, Any]
+
+
+def create_each(user_id: int, wanted: Sequence[Changes]) -> list[Link | None]:
+    """A link for each of `wanted`, in their order; None where its alias is another's already.
+
+    Pictures are not among the changes. Raises Invalid, as `services.create` does, for all of them.
+    """
+    chosen = first_of_each_place(wanted)
+    links = {number: built(user_id, wanted[number]) for number in chosen}
+    db.session.add_all(links.values())
+    db.session.flush()
+    named = [links[number] for number in chosen if wanted[number].get("url")]
+    lost = {link.id for link in named} - claim_those_free(named)
+    drop(lost)
+    if others := [links[number] for number in chosen if not wanted[number].get("url")]:
+        claim_random(others)
+    made = {number: link for number, link in links.items() if link.id not in lost}
+    if made:
+        note(list(made.values()), "created")
+    db.session.flush()
+    return [made.get(number) for number in range(len(wanted))]
+
+
+def first_of_each_place(wanted: Sequence[Changes]) -> list[int]:
+    """Numbers of those that do not ask for an alias that one before them asks for."""
+    found, seen = [], set()
+    for number, changes in enumerate(wanted):
+        place = changes.get("domain_id") or 0, key_of(changes.get("url") or "")
+        if not place[1] or place not in seen:
+            found.append(number)
+            seen.add(place)
+    return found
+
+
+def built(user_id: int, changes: Changes) -> Link:
+    link = Link(**columns_of(changes), user_id=user_id, url=changes.get("url") or random_alias())
+    attach(link, attachments(user_id, changes), changes)
+    settle(link)
+    return link
+
+
+def drop(ids: set[int]) -> None:
+    """Take back those that got no alias. Nobody has seen them."""
+    if ids:
+        db.session.execute(delete(Link).where(Link.id.in_(ids)))

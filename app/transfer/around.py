@@ -1,0 +1,42 @@
+"""What may the rows of an owner's table name? Read once for many of them."""
+
+from __future__ import annotations
+
+from sqlalchemy import select
+
+from app.accounts.models import User
+from app.config import Settings
+from app.domains.models import Domain
+from app.extensions import db
+from app.links.destination import netloc_of
+from app.notifications.models import NotificationHandler
+from app.pixels.models import Pixel
+from app.transfer.models import LinkImport
+from app.transfer.rows import Around
+
+
+def around_of(owner: User, job: LinkImport, settings: Settings) -> Around:
+    mine = select(Domain).where(Domain.user_id == owner.id, Domain.is_verified, Domain.is_enabled)
+    domains = {domain.host: domain.id for domain in db.session.scalars(mine)}
+    return Around(
+        owner=owner,
+        settings=settings,
+        own_hosts=own_hosts(settings, job.host),
+        domains=domains,
+        pixels=of_two(Pixel.type, Pixel.pixel, Pixel.id, owner.id),
+        handlers=of_two(NotificationHandler.type, NotificationHandler.name, NotificationHandler.id, owner.id),
+        domain_id=job.domain_id if job.domain_id in domains.values() else None,
+        project=job.project,
+    )
+
+
+def own_hosts(settings: Settings, host: str) -> frozenset[str]:
+    """Every host whose addresses could be short ones of this instance."""
+    known = (settings.base_url, settings.dashboard_url, host and f"http://{host}")
+    named = {netloc_of(text) for text in known if text}
+    return frozenset(named | set(db.session.scalars(select(Domain.host).where(Domain.is_verified))))
+
+
+def of_two(first: object, second: object, id_: object, user_id: int) -> dict[tuple[str, ...], int]:
+    rows = db.session.execute(select(first, second, id_).where(id_.class_.user_id == user_id))  # type: ignore[attr-defined,call-overload]
+    return {(str(one), str(two)): number for one, two, number in rows}

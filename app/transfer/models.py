@@ -1,0 +1,71 @@
+"""Which tables are being taken in, how far, and which of their rows could not be?"""
+
+from __future__ import annotations
+
+import datetime as dt
+
+from sqlalchemy import JSON, ForeignKey, Index, String, Text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.clock import now
+from app.database import Id, UtcDateTime
+from app.extensions import db
+
+
+class LinkImport(db.Model):
+    """A table of links that somebody brought.
+
+    `state` goes from `new` (its columns are to be named) to `checking`, `checked`, `taking` and `done`, or
+    ends as `failed` or `ended`. `position` counts the rows that are behind; each step moves it with
+    compare-and-swap in the transaction that holds what it made.
+    """
+
+    __table_args__ = (Index(None, "user_id", "id"), {"sqlite_autoincrement": True})
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("user.id", ondelete="CASCADE"))
+    # as its owner calls the file, and what it is called in DATA_DIR/imports
+    name: Mapped[str] = mapped_column(String(255))
+    file: Mapped[str] = mapped_column(String(64))
+    state: Mapped[str] = mapped_column(String(16), default="new", index=True)
+    # field → column of the table
+    columns: Mapped[dict[str, str]] = mapped_column(JSON, default=dict)
+    # of rows that name none
+    project: Mapped[str] = mapped_column(String(128), default="")
+    domain_id: Mapped[int | None] = mapped_column(Id)
+    # of the request that brought it: an address of this instance, too
+    host: Mapped[str] = mapped_column(String(261), default="")
+
+    rows: Mapped[int | None] = mapped_column(Id)  # known once all were read
+    position: Mapped[int] = mapped_column(Id, default=0)
+    made: Mapped[int] = mapped_column(Id, default=0)
+    known: Mapped[int] = mapped_column(Id, default=0)  # there already, from this table or another
+    failed: Mapped[int] = mapped_column(Id, default=0)
+    problem: Mapped[str] = mapped_column(Text, default="")  # of the table as a whole
+    last_datetime: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
+    datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)
+
+
+class FailedRow(db.Model):
+    """A row that can't become a link, and why."""
+
+    import_id: Mapped[int] = mapped_column(
+        ForeignKey("link_import.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
+    )
+    number: Mapped[int] = mapped_column(Id, primary_key=True, autoincrement=False)
+    line: Mapped[int] = mapped_column(Id)
+    cells: Mapped[list[str]] = mapped_column(JSON)
+    # [[field or "", what is wrong], …]
+    problems: Mapped[list[list[str]]] = mapped_column(JSON)
+
+
+class ImportedRow(db.Model):
+    """Which row of a table a link was made of: while it is there, the same row makes no other."""
+
+    __table_args__ = (Index(None, "user_id", "digest", unique=True),)
+
+    link_id: Mapped[int] = mapped_column(
+        ForeignKey("link.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
+    )
+    user_id: Mapped[int] = mapped_column(ForeignKey("user.id", ondelete="CASCADE"))
+    digest: Mapped[str] = mapped_column(String(32))

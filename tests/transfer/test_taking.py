@@ -1,0 +1,193 @@
+"""Do rows become links, each once, and what can't be said?"""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy.exc import NoResultFound
+from sqlalchemy.orm.exc import ObjectDeletedError
+
+from app.links import services
+from app.links.clicks import clicks_of
+from app.links.models import Link, LinkTag
+from app.projects.models import Project
+from app.transfer import taking
+from app.transfer.models import FailedRow, LinkImport
+
+pytestmark = pytest.mark.databases
+
+SHLINK = (
+    "createdAt,domain,shortCode,shortUrl,longUrl,title,tags,visits\n"
+    "2023-05-06T07:08:09+02:00,,spring,https://s.test/spring,https://example.com/a,Spring,sale|mail,12\n"
+    "2023-05-07T00:00:00Z,,Summer,https://s.test/Summer,https://example.com/b,,,0\n"
+)
+
+
+@pytest.fixture
+def take(session, settings, bring):
+    """`take(user, text)`: what her import came to."""
+
+    def run(user, text, state="taking", **values):
+        job = bring(user, text, state, **values)
+        taking.run(job.id, settings)
+        return session.get(LinkImport, job.id, populate_existing=True)
+
+    return run
+
+
+def counts(job):
+    return job.state, job.rows, job.made, job.known, job.failed
+
+
+def problems(session, job):
+    rows = session.scalars(sa.select(FailedRow).filter_by(import_id=job.id).order_by(FailedRow.number))
+    return [(row.line, row.problems) for row in rows]
+
+
+def links(session, user):
+    return session.scalars(sa.select(Link).where(Link.user_id == user.id).order_by(Link.id)).all()
+
+
+def test_everything_is_kept(session, take, alice):
+    assert counts(take(alice, SHLINK)) == ("done", 2, 2, 0, 0)
+    first, second = links(session, alice)
+    assert (first.url, first.location_url, first.title) == ("spring", "https://example.com/a", "Spring")
+    assert first.datetime == dt.datetime(2023, 5, 6, 5, 8, 9, tzinfo=dt.UTC)
+    assert [row.tag for row in first.tag_rows] == ["sale", "mail"]
+    assert clicks_of([first.id, second.id]) == {first.id: 12, second.id: 0}
+    assert second.url == "Summer"
+
+
+def test_twice_adds_nothing(session, take, alice):
+    take(alice, SHLINK)
+    assert counts(take(alice, SHLINK)) == ("done", 2, 0, 2, 0)
+    assert len(links(session, alice)) == 2
+
+
+def test_rows_without_an_alias_come_once_too(session, take, alice):
+    text = "long_url\nhttps://example.com/a\nhttps://example.com/a\nhttps://example.com/b\n"
+    assert counts(take(alice, text)) == ("done", 3, 2, 1, 0)
+    assert counts(take(alice, text)) == ("done", 3, 0, 3, 0)
+
+
+def test_a_check_says_the_same_and_makes_nothing(session, take, alice):
+    text = SHLINK + ",,spring,,https://example.com/c,,,\n,,api,,javascript:alert(1),,,-1\n"
+    job = take(alice, text, "checking")
+    assert counts(job) == ("checked", 4, 2, 0, 2)
+    assert links(session, alice) == []
+    said = problems(session, job)
+    taking.start(job, "taking")
+    session.commit()
+    taking.run(job.id, settings_of(take))
+    session.refresh(job)
+    assert counts(job) == ("done", 4, 2, 0, 2)
+    assert [line for line, _ in problems(session, job)] == [line for line, _ in said] == [4, 5]
+
+
+def settings_of(take):
+    return next(cell.cell_contents for cell in take.__closure__ if hasattr(cell.cell_contents, "data_dir"))
+
+
+def test_every_problem_of_a_row_at_once(session, take, alice):
+    job = take(
+        alice, "url,location_url,clicks,datetime,title\napi,javascript:alert(1),many,then," + "x" * 200 + "\n"
+    )
+    ((line, found),) = problems(session, job)
+    assert (line, sorted(field for field, _ in found)) == (
+        2,
+        ["clicks", "datetime", "location_url", "title", "url"],
+    )
+
+
+def test_whose_an_address_is(session, take, alice, bob):
+    services.create(alice, {"url": "mine", "location_url": "https://example.com/mine"})
+    services.create(bob, {"url": "his", "location_url": "https://example.com/his"})
+    held = services.create(bob, {"url": "held", "location_url": "https://example.com/his"})
+    mine = services.create(alice, {"url": "gone", "location_url": "https://example.com/mine"})
+    for link in (held, mine):
+        services.delete(link)
+    session.commit()
+    text = "url,location_url\n" + "".join(
+        f"{url},https://example.com/{to}\n"
+        for url, to in [
+            ("MINE", "mine"),
+            ("mine", "other"),
+            ("his", "mine"),
+            ("held", "x"),
+            ("gone", "x"),
+            ("gone", "y"),
+        ]
+    )
+    job = take(alice, text)
+    assert counts(job) == ("done", 6, 1, 1, 4)
+    assert [found[0][1] for _, found in problems(session, job)] == [
+        "A row before this one has the same short address.",
+        "This short address is taken.",
+        "This short address is taken.",
+        "A row before this one has the same short address.",
+    ]
+
+
+def test_projects_are_found_or_made(session, take, alice, bob):
+    session.add_all([Project(user_id=alice.id, name="Spring"), Project(user_id=bob.id, name="Summer")])
+    session.commit()
+    take(
+        alice,
+        "location_url,project\nhttps://a.example/,Spring\nhttps://b.example/,Summer\nhttps://c.example/,\n",
+    )
+    assert [link.project and link.project.name for link in links(session, alice)] == [
+        "Spring",
+        "Summer",
+        None,
+    ]
+    assert session.query(Project).filter_by(user_id=alice.id).count() == 2
+
+
+def test_to_an_address_of_this_instance(session, take, alice):
+    job = take(alice, "location_url\nhttp://go.example/foo\n", host="go.example")
+    assert problems(session, job)[0][1] == [["location_url", "This is a short address of this instance."]]
+
+
+def test_it_goes_on_where_it_was(session, settings, bring, alice, monkeypatch):
+    text = "location_url\n" + "".join(f"https://example.com/{n}\n" for n in range(450))
+    job = bring(alice, text)
+    begun = taking.begin(job, settings)
+    assert begun.step()
+    session.rollback()
+    assert session.get(LinkImport, job.id).position == 200
+    other = taking.begin(session.get(LinkImport, job.id), settings)
+    assert other.step()
+    with pytest.raises(taking.Overtaken):
+        begun.step()
+    session.rollback()
+    taking.run(job.id, settings)
+    session.refresh(job)
+    assert counts(job) == ("done", 450, 450, 0, 0)
+    assert {link.location_url for link in links(session, alice)} == {
+        f"https://example.com/{n}" for n in range(450)
+    }
+
+
+def test_its_owner_goes_meanwhile(session, settings, bring, alice):
+    job = bring(alice, "location_url\n" + "https://example.com/\n" * 300)
+    begun = taking.begin(job, settings)
+    begun.step()
+    number = job.id
+    session.delete(alice)
+    session.commit()
+    with pytest.raises((NoResultFound, ObjectDeletedError)):
+        begun.step()
+    session.rollback()
+    taking.run(number, settings)
+    assert session.query(LinkImport).count() == session.query(Link).count() == 0
+
+
+def test_a_file_that_is_gone(session, settings, bring, alice):
+    job = bring(alice, "location_url\nhttps://example.com/\n")
+    (settings.data_dir / "imports" / job.file).unlink()
+    taking.run(job.id, settings)
+    session.refresh(job)
+    assert (job.state, job.problem) == ("failed", "The file is not there any more.")
+    assert session.query(LinkTag).count() == 0
