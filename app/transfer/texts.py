@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from app.clock import now
-from app.reading import Rejected, moment
+from app.reading import Rejected, moment, no_moment
 
 EARLIEST = dt.datetime(1995, 1, 1, tzinfo=dt.UTC)
 LATEST = dt.timedelta(days=36_500)  # from now
@@ -69,13 +69,20 @@ def loaded(text: str) -> Any:
 
 def when(text: str) -> dt.datetime:
     """A moment as services write it: as the contract does, with fractions, in Unix time, in English words."""
-    plain_text = re.sub(r"(?<=\d)\.\d+", "", text.strip()).removesuffix(" UTC")
-    found = (
-        from_number(plain_text) or from_words(plain_text) or moment(re.sub(r" (?=[+-]\d)", "", plain_text))
-    )
+    simple = re.sub(r"(?<=\d)\.\d+", "", text.strip()).removesuffix(" UTC")
+    found = from_number(simple) or as_ours(re.sub(r" (?=[+-]\d)", "", simple)) or from_words(simple)
+    if found is None:
+        raise no_moment()
     if not EARLIEST <= found <= now() + LATEST:
         raise Rejected("This is no time at which a link was made, or will end.", "datetime")
     return found
+
+
+def as_ours(text: str) -> dt.datetime | None:
+    try:
+        return moment(text)
+    except Rejected:
+        return None
 
 
 def from_number(text: str) -> dt.datetime | None:

@@ -1,0 +1,110 @@
+"""Are texts read as the services write them?"""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import pytest
+
+from app.reading import Rejected
+from app.transfer.cells import guarded, unguarded
+from app.transfer.texts import alias_of, host_of, named_ids, pairs_of, tags_of, when
+
+MOMENTS = {
+    "ours": "2024-01-02 03:04:05",
+    "ISO": "2024-01-02T03:04:05Z",
+    "ISO with milliseconds": "2024-01-02T03:04:05.678Z",
+    "ISO with an offset": "2024-01-02T05:04:05+02:00",
+    "MySQL's with an offset": "2024-01-02 05:04:05 +0200",
+    "with its zone": "2024-01-02 03:04:05 UTC",
+    "Unix": "1704164645",
+    "Unix in milliseconds": "1704164645123",
+}
+DAYS = {
+    "day": "2024-01-02",
+    "English": "Jan 2, 2024",
+    "English in full": "January 2, 2024",
+    "British": "2 Jan 2024",
+    "slashes from the year on": "2024/01/02",
+}
+
+
+@pytest.mark.parametrize("text", MOMENTS.values(), ids=MOMENTS.keys())
+def test_moments(text: str) -> None:
+    assert when(text) == dt.datetime(2024, 1, 2, 3, 4, 5, tzinfo=dt.UTC)
+
+
+@pytest.mark.parametrize("text", DAYS.values(), ids=DAYS.keys())
+def test_days(text: str) -> None:
+    assert when(text) == dt.datetime(2024, 1, 2, tzinfo=dt.UTC)
+
+
+@pytest.mark.parametrize(
+    "text", ["01/02/2024", "soon", "0001-01-01", "9999-12-31", "2024-13-01", "99999999999999"]
+)
+def test_no_moment(text: str) -> None:
+    with pytest.raises(Rejected):
+        when(text)
+
+
+ALIASES = {
+    "foo": "foo",
+    "https://s.test/foo": "foo",
+    "s.test/foo": "foo",
+    "https://s.test/f%C3%B6o/": "föo",
+    "/foo": "foo",
+    "https://s.test/a/b": "a/b",
+}
+
+
+@pytest.mark.parametrize(("text", "alias"), ALIASES.items())
+def test_aliases(text: str, alias: str) -> None:
+    assert alias_of(text) == alias
+
+
+def test_hosts() -> None:
+    assert [host_of(text) for text in ("https://S.test/a", "s.test/a", "s.test:81")] == [
+        "s.test",
+        "s.test",
+        "s.test:81",
+    ]
+
+
+TAGS = {
+    "": [],
+    "one": ["one"],
+    "a, b ,c": ["a", "b", "c"],
+    "a|b, c": ["a", "b, c"],
+    "a;b": ["a", "b"],
+    '["a, b","c|d"]': ["a, b", "c|d"],
+    "[x": ["[x"],
+}
+
+
+@pytest.mark.parametrize(("text", "tags"), TAGS.items())
+def test_tags(text: str, tags: list[str]) -> None:
+    assert tags_of(text) == tags
+
+
+def test_pairs_and_names() -> None:
+    assert pairs_of('[["DE","https://de.example/"]]') == [("DE", "https://de.example/")]
+    assert named_ids('[["webhook","ours"]]', {("webhook", "ours"): 3}, "handler") == [3]
+
+
+BAD = {"no list": "x", "no pairs": "[1]", "three": '[["a","b","c"]]', "an object": "{}"}
+
+
+@pytest.mark.parametrize("text", BAD.values(), ids=BAD.keys())
+def test_bad_pairs_and_names(text: str) -> None:
+    with pytest.raises(Rejected):
+        pairs_of(text)
+    with pytest.raises(Rejected):
+        named_ids(text, {}, "pixel")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "plain", "=1+1", "+4930", "-1", "@x", "\tx", "\rx", "'", "'=x", "''", "it's", "'quoted'"]
+)
+def test_a_cell_comes_back_as_it_was(text: str) -> None:
+    assert unguarded(guarded(text)) == text
+    assert not guarded(text).startswith(("=", "+", "-", "@", "\t", "\r"))
