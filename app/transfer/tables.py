@@ -14,10 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
+from app.transfer.objects import objects, texts_of
+
 MOST_COLUMNS = 100
 MOST_CELL = 100_000  # characters
 MOST_LINES = 200  # of one row: a quote that is never closed would take the rest of the file
 DELIMITERS = ",;\t|"
+JSON = "json"  # in the place of what separates cells
 BLOCK = 1 << 20
 MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
@@ -53,6 +56,15 @@ class Table:
 
     def rows(self) -> Iterator[Row]:
         """Every row that is not empty, one after the other: the file may be larger than memory."""
+        return self.objects() if self.delimiter == JSON else self.separated()
+
+    def objects(self) -> Iterator[Row]:
+        with open_text(self.path, self.encoding) as file:
+            for number, (line, found) in enumerate(objects(file), 1):
+                problem = "" if isinstance(found, dict) else "This line is no object of JSON."
+                yield Row(number, line, texts_of(found) if isinstance(found, dict) else {}, problem)
+
+    def separated(self) -> Iterator[Row]:
         with open_text(self.path, self.encoding) as file:
             found = written(Lines(file), self.delimiter)
             if self.has_headings:
@@ -70,6 +82,9 @@ def open_table(path: Path) -> Table:
     """Look at a file: its encoding, what separates its cells, and its headings. Raises Unreadable."""
     encoding = encoding_of(path)
     with open_text(path, encoding) as file:
+        if file.read(1) == "[":
+            return json_table(path, encoding)
+        file.seek(0)
         first = next((line for line in file if line.strip()), "")
         delimiter = delimiter_of(first)
         file.seek(0)
@@ -82,6 +97,15 @@ def open_table(path: Path) -> Table:
     return Table(
         path, encoding, delimiter, names_of(head if has_headings else [""] * len(head)), has_headings
     )
+
+
+def json_table(path: Path, encoding: str) -> Table:
+    """Our own export as JSON has a link on each line. Raises Unreadable for any other."""
+    with open_text(path, encoding) as file:
+        first = next((found for _, found in objects(file)), None)
+    if not isinstance(first, dict):
+        raise Unreadable("JSON is read as Waypost writes it: an array with one link on each line.")
+    return Table(path, encoding, JSON, tuple(first)[:MOST_COLUMNS], has_headings=True)
 
 
 def names_of(head: list[str]) -> tuple[str, ...]:

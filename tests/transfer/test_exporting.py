@@ -1,0 +1,114 @@
+"""Does what is exported come back in without loss?"""
+
+from __future__ import annotations
+
+import csv
+import datetime as dt
+import io
+import json
+
+import pytest
+import sqlalchemy as sa
+
+from app.errors import Invalid
+from app.links import services
+from app.links.clicks import clicks_of
+from app.links.models import LimitCounter, Link
+from app.projects.models import Project
+from app.transfer import exporting, taking
+from app.transfer.models import LinkImport
+
+pytestmark = pytest.mark.databases
+
+
+def short_url(url, site=None):
+    return f"{site or 'https://s.test'}/{url}"
+
+
+def exported(user, kind="csv", **asked):
+    return "".join(exporting.export(user.id, asked, kind, short_url))
+
+
+def rows_of(text):
+    return list(csv.DictReader(io.StringIO(text.removeprefix("\ufeff"))))
+
+
+@pytest.fixture
+def full(session, alice, make_pixel, make_handler, make_domain):
+    """Links of hers with everything a table can say."""
+    project = Project(user_id=alice.id, name="Spring")
+    session.add(project)
+    session.commit()
+    domain = make_domain(alice, host="go.example", is_verified=True)
+    ids = {"pixels_ids": [make_pixel(alice).id], "email_reports": [make_handler(alice).id]}
+    moment = dt.datetime(2030, 1, 2, 3, 4, 5, tzinfo=dt.UTC)
+    everything = {
+        "url": "Full", "location_url": "https://example.com/ä?x=1,2", "domain_id": domain.id, "project_id": project.id,
+        "title": '=HYPERLINK("x")', "notes": "two\nlines, \"quoted\"", "tags": ["a, b", "+c", "d|e"],
+        "schedule": True, "start_date": moment, "end_date": moment + dt.timedelta(days=1), "clicks_limit": 7,
+        "expiration_url": "https://example.com/over", "sensitive_content": True, "http_status_code": 301,
+        "app_linking_is_enabled": True, "cloaking_is_enabled": True, "cloaking_title": "-t",
+        "cloaking_meta_description": "d", "cloaking_custom_js": "alert('1')", "is_enabled": False,
+        "forward_query_parameters_is_enabled": True, "utm_source": "'s", "utm_medium": "m", "utm_campaign": "@u",
+        "targeting_type": "country_code", "targeting": [["DE", "https://example.com/de"]], **ids,
+    }  # fmt: skip
+    link = services.create(alice, everything)
+    services.create(alice, {"url": "plain", "location_url": "https://example.com/"})
+    session.add(LimitCounter(link_id=link.id, clicks=41))
+    session.commit()
+    return link
+
+
+def described(session, user):
+    texts = rows_of(exported(user))
+    for row in texts:
+        del row["last_datetime"]
+    return texts
+
+
+@pytest.mark.parametrize("kind", ["csv", "json"])
+def test_it_comes_back_as_it_was(session, settings, alice, bring, full, kind):
+    before, text = described(session, alice), exported(alice, kind)
+    services.delete_many(alice.id, [link.id for link in session.scalars(sa.select(Link))])
+    session.commit()
+    job = bring(alice, text)
+    taking.run(job.id, settings)
+    session.refresh(job)
+    assert (job.state, job.made, job.failed) == ("done", 2, 0)
+    assert described(session, alice) == before
+    ids = list(session.scalars(sa.select(Link.id).order_by(Link.id)))
+    assert list(clicks_of(ids).values()) == [41, 0]
+
+
+def test_no_cell_is_a_formula(session, alice, full):
+    for row in rows_of(exported(alice)):
+        assert not [text for text in row.values() if text.startswith(("=", "+", "-", "@", "\t", "\r"))]
+
+
+def test_only_what_is_asked_for_and_ones_own(session, alice, bob, full):
+    services.create(bob, {"url": "his", "location_url": "https://example.com/"})
+    session.commit()
+    assert [row["url"] for row in rows_of(exported(alice, search="plain"))] == ["plain"]
+    assert [row["url"] for row in rows_of(exported(bob))] == ["his"]
+    assert [row["url"] for row in json.loads(exported(alice, "json"))] == ["Full", "plain"]
+    assert rows_of(exported(alice))[0]["short_url"] == "https://go.example/Full"
+
+
+def test_nothing_at_all(session, alice):
+    assert rows_of(exported(alice)) == []
+    assert json.loads(exported(alice, "json")) == []
+
+
+def test_a_bad_filter(session, alice):
+    with pytest.raises(Invalid):
+        exporting.export(alice.id, {"is_enabled": "perhaps"}, "csv", short_url)
+
+
+def test_many_pages(session, alice, monkeypatch):
+    monkeypatch.setattr(exporting, "AT_ONCE", 10)
+    services.create_bulk(alice, {"location_urls": [f"https://example.com/{n}" for n in range(35)]})
+    session.commit()
+    assert [row["location_url"] for row in rows_of(exported(alice))] == [
+        f"https://example.com/{n}" for n in range(35)
+    ]
+    assert session.query(LinkImport).count() == 0
