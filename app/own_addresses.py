@@ -26,7 +26,11 @@ def owners_site() -> str:
 
 def short_url(url: str, domain: str | None = None) -> str:
     """The absolute short address of an alias; `domain` is a scheme and host, as `https://go.example`."""
-    return f"{domain or site()}/{quote(url, safe='~')}"
+    return short_url_at(domain or site(), url)
+
+
+def short_url_at(base: str, url: str) -> str:
+    return f"{base}/{quote(url, safe='~')}"
 
 
 def media_url(name: str | None) -> str | None:

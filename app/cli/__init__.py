@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from flask import Flask
 
-from app.cli import geo, keys, seed, serve, users, worker
+from app.cli import geo, keys, seed, serve, transfer, users, worker
 
-COMMANDS = (users.users, keys.keys, seed.seed, serve.serve, worker.worker, geo.geo)
+COMMANDS = (
+    users.users,
+    keys.keys,
+    seed.seed,
+    serve.serve,
+    worker.worker,
+    geo.geo,
+    transfer.export_links,
+    transfer.import_links,
+)
 
 
 def register(app: Flask) -> None:

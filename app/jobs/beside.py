@@ -6,6 +6,7 @@ from sqlalchemy import create_engine
 
 from app.config import Settings
 from app.database import engine_options, prepare_engine
+from app.jobs.imports import Importer
 from app.jobs.schedule import Scheduler
 from app.jobs.table import TABLE
 from app.links.moments import tell_moments
@@ -26,12 +27,15 @@ class Beside:
         feeds = (tell_moments, lambda session: tell(session, site))
         self.sender = Sender(self.engine, settings, feeds)
         self.scheduler = Scheduler(self.engine, settings, TABLE)
+        self.importer = Importer(self.engine)
 
     def start(self) -> None:
         self.sender.start()
         self.scheduler.start()
+        self.importer.start()
 
     def stop(self) -> None:
         self.sender.stop(LAST_SECONDS)
         self.scheduler.stop(LAST_SECONDS)
+        self.importer.stop(LAST_SECONDS)
         self.engine.dispose()

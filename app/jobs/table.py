@@ -12,6 +12,7 @@ from app.jobs.reports import make_reports
 from app.jobs.retention import forget_deliveries
 from app.jobs.schedule import Scheduled
 from app.links.emptying import purge
+from app.transfer.tidying import tidy
 
 
 def empty_trash(session: Session, _settings: Settings) -> None:
@@ -23,6 +24,7 @@ def empty_trash(session: Session, _settings: Settings) -> None:
 TABLE: tuple[Scheduled, ...] = (
     Scheduled("trash", "*/10 * * * *", empty_trash),
     # whole hours of every time zone are quarters of an hour in UTC
+    Scheduled("tables taken in", "40 * * * *", lambda session, settings: tidy(session, settings.data_dir)),
     Scheduled("reports", "*/15 * * * *", make_reports),
     Scheduled("destinations", "* * * * *", check_destinations),
     Scheduled("old deliveries", "41 * * * *", forget_deliveries),

@@ -9,6 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
+
+from app.transfer.tables import Table
+
+SOME = 100
 
 
 @dataclass(frozen=True)
@@ -138,6 +143,13 @@ def guess_by_content(columns: Sequence[str], rows: Iterable[Mapping[str, str]]) 
     ]
     fields = {"location_url": addresses[-1:], "url": addresses[:-1] or short}
     return {field: names[0] for field, names in fields.items() if names}
+
+
+def found(table: Table) -> dict[str, str]:
+    """By its headings, or where it has none by what its first rows hold."""
+    if table.has_headings:
+        return guess(table.columns)
+    return guess_by_content(table.columns, [row.cells for row in islice(table.rows(), SOME)])
 
 
 def origin_of(columns: Sequence[str]) -> str | None:

@@ -19,7 +19,7 @@ from app.accounts.models import User
 from app.acting import Actor, act_as
 from app.clock import now
 from app.config import Settings
-from app.database import begin_write
+from app.database import AnySession, begin_write
 from app.errors import Invalid
 from app.extensions import db
 from app.transfer.around import around_of
@@ -141,9 +141,9 @@ def start(job: LinkImport, state: str) -> None:
     db.session.flush()
 
 
-def waiting() -> Sequence[int]:
+def waiting(session: AnySession) -> Sequence[int]:
     """Ids of imports that somebody should go on with, the oldest first."""
-    return db.session.scalars(
+    return session.scalars(
         select(LinkImport.id).where(LinkImport.state.in_(AFTER)).order_by(LinkImport.id)
     ).all()
 

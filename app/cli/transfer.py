@@ -1,0 +1,130 @@
+"""`flask export`, `flask import`: how do links come and go as files without a browser?"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+from flask import current_app
+from flask.cli import with_appcontext
+from sqlalchemy import select
+
+from app.accounts.models import User
+from app.accounts.setup import site
+from app.cli.database import migrate_first, settings
+from app.cli.failures import Command
+from app.cli.lifetime import leave_with_parent
+from app.cli.users import require_user
+from app.database import begin_write
+from app.extensions import db
+from app.own_addresses import short_url_at
+from app.transfer import columns, files, tables, taking
+from app.transfer.exporting import KINDS, export
+from app.transfer.models import FailedRow, LinkImport
+
+SHOWN = 20  # failed rows
+
+
+@click.command("export", cls=Command)
+@click.option("--email", required=True, help="Whose links.")
+@click.option("--format", "kind", type=click.Choice(list(KINDS)), default="csv", show_default=True)
+@click.option("--filter", "filters", multiple=True, metavar="NAME=VALUE", help="As the API's list takes it.")
+@click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="Where to; else stdout.")
+@with_appcontext
+def export_links(email: str, kind: str, filters: tuple[str, ...], output: Path | None) -> None:
+    """Write a user's links into a file that `import` takes back without loss."""
+    migrate_first()
+    asked = dict(each.partition("=")[::2] for each in filters)
+    base = settings().base_url or site(settings())
+    found = export(require_user(email).id, asked, kind, lambda url, domain: short_url_at(domain or base, url))
+    if output is None:
+        write(found, sys.stdout.write)
+        return
+    with output.open("w", encoding="utf-8", newline="") as file:
+        write(found, file.write)
+
+
+def write(found: Iterator[str], put: object) -> None:
+    for piece in found:
+        put(piece)  # type: ignore[operator]
+
+
+@click.command("import", cls=Command)
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path), required=False)
+@click.option("--email", help="Whose links they become.")
+@click.option("--column", "named", multiple=True, metavar="FIELD=COLUMN", help="Where headings do not tell.")
+@click.option("--project", default="", help="Of rows that name none.")
+@click.option("--check", "is_check", is_flag=True, help="Say what would happen, and change nothing.")
+@click.option("--run", "import_id", type=int, hidden=True, help="Go on with one that was brought already.")
+@click.option("--parent", type=int, hidden=True, help="The process to end with.")
+@with_appcontext
+def import_links(
+    file: Path | None,
+    email: str | None,
+    named: tuple[str, ...],
+    project: str,
+    is_check: bool,
+    import_id: int | None,
+    parent: int | None,
+) -> None:
+    """Make links of a table: CSV of Bitly, YOURLS, Kutt, Shlink, Dub, Short.io, Rebrandly, or our own export.
+
+    Once more with the same file, it adds nothing. Exits with 1 where a row failed; all others are taken in.
+    """
+    if parent is not None:
+        leave_with_parent(parent)
+    if import_id is not None:
+        taking.run(import_id, current_app.config["WAYPOST"])
+        return
+    if file is None or email is None:
+        raise click.UsageError("give FILE and --email.")
+    migrate_first()
+    job = brought(require_user(email), file, dict(each.partition("=")[::2] for each in named), project)
+    begin_write(db.session)
+    taking.start(job, "checking" if is_check else "taking")
+    db.session.commit()
+    taking.run(job.id, settings())
+    told(job)
+
+
+def brought(user: User, file: Path, named: dict[str, str], project: str) -> LinkImport:
+    """The import of a copy of this file."""
+    copy = files.new_file(settings().data_dir)
+    shutil.copyfile(file, copy)
+    try:
+        table = tables.open_table(copy)
+    except tables.Unreadable as error:
+        copy.unlink()
+        raise click.ClickException(f"{file}: {error}") from None
+    found = columns.found(table) | named
+    if wrong := [name for name in named if name not in columns.COLUMNS]:
+        raise click.ClickException(f"There is no field {wrong[0]}. There are: {', '.join(columns.COLUMNS)}.")
+    if missing := [column for column in named.values() if column not in table.columns]:
+        raise click.ClickException(f"There is no column {missing[0]}. There are: {', '.join(table.columns)}.")
+    if "location_url" not in found:
+        raise click.ClickException(
+            "No column is known to hold the destination: name it with --column location_url=COLUMN."
+        )
+    begin_write(db.session)
+    job = LinkImport(user_id=user.id, name=file.name[:255], file=copy.name, columns=found, project=project)
+    db.session.add(job)
+    db.session.commit()
+    return job
+
+
+def told(job: LinkImport) -> None:
+    db.session.refresh(job)
+    if job.problem:
+        raise click.ClickException(job.problem)
+    what = "would be made" if job.state == "checked" else "made"
+    click.echo(f"{job.made:,} links {what}, {job.known:,} there already, {job.failed:,} failed")
+    failed = select(FailedRow).where(FailedRow.import_id == job.id).order_by(FailedRow.number)
+    for row in db.session.scalars(failed.limit(SHOWN)):
+        said = "; ".join(f"{field}: {text}" if field else text for field, text in row.problems)
+        click.echo(f"line {row.line}: {said}", err=True)
+    if job.failed:
+        more = f"{job.failed - SHOWN:,} more are not shown. " if job.failed > SHOWN else ""
+        raise click.ClickException(f"{more}{job.failed:,} rows failed.")

@@ -1,0 +1,84 @@
+"""Do links come and go as files from the command line?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+from flask import Flask
+
+from app.links.models import Link
+
+TABLE = "keyword,url,title,timestamp,ip,clicks\nfoo,https://example.com/,Foo,2024-01-02 03:04:05,1.2.3.4,7\n"
+BAD = "bar,javascript:alert(1),Bar,2024-01-02 03:04:05,1.2.3.4,7\n"
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def run(app: Flask) -> Run:
+    return lambda *arguments: app.test_cli_runner().invoke(args=[str(each) for each in arguments])
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "yourls.csv"
+    path.write_text(TABLE)
+    return path
+
+
+def test_in_and_out_and_in_again(run: Run, file: Path, tmp_path: Path, alice, bob, session) -> None:
+    done = run("import", file, "--email", alice.email)
+    assert (done.exit_code, done.output) == (0, "1 links made, 0 there already, 0 failed\n")
+    done = run("import", file, "--email", alice.email)
+    assert (done.exit_code, done.output) == (0, "0 links made, 1 there already, 0 failed\n")
+    out = tmp_path / "out.csv"
+    assert run("export", "--email", alice.email, "--output", out).exit_code == 0
+    assert "https://example.com/" in out.read_text()
+    assert run("export", "--email", alice.email, "--filter", "search=nothing").output.count("\n") == 1
+    session.query(Link).delete()
+    session.commit()
+    done = run("import", out, "--email", alice.email, "--check")
+    assert (done.exit_code, done.stdout) == (0, "1 links would be made, 0 there already, 0 failed\n")
+    assert session.query(Link).count() == 0
+
+
+def test_a_bad_row_is_told_and_the_others_are_taken(run: Run, file: Path, alice, session) -> None:
+    file.write_text(TABLE + BAD)
+    done = run("import", file, "--email", alice.email)
+    assert done.exit_code == 1
+    assert done.stdout == "1 links made, 0 there already, 1 failed\n"
+    assert "line 3: location_url:" in done.stderr
+    assert [link.url for link in session.query(Link)] == ["foo"]
+
+
+REFUSED = {
+    "nothing given": ([], 2, "give FILE and --email"),
+    "nobody": (["FILE", "--email", "nobody@example.com"], 1, "nobody@example.com"),
+    "no such column": (["FILE", "--email", "ME", "--column", "title=Nope"], 1, "There is no column Nope"),
+    "no such field": (["FILE", "--email", "ME", "--column", "nope=title"], 1, "There is no field nope"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "code", "said"), REFUSED.values(), ids=REFUSED.keys())
+def test_what_is_refused(run: Run, file: Path, alice, arguments: list[str], code: int, said: str) -> None:
+    done = run("import", *[{"FILE": file, "ME": alice.email}.get(each, each) for each in arguments])
+    assert (done.exit_code, said in done.stderr) == (code, True), done.stderr
+
+
+def test_a_file_that_is_no_table(run: Run, file: Path, alice, settings) -> None:
+    file.write_bytes(b"\x89PNG\0")
+    done = run("import", file, "--email", alice.email)
+    assert (done.exit_code, "no text" in done.stderr) == (1, True)
+    assert list((settings.data_dir / "imports").iterdir()) == []
+
+
+def test_columns_named_by_hand(run: Run, file: Path, alice, session) -> None:
+    file.write_text("wohin;kurz\nhttps://example.com/by-hand;x\n")
+    assert "No column is known" in run("import", file, "--email", alice.email).stderr
+    named = ("--column", "location_url=wohin", "--column", "url=kurz")
+    assert run("import", file, "--email", alice.email, *named).exit_code == 0
+    assert [(link.url, link.location_url) for link in session.query(Link)] == [
+        ("x", "https://example.com/by-hand")
+    ]

@@ -1,0 +1,27 @@
+"""Do files go that nobody needs, and only those?"""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+
+import pytest
+
+from app.clock import now
+from app.transfer.tidying import tidy
+
+pytestmark = pytest.mark.databases
+
+
+def test_what_nobody_needs_goes(session, settings, alice, bring) -> None:
+    old = dt.timedelta(days=8)
+    forgotten = bring(alice, "location_url\nx\n", "checked", datetime=now() - old)
+    waiting = bring(alice, "location_url\nx\n", "taking", datetime=now() - old)
+    new = bring(alice, "location_url\nx\n", "done")
+    directory = settings.data_dir / "imports"
+    for job in (forgotten, waiting):
+        os.utime(directory / job.file, (0, 0))
+    assert tidy(session, settings.data_dir) == 1
+    assert sorted(path.name for path in directory.iterdir()) == sorted([waiting.file, new.file])
+    session.refresh(forgotten)
+    assert forgotten.state == "ended"
