@@ -100,8 +100,9 @@ def owned_ids(user_id: int, model: type[Any], ids: Collection[int]) -> set[int]:
 class ResourceForm(Form):
     """The input of one resource, on create (`stored` is None) and on update.
 
-    `owner`: whose rows ids may name. `zone`: of times typed by a person. `settings` and `host` (the
-    request's own, as `go.example:8000`): what an address may be, and which ones are this instance's.
+    `owner`: whose rows ids may name. `like`: a row that a new one begins as. `zone`: of times typed by a
+    person. `settings` and `host` (the request's own, as `go.example:8000`): what an address may be, and which
+    ones are this instance's.
     """
 
     #: fields that are not looked at on update, and on create
@@ -114,6 +115,7 @@ class ResourceForm(Form):
         *,
         owner: Any,
         stored: Any = None,
+        like: Any = None,
         zone: dt.tzinfo = dt.UTC,
         settings: Settings | None = None,
         host: str | None = None,
@@ -123,7 +125,8 @@ class ResourceForm(Form):
         self.owner, self.stored, self.settings, self.asked_host = owner, stored, settings, host
         meta = {"sent": sent or Sent(), "zone": zone, "settings": settings, **meta}
         meta["is_own_address"] = self.is_own_address
-        shown = {} if stored is None else self.shown(stored)
+        model = like if stored is None else stored
+        shown = {} if model is None else self.shown(model)
         super().__init__(sent, data={**shown, **(data or {})}, meta=meta)
         for name in self.update_only if stored is None else self.create_only:
             self[name].ignore()

@@ -80,6 +80,21 @@ def find_page(listing: Listing[Row], user_id: int, asked: Asked) -> Page[Row]:
     return Page(load(listing.model, ids), page, size, total)
 
 
+def find_ids(
+    listing: Listing[Row], user_id: int, asked: Asked, after: int, upto: int, most: int
+) -> list[int]:
+    """The first ids of all that `asked` finds, above one and up to another; whatever page and order it names.
+
+    Raises Invalid as `find_page` does.
+    """
+    question = Question(listing, asked)
+    conditions = question.conditions()
+    question.require_valid()
+    id_ = listing.model.id
+    mine = [listing.model.user_id == user_id, *conditions, id_ > after, id_ <= upto]
+    return list(db.session.scalars(select(id_).where(*mine).order_by(id_).limit(most)))
+
+
 def load(model: type[Row], ids: Sequence[int]) -> list[Row]:
     """The rows of these ids, in this order. Found apart from them, for an index alone skips to a far page."""
     rows = {row.id: row for row in db.session.scalars(select(model).where(model.id.in_(ids)))}

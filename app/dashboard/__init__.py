@@ -17,6 +17,7 @@ from app.dashboard import (
     home,
     keys,
     links,
+    many,
     pages,
     pixels,
     projects,
@@ -29,7 +30,7 @@ from app.dashboard.statistics import views as statistics
 
 # once, and not for each application: a blueprint takes no more pages after it was registered
 PEOPLE = (keys, account)
-THINGS = (links, history, as_visitor, qr, statistics, projects, domains, pixels, handlers, trash)
+THINGS = (links, many, history, as_visitor, qr, statistics, projects, domains, pixels, handlers, trash)
 for family in (home, *THINGS, *PEOPLE):
     family.register(blueprint)
 

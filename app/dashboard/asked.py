@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from flask import request
 from flask_login import current_user
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from app.dashboard.family import Family
 
 Asked = dict[str, str]
+Columns = Mapping[str, str]
+COLUMNS, NONE = "columns", "none"
+NO_COLUMNS: Columns = {}
 ORDER_WORDS = {
     "last_datetime": "Last edit",
     "clicks": "Clicks",
@@ -46,16 +49,26 @@ class Applied(NamedTuple):
     without: str
 
 
-def of_address(address: str) -> Asked:
+def of_address(address: str, columns: Columns = NO_COLUMNS) -> Asked:
     """The parameters of a list's address; what is empty, as an untouched control is, asks for nothing."""
-    pairs = parse_qsl(urlsplit(address).query)
-    return {name: value for name, value in pairs if value}
+    pairs = [(name, value) for name, value in parse_qsl(urlsplit(address).query) if value]
+    named = [value for name, value in pairs if name == COLUMNS]
+    found = {name: value for name, value in pairs if name != COLUMNS}
+    chosen = [name for name in columns if name in ",".join(named).split(",")]
+    if named and columns and len(chosen) < len(columns):
+        found[COLUMNS] = ",".join(chosen) or NONE
+    return found
 
 
-def of_current_page(list_address: str) -> Asked:
+def columns_of(asked: Asked, columns: Columns) -> set[str]:
+    """Which of the columns to show; all of them unless the address says otherwise."""
+    return set(asked[COLUMNS].split(",") if COLUMNS in asked else columns)
+
+
+def of_current_page(list_address: str, columns: Columns = NO_COLUMNS) -> Asked:
     """Those of the page on which htmx was used, where that is the list."""
     address = request.headers.get("HX-Current-URL", "")
-    return of_address(address) if urlsplit(address).path == list_address else {}
+    return of_address(address, columns) if urlsplit(address).path == list_address else {}
 
 
 def answer(family: Family, asked: Asked, fresh: Sequence[Any] = ()) -> dict[str, Any]:
@@ -68,6 +81,7 @@ def answer(family: Family, asked: Asked, fresh: Sequence[Any] = ()) -> dict[str,
         "first": (page.page - 1) * page.results_per_page + 1,
         "fresh": [row.id for row in fresh],
         "asked": asked,
+        "shown": columns_of(asked, family.columns),
         "wrong": wrong,
         "controls": controls,
         "applied": applied(family, controls, asked),
@@ -76,6 +90,9 @@ def answer(family: Family, asked: Asked, fresh: Sequence[Any] = ()) -> dict[str,
             *((name, ORDER_WORDS[name]) for name in family.listing.orders if name in ORDER_WORDS),
         ],
         "sizes": [("" if size == DEFAULT_SIZE else str(size), str(size)) for size in SIZES],
+        "matching": urlencode(
+            {name: value for name, value in asked.items() if name in family.listing.filters}
+        ),
         "to_page": lambda number: family.address(**{**asked, "page": str(number)}),
         "zone": pages.zone(),
         **family.beside_rows(rows),

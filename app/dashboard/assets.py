@@ -16,6 +16,8 @@ KEPT = "public, max-age=31536000, immutable"
 FILES = (
     "app.css",
     "app.js",
+    "links.css",
+    "links.js",
     "icon.svg",
     "statistics.css",
     "statistics.js",

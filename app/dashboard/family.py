@@ -24,7 +24,7 @@ from app.errors import AliasTaken, Invalid, TooLarge, WaypostError
 from app.extensions import db
 from app.failures import status_of
 from app.forms import ResourceForm
-from app.lists import Listing
+from app.lists import Listing, find_page
 from app.ownership import get_owned
 from app.sent import Sent
 
@@ -60,6 +60,9 @@ class Family:
     typed: Callable[[Sent], Sent] = field(default=lambda fields: fields)
     warning: Callable[[Sequence[Any]], str | None] = field(default=lambda rows: None)  # noqa: ARG005  once saved
     new: Mapping[str, Any] = field(default_factory=dict)  # what the controls of a new one show
+    columns: Mapping[str, str] = field(
+        default_factory=dict
+    )  # what a row can show or leave out, with its word
 
     def register(self, blueprint: Blueprint) -> None:
         blueprint.add_url_rule(f"/{self.name}/", self.name, self.show_list)
@@ -82,7 +85,7 @@ class Family:
 
     def show_list(self) -> Response:
         """The rows that the address asks for; newest first unless it says otherwise."""
-        parameters = asked.of_address(request.url)
+        parameters = asked.of_address(request.url, self.columns)
         context = asked.answer(self, parameters)
         response = self.page("list", 422 if context["wrong"] else 200, **context)
         if pages.is_fragment():  # without the controls that say nothing
@@ -112,8 +115,8 @@ class Family:
         change = lambda: self.services.update(get_owned(user(), self.model, id), form.changes)  # noqa: E731
         return self.write(form, change, self.updated)
 
-    def updated(self, row: Any) -> ResponseReturnValue:
-        message = f"{self.title_of(row)} is saved."
+    def updated(self, row: Any, message: str = "") -> ResponseReturnValue:
+        message = message or f"{self.title_of(row)} is saved."
         warning = self.warning([row])
         return self.done(message, partial(self.row, row), f"#row-{row.id}", "outerHTML", warning)
 
@@ -139,17 +142,20 @@ class Family:
         target: str = "#results",
         swap: str = "innerHTML",
         warning: str | None = None,
+        copy: str | None = None,
     ) -> ResponseReturnValue:
         if not pages.is_fragment():
             return pages.sent_on(message, self.address(), warning)
-        return pages.swapped(message, part(), target, swap, warning)
+        return pages.swapped(message, part(), target, swap, warning, copy=copy)
 
-    def read_form(self, fields: Sent | None, stored: Any) -> ResourceForm:
+    def read_form(self, fields: Sent | None, stored: Any, like: Any = None) -> ResourceForm:
+        """The form of what was sent, or with nothing sent yet; a new row's begins as `like`."""
         make = partial(
             self.form,
             owner=user(),
             stored=stored,
-            data=self.new if stored is None else {},
+            like=like,
+            data=self.new if stored is None and like is None else {},
             zone=pages.zone(),
             settings=current_app.config["WAYPOST"],
             host=request.host,
@@ -197,12 +203,21 @@ class Family:
         return self.page(name, status, **(beside | self.beside_form(form)))
 
     def row(self, row: Any) -> str:
-        beside = {"zone": pages.zone()} | self.beside_rows([row])
+        shown = asked.columns_of(self.asked_now(), self.columns)
+        beside = {"zone": pages.zone(), "shown": shown} | self.beside_rows([row])
         return render_template(self.template("row"), family=self, row=row, fresh=[row.id], **beside)
+
+    def asked_now(self) -> asked.Asked:
+        """What the list shows that the person is looking at."""
+        return asked.of_current_page(self.address(), self.columns)
+
+    def total(self, parameters: asked.Asked) -> int:
+        """How many rows these parameters ask for. Raises Invalid."""
+        return find_page(self.listing, user().id, {**parameters, "page": "1"}).total
 
     def list_with(self, *fresh: Any) -> str:
         """The list that the person is looking at, with the new rows on top wherever they belong."""
-        context = asked.answer(self, asked.of_current_page(self.address()), fresh)
+        context = asked.answer(self, self.asked_now(), fresh)
         return render_template(self.template("list"), family=self, **context)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,9 +14,11 @@ from app.accounts.models import User
 from app.dashboard import folds
 from app.dashboard.asked import Control
 from app.dashboard.guard import sent, user
+from app.dashboard.link_filters import RULES
 from app.dashboard.link_rows import own_host
 from app.dashboard.place_notes import place_notes
 from app.dashboard.script_notes import link_note
+from app.dashboard.states import STATES
 from app.domains.models import Domain
 from app.extensions import db
 from app.links import targeting
@@ -23,9 +26,11 @@ from app.links.forms import STATUS_CODES, LinkForm
 from app.links.models import Link, LinkTag
 from app.notifications.models import NotificationHandler
 from app.notifications.transport import all_transports
+from app.ownership import get_owned
 from app.pixels.models import Pixel
 from app.pixels.provider import all_providers
 from app.projects.models import Project
+from app.sent import Sent
 
 Context = dict[str, Any]
 
@@ -37,6 +42,7 @@ def controls(owner: User) -> list[Control]:  # noqa: ARG001
         ("domain_id", "Domain", named(Domain, Domain.host)),
         ("tag", "Tag", {tag: tag for tag in own_tags()}),
         ("pixel_id", "Pixel", named(Pixel, Pixel.name)),
+        ("handler_id", "Handler", named(NotificationHandler, NotificationHandler.name)),
     ]
     choices = [
         Control(name, label, [("", "Any"), *((str(value), word) for value, word in options.items())])
@@ -44,7 +50,8 @@ def controls(owner: User) -> list[Control]:  # noqa: ARG001
         if options
     ]
     return [
-        Control("is_enabled", "State", [("", "On or off"), ("1", "On"), ("0", "Off")]),
+        Control("state", "State", [("", "Any"), *((name, state.word) for name, state in STATES.items())]),
+        Control("rule", "Rule", [("", "Any"), *((name, rule.word) for name, rule in RULES.items())]),
         *choices,
         Control("datetime_start", "Created from"),
         Control("datetime_end", "Created until"),
@@ -56,6 +63,7 @@ def beside_form(form: Any) -> Context:
     pixels = rows_of(Pixel, {type_: one.label for type_, one in all_providers().items()})
     handlers = rows_of(NotificationHandler, {type_: one.label for type_, one in all_transports().items()})
     projects = named(Project, Project.name)
+    copied = copied_link() if form.stored is None else None
     names: Mapping[str, Mapping[Any, str]] = {
         "pixels_ids": {row["id"]: row["name"] for row in pixels},
         "email_reports": {row["id"]: row["name"] for row in handlers},
@@ -79,8 +87,30 @@ def beside_form(form: Any) -> Context:
         "zone_name": user().timezone.replace("_", " "),
         "media_url": own_addresses.media_url,
         "pixels_note": link_note(row["type"] for row in pixels),
+        "copied": copied,
+        "pictured": form.stored or copied,
         **place_notes(),
     }
+
+
+def beside_many() -> Context:
+    """What can be chosen for many links at once."""
+    return {
+        "pixels": rows_of(Pixel, {type_: one.label for type_, one in all_providers().items()}),
+        "handlers": rows_of(
+            NotificationHandler, {type_: one.label for type_, one in all_transports().items()}
+        ),
+        "projects": named(Project, Project.name),
+        "own_tags": own_tags(),
+        "zone_name": user().timezone.replace("_", " "),
+    }
+
+
+def copied_link() -> Link | None:
+    """Which link does this request want one more of?"""
+    fields = sent() if request.method == "POST" else Sent(request.args.items())
+    text = str(fields.last("copy")) if "copy" in fields else ""
+    return get_owned(user(), Link, int(text)) if re.fullmatch("[0-9]{1,18}", text, re.ASCII) else None
 
 
 def rows_of(model: type[Any], kinds: Mapping[str, str]) -> list[dict[str, Any]]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
+from flask import current_app, url_for
 from sqlalchemy import select
 from sqlalchemy.orm import joinedload, selectinload
 
@@ -15,6 +16,23 @@ from app.dashboard.states import marks_of, state_of
 from app.extensions import db
 from app.links.clicks import clicks_of
 from app.links.models import Link
+
+# what a row can show or leave out
+COLUMNS = {
+    "title": "Title",
+    "rules": "Rules",
+    "pixels": "Pixels",
+    "tags": "Tags",
+    "project": "Project",
+    "created": "Created",
+    "clicks": "Clicks",
+}
+# what a row's menu leads to where there is such a page: its endpoint, key, icon and words
+PLACES: tuple[tuple[str, str, str, str], ...] = (
+    ("links_qr", "q", "qr-code", "QR code"),
+    ("links_statistics", "s", "chart-no-axes-column", "Statistics"),
+    ("links_try", "v", "eye", "Try as visitor"),
+)
 
 
 def beside_rows(rows: Sequence[Link]) -> dict[str, Any]:
@@ -29,7 +47,17 @@ def beside_rows(rows: Sequence[Link]) -> dict[str, Any]:
         "short_address": short_address,
         "short_url": short_url,
         "host_of": host_of,
+        "places": places,
     }
+
+
+def places(id: int) -> list[tuple[str, str, str, str]]:
+    """Of each page about a link: its address, key, icon and words."""
+    return [
+        (url_for(f"dashboard.{endpoint}", id=id), key, icon, words)
+        for endpoint, key, icon, words in PLACES
+        if f"dashboard.{endpoint}" in current_app.view_functions
+    ]
 
 
 def load_around(ids: Sequence[int]) -> None:

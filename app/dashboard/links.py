@@ -4,29 +4,88 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from flask import Blueprint, Response
+from flask import Blueprint, Response, request
 from flask.typing import ResponseReturnValue
 
 from app.dashboard import framing_check, typed
 from app.dashboard.family import Family
 from app.dashboard.guard import sent, user
-from app.dashboard.link_choices import beside_form, controls
-from app.dashboard.link_rows import beside_rows, short_address
+from app.dashboard.link_choices import beside_form, controls, copied_link
+from app.dashboard.link_filters import LISTING
+from app.dashboard.link_rows import COLUMNS, beside_rows, places, short_address, short_url
+from app.database import begin_write
+from app.extensions import db
+from app.forms import ResourceForm
 from app.links import services
 from app.links.forms import LinkForm
-from app.links.lists import LISTING
 from app.links.models import Link
+from app.ownership import get_owned
 
 
 @dataclass(frozen=True, kw_only=True)
 class LinkFamily(Family):
-    """The pages of links: like any other's, and one to make many from a list of addresses."""
+    """The pages of links: like any other's, one to make many of a list, and what a row can do."""
 
     def register(self, blueprint: Blueprint) -> None:
         super().register(blueprint)
         self.add(blueprint, "bulk", "/bulk", self.ask_bulk, self.create_bulk)
+        self.add(
+            blueprint, "destination", "/<int:id>/destination", self.ask_destination, self.update_destination
+        )
+        blueprint.add_url_rule("/links/<int:id>/more", "links_more", self.show_more)
+        blueprint.add_url_rule("/links/<int:id>/switch", "links_switch", self.switch, methods=["POST"])
+
+    def ask_new(self) -> Response:
+        """An empty form; with `copy`, one like that link's; with `location_url`, one that has it already."""
+        copied = copied_link()
+        form = self.read_form(None, None, like=copied)
+        address = request.args.get("location_url")
+        if address and not copied:
+            form["location_url"].data = typed.complete(address)
+        return self.form_page(form, heading="Duplicate link" if copied else "")
+
+    def create(self) -> ResponseReturnValue:
+        form = self.read_form(sent(), None)
+        return self.write(form, lambda: services.create(user(), self.changes_of(form)), self.created)
+
+    def changes_of(self, form: ResourceForm) -> dict[str, Any]:
+        """What was sent; of a duplicate also what no control can carry over."""
+        copied = copied_link()
+        return {**(services.carried_over(copied) if copied else {}), **form.changes}
+
+    def created(self, row: Link) -> ResponseReturnValue:
+        """Its address goes to the clipboard at once."""
+        message = f"{short_address(row)} is created."
+        address = short_url(row)
+        return self.done(message, partial(self.list_with, row), warning=self.warning([row]), copy=address)
+
+    def show_more(self, id: int) -> Response:
+        """What a row's menu shows, for who has no scripts."""
+        row = get_owned(user(), Link, id)
+        return self.page("more", row=row, heading=short_address(row), short_url=short_url(row), places=places)
+
+    def switch(self, id: int) -> ResponseReturnValue:
+        """Off when it is on, and the other way round."""
+        begin_write(db.session)
+        row = get_owned(user(), Link, id)
+        services.update(row, {"is_enabled": not row.is_enabled})
+        db.session.commit()
+        return self.updated(row, f"{short_address(row)} is {'on' if row.is_enabled else 'off'}.")
+
+    def ask_destination(self, id: int) -> Response:
+        return self.destination_page(self.read_form(None, get_owned(user(), Link, id)))
+
+    def update_destination(self, id: int) -> ResponseReturnValue:
+        form = self.read_form(sent(), get_owned(user(), Link, id))
+        change = lambda: services.update(get_owned(user(), Link, id), form.changes)  # noqa: E731
+        return self.write(form, change, self.updated, self.destination_page)
+
+    def destination_page(self, form: ResourceForm, status: int = 200) -> Response:
+        heading = f"Destination of {short_address(form.stored)}"
+        return self.page("destination", status, form=form, row=form.stored, heading=heading)
 
     def ask_bulk(self) -> Response:
         return self.bulk_page(self.read_form(None, None))
@@ -70,5 +129,6 @@ FAMILY = LinkFamily(
     beside_rows=beside_rows,
     typed=typed.link_fields,
     warning=framing_check.warning,
+    columns=COLUMNS,
     new={"is_enabled": True, "http_status_code": 302},
 )

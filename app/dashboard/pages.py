@@ -23,6 +23,7 @@ HTMX = {
     "historyCacheSize": 0,  # private pages are asked for again, not kept in the browser's storage
     "reportValidityOfForms": True,
     "attributesToSettle": [],  # what is swapped in is as it came, at once
+    "defaultSettleDelay": 0,  # and works at once: until then a form would be sent without htmx
     "responseHandling": [
         {"code": "204", "swap": False},
         {"code": "[23]..", "swap": True},
@@ -107,11 +108,20 @@ def sent_on(message: str, to: str, warning: str | None = None, undo: str = "") -
 
 
 def swapped(
-    message: str, part: str, target: str, swap: str, warning: str | None = None, undo: str = ""
+    message: str,
+    part: str,
+    target: str,
+    swap: str,
+    warning: str | None = None,
+    *,
+    undo: str = "",
+    copy: str | None = None,
 ) -> Response:
-    """A write that worked, for htmx: the changed part, the messages, and the dialog closes."""
+    """A write that worked, for htmx: the changed part, the messages, and the dialog closes. `copy` is what
+    goes to the clipboard."""
     response = make_response(part)
-    said = {"toast-undo": {"value": message, "undo": undo}} if undo else {"toast": message}
+    said: dict[str, Any] = {"toast": {"value": message, "copy": copy} if copy else message}
+    said = {"toast-undo": {"value": message, "undo": undo}} if undo else said
     told = {**said, **({"toast-warning": warning} if warning else {}), "sheet-close": True}
     # json.dumps writes ASCII only, as headers must be
     response.headers["HX-Trigger"] = json.dumps(told)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from sqlalchemy import Case, case
+
+from app.links.clicks import CLICKS
 from app.links.models import Link
 
 
@@ -21,6 +24,13 @@ SCHEDULED = State("Scheduled", "info")
 ENDED = State("Ended", "warn")
 LIMIT = State("Limit reached", "warn")
 ACTIVE = State("Active", "good")
+STATES: Mapping[str, State] = {
+    "active": ACTIVE,
+    "scheduled": SCHEDULED,
+    "ended": ENDED,
+    "limit": LIMIT,
+    "off": OFF,
+}
 
 
 def state_of(link: Link, clicks: int, now: dt.datetime) -> State:
@@ -34,6 +44,17 @@ def state_of(link: Link, clicks: int, now: dt.datetime) -> State:
     if link.clicks_limit and clicks >= link.clicks_limit:
         return LIMIT
     return ACTIVE
+
+
+def state_word(now: dt.datetime) -> Case[str]:
+    """The same as `state_of`, for a query to ask: one of the words of STATES."""
+    return case(
+        (~Link.is_enabled, "off"),
+        (Link.schedule & (Link.start_date > now), "scheduled"),
+        (Link.schedule & (Link.end_date <= now), "ended"),
+        (Link.clicks_limit <= CLICKS, "limit"),
+        else_="active",
+    )
 
 
 class Mark(NamedTuple):

@@ -102,6 +102,7 @@ class LinkForm(ResourceForm):
             "tags": [row.tag for row in stored.tag_rows],
             "password": MASK if stored.password_hash else None,
             f"targeting_{stored.targeting_type}": stored.targeting,
+            **({} if stored is self.stored else {"url": None}),  # a short address is one link's alone
         }
 
     def is_own_address(self, name: str, text: str) -> bool:

@@ -100,6 +100,11 @@ def move(link: Link, before: tuple[int, str], changes: dict[str, Any]) -> None:
     replan(before, place_of(link))
 
 
+def carried_over(link: Link) -> dict[str, Any]:
+    """What a duplicate has of a link that no form can say: its password, and its pictures."""
+    return {name: getattr(link, name) for name in ("password_hash", *PICTURES) if getattr(link, name)}
+
+
 def columns_of(changes: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in changes.items() if name not in NOT_COLUMNS}
 
@@ -108,8 +113,7 @@ def keep_pictures(links: Sequence[Link], changes: dict[str, Any]) -> None:
     """One file a link, so that each goes with its own; but a picture is written only once."""
     for name in PICTURES:
         if name in changes:
-            picture = changes[name]
-            first = uploads.keep(picture) if picture else None
+            first = uploads.keep_any(changes[name])
             for link in links:
                 setattr(link, name, first if link is links[0] or not first else uploads.keep_again(first))
 

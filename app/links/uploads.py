@@ -118,6 +118,13 @@ def keep_again(name: str) -> str:
     return other
 
 
+def keep_any(picture: Picture | str | None) -> str | None:
+    """A new picture, or one more name for the file of this name; None where there is none."""
+    if not picture:
+        return None
+    return keep_again(picture) if isinstance(picture, str) else keep(picture)
+
+
 def prepared(name: str) -> Path:
     """Note that a file is about to be, and name the draft to write it to."""
     directory().mkdir(parents=True, exist_ok=True)
@@ -134,6 +141,16 @@ def discard(name: str | None) -> None:
 def noted(what: str) -> list[str]:
     found: list[str] = db.session.info.setdefault(what, [])
     return found
+
+
+def mark() -> int:
+    """How many files are to go so far, for `back_to` when what follows is undone."""
+    return len(noted("old_uploads"))
+
+
+def back_to(marked: int) -> None:
+    """Keep those files after all that were to go since then."""
+    del noted("old_uploads")[marked:]
 
 
 @event.listens_for(db.session, "after_commit")

@@ -26,6 +26,14 @@ function toast(text, tone = "good", ...more) {
   fade(one);
 }
 
+// what was made is copied at once; where the browser wants a click for that, the message has a button
+async function toastAndCopy(text, address) {
+  if (await copy(address)) return toast(`${text} ${find("#toasts").dataset.copied}`);
+  const button = find("#copy-template").content.firstElementChild.cloneNode(true);
+  button.dataset.copy = address;
+  toast(text, "good", button);
+}
+
 // an open dialog lies above everything: the region must be opened again to lie above it
 function raise(region) {
   if (!region.showPopover) return;
@@ -43,7 +51,9 @@ function fade(one) {
 }
 
 on("click", "[data-dismiss]", (button) => button.closest(".toast").remove());
-document.body.addEventListener("toast", (event) => toast(event.detail.value));
+document.body.addEventListener("toast", ({ detail: { value, copy: address } }) =>
+  address ? toastAndCopy(value, address) : toast(value),
+);
 document.body.addEventListener("toast-warning", (event) => toast(event.detail.value, "bad"));
 if (find("#toasts .toast")) {
   raise(find("#toasts"));
@@ -93,7 +103,9 @@ if (sheet) {
   });
   sheet.addEventListener("close", () => {
     find("#sheet-box").replaceChildren();
-    (opener?.isConnected ? opener : find("main")).focus();
+    const back = returning ?? opener;
+    returning = null;
+    (back?.isConnected ? back : find("main")).focus();
   });
 }
 
@@ -102,13 +114,19 @@ function leaveSheet() {
 }
 
 // -------------------------------------------------------------------- htmx
+let returning = null;
+const returnTo = (element) => (returning = element); // instead of what the next request is sent by
+
 document.addEventListener("htmx:beforeRequest", ({ target }) => {
-  if (!sheet?.open) opener = target;
+  if (!sheet?.open) opener = returning ?? target;
+  returning = null;
 });
 document.addEventListener("htmx:afterSwap", ({ detail }) => {
   if (detail.target?.id === "sheet-box") return openSheet();
   prepare(document); // also after Back, when all of the page is swapped
-  if (detail.requestConfig?.verb === "post") afterWrite();
+  if (detail.requestConfig?.verb !== "post" || detail.elt.closest("[data-quiet]")) return;
+  if (detail.xhr.status < 400) afterWrite();
+  else (firstError(find("main")) ?? find("main")).focus();
 });
 
 // the row that was made or changed gets the focus
@@ -118,8 +136,8 @@ function afterWrite() {
   (opener ?? find("main")).focus();
 }
 
-// a part that comes by itself says in its own place that it did not
-const saysItself = ({ detail }) => detail.target?.closest?.("[data-part]");
+// a part that comes by itself says in its own place that it did not, or comes again with the next letter
+const saysItself = ({ detail }) => detail.target?.closest?.("[data-part], [data-quiet]");
 document.addEventListener("htmx:sendError", (event) =>
   saysItself(event) || toast("There is no connection to the server. What you typed is still here: try again in a moment.", "bad"),
 );
@@ -154,10 +172,10 @@ addEventListener("pageshow", () =>
 // -------------------------------------------------------------------- copy
 on("click", "[data-copy]", async (button) => {
   const done = await copy(button.dataset.copy);
-  if (!done) return toast("The browser does not allow copying here.", "bad");
+  if (!done) return toast(find("#toasts").dataset.notCopied, "bad");
   button.classList.add("is-copied");
   setTimeout(() => button.classList.remove("is-copied"), 1500);
-  toast("Copied.");
+  toast(find("#toasts").dataset.copied);
 });
 
 async function copy(text) {
@@ -380,3 +398,5 @@ prepare(document);
 const wrong = find("main") && firstError(find("main"));
 openFoldOf(wrong);
 wrong?.focus();
+
+export { all, copy, find, on, openFoldOf, openSheet, returnTo, sheet, tell, toast };

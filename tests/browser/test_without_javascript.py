@@ -56,10 +56,41 @@ def test_a_link_is_made_changed_and_deleted(desk: Page, session: scoped_session[
     link = session.scalars(select(Link)).one()
     assert link.targeting == [["Linux", "https://l.example/"], ["iOS", "https://i.example/"]]
     assert link.is_enabled
-    desk.get_by_role("link", name="Delete 127").click()
+    desk.get_by_role("link", name="More for 127").click()
+    desk.get_by_role("button", name="Turn off").click()
+    said(desk, "/first is off.")
+    desk.get_by_role("link", name="More for 127").click()
+    desk.get_by_role("link", name="Change destination").click()
+    desk.get_by_label("Destination of 127").fill("example.com/other")
+    desk.get_by_role("button", name="Save").click()
+    expect(desk.get_by_role("link", name="https://example.com/other")).to_be_visible()
+    desk.get_by_role("link", name="More for 127").click()
+    desk.get_by_role("link", name="Delete").click()
     desk.get_by_role("button", name="Delete link").click()
     said(desk, "/first is deleted.")
     expect(desk.get_by_role("heading", name="Make your first short link")).to_be_visible()
+
+
+def test_many_at_once(desk: Page, alice: User, make_link: Callable[..., Link], site: str) -> None:
+    for name in ("apple", "pear", "plum"):
+        make_link(alice, name)
+    desk.goto(f"{site}/dashboard/links/")
+    desk.get_by_role("checkbox", name="Select 127").nth(0).check()
+    desk.get_by_role("checkbox", name="Select 127").nth(2).check()
+    desk.get_by_role("button", name="Change").click()
+    desk.get_by_label("State").select_option("Off")
+    desk.get_by_label("Add tags").fill("fruit\nsweet")
+    desk.get_by_role("button", name="Change 2 links").click()
+    said(desk, "2 links are changed.")
+    desk.goto(f"{site}/dashboard/links/?state=off&tag=fruit&columns=tags&columns=none")
+    rows = desk.get_by_role("list", name="Links").get_by_role("listitem")
+    expect(rows).to_have_count(2)
+    expect(rows.first).to_contain_text("sweet")
+    expect(rows.first).not_to_contain_text("clicks")
+    desk.get_by_role("checkbox", name="All 2 that match").check()
+    desk.get_by_role("button", name="Delete").click()
+    desk.get_by_role("button", name="Delete 2 links").click()
+    said(desk, "2 links are deleted.")
 
 
 def test_many_links(desk: Page) -> None:
@@ -76,7 +107,7 @@ def test_search_and_filters(desk: Page, alice: User, make_link: Callable[..., Li
     desk.goto(f"{site}/dashboard/links/")
     expect(rows).to_have_count(2)
     desk.locator("summary", has_text="Filter").click()
-    desk.get_by_label("State").select_option("0")
+    desk.get_by_label("State").select_option("off")
     desk.get_by_role("button", name="Show").click()
     expect(rows).to_have_count(1)
     expect(rows).to_contain_text("/pear")

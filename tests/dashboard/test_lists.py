@@ -10,6 +10,7 @@ from sqlalchemy import event
 from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import User
+from app.dashboard.link_rows import COLUMNS
 from app.extensions import db
 from tests.dashboard.conftest import HTMX, Desk
 
@@ -48,18 +49,47 @@ def test_filters_are_named_and_can_be_taken_away(
     link = factory.link(alice, "with")
     link.pixels = [pixel]
     factory.link(alice, "without")
-    page = desk.get(f"/links/?pixel_id={pixel.id}&is_enabled=1&search=").text
+    page = desk.get(f"/links/?pixel_id={pixel.id}&state=active&search=").text
     assert names(page) == ["with"]
     assert "Pixel: Shop &amp; more" in page
-    assert "State: On" in page
+    assert "State: Active" in page
     assert f'href="/dashboard/links/?pixel_id={pixel.id}"' in page
 
 
+def test_rules_handlers_and_columns(desk: Desk, alice: User, factory: Any, database: str) -> None:
+    handler = factory.handler(alice)
+    told = factory.link(alice, "told", title="A title", tags=("a-tag",))
+    told.handlers = [handler]
+    factory.link(
+        alice, "german", targeting_type="browser_language", targeting=[["de", "https://example.de/"]]
+    )
+    factory.link(alice, "framed", cloaking_is_enabled=True)
+    asked = {
+        f"handler_id={handler.id}": ["told"],
+        "rule=targeting": ["german"],
+        "rule=browser_language": ["german"],
+        "rule=rotation": [],
+        "rule=cloaking": ["framed"],
+        "rule=password": [],
+    }
+    assert {query: names(desk.get(f"/links/?{query}").text) for query in asked} == asked
+    page = desk.get("/links/?search=told&columns=none&columns=title&columns=clicks").text
+    assert "A title" in page
+    assert 'class="stat"' in page
+    assert "a-tag" not in page.split('id="rows"')[1].split("</ul>")[0]
+    answer = desk.get("/links/?columns=none&columns=title&columns=clicks", headers=HTMX)
+    assert answer.headers["HX-Push-Url"] == "/dashboard/links/?columns=title,clicks"
+    every = "&".join(f"columns={name}" for name in COLUMNS)
+    assert (
+        desk.get(f"/links/?columns=none&{every}", headers=HTMX).headers["HX-Push-Url"] == "/dashboard/links/"
+    )
+
+
 def test_what_cannot_be_asked_is_said(desk: Desk, database: str) -> None:
-    answer = desk.get("/links/?results_per_page=11&is_enabled=maybe")
+    answer = desk.get("/links/?results_per_page=11&state=maybe")
     assert answer.status_code == 422
     assert "results_per_page: This must be one of" in answer.text
-    assert "is_enabled: This must be true or false." in answer.text
+    assert "state: This must be one of: active, scheduled, ended, limit, off." in answer.text
 
 
 def test_three_kinds_of_nothing(desk: Desk, alice: User, factory: Any, database: str) -> None:

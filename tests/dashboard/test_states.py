@@ -6,9 +6,12 @@ import datetime as dt
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
-from app.dashboard.states import ACTIVE, ENDED, LIMIT, OFF, SCHEDULED, State, state_of
-from app.links.models import Link
+from app import clock
+from app.dashboard.states import ACTIVE, ENDED, LIMIT, OFF, SCHEDULED, STATES, State, state_of, state_word
+from app.links.clicks import clicks_of
+from app.links.models import LimitCounter, Link
 
 NOW = dt.datetime(2026, 6, 1, 12, tzinfo=dt.UTC)
 SECOND = dt.timedelta(seconds=1)
@@ -32,3 +35,29 @@ SECOND = dt.timedelta(seconds=1)
 def test_states(columns: dict[str, Any], clicks: int, state: State) -> None:
     link = Link(**{"is_enabled": True, "schedule": False, **columns})
     assert state_of(link, clicks, NOW) == state
+
+
+@pytest.mark.databases
+def test_a_query_knows_the_same_states(alice: Any, make_link: Any, session: Any, database: str) -> None:
+    """What the list is filtered by is what its rows say."""
+    now = clock.now()
+    kinds = {
+        "plain": {},
+        "off": {"is_enabled": False, "schedule": True, "end_date": now - SECOND},
+        "soon": {"schedule": True, "start_date": now + 60 * SECOND},
+        "both": {"schedule": True, "start_date": now - SECOND, "end_date": now + 60 * SECOND},
+        "over": {"schedule": True, "end_date": now},
+        "used": {"clicks_limit": 5},
+        "using": {"clicks_limit": 6},
+    }
+    links = {name: make_link(alice, name, **columns) for name, columns in kinds.items()}
+    for name in ("used", "using"):
+        session.add(LimitCounter(link_id=links[name].id, clicks=5))
+    session.commit()
+    counts = clicks_of([link.id for link in links.values()])
+    found = dict(session.execute(select(Link.url, state_word(now))).all())
+    assert found == {
+        name: next(word for word, state in STATES.items() if state == state_of(link, counts[link.id], now))
+        for name, link in links.items()
+    }
+    assert set(found.values()) == set(STATES)

@@ -176,7 +176,7 @@ def test_another_owners_link_is_not_there(desk: Desk, bob: User, make_link: Call
 
 def test_each_link_in_the_list_can_be_tried(desk: Desk, alice: User, make_link: Callable[..., Link]) -> None:
     link = make_link(alice)
-    assert f'href="/dashboard/links/{link.id}/try"' in desk.get("/links/").text
+    assert f'href="/dashboard/links/{link.id}/try"' in desk.get(f"/links/{link.id}/more").text
 
 
 def test_every_step_and_every_outcome_has_its_words() -> None:

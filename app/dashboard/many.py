@@ -1,0 +1,225 @@
+"""How does an owner change or delete many links at once, and see how far that is?
+
+The work is done in short requests: each does what it can in a moment, and its answer sends the next one, with
+what is left. So no link waits long for another's, and a page that is closed stops it between two links.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import parse_qsl
+
+from flask import Blueprint, Response, url_for
+from flask.typing import ResponseReturnValue
+from sqlalchemy import func, select
+
+from app.dashboard import link_choices, pages
+from app.dashboard.guard import sent, user
+from app.dashboard.link_filters import LISTING
+from app.dashboard.link_rows import short_address
+from app.dashboard.links import FAMILY
+from app.errors import FieldError, Invalid
+from app.extensions import db
+from app.links import together
+from app.links.models import Link
+from app.links.together import Failure, ManyForm
+from app.lists import find_ids
+from app.sent import Sent
+
+SECONDS = 0.5  # of work in one request
+TOLD = 200  # failures that are told with their reasons; the others are counted
+KEEP = "keep"
+DOINGS = {"on": {"is_enabled": True}, "off": {"is_enabled": False}}
+WORDS = {"change": "changed", "on": "turned on", "off": "turned off", "delete": "deleted"}
+CARRIED = {
+    "do",
+    "ids",
+    "all",
+    "query",
+    "upto",
+    "after",
+    "done",
+    "failed",
+    "failed_id",
+    "reason",
+    "total",
+    "batch",
+}
+BUTTONS = {"go", "stop", "csrf_token"}
+
+
+@dataclass(frozen=True)
+class Work:
+    """What is to be done with which links, and how far it is. All of it travels with the page."""
+
+    do: str
+    ids: Sequence[int] = ()
+    is_all: bool = False
+    query: str = ""
+    upto: int = 0
+    after: int = 0
+    done: int = 0
+    total: int = 0
+    failures: Sequence[Failure] = ()
+    failed: int = 0
+    batch: str = ""  # of what went into the trash
+
+    @property
+    def asked(self) -> dict[str, str]:
+        return dict(parse_qsl(self.query))
+
+    def next_ids(self) -> Sequence[int]:
+        if self.is_all:
+            return find_ids(LISTING, user().id, self.asked, self.after, self.upto, together.AT_ONCE)
+        return [id_ for id_ in self.ids if id_ > self.after][: together.AT_ONCE]
+
+
+def register(blueprint: Blueprint) -> None:
+    blueprint.add_url_rule("/links/many", "links_many", begin, methods=["POST"])
+    blueprint.add_url_rule("/links/many/go", "links_many_go", go, methods=["POST"])
+
+
+def begin() -> ResponseReturnValue:
+    """Ask what to change, or whether to delete; what needs no question is done."""
+    work = chosen()
+    if not work.total:
+        raise Invalid(FieldError("Select the links first.", "required"))
+    if work.do in DOINGS:
+        return carry_on(work, DOINGS[work.do])
+    return ask(work, ManyForm(None, owner=user(), zone=pages.zone()))
+
+
+def ask(work: Work, form: ManyForm, status: int = 200) -> Response:
+    some = "1 link" if work.total == 1 else f"{work.total:,} links"
+    heading = f"Delete {some}?" if work.do == "delete" else f"Change {some}"
+    beside = link_choices.beside_many() if work.do == "change" else {}
+    return FAMILY.page("many", status, work=work, some=some, form=form, heading=heading, **beside)
+
+
+def go() -> ResponseReturnValue:
+    work = read_work()
+    form = ManyForm(kept(sent()), owner=user(), zone=pages.zone())
+    if work.do == "change":
+        try:
+            form.require_valid()
+        except Invalid:
+            return ask(work, form, 422)
+    return carry_on(work, DOINGS.get(work.do, form.changes))
+
+
+def carry_on(work: Work, asked: Mapping[str, Any]) -> ResponseReturnValue:
+    """What can be done in a moment, at least one transaction; then the page that goes on, or the result."""
+    until = time.monotonic() + SECONDS
+    ids = work.next_ids() if "stop" not in sent() else ()
+    while ids:
+        work = step(work, ids, asked)
+        ids = work.next_ids()
+        if time.monotonic() > until and ids:
+            return going(work)
+    return ended(work)
+
+
+def step(work: Work, ids: Sequence[int], asked: Mapping[str, Any]) -> Work:
+    if work.do != "delete":
+        return further(work, ids, together.act_on(user(), ids, together.change(asked)))
+    batch, failures = together.delete(user(), ids, work.batch or None)
+    return further(replace(work, batch=batch), ids, failures)
+
+
+def further(work: Work, ids: Sequence[int], failures: Sequence[Failure]) -> Work:
+    return replace(
+        work,
+        after=ids[-1],
+        done=work.done + len(ids) - len(failures),
+        failed=work.failed + len(failures),
+        failures=[*work.failures, *failures][:TOLD],
+    )
+
+
+def going(work: Work) -> Response:
+    heading = f"{work.done + work.failed:,} of {work.total:,}"
+    fields = [(name, value) for name, _, value in kept(sent()).pairs() if isinstance(value, str)]
+    return FAMILY.page("going", work=work, heading=heading, fields=fields)
+
+
+def ended(work: Work) -> ResponseReturnValue:
+    word = WORDS[work.do]
+    some = "1 link is" if work.done == 1 else f"{work.done:,} links are"
+    if not work.failed and "stop" not in sent():
+        undo = url_for("dashboard.trash_undo", batch=work.batch) if work.batch else ""
+        message = f"{some} {word}."
+        return FAMILY.gone(message, undo) if undo else FAMILY.done(message, FAMILY.list_with)
+    links = together.still_there(user(), [failure.id for failure in work.failures])
+    told = [
+        (short_address(links[one.id]) if one.id in links else f"#{one.id}", one.reason)
+        for one in work.failures
+    ]
+    list_html = FAMILY.list_with() if pages.is_fragment() else ""
+    heading = f"{work.done:,} done, {work.failed:,} failed"
+    return FAMILY.page("done", work=work, heading=heading, told=told, list_html=list_html, word=word)
+
+
+# ------------------------------------------------------------------ reading
+
+
+def chosen() -> Work:
+    """What was selected in the list."""
+    fields = sent()
+    do = text(fields, "do")
+    if do not in WORDS:
+        raise Invalid(FieldError("Choose what to do with the links.", "choice"))
+    if "all" not in fields:
+        ids = sorted(set(numbers(fields, "ids")))
+        return Work(do, ids=ids, total=len(ids))
+    upto = db.session.scalar(select(func.max(Link.id)).where(Link.user_id == user().id)) or 0
+    query = text(fields, "query")
+    total = FAMILY.total(dict(parse_qsl(query)))
+    return Work(do, is_all=True, query=query, upto=upto, total=total)
+
+
+def read_work() -> Work:
+    """The same from the pages after it."""
+    fields = sent()
+    do = text(fields, "do")
+    if do not in WORDS:
+        raise Invalid(FieldError("Choose what to do with the links.", "choice"))
+    ids, reasons = numbers(fields, "failed_id"), [str(value) for value in fields.getlist("reason")]
+    whole = {name: number(fields, name) for name in ("upto", "after", "done", "total", "failed")}
+    return Work(
+        do,
+        ids=sorted(numbers(fields, "ids")),
+        is_all="all" in fields,
+        query=text(fields, "query"),
+        batch=text(fields, "batch"),
+        failures=[Failure(*pair) for pair in zip(ids, reasons, strict=False)],
+        **whole,
+    )
+
+
+def text(fields: Sent, name: str) -> str:
+    value = fields.last(name) if name in fields else ""
+    return value if isinstance(value, str) else ""
+
+
+def numbers(fields: Sent, name: str) -> list[int]:
+    """Ids as they stand in a list, or one after the other in one control."""
+    words = [word for value in fields.getlist(name) for word in str(value).split(",")]
+    return [int(word) for word in words if word.isascii() and word.isdigit() and len(word) < 19]
+
+
+def number(fields: Sent, name: str) -> int:
+    return next(iter(numbers(fields, name)), 0)
+
+
+def kept(fields: Sent) -> Sent:
+    """What was chosen in the form, as it reads it: what is to be kept was not sent, tags stand one a line."""
+    found: list[tuple[str, Any]] = []
+    for name, _, value in fields.pairs():
+        if name in CARRIED | BUTTONS or value == KEEP:
+            continue
+        lines = str(value).splitlines() if name.endswith("_tags") else [value]
+        found += [(name, line) for line in lines if line != "" or not name.startswith(("add_", "remove_"))]
+    return Sent(found)

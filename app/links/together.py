@@ -1,0 +1,143 @@
+"""How are many links changed at once: what may be asked, and what went wrong with which?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import select
+
+from app.accounts.models import User
+from app.database import begin_write
+from app.errors import FieldError, Invalid, NotThere, WaypostError
+from app.extensions import db
+from app.forms import DateTimeField, FlagField, IdsField, OwnIdField, ResourceForm
+from app.links import services, uploads
+from app.links.forms import TagsField
+from app.links.models import Link
+from app.notifications.models import NotificationHandler
+from app.ownership import get_owned
+from app.pixels.models import Pixel
+from app.projects.models import Project
+
+# in one transaction: visitors of limited links wait for its end
+AT_ONCE = 20
+MOST_TAGS = 20
+GONE = "It is gone: somebody has deleted it meanwhile."
+
+
+class ManyForm(ResourceForm):
+    """What to change of each of many links; as everywhere, only what was sent changes."""
+
+    is_enabled = FlagField("State")
+    project_id = OwnIdField("Project", model=Project)
+    add_tags = TagsField("Add tags", most_members=MOST_TAGS)
+    remove_tags = TagsField("Remove tags", most_members=1000)
+    add_pixels = IdsField("Add pixels", model=Pixel)
+    remove_pixels = IdsField("Remove pixels", model=Pixel)
+    add_handlers = IdsField("Also tell", model=NotificationHandler)
+    remove_handlers = IdsField("Tell no more", model=NotificationHandler)
+    schedule = FlagField("Schedule")
+    start_date = DateTimeField("Start")
+    end_date = DateTimeField("End")
+
+    def check(self) -> None:
+        first, last = self.start_date.data, self.end_date.data
+        if self.schedule.data and first and last and last <= first:
+            self.reject("end_date", "The end must be after the start.", "order")
+        if self.schedule.data and self.is_good("start_date") and not (first or last):
+            self.reject("start_date", "Give a start, an end, or both.", "required")
+        if not self.asks_something and not self.problems:
+            self.reject("is_enabled", "Choose something to change.", "required")
+
+    @property
+    def asks_something(self) -> bool:
+        lists = [name for name in self.changes if name.startswith(("add_", "remove_"))]
+        return bool(set(self.changes) - set(lists) - {"start_date", "end_date"}) or any(
+            self.changes[name] for name in lists
+        )
+
+
+class Failure(NamedTuple):
+    """A link that stayed as it was, and why."""
+
+    id: int
+    reason: str
+
+
+def changes_of(link: Link, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """What `asked` (a ManyForm's changes) means for this link, as `services.update` takes it."""
+    found = {name: asked[name] for name in ("is_enabled", "project_id") if name in asked}
+    if asked.get("add_tags") or asked.get("remove_tags"):
+        found["tags"] = tags_of(link, asked)
+    for name, rows, field in (
+        ("pixels", link.pixels, "pixels_ids"),
+        ("handlers", link.handlers, "email_reports"),
+    ):
+        add, remove = asked.get(f"add_{name}") or (), asked.get(f"remove_{name}") or ()
+        if add or remove:
+            found[field] = sorted(({row.id for row in rows} | set(add)) - set(remove))
+    return found | dates_of(asked)
+
+
+def tags_of(link: Link, asked: Mapping[str, Any]) -> list[str]:
+    """Its own first, in their order."""
+    wanted = [row.tag for row in link.tag_rows] + list(asked.get("add_tags") or ())
+    tags = [tag for tag in dict.fromkeys(wanted) if tag not in (asked.get("remove_tags") or ())]
+    if len(tags) > MOST_TAGS:
+        raise Invalid(
+            FieldError(f"It would have {len(tags)} tags; {MOST_TAGS} is the most.", "too_many", "tags")
+        )
+    return tags
+
+
+def dates_of(asked: Mapping[str, Any]) -> dict[str, Any]:
+    if "schedule" not in asked:
+        return {}
+    dates = ("start_date", "end_date")
+    return {
+        "schedule": asked["schedule"],
+        **{name: asked.get(name) if asked["schedule"] else None for name in dates},
+    }
+
+
+def change(asked: Mapping[str, Any]) -> Callable[[Link], object]:
+    return lambda link: services.update(link, changes_of(link, asked))
+
+
+def act_on(user: User, ids: Sequence[int], act: Callable[[Link], object]) -> list[Failure]:
+    """Do `act` with each of these links, in one transaction that is committed; those that fail stay as they
+    were, and are told with the reason."""
+    begin_write(db.session)
+    failures = [failure for id_ in ids if (failure := tried(user, id_, act))]
+    db.session.commit()
+    return failures
+
+
+def delete(user: User, ids: Sequence[int], batch: str | None) -> tuple[str, list[Failure]]:
+    """All of these into the trash, in one transaction that is committed: the batch, by which they can be put
+    back, and those that were not there."""
+    begin_write(db.session)
+    batch, missing = services.delete_many(user.id, ids, batch)
+    db.session.commit()
+    return batch, [Failure(id_, GONE) for id_ in sorted(missing)]
+
+
+def tried(user: User, id_: int, act: Callable[[Link], object]) -> Failure | None:
+    """None when it worked; else everything of this one is undone, and nothing of the others."""
+    kept = uploads.mark()
+    try:
+        with db.session.begin_nested():
+            act(get_owned(user, Link, id_))
+    except NotThere:
+        return Failure(id_, GONE)
+    except WaypostError as error:
+        uploads.back_to(kept)
+        return Failure(id_, " ".join(one.title for one in error.errors))
+    return None
+
+
+def still_there(user: User, ids: Sequence[int]) -> dict[int, Link]:
+    """The links of these ids that are there, for words about them."""
+    found = db.session.scalars(select(Link).where(Link.user_id == user.id, Link.id.in_(ids)))
+    return {link.id: link for link in found}

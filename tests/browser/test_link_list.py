@@ -1,0 +1,238 @@
+"""Can an owner do with his list what he would expect: by mouse, by keys, with one link and with many?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+from sqlalchemy import select
+from sqlalchemy.orm import Session, scoped_session
+
+from app.accounts.models import User
+from app.dashboard import many
+from app.links.models import Link
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def names(alice: User, make_link: Callable[..., Link]) -> list[str]:
+    """Her links, newest first, as the list has them."""
+    for name in ("fig", "pear", "plum", "apple"):
+        make_link(alice, name, location_url=f"https://example.com/{name}")
+    return ["apple", "plum", "pear", "fig"]
+
+
+def row(page: Page, name: str) -> Locator:
+    return page.get_by_role("list", name="Links").get_by_role("listitem").filter(has_text=f"/{name}")
+
+
+def stored(session: scoped_session[Session], name: str) -> Link:
+    session.rollback()
+    return session.scalars(select(Link).where(Link.url == name)).one()
+
+
+def said(page: Page, text: str) -> None:
+    expect(page.get_by_role("status").filter(has_text=text).first).to_be_visible()
+
+
+def test_keys_of_the_focused_row(
+    desk: Page, names: list[str], site: str, session: scoped_session[Session]
+) -> None:
+    desk.reload()
+    desk.keyboard.press("j")
+    desk.keyboard.press("ArrowDown")
+    expect(row(desk, "plum").locator("a.name")).to_be_focused()
+    desk.keyboard.press("k")
+    expect(row(desk, "apple").locator("a.name")).to_be_focused()
+    desk.keyboard.press("f")  # off
+    said(desk, "/apple is off.")
+    expect(row(desk, "apple")).to_contain_text("Off")
+    expect(row(desk, "apple").locator("a.name")).to_be_focused()
+    desk.keyboard.press("f")
+    said(desk, "/apple is on.")
+    desk.keyboard.press("w")  # the destination, in its place
+    field = desk.get_by_role("textbox", name="Destination of 127")
+    expect(field).to_be_focused()
+    desk.keyboard.type("javascript:alert(1)")
+    desk.keyboard.press("Enter")
+    expect(field).to_have_attribute("aria-invalid", "true")
+    expect(field).to_have_value("javascript:alert(1)")
+    field.fill("example.com/new")
+    desk.keyboard.press("Enter")
+    expect(row(desk, "apple")).to_contain_text("https://example.com/new")
+    assert stored(session, "apple").location_url == "https://example.com/new"
+    expect(row(desk, "apple").locator("a.name")).to_be_focused()
+    desk.keyboard.press("w")
+    expect(field).to_be_focused()
+    desk.keyboard.press("Escape")
+    expect(field).to_have_count(0)
+    expect(row(desk, "apple").locator("a.name")).to_be_focused()
+    desk.keyboard.press("y")  # copy
+    said(desk, "Copied.")
+    desk.keyboard.press("/")
+    expect(desk.get_by_role("searchbox")).to_be_focused()
+    desk.keyboard.press("Control+v")
+    expect(desk.get_by_role("searchbox")).to_have_value(f"{site}/apple")
+    expect(desk.get_by_role("heading", name="Nothing found")).to_be_visible()
+    desk.get_by_role("searchbox").fill("")
+    expect(row(desk, "fig")).to_be_visible()
+    desk.get_by_role("heading", name="Links").click()
+    row(desk, "fig").locator("a.name").focus()
+    desk.keyboard.press("Delete")
+    expect(desk.get_by_role("dialog", name="Delete this link?")).to_be_visible()
+    desk.keyboard.press("Escape")
+    expect(row(desk, "fig").locator("a.name")).to_be_focused()
+    desk.keyboard.press("v")
+    expect(desk).to_have_url(re.compile("/try$"))
+
+
+def test_keys_are_listed_and_letters_can_be_turned_off(desk: Page, names: list[str]) -> None:
+    desk.reload()
+    desk.keyboard.press("?")
+    dialog = desk.get_by_role("dialog", name="Keyboard shortcuts")
+    expect(dialog).to_contain_text("Copy its short address")
+    dialog.get_by_role("switch", name="Single-letter keys").uncheck()
+    desk.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    desk.reload()
+    for key in "jc?":
+        desk.keyboard.press(key)
+    expect(desk.locator("main, body").locator(":focus")).to_have_count(0)
+    expect(desk.get_by_role("dialog")).to_be_hidden()
+    desk.get_by_role("button", name="Keyboard shortcuts").click()
+    expect(dialog.get_by_role("switch")).not_to_be_checked()
+    dialog.get_by_role("switch").check()
+    desk.keyboard.press("Escape")
+    desk.keyboard.press("j")
+    expect(row(desk, "apple").locator("a.name")).to_be_focused()
+
+
+def test_a_row_has_a_menu_and_a_duplicate_is_like_its_original(
+    desk: Page,
+    alice: User,
+    make_link: Callable[..., Link],
+    make_pixel: Callable[..., Any],
+    session: scoped_session[Session],
+) -> None:
+    pairs = {"targeting_type": "device_type", "targeting": [["mobile", "https://m.example.com/"]]}
+    link = make_link(
+        alice, "one", tags=("a", "b"), title="One", password_hash="kept", utm_source="x", **pairs
+    )
+    link.pixels = [make_pixel(alice)]
+    session.commit()
+    desk.reload()
+    more = row(desk, "one").get_by_role("link", name="More")
+    more.click()
+    menu = desk.locator("#row-menu")
+    expect(menu.get_by_role("button", name="Copy short address")).to_be_focused()
+    desk.keyboard.press("ArrowUp")
+    expect(menu.get_by_role("link", name="Delete")).to_be_focused()
+    desk.keyboard.press("Escape")
+    expect(menu).to_be_hidden()
+    expect(more).to_be_focused()
+    more.click()
+    menu.get_by_role("link", name="Duplicate").click()
+    dialog = desk.get_by_role("dialog", name="Duplicate link")
+    expect(dialog.get_by_label("Short address")).to_have_value("")
+    dialog.get_by_label("Short address").fill("two")
+    dialog.get_by_role("button", name="Create link").click()
+    said(desk, "/two is created.")
+    other = stored(session, "two")
+    same = (
+        "title",
+        "location_url",
+        "password_hash",
+        "utm_source",
+        "targeting_type",
+        "targeting",
+        "is_enabled",
+    )
+    assert {name: getattr(other, name) for name in same} == {name: getattr(link, name) for name in same}
+    assert [tagged.tag for tagged in other.tag_rows] == ["a", "b"]
+    assert other.pixels == link.pixels
+
+
+def test_many_by_ranges_and_all_that_match(
+    desk: Page, names: list[str], session: scoped_session[Session], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Long work shows how far it is; at its end stands how many were done, and why not the others."""
+    desk.reload()
+    row(desk, "plum").locator(".pick").click()
+    row(desk, "fig").locator(".pick").click(modifiers=["Shift"])
+    bar = desk.locator("#many")
+    expect(bar).to_contain_text("3 selected")
+    bar.get_by_role("button", name="Turn off").click()
+    said(desk, "3 links are turned off.")
+    assert [stored(session, name).is_enabled for name in names] == [True, False, False, False]
+    expect(bar).to_be_hidden()
+    stored(session, "fig").tag_rows = [*stored(session, "fig").tag_rows]
+    full = stored(session, "fig")
+    full.tag_rows = [type(full).tag_rows.property.mapper.class_(tag=f"t{n}", position=n) for n in range(20)]
+    session.commit()
+    monkeypatch.setattr(many, "SECONDS", 0)
+    monkeypatch.setattr(many.together, "AT_ONCE", 1)
+    desk.keyboard.press("j")
+    desk.keyboard.press("x")
+    expect(bar).to_contain_text("1 selected")
+    bar.get_by_role("button", name="Select this page").click()
+    bar.get_by_role("checkbox", name="All 4 links").check()
+    bar.get_by_role("button", name="Change").click()
+    dialog = desk.get_by_role("dialog")
+    expect(dialog.get_by_role("heading", name="Change 4 links")).to_be_visible()
+    dialog.get_by_role("button", name="Change 4 links").click()
+    expect(dialog.get_by_text("Choose something to change.")).to_be_visible()
+    dialog.get_by_label("Add tags").fill("fruit,")
+    dialog.get_by_label("State").select_option("On")
+    dialog.get_by_role("button", name="Change 4 links").click()
+    expect(dialog.get_by_role("heading", name="3 done, 1 failed")).to_be_visible()
+    expect(dialog).to_contain_text("/fig It would have 21 tags; 20 is the most.")
+    expect(row(desk, "pear")).to_contain_text("fruit")
+    dialog.get_by_role("button", name="Done").click()
+    assert [stored(session, name).is_enabled for name in names] == [True, True, True, False]
+    desk.keyboard.press("j")
+    desk.keyboard.press("Control+a")
+    bar.get_by_role("button", name="Delete").click()
+    dialog.get_by_role("button", name="Delete 4 links").click()
+    said(desk, "4 links are deleted.")
+    expect(desk.get_by_role("heading", name="Make your first short link")).to_be_visible()
+
+
+def test_what_the_list_shows_is_in_its_address(desk: Page, names: list[str], site: str) -> None:
+    desk.reload()
+    desk.locator("summary", has_text="Columns").click()
+    desk.get_by_role("checkbox", name="Clicks").uncheck()
+    expect(desk).to_have_url(re.compile("columns=title,rules,pixels,tags,project,created$"))
+    expect(desk.get_by_text("0 clicks")).to_have_count(0)
+    desk.keyboard.press("Escape")
+    desk.locator("summary", has_text="Filter").click()
+    desk.get_by_label("State").select_option("Off")
+    expect(desk.get_by_role("heading", name="Nothing found")).to_be_visible()
+    desk.get_by_label("State").select_option("Active")
+    expect(row(desk, "apple")).to_be_visible()
+    desk.keyboard.press("Escape")
+    desk.locator("summary", has_text="Order").click()
+    desk.get_by_label("Order by").select_option("Short address")
+    expect(desk).to_have_url(re.compile("order_by=url"))
+    desk.get_by_label("Direction").select_option("ASC")
+    first = desk.get_by_role("list", name="Links").get_by_role("listitem").first
+    expect(first).to_contain_text("/apple")
+    desk.get_by_label("Direction").select_option("")
+    expect(first).to_contain_text("/plum")
+    desk.reload()
+    expect(first).to_contain_text("/plum")
+    expect(desk.get_by_text("0 clicks")).to_have_count(0)
+    expect(desk.get_by_text("State: Active")).to_be_visible()
+    desk.wait_for_load_state("networkidle")
+    desk.go_back()
+    expect(desk).to_have_url(re.compile("order_type=ASC"))
+    expect(first).to_contain_text("/apple")
+    desk.go_back()  # the order alone
+    expect(first).to_contain_text("/plum")
+    desk.go_back()
+    expect(desk).to_have_url(re.compile(r"/\?state=active&columns"))
+    desk.go_back()
+    expect(desk.get_by_role("heading", name="Nothing found")).to_be_visible()

@@ -1,0 +1,123 @@
+"""What becomes of many links that are changed at once, and of those that can't be?"""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+import pytest
+
+from app.accounts.models import User
+from app.errors import FieldError, Invalid
+from app.extensions import db
+from app.links import services, together, uploads
+from app.links.models import Link
+from app.links.together import ManyForm
+from app.sent import Sent
+
+pytestmark = pytest.mark.databases
+
+NOW = dt.datetime(2026, 6, 1, tzinfo=dt.UTC)
+
+
+def asked(owner: User, *pairs: tuple[str, str]) -> dict[str, Any]:
+    form = ManyForm(Sent(pairs), owner=owner)
+    form.require_valid()
+    return form.changes
+
+
+def test_each_keeps_what_nobody_asked_to_change(alice: User, factory: Any, database: str) -> None:
+    kept, come, gone = (factory.pixel(alice) for _ in range(3))
+    handler = factory.handler(alice)
+    link = factory.link(alice, tags=("b", "a"), title="Kept", schedule=True, end_date=NOW)
+    link.pixels, link.handlers = [kept, gone], [handler]
+    db.session.commit()
+    changes = asked(
+        alice,
+        ("is_enabled", "0"),
+        ("add_tags", "c"),
+        ("add_tags", "a"),
+        ("remove_tags", "b"),
+        ("add_pixels", str(come.id)),
+        ("remove_pixels", str(gone.id)),
+    )
+    assert together.act_on(alice, [link.id], together.change(changes)) == []
+    assert [row.tag for row in link.tag_rows] == ["a", "c"]
+    assert link.pixels == [kept, come]
+    assert (link.is_enabled, link.title, link.handlers, link.end_date) == (False, "Kept", [handler], NOW)
+
+
+def test_dates_are_set_and_taken_away(alice: User, make_link: Any, database: str) -> None:
+    link = make_link(alice, schedule=True, start_date=NOW)
+    changes = asked(alice, ("schedule", "1"), ("start_date", ""), ("end_date", "2030-01-01"))
+    assert together.act_on(alice, [link.id], together.change(changes)) == []
+    assert (link.schedule, link.start_date, link.end_date) == (
+        True,
+        None,
+        dt.datetime(2030, 1, 1, tzinfo=dt.UTC),
+    )
+    assert together.act_on(alice, [link.id], together.change(asked(alice, ("schedule", "0")))) == []
+    assert (link.schedule, link.start_date, link.end_date) == (False, None, None)
+
+
+def test_those_that_fail_stay_as_they_were_and_say_why(
+    alice: User, bob: User, make_link: Any, database: str
+) -> None:
+    full = make_link(alice, tags=tuple(f"t{number}" for number in range(20)))
+    foreign, good = make_link(bob), make_link(alice)
+    changes = asked(alice, ("add_tags", "new"), ("is_enabled", "0"))
+    failures = together.act_on(alice, [full.id, foreign.id, 10**9, good.id], together.change(changes))
+    assert {one.id: one.reason for one in failures} == {
+        full.id: "It would have 21 tags; 20 is the most.",
+        foreign.id: "It is gone: somebody has deleted it meanwhile.",
+        10**9: "It is gone: somebody has deleted it meanwhile.",
+    }
+    db.session.expire_all()
+    assert (full.is_enabled, len(full.tag_rows), foreign.is_enabled) == (True, 20, True)
+    assert (good.is_enabled, [row.tag for row in good.tag_rows]) == (False, ["new"])
+
+
+def test_a_failure_keeps_its_picture(alice: User, make_link: Any, database: str) -> None:
+    uploads.directory().mkdir(parents=True, exist_ok=True)
+    (uploads.directory() / "kept.png").write_bytes(b"a picture")
+    (uploads.directory() / "gone.png").write_bytes(b"a picture")
+    kept, gone = (make_link(alice, cloaking_opengraph=f"{name}.png") for name in ("kept", "gone"))
+
+    def without(link: Link) -> None:
+        services.update(link, {"cloaking_opengraph": None})
+        if link is kept:
+            raise Invalid(FieldError("Not this one.", "invalid"))
+
+    assert together.act_on(alice, [kept.id, gone.id], without) == [together.Failure(kept.id, "Not this one.")]
+    assert sorted(path.name for path in uploads.directory().iterdir()) == ["kept.png"]
+    assert (kept.cloaking_opengraph, gone.cloaking_opengraph) == ("kept.png", None)
+
+
+def test_what_is_deleted_is_one_batch(alice: User, bob: User, make_link: Any, database: str) -> None:
+    one, two, foreign = make_link(alice), make_link(alice), make_link(bob)
+    batch, failures = together.delete(alice, [one.id], None)
+    assert failures == []
+    assert together.delete(alice, [two.id, foreign.id], batch) == (
+        batch,
+        [together.Failure(foreign.id, together.GONE)],
+    )
+    assert db.session.get(Link, foreign.id)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "field"),
+    [
+        ((), "is_enabled"),
+        ((("add_tags", ""),), "is_enabled"),
+        ((("schedule", "1"),), "start_date"),
+        ((("schedule", "1"), ("start_date", "2030-01-02"), ("end_date", "2030-01-01")), "end_date"),
+        ((("schedule", "1"), ("start_date", "soon")), "start_date"),
+        ((("add_pixels", "999"),), "add_pixels"),
+        ((("project_id", "999"),), "project_id"),
+        ((("add_tags", "x" * 33),), "add_tags"),
+    ],
+)
+def test_what_can_not_be_asked(alice: User, pairs: tuple[Any, ...], field: str, database: str) -> None:
+    form = ManyForm(Sent(pairs), owner=alice)
+    assert not form.validate()
+    assert [problem.field for problem in form.problems] == [field]
