@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
+import itertools
 from collections.abc import Callable, Iterator
+from functools import partial
 from random import Random
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session, scoped_session
 
+from app.clicks import ingest as ingest_module
 from app.clicks import upkeep as module
 from app.clicks.ingest import Ingest
 from app.clicks.models import Click
@@ -23,7 +28,9 @@ from app.journal.record import Visit, encode
 from app.journal.writer import Journal
 from tests.clicks.conftest import Tables, take_in
 from tests.clicks.load import load
+from tests.clicks.test_kills import Tallies, wait_until
 from tests.clicks.test_statistics import BEGIN, DAYS, LINKS, plain, questions
+from tests.journal.children import Child, forks
 
 pytestmark = pytest.mark.databases
 SOON = BEGIN + dt.timedelta(days=DAYS, hours=2)
@@ -207,3 +214,60 @@ def test_nothing_is_done_before_old_rows_are_in_the_sums(
         )
     assert not upkeep.step(LATER)
     assert tables.all(OwnerValue) == []
+
+
+@forks
+def test_kills(
+    settings: Settings,
+    journal: Journal,
+    visits: list[Visit],
+    session: Any,
+    upkeep: Upkeep,
+    tables: Tables,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Those who take visits in, and those who roll them up and remove them, are killed at any moment."""
+    monkeypatch.setattr(ingest_module, "ROW_BYTES", 10_000)
+    chance, steps = Random(3), Tallies()
+
+    def work(life: int) -> None:
+        ingest, mine = Ingest(settings), Upkeep(settings)
+        for step in itertools.count(1):
+            ingest.step()
+            with contextlib.suppress(DBAPIError):  # the lock was another's for too long
+                mine.step(LATER)
+            steps[life] = step
+
+    lives = itertools.count()
+    living: dict[int, Child] = {}
+    left = [*visits]
+    while left:
+        while len(living) < 2:
+            life = next(lives)
+            living[life] = Child(partial(work, life))
+        some, left = left[:60], left[60:]
+        assert all(journal.append(encode(visit)) for visit in some)
+        killed, least = chance.choice([*living]), chance.randint(1, 25)
+        wait_until(partial(has_made, steps, killed, least))
+        living.pop(killed).kill()
+    for child in living.values():
+        child.kill()
+    ingest = Ingest(settings)
+    take_in(ingest)
+    ingest.close()
+    until_done(upkeep, LATER)
+    for each in asked_everywhere(("UTC",)):
+        rows = plain(visits, each).rows(each.type, over_links=each.link_ids is not None)
+        found = answers(session, [each])[0].rows
+        # who comes so late is not told any more from who came then
+        assert sorted(pageviews(found, each)) == sorted(pageviews(rows, each))
+    assert len(tables.all(Click, "id")) == sum(day >= PRUNED for day in days_after_begin(visits))
+
+
+def has_made(steps: Tallies, life: int, least: int) -> bool:
+    return steps[life] >= least
+
+
+def pageviews(rows: list[dict[str, Any]], asked: Asked) -> list[tuple[str, int]]:
+    name = "formatted_date" if asked.type == "overview" else asked.type
+    return [(str(row[name]), row["pageviews"]) for row in rows]

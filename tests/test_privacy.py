@@ -1,0 +1,109 @@
+"""Is there anything left of a visitor by which he could be found, or known again tomorrow?"""
+
+from __future__ import annotations
+
+import datetime as dt
+import socket
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import time_machine
+
+from app.clicks.ingest import Ingest
+from app.clicks.models import Click
+from app.config import Settings
+from app.journal.record import decode
+from app.journal.visitor_keys import day_key, sweep_keys, visitor_hash
+from app.visits.desk import Desk
+from tests.clicks.conftest import Tables, take_in
+from tests.crowds import Owner
+from tests.server import BROWSER, Server, wait_for
+
+ADDRESSES = ("203.0.113.77", "2001:db8:7c1a::9e77")
+SECRET = "a-word-of-a-query"
+YESTERDAY = dt.datetime(2026, 10, 5, 21, tzinfo=dt.UTC)
+TODAY = dt.datetime(2026, 10, 6, 1, 30, tzinfo=dt.UTC)
+
+
+def holding(directory: Path, secret: bytes) -> list[str]:
+    """The files that have it anywhere, free pages of databases and their logs included."""
+    files = [path for path in directory.rglob("*") if path.is_file()]
+    assert len(files) > 3
+    return [path.name for path in files if secret in path.read_bytes()]
+
+
+def visit(desk: Desk) -> str:
+    """The hash that the same person, address and browser has at this moment."""
+    environ = {"REMOTE_ADDR": ADDRESSES[0], "HTTP_USER_AGENT": BROWSER, "QUERY_STRING": ""}
+    line = desk.line(SimpleNamespace(id=7, user_id=1), desk.visitor(environ), "https://a.example/")
+    assert desk.journal.append(line)
+    found = decode(line.strip(b"\n"))
+    assert found
+    return found.visitor
+
+
+def test_yesterdays_visitor_cant_be_recognised(settings: Settings) -> None:
+    desk, ingest, tables = Desk(settings), Ingest(settings), Tables(settings)
+    with time_machine.travel(YESTERDAY, tick=False):
+        key = day_key(settings.data_dir, YESTERDAY.date())
+        hashes = {visit(desk), visit(desk)}
+        assert hashes == {visitor_hash(key, ADDRESSES[0], BROWSER, 1)}
+        take_in(ingest)
+    assert holding(settings.data_dir, key) == [str(YESTERDAY.date())]
+    with time_machine.travel(TODAY, tick=False):
+        assert sweep_keys(settings.data_dir, TODAY) == [YESTERDAY.date()]
+        hashes.add(visit(desk))
+        take_in(ingest)
+    assert {visitor for (visitor,) in tables.all(Click, "visitor")} == hashes
+    assert len(hashes) == 2
+    assert holding(settings.data_dir, key) == []
+    # whoever asks for the key of that day now gets another one
+    assert visitor_hash(day_key(settings.data_dir, YESTERDAY.date()), ADDRESSES[0], BROWSER, 1) not in hashes
+    for each in (desk, ingest):
+        each.close()
+    tables.engine.dispose()
+
+
+def test_no_address_is_in_any_table_log_or_file(make_server: Callable[..., Server]) -> None:
+    server = make_server(TRUSTED_PROXIES="1")
+    owner = Owner(server)
+    links = [
+        owner.make_link(url="plain", location_url="https://a.example/"),
+        owner.make_link(url="few", location_url="https://a.example/", clicks_limit=50),
+        owner.make_link(url="secret", location_url="https://a.example/", password="correct horse"),
+        owner.make_link(url="framed", location_url="https://a.example/", cloaking_is_enabled=True),
+    ]
+    paths = ["/plain", "/few", "/secret", "/framed", "/plain+", "/nothing", "/login", "/api/user", "/readyz"]
+    for address in ADDRESSES:
+        headers = {
+            "User-Agent": BROWSER,
+            "X-Forwarded-For": address,
+            "Referer": f"https://news.example/story?q={SECRET}",
+            "Authorization": "Bearer wrong",
+        }
+        for path in paths:
+            owner.session.get(
+                f"{server.url}{path}?q={SECRET}", headers=headers, allow_redirects=False, timeout=60
+            )
+        owner.session.post(f"{server.url}/secret", {"password": "wrong"}, headers=headers, timeout=60)
+    wait_for(lambda: rows_of(server) == 3 * len(ADDRESSES), "the rows")
+    assert owner.clicks(links[1]) == len(ADDRESSES)
+    server.stop()
+    for address in ADDRESSES:
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        assert holding(server.data_dir, address.encode()) == []
+        assert address not in server.written()
+        if family == socket.AF_INET6:  # four bytes may well be there by chance
+            assert holding(server.data_dir, socket.inet_pton(family, address)) == []
+    # nor what a query said, the visitor's own or that of the page he came from
+    assert holding(server.data_dir, SECRET.encode()) == []
+    assert SECRET not in server.written()
+
+
+def rows_of(server: Server) -> int:
+    with sqlite3.connect(f"file:{server.data_dir / 'clicks.db'}?mode=ro", uri=True) as connection:
+        found = connection.execute("SELECT count(*) FROM click").fetchone()[0]
+    connection.close()
+    return int(found)
