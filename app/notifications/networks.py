@@ -20,6 +20,7 @@ NOT_PUBLIC: tuple[Network, ...] = tuple(
         "100.64.0.0/10",  # shared between a provider and its customers
         "127.0.0.0/8",  # loopback
         "169.254.0.0/16",  # link-local; clouds answer questions about themselves here
+        "168.63.129.16/32",  # a public address by which one cloud answers its machines about themselves
         "172.16.0.0/12",  # private
         "192.0.0.0/24",  # protocol assignments
         "192.0.2.0/24",  # documentation

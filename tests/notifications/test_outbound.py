@@ -77,6 +77,7 @@ NEVER = {
     "loopback": "127.0.0.1",
     "another loopback": "127.8.9.10",
     "private, 10": "10.1.2.3",
+    "a cloud's own, though public": "168.63.129.16",
     "private, 172.16": "172.31.255.254",
     "private, 192.168": "192.168.0.1",
     "carrier-grade NAT": "100.64.0.1",
