@@ -8,6 +8,7 @@ from app.api import deliveries, explain, gate, qr, rates, statistics, user
 from app.api.domains import DOMAINS, verify
 from app.api.links import LINKS
 from app.api.notification_handlers import NOTIFICATION_HANDLERS
+from app.api.openapi import views as openapi
 from app.api.pixels import PIXELS
 from app.api.projects import PROJECTS
 from app.api.resource import IdConverter
@@ -43,6 +44,7 @@ def init_app(app: Flask) -> None:
     ):
         name = f"notification-handlers_{path}"
         blueprint.add_url_rule(f"{handler}/{path}", name, view, methods=[method], strict_slashes=False)
+    blueprint.add_url_rule("/openapi.json", "openapi", openapi.read, strict_slashes=False)
     blueprint.add_url_rule("/user", "user", user.read, strict_slashes=False)
     csrf.exempt(blueprint)  # a key in a header is nothing that another site can make a browser send
     app.register_blueprint(blueprint)

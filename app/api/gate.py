@@ -8,12 +8,16 @@ from __future__ import annotations
 from flask import request
 
 from app.api import auth, rates
+from app.api.openapi.views import PATH as OPEN
 from app.headers import is_api
 
 
 def check() -> None:
     """For the whole application, not the blueprint: a path that leads nowhere has no blueprint."""
     if not is_api(request.path):
+        return
+    if request.path.rstrip("/") == OPEN:
+        rates.note(rates.rates().left(request.remote_addr or ""))
         return
     key = auth.require_key()
     auth.remember(key)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flask import Flask
 
-from app.cli import geo, keys, seed, serve, transfer, users, worker
+from app.cli import geo, keys, openapi, seed, serve, transfer, users, worker
 
 COMMANDS = (
     users.users,
@@ -13,6 +13,7 @@ COMMANDS = (
     serve.serve,
     worker.worker,
     geo.geo,
+    openapi.openapi,
     transfer.export_links,
     transfer.import_links,
 )

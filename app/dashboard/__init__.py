@@ -7,6 +7,7 @@ from flask import Flask
 from app.dashboard import (
     account,
     accounts,
+    api_page,
     as_visitor,
     assets,
     domains,
@@ -29,7 +30,7 @@ from app.dashboard.blueprint import blueprint
 from app.dashboard.statistics import views as statistics
 
 # once, and not for each application: a blueprint takes no more pages after it was registered
-PEOPLE = (keys, account)
+PEOPLE = (keys, api_page, account)
 THINGS = (links, many, history, as_visitor, qr, statistics, projects, domains, pixels, handlers, trash)
 for family in (home, *THINGS, *PEOPLE):
     family.register(blueprint)

@@ -53,6 +53,7 @@ NAVIGATION = (
     Place("pixels", "Pixels", "radio"),
     Place("handlers", "Handlers", "bell"),
     Place("keys", "API keys", "key-round"),
+    Place("api", "API", "code-xml"),
     Place("trash", "Trash", "trash-2"),
     Place("account", "Account", "user-round"),
 )

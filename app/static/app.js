@@ -225,7 +225,7 @@ document.addEventListener("keydown", (event) => {
 });
 
 // -------------------------------------------------------------------- forms
-const folds = (within) => all("details.fold", within);
+const folds = (within) => all("details.fold:has(.says)", within);
 const openFoldOf = (element) => {
   for (let fold = element?.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
 };

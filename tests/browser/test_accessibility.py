@@ -30,6 +30,7 @@ PAGES = [
     "pixels/new",
     "handlers/",
     "handlers/new",
+    "api/",
     "keys/",
     "keys/new",
     "account/",

@@ -1,0 +1,1 @@
+"""How does the API describe itself? From the forms, lists and answers that it is made of."""

@@ -1,0 +1,170 @@
+"""What does the OpenAPI document say?"""
+
+from __future__ import annotations
+
+import importlib.metadata
+from collections.abc import Sequence
+from copy import deepcopy
+from functools import cache
+from typing import Any
+
+from app.api.openapi.fields import ID, Schema, properties_of, required_of
+from app.api.openapi.objects import SCHEMAS
+from app.api.openapi.operations import Operation, operations
+
+BODIES = ("multipart/form-data", "application/x-www-form-urlencoded", "application/json")
+# a link goes to one address, or is made once for each of many
+EITHER = {"location_url": [{"required": ["location_url"]}, {"required": ["is_bulk", "location_urls"]}]}
+PREFER: Schema = {"type": "string", "enum": ["return=representation"]}
+KEY: Schema = {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[ -~]+$"}
+PROBLEMS = {
+    "400": "It can't be read.",
+    "401": "There is no key, or none that is good.",
+    "403": "The key can only read.",
+    "404": "There is no such thing, or it is somebody else's.",
+    "409": "Something stands in the way: the short address is taken, the domain has links.",
+    "413": "It is too large.",
+    "415": "The body is of a type that is not read.",
+    "422": "Values break a rule; every one of them is listed.",
+    "429": "These were too many; `Retry-After` says when to come again.",
+    "default": "Anything else that went wrong.",
+}
+OF_READS = ("401", "404", "422", "429", "default")
+
+
+def document(site: str) -> dict[str, Any]:
+    """The whole description, of the API at this address."""
+    return {**of_any_site(), "servers": [{"url": f"{site}/api"}]}
+
+
+@cache
+def of_any_site() -> dict[str, Any]:
+    from app.api import RESOURCES
+
+    every = operations(RESOURCES)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Waypost",
+            "version": version(),
+            "description": "Paths are answered with and without a slash at the end. Times are UTC.",
+            "license": {"name": "MIT", "identifier": "MIT"},
+        },
+        "servers": [],
+        "security": [{"key": []}],
+        "tags": [{"name": name} for name in dict.fromkeys(one.tag for one in every)],
+        "paths": paths(every),
+        "components": {
+            "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
+            "schemas": {**deepcopy(SCHEMAS), **bodies(every)},
+            "responses": {name: problem(words) for name, words in PROBLEMS.items()},
+        },
+    }
+
+
+def version() -> str:
+    try:
+        return importlib.metadata.version("waypost")
+    except importlib.metadata.PackageNotFoundError:  # run from a clone, as usual
+        return "0.1.0"
+
+
+def paths(every: Sequence[Operation]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for one in every:
+        found.setdefault(one.path, {})[one.method.lower()] = described(one)
+    return found
+
+
+def described(one: Operation) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "operationId": one.name,
+        "tags": [one.tag],
+        "summary": one.summary,
+        "parameters": parameters(one),
+        "responses": responses(one),
+    }
+    if one.form:
+        schema = reference(body_name(one))
+        found["requestBody"] = {
+            "required": one.is_create,
+            "content": {kind: {"schema": schema} for kind in BODIES},
+        }
+    return found if one.needs_key else {**found, "security": []}
+
+
+def parameters(one: Operation) -> list[dict[str, Any]]:
+    found = [parameter(name, "query", schema) for name, schema in one.query.items()]
+    if "{id}" in one.path:
+        found.insert(0, {**parameter("id", "path", ID), "required": True})
+    if one.form:
+        found.append(parameter("Prefer", "header", PREFER))
+    if one.is_create:
+        found.append(parameter("Idempotency-Key", "header", KEY))
+    return found
+
+
+def parameter(name: str, place: str, schema: Schema) -> dict[str, Any]:
+    return {"name": name, "in": place, "schema": schema}
+
+
+def responses(one: Operation) -> dict[str, Any]:
+    names = list(PROBLEMS) if one.is_write else OF_READS
+    if not one.needs_key:
+        names = ["default"]
+    return {str(one.status): success(one)} | {
+        name: {"$ref": f"#/components/responses/{name}"} for name in names
+    }
+
+
+def success(one: Operation) -> dict[str, Any]:
+    if one.gives is None:
+        return {"description": "Done; there is nothing to say."}
+    if "/" in one.gives:
+        schema: Schema = {"type": "object"} if one.gives.endswith("json") else {"type": "string"}
+        return {"description": "The whole of it.", "content": {one.gives: {"schema": schema}}}
+    return {"description": "It worked.", "content": {"application/json": {"schema": wrapped(one)}}}
+
+
+def wrapped(one: Operation) -> Schema:
+    """`data`, and in a list where in it one is."""
+    thing = reference(one.gives or "")
+    if one.gives == "Row":
+        return enveloped({"data": {"type": "array", "items": thing}})
+    if not one.is_list:
+        return enveloped({"data": thing})
+    data = {"type": "array", "items": thing}
+    return enveloped({"data": data, "meta": reference("Meta"), "links": reference("Neighbours")})
+
+
+def enveloped(properties: dict[str, Schema]) -> Schema:
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+def bodies(every: Sequence[Operation]) -> dict[str, Schema]:
+    return {body_name(one): body(one) for one in every if one.form}
+
+
+def body_name(one: Operation) -> str:
+    """`LinkCreate`: beside the objects, what makes and changes them."""
+    kind = "".join(word.capitalize() for word in one.path.split("/")[1].removesuffix("s").split("-"))
+    return f"{kind}{'Create' if one.is_create else 'Update'}"
+
+
+def body(one: Operation) -> Schema:
+    assert one.form is not None  # noqa: S101  for the type checker
+    found: Schema = {"type": "object", "properties": properties_of(one.form, is_create=one.is_create)}
+    required = required_of(one.form) if one.is_create else []
+    either = [ways for name, ways in EITHER.items() if name in required]
+    if plain := [name for name in required if name not in EITHER]:
+        found["required"] = plain
+    return {**found, **({"anyOf": either[0]} if either else {})}
+
+
+def problem(words: str) -> dict[str, Any]:
+    content = {"application/problem+json": {"schema": reference("Problem")}}
+    return {"description": words, "content": content}
+
+
+def reference(name: str) -> Schema:
+    return {"$ref": f"#/components/schemas/{name}"}

@@ -1,0 +1,149 @@
+"""What does a form's field take, in JSON Schema? By its kind, so that a new form needs nothing here."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import Any
+
+from app.domains.forms import AddressField, HostField
+from app.fields import (
+    ChoiceField,
+    DateTimeField,
+    FlagField,
+    ListField,
+    PatternField,
+    SentField,
+    TextField,
+    UploadField,
+    WholeField,
+)
+from app.forms import IdsField, OwnIdField, ResourceForm
+from app.links.aliases import MOST as MOST_ALIAS
+from app.links.destination import MOST as MOST_DESTINATION
+from app.links.fields import AliasField, DestinationField, DestinationsField, PairsField
+from app.links.targeting import MOST_PAIRS, TYPES
+from app.notifications.fields import EmailField
+
+Schema = dict[str, Any]
+ID: Schema = {"type": "integer", "minimum": 1}
+ADDRESS: Schema = {"type": "string", "format": "uri", "maxLength": MOST_DESTINATION}
+
+
+@singledispatch
+def schema_of(_: SentField) -> Schema:
+    return {"type": "string"}
+
+
+@schema_of.register
+def _(field: TextField) -> Schema:
+    return {"type": "string", "maxLength": field.most}
+
+
+@schema_of.register
+def _(field: PatternField) -> Schema:
+    return {"type": "string", "maxLength": field.most, "pattern": f"^{field.pattern.pattern}$"}
+
+
+@schema_of.register
+def _(_: FlagField) -> Schema:
+    return {"type": "boolean"}
+
+
+@schema_of.register
+def _(field: WholeField) -> Schema:
+    return {"type": "integer", "minimum": field.least, "maximum": field.most}
+
+
+@schema_of.register
+def _(_: OwnIdField) -> Schema:
+    return {"type": "integer", "minimum": 0, "description": "0 is none."}
+
+
+@schema_of.register
+def _(field: ChoiceField) -> Schema:
+    known = list(field.choices)
+    return {"type": "integer" if isinstance(known[0], int) else "string", "enum": known}
+
+
+@schema_of.register
+def _(_: DateTimeField) -> Schema:
+    return {"type": "string", "examples": ["2026-01-31 18:30:00"]}
+
+
+@schema_of.register
+def _(field: ListField) -> Schema:
+    return {"type": "array", "items": {"type": "string"}, "maxItems": field.most_members}
+
+
+@schema_of.register
+def _(_: IdsField) -> Schema:
+    return {"type": "array", "items": ID}
+
+
+@schema_of.register
+def _(_: UploadField) -> Schema:
+    return {"type": "string", "format": "binary", "description": "A file, so in a multipart body."}
+
+
+@schema_of.register
+def _(_: AliasField) -> Schema:
+    return {"type": "string", "maxLength": MOST_ALIAS, "description": "Empty: a random one."}
+
+
+@schema_of.register
+def _(_: DestinationField) -> Schema:
+    return dict(ADDRESS)
+
+
+@schema_of.register
+def _(_: AddressField) -> Schema:
+    return dict(ADDRESS)
+
+
+@schema_of.register
+def _(_: DestinationsField) -> Schema:
+    return {"type": "array", "items": ADDRESS, "maxItems": 1000, "description": "Or a text, one a line."}
+
+
+@schema_of.register
+def _(_: HostField) -> Schema:
+    return {"type": "string", "format": "idn-hostname"}
+
+
+@schema_of.register
+def _(_: EmailField) -> Schema:
+    return {"type": "string", "format": "email"}
+
+
+def properties_of(form: type[ResourceForm], *, is_create: bool) -> dict[str, Schema]:
+    """The fields that a create, or an update, looks at: by name, with what each is for."""
+    made = form(None, owner=None)
+    hidden = made.update_only if is_create else made.create_only
+    found: dict[str, Schema] = {}
+    for field in made:
+        if field.name not in hidden:
+            found |= pairs(field) if isinstance(field, PairsField) else {field.name: described(field)}
+    return found
+
+
+def described(field: SentField) -> Schema:
+    found = schema_of(field)
+    return {"title": str(field.label.text), **found}
+
+
+def pairs(field: PairsField) -> dict[str, Schema]:
+    """A pair is a key and a value of the same index, under two names."""
+    keys = sorted(TYPES[field.type_].keys or ())
+    key: Schema = {"type": "string"} | ({"examples": keys[:3]} if keys else {})
+    label = str(field.label.text)
+    return {
+        f"{field.name}_key": {"title": label, "type": "array", "items": key, "maxItems": MOST_PAIRS},
+        f"{field.name}_value": {"title": label, "type": "array", "items": ADDRESS, "maxItems": MOST_PAIRS},
+    }
+
+
+def required_of(form: type[ResourceForm]) -> list[str]:
+    """What every create must send: what is required whatever else is sent."""
+    made = form(None, owner=None)
+    made.validate()
+    return [problem.field for problem in made.problems if problem.code == "required" and problem.field]

@@ -1,0 +1,220 @@
+"""Which calls are there, and what does each take and give?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from app.accounts.models import User
+from app.api.openapi.fields import ID, Schema, described, schema_of
+from app.api.resource import Resource
+from app.clicks.dimensions import DIMENSIONS, TYPES
+from app.forms import ResourceForm
+from app.links.qr_forms import QrForm
+from app.lists import DEFAULT_SIZE, ORDER_TYPES, SIZES, Listing
+from app.notifications.log import log_of
+from app.notifications.models import NotificationHandler
+from app.visits.supposing import READ
+
+TEXT: Schema = {"type": "string"}
+DAY: Schema = {"type": "string", "format": "date"}
+FLAG: Schema = {"type": "boolean"}
+FILTERS: Mapping[str, Schema] = {
+    "is_enabled": FLAG,
+    "is_verified": FLAG,
+    "project_id": {"type": "integer", "minimum": 0},
+    "domain_id": {"type": "integer", "minimum": 0},
+    "pixel_id": ID,
+    "search_by": {"type": "string", "enum": ["url", "location_url", "title"]},
+    "status": {"type": "string", "enum": ["pending", "delivered", "failed"]},
+}
+HANDLER = "/notification-handlers/{id}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Operation:
+    """One call. `path` after `/api`; `gives` names a schema, or a media type where it is none of ours.
+
+    `example` is what its `curl` sends; a call with a `form` says which fields it takes.
+    """
+
+    name: str
+    method: str
+    path: str
+    tag: str
+    summary: str
+    gives: str | None
+    status: int = 200
+    is_list: bool = False
+    query: Mapping[str, Schema] = field(default_factory=dict)
+    form: type[ResourceForm] | None = None
+    is_create: bool = False
+    example: Mapping[str, str] = field(default_factory=dict)
+    needs_key: bool = True
+
+    @property
+    def is_write(self) -> bool:
+        return self.method != "GET"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kind:
+    """What the document says of one resource beside what the resource itself knows."""
+
+    tag: str
+    one: str
+    schema: str
+    example: Mapping[str, str]
+    change: Mapping[str, str]
+
+
+KINDS: Mapping[str, Kind] = {
+    "/links": Kind(
+        tag="Links",
+        one="link",
+        schema="Link",
+        example={"location_url": "https://example.com/"},
+        change={"title": "Spring"},
+    ),
+    "/pixels": Kind(
+        tag="Pixels",
+        one="pixel",
+        schema="Pixel",
+        example={"type": "social_a", "name": "Shop", "pixel": "1234567890123456"},
+        change={"name": "Shop and blog"},
+    ),
+    "/notification-handlers": Kind(
+        tag="Notification handlers",
+        one="notification handler",
+        schema="NotificationHandler",
+        example={"type": "email", "name": "Me", "email": "me@example.com"},
+        change={"is_enabled": "0"},
+    ),
+    "/projects": Kind(
+        tag="Projects",
+        one="project",
+        schema="Project",
+        example={"name": "Launch"},
+        change={"color": "#0b7285"},
+    ),
+    "/domains": Kind(
+        tag="Domains",
+        one="domain",
+        schema="Domain",
+        example={"host": "links.example"},
+        change={"custom_index_url": "https://example.com/"},
+    ),
+}
+
+
+def of_resource(resource: Resource) -> Iterator[Operation]:
+    """Its five verbs."""
+    kind, path = KINDS[resource.path], resource.path
+    one, name = f"{path}/{{id}}", path.strip("/")
+    create = {"form": resource.form, "is_create": True, "example": kind.example}
+    update = {"form": resource.form, "example": kind.change}
+    asked = of_list(resource.listing, resource.form)
+    verbs: list[tuple[str, str, str, str, str | None, dict[str, Any]]] = [
+        (
+            "find",
+            "GET",
+            path,
+            f"List {name.replace('-', ' ')}",
+            kind.schema,
+            {"is_list": True, "query": asked},
+        ),
+        ("post", "POST", path, f"Create a {kind.one}", "Made", {"status": 201, **create}),
+        ("read", "GET", one, f"Read a {kind.one}", kind.schema, {}),
+        ("update", "POST", one, f"Change a {kind.one}", "Made", update),
+        ("delete", "DELETE", one, f"Delete a {kind.one}", None, {"status": 204}),
+    ]
+    for verb, method, where, summary, gives, more in verbs:
+        yield call(f"{name}_{verb}", method, where, kind.tag, summary, gives, **more)
+
+
+def call(
+    name: str, method: str, path: str, tag: str, summary: str, gives: str | None, **more: Any
+) -> Operation:
+    return Operation(name=name, method=method, path=path, tag=tag, summary=summary, gives=gives, **more)
+
+
+def of_list(listing: Listing[Any], form: type[ResourceForm] | None = None) -> dict[str, Schema]:
+    fields: Any = form(None, owner=User()) if form else {}
+    filters = {
+        name: schema_of(fields[name]) if form and name == "type" else FILTERS.get(name, TEXT)
+        for name in listing.filters
+    }
+    return {
+        "page": {"type": "integer", "minimum": 1, "default": 1},
+        "results_per_page": {"type": "integer", "enum": list(SIZES), "default": DEFAULT_SIZE},
+        **filters,
+        "order_by": {"type": "string", "enum": list(listing.orders)},
+        "order_type": {"type": "string", "enum": list(ORDER_TYPES), "default": "ASC"},
+    }
+
+
+REPORT: dict[str, Schema] = {
+    "start_date": DAY,
+    "end_date": DAY,
+    "timezone": {"type": "string", "default": "UTC"},
+    "bots": FLAG,
+    **{name: {"type": "string", "description": "Only visits of this value."} for name in DIMENSIONS},
+}
+OF_ONE_TYPE: dict[str, Schema] = {
+    "type": {"type": "string", "enum": list(TYPES), "default": "overview"},
+    "format": {"type": "string", "enum": ["json", "csv"], "default": "json"},
+}
+SUPPOSED = dict.fromkeys((*READ, "at", "unlocked"), TEXT)
+LOOK = {one.name: described(one) for one in QrForm(None, owner=None) if one.name != "logo"}
+CSV = "text/csv"
+
+OF_A_TYPE = {**REPORT, **OF_ONE_TYPE}
+LINKS, STATISTICS, HANDLERS, DOMAINS, ACCOUNT = (
+    "Links", "Statistics", "Notification handlers", "Domains", "Account",
+)  # fmt: skip
+OTHERS: tuple[Operation, ...] = (
+    call(
+        "links_explain", "GET", "/links/{id}/explain", LINKS, "Explain what a visitor gets", "Explanation",
+        query=SUPPOSED, example={"device_type": "mobile"},
+    ),
+    call(
+        "links_qr", "GET", "/links/{id}/qr", LINKS, "Draw a QR code", "image/*",
+        query=LOOK, example={"format": "png", "size": "512"},
+    ),
+    call(
+        "statistics", "GET", "/statistics", STATISTICS, "Report on all links", "Row",
+        query=OF_A_TYPE, example={"type": "country_code"},
+    ),
+    call(
+        "statistics_link", "GET", "/statistics/{id}", STATISTICS, "Report on a link", "Row",
+        query=OF_A_TYPE, example={"type": "overview"},
+    ),
+    call("statistics_clicks", "GET", "/statistics/clicks", STATISTICS, "All visits", CSV, query=REPORT),
+    call(
+        "statistics_link_clicks", "GET", "/statistics/{id}/clicks", STATISTICS, "Visits to a link", CSV,
+        query=REPORT,
+    ),
+    call(
+        "notification-handlers_deliveries", "GET", f"{HANDLER}/deliveries", HANDLERS, "List what it was told",
+        "Delivery", is_list=True, query=of_list(log_of(NotificationHandler())),
+    ),
+    call("notification-handlers_test", "POST", f"{HANDLER}/test", HANDLERS, "Send a test now", "Trial"),
+    call(
+        "notification-handlers_secret", "POST", f"{HANDLER}/secret", HANDLERS,
+        "Renew a webhook's signing secret", "NotificationHandler",
+    ),
+    call("domains_verify", "POST", "/domains/{id}/verify", DOMAINS, "Look for its proof now", "Verification"),
+    call("user", "GET", "/user", ACCOUNT, "Read whose key it is", "User"),
+    call(
+        "openapi", "GET", "/openapi.json", ACCOUNT, "Read this description", "application/json",
+        needs_key=False,
+    ),
+)  # fmt: skip
+
+
+def operations(resources: tuple[Resource, ...]) -> list[Operation]:
+    """All of them, those of one tag together."""
+    found = [one for resource in resources for one in of_resource(resource)] + list(OTHERS)
+    tags = list(dict.fromkeys(one.tag for one in found))
+    return sorted(found, key=lambda one: tags.index(one.tag))

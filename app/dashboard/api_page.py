@@ -1,0 +1,109 @@
+"""What can an owner's own programs ask, and how is each call made by hand?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from flask import Blueprint, render_template
+from flask.typing import ResponseReturnValue
+from sqlalchemy import func, select
+
+from app import own_addresses
+from app.api import RESOURCES
+from app.api.openapi import curl
+from app.api.openapi.document import OF_READS, PROBLEMS, body
+from app.api.openapi.fields import Schema
+from app.api.openapi.operations import Operation, operations
+from app.dashboard.guard import user
+from app.extensions import db
+
+
+class Told(NamedTuple):
+    """One thing that a call takes: where it goes, and what it may be."""
+
+    name: str
+    place: str
+    words: str
+    is_required: bool
+
+
+def register(blueprint: Blueprint) -> None:
+    blueprint.add_url_rule("/api/", "api", show)
+
+
+def show() -> ResponseReturnValue:
+    site, every, ids = own_addresses.owners_site(), operations(RESOURCES), newest_ids()
+    return render_template(
+        "dashboard/api/page.html",
+        here="api",
+        site=site,
+        tags=list(dict.fromkeys(one.tag for one in every)),
+        operations=every,
+        lines={one.name: curl.line(site, one, ids) for one in every},
+        takes={one.name: takes(one) for one in every},
+        problems=PROBLEMS,
+        of_reads=OF_READS,
+    )
+
+
+def newest_ids() -> dict[str, int]:
+    """A row of each kind that a call can be tried on, by the first part of its path."""
+    found = {}
+    for resource in RESOURCES:
+        newest = select(func.max(resource.model.id)).where(resource.model.user_id == user().id)
+        if id_ := db.session.scalar(newest):
+            found[resource.path.strip("/")] = id_
+    return found | ({"statistics": found["links"]} if "links" in found else {})
+
+
+def takes(one: Operation) -> list[Told]:
+    asked = [Told(name, "query", in_words(schema), False) for name, schema in one.query.items()]
+    return asked + (fields(body(one)) if one.form else [])
+
+
+def fields(schema: Schema) -> list[Told]:
+    required = set(schema.get("required", ()))
+    required |= set(schema.get("anyOf", [{}])[0].get("required", ()))
+    properties: Mapping[str, Schema] = schema["properties"]
+    return [
+        Told(name, str(one.get("title", "")), in_words(one), name in required)
+        for name, one in properties.items()
+    ]
+
+
+def in_words(schema: Schema) -> str:
+    """What a schema allows, for people."""
+    found = [kind(schema), schema.get("description", "").rstrip(".")]
+    if (default := schema.get("default")) is not None:
+        found.append(f"{default} unless sent")
+    return "; ".join(filter(None, found))
+
+
+def kind(schema: Schema) -> str:
+    if "enum" in schema:
+        return "one of " + ", ".join(map(str, schema["enum"]))
+    if schema["type"] == "array":
+        return f"a list, each {kind(schema['items'])}"
+    return WORDS.get(schema.get("format", ""), WORDS[schema["type"]]) + bounds(schema)
+
+
+def bounds(schema: Schema) -> str:
+    if "maxLength" in schema:
+        return f", at most {schema['maxLength']:,} characters"
+    if "maximum" in schema:
+        return f", {schema['minimum']:,} to {schema['maximum']:,}"
+    return ""
+
+
+WORDS: Mapping[str, str] = {
+    "string": "text",
+    "integer": "a whole number",
+    "boolean": "true or false",
+    "object": "an object",
+    "uri": "an address",
+    "date": "a day, like 2026-01-31",
+    "email": "an e-mail address",
+    "idn-hostname": "a host",
+    "binary": "a file",
+}
