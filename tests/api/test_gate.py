@@ -50,7 +50,8 @@ AUTHORIZATIONS = [
 @pytest.mark.parametrize("authorization", AUTHORIZATIONS)
 def test_no_good_key(client: FlaskClient, api: Api, app: Flask, authorization: str | None) -> None:
     headers = {} if authorization is None else {"Authorization": authorization.format(key=api.key)}
-    for method, path in [*routes(app), ("GET", "/nothing"), ("PUT", "/links"), ("POST", "/links/x")]:
+    closed = [route for route in routes(app) if route != ("GET", "/openapi.json")]
+    for method, path in [*closed, ("GET", "/nothing"), ("PUT", "/links"), ("POST", "/links/x")]:
         answer = client.open(f"/api{path}", method=method, headers=headers)
         problem(answer, 401)
         assert answer.headers["WWW-Authenticate"] == "Bearer"
