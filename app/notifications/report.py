@@ -100,7 +100,7 @@ def compose(id: str, type_: str, datetime: dt.datetime, data: Data, site: Site) 
         text=f"{days} ({period['timezone']}).",
         facts=(("Visits", f"{visits:,}"), ("People", f"{sum(report['visitors'] for report in reports):,}")),
         sections=tuple(section_of(report, number, site) for number, report in enumerate(reports)),
-        url=site.dashboard(),
+        url=site.statistics_page(None, period["start_date"], period["end_date"]),
     )
 
 
@@ -109,7 +109,7 @@ def section_of(report: Data, number: int, site: Site) -> Section:
     has_picture = len(days) > 1 and report["pageviews"] and number < MOST_PICTURES
     return Section(
         title=readable(report["link"]["short_url"]),
-        url=site.statistics_page(report["link"]["id"]),
+        url=site.statistics_page(report["link"]["id"], str(days[0][0]), str(days[-1][0])),
         facts=facts_of(report),
         days=days,
         tables=tuple(table_of(name, rows) for name, rows in report["top"].items() if rows),

@@ -26,11 +26,11 @@ class Site:
     def link_page(self, link_id: int) -> str:
         return f"{self.owners}/dashboard/links/{link_id}"
 
-    def statistics_page(self, link_id: int) -> str:
-        return self.link_page(link_id)
-
-    def dashboard(self) -> str:
-        return f"{self.owners}/dashboard/"
+    def statistics_page(self, link_id: int | None, start: str, end: str) -> str:
+        """Of one link, or of all, over days as the API writes them."""
+        whose = "" if link_id is None else f"links/{link_id}/"
+        days = f"period=custom&start_date={start}&end_date={end}"
+        return f"{self.owners}/dashboard/{whose}statistics/?{days}"
 
     def stop_page(self, token: str) -> str:
         return f"{self.owners}/dashboard/stop/{token}"

@@ -7,11 +7,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session, joinedload
 
 from app.claims import claim, is_due, is_free, moment
-from app.database import begin_write
+from app.database import AnySession, begin_write
 from app.notifications.lanes import Parcel
 from app.notifications.messages import message_of
 from app.notifications.models import Delivery, NotificationHandler
@@ -46,6 +46,21 @@ def find(
     if only_healthy:
         due = due.where(~failing)
     return [Found(id_, handler_id, bool(is_failing)) for id_, handler_id, is_failing in session.execute(due)]
+
+
+class Lag(NamedTuple):
+    """What is due, and since when the longest waits."""
+
+    waiting: int
+    seconds: float
+
+
+def lag(session: AnySession) -> Lag:
+    """How far behind deliveries are. What is sent at this moment is counted until it has arrived."""
+    now = moment()
+    due = select(func.count(), func.min(Delivery.due)).where(Delivery.due <= now)
+    count, oldest = session.execute(due).one()
+    return Lag(count, (now - oldest).total_seconds() if oldest else 0.0)
 
 
 def take(session: Session, ids: Sequence[int], who: str, site: Site) -> list[Parcel]:

@@ -21,6 +21,7 @@ from app.config import Settings
 from app.extensions import db
 from app.jobs import tending
 from app.journal.segments import directory_of
+from app.notifications.waiting import lag
 from app.visits.desk import Desk
 
 blueprint = Blueprint("health", __name__)
@@ -160,7 +161,7 @@ CHECKS: dict[str, Callable[[], Check]] = {
 
 def gauges() -> dict[str, float]:
     state, age = state_of_journal(), tending.heartbeat_age(settings().data_dir)
-    limited = limited_lag(db.session(), time.time())
+    limited, deliveries = limited_lag(db.session(), time.time()), lag(db.session)
     return {
         "waypost_worker_age_seconds": float("inf") if age is None else age,
         "waypost_journal_age_seconds": state.counters.seconds,
@@ -168,6 +169,8 @@ def gauges() -> dict[str, float]:
         "waypost_journal_waiting_bytes": state.rows.waiting_bytes,
         "waypost_limited_waiting": limited.waiting,
         "waypost_limited_age_seconds": limited.seconds,
+        "waypost_deliveries_waiting": deliveries.waiting,
+        "waypost_deliveries_age_seconds": deliveries.seconds,
         "waypost_visits_dropped": state.dropped,
         "waypost_wal_bytes": tending.wal_bytes(db.engine),
     }

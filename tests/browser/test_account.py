@@ -24,6 +24,17 @@ def test_the_profile(desk: Page, alice: User, session: scoped_session[Session]) 
     assert (alice.name, alice.timezone) == ("Alice", "Europe/Berlin")
 
 
+def test_what_an_owner_is_told(desk: Page, alice: User, session: scoped_session[Session]) -> None:
+    desk.get_by_role("link", name="Account").click()
+    desk.get_by_label("Reports").select_option("Every day")
+    desk.get_by_label("At", exact=True).select_option("21:00")
+    desk.get_by_label("Check where links lead").check()
+    desk.get_by_role("button", name="Save what you are told").click()
+    expect(desk.get_by_role("status").filter(has_text="Your account is saved.")).to_be_visible()
+    session.rollback()
+    assert (alice.report_period, alice.report_hour, alice.checks_destinations) == ("daily", 21, True)
+
+
 def test_the_password_ends_every_other_session(
     desk: Page, alice: User, browser: Browser, sign_in: Callable[[BrowserContext, User], Page], site: str
 ) -> None:

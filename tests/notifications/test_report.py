@@ -79,7 +79,10 @@ def test_several_links_are_one_report():
     message = message_of(figures(1, 1), figures(2, 1200), figures(3, 0))
     assert message.title == "Weekly report: 1,201 visits of 3 links"
     assert message.facts == (("Visits", "1,201"), ("People", "600"))
-    assert [section.url[-1] for section in message.sections] == ["2", "1", "3"]
+    assert [section.url.split("/")[5] for section in message.sections] == ["2", "1", "3"]
+    assert message.sections[0].url == (
+        "https://waypost.example/dashboard/links/2/statistics/?period=custom&start_date=2026-11-16&end_date=2026-11-22"
+    )
 
 
 def test_a_quiet_week_has_neither_a_best_day_nor_a_picture():
@@ -114,5 +117,5 @@ def test_a_picture_has_a_bar_for_each_day_with_visits(counts):
     assert len(png) < 4096
     image = Image.open(io.BytesIO(png)).convert("RGB")
     row = [image.getpixel((x, image.height - 6)) for x in range(image.width)]
-    bars = sum(a != b == (29, 91, 214) for a, b in zip([None, *row], row, strict=False))
+    bars = sum(a != b == (11, 110, 102) for a, b in zip([None, *row], row, strict=False))
     assert bars == sum(map(bool, counts))

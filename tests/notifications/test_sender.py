@@ -16,7 +16,7 @@ from app.database import engine_options, prepare_engine
 from app.links.models import link_notification_handler
 from app.links.moments import tell_moments
 from app.links.telling import tell
-from app.notifications import delivery, events, sender, services
+from app.notifications import delivery, events, sender, services, waiting
 from app.notifications.models import Delivery, DeliveryAttempt, Event, NotificationHandler
 from app.notifications.outbox import deliver
 from app.notifications.sender import Sender
@@ -268,6 +268,17 @@ def test_an_attempt_for_what_another_has_by_now_is_kept_and_changes_nothing(
     )
     session.refresh(row)
     assert (row.status, row.who, row.tries) == ("pending", "another", 0)
+
+
+@pytest.mark.databases
+def test_how_far_behind_it_is(session, make_receiver):
+    assert waiting.lag(session) == (0, 0.0)
+    first, second = send(session, make_receiver(), 2)
+    first.due, second.due = (moment() + dt.timedelta(seconds=seconds) for seconds in (-90, 300))
+    session.commit()
+    found = waiting.lag(session)
+    assert found.waiting == 1
+    assert 90 <= found.seconds < 150
 
 
 def test_no_site_is_guessed(settings):

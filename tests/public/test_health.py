@@ -149,6 +149,12 @@ def test_metrics_only_for_who_has_the_token(client: FlaskClient) -> None:
     assert answer.status_code == 200
     assert answer.content_type.startswith("text/plain; version=0.0.4")
     lines = [line for line in answer.text.splitlines() if not line.startswith("#")]
-    names = {"waypost_journal_age_seconds", "waypost_visits_dropped", "waypost_limited_waiting"}
+    names = {
+        "waypost_journal_age_seconds",
+        "waypost_visits_dropped",
+        "waypost_limited_waiting",
+        "waypost_deliveries_waiting",
+        "waypost_deliveries_age_seconds",
+    }
     assert {line.split()[0] for line in lines} >= names
     assert all(float(line.split()[1]) >= 0 for line in lines)
