@@ -6,12 +6,12 @@ By their ids, some at a time, beside the visits of the moment; a position says h
 from __future__ import annotations
 
 from sqlalchemy import Engine, select
-from sqlalchemy.engine import Connection
 
 from app.clicks import agents
 from app.clicks.models import Click, Position, Term
 from app.clicks.positions import move
 from app.clicks.rollups import roll_up
+from app.clicks.scope import Bind
 from app.clicks.terms import Terms
 
 NAME = "roll-ups"  # among the positions; its "rows" are where it ends, its "counters" how far it is
@@ -39,9 +39,9 @@ def step(engine: Engine, terms: Terms) -> bool:
     return True
 
 
-def state(connection: Connection) -> tuple[int, int]:
+def state(bind: Bind) -> tuple[int, int]:
     """The id up to which it is done, and the one it ends with."""
-    row = connection.execute(
+    row = bind.execute(
         select(Position.counters_offset, Position.rows_offset).where(Position.name == NAME)
     ).first()
     return (row.counters_offset, row.rows_offset) if row else (0, 0)

@@ -13,6 +13,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
 from app.cli import database
+from app.clicks import backfill
 from app.clicks.lag import JournalState, journal_state
 from app.clicks.limited_lag import limited_lag
 from app.clicks.positions import positions_in
@@ -124,6 +125,12 @@ def limited_check() -> Check:
     }
 
 
+def statistics_check() -> Check:
+    """After an update that brought sums, visits from before are added up bit by bit: how many are not yet."""
+    done, end = backfill.state(db.session())
+    return {"ok": True, "rows_to_add_up": end - done}
+
+
 def state_of_journal() -> JournalState:
     return journal_state(directory_of(settings().data_dir), positions_in(db.session()), time.time())
 
@@ -154,6 +161,7 @@ CHECKS: dict[str, Callable[[], Check]] = {
     "worker": worker_check,
     "journal": journal_check,
     "limited": limited_check,
+    "statistics": statistics_check,
     "wal": log_check,
     "places": places_check,
 }

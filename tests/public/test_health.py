@@ -14,7 +14,10 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy.orm import Session, scoped_session
 
+from app.clicks import backfill
+from app.clicks.engine import open_engine
 from app.clicks.ingest import Ingest
+from app.clicks.models import Position
 from app.config import Settings
 from app.jobs import tending as jobs
 from app.journal.record import NEWEST, Visit, encode
@@ -120,6 +123,19 @@ def test_visits_of_limited_links_that_wait_are_shown_too(
     assert shown() == {"ok": True, "seconds": 0, "waiting": 0, "unknown": 1}
     write(600)
     assert wrong(client) == {"limited"}
+
+
+@pytest.mark.databases
+@pytest.mark.usefixtures("worker")
+def test_visits_that_no_sum_has_yet_are_shown(client: FlaskClient, settings: Settings) -> None:
+    """As after an update from a version that had rows alone."""
+    assert (client.get("/readyz").json or {})["checks"]["statistics"] == {"ok": True, "rows_to_add_up": 0}
+    engine = open_engine(settings)
+    with engine.begin() as connection:
+        row = {"name": backfill.NAME, "counters_offset": 3, "rows_offset": 10}
+        connection.execute(sa.insert(Position).values(row))
+    engine.dispose()
+    assert (client.get("/readyz").json or {})["checks"]["statistics"] == {"ok": True, "rows_to_add_up": 7}
 
 
 @pytest.mark.usefixtures("worker")
