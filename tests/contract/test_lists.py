@@ -1,0 +1,117 @@
+"""Section 1, "Lists"."""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+
+from tests.contract.client import Client, alias, fields
+
+PATHS = ["/links", "/pixels", "/notification-handlers", "/projects", "/domains"]
+IDS = {"/links": "link_id", "/pixels": "pixel_id", "/notification-handlers": "notification_handler_id"}
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_the_envelope(api: Client, path: str) -> None:
+    body = api.get(path).json()
+    assert list(body) == ["data", "meta", "links"]
+    assert set(body["meta"]) == {"page", "results_per_page", "total", "total_pages"}
+    assert set(body["links"]) == {"first", "last", "next", "prev", "self"}
+    assert (body["meta"]["page"], body["meta"]["results_per_page"]) == (1, 25)
+    assert body["meta"]["total_pages"] >= 1
+    assert body["links"]["prev"] is None
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("page", "0"), ("page", "x"), ("results_per_page", "11"), ("results_per_page", ""), ("order_by", "nonsense"), ("order_type", "up")],
+)  # fmt: skip
+def test_bad_parameters(api: Client, path: str, name: str, value: str) -> None:
+    assert fields(api.get(path, params={name: value})) == {name}
+
+
+@pytest.mark.parametrize("size", [10, 25, 50, 100, 250, 500, 1000])
+def test_each_size(api: Client, size: int) -> None:
+    assert api.get(f"/pixels?results_per_page={size}").json()["meta"]["results_per_page"] == size
+
+
+def test_pages_follow_one_another(api: Client) -> None:
+    name = alias()
+    made = [api.make("/pixels", type="social_a", name=name, pixel="1") for _ in range(12)]
+    seen, address = [], f"/pixels/?results_per_page=10&search={name}"
+    answer = api.get(address)
+    body = answer.json()
+    assert body["meta"] == {"page": 1, "results_per_page": 10, "total": 12, "total_pages": 2}
+    for link in filter(None, body["links"].values()):
+        asked = dict(parse_qsl(urlsplit(link).query))
+        assert (asked["search"], asked["results_per_page"]) == (name, "10")
+        assert "/?" not in link
+        assert f"<{link}>" in answer.headers["Link"]
+    while True:
+        seen += [row["id"] for row in body["data"]]
+        if body["links"]["next"] is None:
+            break
+        body = api.session.get(
+            body["links"]["next"], headers={"Authorization": f"Bearer {api.key}"}, timeout=30
+        ).json()
+    assert seen == made
+    assert body["links"]["prev"]
+
+
+def test_a_page_past_the_end(api: Client) -> None:
+    body = api.get("/pixels?page=99999").json()
+    assert (body["data"], body["links"]["next"]) == ([], None)
+    assert dict(parse_qsl(urlsplit(body["links"]["prev"]).query))["page"] == str(body["meta"]["total_pages"])
+
+
+@pytest.mark.parametrize("path", IDS)
+def test_by_id_unless_asked_otherwise(api: Client, path: str) -> None:
+    sent = {
+        "/links": {"location_url": "https://example.com/"},
+        "/pixels": {"type": "social_a", "name": "n", "pixel": "1"},
+    }
+    fields_ = sent.get(path, {"type": "email", "name": "n", "email": "a@example.com"})
+    made = [api.make(path, **fields_) for _ in range(2)]
+    rows = lambda query: [row["id"] for row in api.get(f"{path}?results_per_page=1000{query}").json()["data"]]  # noqa: E731
+    assert [row for row in rows("") if row in made] == made
+    assert [row for row in rows(f"&order_by={IDS[path]}&order_type=DESC") if row in made] == made[::-1]
+
+
+def test_search_is_literal_and_without_case(api: Client) -> None:
+    mark = alias()
+    links = {title: api.link(title=title + mark) for title in ("100%", "1000", "a_b", "axb", "Ärger")}
+    for search, title in {"0%": "100%", "_b": "a_b", "äRGER": "Ärger"}.items():
+        rows = api.get("/links", params={"search": search + mark, "search_by": "title"}).json()["data"]
+        assert [row["id"] for row in rows] == [links[title]], search
+
+
+def test_the_filters_of_links(api: Client) -> None:
+    tag = alias()
+    pixel = api.make("/pixels", type="social_a", name="n", pixel="1")
+    project = api.make("/projects", name="p")
+    on = api.link(tags=tag, pixels_ids=pixel, project_id=project)
+    off = api.link(tags=tag, is_enabled=0)
+    for query, found in {
+        "": [on, off],
+        "&is_enabled=1": [on],
+        "&is_enabled=false": [off],
+        f"&pixel_id={pixel}": [on],
+        f"&project_id={project}": [on],
+        "&project_id=0": [off],
+        "&domain_id=0": [on, off],
+        "&type=link": [on, off],
+        "&datetime_start=2000-01-01": [on, off],
+        "&datetime_end=2000-01-01": [],
+        "&order_by=link_id&order_type=DESC": [off, on],
+        "&search=&is_enabled=": [on, off],
+    }.items():
+        assert [row["id"] for row in api.data(f"/links?tag={tag}{query}")] == found, query
+
+
+@pytest.mark.parametrize(
+    "query", ["is_enabled=x", "type=biolink", "search=a&search_by=notes", "project_id=x", "datetime_start=x"]
+)
+def test_unknown_values_of_filters(api: Client, query: str) -> None:
+    assert fields(api.get(f"/links?{query}")) == {query.rpartition("&")[2].partition("=")[0]}
