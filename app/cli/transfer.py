@@ -19,9 +19,10 @@ from app.cli.failures import Command
 from app.cli.lifetime import leave_with_parent
 from app.cli.users import require_user
 from app.database import begin_write
+from app.errors import Invalid
 from app.extensions import db
 from app.own_addresses import short_url_at
-from app.transfer import columns, files, tables, taking
+from app.transfer import files, services, tables, taking
 from app.transfer.exporting import KINDS, export
 from app.transfer.models import FailedRow, LinkImport
 
@@ -94,23 +95,18 @@ def brought(user: User, file: Path, named: dict[str, str], project: str) -> Link
     """The import of a copy of this file."""
     copy = files.new_file(settings().data_dir)
     shutil.copyfile(file, copy)
-    try:
-        table = tables.open_table(copy)
-    except tables.Unreadable as error:
-        copy.unlink()
-        raise click.ClickException(f"{file}: {error}") from None
-    found = columns.found(table) | named
-    if wrong := [name for name in named if name not in columns.COLUMNS]:
-        raise click.ClickException(f"There is no field {wrong[0]}. There are: {', '.join(columns.COLUMNS)}.")
-    if missing := [column for column in named.values() if column not in table.columns]:
-        raise click.ClickException(f"There is no column {missing[0]}. There are: {', '.join(table.columns)}.")
-    if "location_url" not in found:
-        raise click.ClickException(
-            "No column is known to hold the destination: name it with --column location_url=COLUMN."
-        )
     begin_write(db.session)
-    job = LinkImport(user_id=user.id, name=file.name[:255], file=copy.name, columns=found, project=project)
-    db.session.add(job)
+    try:
+        job = services.bring(user, copy, file.name)
+        table = tables.open_table(copy)
+        services.choose(job, table, {column: field for field, column in (job.columns | named).items()})
+    except Invalid as invalid:
+        copy.unlink(missing_ok=True)
+        raise click.ClickException(f"{file}: {' '.join(each.title for each in invalid.errors)}") from None
+    if missing := [column for column in named.values() if column not in table.columns]:
+        copy.unlink()
+        raise click.ClickException(f"There is no column {missing[0]}. There are: {', '.join(table.columns)}.")
+    job.project = services.project_of(project)
     db.session.commit()
     return job
 

@@ -16,6 +16,7 @@ from app.dashboard import (
     headers,
     history,
     home,
+    imports,
     keys,
     links,
     many,
@@ -31,7 +32,7 @@ from app.dashboard.statistics import views as statistics
 
 # once, and not for each application: a blueprint takes no more pages after it was registered
 PEOPLE = (keys, api_page, account)
-THINGS = (links, many, history, as_visitor, qr, statistics, projects, domains, pixels, handlers, trash)
+THINGS = (links, many, history, as_visitor, qr, statistics, projects, domains, pixels, handlers, imports, trash)
 for family in (home, *THINGS, *PEOPLE):
     family.register(blueprint)
 

@@ -54,6 +54,7 @@ NAVIGATION = (
     Place("handlers", "Handlers", "bell"),
     Place("keys", "API keys", "key-round"),
     Place("api", "API", "code-xml"),
+    Place("imports", "Import, export", "arrow-left-right"),
     Place("trash", "Trash", "trash-2"),
     Place("account", "Account", "user-round"),
 )

@@ -12,9 +12,9 @@ from app.clock import now
 from app.database import begin_write
 from app.transfer.files import directory_of
 from app.transfer.models import LinkImport
+from app.transfer.services import UNFINISHED
 
 KEPT = dt.timedelta(days=7)  # of one that nobody has had taken in
-UNFINISHED = ("new", "checking", "checked", "taking")
 
 
 def tidy(session: Session, data_dir: Path) -> int:

@@ -1,0 +1,228 @@
+"""How does an owner bring links from elsewhere, watch them being made, and take all of hers away?"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+from flask import (
+    Blueprint,
+    Response,
+    abort,
+    make_response,
+    redirect,
+    render_template,
+    request,
+    stream_with_context,
+    url_for,
+)
+from flask.typing import ResponseReturnValue
+from sqlalchemy import select
+
+from app import own_addresses
+from app.bodies import read_query
+from app.clock import now
+from app.dashboard import pages
+from app.dashboard.guard import sent, user
+from app.database import begin_write, reread
+from app.errors import FieldError, Invalid
+from app.extensions import db
+from app.ownership import get_owned
+from app.sent import Upload
+from app.transfer import columns, files, services, taking
+from app.transfer.cells import guarded
+from app.transfer.exporting import KINDS, export, taken
+from app.transfer.models import FailedRow, LinkImport
+from app.transfer.tables import Table, Unreadable, open_table
+
+FOLDER = "dashboard/imports"
+SHOWN = 100  # failed rows on a page
+EXAMPLES = 3
+LISTED = 50
+UNDER_WAY = ("checking", "taking")
+
+
+def register(blueprint: Blueprint) -> None:
+    blueprint.add_url_rule("/imports/", "imports", show_list)
+    blueprint.add_url_rule("/imports/", "imports_write", bring, methods=["POST"])
+    blueprint.add_url_rule("/imports/<int:id>", "imports_one", show)
+    blueprint.add_url_rule("/imports/<int:id>/check", "imports_check_write", check, methods=["POST"])
+    blueprint.add_url_rule("/imports/<int:id>/take", "imports_take_write", take, methods=["POST"])
+    blueprint.add_url_rule("/imports/<int:id>/columns", "imports_columns_write", name_anew, methods=["POST"])
+    blueprint.add_url_rule("/imports/<int:id>/end", "imports_end_write", end, methods=["POST"])
+    blueprint.add_url_rule("/imports/<int:id>/failed.csv", "imports_failed", failed_file)
+    blueprint.add_url_rule("/links/export.<any(csv, json):kind>", "links_export", export_file)
+
+
+def show_list(problem: str = "", status: int = 200) -> ResponseReturnValue:
+    mine = select(LinkImport).where(LinkImport.user_id == user().id).order_by(LinkImport.id.desc())
+    found = db.session.scalars(mine.limit(LISTED)).all()
+    return answer("list", status, jobs=found, problem=problem, zone=pages.zone(), origins=columns.ORIGINS)
+
+
+def bring() -> ResponseReturnValue:
+    """The file is written where the worker finds it, and looked at; nothing is made of it yet."""
+    file = sent().last("file") if "file" in sent() else None
+    if not isinstance(file, Upload):
+        return show_list("Choose a file first.", 422)
+    path = files.new_file(own_addresses.settings().data_dir)
+    path.write_bytes(file.content)
+    begin_write(db.session)
+    try:
+        job = services.bring(user(), path, file.filename, request.host)
+    except Invalid as invalid:
+        db.session.rollback()
+        return show_list(invalid.errors[0].title, 422)
+    db.session.commit()
+    return to(job)
+
+
+def show(id: int) -> ResponseReturnValue:
+    job = mine(id)
+    return one(job) if job.state != "new" else naming(job)
+
+
+def one(job: LinkImport) -> Response:
+    """How far it is, and what failed. Asked for again and again while it is under way."""
+    failed = select(FailedRow).where(FailedRow.import_id == job.id).order_by(FailedRow.number)
+    rows = db.session.scalars(failed.limit(SHOWN)).all()
+    part = "state" if pages.is_fragment() else "one"
+    return answer(part, job=job, failed=rows, labels=labels(), under_way=UNDER_WAY)
+
+
+def naming(job: LinkImport, errors: Sequence[FieldError] = (), status: int = 200) -> ResponseReturnValue:
+    """Which column is which field? With the first cells of each, for headings may tell little."""
+    table = table_of(job)
+    if table is None:
+        abort(404)
+    rows = [row.cells for row in islice(table.rows(), EXAMPLES)]
+    chosen = {column: field for field, column in job.columns.items()}
+    return answer(
+        "columns",
+        status,
+        job=job,
+        columns=[(name, [row.get(name, "") for row in rows]) for name in table.columns],
+        chosen=chosen,
+        labels=labels(),
+        errors=errors,
+        origin=columns.origin_of(table.columns),
+    )
+
+
+def check(id: int) -> ResponseReturnValue:
+    """Name its columns, and have every row looked at; nothing is made yet."""
+    fields = {name.removeprefix("column:"): text(name) for name in sent() if name.startswith("column:")}
+    job, table = mine(id), table_of(mine(id))
+    if table is None:
+        abort(404)
+    begin_write(db.session)
+    reread(db.session, job)
+    try:
+        services.require_new(job)
+        services.choose(job, table, fields)
+        job.project = services.project_of(text("project"))
+    except Invalid as invalid:
+        db.session.rollback()
+        job.columns = {field: column for column, field in fields.items() if field}
+        found = naming(job, invalid.errors, 422)
+        db.session.rollback()
+        return found
+    taking.start(job, "checking")
+    db.session.commit()
+    return to(job)
+
+
+def take(id: int) -> ResponseReturnValue:
+    """Have the links made, by the worker: this page may be left."""
+    return changed(id, "checked", lambda job: taking.start(job, "taking"))
+
+
+def name_anew(id: int) -> ResponseReturnValue:
+    """Back to naming the columns."""
+    return changed(id, "checked", lambda job: taking.start(job, "new"))
+
+
+def end(id: int) -> ResponseReturnValue:
+    return changed(id, None, services.end)
+
+
+def changed(id: int, state: str | None, change: Callable[[LinkImport], None]) -> ResponseReturnValue:
+    """Sent twice, or from an old page, it changes nothing."""
+    begin_write(db.session)
+    job = mine(id)
+    reread(db.session, job)
+    if job.state == state or (state is None and job.state in services.UNFINISHED):
+        change(job)
+        db.session.commit()
+    return to(job)
+
+
+def failed_file(id: int) -> Response:
+    """The rows that failed as they came, with what is wrong: to be put right and brought again."""
+    job = mine(id)
+    table = table_of(job)
+    head = table.columns if table else ()
+    return download(failed_lines(job.id, head), "text/csv; charset=utf-8", f"failed-{job.id}.csv")
+
+
+def failed_lines(import_id: int, head: Sequence[str]) -> Iterator[str]:
+    buffer = io.StringIO()
+    writer = csv.writer(buffer)
+    writer.writerow([*map(guarded, head), "line", "problem"])
+    rows = select(FailedRow).where(FailedRow.import_id == import_id).order_by(FailedRow.number)
+    yield "\ufeff"
+    for row in db.session.scalars(rows.execution_options(yield_per=500)):
+        said = "; ".join(f"{field}: {words}" if field else words for field, words in row.problems)
+        writer.writerow([*map(guarded, row.cells), row.line, guarded(said)])
+        yield taken(buffer)
+    yield taken(buffer)
+
+
+def export_file(kind: str) -> Response:
+    """Those links that the list shows with the same parameters, all pages of it."""
+    site = own_addresses.site()
+    found = export(
+        user().id,
+        dict(read_query()),
+        kind,
+        lambda url, domain: own_addresses.short_url_at(domain or site, url),
+    )
+    return download(found, KINDS[kind], f"links-{now():%Y-%m-%d}.{kind}")
+
+
+def download(pieces: Iterator[str], kind: str, name: str) -> Response:
+    response = Response(stream_with_context(pieces), content_type=kind)
+    response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
+
+
+def mine(id: int) -> LinkImport:
+    return get_owned(user(), LinkImport, id)
+
+
+def text(name: str) -> str:
+    value = sent().last(name) if name in sent() else ""
+    return value if isinstance(value, str) else ""
+
+
+def to(job: LinkImport) -> ResponseReturnValue:
+    return redirect(url_for("dashboard.imports_one", id=job.id), 303)
+
+
+def answer(name: str, status: int = 200, **context: Any) -> Response:
+    body = render_template(f"{FOLDER}/{'_' if name == 'state' else ''}{name}.html", here="imports", **context)
+    return make_response(body, status)
+
+
+def labels() -> dict[str, str]:
+    return {field: column.label for field, column in columns.COLUMNS.items()}
+
+
+def table_of(job: LinkImport) -> Table | None:
+    try:
+        return open_table(files.path_of(own_addresses.settings().data_dir, job.file))
+    except (OSError, Unreadable):
+        return None

@@ -1,0 +1,74 @@
+"""How does a table come to be an import, and what can its owner do with it?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from app.accounts.models import User
+from app.errors import FieldError, Invalid
+from app.extensions import db
+from app.reading import Rejected, plain
+from app.transfer import columns, tables
+from app.transfer.models import LinkImport
+
+UNFINISHED = ("new", "checking", "checked", "taking")
+
+
+def bring(user: User, path: Path, name: str, host: str = "") -> LinkImport:
+    """An import of the table at `path`, its columns guessed. One that can't be read is removed: Invalid."""
+    try:
+        table, rows = counted(path)
+    except tables.Unreadable as error:
+        path.unlink()
+        raise Invalid(FieldError(str(error), "table", "file")) from None
+    job = LinkImport(user_id=user.id, name=name[:255] or "links.csv", file=path.name, host=host)
+    job.columns, job.rows = columns.found(table), rows
+    db.session.add(job)
+    db.session.flush()
+    return job
+
+
+def counted(path: Path) -> tuple[tables.Table, int]:
+    """A table and the number of its rows. Raises Unreadable, also where there are none."""
+    table = tables.open_table(path)
+    if not (rows := sum(1 for _ in table.rows())):
+        raise tables.Unreadable("There are headings in this file, and nothing else.")
+    return table, rows
+
+
+def choose(job: LinkImport, table: tables.Table, fields: Mapping[str, str]) -> None:
+    """`fields`: column → field, as its owner says; the others are left out. Raises Invalid."""
+    chosen = {column: field for column, field in fields.items() if field and column in table.columns}
+    twice = sorted({field for field in chosen.values() if list(chosen.values()).count(field) > 1})
+    problems = [
+        FieldError(f"Two columns are {columns.COLUMNS[field].label}.", "twice", field)
+        for field in twice
+        if field in columns.COLUMNS
+    ]
+    if unknown := set(chosen.values()) - columns.COLUMNS.keys():
+        problems += [FieldError("There is no such field.", "choice", field) for field in sorted(unknown)]
+    if "location_url" not in chosen.values():
+        problems.append(FieldError("Say which column is the destination.", "required", "location_url"))
+    if problems:
+        raise Invalid(*problems)
+    job.columns = {field: column for column, field in chosen.items()}
+
+
+def require_new(job: LinkImport) -> None:
+    if job.state != "new":
+        raise Invalid(FieldError("The columns of this table are named already.", "state"))
+
+
+def project_of(text: str) -> str:
+    """The name of a project for rows that name none. Raises Invalid."""
+    try:
+        return plain(text.strip(), 128)
+    except Rejected as rejected:
+        raise Invalid(FieldError(str(rejected.args[0]), rejected.args[0].code, "project")) from None
+
+
+def end(job: LinkImport) -> None:
+    """Leave the rest of the rows. What was made stays."""
+    job.state = "ended"
+    db.session.flush()
