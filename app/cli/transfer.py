@@ -102,7 +102,9 @@ def brought(user: User, file: Path, named: dict[str, str], project: str) -> Link
         services.choose(job, table, {column: field for field, column in (job.columns | named).items()})
     except Invalid as invalid:
         copy.unlink(missing_ok=True)
-        raise click.ClickException(f"{file}: {' '.join(each.title for each in invalid.errors)}") from None
+        raise click.ClickException(
+            f"{file}: {' '.join(each.title for each in invalid.errors)} (--column FIELD=COLUMN)"
+        ) from None
     if missing := [column for column in named.values() if column not in table.columns]:
         copy.unlink()
         raise click.ClickException(f"There is no column {missing[0]}. There are: {', '.join(table.columns)}.")

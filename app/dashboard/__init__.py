@@ -32,8 +32,22 @@ from app.dashboard.statistics import views as statistics
 
 # once, and not for each application: a blueprint takes no more pages after it was registered
 PEOPLE = (keys, api_page, account)
-THINGS = (links, many, history, as_visitor, qr, statistics, projects, domains, pixels, handlers, imports, trash)
-for family in (home, *THINGS, *PEOPLE):
+FILES = (imports,)
+THINGS = (
+    links,
+    many,
+    history,
+    as_visitor,
+    qr,
+    statistics,
+    projects,
+    domains,
+    pixels,
+    handlers,
+    imports,
+    trash,
+)
+for family in (home, *THINGS, *FILES, *PEOPLE):
     family.register(blueprint)
 
 

@@ -20,6 +20,7 @@ FILES = (
     "links.css",
     "links.js",
     "icon.svg",
+    "imports.css",
     "statistics.css",
     "statistics.js",
     "vendor/htmx.min.js",

@@ -47,7 +47,7 @@ def choose(job: LinkImport, table: tables.Table, fields: Mapping[str, str]) -> N
         if field in columns.COLUMNS
     ]
     if unknown := set(chosen.values()) - columns.COLUMNS.keys():
-        problems += [FieldError("There is no such field.", "choice", field) for field in sorted(unknown)]
+        problems += [FieldError(f"There is no field {field}.", "choice", field) for field in sorted(unknown)]
     if "location_url" not in chosen.values():
         problems.append(FieldError("Say which column is the destination.", "required", "location_url"))
     if problems:

@@ -76,7 +76,7 @@ def test_a_file_that_is_no_table(run: Run, file: Path, alice, settings) -> None:
 
 def test_columns_named_by_hand(run: Run, file: Path, alice, session) -> None:
     file.write_text("wohin;kurz\nhttps://example.com/by-hand;x\n")
-    assert "No column is known" in run("import", file, "--email", alice.email).stderr
+    assert "Say which column is the destination" in run("import", file, "--email", alice.email).stderr
     named = ("--column", "location_url=wohin", "--column", "url=kurz")
     assert run("import", file, "--email", alice.email, *named).exit_code == 0
     assert [(link.url, link.location_url) for link in session.query(Link)] == [
