@@ -28,6 +28,8 @@ DAY = (2, 1, 1, 1, 1, 2, 4, 7, 10, 12, 12, 11, 11, 12, 13, 13, 12, 11, 10, 10, 9
 WEEK = (1.0, 1.08, 1.05, 1.0, 0.85, 0.45, 0.5)
 BOTS_FOR_EACH_PERSON = 0.07
 COMES_AGAIN = 0.22
+SEES_ANOTHER = 0.12
+IDENTITY = ("visitor", "country_code", "continent_code", "city_name", "agent", "language")
 UTM = ("utm_source", "utm_medium", "utm_campaign")
 
 
@@ -48,7 +50,25 @@ def past_visits(rng: Random, visited: Sequence[Visited], clicks: int, now: dt.da
         for one, count in zip(visited, counts, strict=True)
         for visit in [*visits_of(rng, one, count, now), *bots_of(rng, one, count, now)]
     ]
-    return sorted(found, key=lambda visit: visit.time_ms)
+    alike = {one.link.id for one in visited if not one.link.targeting_type}
+    return [*wandering(rng, sorted(found, key=lambda visit: visit.time_ms), alike)]
+
+
+def wandering(rng: Random, visits: Sequence[Visit], alike: set[int]) -> Iterator[Visit]:
+    """The same, but some who opened a link open another one on that day; only links that are `alike` for
+    everybody, for others would have sent them elsewhere."""
+    today, people_of_today = dt.date.min, list[Visit]()
+    for visit in visits:
+        day = dt.datetime.fromtimestamp(visit.time_ms / 1000, dt.UTC).date()
+        if day != today:
+            today, people_of_today = day, []
+        came = visit
+        if not visit.is_bot and visit.link_id in alike and people_of_today and rng.random() < SEES_ANOTHER:
+            who = rng.choice(people_of_today)
+            came = visit._replace(**{name: getattr(who, name) for name in IDENTITY})
+        if not visit.is_bot:
+            people_of_today.append(came)
+        yield came
 
 
 def shares(rng: Random, visited: Sequence[Visited], clicks: int) -> list[int]:
