@@ -71,6 +71,11 @@ lint: $(VENV)/installed-dev ## ruff, mypy, djlint
 	@$(RUN) mypy
 	@$(RUN) djlint --lint --quiet app/templates
 
+.PHONY: languages
+languages: $(VENV)/installed-dev ## compile the dashboard's catalogues; say which texts are missing
+	@$(RUN) babel.messages.frontend -q compile -d app/languages -D messages
+	@$(RUN) pytest -q tests/test_languages.py
+
 .PHONY: migrations-check
 migrations-check: $(VENV)/installed-dev ## do migrations lead to the models, on both databases?
 	@$(RUN) tests.migrations

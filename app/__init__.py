@@ -5,7 +5,7 @@ from __future__ import annotations
 from flask import Flask
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from app import api, cli, dashboard, error_pages, headers, logs, media, public, sealing
+from app import api, cli, dashboard, error_pages, headers, languages, logs, media, public, sealing
 from app.config import Settings, load_settings
 from app.database import engine_options, prepare_engine
 from app.extensions import csrf, db, login, migrate
@@ -23,7 +23,7 @@ def create_app(settings: Settings | None = None) -> Flask:
         extension.init_app(app, **({"db": db} if extension is migrate else {}))
     with app.app_context():
         prepare_engine(db.engine, settings)
-    for part in (logs, headers, error_pages, public, api, media, dashboard):
+    for part in (logs, headers, languages, error_pages, public, api, media, dashboard):
         part.init_app(app)
     cli.register(app)
     return app

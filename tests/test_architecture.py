@@ -30,7 +30,7 @@ LAYERS = [
     "edges",
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names.split()}
-EDGES = {"__init__", "api", "dashboard", "public", "cli", "jobs", "migrations"}
+EDGES = {"__init__", "languages", "api", "dashboard", "public", "cli", "jobs", "migrations"}
 # single modules of the edges: what their requests have in common
 EDGES |= {
     "bodies",

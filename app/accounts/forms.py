@@ -15,7 +15,7 @@ from app.accounts.models import User
 from app.accounts.services import written_email
 from app.forms import ChoiceField, FlagField, Rejected, ResourceForm, TextField, WholeField
 
-LANGUAGES = {"en": "English"}
+LANGUAGES = {"en": "English", "de": "Deutsch"}
 REPORT_PERIODS = {
     "daily": "Every day",
     "weekly": "Every Monday",

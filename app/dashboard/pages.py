@@ -10,10 +10,14 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
+from babel.dates import format_datetime
 from flask import Flask, Response, flash, make_response, redirect, render_template, request
 from flask.typing import ResponseReturnValue
 from flask_login import current_user
 
+from app.languages import language, say
+
+DAY = {"en": "d", "de": "d."}  # of a month, as a language writes it
 THEMES = {"light", "dark"}
 THEME_COOKIE = "waypost_theme"
 HTMX = {
@@ -122,9 +126,10 @@ def swapped(
     """A write that worked, for htmx: the changed part, the messages, and the dialog closes. `copy` is what
     goes to the clipboard."""
     response = make_response(part)
+    message = say(message)
     said: dict[str, Any] = {"toast": {"value": message, "copy": copy} if copy else message}
     said = {"toast-undo": {"value": message, "undo": undo}} if undo else said
-    told = {**said, **({"toast-warning": warning} if warning else {}), "sheet-close": True}
+    told = {**said, **({"toast-warning": say(warning)} if warning else {}), "sheet-close": True}
     # json.dumps writes ASCII only, as headers must be
     response.headers["HX-Trigger"] = json.dumps(told)
     response.headers["HX-Retarget"], response.headers["HX-Reswap"] = target, swap
@@ -138,20 +143,17 @@ def zone() -> ZoneInfo:
 
 def local(moment: dt.datetime, zone: dt.tzinfo) -> str:
     """`20 November 2026, 18:30` where the owner is."""
-    here = moment.astimezone(zone)
-    return f"{here.day} {here:%B %Y, %H:%M}"
+    return format_datetime(moment.astimezone(zone), DAY[language()] + " MMMM y, HH:mm", locale=language())
 
 
 def local_time(moment: dt.datetime, zone: dt.tzinfo) -> str:
     """`20 Nov, 18:30` where the owner is."""
-    here = moment.astimezone(zone)
-    return f"{here.day} {here:%b, %H:%M}"
+    return format_datetime(moment.astimezone(zone), DAY[language()] + " MMM, HH:mm", locale=language())
 
 
 def local_day(moment: dt.datetime, zone: dt.tzinfo) -> str:
     """`20 Nov 2026` where the owner is."""
-    here = moment.astimezone(zone)
-    return f"{here.day} {here:%b %Y}"
+    return format_datetime(moment.astimezone(zone), DAY[language()] + " MMM y", locale=language())
 
 
 def hue(text: str) -> int:

@@ -12,6 +12,10 @@ const on = (name, selector, act) =>
     if (target) act(target, event);
   });
 
+// what is said here, in the reader's language
+const WORDS = JSON.parse(find("meta[name=words]")?.content ?? "{}");
+const say = (text) => WORDS[text] ?? text;
+
 // ------------------------------------------------------------------ messages
 const SHOWN_MS = 6000;
 
@@ -110,7 +114,7 @@ if (sheet) {
 }
 
 function leaveSheet() {
-  if (!isTouched() || confirm("Close and lose what you have typed?")) closeSheet();
+  if (!isTouched() || confirm(say("Close and lose what you have typed?"))) closeSheet();
 }
 
 // -------------------------------------------------------------------- htmx
@@ -139,16 +143,16 @@ function afterWrite() {
 // a part that comes by itself says in its own place that it did not, or comes again with the next letter
 const saysItself = ({ detail }) => detail.target?.closest?.("[data-part], [data-quiet]");
 document.addEventListener("htmx:sendError", (event) =>
-  saysItself(event) || toast("There is no connection to the server. What you typed is still here: try again in a moment.", "bad"),
+  saysItself(event) || toast(say("There is no connection to the server. What you typed is still here: try again in a moment."), "bad"),
 );
-document.addEventListener("htmx:timeout", (event) => saysItself(event) || toast("The server takes too long. Try again in a moment.", "bad"));
+document.addEventListener("htmx:timeout", (event) => saysItself(event) || toast(say("The server takes too long. Try again in a moment."), "bad"));
 document.addEventListener("htmx:responseError", (event) => {
   const { xhr } = event.detail;
   if (saysItself(event)) return;
   const fresh = xhr.getResponseHeader("X-CSRFToken");
   if (fresh) useToken(fresh);
   const page = new DOMParser().parseFromString(xhr.responseText, "text/html");
-  toast(find("[data-message]", page)?.textContent ?? "That did not work. Try again in a moment.", "bad");
+  toast(find("[data-message]", page)?.textContent ?? say("That did not work. Try again in a moment."), "bad");
 });
 
 function useToken(token) {
@@ -328,7 +332,7 @@ function tagBox(area) {
     one.className = "chip";
     text.textContent = tag;
     remove.type = "button";
-    remove.setAttribute("aria-label", `Remove ${tag}`);
+    remove.setAttribute("aria-label", `${say("Remove")} ${tag}`);
     remove.append(find("#icon-x-template").content.cloneNode(true));
     remove.addEventListener("click", () => {
       tags = tags.filter((other) => other !== tag);
@@ -371,7 +375,7 @@ function counted(area) {
   const target = find(`#${area.dataset.counts}`);
   const tell = () => {
     const lines = area.value.split("\n").filter((line) => line.trim()).length;
-    target.textContent = lines === 1 ? "1 address." : `${lines} addresses.`;
+    target.textContent = lines === 1 ? say("1 address.") : `${lines} ${say("addresses.")}`;
   };
   area.addEventListener("input", tell);
   tell();

@@ -1,0 +1,143 @@
+"""In which language does an owner read the dashboard, and what does a text say in it?
+
+English is what the code says; another language is a catalogue beside this module. The API stays English.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from babel.support import Translations
+from flask import Flask, g, has_request_context, request
+from flask_babel import Babel
+from flask_login import current_user
+from markupsafe import Markup
+
+from app.languages.marking import Marking
+
+HERE = Path(__file__).parent
+DEFAULT = "en"
+NAMES = {"en": "English", "de": "Deutsch"}
+SAID = re.compile(r'\bsay\("([^"]+)"')
+SURE = 8
+# `… of …` is in many an owner's titles: a text with so few letters of its own is meant only beside a number
+# or an address
+FEW, FIGURE = 3, re.compile(r"[\d/]")
+SLOT = re.compile(r"%\((\w+)\)s")
+
+
+class Catalogue(NamedTuple):
+    """What one language has: texts, and patterns for those that hold something of the moment's."""
+
+    texts: Mapping[str, str]
+    patterns: list[tuple[int, re.Pattern[str], str]]  # the first: letters beside the slots
+
+    def say(self, text: str) -> str:
+        """White space around it stays; what nobody has translated stays English."""
+        core = text.strip()
+        found = self.found(core)
+        return text.replace(core, found, 1) if found else text
+
+    def found(self, text: str) -> str | None:
+        lower = text[:1].lower() + text[1:]
+        if text in self.texts:
+            return self.texts[text]
+        if lower in self.texts:
+            return self.texts[lower][:1].upper() + self.texts[lower][1:]
+        return self.by_parts(text) or self.by_pattern(text)
+
+    def by_parts(self, text: str) -> str | None:
+        """Several sentences, or things said one after the other, where each is known."""
+        for between, sign in ((r"; ", "; "), (r"(?<=\.) ", " ")):
+            parts = re.split(between, text)
+            found = [self.found(part) for part in parts] if len(parts) > 1 else [None]
+            if None not in found:
+                return sign.join(map(str, found))
+        return None
+
+    def by_pattern(self, text: str, least: int = 2) -> str | None:
+        """What stands in the slots may be a text itself; only one that is surely meant."""
+        for letters, pattern, translated in self.patterns:
+            match = pattern.fullmatch(text) if letters >= least else None
+            if match and (letters > FEW or FIGURE.search(match[1])):
+                return translated % {name: self.in_slot(value) for name, value in match.groupdict().items()}
+        return None
+
+    def in_slot(self, text: str) -> str:
+        return self.texts.get(text) or self.by_parts(text) or self.by_pattern(text, SURE) or text
+
+
+@cache
+def catalogue(language: str) -> Catalogue | None:
+    """None for English, and for what there is no catalogue of."""
+    if language not in NAMES or language == DEFAULT:
+        return None
+    found = Translations.load(str(HERE), [language])
+    texts = {key: value for key, value in found._catalog.items() if isinstance(key, str) and key}  # noqa: SLF001  it has no other list
+    # what says the most of a text comes first
+    known = sorted(((letters_of(key), key) for key in texts if SLOT.search(key)), reverse=True)
+    return Catalogue(texts, [(letters, pattern_of(key), texts[key]) for letters, key in known if letters > 1])
+
+
+def letters_of(text: str) -> int:
+    return sum(map(str.isalpha, SLOT.sub("", text)))
+
+
+def pattern_of(text: str) -> re.Pattern[str]:
+    parts = SLOT.split(text)
+    fixed, names = parts[::2], parts[1::2]
+    regex = re.escape(fixed[0].replace("%%", "%"))
+    for name, after in zip(names, fixed[1:], strict=True):
+        regex += f"(?P<{name}>.+?)" + re.escape(after.replace("%%", "%"))
+    return re.compile(regex, re.DOTALL | re.IGNORECASE)
+
+
+def language() -> str:
+    """The signed-in owner's; before that, the browser's as far as there is one here."""
+    if not has_request_context():
+        return DEFAULT
+    if "language" not in g:
+        known = getattr(current_user, "language", None)
+        tags = [tag.partition("-")[0].lower() for tag in request.accept_languages.values()]
+        g.language = next((tag for tag in (known, *tags) if tag in NAMES), DEFAULT)
+    return str(g.language)
+
+
+def say(text: Any) -> str:
+    """A text of the code's in the reader's language."""
+    found = catalogue(language())
+    return str(text) if found is None else found.say(str(text))
+
+
+def known(text: Any) -> str:
+    """The same for what may also be an owner's own: only a text that is whole in the catalogue."""
+    found = catalogue(language())
+    return str(text) if found is None else found.texts.get(str(text), str(text))
+
+
+def mark(text: str) -> Markup:
+    """The same for a piece of a template, which is HTML already."""
+    return Markup(say(text))  # noqa: S704  of a template or of a catalogue
+
+
+def script_words() -> dict[str, str]:
+    """What the scripts say, by what they say in English."""
+    found = catalogue(language())
+    return {} if found is None else {text: found.say(text) for text in script_texts()}
+
+
+@cache
+def script_texts() -> list[str]:
+    scripts = sorted((HERE.parent / "static").glob("*.js"))
+    return sorted({text for script in scripts for text in SAID.findall(script.read_text(encoding="utf-8"))})
+
+
+def init_app(app: Flask) -> None:
+    Babel(app, locale_selector=language)
+    app.jinja_env.add_extension(Marking)
+    app.jinja_env.globals.update(say=say, mark_text=mark, language=language, script_words=script_words)
+    app.jinja_env.filters.update(say=say, known=known)

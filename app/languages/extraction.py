@@ -1,0 +1,178 @@
+"""Which texts are there to translate? (For `pybabel`, by babel.cfg, and for the tests.)
+
+Of templates: what marking.py marks. Of Python: every string that begins as a sentence does, docstrings and
+log lines apart; an f-string becomes a text with slots, `%(name)s`, that a catalogue is asked for by pattern.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+from jinja2 import Environment, nodes
+
+from app.languages.marking import Marking, is_sentence
+from app.languages.names import NAMES
+
+Message = tuple[int, None, str, list[str]]
+ENVIRONMENT = Environment(extensions=[Marking], autoescape=True)
+SAY = re.compile(r"""\bsay\(\s*"((?:[^"\\]|\\.)*)"\s*[,)]""")
+# what is written for programs, operators and the log
+UNREAD_CALLS = frozenset(
+    {"warning", "info", "error", "exception", "debug", "getLogger", "compile", "RuntimeError"}
+)
+
+
+def of_template(file: IO[bytes], _keywords: Any, _comments: Any, options: Any) -> Iterator[Message]:
+    source = file.read().decode()
+    tree = ENVIRONMENT._parse(source, options.get("name"), None)  # noqa: SLF001  `parse` takes no name
+    for call in tree.find_all(nodes.Call):
+        if isinstance(call.node, nodes.Name) and call.node.name in {"mark_text", "say"}:
+            for argument in call.args:
+                if isinstance(argument, nodes.Const) and isinstance(argument.value, str):
+                    yield call.lineno, None, argument.value.strip(), []
+    for joined in tree.find_all(nodes.Concat):
+        text = joined_text(joined)
+        if is_sentence(text):
+            yield joined.lineno, None, text, []
+
+
+def joined_text(node: nodes.Concat) -> str:
+    """`"Delete " ~ family.one` → `Delete %(one)s`."""
+    parts = [
+        str(part.value).replace("%", "%%") if isinstance(part, nodes.Const) else f"%({slot_of(part)})s"
+        for part in node.nodes
+    ]
+    return "".join(parts).strip()
+
+
+def slot_of(node: nodes.Node) -> str:
+    return node.attr if isinstance(node, nodes.Getattr) else getattr(node, "name", None) or "value"
+
+
+def of_script(file: IO[bytes], _keywords: Any, _comments: Any, _options: Any) -> Iterator[Message]:
+    for number, line in enumerate(file.read().decode().splitlines(), 1):
+        for text in SAY.findall(line):
+            yield number, None, text, []
+
+
+def of_python(file: IO[bytes], _keywords: Any, _comments: Any, options: Any) -> Iterator[Message]:
+    tree = ast.parse(file.read())
+    skipped, is_wordy = set(unread(tree)), bool(WORDY.search(options.get("name", "")))
+    constants = dict(constants_of(tree))
+    parts = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.keyword) and node.arg in PARTS}
+    for node in ast.walk(tree):
+        text = text_of(node, constants) if id(node) not in skipped else None
+        if text and (is_sentence(text) or id(node) in parts or is_told(text, is_wordy=is_wordy)):
+            yield node.lineno, None, text.strip(), []  # type: ignore[attr-defined]
+
+
+# arguments that are words within a sentence
+PARTS = frozenset({"one", "many", "hint", "calls_it", "label"})
+# modules whose texts begin in the middle of a sentence
+WORDY = re.compile(r"_notes\.py|visits/")
+
+
+def is_told(text: str, *, is_wordy: bool) -> bool:
+    """A text that begins with a slot, or in the middle of a sentence."""
+    return " " in text.strip() and (text.startswith("%(") or (is_wordy and text[0].islower()))
+
+
+def unread(tree: ast.AST) -> Iterator[int]:
+    """Docstrings, parts of f-strings, and what goes to the log."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            yield id(node.value)
+        elif isinstance(node, ast.JoinedStr):
+            yield from (id(part) for part in node.values)
+        elif isinstance(node, ast.Call) and name_of(node.func) in UNREAD_CALLS:
+            yield from (id(part) for part in ast.walk(node))
+
+
+BRACES = re.compile(r"\{([\w.]+)\}")  # of a text that `format` fills
+
+
+def name_of(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def constants_of(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """A module's own texts by their names: in an f-string they are no slots."""
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            text = text_of(node.value, {})
+            if text is not None and "%(" not in text:
+                yield node.targets[0].id, text
+
+
+def text_of(node: ast.AST, constants: Mapping[str, str]) -> str | None:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return BRACES.sub(lambda found: f"%(v{found[1].replace('.', '_')})s", node.value)
+    if isinstance(node, ast.JoinedStr):
+        return slotted(node, constants)
+    return None
+
+
+def slotted(node: ast.JoinedStr, constants: Mapping[str, str]) -> str:
+    """`f"{name} is saved."` → `%(name)s is saved.`; each slot has a name of its own."""
+    found, names = "", set()
+    for part in node.values:
+        if isinstance(part, ast.Constant):
+            found += str(part.value).replace("%", "%%")
+        elif isinstance(part, ast.FormattedValue):
+            name = name_of(part.value) or "value"
+            if name in constants:
+                found += constants[name].replace("%", "%%")
+                continue
+            while name in names:
+                name += "_"
+            names.add(name)
+            found += f"%({name})s"
+    return found
+
+
+def all_texts(root: Path) -> dict[str, str]:
+    """Every text and where it stands first."""
+    found: dict[str, str] = {}
+    for pattern, method in (
+        ("templates/**/*.html", of_template),
+        ("static/*.js", of_script),
+        ("**/*.py", of_python),
+    ):
+        for path in sorted((root / "app").glob(pattern)):
+            name = path.relative_to(root / "app").as_posix()
+            if not is_read(name):
+                continue
+            with path.open("rb") as file:
+                for line, _, text, _ in method(file, (), (), {"name": name.removeprefix("templates/")}):
+                    found.setdefault(text, f"{name}:{line}")
+    return found
+
+
+READ = re.compile(
+    r"templates/(?!public|mail|failure)|static/|visits/(?:resolve|explained|targets|delivery)\.py|(dashboard|accounts|projects|domains|pixels|notifications|links|trash)/"
+    r"|(fields|forms|reading|addresses|errors|failures|lists|bodies|sent)\.py"
+)
+
+
+# what is delivered goes to other people, in English
+DELIVERED = re.compile(r"notifications/(mail|report|message|dressing|events|site)\.py")
+PROGRAM = re.compile(
+    r"(?:[A-Z][a-z]*-)+[A-Z]\w*(=.*)?|\w+\.\w+|/api/.*|Latin Cyrillic.*|Basic .*|The (body|multipart).*",
+    re.DOTALL,
+)
+
+
+def is_read(name: str) -> bool:
+    """Does a file hold words that the dashboard shows?"""
+    return bool(READ.match(name)) and not DELIVERED.fullmatch(name)
+
+
+def needs_words(text: str) -> bool:
+    """Is there anything in a text that another language says otherwise?"""
+    plain = re.sub(r"%\(\w+\)s", "", text)
+    is_program = text in NAMES or PROGRAM.fullmatch(text) or "{" in text
+    return bool(re.search(r"[^\W\d_]{2}", plain)) and not is_program

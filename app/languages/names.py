@@ -1,0 +1,20 @@
+"""What is called the same in every language, or read by programs alone?"""
+
+from __future__ import annotations
+
+SINGLE = """
+    Waypost Berlin Windows Firefox Safari Mac Android Chrome Edge Linux Opera Slack Discord Telegram Webhook
+    LinkedIn Pinterest Quora TikTok Snapchat English Deutsch https:// curl Cc Cs Lax Origin Bearer Allow
+    Rejected Row Table Subject Date Part Good Warning Attention Default Large Bolder Small Full Medium Column
+"""
+NAMES = frozenset(SINGLE.split()) | {
+    "Berlin, DE",
+    "Chrome OS",
+    "Google Analytics",
+    "Google Tag Manager",
+    "Meta (Facebook)",
+    "Microsoft Teams",
+    "Samsung Internet",
+    "X (Twitter)",
+    "· Waypost",
+}

@@ -1,0 +1,173 @@
+"""Does an owner read the whole dashboard in German, and a program the API in English?"""
+
+from __future__ import annotations
+
+import html
+import io
+import re
+from typing import Any
+
+import pytest
+from babel.messages.mofile import read_mo
+from babel.messages.pofile import read_po
+from flask import Flask
+from jinja2 import Environment
+
+from app.config import ROOT
+from app.extensions import db
+from app.languages import NAMES, SLOT, catalogue
+from app.languages.extraction import all_texts, needs_words, of_python, of_template
+from app.languages.marking import Marking
+from tests.dashboard.conftest import Desk, desk
+
+__all__ = ["desk"]
+LANGUAGES = sorted(set(NAMES) - {"en"})
+HERE = ROOT / "app" / "languages"
+
+
+def messages(language: str) -> dict[str, str]:
+    with (HERE / language / "LC_MESSAGES" / "messages.po").open("rb") as file:
+        return {str(message.id): str(message.string) for message in read_po(file) if message.id}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_no_text_is_missing(language: str) -> None:
+    """Add what this names to messages.po, then `make languages`."""
+    known = messages(language)
+    missing = {
+        text: place for text, place in all_texts(ROOT).items() if needs_words(text) and not known.get(text)
+    }
+    assert not missing, "\n".join(f"{place}: {text}" for text, place in missing.items())
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_translation_uses_only_slots_that_there_are(language: str) -> None:
+    for text, translated in messages(language).items():
+        assert set(SLOT.findall(translated)) <= set(SLOT.findall(text)), text
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_compiled_catalogue_is_the_written_one(language: str) -> None:
+    with (HERE / language / "LC_MESSAGES" / "messages.mo").open("rb") as file:
+        compiled = {str(message.id): str(message.string) for message in read_mo(file) if message.id}
+    assert compiled == messages(language)
+
+
+TEMPLATES = {
+    "between tags": ("<p> Some text </p>", ["Some text"]),
+    "around a value": ("<p>Made {{ x }} ago</p>", ["Made", "ago"]),
+    "what is read out": ('<a aria-label="Go on" class="Go on" title="T{{ x }}"></a>', ["Go on"]),
+    "a string of an expression": ('{{ f("Some text", "icon-name") }}', ["Some text"]),
+    "one of two": ('<b>{{ "click" if one else "clicks" }}</b>', ["click", "clicks"]),
+    "a joined one": ('<b>{{ f("Delete " ~ one) }}</b>', ["Delete %(one)s"]),
+    "nothing of code": (
+        "<code>Some text</code><script>var Some = 'text'</script><svg><path d='M'/></svg>",
+        [],
+    ),
+    "nothing of attributes": ('<a class="Big one" data-copy="{{ "x" if y else "zz" }}">', []),
+}
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_texts_of_a_template(name: str) -> None:
+    source, texts = TEMPLATES[name]
+    found = of_template(io.BytesIO(source.encode()), (), (), {})
+    assert [text for _, _, text, _ in found] == texts
+
+
+def test_a_template_looks_the_same_in_english() -> None:
+    source = '<p class="a">\n  Some  text {{ x }}<b title="Go {{ x }}"> of it</b> &amp; {{ "One" if x }}</p>'
+    plain, marked = Environment(autoescape=True), Environment(autoescape=True, extensions=[Marking])
+    marked.globals.update(say=str, mark_text=lambda text: __import__("markupsafe").Markup(text))
+    assert marked.from_string(source).render(x="<").split() == plain.from_string(source).render(x="<").split()
+
+
+def test_texts_of_python() -> None:
+    source = b'"""Not this."""\nraise X(f"{name} has {len(a)} of it.")\nlog.info("Not this")\nLABEL = "Some word"\nK = "Sec-Fetch-Site"'
+    found = [text for _, _, text, _ in of_python(io.BytesIO(source), (), (), {})]
+    assert sorted(found) == ["%(name)s has %(value)s of it.", "Some word"]
+
+
+SAID = {
+    "a text": ("Delete", "Löschen"),
+    "white space stays": (" Delete\n", " Löschen\n"),
+    "with a slot": ("localhost/a is saved.", "localhost/a ist gespeichert."),
+    "with a text in the slot": ("Create link", "Link anlegen"),
+    "several sentences": (
+        "This is required. This can't be empty.",
+        "Das wird gebraucht. Das darf nicht leer sein.",
+    ),
+    "things one after the other": ("No limit; no password", "Kein Limit; kein Passwort"),
+    "nothing known": ("Hullabaloo of mine", "Hullabaloo of mine"),
+}
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_said_in_german(name: str) -> None:
+    text, german = SAID[name]
+    found = catalogue("de")
+    assert found
+    assert found.say(text) == german
+
+
+# ----------------------------------------------------------------- on pages
+
+ENGLISH = re.compile(r"\b(the|of|your|with|and|not|can|this|have|are|for|from|what|must)\b", re.IGNORECASE)
+UNREAD = re.compile(r"<(script|style|svg|code|pre|datalist|option|title)\b.*?</\1>", re.DOTALL)
+
+
+def shown(page: str) -> list[str]:
+    """All that a page says: texts, and attributes that are read out."""
+    page = UNREAD.sub("", page)
+    attributes = re.findall(r'(?:aria-label|title|placeholder)="([^"]*)"', page)
+    return [
+        html.unescape(text).strip() for text in [*re.split(r"<[^>]*>", page), *attributes] if text.strip()
+    ]
+
+
+@pytest.fixture
+def german(desk: Desk, alice: Any) -> Desk:
+    alice.language = "de"
+    db.session.commit()
+    return desk
+
+
+def test_every_page_is_german(german: Desk, alice: Any, factory: Any, app: Flask) -> None:
+    for make in (factory.link, factory.pixel, factory.handler, factory.key, factory.project):
+        make(alice)
+    rules = [rule for rule in app.url_map.iter_rules() if rule.rule.startswith("/dashboard/")]
+    paths = sorted({re.sub(r"<int:\w+>", "1", rule.rule) for rule in rules if "GET" in (rule.methods or ())})
+    left = {}  # the description of the API is English, as the API is
+    for path in paths:
+        answer = german.get(path.removeprefix("/dashboard"))
+        if (
+            path == "/dashboard/api/"
+            or "<" in path
+            or answer.mimetype != "text/html"
+            or answer.status_code != 200
+        ):
+            continue
+        found = [text for text in shown(answer.text) if ENGLISH.search(text)]
+        if found:
+            left[path] = found
+    assert not left, "\n".join(f"{path}: {texts}" for path, texts in left.items())
+
+
+def test_errors_and_messages_are_german(german: Desk) -> None:
+    wrong = german.post("/links/new", {"location_url": "javascript:x", "clicks_limit": "-1"}).text
+    assert 'lang="de"' in wrong
+    assert "Das muss eine ganze Zahl von 0 bis 2,147,483,647 sein." in wrong
+    done = german.post(
+        "/links/new", {"location_url": "https://example.com", "url": "eins"}, follow_redirects=True
+    )
+    assert "localhost/eins ist angelegt." in done.text
+
+
+def test_before_the_sign_in_the_browser_says_which(client: Any) -> None:
+    for header, word in (("de-AT,en;q=0.5", "Anmelden"), ("fr", "Sign in")):
+        assert word in client.get("/login", headers={"Accept-Language": header}).text
+
+
+def test_the_api_stays_english(german: Desk, alice: Any, api: Any) -> None:
+    answer = api.post("/links", json={}, headers={"Accept-Language": "de"})
+    assert answer.json["errors"][0]["title"] == "This is required."
