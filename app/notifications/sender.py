@@ -28,7 +28,7 @@ from app.notifications.lanes import Lane, Parcel
 from app.notifications.outbox import write_down
 from app.notifications.site import site_of
 
-POLL_SECONDS = 0.05
+POLL_SECONDS = 0.1
 RETRY_SECONDS = 1.0
 MOST_THREADS = 512
 MOST_FAILING = MOST_THREADS // 2  # for receivers that failed last; the rest is for all others
