@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import create_engine, func, select
 
 from app.claims import LEASE, moment
-from app.database import engine_options, prepare_engine
+from app.database import begin_write, engine_options, prepare_engine
 from app.links.models import link_notification_handler
 from app.links.moments import tell_moments
 from app.links.telling import tell
@@ -60,8 +60,12 @@ def make_sender(settings) -> Iterator[Callable[[], Sender]]:
 
 
 @pytest.fixture
-def make_receiver(make_handler, alice, sink) -> Callable[..., NotificationHandler]:
-    return lambda path="/": make_handler(alice, "webhook", settings={"webhook": sink.url(path)})
+def make_receiver(session, make_handler, alice, sink) -> Callable[..., NotificationHandler]:
+    def make(path: str = "/") -> NotificationHandler:
+        begin_write(session)  # for a sender may be writing, too
+        return make_handler(alice, "webhook", settings={"webhook": sink.url(path)})
+
+    return make
 
 
 def states(session) -> Counter:
@@ -74,6 +78,7 @@ def waits_for(session, **expected: int) -> None:
 
 
 def send(session, handler, times: int = 1) -> list[Delivery]:
+    begin_write(session)
     rows = [deliver(session, handler.id, "link.started", {"link": LINK}) for _ in range(times)]
     session.commit()
     return rows
