@@ -7,6 +7,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
 
 import pytest
 from sqlalchemy import create_engine, func, select
@@ -16,7 +17,8 @@ from app.database import begin_write, engine_options, prepare_engine
 from app.links.models import link_notification_handler
 from app.links.moments import tell_moments
 from app.links.telling import tell
-from app.notifications import delivery, events, sender, services, waiting
+from app.notifications import delivery, events, outbox, sender, services, waiting
+from app.notifications.door import Door
 from app.notifications.models import Delivery, DeliveryAttempt, Event, NotificationHandler
 from app.notifications.outbox import deliver
 from app.notifications.sender import Sender
@@ -129,6 +131,7 @@ def test_two_workers_send_each_one_once(session, make_receiver, make_sender, sin
 
 
 def test_who_hangs_holds_up_nobody_else(session, make_receiver, make_sender, sink, monkeypatch):
+    monkeypatch.setattr(sender, "Door", partial(Door, seconds=60.0))  # so that none is given up meanwhile
     for number in range(20):
         send(session, make_receiver(f"/hangs/{number}"), 5)
     make_sender()
@@ -140,7 +143,10 @@ def test_who_hangs_holds_up_nobody_else(session, make_receiver, make_sender, sin
     waits_for(session, delivered=110)
 
 
-def test_who_refuses_gets_them_one_at_a_time_and_later(session, make_receiver, make_sender, sink):
+def test_who_refuses_gets_them_one_at_a_time_and_later(
+    session, make_receiver, make_sender, sink, monkeypatch
+):
+    monkeypatch.setattr(outbox, "PAUSES", (0.0, 300.0, 300.0))  # no second try comes while this is looked at
     handler = make_receiver("/bad")
     sink.status["/bad"] = 500
     rows = send(session, handler, 40)
@@ -149,7 +155,7 @@ def test_who_refuses_gets_them_one_at_a_time_and_later(session, make_receiver, m
     wait_for(lambda: tries(session) == {1: 40}, "all of them written down", 30)
     for row in rows:
         assert row.status == "pending"
-        assert 5 <= (row.due - row.planned).total_seconds() <= 5.5
+        assert 300 <= (row.due - row.planned).total_seconds() <= 330
         assert [one.detail for one in row.attempts] == ["The server answered 500 Internal Server Error."]
     assert session.get(NotificationHandler, handler.id).failing_since
 
@@ -186,7 +192,7 @@ def test_a_mistake_of_a_transport_is_one_failed_try(session, make_receiver, make
 
 @pytest.mark.parametrize(
     ("lease", "is_sent"),
-    [(None, True), (-1, True), (20, False), (86_400, True)],
+    [(None, True), (-1, True), (90, False), (86_400, True)],
     ids=["nobody's", "of one who is gone", "of one at work", "of a clock a day ahead"],
 )
 def test_what_another_worker_has(session, make_receiver, make_sender, sink, lease, is_sent):
