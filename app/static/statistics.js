@@ -50,6 +50,7 @@ function drawLine(box) {
       width: box.clientWidth,
       height: box.clientHeight,
       legend: { show: false },
+      padding: [8, 28, 0, 0],
       cursor: { y: false, drag: { x: false, y: false }, points: { size: 8, width: 2, fill: accent, stroke: colour("--surface") } },
       scales: { x: { time: false, range: (_, low, high) => (low === high ? [low - 1, high + 1] : [low, high]) }, y: { range: (_, __, high) => [0, Math.max(high * 1.08, 4)] } },
       axes: [

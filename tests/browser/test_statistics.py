@@ -343,6 +343,9 @@ def test_everybody_can_use_them(shown: Shown, past: Past, site: str, theme: str)
     page.goto(f"{site}/dashboard/statistics/")
     page.locator("#period summary").click()
     found["menu"] = [*violations(page, "#period"), *sideways(page)]
+    menu = page.locator("#period .panel").bounding_box()
+    assert menu
+    assert menu["x"] >= 0
     assert {where: what for where, what in found.items() if what} == {}
 
 

@@ -11,7 +11,6 @@ from app.clicks.by_link import by_link
 from app.clicks.statistics import answer
 from app.dashboard.link_rows import host_of, short_address
 from app.dashboard.statistics import figures, words
-from app.dashboard.statistics.overview import covers
 from app.dashboard.statistics.scopes import LINK, Scope
 from app.dashboard.statistics.state import CARDS, State
 from app.extensions import db
@@ -74,7 +73,6 @@ def listed(scope: Scope, state: State, dimension: str, limit: int = ALL_ROWS) ->
         "words": words.WORDS[dimension],
         "rows": [row_of(scope, state, dimension, row, most, found.pageviews) for row in found.rows],
         "total": found.pageviews,
-        "covers": covers(found),
     }
 
 

@@ -57,7 +57,7 @@ def overview(scope: Scope, state: State) -> dict[str, Any]:
     lines = [Line(each, other) for each, other in zip_longest(now, before) if each]
     return {
         "lines": lines,
-        "totals": totals(found, compared(state, now, before) if earlier else None),
+        "totals": totals(found, compared(state, now, before) if is_comparable(earlier) else None),
         "is_cut": is_cut(state),
         "covers": covers(found),
         "before_covers": covers(earlier),
@@ -89,9 +89,18 @@ def counts_of(row: dict[str, Any]) -> Counts:
     return int(row["pageviews"]), int(row["visitors"])
 
 
-def covers(found: Answer | None) -> Span | None:
-    """The days that a filtered answer still knows of, where these are not all that were asked for."""
-    return Span(*found.covers) if found and found.covers else None
+def covers(found: Answer | None) -> str:
+    """What a filtered answer is of, where it is not of all days asked for: filters look at single clicks, and
+    these are kept for a while only."""
+    if found is None or found.covers is None:
+        return ""
+    start, end = found.covers
+    return figures.span_words(Span(start, end)) if start <= end else "no day"
+
+
+def is_comparable(earlier: Answer | None) -> bool:
+    """Is it known as a whole? Less would be taken for fewer clicks."""
+    return earlier is not None and earlier.covers is None
 
 
 def hour_now() -> int:
@@ -117,15 +126,16 @@ def added(some: Sequence[Part]) -> Counts:
 
 def totals(found: Answer, compared: tuple[Counts, Counts] | None) -> list[Total]:
     """Clicks, visitors, and how many clicks each of these made; with what they were before, if compared."""
-    shown = [found.pageviews, found.visitors]
-    now, before = compared or ((0, 0), (0, 0))
-    counted = [
-        Total(METRICS[metric], f"{shown[n]:,}", metric, figures.change(now[n], before[n]), f"{before[n]:,}")
-        for n, metric in enumerate(METRICS)
+    values = [f"{found.pageviews:,}", f"{found.visitors:,}", ratio(found.pageviews, found.visitors)]
+    names = [(title, metric) for metric, title in METRICS.items()] + [("Clicks per visitor", "")]
+    if compared is None:
+        return [Total(title, value, metric) for (title, metric), value in zip(names, values, strict=True)]
+    now, before = ((*counts, counts[0] / counts[1] if counts[1] else 0) for counts in compared)
+    was = [f"{before[0]:,}", f"{before[1]:,}", f"{before[2]:.2f}" if before[1] else ""]
+    return [
+        Total(title, values[n], metric, figures.change(now[n], before[n]), was[n])
+        for n, (title, metric) in enumerate(names)
     ]
-    each, other = (part[0] / part[1] if part[1] else 0 for part in (now, before))
-    change = figures.change(each, other) if each else None
-    return [*counted, Total("Clicks per visitor", ratio(*shown), "", change, ratio(*before))]
 
 
 def ratio(clicks: int, visitors: int) -> str:

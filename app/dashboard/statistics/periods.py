@@ -91,7 +91,10 @@ def stepped(period: str, date: dt.date, steps: int) -> dt.date:
 
 def before(period: str, asked: Span) -> Span:
     """The days that `asked` is compared with: as many, right before. Calendar months and years (also while
-    they last) are compared with the same days of the one before, which is what their names promise."""
+    they last) are compared with the same days of those before, which is what their names promise."""
+    if period.endswith("mo"):
+        back = int(period.removesuffix("mo"))
+        return Span(plus_months(asked.start, -back), plus_months(asked.end, -back))
     if period in {"month", "year"}:
         back = 1 if period == "month" else MONTHS
         start = plus_months(asked.start, -back)

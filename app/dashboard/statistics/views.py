@@ -38,7 +38,6 @@ class Part(NamedTuple):
     answer: Callable[[Scope, State], Context]
     template: str
     views: Sequence[str] = ()
-    is_wide: bool = False
 
 
 def card_of(name: str, title: str) -> Part:
@@ -46,7 +45,7 @@ def card_of(name: str, title: str) -> Part:
 
 
 PARTS = {
-    "overview": Part("Overview", overview, "overview", ("metric", "interval"), is_wide=True),
+    "overview": Part("Overview", overview, "overview", ("metric", "interval")),
     "links": Part("Links", links, "links"),
     "sources": card_of("sources", "Sources"),
     "destinations": card_of("destinations", "Destinations"),
