@@ -178,7 +178,7 @@ function draw(within) {
   fresh("[data-chart]").forEach(drawLine);
   fresh("[data-world]").forEach(drawWorld);
   all("[data-ago]", within).forEach(tellAgo);
-  all("[data-keys-switch]", within).forEach((input) => (input.checked = letters()));
+  showLetters();
 }
 document.addEventListener("htmx:load", ({ detail }) => draw(detail.elt.parentElement ?? document));
 
@@ -188,22 +188,24 @@ new MutationObserver(redraw).observe(root, { attributeFilter: ["data-theme"] });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
 
 // ------------------------------------------------------------------- shortcuts
-const LETTERS = "waypost_letters";
-const letters = () => !document.cookie.split("; ").includes(`${LETTERS}=off`);
-const showLetters = () => root.classList.toggle("no-letters", !letters());
+// whether letters do anything is chosen once for all pages; links.js keeps it
+const letters = () => localStorage.getItem("waypost-keys") !== "off";
+const showLetters = () => {
+  root.classList.toggle("no-letters", !letters());
+  all("#statistics [data-keys]").forEach((box) => (box.checked = letters()));
+};
+on("change", "[data-keys]", () => setTimeout(showLetters)); // once it is kept
 
-on("change", "[data-keys-switch]", (input) => {
-  const secure = location.protocol === "https:" ? "; Secure" : "";
-  document.cookie = `${LETTERS}=off; Path=/dashboard; SameSite=Lax; Max-Age=${input.checked ? 0 : 31536000}${secure}`;
-  showLetters();
-});
+// first of all who listen, for here these letters mean a period
+document.addEventListener("keydown", chosenByKey, { capture: true });
 
-document.addEventListener("keydown", (event) => {
-  if (event.defaultPrevented || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey || event.isComposing) return;
-  if (event.target.closest("input, select, textarea, [contenteditable], dialog, .scroll, .world") || find("dialog[open]")) return;
+function chosenByKey(event) {
+  const { target } = event;
+  if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey || event.isComposing) return;
+  if (target.closest?.("input, select, textarea, [contenteditable], .scroll, .world") || find("dialog[open], :popover-open:not(#toasts)")) return;
   const key = event.key.length === 1 ? event.key.toUpperCase() : event.key;
   if (key.length === 1 && !letters()) return;
-  if (key === "Escape" && event.target.closest("details[open]")) return; // that closes the menu
+  if (key === "Escape" && target.closest?.("details[open]")) return; // that closes the menu
   const link = find(`#statistics [data-key="${CSS.escape(key)}"]`);
   const field = find(`#statistics [data-key-focus="${CSS.escape(key)}"]`);
   if (!link && !field) return;
@@ -211,7 +213,7 @@ document.addEventListener("keydown", (event) => {
   if (link) return link.click();
   field.closest("details").open = true;
   field.focus();
-});
+}
 
 // ------------------------------------------------------------- what comes in
 const EVERY_MS = 10_000;
@@ -247,5 +249,4 @@ function failed(event) {
 for (const name of ["htmx:responseError", "htmx:sendError", "htmx:timeout"]) document.addEventListener(name, failed);
 on("click", "[data-retry]", (button) => htmx.ajax("GET", button.dataset.retry, { target: button.closest("[data-part]"), swap: "innerHTML" }));
 
-showLetters();
 draw(document);
