@@ -23,8 +23,8 @@ def empty_trash(session: Session, _settings: Settings) -> None:
 
 TABLE: tuple[Scheduled, ...] = (
     Scheduled("trash", "*/10 * * * *", empty_trash),
-    # whole hours of every time zone are quarters of an hour in UTC
     Scheduled("tables taken in", "40 * * * *", lambda session, settings: tidy(session, settings.data_dir)),
+    # whole hours of every time zone are quarters of an hour in UTC
     Scheduled("reports", "*/15 * * * *", make_reports),
     Scheduled("destinations", "* * * * *", check_destinations),
     Scheduled("old deliveries", "41 * * * *", forget_deliveries),
