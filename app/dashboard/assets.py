@@ -17,6 +17,7 @@ FILES = (
     "api.css",
     "app.css",
     "app.js",
+    "link-form.js",
     "links.css",
     "links.js",
     "icon.svg",

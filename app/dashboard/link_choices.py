@@ -19,6 +19,7 @@ from app.dashboard.link_rows import own_host
 from app.dashboard.place_notes import place_notes
 from app.dashboard.script_notes import link_note
 from app.dashboard.states import STATES
+from app.dashboard.wordings import LANGUAGES
 from app.domains.models import Domain
 from app.extensions import db
 from app.links import targeting
@@ -80,6 +81,7 @@ def beside_form(form: Any) -> Context:
         "own_tags": own_tags(),
         "typed_password": typed_password(form),
         "types": targeting.TYPES,
+        "languages": LANGUAGES,
         "says": folds.WORDS,
         "folds": folds.FOLDS,
         "on": {name: folds.words_on(form, name, names) for name in folds.FOLDS},

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from flask import Blueprint, Response, request
+from flask import Blueprint, Response, g, make_response, render_template, request
 from flask.typing import ResponseReturnValue
 
 from app.dashboard import framing_check, typed
@@ -16,6 +16,7 @@ from app.dashboard.guard import sent, user
 from app.dashboard.link_choices import beside_form, controls, copied_link
 from app.dashboard.link_filters import LISTING
 from app.dashboard.link_rows import COLUMNS, beside_rows, places, short_address, short_url
+from app.dashboard.preview import asked_of, has_password, previewed
 from app.database import begin_write
 from app.extensions import db
 from app.forms import ResourceForm
@@ -23,6 +24,7 @@ from app.links import services
 from app.links.forms import LinkForm
 from app.links.models import Link
 from app.ownership import get_owned
+from app.sent import Sent
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,8 +37,34 @@ class LinkFamily(Family):
         self.add(
             blueprint, "destination", "/<int:id>/destination", self.ask_destination, self.update_destination
         )
+        for rule, name in (
+            ("/links/preview", "links_preview"),
+            ("/links/<int:id>/preview", "links_preview_of"),
+        ):
+            blueprint.add_url_rule(rule, name, self.preview, methods=["POST"])
         blueprint.add_url_rule("/links/<int:id>/more", "links_more", self.show_more)
         blueprint.add_url_rule("/links/<int:id>/switch", "links_switch", self.switch, methods=["POST"])
+
+    def preview(self, id: int | None = None) -> Response:
+        """What is typed, as it would be: nothing of it is stored."""
+        stored = get_owned(user(), Link, id) if id is not None else None
+        form = self.read_form(asked_of(sent()), stored)
+        form.validate()
+        shown = previewed(form, has_password=has_password(sent(), stored))
+        return make_response(render_template("dashboard/links/_preview.html", preview=shown, is_anew=True))
+
+    def form_page(
+        self, form: ResourceForm, status: int = 200, name: str = "form", heading: str = ""
+    ) -> Response:
+        """Beside it, what the link would be like."""
+        if name == "form":
+            g.preview = previewed(
+                form, has_password=has_password(self.sent_now(), form.stored or copied_link())
+            )
+        return super().form_page(form, status, name, heading)
+
+    def sent_now(self) -> Sent:
+        return sent() if request.method == "POST" else Sent()
 
     def ask_new(self) -> Response:
         """An empty form; with `copy`, one like that link's; with `location_url`, one that has it already."""

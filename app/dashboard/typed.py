@@ -9,12 +9,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from app.dashboard.wordings import LANGUAGES
+from app.places import COUNTRIES
 from app.sent import Sent, Upload, Value
 
 # a host with a dot, perhaps a port, and then the rest: `example.com/path`, but not `mailto:a@example.com`
 BARE = re.compile(r"[^\s/?#:@]+\.[^\s/?#:@.]{2,}\.?(:\d{1,5})?([/?#].*)?", re.DOTALL)
 ADDRESSES = {"location_url", "expiration_url"}
 REMOVE = "remove_"
+# who chose a country or a language by its name sent that
+NAMED = {
+    f"targeting_{type_}_key": {word.casefold(): key for key, word in words.items()}
+    for type_, words in (("country_code", COUNTRIES), ("browser_language", LANGUAGES))
+}
 
 
 def link_fields(sent: Sent) -> Sent:
@@ -26,7 +33,9 @@ def fields(sent: Sent) -> Iterator[tuple[str, Value]]:
     for name, index, value in sent.pairs():
         if name.startswith(REMOVE):
             continue
-        if name == "tags" and isinstance(value, str):
+        if name in NAMED and isinstance(value, str):
+            yield f"{name}[{index}]", NAMED[name].get(value.strip().casefold(), value.strip())
+        elif name == "tags" and isinstance(value, str):
             yield from (("tags", line) for line in value.splitlines() or [""])
         else:
             yield f"{name}[{index}]", completed(name, value) if isinstance(value, str) else value

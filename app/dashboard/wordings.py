@@ -11,9 +11,17 @@ from app.visits.explained import Explanation
 from app.visits.outcomes import Outcome, Step
 
 LANGUAGES = {
-    "ar": "Arabic", "de": "German", "en": "English", "es": "Spanish", "fr": "French", "hi": "Hindi",
-    "it": "Italian", "ja": "Japanese", "ko": "Korean", "nl": "Dutch", "pl": "Polish", "pt": "Portuguese",
-    "pt-BR": "Portuguese (Brazil)", "ru": "Russian", "tr": "Turkish", "uk": "Ukrainian", "zh": "Chinese",
+    "ar": "Arabic", "bg": "Bulgarian", "bn": "Bengali", "ca": "Catalan", "cs": "Czech", "da": "Danish",
+    "de": "German", "de-AT": "German (Austria)", "de-CH": "German (Switzerland)", "el": "Greek",
+    "en": "English", "en-GB": "English (United Kingdom)", "en-US": "English (United States)",
+    "es": "Spanish", "es-MX": "Spanish (Mexico)", "et": "Estonian", "fa": "Persian", "fi": "Finnish",
+    "fr": "French", "fr-CA": "French (Canada)", "he": "Hebrew", "hi": "Hindi", "hr": "Croatian",
+    "hu": "Hungarian", "id": "Indonesian", "it": "Italian", "ja": "Japanese", "ko": "Korean",
+    "lt": "Lithuanian", "lv": "Latvian", "ms": "Malay", "nb": "Norwegian Bokmål", "nl": "Dutch",
+    "pl": "Polish", "pt": "Portuguese", "pt-BR": "Portuguese (Brazil)", "ro": "Romanian", "ru": "Russian",
+    "sk": "Slovak", "sl": "Slovenian", "sr": "Serbian", "sv": "Swedish", "ta": "Tamil", "te": "Telugu",
+    "th": "Thai", "tr": "Turkish", "uk": "Ukrainian", "ur": "Urdu", "vi": "Vietnamese", "zh": "Chinese",
+    "zh-TW": "Chinese (Taiwan)",
 }  # fmt: skip
 MOMENT = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d")
 PAIR = re.compile(r"\bpair (?=\d)")

@@ -63,6 +63,15 @@ def random_alias() -> str:
     return "".join(secrets.choice(RANDOM_CHARACTERS) for _ in range(RANDOM_LENGTH))
 
 
+def is_taken(domain_id: int, alias: str, user_id: int, link_id: int | None) -> bool:
+    """Whether `claim` would fail by now; `link_id` is whose it may be."""
+    held = db.session.get(Alias, (domain_id, key_of(alias)))
+    if held is None or (link_id is not None and held.link_id == link_id):
+        return False
+    is_over = held.user_id == user_id or held.held_until is None or held.held_until <= now()
+    return held.link_id is not None or not is_over
+
+
 def claim(link: Link) -> None:
     """Give the link its alias. Raises AliasTaken when it is another's, or was until less than 30 days ago.
 

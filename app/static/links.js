@@ -236,9 +236,10 @@ async function copyOf(row) {
 }
 
 // ------------------------------------------------------- came from elsewhere
-const brought = sessionStorage.getItem(LIST);
-if (brought !== null && find("[data-create]")) {
+addEventListener("load", () => {
+  const brought = sessionStorage.getItem(LIST);
+  if (brought === null || !find("[data-create]")) return;
   sessionStorage.removeItem(LIST);
   create(brought);
-}
+});
 

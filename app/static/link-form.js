@@ -1,0 +1,119 @@
+// What the form of a link does beyond plain HTML: its preview, and the lines of "Who goes where".
+
+import { all, find, on } from "./app.js";
+
+// ------------------------------------------------------------------ preview
+const MASK = "********";
+
+// that there is a password matters; which one it is does not leave the form before it is saved
+document.addEventListener("htmx:configRequest", ({ detail }) => {
+  if (detail.elt.id === "preview" && detail.parameters.get("password")) detail.parameters.set("password", MASK);
+});
+
+// a picture that was chosen shows at once, and stays while the rest follows
+const chosen = new WeakMap();
+on("change", "input[type=file][name=cloaking_opengraph]", (input) => {
+  const [file] = input.files;
+  chosen.delete(input.form);
+  if (!file) return;
+  const reader = new FileReader();
+  reader.addEventListener("load", () => {
+    chosen.set(input.form, reader.result);
+    showPicture(input.form);
+  });
+  reader.readAsDataURL(file);
+});
+
+function showPicture(form) {
+  const place = find("[data-card-picture]", form);
+  if (!place || !chosen.has(form)) return;
+  const image = document.createElement("img");
+  image.alt = "";
+  image.dataset.cardPicture = "";
+  image.src = chosen.get(form);
+  place.replaceWith(image);
+}
+// what is said of the short address comes with the preview, and belongs beside its field
+function sayOfAlias(form) {
+  const [said, place] = [find("[data-alias-note]", form), find("#alias-note", form)];
+  if (!said || place.textContent === said.textContent) return;
+  place.className = said.className;
+  place.replaceChildren(...said.childNodes);
+}
+
+document.addEventListener("htmx:afterSwap", ({ detail: { target } }) => {
+  const form = target?.id === "preview" && target.closest("form");
+  if (!form) return;
+  showPicture(form);
+  sayOfAlias(form);
+});
+
+// --------------------------------------------------------- who goes where
+const rowsOf = (group) => all("[data-row]", group);
+const changed = (group) => {
+  rowsOf(group).forEach((row, i) => {
+    all("[data-label]", row).forEach((one) => one.setAttribute("aria-label", `${one.dataset.label} ${i + 1}`));
+  });
+  tellShares(group);
+  group.dispatchEvent(new Event("input", { bubbles: true }));
+};
+
+function move(row, step) {
+  const other = step < 0 ? row.previousElementSibling : row.nextElementSibling;
+  if (!other?.matches("[data-row]")) return false;
+  if (step < 0) other.before(row);
+  else other.after(row);
+  changed(row.closest("[data-rows]"));
+  return true;
+}
+
+on("click", "[data-move]", (button) => {
+  move(button.closest("[data-row]"), Number(button.dataset.move));
+  button.focus();
+});
+on("keydown", "[data-row]", (row, event) => {
+  const step = { ArrowUp: -1, ArrowDown: 1 }[event.key];
+  if (!step || !event.altKey) return;
+  event.preventDefault();
+  const focused = document.activeElement;
+  move(row, step);
+  focused.focus();
+});
+
+// by its handle, with a finger as with a mouse
+on("pointerdown", "[data-grip]", (grip, event) => {
+  const row = grip.closest("[data-row]");
+  event.preventDefault();
+  grip.setPointerCapture(event.pointerId);
+  row.classList.add("is-moving");
+  const follow = ({ clientY }) => {
+    const { top, bottom } = row.getBoundingClientRect();
+    const above = row.previousElementSibling?.matches("[data-row]") && row.previousElementSibling.getBoundingClientRect();
+    const below = row.nextElementSibling?.matches("[data-row]") && row.nextElementSibling.getBoundingClientRect();
+    if (above && clientY < top && clientY < above.top + above.height / 2) move(row, -1);
+    else if (below && clientY > bottom && clientY > below.top + below.height / 2) move(row, 1);
+    grip.setPointerCapture(event.pointerId);
+  };
+  const end = () => {
+    row.classList.remove("is-moving");
+    grip.removeEventListener("pointermove", follow);
+  };
+  grip.addEventListener("pointermove", follow);
+  grip.addEventListener("lostpointercapture", ({ pointerId }) => grip.hasPointerCapture(pointerId) || end(), { once: true });
+  grip.addEventListener("pointerup", end, { once: true });
+});
+
+// what share of visitors each weight is
+function tellShares(group) {
+  const weights = rowsOf(group).map((row) => Number(find("[data-weight]", row)?.value) || 0);
+  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  rowsOf(group).forEach((row, i) => {
+    const share = find("[data-share]", row);
+    if (share) share.textContent = weights[i] ? `${Math.round((100 * weights[i]) / total)} %` : "";
+  });
+}
+on("input", "[data-rows]", tellShares);
+on("click", "[data-add-row], [data-remove-row]", (button) => {
+  const group = button.closest("[data-rows]") ?? find("[data-rows]:not([hidden])");
+  group && changed(group);
+});
