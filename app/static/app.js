@@ -393,10 +393,11 @@ document.body.addEventListener("toast-undo", ({ detail: { value, undo } }) => {
   const form = find("#undo-template").content.firstElementChild.cloneNode(true);
   form.action = undo;
   form.setAttribute("hx-post", undo);
+  form.setAttribute("hx-sync", "this:drop");
   toast(value, "good", form);
   htmx.process(form);
 });
-on("htmx:beforeRequest", ".toast form", (form) => form.closest(".toast").remove());
+on("htmx:afterRequest", ".toast form", (form) => form.closest(".toast").remove());
 
 prepare(document);
 const wrong = find("main") && firstError(find("main"));
