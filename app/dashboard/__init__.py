@@ -10,6 +10,7 @@ from app.dashboard import (
     api_page,
     as_visitor,
     assets,
+    deliveries,
     domains,
     guard,
     handlers,
@@ -32,22 +33,9 @@ from app.dashboard.statistics import views as statistics
 
 # once, and not for each application: a blueprint takes no more pages after it was registered
 PEOPLE = (keys, api_page, account)
-FILES = (imports,)
-THINGS = (
-    links,
-    many,
-    history,
-    as_visitor,
-    qr,
-    statistics,
-    projects,
-    domains,
-    pixels,
-    handlers,
-    imports,
-    trash,
-)
-for family in (home, *THINGS, *FILES, *PEOPLE):
+ROWS = (links, many, history, as_visitor, qr, statistics)
+THINGS = (*ROWS, projects, domains, pixels, handlers, deliveries, imports, trash)
+for family in (home, *THINGS, *PEOPLE):
     family.register(blueprint)
 
 

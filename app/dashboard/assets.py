@@ -18,6 +18,7 @@ FILES = (
     "app.css",
     "app.js",
     "link-form.js",
+    "handlers.css",
     "links.css",
     "links.js",
     "icon.svg",

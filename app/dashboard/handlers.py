@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import urlsplit
 
-from flask import Blueprint
+from flask import Blueprint, current_app
 from sqlalchemy import func, select
 
 from app.accounts.models import User
 from app.dashboard.asked import Control
+from app.dashboard.delivery_words import last_told, state_of
 from app.dashboard.family import Context, Family
 from app.extensions import db
 from app.links.models import link_notification_handler
@@ -31,11 +33,23 @@ def controls(user: User) -> list[Control]:  # noqa: ARG001
 
 
 def beside_form(form: Any) -> Context:  # noqa: ARG001
-    return {"transports": all_transports()}
+    transports = all_transports()
+    settings = current_app.config["WAYPOST"]
+    return {
+        "transports": transports,
+        "lacks": {type_: one.lacks(settings) for type_, one in transports.items()},
+    }
 
 
 def beside_rows(rows: Sequence[NotificationHandler]) -> Context:
-    return {"transports": all_transports(), "uses": uses([row.id for row in rows]), "target_of": target_of}
+    ids = [row.id for row in rows]
+    return {
+        "transports": all_transports(),
+        "uses": uses(ids),
+        "last_told": last_told(ids),
+        "target_of": target_of,
+        "state_of": state_of,
+    }
 
 
 def uses(ids: Sequence[int]) -> dict[int, int]:
@@ -46,13 +60,11 @@ def uses(ids: Sequence[int]) -> dict[int, int]:
 
 
 def target_of(handler: NotificationHandler) -> str:
-    """Where it delivers to, without tokens, and without the long ends of addresses that are as good."""
-    shown = [
-        one.name
-        for one in all_transports()[handler.type].settings
-        if not one.is_secret and handler.settings.get(one.name)
-    ]
-    return shorten(handler.settings[shown[0]]) if shown else ""
+    """Where it delivers to: without tokens, and of an address that is as good as one, its host alone."""
+    settings = [one for one in all_transports()[handler.type].settings if handler.settings.get(one.name)]
+    shown = [handler.settings[one.name] for one in settings if not one.is_secret]
+    hosts = [urlsplit(handler.settings[one.name]).hostname for one in settings if one.kind == "address"]
+    return shorten(next(filter(None, [*shown, *hosts]), ""))
 
 
 def shorten(text: str) -> str:

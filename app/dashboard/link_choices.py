@@ -13,6 +13,7 @@ from app import own_addresses
 from app.accounts.models import User
 from app.dashboard import folds
 from app.dashboard.asked import Control
+from app.dashboard.delivery_words import switched_off
 from app.dashboard.guard import sent, user
 from app.dashboard.link_filters import RULES
 from app.dashboard.link_rows import own_host
@@ -62,7 +63,9 @@ def controls(owner: User) -> list[Control]:  # noqa: ARG001
 def beside_form(form: Any) -> Context:
     """What can be chosen, what each fold says, and what the types of targeting ask for."""
     pixels = rows_of(Pixel, {type_: one.label for type_, one in all_providers().items()})
-    handlers = rows_of(NotificationHandler, {type_: one.label for type_, one in all_transports().items()})
+    handlers = with_state(
+        rows_of(NotificationHandler, {type_: one.label for type_, one in all_transports().items()})
+    )
     projects = named(Project, Project.name)
     copied = copied_link() if form.stored is None else None
     names: Mapping[str, Mapping[Any, str]] = {
@@ -120,6 +123,12 @@ def rows_of(model: type[Any], kinds: Mapping[str, str]) -> list[dict[str, Any]]:
     found = select(model.id, model.name, model.type).where(model.user_id == user().id).order_by(model.name)
     rows = db.session.execute(found)
     return [{"id": id_, "name": name, "type": type_, "kind": kinds[type_]} for id_, name, type_ in rows]
+
+
+def with_state(handlers: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A handler that Waypost has switched off says so where a link trusts in it."""
+    ended = {row.id for row in switched_off(user().id)}
+    return [row | {"kind": f"{row['kind']}: switched off"} if row["id"] in ended else row for row in handlers]
 
 
 def typed_password(form: LinkForm) -> str:

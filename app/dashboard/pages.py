@@ -6,6 +6,7 @@ import datetime as dt
 import json
 import re
 import zlib
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
@@ -15,6 +16,7 @@ from flask import Flask, Response, flash, make_response, redirect, render_templa
 from flask.typing import ResponseReturnValue
 from flask_login import current_user
 
+from app.dashboard.delivery_words import switched_off
 from app.languages import language, say
 
 DAY = {"en": "d", "de": "d."}  # of a month, as a language writes it
@@ -74,7 +76,18 @@ def init_app(app: Flask) -> None:
 
 
 def common() -> dict[str, Any]:
-    return {"theme": theme(), "htmx_config": HTMX, "navigation": NAVIGATION, "here": None}
+    return {
+        "theme": theme(),
+        "htmx_config": HTMX,
+        "navigation": NAVIGATION,
+        "here": None,
+        "switched_off": own_switched_off,
+    }
+
+
+def own_switched_off() -> Sequence[Any]:
+    """For the whole page alone, which says it wherever its owner is."""
+    return switched_off(current_user.id)
 
 
 def theme() -> str:
@@ -107,7 +120,8 @@ def sent_on(message: str, to: str, warning: str | None = None, undo: str = "") -
 
     `undo`: the address that takes it back.
     """
-    flash(message, undo or "message")
+    if message:
+        flash(message, undo or "message")
     if warning:
         flash(warning, "error")
     return redirect(to, 303)
@@ -126,8 +140,8 @@ def swapped(
     """A write that worked, for htmx: the changed part, the messages, and the dialog closes. `copy` is what
     goes to the clipboard."""
     response = make_response(part)
-    message = say(message)
-    said: dict[str, Any] = {"toast": {"value": message, "copy": copy} if copy else message}
+    message = say(message) if message else ""
+    said: dict[str, Any] = {"toast": {"value": message, "copy": copy} if copy else message} if message else {}
     said = {"toast-undo": {"value": message, "undo": undo}} if undo else said
     told = {**said, **({"toast-warning": say(warning)} if warning else {}), "sheet-close": True}
     # json.dumps writes ASCII only, as headers must be

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
 
+from app.config import Settings
 from app.notifications import transports
 from app.notifications.door import Door
 from app.notifications.message import Message
@@ -70,7 +71,8 @@ class Transport:
     the door's NoAnswer pass. It has `door.left()` seconds, and is called from many threads at once.
     `words`: other names for the type, taken as input. `makes`: settings nobody fills in, made when a handler
     becomes one of this type; `renew` gives the settings with new ones of these. `steps`: how an owner comes
-    by what he has to fill in. `icon` is one of templates/_icons.svg.
+    by what he has to fill in. `lacks`: what the operator has not set up, in words. `icon` is one of
+    templates/_icons.svg.
     """
 
     label: str
@@ -80,6 +82,7 @@ class Transport:
     makes: Mapping[str, Callable[[], str]] = field(default_factory=dict)
     renew: Callable[[Mapping[str, str], dt.datetime], dict[str, str]] | None = None
     steps: tuple[str, ...] = ()
+    lacks: Callable[[Settings], str] = lambda settings: ""  # noqa: ARG005
     icon: str = "message-square"
 
     def shown(self, settings: Mapping[str, str]) -> dict[str, str]:

@@ -34,7 +34,8 @@ def test_vendored_files_are_as_published() -> None:
 
 def test_every_icon_is_used_and_every_used_one_is_there() -> None:
     templates = [path.read_text() for path in (ROOT / "app" / "templates").rglob("*.html")]
-    code = "\n".join([*templates, *(path.read_text() for path in (ROOT / "app" / "dashboard").rglob("*.py"))])
+    folders = [ROOT / "app" / "dashboard", ROOT / "app" / "notifications"]
+    code = "\n".join([*templates, *(path.read_text() for folder in folders for path in folder.rglob("*.py"))])
     for name in re.findall(r'id="icon-([a-z0-9-]+)"', SPRITE.read_text()):
         assert f'"{name}"' in code, name
     there = set(re.findall(r'id="icon-([a-z0-9-]+)"', SPRITE.read_text()))

@@ -37,4 +37,5 @@ TRANSPORT = Transport(
         ),
     ),
     send=send,
+    lacks=lambda settings: "" if settings.smtp_url else NOT_SET_UP,
 )

@@ -1,0 +1,237 @@
+"""Does an owner see what each handler was told, test it, send again, and learn when one was switched off?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from app.accounts.models import User
+from app.claims import moment
+from app.notifications.delivery import Outcome
+from app.notifications.models import Delivery, NotificationHandler
+from app.notifications.outbox import deliver, settle, switch_off
+from app.notifications.transports.webhook import new_secret
+from tests.dashboard.conftest import HTMX, Desk
+from tests.notifications.receivers import Says, WebReceiver
+
+pytestmark = pytest.mark.settings(ALLOW_PRIVATE_NETWORKS="127.0.0.0/8")
+LINK = {"id": 7, "url": "launch", "short_url": "https://go.example/launch", "location_url": "https://example.com/", "clicks": 5}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def receiver() -> Iterator[WebReceiver]:
+    found = WebReceiver()
+    yield found
+    found.stop()
+
+
+@pytest.fixture
+def web(receiver: WebReceiver) -> WebReceiver:
+    receiver.clear()
+    return receiver
+
+
+@pytest.fixture
+def hook(
+    alice: User, make_handler: Callable[..., NotificationHandler], web: WebReceiver
+) -> NotificationHandler:
+    return make_handler(alice, "webhook", name="Ours", settings={"webhook": web.url, "secret": new_secret()})
+
+
+@pytest.fixture
+def tell(session: Any) -> Callable[..., Delivery]:
+    """`tell(handler, 500)`: a delivery with a try that was answered so."""
+
+    def tell(handler: NotificationHandler, status: int | None = 200, **values: Any) -> Delivery:
+        row = deliver(session, handler.id, "link.clicks_limit_reached", {"link": LINK, "clicks_limit": 5})
+        session.flush()
+        if status:
+            detail = "Delivered." if status < 300 else f"The server answered {status}."
+            known = {
+                "is_delivered": status < 300,
+                "detail": detail,
+                "datetime": moment(),
+                "duration_ms": 1234,
+                "status_code": status,
+            }
+            settle(session, row, Outcome(**(known | values)))
+        session.commit()
+        return row
+
+    return tell
+
+
+def text(page: Any) -> str:
+    """What stands on a page, without its markup."""
+    return " ".join(re.sub(r"<[^>]*>", " ", page.text).split())
+
+
+# --- the list
+
+
+def test_the_list_says_how_each_one_does(
+    desk: Desk, hook: NotificationHandler, make_handler: Any, alice: User, tell: Any
+) -> None:
+    assert "Was told nothing yet" in text(desk.get("/handlers/"))
+    tell(hook, 200)
+    tell(hook, 503)
+    make_handler(
+        alice, "chat_a", name="Chat", settings={"chat_a": "https://hooks.slack.com/services/T0/B0/key"}
+    )
+    page = text(desk.get("/handlers/"))
+    assert (
+        "Click limit reached: launch waiting" in page
+        and "The server answered 503." in page
+        and "Next try" in page
+    )
+    assert "hooks.slack.com" in page and "/T0/B0/key" not in page  # the rest of it is as good as a password
+
+
+def test_a_test_says_its_answer_in_a_message(desk: Desk, hook: NotificationHandler, web: WebReceiver) -> None:
+    web.answers += [Says(200), Says(500), Says(200)]
+    good = desk.post(f"/handlers/{hook.id}/test", {}, headers=HTMX)
+    assert good.headers["HX-Trigger"] == '{"toast": "The test has arrived at Ours.", "sheet-close": true}'
+    assert (
+        good.headers["HX-Retarget"] == f"#row-{hook.id}"
+        and "Test" in text(good)
+        and "delivered" in text(good)
+    )
+    bad = desk.post(f"/handlers/{hook.id}/test", {}, headers=HTMX)
+    assert (
+        '"toast-warning": "The test has not arrived at Ours: The server answered 500 Internal Server Error."'
+        in bad.headers["HX-Trigger"]
+    )
+    plain = desk.post(f"/handlers/{hook.id}/test", {"log": "1"})
+    assert (plain.status_code, plain.location) == (303, f"/dashboard/handlers/{hook.id}/deliveries")
+    assert "The test has arrived at Ours." in desk.client.get(plain.location).text
+    assert desk.post(f"/handlers/{hook.id}/test", {}).location == "/dashboard/handlers/"
+
+
+# --- the log
+
+
+def test_the_log_shows_payload_answer_and_next_try(
+    desk: Desk, hook: NotificationHandler, tell: Any, session: Any
+) -> None:
+    assert "Nothing yet." in text(desk.get(f"/handlers/{hook.id}/deliveries"))
+    row = tell(hook, 503, answer="<b>come later</b>")
+    page = desk.get(f"/handlers/{hook.id}/deliveries")
+    for words in ("What Ours was told", "Waiting", "Click limit reached: launch", "The server answered 503.", "1,234 ms",
+                  "Next try", row.webhook_id, "Send now"):  # fmt: skip
+        assert words in text(page)
+    assert "&lt;b&gt;come later&lt;/b&gt;" in page.text and "<b>come later</b>" not in page.text
+    assert "&#34;type&#34;: &#34;link.clicks_limit_reached&#34;" in page.text
+    assert "There is nothing like that." in text(desk.get(f"/handlers/{hook.id}/deliveries?status=failed"))
+    assert desk.get(f"/handlers/{hook.id}/deliveries?status=lost").status_code == 422
+
+
+def test_the_log_has_pages(desk: Desk, hook: NotificationHandler, session: Any) -> None:
+    for _ in range(26):
+        deliver(session, hook.id, "link.started", {"link": LINK})
+    session.commit()
+    page = desk.get(f"/handlers/{hook.id}/deliveries?status=pending")
+    assert page.text.count('class="fold"') == 25 and "Page 1 of 2" in text(page)
+    following = re.search(r'rel="next" href="([^"]+)"', page.text)
+    assert following and desk.client.get(following[1].replace("&amp;", "&")).text.count('class="fold"') == 1
+
+
+def test_send_again_begins_anew_with_the_same_id(
+    desk: Desk, hook: NotificationHandler, tell: Any, session: Any
+) -> None:
+    row = tell(hook, 410, is_permanent=True)
+    assert row.status == "failed"
+    answer = desk.post(f"/handlers/{hook.id}/deliveries/{row.id}/again", {"log": "1"})
+    assert answer.location == f"/dashboard/handlers/{hook.id}/deliveries"
+    before = row.webhook_id
+    session.expire_all()
+    assert (row.status, row.tries, row.webhook_id, len(row.attempts)) == ("pending", 0, before, 1)
+    assert row.due is not None and row.due <= moment()
+
+
+def test_nothing_is_sent_again_to_what_is_off(
+    desk: Desk, hook: NotificationHandler, tell: Any, session: Any
+) -> None:
+    row = tell(hook, 410, is_permanent=True)
+    switch_off(hook, "It was gone.")
+    session.commit()
+    desk.post(f"/handlers/{hook.id}/deliveries/{row.id}/again", {"log": "1"})
+    assert "Ours is off. Turn it on first." in desk.get(f"/handlers/{hook.id}/deliveries").text
+    session.expire_all()
+    assert row.status == "failed"
+
+
+def test_nobody_elses(desk: Desk, bob: User, make_handler: Any, hook: NotificationHandler, tell: Any) -> None:
+    his = make_handler(bob)
+    row = tell(his)
+    assert desk.get(f"/handlers/{his.id}/deliveries").status_code == 404
+    for path in ("test", "on", "secret", f"deliveries/{row.id}/again"):
+        assert desk.post(f"/handlers/{his.id}/{path}", {}).status_code == 404
+    assert desk.post(f"/handlers/{hook.id}/deliveries/{row.id}/again", {}).status_code == 404
+
+
+# --- switched off by itself
+
+
+def test_switched_off_by_itself_is_said_everywhere(
+    desk: Desk, hook: NotificationHandler, session: Any, alice: User, make_link: Any, make_handler: Any
+) -> None:
+    link = make_link(alice)
+    make_handler(alice, name="Off by me", is_enabled=False)
+    assert "switched off" not in text(desk.get("/links/"))
+    switch_off(hook, "Nothing has arrived for five days. The last answer: The server answered 500.")
+    session.commit()
+    assert "1 switched off" in text(desk.get("/links/"))  # in the navigation of every page
+    assert "Webhook: switched off" in text(desk.get(f"/links/{link.id}"))  # where a link trusts in it
+    for path in ("/handlers/", f"/handlers/{hook.id}", f"/handlers/{hook.id}/deliveries"):
+        page = text(desk.get(path))
+        assert "Nothing has arrived for five days" in page and "urn it on" in page
+    assert desk.post(f"/handlers/{hook.id}/on", {}).location == "/dashboard/handlers/"
+    session.expire_all()
+    assert (hook.is_enabled, hook.off_reason) == (True, None)
+    assert "switched off" not in text(desk.get("/handlers/"))
+
+
+# --- what a handler needs
+
+
+def test_a_new_secret(desk: Desk, hook: NotificationHandler, session: Any) -> None:
+    old = hook.settings["secret"]
+    assert old in desk.get(f"/handlers/{hook.id}").text
+    answer = desk.post(f"/handlers/{hook.id}/secret", {}, headers=HTMX)
+    session.expire_all()
+    new = hook.settings["secret"]
+    assert new != old == hook.settings["secret_before"]
+    assert (
+        new in answer.text
+        and old not in answer.text
+        and "valid beside it for a day" in answer.headers["HX-Trigger"]
+    )
+    assert desk.post(f"/handlers/{hook.id}/secret", {}).location == f"/dashboard/handlers/{hook.id}"
+
+
+def test_where_each_address_comes_from(desk: Desk) -> None:
+    page = text(desk.get("/handlers/new"))
+    for words in (
+        "Incoming Webhooks",
+        "Copy Webhook URL",
+        "@BotFather",
+        "choose Workflows",
+        "Standard Webhooks",
+    ):
+        assert words in page
+    assert "its operator has to set WAYPOST_SMTP_URL" in page
+
+
+@pytest.mark.settings(SMTP_URL="smtp://127.0.0.1:1")
+def test_with_a_mail_server_nothing_is_missing(desk: Desk) -> None:
+    assert "WAYPOST_SMTP_URL" not in desk.get("/handlers/new").text
+
+
+def test_every_type_of_event_has_words() -> None:
+    from app.dashboard.delivery_words import TYPES
+    from app.notifications.events import all_types
+
+    assert set(TYPES) == set(all_types())
