@@ -16,10 +16,12 @@ from app import trials
 from app.dashboard import asked, pages
 from app.dashboard.delivery_words import STATES, state_of, told
 from app.dashboard.guard import sent, user
-from app.dashboard.handlers import FAMILY, target_of
+from app.dashboard.handlers import FAMILY, target_of, uses
+from app.dashboard.link_rows import short_address
 from app.database import begin_write
 from app.errors import FieldError, Invalid, NotThere
 from app.extensions import db
+from app.links.models import Link, link_notification_handler
 from app.lists import DEFAULT_SIZE, Page, find_page
 from app.notifications import outbox, services
 from app.notifications.log import attempts_of, log_of
@@ -28,6 +30,7 @@ from app.notifications.transport import all_transports
 from app.ownership import get_owned
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
+LINKS = 10
 STATUSES = [("", "All"), *((status, state.word) for status, state in STATES.items())]
 
 
@@ -69,6 +72,9 @@ def log_page(
         family=FAMILY,
         handler=handler,
         state=state_of(handler),
+        used=uses([handler.id]).get(handler.id, 0),
+        links=links_of(handler),
+        short_address=short_address,
         transport=all_transports()[handler.type],
         target=target_of(handler),
         page=page,
@@ -79,6 +85,14 @@ def log_page(
         to_page=lambda number: address({**parameters, "page": str(number)}),
         zone=pages.zone(),
     )
+
+
+def links_of(handler: NotificationHandler) -> Sequence[Link]:
+    """The newest of the links that tell it something."""
+    column = link_notification_handler.c
+    found = select(Link).join(link_notification_handler, column.link_id == Link.id)
+    mine = found.where(column.notification_handler_id == handler.id).order_by(Link.id.desc())
+    return db.session.scalars(mine.limit(LINKS)).all()
 
 
 def address_of(handler: NotificationHandler, query: Mapping[str, str] = NOTHING) -> str:

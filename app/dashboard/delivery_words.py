@@ -68,6 +68,11 @@ class Told(NamedTuple):
         return STATES[self.row.status]
 
     @property
+    def said(self) -> str:
+        """What became of it so far."""
+        return "failed" if self.row.status == PENDING and self.attempts else self.state.word.lower()
+
+    @property
     def about(self) -> str:
         return about(self.row)
 

@@ -11,6 +11,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from app.accounts.models import User
 from app.links.models import Link
+from app.notifications.models import DeliveryAttempt
+from app.notifications.outbox import deliver
 
 pytestmark = pytest.mark.browser
 
@@ -48,6 +50,7 @@ ROWS = [
     "domains/{full}/delete",
     "pixels/{pixel}",
     "handlers/{handler}",
+    "handlers/{handler}/deliveries",
     "keys/{key}/revoke",
 ]
 NARROW = {"width": 320, "height": 640}
@@ -77,7 +80,9 @@ def rows(alice: User, factory: Any) -> dict[str, int]:
     pixel = factory.pixel(
         alice, name="A pixel with a name of many words that goes on", pixel="nothing-like-it"
     )
-    handler = factory.handler(alice, is_enabled=False)
+    handler = factory.handler(alice, is_enabled=False, off_reason="Nothing has arrived for five days.")
+    delivery = deliver(factory.session, handler.id, "link.started", {"long": "w" * 300})
+    delivery.attempts = [DeliveryAttempt(detail="It failed.", answer="<html>" + "x" * 300, duration_ms=1234)]
     targeting = {"targeting_type": "country_code", "targeting": [["DE", "https://example.de/" + "x" * 200]]}
     link = factory.link(
         alice,

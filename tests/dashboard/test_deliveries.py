@@ -83,7 +83,7 @@ def test_the_list_says_how_each_one_does(
     )
     page = text(desk.get("/handlers/"))
     assert (
-        "Click limit reached: launch waiting" in page
+        "Click limit reached: launch failed" in page
         and "The server answered 503." in page
         and "Next try" in page
     )
