@@ -54,7 +54,8 @@ def register(blueprint: Blueprint) -> None:
     blueprint.add_url_rule("/imports/<int:id>/columns", "imports_columns_write", name_anew, methods=["POST"])
     blueprint.add_url_rule("/imports/<int:id>/end", "imports_end_write", end, methods=["POST"])
     blueprint.add_url_rule("/imports/<int:id>/failed.csv", "imports_failed", failed_file)
-    blueprint.add_url_rule("/links/export.<any(csv, json):kind>", "links_export", export_file)
+    for kind in KINDS:
+        blueprint.add_url_rule(f"/links/export.{kind}", "links_export", export_file, defaults={"kind": kind})
 
 
 def show_list(problem: str = "", status: int = 200) -> ResponseReturnValue:
