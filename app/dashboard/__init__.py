@@ -25,6 +25,7 @@ from app.dashboard import (
     pixels,
     projects,
     qr,
+    samples,
     stopping,
     trash,
 )
@@ -32,7 +33,7 @@ from app.dashboard.blueprint import blueprint
 from app.dashboard.statistics import views as statistics
 
 # once, and not for each application: a blueprint takes no more pages after it was registered
-PEOPLE = (keys, api_page, account)
+PEOPLE = (keys, api_page, account, samples)
 ROWS = (links, many, history, as_visitor, qr, statistics)
 THINGS = (*ROWS, projects, domains, pixels, handlers, deliveries, imports, trash)
 for family in (home, *THINGS, *PEOPLE):

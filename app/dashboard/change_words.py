@@ -26,6 +26,7 @@ KINDS = {
     "reverted": "Set back",
     "deleted": "Deleted",
     "restored": "Restored",
+    "sample": "Sample data",
 }
 #: fields that name rows of other tables
 NAMED = {

@@ -7,15 +7,18 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from flask import current_app, url_for
-from sqlalchemy import select
+from sqlalchemy import exists, select
 from sqlalchemy.orm import joinedload, selectinload
 
 from app import clock, own_addresses
+from app.accounts.models import User
+from app.dashboard.guard import user
 from app.dashboard.small_lines import small_lines
 from app.dashboard.states import marks_of, state_of
 from app.extensions import db
 from app.links.clicks import clicks_of
 from app.links.models import Link
+from app.projects.models import SAMPLES, Project
 
 # what a row can show or leave out
 COLUMNS = {
@@ -48,7 +51,14 @@ def beside_rows(rows: Sequence[Link]) -> dict[str, Any]:
         "short_url": short_url,
         "host_of": host_of,
         "places": places,
+        "has_samples": has_samples(user()),
     }
+
+
+def has_samples(owner: User) -> bool:
+    """Is there sample data to get rid of?"""
+    mine = exists().where(Project.user_id == owner.id, Project.name == SAMPLES)
+    return bool(db.session.scalar(select(mine)))
 
 
 def places(id: int) -> list[tuple[str, str, str, str]]:

@@ -160,7 +160,7 @@ class LinkChange(db.Model):
     id: Mapped[int] = mapped_column(Id, primary_key=True)
     link_id: Mapped[int] = mapped_column(Id)
     user_id: Mapped[int] = mapped_column(ForeignKey("user.id", ondelete="CASCADE"), index=True)
-    kind: Mapped[str] = mapped_column(String(16))  # created changed reverted deleted restored
+    kind: Mapped[str] = mapped_column(String(16))  # created changed reverted deleted restored sample
     way: Mapped[str] = mapped_column(String(16), default="")
     who: Mapped[str] = mapped_column(String(128), default="")
     # sealed: a password's hash is in it, and other things that one removes for a reason

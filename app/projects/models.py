@@ -11,6 +11,8 @@ from app.clock import now
 from app.database import Id, UtcDateTime
 from app.extensions import db
 
+SAMPLES = "Sample data"  # the project of what an owner has just to look around
+
 
 class Project(db.Model):
     """A named, coloured group of one owner's links."""
