@@ -28,7 +28,7 @@ ATTRIBUTE = re.compile(r"""([\w:-]+)\s*=\s*(["'])""")
 # what the code calls so holds its words, and seldom an owner's
 SPOKEN = frozenset(
     "word words label label_text intro loss search_hint heading problem warning guidance hint question detail"  # noqa: SIM905
-    " text title save calls_it note pixels_note phrase many one message".split()
+    " text title save card_words calls_it note pixels_note phrase many one message".split()
 )
 SPOKEN_MAPS = frozenset({"questions", "notes", "scopes"})
 OWNED = frozenset({"row", "link", "option"})
