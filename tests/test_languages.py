@@ -112,7 +112,7 @@ def test_said_in_german(name: str) -> None:
 
 # ----------------------------------------------------------------- on pages
 
-ENGLISH = re.compile(r"\b(the|of|your|with|and|not|can|this|have|are|for|from|what|must)\b", re.IGNORECASE)
+ENGLISH = re.compile(r"\b(the|of|your|with|and|not|can|this|have|are|for|what|must)\b", re.IGNORECASE)
 UNREAD = re.compile(r"<(script|style|svg|code|pre|datalist|option|title)\b.*?</\1>", re.DOTALL)
 
 

@@ -28,9 +28,9 @@ ATTRIBUTE = re.compile(r"""([\w:-]+)\s*=\s*(["'])""")
 # what the code calls so holds its words, and seldom an owner's
 SPOKEN = frozenset(
     "word words label label_text intro loss search_hint heading problem warning guidance hint question detail"  # noqa: SIM905
-    " text title save card_words calls_it note pixels_note phrase many one message".split()
+    " step text title save card_words calls_it note pixels_note phrase many one message".split()
 )
-SPOKEN_MAPS = frozenset({"questions", "notes", "scopes"})
+SPOKEN_MAPS = frozenset({"lacks", "questions", "notes", "scopes"})
 OWNED = frozenset({"row", "link", "option"})
 
 
