@@ -27,6 +27,7 @@ from app.bodies import read_query
 from app.clock import now
 from app.dashboard import pages
 from app.dashboard.guard import sent, user
+from app.dashboard.link_filters import LISTING
 from app.database import begin_write, reread
 from app.errors import FieldError, Invalid
 from app.extensions import db
@@ -190,6 +191,7 @@ def export_file(kind: str) -> Response:
         dict(read_query()),
         kind,
         lambda url, domain: own_addresses.short_url_at(domain or site, url),
+        LISTING,
     )
     return download(found, KINDS[kind], f"links-{now():%Y-%m-%d}.{kind}")
 

@@ -22,7 +22,7 @@ from app.extensions import db
 from app.links.clicks import clicks_of
 from app.links.lists import LISTING
 from app.links.models import Link, LinkTag, link_notification_handler, link_pixel
-from app.lists import Asked, Question
+from app.lists import Asked, Listing, Question
 from app.notifications.models import NotificationHandler
 from app.pixels.models import Pixel
 from app.projects.models import Project
@@ -39,13 +39,13 @@ ShortUrl = Callable[[str, str | None], str]
 
 
 def export(
-    user_id: int, asked: Asked, kind: str, short_url: Callable[[str, str | None], str]
+    user_id: int, asked: Asked, kind: str, short_url: ShortUrl, listing: Listing[Link] = LISTING
 ) -> Iterator[str]:
     """The text of the file, in pieces. `asked`: filters of the list. Raises Invalid before the first piece.
 
     `short_url`: the absolute address of an alias, on a domain's site or (None) the instance's own.
     """
-    question = Question(LISTING, asked)
+    question = Question(listing, asked)
     conditions = question.conditions()
     question.require_valid()
     found = pages(user_id, conditions, short_url)

@@ -123,4 +123,5 @@ def test_export(desk, session, alice) -> None:
     assert answer.headers["Content-Disposition"].startswith('attachment; filename="links-')
     assert (answer.text.count("\n"), ",'=x," in answer.text) == (2, True)
     assert [link["url"] for link in desk.get("/links/export.json").json] == ["one", "two"]
-    assert desk.get("/links/export.csv?is_enabled=perhaps").status_code == 422
+    assert desk.get("/links/export.csv?type=perhaps").status_code == 422
+    assert 'href="/dashboard/links/export.csv?search=two"' in desk.get("/links/?search=two").text
