@@ -12,6 +12,7 @@ from app.dashboard import (
     assets,
     deliveries,
     domains,
+    exports,
     guard,
     handlers,
     headers,
@@ -35,7 +36,7 @@ from app.dashboard.statistics import views as statistics
 # once, and not for each application: a blueprint takes no more pages after it was registered
 PEOPLE = (keys, api_page, account, samples)
 ROWS = (links, many, history, as_visitor, qr, statistics)
-THINGS = (*ROWS, projects, domains, pixels, handlers, deliveries, imports, trash)
+THINGS = (*ROWS, projects, domains, pixels, handlers, deliveries, imports, exports, trash)
 for family in (home, *THINGS, *PEOPLE):
     family.register(blueprint)
 

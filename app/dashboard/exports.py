@@ -1,0 +1,67 @@
+"""Which files can an owner take away: her links, and the rows of a table that could not become links?"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+
+from flask import Blueprint, Response, stream_with_context
+from sqlalchemy import select
+
+from app import own_addresses
+from app.bodies import read_query
+from app.clock import now
+from app.dashboard.guard import user
+from app.dashboard.imports import mine, table_of
+from app.dashboard.link_filters import LISTING
+from app.extensions import db
+from app.transfer.cells import guarded
+from app.transfer.exporting import KINDS, export, taken
+from app.transfer.models import FailedRow
+
+
+def register(blueprint: Blueprint) -> None:
+    blueprint.add_url_rule("/imports/<int:id>/failed.csv", "imports_failed", failed_file)
+    for kind in KINDS:
+        blueprint.add_url_rule(f"/links/export.{kind}", "links_export", export_file, defaults={"kind": kind})
+
+
+def export_file(kind: str) -> Response:
+    """Those links that the list shows with the same parameters, all pages of it."""
+    site = own_addresses.site()
+    found = export(
+        user().id,
+        dict(read_query()),
+        kind,
+        lambda url, domain: own_addresses.short_url_at(domain or site, url),
+        LISTING,
+    )
+    return download(found, KINDS[kind], f"links-{now():%Y-%m-%d}.{kind}")
+
+
+def failed_file(id: int) -> Response:
+    """The rows that failed as they came, with what is wrong: to be put right and brought again."""
+    job = mine(id)
+    table = table_of(job)
+    head = table.columns if table else ()
+    return download(failed_lines(job.id, head), "text/csv; charset=utf-8", f"failed-{job.id}.csv")
+
+
+def failed_lines(import_id: int, head: Sequence[str]) -> Iterator[str]:
+    buffer = io.StringIO()
+    writer = csv.writer(buffer)
+    writer.writerow([*map(guarded, head), "line", "problem"])
+    rows = select(FailedRow).where(FailedRow.import_id == import_id).order_by(FailedRow.number)
+    yield "\ufeff"
+    for row in db.session.scalars(rows.execution_options(yield_per=500)):
+        said = "; ".join(f"{field}: {words}" if field else words for field, words in row.problems)
+        writer.writerow([*map(guarded, row.cells), row.line, guarded(said)])
+        yield taken(buffer)
+    yield taken(buffer)
+
+
+def download(pieces: Iterator[str], kind: str, name: str) -> Response:
+    response = Response(stream_with_context(pieces), content_type=kind)
+    response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
