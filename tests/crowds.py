@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import requests
@@ -39,8 +40,13 @@ async def come(port: int, path: str, visitors: int) -> Counter[tuple[int, str]]:
 
 
 def visit_at_once(port: int, path: str, visitors: int) -> Counter[tuple[int, str]]:
-    """How many got which status and address."""
-    return asyncio.run(asyncio.wait_for(come(port, path, visitors), SECONDS))
+    """How many got which status and address. In a thread: this one may have a browser's loop running."""
+
+    def run() -> Counter[tuple[int, str]]:
+        return asyncio.run(asyncio.wait_for(come(port, path, visitors), SECONDS))
+
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(run).result()
 
 
 class Owner:

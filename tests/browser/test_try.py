@@ -23,7 +23,8 @@ def link(alice: User, make_link: Callable[..., Link]) -> Link:
 
 def test_the_answer_follows_what_is_chosen(desk: Page, link: Link) -> None:
     desk.reload()
-    desk.get_by_role("link", name="as a visitor").click()
+    desk.get_by_role("link", name="More").click()
+    desk.locator("#row-menu").get_by_role("link", name="Try as visitor").click()
     answer = desk.get_by_role("region", name="What the visitor gets")
     expect(answer.get_by_role("status")).to_contain_text("Sees the warning page first")
     desk.get_by_role("checkbox", name="The warning page").check()

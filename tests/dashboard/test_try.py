@@ -54,7 +54,7 @@ ROWS: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
     "a query with its question mark": (
         {"forward_query_parameters_is_enabled": True}, {"query": "?a=b c"},
         [f"{THERE}?a=b%20c", f"From {THERE} to {THERE}?a=b%20c"]),
-    "a language": ({}, {"accept_language": "de-AT,en;q=0.5"}, ["German (de-AT), English"]),
+    "a language": ({}, {"accept_language": "de-AT,en;q=0.5"}, ["German (Austria), English"]),
 }  # fmt: skip
 
 
@@ -187,7 +187,7 @@ def test_every_step_and_every_outcome_has_its_words() -> None:
 
 @pytest.mark.parametrize(
     ("tag", "word"),
-    [("de", "German"), ("de-CH", "German (de-CH)"), ("pt-BR", "Portuguese (Brazil)"), ("rm", "rm")],
+    [("de", "German"), ("de-CH", "German (Switzerland)"), ("pt-BR", "Portuguese (Brazil)"), ("rm", "rm")],
 )
 def test_a_language_has_a_word(tag: str, word: str) -> None:
     assert language(tag) == word
