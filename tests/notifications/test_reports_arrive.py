@@ -1,0 +1,67 @@
+"""Does a report of real visits arrive by every way there is, with its figures and its picture?"""
+
+# ruff: noqa: F811  what is imported as a fixture is named as an argument
+from __future__ import annotations
+
+import datetime as dt
+import json
+from types import SimpleNamespace
+
+import pytest
+from sqlalchemy import select
+
+from app.notifications.delivery import attempt
+from app.notifications.messages import message_of
+from app.notifications.models import Delivery
+from app.notifications.site import site_of
+from tests.notifications.test_transports import TYPES, filled, sink, way_out  # noqa: F401  fixtures
+from tests.test_reports import DAY, MONDAY, attach, owner, run, visit  # noqa: F401  fixtures
+
+YESTERDAY = "2026-11-15"
+
+pytestmark = pytest.mark.settings(BASE_URL="https://go.example")
+
+
+@pytest.mark.parametrize("type_", TYPES)
+def test_a_report_of_real_visits(
+    type_,
+    session,
+    settings,
+    owner,
+    make_link,
+    make_handler,
+    attach,
+    visit,
+    sink: SimpleNamespace,
+    way_out,
+) -> None:
+    owner.report_period = "weekly"
+    first, second, handler = make_link(owner, "first"), make_link(owner, "second"), make_handler(owner)
+    attach(first, handler)
+    attach(second, handler)
+    visit(first, MONDAY - DAY, 5, country_code="DE", referrer_host="news.example")
+    visit(second, MONDAY - DAY + dt.timedelta(hours=1), 7)
+    run(session, settings, MONDAY)
+    report = next(
+        row for row in session.scalars(select(Delivery)) if row.data["period"]["end_date"] == YESTERDAY
+    )
+    outcome = attempt(type_, filled(type_, sink.web.url), message_of(report, site_of(settings)), way_out)
+    assert outcome.detail == "Delivered."
+    told = arrived(sink).replace("\u2060", "")  # which keeps a chat from making links of words
+    for word in (
+        "go.example/first",
+        "go.example/second",
+        "news.example",
+        "Germany" if type_ != "webhook" else "DE",
+    ):
+        assert word in told
+    if type_ == "email":
+        assert "image/png" in {part.get_content_type() for part in sink.mail.mails[0][1].walk()}
+
+
+def arrived(sink: SimpleNamespace) -> str:
+    """All texts of the one thing that came."""
+    if sink.mail.mails:
+        parts = [part for part in sink.mail.mails[0][1].walk() if part.get_content_maintype() == "text"]
+        return "\n".join(part.get_content() for part in parts)
+    return json.dumps(json.loads(sink.web.heard[0].body), ensure_ascii=False).replace("\\", "")
