@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from app.accounts.models import User
 from app.domain_check import Finding
 from app.domains.models import Domain
 from tests.browser.test_pixels_handlers_keys import said
+from tests.server import wait_for
 
 pytestmark = pytest.mark.browser
 
@@ -87,13 +89,20 @@ def test_a_code_is_drawn_as_chosen_and_read_back(
     dialog.get_by_label("Logo in the middle").set_input_files(tmp_path / "logo.png")
     expect(dialog.get_by_text("These colours are too alike")).to_be_hidden()
     dialog.get_by_label("Size").select_option("512")
+    png = dialog.get_by_role("link", name="PNG")
+    wait_for(lambda: size_of(png) == (512, 512), "a picture of the size that was chosen")
     with desk.expect_download() as download:
-        dialog.get_by_role("link", name="PNG").click()
+        png.click()
     image = Image.open(download.value.path()).convert("RGB")
     assert image.size == (512, 512)
     assert image.getpixel((256, 256)) == (201, 42, 42)
     assert [found.text for found in zxingcpp.read_barcodes(image)] == [f"{site}/one"]
     assert read(picture) == f"{site}/one"
+
+
+def size_of(png: Any) -> tuple[int, int]:
+    content = png.get_attribute("href").partition(",")[2]
+    return Image.open(io.BytesIO(base64.b64decode(content))).size
 
 
 def read(picture: Any) -> str:
