@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import requests
 from flask import Flask
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator, FormatChecker
 from openapi_spec_validator import validate
 
 from app.accounts.models import User
@@ -24,6 +24,16 @@ from tests.api.shape import problem
 from tests.clients import Api
 from tests.factories import PASSWORD
 from tests.server import Server
+
+FORMATS = FormatChecker()
+
+
+@FORMATS.checks("uri")
+def is_uri(value: object) -> bool:
+    """By the letters of RFC 3986, section 2."""
+    return not isinstance(value, str) or bool(
+        re.fullmatch(r"[a-z]+:[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=%-]+", value)
+    )
 
 
 @pytest.fixture
@@ -159,7 +169,7 @@ def full(alice: User, factory: Any) -> dict[str, int]:
     pixel, handler = factory.pixel(alice), factory.handler(alice)
     domain, project = factory.domain(alice), factory.project(alice)
     link = factory.link(
-        alice, tags=("a",), domain_id=domain.id, project_id=project.id, targeting_type="device_type",
+        alice, location_url="https://example.com/menü?{a}=|", url="café", tags=("a",), domain_id=domain.id, project_id=project.id, targeting_type="device_type",
         targeting=[["mobile", "https://example.com/m"]], password_hash="$x", title="t",
     )  # fmt: skip
     link.pixels, link.handlers = [pixel], [handler]
@@ -189,9 +199,12 @@ def test_every_answer_is_as_it_says(api: Api, document: dict[str, Any], full: di
         if one.gives is None or "/" in one.gives:
             continue
         schema = resolved(document, told[str(answer.status_code)]["content"]["application/json"]["schema"])
-        Draft202012Validator(schema).validate(answer.json)
+        Draft202012Validator(schema, format_checker=FORMATS).validate(answer.json)
         if one.gives != "Row":
             require_exactly(schema, answer.json, one.name)
+        if "csv" in one.query.get("format", {}).get("enum", ()):
+            table = api.get(path, query_string={**query, "format": "csv"})
+            assert table.mimetype in told["200"]["content"]
     missing = resolved(document, document["components"]["responses"]["404"])
     answer = api.get("/links/999")
     Draft202012Validator(missing["content"]["application/problem+json"]["schema"]).validate(answer.json)

@@ -123,7 +123,10 @@ def success(one: Operation) -> dict[str, Any]:
     if "/" in one.gives:
         schema: Schema = {"type": "object"} if one.gives.endswith("json") else {"type": "string"}
         return {"description": "The whole of it.", "content": {one.gives: {"schema": schema}}}
-    return {"description": "It worked.", "content": {"application/json": {"schema": wrapped(one)}}}
+    content: dict[str, Any] = {"application/json": {"schema": wrapped(one)}}
+    if "csv" in one.query.get("format", {}).get("enum", ()):
+        content["text/csv"] = {"schema": {"type": "string"}}
+    return {"description": "It worked.", "content": content}
 
 
 def wrapped(one: Operation) -> Schema:

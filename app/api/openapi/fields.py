@@ -26,7 +26,8 @@ from app.notifications.fields import EmailField
 
 Schema = dict[str, Any]
 ID: Schema = {"type": "integer", "minimum": 1}
-ADDRESS: Schema = {"type": "string", "format": "uri", "maxLength": MOST_DESTINATION}
+# not `format: uri`: a browser takes more than RFC 3986 does, and so do we
+ADDRESS: Schema = {"type": "string", "maxLength": MOST_DESTINATION, "description": "An absolute address."}
 
 
 @singledispatch

@@ -1,6 +1,7 @@
 """What is in the answers? Each kind of object, its keys in their order, in a word for each.
 
-`integer`, `string`, `boolean`, `time`, `address`, `object`; `?` after it: or null; `[…]` around it: a list.
+`integer`, `string`, `boolean`, `time`, `address`, `destination`, `object`; `?` after it: or null; `[…]`
+around it: a list. An address is our own; a destination is kept as sent, so need be no URI by the letter.
 """
 
 from __future__ import annotations
@@ -18,13 +19,14 @@ WORDS: dict[str, Schema] = {
     "object": {"type": "object"},
     "time": {"type": "string", "examples": ["2026-01-31 18:30:00"]},
     "address": {"type": "string", "format": "uri"},
+    "destination": {"type": "string", "description": "As it was sent."},
 }
 
 LINK = """
-    id integer, project_id integer?, domain_id integer, type string, url string, location_url address,
+    id integer, project_id integer?, domain_id integer, type string, url string, location_url destination,
     settings object, clicks integer, order integer, start_date time?, end_date time?, datetime time,
     is_enabled boolean, last_datetime time?, short_url address, title string?, notes string?, tags [string],
-    pixels_ids [integer], email_reports [integer], clicks_limit integer?, expiration_url address?,
+    pixels_ids [integer], email_reports [integer], clicks_limit integer?, expiration_url destination?,
     schedule boolean,
     http_status_code integer, app_linking_is_enabled boolean, cloaking_is_enabled boolean,
     cloaking_title string?,
@@ -40,7 +42,7 @@ HANDLER = """
 PROJECT = "id integer, name string, color string, last_datetime time?, datetime time"
 VERIFICATION = "txt_name string, txt_value string, file_url address, file_content string"
 DOMAIN = """
-    id integer, host string, scheme string, custom_index_url address?, custom_not_found_url address?,
+    id integer, host string, scheme string, custom_index_url destination?, custom_not_found_url destination?,
     is_enabled boolean, is_verified boolean, verification object, last_datetime time?, datetime time
 """
 USER = """
