@@ -18,8 +18,10 @@ class Crowd:
 
     def __init__(self, port: int) -> None:
         self.port = port
+        self.path = "hot"
         self.lock = threading.Lock()
         self.asked = 0
+        self.is_over = False
         self.answered: set[str] = set()
 
     def come(self, until: int) -> list[threading.Thread]:
@@ -33,7 +35,7 @@ class Crowd:
         line = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
         try:
             while number := self.next_number(until):
-                line.request("GET", f"/hot?utm_source={number}", headers={"User-Agent": BROWSER})
+                line.request("GET", f"/{self.path}?utm_source={number}", headers={"User-Agent": BROWSER})
                 answer = line.getresponse()
                 answer.read()
                 self.note(number, answer.status)
@@ -47,9 +49,13 @@ class Crowd:
         with self.lock:
             self.answered.add(number)
 
+    def stop(self) -> None:
+        """Nobody begins another visit."""
+        self.is_over = True
+
     def next_number(self, until: int) -> str:
         with self.lock:
-            if self.asked >= until:
+            if self.asked >= until or self.is_over:
                 return ""
             self.asked += 1
             return str(self.asked)
@@ -101,10 +107,12 @@ def ask(server: Server, query: str) -> list[tuple[object, ...]]:
         connection.close()
 
 
-def counted_visits(server: Server) -> Counter[str]:
+def counted_visits(server: Server, link_id: int | None = None) -> Counter[str]:
     """How often the visit of each number was written down."""
+    of_link = "" if link_id is None else f"WHERE link_id = {link_id:d}"
     rows = ask(
-        server, "SELECT value, count(*) FROM click JOIN term ON term.id = utm_source_id GROUP BY value"
+        server,
+        f"SELECT value, count(*) FROM click JOIN term ON term.id = utm_source_id {of_link} GROUP BY value",
     )
     return Counter({str(number): int(str(n)) for number, n in rows})
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flask import Flask
 
-from app.cli import geo, keys, openapi, seed, serve, transfer, users, worker
+from app.cli import backup, geo, keys, openapi, seed, serve, transfer, users, worker
 
 COMMANDS = (
     users.users,
@@ -14,6 +14,8 @@ COMMANDS = (
     worker.worker,
     geo.geo,
     openapi.openapi,
+    backup.backup,
+    backup.restore,
     transfer.export_links,
     transfer.import_links,
 )

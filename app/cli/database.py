@@ -18,9 +18,13 @@ from app.config import Settings
 from app.database import clicks_path
 from app.extensions import db, migrate
 
+RESTORING = "restoring"  # a file that is there while what is in DATA_DIR is only half of an instance
 
-def migrate_first() -> None:
+
+def migrate_first(*, is_restoring: bool = False) -> None:
     """What every command that needs the tables calls. Two that start at once do it one after the other."""
+    if not is_restoring and (settings().data_dir / RESTORING).exists():
+        raise click.ClickException("A restore was interrupted, or is under way: run it again.")
     if is_current():
         return
     with alone(settings().data_dir / "migrate.lock"):

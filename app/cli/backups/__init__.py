@@ -1,0 +1,1 @@
+"""How does an instance become one file, and that file an instance?"""

@@ -1,0 +1,92 @@
+"""How is a copy of an instance written as one file, and read again without trusting it?"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import os
+import tarfile
+import zlib
+from pathlib import Path
+from typing import IO
+
+from app.cli.backups import manifest
+from app.cli.backups.manifest import Manifest, Unfit
+from app.cli.backups.snapshot import Snapshot
+
+LEVEL = 6
+BROKEN = (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile)
+
+
+def write(snapshot: Snapshot, out: IO[bytes]) -> None:
+    """The manifest first, so that whoever reads knows what must come."""
+    made = snapshot.manifest
+    with (
+        gzip.GzipFile(filename="", fileobj=out, mode="wb", compresslevel=LEVEL) as packed,
+        tarfile.open(fileobj=packed, mode="w|", format=tarfile.PAX_FORMAT) as tar,
+    ):
+        text = made.as_json()
+        tar.addfile(member(manifest.NAME, len(text), made), io.BytesIO(text))
+        for name, file in made.files.items():
+            with (snapshot.directory / name).open("rb") as content:
+                tar.addfile(member(name, file.size, made), content)
+
+
+def member(name: str, size: int, made: Manifest) -> tarfile.TarInfo:
+    found = tarfile.TarInfo(name)
+    found.size, found.mode, found.mtime = size, 0o600, int(made.as_of)
+    return found
+
+
+def unpack(source: IO[bytes], directory: Path) -> Manifest:
+    """Every member into an empty directory, each as the manifest has it. Raises Unfit for anything else.
+
+    Nothing but the names that a backup can have is written, and never more than the manifest says.
+    """
+    try:
+        with tarfile.open(fileobj=source, mode="r|*") as tar:
+            made = first(tar)
+            require_room(made, directory)
+            missing = dict(made.files)
+            for found in iter(tar.next, None):
+                expected = missing.pop(found.name, None)
+                if expected is None or not found.isreg() or found.size != expected.size:
+                    raise Unfit(f"This backup is damaged: {found.name!r} is not as its list says.")
+                extract(tar, found, directory / found.name, expected.sha256)
+    except BROKEN as error:
+        raise Unfit(f"This is no whole backup: {error}") from None
+    if missing:
+        raise Unfit(f"This backup is not whole: {min(missing)} is missing, and {len(missing) - 1} more.")
+    return made
+
+
+def first(tar: tarfile.TarFile) -> Manifest:
+    head = tar.next()
+    if head is None or head.name != manifest.NAME or not head.isreg() or head.size > manifest.LONGEST:
+        raise Unfit("This is no backup of Waypost.")
+    content = tar.extractfile(head)
+    assert content is not None  # noqa: S101  a regular file has one
+    return manifest.read(content.read())
+
+
+def require_room(made: Manifest, directory: Path) -> None:
+    space = os.statvfs(directory)
+    if space.f_bavail * space.f_frsize < made.bytes:
+        raise Unfit(f"There is no room for it: {made.bytes >> 20:,} MiB are needed.")
+
+
+def extract(tar: tarfile.TarFile, found: tarfile.TarInfo, target: Path, sha256: str) -> None:
+    target.parent.mkdir(mode=0o700, exist_ok=True)
+    digest = hashlib.sha256()
+    content = tar.extractfile(found)
+    assert content is not None  # noqa: S101  a regular file has one
+    target.touch(mode=0o600, exist_ok=False)
+    with target.open("wb") as file:
+        while block := content.read(manifest.BLOCK):
+            digest.update(block)
+            file.write(block)
+        file.flush()
+        os.fsync(file.fileno())
+    if digest.hexdigest() != sha256:
+        raise Unfit(f"This backup is damaged: {found.name} is not what it was.")

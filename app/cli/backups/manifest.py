@@ -1,0 +1,98 @@
+"""What is in a backup, and who made it? The first member of the archive says so of all others."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import tomllib
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from app.config import ROOT
+
+NAME = "manifest.json"
+FORMAT = 1
+BLOCK = 1 << 20
+LONGEST = 64 * 1024 * 1024  # of the manifest itself: half a million pictures
+
+# all that a backup can hold. Nothing else is ever written by a restore, whatever an archive contains: no
+# visitors' keys, and no path that leads elsewhere
+MEMBER = re.compile(
+    r"main\.db|clicks\.db|main\.sql|clicks\.sql|secret_key"
+    r"|journal/(?:dropped|\d{19}-[0-9a-f]{16}\.v\d+)"
+    r"|uploads/[0-9a-f]{32}\.[a-z]{3,4}"
+    r"|imports/[0-9a-f]{32}\.csv",
+    re.ASCII,
+)
+
+
+@dataclass(frozen=True)
+class File:
+    """Of one member: how long it is, and what it must hold."""
+
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """`as_of`: every visit that was answered before this moment (seconds since 1970) is in the backup."""
+
+    version: str
+    database: str
+    revisions: list[str]
+    as_of: float
+    files: dict[str, File]
+    format: int = FORMAT
+
+    def as_json(self) -> bytes:
+        return json.dumps(asdict(self), indent=1).encode()
+
+    @property
+    def bytes(self) -> int:
+        return sum(file.size for file in self.files.values())
+
+
+class Unfit(Exception):
+    """This is no backup, or not one that can be used here. The text says why, for a person."""
+
+
+def read(text: bytes) -> Manifest:
+    """Raises Unfit for what is no manifest, or one that a newer Waypost wrote."""
+    try:
+        found: dict[str, Any] = json.loads(text)
+        if found["format"] > FORMAT:
+            raise Unfit(f"A newer Waypost ({found['version']}) made this backup.")
+        files = {name: File(int(each["size"]), str(each["sha256"])) for name, each in found["files"].items()}
+        made = Manifest(
+            version=str(found["version"]),
+            database=str(found["database"]),
+            revisions=[str(each) for each in found["revisions"]],
+            as_of=float(found["as_of"]),
+            files=files,
+        )
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise Unfit("This is no backup of Waypost: its list of contents can't be read.") from None
+    if strange := [name for name in files if not MEMBER.fullmatch(name)]:
+        raise Unfit(f"This is no backup of Waypost: it lists {strange[0]!r}.")
+    return made
+
+
+def described(path: Path) -> File:
+    """A file as it is now. One that grows meanwhile is taken as long as it was at first."""
+    size = path.stat().st_size
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        left = size
+        while left and (block := file.read(min(BLOCK, left))):
+            digest.update(block)
+            left -= len(block)
+    return File(size, digest.hexdigest())
+
+
+def version() -> str:
+    """Of this program."""
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        return str(tomllib.load(file)["project"]["version"])

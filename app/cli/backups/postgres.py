@@ -1,0 +1,81 @@
+"""How does a PostgreSQL get into a backup and out again? By its own programs, `pg_dump` and `psql`."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import click
+from sqlalchemy import make_url
+
+from app.config import Settings
+from app.database import CLICKS
+
+PLAIN = ("--format=plain", "--no-owner", "--no-privileges", "--encoding=UTF8")
+
+
+class Dumps:
+    """The schema of the clicks first, and all else later: `snapshot` says why."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+
+    def clicks(self, directory: Path) -> None:
+        self.dump(directory / "clicks.sql", f"--schema={CLICKS}")
+
+    def main(self, directory: Path) -> None:
+        self.dump(directory / "main.sql", f"--exclude-schema={CLICKS}")
+
+    def revisions(self, directory: Path) -> list[str]:
+        with (directory / "main.sql").open(encoding="utf-8") as file:
+            return sorted(rows_of(file, "alembic_version"))
+
+    def dump(self, target: Path, which: str) -> None:
+        program = required("pg_dump", "or save the database in another way, and add --without-database")
+        run([program, *PLAIN, which, f"--file={target}"], self.settings)
+
+
+def rows_of(lines: Iterator[str], table: str) -> Iterator[str]:
+    """The first column of a table in a plain dump."""
+    for line in lines:
+        if line.startswith(f"COPY public.{table} "):
+            break
+    for line in lines:
+        if line.rstrip("\n") == "\\.":
+            return
+        yield line.rstrip("\n").partition("\t")[0]
+
+
+def restore(settings: Settings, files: Sequence[Path]) -> None:
+    """Both or none: one transaction. The database must be empty."""
+    program = required("psql", "and run this again")
+    command = [program, "--no-psqlrc", "--quiet", "--single-transaction", "--set=ON_ERROR_STOP=1"]
+    run([*command, *(f"--file={file}" for file in files)], settings)
+
+
+def required(name: str, otherwise: str) -> str:
+    found = shutil.which(name)
+    if found is None:
+        raise click.ClickException(f"{name} is not here: install PostgreSQL's client programs, {otherwise}.")
+    return found
+
+
+def run(command: Sequence[str], settings: Settings) -> None:
+    """The password goes by the environment: who lists processes reads their arguments."""
+    url = make_url(settings.database_url)
+    address = url.set(drivername="postgresql", password=None).render_as_string(hide_password=False)
+    environ = os.environ | ({"PGPASSWORD": url.password} if url.password else {})
+    done = subprocess.run(
+        [*command, f"--dbname={address}"],
+        env=environ,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        said = done.stderr.strip().splitlines() or [f"exit {done.returncode}"]
+        raise click.ClickException(f"{Path(command[0]).name}: {said[0]}")

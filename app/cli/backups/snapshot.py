@@ -1,0 +1,184 @@
+"""How is a running instance copied so that every visit that was counted by then is in the copy, once?
+
+In this order, while nothing of the journal is removed: first the clicks with the positions of the journal,
+for what comes after a position is still in the journal; then the journal; last what owners write, for a visit
+in the journal must find its link there, and its id must not be given to another link. A visit of a limited
+link is in main.db until it is removed, which waits too, and the clicks know which of them they have.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sqlite3
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+from sqlalchemy import make_url
+
+from app.cli.backups import manifest, postgres
+from app.cli.lifetime import held
+from app.config import Settings
+from app.database import clicks_path
+from app.journal import segments
+
+PATIENCE_SECONDS = 60
+BUSY_MS = 10_000
+SPARE_BYTES = 64 * 1024 * 1024  # the journal's, whatever a backup takes
+KEPT_WHOLE = ("uploads", "imports")
+DRAFT = ".backup-"
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A copy in a directory of its own."""
+
+    directory: Path
+    manifest: manifest.Manifest
+
+
+@contextlib.contextmanager
+def snapshot(settings: Settings, *, secret: bool, database: bool) -> Iterator[Snapshot]:
+    """Copy the instance; the copy goes again at the end. It lies in DATA_DIR, where pictures need no room."""
+    with held(settings.data_dir / "backup.lock") as is_ours:
+        if not is_ours:
+            raise click.ClickException("Another backup is under way.")
+        sweep(settings.data_dir)
+        require_room(settings)
+        directory = settings.data_dir / f"{DRAFT}{os.getpid()}"
+        directory.mkdir(mode=0o700)
+        try:
+            yield taken(settings, directory, secret=secret, database=database)
+        finally:
+            shutil.rmtree(directory, ignore_errors=True)
+
+
+def taken(settings: Settings, directory: Path, *, secret: bool, database: bool) -> Snapshot:
+    copier = Sqlite(settings) if settings.is_sqlite else postgres.Dumps(settings)
+    journal = segments.directory_of(settings.data_dir)
+    with nothing_removed(journal):
+        if database:
+            copier.clicks(directory)
+        as_of = time.time()
+        copy_journal(journal, directory / "journal")
+        # of a picture that goes now the copy of the database may still speak, of one that comes now, too
+        link_files(settings.data_dir, directory)
+        if database:
+            copier.main(directory)
+        link_files(settings.data_dir, directory)
+    key = settings.data_dir / "secret_key"
+    if secret and key.exists():
+        shutil.copyfile(key, directory / key.name)
+    made = manifest.Manifest(
+        version=manifest.version(),
+        database="sqlite" if settings.is_sqlite else "postgresql",
+        revisions=copier.revisions(directory) if database else [],
+        as_of=as_of,
+        files={name: manifest.described(directory / name) for name in sorted(members(directory))},
+    )
+    return Snapshot(directory, made)
+
+
+class Sqlite:
+    """The two files, each as it was at one moment; nobody who writes waits for that."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.main_path = Path(make_url(settings.database_url).database or "")
+        self.clicks_path = clicks_path(settings)
+        if not (self.main_path.exists() and self.clicks_path.exists()):
+            raise click.ClickException(f"There is nothing to back up: {self.main_path} is not there.")
+
+    def clicks(self, directory: Path) -> None:
+        copy(self.clicks_path, directory / "clicks.db")
+
+    def main(self, directory: Path) -> None:
+        copy(self.main_path, directory / "main.db")
+
+    def revisions(self, directory: Path) -> list[str]:
+        with contextlib.closing(sqlite3.connect(directory / "main.db")) as connection:
+            return sorted(row[0] for row in connection.execute("SELECT version_num FROM alembic_version"))
+
+
+def copy(source: Path, target: Path) -> None:
+    address = f"{source.absolute().as_uri()}?mode=ro"  # one that may write would checkpoint when it closes
+    try:
+        with (
+            contextlib.closing(sqlite3.connect(address, uri=True)) as old,
+            contextlib.closing(sqlite3.connect(target)) as new,
+        ):
+            old.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
+            new.execute("PRAGMA synchronous = OFF")
+            old.backup(new)  # all pages in one step: it would begin anew whenever somebody writes
+            new.execute("PRAGMA journal_mode = DELETE").fetchall()
+    except sqlite3.Error as error:
+        raise click.ClickException(f"{source} can't be copied: {error}") from error
+
+
+@contextlib.contextmanager
+def nothing_removed(journal: Path) -> Iterator[None]:
+    """The ingest goes on, and removes nothing of what it took in."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        with segments.lock(journal / "keep.lock") as is_ours:
+            if is_ours:
+                yield
+                return
+        if time.monotonic() > deadline:
+            raise click.ClickException("The journal is held by another program: try again later.")
+        time.sleep(0.02)
+
+
+def copy_journal(journal: Path, target: Path) -> None:
+    target.mkdir(mode=0o700)
+    for name in [*segments.listed(journal), *segments.unknown(journal), "dropped"]:
+        with contextlib.suppress(FileNotFoundError):
+            shutil.copyfile(journal / name, target / name)
+
+
+def link_files(data_dir: Path, directory: Path) -> None:
+    """Files that are written once and never changed: another name for each keeps it, and takes no room."""
+    for kind in KEPT_WHOLE:
+        (directory / kind).mkdir(mode=0o700, exist_ok=True)
+        for path in (data_dir / kind).glob("*"):
+            name = f"{kind}/{path.name}"
+            if manifest.MEMBER.fullmatch(name) and not (directory / name).exists():
+                with contextlib.suppress(FileNotFoundError):
+                    link(path, directory / name)
+
+
+def link(source: Path, target: Path) -> None:
+    try:
+        os.link(source, target)
+    except FileNotFoundError:
+        raise
+    except OSError:  # not on this kind of disk
+        shutil.copyfile(source, target)
+
+
+def members(directory: Path) -> list[str]:
+    found = [path.relative_to(directory).as_posix() for path in directory.rglob("*") if path.is_file()]
+    return [name for name in found if manifest.MEMBER.fullmatch(name)]
+
+
+def sweep(data_dir: Path) -> None:
+    """What a killed backup left: we hold the lock, so nobody is at it."""
+    for path in data_dir.glob(f"{DRAFT}*"):
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def require_room(settings: Settings) -> None:
+    """A copy that filled the disk would cost visits."""
+    sources = [segments.directory_of(settings.data_dir)]
+    if settings.is_sqlite:
+        sources += [Path(make_url(settings.database_url).database or ""), clicks_path(settings)]
+    files = [file for source in sources for file in (source.iterdir() if source.is_dir() else [source])]
+    needed = sum(file.stat().st_size for file in files if file.exists()) + SPARE_BYTES
+    space = os.statvfs(settings.data_dir)
+    if space.f_bavail * space.f_frsize < needed:
+        raise click.ClickException(
+            f"{settings.data_dir} has no room for a copy: {needed >> 20:,} MiB are needed for a while."
+        )
