@@ -1,128 +1,55 @@
 """How quick are statistics, and how large, when much is stored? `python -m bench.statistics`
 
-The past is made by SQL alone, as the ingest would have made it (`--clicks` of it, by default 100,000 and then
-1,000,000; the target is meant at 10,000,000), its roll-ups by the worker's own upkeep. Each figure stands
-beside its target and beside a plain scan of as many rows in the same run. SQLite, one reader.
+100,000, 1,000,000 and 10,000,000 clicks of 100,000 links of one owner; each figure stands beside its target.
+Pages are asked for as a browser does, of the application itself, without a network between. `--keep` keeps
+what was made, so that it can be measured again. SQLite, one reader.
 """
 
 from __future__ import annotations
 
 import argparse
 import datetime as dt
-import sqlite3
+import logging
+import re
 import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import NullPool, create_engine
-from sqlalchemy.orm import Session
+from flask import Flask
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
 
-from app.clicks.agents import describe
-from app.clicks.engine import checkpoint, open_engine
-from app.clicks.periods import DAY_MS, QUARTER_MS
-from app.clicks.statistics import Asked, answer, last_days
-from app.clicks.terms import Terms
-from app.clicks.upkeep import Upkeep
+from app import create_app
+from app.accounts.services import create_user
+from app.clicks.statistics import Asked, answer
 from app.config import Settings, load_settings
-from app.database import clicks_path, prepare_engine
-from bench.ingest import AGENT
+from app.dashboard.statistics.views import OF_MANY, OF_ONE
+from app.database import clicks_path
+from app.extensions import db
+from bench.stored import USER, fill, roll_up
 from tests.migrations import environ, migrate
 
-ONE_LINK_MS, ALL_LINKS_MS, BYTES = 50, 500, 500
-USER, TIMES, ON_A_PAGE = 1, 7, 100
-COLUMNS = "{:<46}{:>12}{:>14}"
-# of a number that is as good as random: how many of each there are
-TEXTS = {
-    "country_code": 60,
-    "continent_code": 6,
-    "city_name": 500,
-    "agent": 1000,
-    "language": 12,
-    "referrer_host": 50,
-    "referrer_path": 400,
-    "utm_source": 8,
-    "utm_medium": 4,
-    "utm_campaign": 12,
-    "destination": 300,
-}
+ONE_LINK_MS, ALL_LINKS_MS, LINKS_MS, BYTES = 50, 500, 200, 500
+TIMES = 7
+EMAIL, PASSWORD = "owner@example.com", "correct horse battery staple"
+ZONE = ZoneInfo("Europe/Berlin")
+SIZES = [100_000, 1_000_000, 10_000_000]
 
 
-def fill(settings: Settings, clicks: int, links: int, days: int, now: dt.datetime) -> None:
-    """Clicks of one owner: few links have most of them, one visitor in five comes twice."""
-    engine = open_engine(settings)
-    terms = Terms()
-    agents = {AGENT.format(100 + n % 40, n) for n in range(TEXTS["agent"])}
-    with engine.begin() as connection:
-        for name, many in TEXTS.items():
-            terms.ids(connection, agents if name == "agent" else {f"{name} {n}" for n in range(many)})
-        describe(connection, terms, agents)
-    engine.dispose()
-    with closing(sqlite3.connect(clicks_path(settings), isolation_level=None)) as connection:
-        connection.execute("PRAGMA synchronous = OFF")
-        connection.execute("PRAGMA cache_size = -400000")
-        make_clicks(connection, clicks, links, days, int(now.timestamp()) * 1000)
-        for statement in SUMS:
-            connection.execute(statement)
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+class Figure(NamedTuple):
+    """A line of the table: milliseconds (or bytes) at one size, and how many there may be."""
 
-
-def make_clicks(connection: sqlite3.Connection, clicks: int, links: int, days: int, end_ms: int) -> None:
-    """In SQL, and with the indexes made afterwards: one by one ten million rows take half an hour."""
-    find = "SELECT name, sql FROM sqlite_master WHERE tbl_name = 'click' AND type = 'index'"
-    indexes = connection.execute(find).fetchall()
-    for name, _ in indexes:
-        connection.execute(f"DROP INDEX {name}")
-    values = ", ".join(f"{least} + abs(random() % {many})" for least, many in ids_of(connection))
-    columns = ", ".join(f"{name}_id" for name in TEXTS)
-    connection.execute(
-        f"""WITH RECURSIVE
-        numbers(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n < {clicks - 1}),
-        drawn AS MATERIALIZED (SELECT n, abs(random() % 1000000) / 1000000.0 AS part FROM numbers)
-        INSERT INTO click (time_ms, link_id, user_id, is_bot, visitor, {columns})
-        SELECT {end_ms - days * DAY_MS} + cast(n * {days * DAY_MS / clicks!r} AS integer),
-            1 + cast({links} * part * part * part AS integer), {USER}, abs(random() % 20) = 0,
-            printf('%011x', CASE abs(random() % 5) WHEN 0 THEN n - n % 5 ELSE n END), {values}
-        FROM drawn"""
-    )
-    for _, statement in indexes:
-        connection.execute(statement)
-
-
-def ids_of(connection: sqlite3.Connection) -> list[tuple[int, int]]:
-    """The least number of each kind of text, and how many there are; they were given in a row."""
-    patterns = ["Mozilla/5.0 %" if name == "agent" else f"{name} %" for name in TEXTS]
-    find = "SELECT min(id), count(*) FROM term WHERE value LIKE ?"
-    return [connection.execute(find, [pattern]).fetchone() for pattern in patterns]
-
-
-def first_of(whose: str) -> str:
-    return f"""SELECT time_ms / {DAY_MS}, visitor, {whose}, min(time_ms) / {QUARTER_MS}
-        FROM click GROUP BY 1, 2, 3"""
-
-
-def quarters_of(table: str, whose: str, sign: str) -> str:
-    return f"""INSERT INTO {table}
-        SELECT whose, is_bot, quarter, sum(pageviews), sum(visitors) FROM (
-            SELECT {whose} AS whose, is_bot, time_ms / {QUARTER_MS} AS quarter, 1 AS pageviews, 0 AS visitors
-            FROM click UNION ALL
-            SELECT abs(scope), 0, quarter, 0, 1 FROM seen WHERE scope {sign} 0)
-        GROUP BY 1, 2, 3"""
-
-
-SUMS = (
-    f"INSERT INTO seen {first_of('link_id')} ORDER BY 1, 2, 3",
-    f"INSERT INTO seen {first_of('-user_id')} ORDER BY 1, 2, 3",
-    quarters_of("link_quarter", "link_id", ">"),
-    quarters_of("owner_quarter", "user_id", "<"),
-    f"INSERT INTO owner_day SELECT user_id, time_ms / {DAY_MS}, count(*), NULL, 0 FROM click GROUP BY 1, 2",
-)
+    what: str
+    value: float
+    most: int | None = None
 
 
 def took(call: Callable[[], object]) -> float:
@@ -136,88 +63,133 @@ def took(call: Callable[[], object]) -> float:
     return statistics.median(times)
 
 
-def measure(settings: Settings, clicks: int, links: int, now: dt.datetime) -> bool:
-    engine = create_engine(settings.database_url, poolclass=NullPool)
-    prepare_engine(engine, settings)
-    with Session(engine) as session:
-        zone = ZoneInfo("Europe/Berlin")
-        month = Asked(user_id=USER, start=(now - dt.timedelta(29)).date(), end=now.date(), zone=zone)
-        most = replace(month, link_ids=(1,))
-        few = replace(month, link_ids=(links // 2,))
-        scan = took(
-            lambda: (
-                session.connection().exec_driver_sql("SELECT sum(pageviews) FROM clicks.owner_quarter").all()
-            )
-        )
-        print(COLUMNS.format(f"of {clicks:,} clicks of {links:,} links", "ms", "target"))
-        held = [
-            told("30 days of the link with most", took(lambda: answer(session, most)), ONE_LINK_MS),
-            told("30 days of a link with few", took(lambda: answer(session, few)), ONE_LINK_MS),
-            told("30 days of all links", took(lambda: answer(session, month)), ALL_LINKS_MS),
-            told(
-                "the page's small lines, 100 links",
-                took(lambda: last_days(session, range(1, ON_A_PAGE + 1), 30, zone, now.date())),
-                200,
-            ),
-        ]
-        for name in ("country_code", "browser_name", "referrer_path", "hour"):
-            told(f"{name}, the link with most", took(partial(answer, session, replace(most, type=name))))
-            told(f"{name}, all links", took(partial(answer, session, replace(month, type=name))))
-        told(
-            "one filter, the link with most",
-            took(lambda: answer(session, replace(most, filters={"country_code": "country_code 1"}))),
-        )
-        told("(a plain scan of the owner's quarters)", scan)
+def reports(links: int, now: dt.datetime) -> Iterator[Figure]:
+    """Questions as the API asks them: 30 days, in a zone whose days are not those of the sums."""
+    month = Asked(user_id=USER, start=(now - dt.timedelta(29)).date(), end=now.date(), zone=ZONE)
+    most, few = replace(month, link_ids=(1,)), replace(month, link_ids=(links // 2,))
+
+    def ask(asked: Asked) -> float:
+        return took(partial(answer, db.session, asked))
+
+    yield Figure("30 days of the link with most", ask(most), ONE_LINK_MS)
+    yield Figure("30 days of a link with few", ask(few), ONE_LINK_MS)
+    yield Figure("30 days of all links", ask(month), ALL_LINKS_MS)
+    one = {"country_code": "country_code 1"}
+    yield Figure("one filter, the link with most", ask(replace(most, filters=one)))
+    yield Figure("one filter, all links", ask(replace(month, filters=one)))
+
+
+def page_parts(client: FlaskClient) -> Iterator[Figure]:
+    """Every part of the pages of all links, and of the link with most."""
+
+    def get(path: str) -> float:
+        return took(lambda: shown(client.get(f"/dashboard{path}", headers={"HX-Request": "true"})))
+
+    for part in ("", *OF_MANY):
+        yield Figure(f"all links: {part or 'the page itself'}", get(f"/statistics/{part}"), ALL_LINKS_MS)
+    yield Figure("all links: today's links", get("/statistics/links?period=day"), ALL_LINKS_MS)
+    yield Figure("all links: a hundred links", get("/statistics/list/links"), ALL_LINKS_MS)
+    yield Figure("all links: 60 days' links", get("/statistics/links?period=91d"), ALL_LINKS_MS)
+    for part in OF_ONE:
+        yield Figure(f"link with most: {part}", get(f"/links/1/statistics/{part}"))
+
+
+def links_page(client: FlaskClient) -> Iterator[Figure]:
+    def get(path: str) -> float:
+        return took(lambda: shown(client.get(f"/dashboard{path}")))
+
+    yield Figure("the page of links, with small lines", get("/links/"), LINKS_MS)
+    yield Figure("the page of the links with most", get("/links/?order_by=clicks&order_type=DESC"))
+    yield Figure("100 links on a page", get("/links/?results_per_page=100"), LINKS_MS)
+
+
+def shown(response: TestResponse) -> None:
+    if response.status_code != 200:
+        sys.exit(f"WRONG: {response.request.path} answered {response.status}")
+
+
+def measure(settings: Settings, clicks: int, links: int, now: dt.datetime) -> list[Figure]:
+    app = create_app(settings)
+    with app.app_context():
+        figures = [*reports(links, now)]
+    with signed_in(app) as client:
+        figures += [*links_page(client), *page_parts(client)]
+    app.extensions["visits"].close()
+    app.extensions["throttles"].close()
     size = clicks_path(settings).stat().st_size / clicks
-    print(COLUMNS.format("bytes a click, rows, indexes and roll-ups", f"{size:.0f}", BYTES))
-    return all(held) and size <= BYTES
+    return [*figures, Figure("bytes a click, rows, indexes and roll-ups", size, BYTES)]
 
 
-def told(what: str, ms: float, target: int | None = None) -> bool:
-    print(COLUMNS.format(what, f"{ms:.1f}", f"{target} ({ms / target:.2f})" if target else ""))
-    return target is None or ms <= target
+@contextmanager
+def signed_in(app: Flask) -> Iterator[FlaskClient]:
+    with app.test_client() as client:
+        token = re.search(r'name="csrf_token" value="([^"]+)"', client.get("/login").text)
+        data = {"csrf_token": token[1] if token else "", "email": EMAIL, "password": PASSWORD}
+        if client.post("/login", data=data).status_code != 303:
+            sys.exit("WRONG: the owner can't sign in")
+        yield client
 
 
-def roll_up(settings: Settings, now: dt.datetime, seconds: float) -> None:
-    """What the worker does with days that are over, the last ones first, in steps between the visits."""
-    upkeep = Upkeep(settings)
-    start = time.perf_counter()
-    longest = 0.0
-    is_more = True
-    while is_more and time.perf_counter() - start < seconds:
-        begun = time.perf_counter()
-        is_more = upkeep.step(now)
-        longest = max(longest, time.perf_counter() - begun)
-    spent = time.perf_counter() - start
-    print(
-        f"{'in part ' if is_more else ''}rolled up in {spent:.0f} s, the longest step {longest * 1000:.0f} ms"
-    )
-    upkeep.close()
-    engine = open_engine(settings)
-    checkpoint(engine)
-    engine.dispose()
+def make_owner(settings: Settings) -> None:
+    app = create_app(settings)
+    with app.app_context():
+        owner = create_user(EMAIL, PASSWORD)
+        owner.timezone = ZONE.key
+        db.session.commit()
+        if owner.id != USER:
+            sys.exit("WRONG: somebody was there before the owner")
+        db.session.remove()
+        db.engine.dispose()
 
 
-def run(clicks: int, links: int, days: int, seconds: float) -> bool:
-    now = dt.datetime.now(dt.UTC)
-    with tempfile.TemporaryDirectory() as place:
-        migrate(Path(place))
-        settings = load_settings(environ(Path(place)))
+def run(place: Path, clicks: int, links: int, days: int, seconds: float) -> list[Figure]:
+    """What was made before, and kept, is brought up to date and rolled up further."""
+    is_made = (place / "made").exists()
+    place.mkdir(exist_ok=True)
+    migrate(place)
+    settings = load_settings(environ(place))
+    if not is_made:
         start = time.perf_counter()
-        fill(settings, clicks, links, days, now)
-        print(f"\n{clicks:,} clicks made in {time.perf_counter() - start:.0f} s", end=", ", flush=True)
-        roll_up(settings, now, seconds)
-        return measure(settings, clicks, links, now)
+        make_owner(settings)
+        fill(settings, clicks, links, days, dt.datetime.now(dt.UTC))
+        (place / "made").write_text(dt.datetime.now(dt.UTC).isoformat())
+        print(f"{clicks:,} clicks made in {time.perf_counter() - start:.0f} s", end=", ", flush=True)
+    made = dt.datetime.fromisoformat((place / "made").read_text())
+    if not roll_up(settings, made, seconds):
+        print("Not all days are rolled up: what follows is slower than it will be.")
+    return measure(settings, clicks, links, made)
+
+
+def told(found: dict[int, list[Figure]]) -> bool:
+    """The table, and whether all that has a target holds it at every size."""
+    line = "{:<46}" + "{:>14}" * len(found) + "{:>10}"
+    print(line.format("ms", *(f"{clicks:,}" for clicks in found), "at most"))
+    held = True
+    for figures in zip(*found.values(), strict=True):
+        most = figures[0].most
+        values = (f"{one.value:,.1f}{'!' if most and one.value > most else ''}" for one in figures)
+        print(line.format(figures[0].what, *values, most or ""))
+        held = held and not any(most and one.value > most for one in figures)
+    return held
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--clicks", type=int, nargs="+", default=[100_000, 1_000_000])
+    parser.add_argument("--clicks", type=int, nargs="+", default=SIZES)
     parser.add_argument("--links", type=int, default=100_000)
     parser.add_argument("--days", type=int, default=60, help="that the clicks are of")
     parser.add_argument("--seconds", type=float, default=3600, help="of rolling up, at most")
+    parser.add_argument("--keep", type=Path, help="a directory in which what is made stays")
     asked = parser.parse_args()
-    if not all(run(clicks, asked.links, asked.days, asked.seconds) for clicks in asked.clicks):
+    logging.disable(logging.INFO)
+    with tempfile.TemporaryDirectory() as temporary:
+        place = asked.keep or Path(temporary)
+        place.mkdir(exist_ok=True)
+        found = {
+            clicks: run(place / str(clicks), clicks, asked.links, asked.days, asked.seconds)
+            for clicks in asked.clicks
+        }
+    if not told(found):
         sys.exit("BELOW TARGET")
 
 

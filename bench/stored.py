@@ -1,0 +1,134 @@
+"""How does a benchmark come by many links and clicks, as though they had come one by one?
+
+The rows and their sums are made by SQL alone, as the ingest would have made them; the roll-ups of days that
+are over by the worker's own upkeep.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import sqlite3
+import time
+from contextlib import closing
+
+from app.clicks.agents import describe
+from app.clicks.engine import checkpoint, open_engine
+from app.clicks.periods import DAY_MS, QUARTER_MS
+from app.clicks.terms import Terms
+from app.clicks.upkeep import Upkeep
+from app.config import Settings
+from app.database import clicks_path
+from bench.ingest import AGENT
+from bench.many_links import ALIASES, LINKS
+
+USER = 1
+# of a number that is as good as random: how many of each there are
+TEXTS = {
+    "country_code": 60,
+    "continent_code": 6,
+    "city_name": 500,
+    "agent": 1000,
+    "language": 12,
+    "referrer_host": 50,
+    "referrer_path": 400,
+    "utm_source": 8,
+    "utm_medium": 4,
+    "utm_campaign": 12,
+    "destination": 300,
+}
+
+
+def fill(settings: Settings, clicks: int, links: int, days: int, now: dt.datetime) -> None:
+    """One owner's links and clicks: few links have most of them, one visitor in five comes twice."""
+    with closing(sqlite3.connect(settings.data_dir / "main.db")) as main, main:
+        main.execute(LINKS, {"links": links})
+        main.execute(ALIASES)
+    engine = open_engine(settings)
+    terms = Terms()
+    agents = {AGENT.format(100 + n % 40, n) for n in range(TEXTS["agent"])}
+    with engine.begin() as writer:
+        for name, many in TEXTS.items():
+            terms.ids(writer, agents if name == "agent" else {f"{name} {n}" for n in range(many)})
+        describe(writer, terms, agents)
+    engine.dispose()
+    with closing(sqlite3.connect(clicks_path(settings), isolation_level=None)) as connection:
+        connection.execute("PRAGMA synchronous = OFF")
+        connection.execute("PRAGMA cache_size = -400000")
+        make_clicks(connection, clicks, links, days, int(now.timestamp()) * 1000)
+        for statement in SUMS:
+            connection.execute(statement)
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def make_clicks(connection: sqlite3.Connection, clicks: int, links: int, days: int, end_ms: int) -> None:
+    """In SQL, and with the indexes made afterwards: one by one ten million rows take half an hour."""
+    find = "SELECT name, sql FROM sqlite_master WHERE tbl_name = 'click' AND type = 'index'"
+    indexes = connection.execute(find).fetchall()
+    for name, _ in indexes:
+        connection.execute(f"DROP INDEX {name}")
+    values = ", ".join(f"{least} + abs(random() % {many})" for least, many in ids_of(connection))
+    columns = ", ".join(f"{name}_id" for name in TEXTS)
+    connection.execute(
+        f"""WITH RECURSIVE
+        numbers(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n < {clicks - 1}),
+        drawn AS MATERIALIZED (SELECT n, abs(random() % 1000000) / 1000000.0 AS part FROM numbers)
+        INSERT INTO click (time_ms, link_id, user_id, is_bot, visitor, {columns})
+        SELECT {end_ms - days * DAY_MS} + cast(n * {days * DAY_MS / clicks!r} AS integer),
+            1 + cast({links} * part * part * part AS integer), {USER}, abs(random() % 20) = 0,
+            printf('%011x', CASE abs(random() % 5) WHEN 0 THEN n - n % 5 ELSE n END), {values}
+        FROM drawn"""
+    )
+    for _, statement in indexes:
+        connection.execute(statement)
+
+
+def ids_of(connection: sqlite3.Connection) -> list[tuple[int, int]]:
+    """The least number of each kind of text, and how many there are; they were given in a row."""
+    patterns = ["Mozilla/5.0 %" if name == "agent" else f"{name} %" for name in TEXTS]
+    find = "SELECT min(id), count(*) FROM term WHERE value LIKE ?"
+    return [connection.execute(find, [pattern]).fetchone() for pattern in patterns]
+
+
+def first_of(whose: str) -> str:
+    return f"""SELECT time_ms / {DAY_MS}, visitor, {whose}, min(time_ms) / {QUARTER_MS}
+        FROM click GROUP BY 1, 2, 3"""
+
+
+def quarters_of(table: str, whose: str, sign: str) -> str:
+    return f"""INSERT INTO {table}
+        SELECT whose, is_bot, quarter, sum(pageviews), sum(visitors) FROM (
+            SELECT {whose} AS whose, is_bot, time_ms / {QUARTER_MS} AS quarter, 1 AS pageviews, 0 AS visitors
+            FROM click UNION ALL
+            SELECT abs(scope), 0, quarter, 0, 1 FROM seen WHERE scope {sign} 0)
+        GROUP BY 1, 2, 3"""
+
+
+SUMS = (
+    f"INSERT INTO seen {first_of('link_id')} ORDER BY 1, 2, 3",
+    f"INSERT INTO seen {first_of('-user_id')} ORDER BY 1, 2, 3",
+    quarters_of("link_quarter", "link_id", ">"),
+    quarters_of("owner_quarter", "user_id", "<"),
+    "INSERT INTO counter SELECT link_id, count(*) FROM click WHERE NOT is_bot GROUP BY 1",
+    f"INSERT INTO owner_day SELECT user_id, time_ms / {DAY_MS}, count(*), NULL, 0 FROM click GROUP BY 1, 2",
+)
+
+
+def roll_up(settings: Settings, now: dt.datetime, seconds: float) -> bool:
+    """What the worker does with days that are over, the last ones first, in steps between the visits."""
+    upkeep = Upkeep(settings)
+    start = time.perf_counter()
+    longest = 0.0
+    is_more = True
+    while is_more and time.perf_counter() - start < seconds:
+        begun = time.perf_counter()
+        is_more = upkeep.step(now)
+        longest = max(longest, time.perf_counter() - begun)
+    spent = time.perf_counter() - start
+    print(
+        f"{'in part ' if is_more else ''}rolled up in {spent:.0f} s, the longest step {longest * 1000:.0f} ms"
+    )
+    upkeep.close()
+    engine = open_engine(settings)
+    checkpoint(engine)
+    engine.dispose()
+    return not is_more
