@@ -110,6 +110,15 @@ def test_rows_of_others_are_not_there(
     assert rows[3].revoked_datetime is None
 
 
+def test_an_id_that_no_database_can_hold_is_not_there(app: Flask, desk: Desk) -> None:
+    for method in ("GET", "POST"):
+        for endpoint, path in rules(app, method):
+            if (beyond := re.sub(r"/1(?=/|$)", f"/{2**63}", path)) == path:
+                continue
+            sent = {"data": {"csrf_token": desk.token(), **PIXEL}} if method == "POST" else {}
+            assert desk.client.open(beyond, method=method, **sent).status_code == 404, endpoint
+
+
 def test_lists_show_own_rows_only(desk: Desk, bob: User, factory: Any) -> None:
     factory.link(bob, "bobs-link")
     factory.pixel(bob, name="bobs-pixel")
