@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flask import Flask
 
-from app.cli import backup, geo, keys, openapi, seed, serve, transfer, users, worker
+from app.cli import backup, doctor, geo, keys, openapi, seed, serve, transfer, users, worker
 
 COMMANDS = (
     users.users,
@@ -16,6 +16,7 @@ COMMANDS = (
     openapi.openapi,
     backup.backup,
     backup.restore,
+    doctor.doctor,
     transfer.export_links,
     transfer.import_links,
 )

@@ -75,6 +75,7 @@ def make_front(settings: Settings, role: str | None) -> Front:
         Stocker(front.plans).start()
     agents.warm()
     devices.warm()
+    desk.places.refresh()
     fronts.append(front)
     gc.collect()
     gc.set_threshold(20_000, 20, 50)  # plans are made by the thousand, and none of them is ever a cycle

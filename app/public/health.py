@@ -140,6 +140,12 @@ def log_check() -> Check:
     return {"ok": True, "bytes": tending.wal_bytes(db.engine)}
 
 
+PLACES = {
+    "damaged": "the file of places is damaged and not used: fetch one with `flask geo update`",
+    "checking": "the file of places is being read through, and used when it is whole",
+}
+
+
 def places_check() -> Check:
     """Never a reason not to be ready: without places visitors go on, only nobody knows where they are."""
     desk: Desk = current_app.extensions["visits"]
@@ -148,6 +154,7 @@ def places_check() -> Check:
     return {
         "ok": True,
         "state": status.state,
+        "detail": PLACES.get(status.state),
         "kind": status.kind or None,
         "built": status.built and written(status.built),
         "failed": status.failed,

@@ -20,6 +20,7 @@ from app.visits import agents, pieces
 from app.visits.cache import Plans
 from app.visits.limits import Limits
 from app.visits.place import Places, database_path
+from app.visits.place_check import FIRST_SECONDS, Vetting
 from app.visits.plan import Plan
 from app.visits.unlock import Unlock
 from app.visits.visitor import Visitor
@@ -59,7 +60,8 @@ class Desk:
 
     @cached_property
     def places(self) -> Places:
-        return Places(database_path(self.settings.geoip_db, self.settings.data_dir))
+        path = database_path(self.settings.geoip_db, self.settings.data_dir)
+        return Places(path, vet=Vetting(path, self.settings.data_dir), wait=FIRST_SECONDS)
 
     def visitor(self, environ: Mapping[str, Any]) -> Visitor:
         settings = self.settings

@@ -8,8 +8,6 @@ import gzip
 import json
 import os
 import secrets
-import subprocess
-import sys
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -20,6 +18,7 @@ from app.errors import FieldError, WaypostError
 from app.notifications import outbound
 from app.notifications.networks import Network
 from app.visits.place import Places, Status, stamp_of
+from app.visits.place_check import Unreadable, read_through
 
 # https://db-ip.com/db/download/ip-to-city-lite: a file a month, free under CC BY 4.0 with a link to DB-IP
 FREE = "https://download.db-ip.com/free/dbip-city-lite-{month:%Y-%m}.mmdb.gz"
@@ -27,14 +26,6 @@ PUBLISHER = "DBIP"
 LARGEST = 2 * 1024**3  # unpacked; the free one has about 130 MB
 HOPS = 5
 A_WEEK = dt.timedelta(days=7)
-READ_SECONDS = 900
-# Every record, in a process of its own: there is damage at which the reader crashes instead of raising.
-READ_THROUGH = """
-import sys, maxminddb
-with maxminddb.open_database(sys.argv[1]) as reader:
-    if not sum(1 for _ in reader):
-        sys.exit("there is nothing in it")
-"""
 
 
 class NotUpdated(WaypostError):
@@ -55,7 +46,7 @@ def update(path: Path, url: str | None, *, today: dt.date, allowed: Sequence[Net
     with drafts(path) as (packed, plain):
         fetch(packed, url, today, allowed)
         unpack(packed, plain)
-        read_through(plain)
+        require_readable(plain)
         with plain.open("rb") as file:
             os.fsync(file.fileno())
         plain.replace(path)
@@ -168,14 +159,8 @@ def copy(source: BinaryIO | gzip.GzipFile, target: BinaryIO) -> None:
         target.write(chunk)
 
 
-def read_through(path: Path) -> None:
-    command = [sys.executable, "-c", READ_THROUGH, str(path)]
+def require_readable(path: Path) -> None:
     try:
-        done = subprocess.run(command, capture_output=True, timeout=READ_SECONDS, check=False)
-    except subprocess.TimeoutExpired as error:
-        raise NotUpdated("What was downloaded takes too long to read.") from error
-    if done.returncode:
-        said = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
-        raise NotUpdated(
-            f"What was downloaded is not a file of places that can be read: {said or 'the reader crashed'}"
-        )
+        read_through(path)
+    except Unreadable as error:
+        raise NotUpdated(f"What was downloaded is not a file of places that can be read: {error}.") from error

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Protocol
 
 import maxminddb
 
@@ -52,7 +52,7 @@ ATTRIBUTIONS = {
 class Status:
     """How the file is. `failed` counts the look-ups at which it turned out to be damaged."""
 
-    state: Literal["ok", "missing", "damaged"]
+    state: Literal["ok", "missing", "damaged", "checking"]
     kind: str = ""
     built: dt.datetime | None = None
     failed: int = 0
@@ -65,19 +65,35 @@ class Status:
         return now - self.built if self.built else None
 
 
-MISSING, DAMAGED = Status("missing"), Status("damaged")
+MISSING, DAMAGED, CHECKING = Status("missing"), Status("damaged"), Status("checking")
+
+
+class Verdict(NamedTuple):
+    """What is safe to read in the place of a file; None, and why, where that is damaged."""
+
+    copy: Path | None
+    reason: str = ""
+
+
+class Vet(Protocol):
+    """Looks at a file before this process does."""
+
+    def verdict(self, stamp: tuple[int, ...], wait: float = 0.0) -> Verdict | None: ...
 
 
 class Places:
     """The file at `path`, and its successor at most `seconds` after that took its place. For all threads.
 
-    Replace the file by renaming another one over it, as `flask geo update` does: it is mapped into memory,
-    and one that is written over in place pulls the ground from under whoever reads it.
+    With a `vet`, what is read is a copy that has passed; without one the file itself, which then must be
+    replaced by renaming another one over it: it is mapped into memory.
     """
 
-    def __init__(self, path: Path | None, seconds: float = 5.0) -> None:
+    def __init__(
+        self, path: Path | None, seconds: float = 5.0, vet: Vet | None = None, wait: float = 0.0
+    ) -> None:
         self.path = path
         self.seconds = seconds
+        self.vet, self.wait = vet, wait
         self.lock = Lock()
         self.reader: maxminddb.Reader | None = None
         self.found = MISSING
@@ -110,11 +126,22 @@ class Places:
             self.due = time.monotonic() + self.seconds
             stamp = stamp_of(self.path)
             if stamp != self.stamp or self.stamp is None:
-                # the old reader is not closed: another thread may be in it; it goes with its last user
-                self.reader, self.found = opened(self.path) if stamp and self.path else (None, MISSING)
-                self.stamp, self.failed = stamp, 0
+                self.take_up(stamp)
         finally:
             self.lock.release()
+
+    def take_up(self, stamp: tuple[int, ...] | None) -> None:
+        """Another file than before, once it is known to be sound: until then the old one goes on."""
+        path, found = self.path, MISSING
+        if stamp and self.vet:
+            verdict, self.wait = self.vet.verdict(stamp, self.wait), 0.0
+            if verdict is None:
+                self.found = self.found if self.reader else CHECKING
+                return
+            path, found = verdict.copy, DAMAGED
+        # the old reader is not closed: another thread may be in it; it goes with its last user
+        self.reader, self.found = opened(path) if stamp and path else (None, found if stamp else MISSING)
+        self.stamp, self.failed = stamp, 0
 
 
 def database_path(named: Path | None, data_dir: Path) -> Path:

@@ -16,7 +16,7 @@ from flask import Flask
 
 from app.config import Settings
 from app.jobs.places import refresh_places
-from app.visits import geo_update
+from app.visits import geo_update, place_check
 from app.visits.place import Place, Places
 from tests.notifications.peers import Peers, Script
 from tests.visits.geo_files import ADDRESS, LONDON, NETWORK, write_geo_file
@@ -253,8 +253,8 @@ def test_a_bomb_does_not_fill_the_disk(
 def test_a_reader_that_does_not_end_is_ended(
     update: Update, peers: Peers, path: Path, content: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(geo_update, "READ_THROUGH", "while True: pass")
-    monkeypatch.setattr(geo_update, "READ_SECONDS", 0.2)
+    monkeypatch.setattr(place_check, "READ_THROUGH", "while True: pass")
+    monkeypatch.setattr(place_check, "READ_SECONDS", 0.2)
     result = update("--url", peers.serve(peers.says(ok(content))).url)
     assert result.exit_code == 1
     assert "too long" in result.stderr

@@ -12,9 +12,11 @@ import maxminddb
 import pytest
 
 from app import places as names
-from app.visits import place
+from app.visits import place, place_check
 from app.visits.continents import CONTINENT_OF, COUNTRIES_OF
 from app.visits.place import UNKNOWN, Place, Places, database_path, place_in, place_of_country
+from app.visits.place_check import Vetting
+from tests.server import wait_for
 from tests.visits.geo_files import ADDRESS, LONDON, NETWORK, write_geo_file
 
 IN_LONDON = Place("EU", "GB", "London")
@@ -280,3 +282,43 @@ def test_the_place_of_a_country(code: str, expected: Place) -> None:
 def test_where_the_file_is(tmp_path: Path) -> None:
     assert database_path(None, tmp_path) == tmp_path / "geo.mmdb"
     assert database_path(Path("/srv/places.mmdb"), tmp_path) == Path("/srv/places.mmdb")
+
+
+# --- looked at before it is read
+
+
+def vetted(path: Path, data_dir: Path) -> Places:
+    return Places(path, seconds=0, vet=Vetting(path, data_dir), wait=60)
+
+
+def when_looked_at(places: Places, state: str) -> Place:
+    wait_for(lambda: places.status.state == state, state)
+    return places.find(ADDRESS)
+
+
+def test_only_what_was_read_through_is_read(tmp_path: Path) -> None:
+    """A damaged file is refused, and the one before goes on until then; so does a whole one, once it is known."""
+    path = write_geo_file(tmp_path / "geo.mmdb")
+    places = vetted(path, tmp_path)
+    assert places.find(ADDRESS) == IN_LONDON
+    content = path.read_bytes()
+    path.write_bytes(b"")  # in place, as `cp` does: what is mapped must not be that
+    assert places.reader is not None
+    assert places.reader.get(ADDRESS) is not None
+    path.write_bytes(content[:-200])
+    assert when_looked_at(places, "damaged") == UNKNOWN
+    assert vetted(path, tmp_path).status.state == "damaged", "known by now: nobody looks again"
+    path.write_bytes(content)
+    assert when_looked_at(places, "ok") == IN_LONDON
+    assert len(list((tmp_path / "places").glob("*.mmdb"))) == 1
+    assert not list((tmp_path / "places").glob(".*"))
+    path.unlink()
+    assert when_looked_at(places, "missing") == UNKNOWN
+
+
+def test_a_file_at_which_the_reader_crashes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(place_check, "READ_THROUGH", "import os; os.abort()")
+    places = vetted(write_geo_file(tmp_path / "geo.mmdb"), tmp_path)
+    assert (places.find(ADDRESS), places.status.state) == (UNKNOWN, "damaged")
+    verdict = next((tmp_path / "places").glob("*.bad"))
+    assert verdict.read_text() == "the reader crashed"

@@ -1,0 +1,1 @@
+"""What does `flask doctor` look at?"""
