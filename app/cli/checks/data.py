@@ -8,6 +8,7 @@ from pathlib import Path
 
 from cryptography.fernet import InvalidToken
 from sqlalchemy import func, select, text
+from sqlalchemy.exc import DBAPIError
 
 from app.cli import database
 from app.cli.checks.finding import Finding, ok, plural, problem, warning
@@ -46,17 +47,23 @@ def database_check(settings: Settings) -> Iterator[Finding]:
         yield ok(f"PostgreSQL {version} answers.")
         return
     for schema in ("main", "clicks"):
-        found = list(db.session.execute(text(f"PRAGMA {schema}.integrity_check({SHOWN})")).scalars())
+        found = faults(f"PRAGMA {schema}.integrity_check({SHOWN})")
         if found == ["ok"]:
             yield ok(f"{schema}.db is whole.")
         else:
-            yield problem(f"{schema}.db is damaged: {'; '.join(map(str, found))}", RESTORE)
-    orphans = db.session.execute(text("PRAGMA main.foreign_key_check")).all()
-    if orphans:
-        tables = sorted({row[0] for row in orphans})
-        yield problem(
-            f"{plural(len(orphans), 'row')} of {', '.join(tables)} name what is not there.", RESTORE
-        )
+            yield problem(f"{schema}.db is damaged: {'; '.join(found)}", RESTORE)
+            return
+    if orphans := faults("PRAGMA main.foreign_key_check"):
+        tables = ", ".join(sorted(set(orphans)))
+        yield problem(f"{plural(len(orphans), 'row')} of {tables} name what is not there.", RESTORE)
+
+
+def faults(question: str) -> list[str]:
+    """What SQLite says, the first column of it; of damage that it stumbles over, that."""
+    try:
+        return [str(row[0]) for row in db.session.execute(text(question))]
+    except DBAPIError as error:
+        return [str(error.orig)]
 
 
 def migrations_check(_settings: Settings) -> Iterator[Finding]:
