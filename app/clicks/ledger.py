@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, cast
 
 from sqlalchemy import Table, func, select
 
-from app.clicks.periods import QUARTERS
+from app.clicks.periods import EPOCH, ONE_DAY, QUARTERS
 from app.clicks.rollup_models import OwnerDay
 from app.clicks.scope import Bind
 
@@ -36,6 +37,12 @@ def days_of(bind: Bind, user_id: int, first: int, last: int) -> list[Day]:
         DAYS.c.user_id == user_id, DAYS.c.day >= first // QUARTERS, DAYS.c.day <= (last - 1) // QUARTERS
     )
     return [Day(*row) for row in bind.execute(wanted.order_by(DAYS.c.day))]
+
+
+def first_moment(bind: Bind, user_id: int) -> dt.datetime | None:
+    """When the first of the owner's days with visits begins."""
+    found = bind.scalar(select(func.min(DAYS.c.day)).where(DAYS.c.user_id == user_id))
+    return None if found is None else dt.datetime.combine(EPOCH + found * ONE_DAY, dt.time(), dt.UTC)
 
 
 def last_pruned(bind: Bind, user_id: int, first: int, last: int) -> int | None:

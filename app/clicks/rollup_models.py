@@ -15,6 +15,9 @@ from app.extensions import db
 IN_ORDER = {"schema": CLICKS, "sqlite_with_rowid": False}
 
 
+OTHERS = 0  # in place of a link's id: no link has it
+
+
 def key() -> Mapped[int]:
     return mapped_column(Id, primary_key=True, autoincrement=False)
 
@@ -111,3 +114,15 @@ class LinkValue(db.Model):
     path_id: Mapped[int] = key()
     pageviews: Mapped[int] = mapped_column(Id)
     visitors: Mapped[int] = mapped_column(Id)
+
+
+class OwnerLink(db.Model):
+    """How many visits a link of an owner had on a day at most: of those with most, and of all `OTHERS`."""
+
+    __table_args__ = (IN_ORDER,)
+
+    user_id: Mapped[int] = key()
+    is_bot: Mapped[bool] = mapped_column(primary_key=True)
+    day: Mapped[int] = key()
+    link_id: Mapped[int] = key()
+    at_most: Mapped[int] = mapped_column(Id)

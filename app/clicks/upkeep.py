@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import datetime as dt
 import time
+from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
 from typing import Any, cast
 
 from sqlalchemy import ColumnElement, Engine, Table, Update, delete, func, select, tuple_, update
 from sqlalchemy.engine import Connection
 
-from app.clicks import backfill, bulk, raw
+from app.clicks import backfill, bulk, day_lists, raw
 from app.clicks.dimensions import DIMENSIONS
 from app.clicks.engine import open_engine
 from app.clicks.models import Click
@@ -93,14 +94,15 @@ def roll(engine: Engine, user_id: int, day: int) -> Iterator[None]:
     """Roll a day up, of all the owner's links together and of those with many visits."""
     with reading(engine) as connection:
         before = state_of(connection, user_id, day)
-        many = select(Click.link_id).where(*rows_of(user_id, day)).group_by(Click.link_id)
-        large = tuple(connection.scalars(many.having(func.count() >= MANY)))
+        visited = visits_of(connection, user_id, day)
+    large = large_links(visited)
     owners, links = yield from values_of(engine, user_id, day, large)
     with engine.begin() as connection:
         write_alone(connection)
         if state_of(connection, user_id, day) == before:
             bulk.replace(connection, OWNER_VALUES, owners)
             bulk.replace(connection, LINK_VALUES, links)
+            day_lists.keep(connection, user_id, day, visited)
             connection.execute(state_in(user_id, day).values(rolled=before[0]))
 
 
@@ -109,6 +111,7 @@ def prune(engine: Engine, user_id: int, day: int) -> Iterator[None]:
     the two. Where rows came after that had been done before, they are added."""
     with reading(engine) as connection:
         before = state_of(connection, user_id, day)
+        visited = visits_of(connection, user_id, day)
     owners, links = yield from values_of(engine, user_id, day, None)
     with engine.begin() as connection:
         write_alone(connection)
@@ -116,6 +119,10 @@ def prune(engine: Engine, user_id: int, day: int) -> Iterator[None]:
             write = bulk.add if before[1] else bulk.replace
             write(connection, OWNER_VALUES, owners)
             write(connection, LINK_VALUES, links)
+            if before[1]:
+                day_lists.add(connection, user_id, day, before[0])
+            else:
+                day_lists.keep(connection, user_id, day, visited)
             connection.execute(delete(CLICKS).where(*rows_of(user_id, day)))
             connection.execute(state_in(user_id, day).values(visits=0, rolled=0, is_pruned=True))
 
@@ -146,6 +153,20 @@ def values_of(
                 links.append((link_id, *key, *two(value), int(pageviews), int(visitors)))
         yield
     return owners, links
+
+
+def visits_of(connection: Connection, user_id: int, day: int) -> day_lists.Visited:
+    """How many rows each link has, of people and of bots."""
+    each = CLICKS.c.is_bot, CLICKS.c.link_id
+    found = select(*each, func.count()).where(*rows_of(user_id, day)).group_by(*each)
+    return Counter({(is_bot, link_id): count for is_bot, link_id, count in connection.execute(found)})
+
+
+def large_links(visited: day_lists.Visited) -> tuple[int, ...]:
+    totals: Counter[int] = Counter()
+    for (_, link_id), count in visited.items():
+        totals[link_id] += count
+    return tuple(link_id for link_id, count in totals.items() if count >= MANY)
 
 
 def two(numbers: Sequence[int]) -> tuple[int, int]:

@@ -11,6 +11,7 @@ from flask import url_for
 from sqlalchemy import func, select
 
 from app.accounts.models import User
+from app.clicks import ledger
 from app.clicks.statistics import Asked
 from app.dashboard import pages
 from app.dashboard.link_rows import short_address
@@ -75,7 +76,7 @@ class Scope:
 
 
 def everything(user: User) -> Scope:
-    oldest = db.session.scalar(select(func.min(Link.datetime)).where(Link.user_id == user.id))
+    oldest = ledger.first_moment(db.session, user.id)
     return Scope(user, ALL, "All links", min(oldest or user.datetime, user.datetime))
 
 
