@@ -23,6 +23,7 @@ FILES = (
     "links.js",
     "icon.svg",
     "imports.css",
+    "sending.js",
     "statistics.css",
     "statistics.js",
     "vendor/htmx.min.js",

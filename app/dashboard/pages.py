@@ -69,6 +69,7 @@ NAVIGATION = (
 def init_app(app: Flask) -> None:
     app.context_processor(common)
     app.add_template_filter(local)
+    app.add_template_filter(exactly)
     app.add_template_filter(local_day)
     app.add_template_filter(local_time)
     app.add_template_filter(hue)
@@ -158,6 +159,12 @@ def zone() -> ZoneInfo:
 def local(moment: dt.datetime, zone: dt.tzinfo) -> str:
     """`20 November 2026, 18:30` where the owner is."""
     return format_datetime(moment.astimezone(zone), DAY[language()] + " MMMM y, HH:mm", locale=language())
+
+
+def exactly(moment: dt.datetime, zone: dt.tzinfo) -> str:
+    """`20 November 2026, 18:30:05 CET`: what a shorter one shows when the pointer rests on it."""
+    pattern = DAY[language()] + " MMMM y, HH:mm:ss z"
+    return format_datetime(moment.astimezone(zone), pattern, locale=language())
 
 
 def local_time(moment: dt.datetime, zone: dt.tzinfo) -> str:

@@ -140,11 +140,12 @@ function afterWrite() {
   (opener ?? find("main")).focus();
 }
 
+const LOST = () => say("There is no connection to the server. What you typed is still here: try again in a moment.");
+
 // a part that comes by itself says in its own place that it did not, or comes again with the next letter
-const saysItself = ({ detail }) => detail.target?.closest?.("[data-part], [data-quiet]");
-document.addEventListener("htmx:sendError", (event) =>
-  saysItself(event) || toast(say("There is no connection to the server. What you typed is still here: try again in a moment."), "bad"),
-);
+const saysItself = ({ detail }) => detail.target?.closest?.("[data-part], [data-quiet]") || isList(detail);
+const isList = ({ target, requestConfig }) => target?.id === "results" && requestConfig?.verb === "get"; // sending.js says it
+document.addEventListener("htmx:sendError", (event) => saysItself(event) || toast(LOST(), "bad"));
 document.addEventListener("htmx:timeout", (event) => saysItself(event) || toast(say("The server takes too long. Try again in a moment."), "bad"));
 document.addEventListener("htmx:responseError", (event) => {
   const { xhr } = event.detail;
@@ -159,19 +160,6 @@ function useToken(token) {
   document.body.setAttribute("hx-headers", JSON.stringify({ "X-CSRFToken": token }));
   all("input[name=csrf_token]").forEach((input) => (input.value = token));
 }
-
-// a form of a whole page is sent once; coming back to it by Back, it may be sent again
-on("submit", "form[data-once]:not([hx-post])", (form, event) => {
-  if (form.dataset.sent) event.preventDefault();
-  form.dataset.sent = "yes";
-  all("button[type=submit]", form).forEach((button) => button.setAttribute("aria-disabled", "true"));
-});
-addEventListener("pageshow", () =>
-  all("form[data-sent]").forEach((form) => {
-    delete form.dataset.sent;
-    all("button[aria-disabled]", form).forEach((button) => button.removeAttribute("aria-disabled"));
-  }),
-);
 
 // -------------------------------------------------------------------- copy
 on("click", "[data-copy]", async (button) => {
@@ -213,6 +201,7 @@ on("submit", "[data-theme-form]", (form, event) => {
   document.cookie = `waypost_theme=${chosen}; Path=/; SameSite=Lax; Max-Age=${chosen ? 31536000 : 0}${secure}`;
   if (chosen) root.dataset.theme = chosen;
   else delete root.dataset.theme;
+  find("meta[name=color-scheme]").content = chosen || "light dark";
   all("button[name=theme]").forEach((button) => button.setAttribute("aria-pressed", button.value === chosen));
 });
 
@@ -404,4 +393,4 @@ const wrong = find("main") && firstError(find("main"));
 openFoldOf(wrong);
 wrong?.focus();
 
-export { all, copy, find, on, openFoldOf, openSheet, returnTo, sheet, tell, toast };
+export { all, copy, find, isList, LOST, on, openFoldOf, openSheet, returnTo, say, sheet, tell, toast };

@@ -1,0 +1,294 @@
+"""Is every form sent once and nothing lost, whatever the line, the server or the hand does?"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session, scoped_session
+from werkzeug.serving import BaseWSGIServer, make_server
+
+from app.accounts.models import User
+from app.links.models import Link
+from app.projects.models import Project
+from tests.browser.conftest import ELSEWHERE, SECONDS, Watch
+from tests.factories import PASSWORD
+from tests.server import free_port, wait_for
+
+pytestmark = pytest.mark.browser
+LOST = "There is no connection to the server."
+
+
+class Site:
+    """The application at one port: it can be stopped and started again, and hold what is written."""
+
+    def __init__(self, app: Flask) -> None:
+        self.app, self.port = app, free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.writes: list[str] = []
+        self.is_open = threading.Event()
+        self.is_open.set()
+        self.server: BaseWSGIServer | None = None
+        self.start()
+
+    def answer(self, environ: Any, start_response: Any) -> Iterable[bytes]:
+        if environ["REQUEST_METHOD"] != "GET" and not environ["PATH_INFO"].endswith("/preview"):
+            self.is_open.wait(SECONDS)
+        if environ["REQUEST_METHOD"] == "POST":
+            self.writes.append(environ["PATH_INFO"])
+        return self.app.wsgi_app(environ, start_response)
+
+    def start(self) -> None:
+        self.server = make_server("127.0.0.1", self.port, self.answer, threaded=True)
+        self.thread = threading.Thread(target=self.server.serve_forever)
+        self.thread.start()
+
+    def stop(self) -> None:
+        if self.server:
+            self.server.shutdown()
+            self.thread.join()
+            self.server.server_close()
+        self.server = None
+
+
+@pytest.fixture
+def own_site(app: Flask) -> Iterator[Site]:
+    site = Site(app)
+    yield site
+    site.is_open.set()
+    site.stop()
+
+
+@pytest.fixture
+def site(own_site: Site) -> str:
+    return own_site.url
+
+
+def count(session: scoped_session[Session], model: Any) -> int:
+    session.rollback()
+    return session.scalar(select(func.count()).select_from(model)) or 0
+
+
+def said(page: Page, text: str) -> None:
+    expect(page.get_by_role("status").filter(has_text=text).first).to_be_visible()
+
+
+def forgive(watch: Watch) -> None:
+    """That nobody answered is in the console, and nothing else is."""
+    noted = ("ERR_CONNECTION_REFUSED", "htmx:afterRequest", "htmx:sendError")
+    assert [one for one in watch.complaints if not any(word in one for word in noted)] == []
+    watch.complaints.clear()
+
+
+def sign(page: Page) -> Locator:
+    return page.locator("#progress")
+
+
+def in_dialog(page: Page, site: str) -> tuple[Locator, Locator]:
+    page.goto(f"{site}/dashboard/projects/")
+    page.get_by_role("link", name="Create project").click()
+    dialog = page.get_by_role("dialog")
+    return dialog.get_by_label("Name"), dialog.get_by_role("button", name="Create project")
+
+
+def on_a_page(page: Page, site: str) -> tuple[Locator, Locator]:
+    page.goto(f"{site}/dashboard/projects/new")
+    return page.get_by_label("Name"), page.get_by_role("button", name="Create project")
+
+
+PLACES = {"in a dialog": in_dialog, "on a page": on_a_page}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_sent_once_to_a_slow_server(
+    place: str, desk: Page, own_site: Site, session: scoped_session[Session]
+) -> None:
+    """The sign that it takes its time comes after 150 ms, and is gone when it is over."""
+    field, button = PLACES[place](desk, own_site.url)
+    field.fill("Spring")
+    expect(sign(desk)).to_have_css("opacity", "0")
+    own_site.writes.clear()
+    own_site.is_open.clear()
+    button.dblclick()
+    expect(sign(desk)).to_have_css("opacity", "1")
+    expect(sign(desk)).to_have_css("transition-delay", "0.15s")
+    desk.keyboard.press("Enter")
+    desk.keyboard.press("Enter")
+    own_site.is_open.set()
+    said(desk, "Spring is created.")
+    expect(sign(desk)).to_have_css("opacity", "0")
+    assert own_site.writes == ["/dashboard/projects/new"]
+    assert count(session, Project) == 1
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_server_that_is_away_loses_nothing(
+    place: str, desk: Page, own_site: Site, watch: Watch, session: scoped_session[Session]
+) -> None:
+    field, button = PLACES[place](desk, own_site.url)
+    field.fill("Spring")
+    own_site.stop()
+    button.click()
+    said(desk, LOST)
+    expect(field).to_have_value("Spring")
+    expect(sign(desk)).to_have_css("opacity", "0")
+    own_site.start()
+    button.click()
+    said(desk, "Spring is created.")
+    assert count(session, Project) == 1
+    forgive(watch)
+
+
+def test_signing_in_importing_and_the_account_wait_for_the_server(
+    page: Page, alice: User, own_site: Site, watch: Watch, tmp_path: Path
+) -> None:
+    """What a browser would lose by its own page: a password, a file, a name."""
+    watch.on(page)
+
+    def away_and_back(button: str) -> None:
+        own_site.stop()
+        page.get_by_role("button", name=button, exact=True).click()
+        said(page, LOST)
+        own_site.start()
+        page.get_by_role("button", name=button, exact=True).click()
+
+    page.goto(f"{own_site.url}/login")
+    page.get_by_label("E-mail").fill(alice.email)
+    page.get_by_label("Password").fill(PASSWORD)
+    away_and_back("Sign in")
+    page.wait_for_url("**/dashboard/**")
+    page.goto(f"{own_site.url}/dashboard/imports/")
+    table = tmp_path / "links.csv"
+    table.write_text("url,location_url\none,https://example.com/\n")
+    page.get_by_label("File", exact=True).set_input_files(table)
+    away_and_back("Look at this file")
+    expect(page.get_by_role("heading", name="links.csv")).to_be_visible()
+    page.goto(f"{own_site.url}/dashboard/account/")
+    page.locator("main [name=name]").fill("Alice")
+    away_and_back("Save profile")
+    said(page, "Your account is saved.")
+    page.go_back()  # nothing is stuck
+    expect(page.get_by_role("button", name="Save profile")).not_to_have_attribute("aria-disabled", "true")
+    expect(sign(page)).to_have_css("opacity", "0")
+    forgive(watch)
+
+
+def test_a_list_that_does_not_come_says_so_and_comes_again(
+    desk: Page, alice: User, make_link: Callable[..., Link], own_site: Site, watch: Watch
+) -> None:
+    make_link(alice, "apple")
+    make_link(alice, "pear")
+    desk.reload()
+    own_site.stop()
+    desk.get_by_role("searchbox").fill("pear")
+    expect(desk.get_by_role("heading", name="This list could not be loaded")).to_be_visible()
+    expect(sign(desk)).to_have_css("opacity", "0")
+    own_site.start()
+    desk.get_by_role("button", name="Try again").click()
+    rows = desk.get_by_role("list", name="Links").get_by_role("listitem")
+    expect(rows).to_have_count(1)
+    expect(rows).to_contain_text("/pear")
+    desk.get_by_role("searchbox").fill("plum")
+    expect(desk.get_by_role("heading", name="Nothing found")).to_be_visible()
+    forgive(watch)
+
+
+# the page, what is put into it, the button, and the field that is wrong
+WRONG: dict[str, tuple[str, dict[str, str], str, str]] = {
+    "a link": ("links/new", {"url": "first", "location_url": "nowhere:x"}, "Create link", "location_url"),
+    "many links": (
+        "links/bulk",
+        {"location_urls": "https://example.com\nnowhere:x"},
+        "Create links",
+        "location_urls",
+    ),
+    "a project": ("projects/new", {"name": "", "color": "#123456"}, "Create project", "name"),
+    "a domain": ("domains/new", {"host": "no host"}, "Create domain", "host"),
+    "a pixel": (
+        "pixels/new",
+        {"type": "social_a", "name": "Shop", "pixel": "no id"},
+        "Create pixel",
+        "pixel",
+    ),
+    "a handler": (
+        "handlers/new",
+        {"type": "email", "name": "Team", "email": "nobody"},
+        "Create handler",
+        "email",
+    ),
+    "a key": ("keys/new", {"name": "x" * 200}, "Create API key", "name"),
+    "the account": ("account/", {"name": "Alice", "email": "no..body@example.com"}, "Save profile", "email"),
+}
+
+
+def put(page: Page, field: str, value: str) -> None:
+    if field == "type":
+        return page.locator(f"main [name=type][value={value}]").check()
+    return page.locator(f"main [name={field}]").fill(value)
+
+
+def test_what_is_wrong_stands_beside_its_field(desk: Page, site: str) -> None:
+    """The first such field has the focus, and everything typed is still there."""
+    for name, (path, values, button, wrong) in WRONG.items():
+        desk.goto(f"{site}/dashboard/{path}")
+        for field, value in values.items():
+            put(desk, field, value)
+        desk.get_by_role("button", name=button, exact=True).click()
+        field = desk.locator(f"main [name={wrong}]")
+        expect(field, name).to_have_attribute("aria-invalid", "true")
+        expect(field, name).to_be_focused()
+        told = (field.get_attribute("aria-describedby") or "").split()
+        expect(desk.locator(f"#{told[0]}"), name).to_be_visible()
+        for field_name, value in values.items():
+            if field_name != "type":
+                expect(desk.locator(f"main [name={field_name}]"), name).to_have_value(value)
+
+
+def test_copied_where_the_browser_has_no_clipboard(
+    context: BrowserContext, alice: User, make_link: Callable[..., Link], own_site: Site
+) -> None:
+    """Plain HTTP at another name than localhost."""
+    make_link(alice, "apple")
+    page = context.new_page()
+    home = f"http://{ELSEWHERE}:{own_site.port}"
+    page.goto(f"{home}/login")
+    assert not page.evaluate("isSecureContext || Boolean(navigator.clipboard)")
+    page.get_by_label("E-mail").fill(alice.email)
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("button", name="Copy").first.click()
+    said(page, "Copied.")
+    search = page.get_by_role("searchbox")
+    search.press("Control+V")
+    expect(search).to_have_value(f"{home}/apple")
+
+
+@pytest.mark.parametrize(("chosen", "system"), [("light", "dark"), ("dark", "light")])
+def test_the_colours_are_right_from_the_first_picture(
+    chosen: str, system: str, browser: Browser, own_site: Site, alice: User, sign_in: Any
+) -> None:
+    """The background in every frame that is painted, and what is painted before the style sheet is there."""
+    context = browser.new_context(color_scheme=system)  # type: ignore[arg-type]
+    context.add_cookies([{"name": "waypost_theme", "value": chosen, "url": own_site.url}])
+    page = sign_in(context, alice)
+    page.add_init_script(
+        """addEventListener("DOMContentLoaded", () => (window.isRead = true)); window.seen = [];
+        (function look() {
+            if (document.body) seen.push(getComputedStyle(document.documentElement).backgroundColor);
+            if (seen.length < 20) requestAnimationFrame(look);
+        })();"""
+    )
+    page.reload()
+    wait_for(lambda: page.evaluate("seen.length") >= 20, "twenty frames")
+    final = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
+    assert set(page.evaluate("seen")) == {final}
+    light = sum(int(part) for part in final[4:-1].split(",")) > 3 * 128
+    assert light == (chosen == "light")
+    expect(page.locator("meta[name=color-scheme]")).to_have_attribute("content", chosen)
+    context.close()
