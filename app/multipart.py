@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from werkzeug.datastructures import Headers
 from werkzeug.http import parse_options_header
-from werkzeug.sansio.multipart import Data, Epilogue, Event, Field, File, MultipartDecoder
+from werkzeug.sansio.multipart import Data, Epilogue, Event, Field, File, MultipartDecoder, NeedData
 
 from app.sent import Upload, Value
 
 # the characters of RFC 2046, but not its length of 70: clients are seen that do not keep to it
 BOUNDARY = re.compile(r"[0-9A-Za-z'()+_,./:=? -]{0,199}[0-9A-Za-z'()+_,./:=?-]", re.ASCII)
 HEADER = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+[ \t]*:[^\x00-\x08\x0a-\x1f\x7f]*")
+BREAK = re.compile(rb"[\r\n]")
+MOST_TAIL = 80  # line breaks, dashes and blanks around a boundary
 LINE_BREAKS = (b"\r", b"\n")
 # behind the boundary: the last one has two more dashes
 TAIL = re.compile(rb"(--[^\S\n\r]*(?:\r\n|\n|\r)?|[^\S\n\r]*(?:\r\n|\n|\r))")
+MOST_HEAD = 64 * 1024  # also of what is kept back because a boundary may begin in it
 ENCODINGS = frozenset({"7bit", "8bit", "binary"})
 CHARSETS = frozenset({"utf-8", "us-ascii", "ascii", "iso-8859-1"})
 
@@ -70,6 +73,13 @@ class StrictDecoder(MultipartDecoder):
         self.preamble_re: Any = Delimiter(boundary, needs_break=False)
         self.boundary_re: Any = Delimiter(boundary, needs_break=True)
 
+    def _last_partial_boundary_index(self, data: bytes | bytearray) -> int:
+        """From where on a boundary may have begun whose end has not come. (Werkzeug's own lets the CR of one
+        go as content where a piece ends right after its dashes.)"""
+        start = max(0, len(data) - len(self.boundary) - MOST_TAIL)
+        found = BREAK.search(data, start)
+        return found.start() if found else len(data)
+
     def _parse_headers(self, data: bytes | bytearray) -> Headers:
         for line in bytes(data).replace(b"\r\n", b"\n").strip(b"\n").split(b"\n"):
             if not HEADER.fullmatch(line):
@@ -87,6 +97,24 @@ def fields(body: bytes, boundary: str) -> Iterator[tuple[str, Value | None]]:
         raise ValueError("its boundary is missing or not allowed")
     for head, content in parts(body, boundary):
         yield head.name, read(head, content)
+
+
+def streamed(pieces: Iterable[bytes], boundary: str) -> Iterator[Event]:
+    """Heads and pieces of content of a body that may be larger than memory. Raises ValueError."""
+    if not BOUNDARY.fullmatch(boundary):
+        raise ValueError("its boundary is missing or not allowed")
+    decoder = StrictDecoder(boundary.encode("ascii"))
+    for piece in pieces:
+        decoder.receive_data(piece)
+        while not isinstance(event := following(decoder), NeedData):
+            if isinstance(event, Field | File):
+                require_plain(event)
+            yield event
+        if len(decoder.buffer) > MOST_HEAD:
+            raise ValueError("the head of a part is too long")
+    decoder.receive_data(None)
+    while not isinstance(event := following(decoder), Epilogue):
+        yield event
 
 
 def parts(body: bytes, boundary: str) -> Iterator[tuple[Field | File, bytes]]:

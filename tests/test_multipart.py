@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from werkzeug.sansio.multipart import MultipartDecoder
+from werkzeug.sansio.multipart import Data, MultipartDecoder
 
-from app.multipart import StrictDecoder
+from app.multipart import StrictDecoder, streamed
 
 BOUNDARY = b"a.b"
 PIECES = st.sampled_from(
@@ -24,6 +25,27 @@ def test_a_delimiter_is_found_where_it_was(data: bytes, position: int) -> None:
         expected = getattr(theirs, name).search(bytearray(data), position)
         found = getattr(ours, name).search(bytearray(data), position)
         assert spans(found) == spans(expected), name
+
+
+@given(st.lists(PIECES, max_size=12).map(b"".join), st.integers(1, 40))
+@example(b"line\r\nline\n", 1)
+@example(b"\r", 28)
+def test_a_body_in_pieces_says_what_it_says_whole(content: bytes, size: int) -> None:
+    """However it is cut: also within a boundary, where the line break before it may not go as content."""
+    head = b'--Zq7\r\nContent-Disposition: form-data; name="f"; filename="f"\r\n\r\n'
+    body = head + content + b"\r\n--Zq7--\r\n"
+    found = bytearray()
+    for event in streamed((body[at : at + size] for at in range(0, len(body), size)), "Zq7"):
+        if isinstance(event, Data):
+            found += event.data
+    assert bytes(found) == content
+
+
+def test_a_body_in_pieces_that_is_cut_off_or_has_no_end_of_its_head() -> None:
+    head = b'--b\r\nContent-Disposition: form-data; name="f"\r\n\r\nabc'
+    for pieces in ([head], [head, b"\r\n--b"], [b"--b\r\n", *[b"x" * 50_000] * 3], [b""]):
+        with pytest.raises(ValueError, match=r"cut off|too long"):
+            list(streamed(pieces, "b"))
 
 
 def spans(match: object) -> tuple[int, int, bytes] | None:

@@ -95,9 +95,10 @@ def brought(user: User, file: Path, named: dict[str, str], project: str) -> Link
     """The import of a copy of this file."""
     copy = files.new_file(settings().data_dir)
     shutil.copyfile(file, copy)
-    begin_write(db.session)
     try:
-        job = services.bring(user, copy, file.name)
+        looked = services.look(copy)
+        begin_write(db.session)
+        job = services.bring(user, copy, file.name, looked)
         table = tables.open_table(copy)
         services.choose(job, table, {column: field for field, column in (job.columns | named).items()})
     except Invalid as invalid:

@@ -24,6 +24,7 @@ FILES = (
     "icon.svg",
     "imports.css",
     "sending.js",
+    "imports.js",
     "statistics.css",
     "statistics.js",
     "vendor/htmx.min.js",

@@ -22,11 +22,11 @@ from sqlalchemy import select
 from app import own_addresses
 from app.dashboard import pages
 from app.dashboard.guard import sent, user
+from app.dashboard.receiving import receive, require_room
 from app.database import begin_write, reread
 from app.errors import FieldError, Invalid
 from app.extensions import db
 from app.ownership import get_owned
-from app.sent import Upload
 from app.transfer import columns, files, services, taking
 from app.transfer.models import FailedRow, LinkImport
 from app.transfer.tables import Table, Unreadable, open_table
@@ -56,14 +56,17 @@ def show_list(problem: str = "", status: int = 200) -> ResponseReturnValue:
 
 def bring() -> ResponseReturnValue:
     """The file is written where the worker finds it, and looked at; nothing is made of it yet."""
-    file = sent().last("file") if "file" in sent() else None
-    if not isinstance(file, Upload):
-        return show_list("Choose a file first.", 422)
     path = files.new_file(own_addresses.settings().data_dir)
-    path.write_bytes(file.content)
-    begin_write(db.session)
     try:
-        job = services.bring(user(), path, file.filename, request.host)
+        require_room(path.parent)
+        services.require_few(user())
+        db.session.rollback()  # no read goes on while the file comes and is looked at
+        name = receive(path)
+        if name is None:
+            return show_list("Choose a file first.", 422)
+        looked = services.look(path, is_hasty=True)
+        begin_write(db.session)
+        job = services.bring(user(), path, name, looked, request.host)
     except Invalid as invalid:
         db.session.rollback()
         return show_list(invalid.errors[0].title, 422)

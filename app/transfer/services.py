@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
+
+from sqlalchemy import func, select
 
 from app.accounts.models import User
 from app.errors import FieldError, Invalid
@@ -12,18 +15,38 @@ from app.reading import Rejected, plain
 from app.transfer import columns, tables
 from app.transfer.models import LinkImport
 
+LARGE = 10 * 1024 * 1024
+MOST_ROWS = 1_000_000
+MOST_OPEN = 10  # imports of one owner
+NO_ROWS = "There are headings in this file, and nothing else."
+TOO_MANY = f"This table has more than {MOST_ROWS:,} rows. Divide it into several."
 UNFINISHED = ("new", "checking", "checked", "taking")
 
 
-def bring(user: User, path: Path, name: str, host: str = "") -> LinkImport:
-    """An import of the table at `path`, its columns guessed. One that can't be read is removed: Invalid."""
+class Looked(NamedTuple):
+    """What a file was found to be before anything is stored about it."""
+
+    columns: dict[str, str]
+    rows: int
+
+
+def look(path: Path, *, is_hasty: bool = False) -> Looked:
+    """Reads the file, so in no transaction. One that is no table is removed: Invalid.
+
+    `is_hasty`: somebody waits, so the rows of a large file are only estimated, by its lines.
+    """
     try:
-        table, rows = counted(path)
+        table, rows = estimated(path) if is_hasty and path.stat().st_size > LARGE else counted(path)
     except tables.Unreadable as error:
         path.unlink()
         raise Invalid(FieldError(str(error), "table", "file")) from None
+    return Looked(columns.found(table), rows)
+
+
+def bring(user: User, path: Path, name: str, looked: Looked, host: str = "") -> LinkImport:
+    """An import of the table at `path`, its columns guessed."""
     job = LinkImport(user_id=user.id, name=name[:255] or "links.csv", file=path.name, host=host)
-    job.columns, job.rows = columns.found(table), rows
+    job.columns, job.rows = looked
     db.session.add(job)
     db.session.flush()
     return job
@@ -33,8 +56,26 @@ def counted(path: Path) -> tuple[tables.Table, int]:
     """A table and the number of its rows. Raises Unreadable, also where there are none."""
     table = tables.open_table(path)
     if not (rows := sum(1 for _ in table.rows())):
-        raise tables.Unreadable("There are headings in this file, and nothing else.")
+        raise tables.Unreadable(NO_ROWS)
+    if rows > MOST_ROWS:
+        raise tables.Unreadable(TOO_MANY)
     return table, rows
+
+
+def estimated(path: Path) -> tuple[tables.Table, int]:
+    """The same at a glance. The number is known once all rows were checked."""
+    table = tables.open_table(path)
+    if next(table.rows(), None) is None:
+        raise tables.Unreadable(NO_ROWS)
+    return table, max(1, tables.line_ends(path) - table.has_headings)
+
+
+def require_few(user: User) -> None:
+    """Each keeps a file. Raises Invalid."""
+    unfinished = LinkImport.user_id == user.id, LinkImport.state.in_(UNFINISHED)
+    if (db.session.scalar(select(func.count()).select_from(LinkImport).where(*unfinished)) or 0) >= MOST_OPEN:
+        said = f"{MOST_OPEN} of your imports are not at their end. Finish or leave one of them first."
+        raise Invalid(FieldError(said, "too_many", "file"))
 
 
 def choose(job: LinkImport, table: tables.Table, fields: Mapping[str, str]) -> None:

@@ -27,9 +27,11 @@ from app.transfer.files import path_of
 from app.transfer.making import Outcome, decided, make
 from app.transfer.models import FailedRow, LinkImport
 from app.transfer.rows import Around, Wanted, read_row
+from app.transfer.services import MOST_ROWS, TOO_MANY
 from app.transfer.tables import Row, Table, Unreadable, open_table
 
 AT_ONCE = 200  # in a transaction: others write, too
+MOST_FAILED = 100_000
 AFTER = {"checking": "checked", "taking": "done"}
 
 
@@ -47,7 +49,7 @@ class Taking:
     rows: Iterator[Row] = field(init=False)
     position: int = field(init=False)  # ours, whatever the database has by now
     state: str = field(init=False)
-    places: set[tuple[int, str]] = field(default_factory=set)  # that rows before had: a check makes no links
+    places: set[int] = field(default_factory=set)  # that rows before had: a check makes no links
 
     def __post_init__(self) -> None:
         self.position, self.state = self.job.position, self.job.state
@@ -59,13 +61,20 @@ class Taking:
         around = around_of(db.session.get_one(User, self.job.user_id), self.job, self.settings)
         read = [(row, outcome_of(row, self.job.columns, around)) for row in rows]
         begin_write(db.session)
+        self.take_turn()
         if rows:
             self.write(read)
         else:
             self.advance(0, state=AFTER[self.state], rows=self.position)
         db.session.commit()
         self.position += len(rows)
-        return bool(rows)
+        return bool(rows) and self.job.state == self.state
+
+    def take_turn(self) -> None:
+        """One step of an owner's imports after the other: the same table twice at once makes each link once.
+        (SQLite has one writer anyway.)"""
+        owner = select(User.id).where(User.id == self.job.user_id)
+        db.session.execute(owner.with_for_update(key_share=True))
 
     def write(self, read: Sequence[tuple[Row, Wanted | list[list[str]]]]) -> None:
         self.advance(len(read))
@@ -81,7 +90,15 @@ class Taking:
             if outcome.what == "failed":
                 failed.append((row, outcome.problems))
         self.note(failed)
+        if said := self.reason_to_stop():
+            self.job.state, self.job.problem = "failed", said
         db.session.flush()
+
+    def reason_to_stop(self) -> str:
+        """A table that is none of ours must fill neither memory nor the database."""
+        if self.job.failed > MOST_FAILED:
+            return f"More than {MOST_FAILED:,} rows can't be made: are the columns right?"
+        return TOO_MANY if self.job.position > MOST_ROWS else ""
 
     def advance(self, count: int, **values: Any) -> None:
         """Compare-and-swap of the position: whoever loses has read rows that are behind already."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
+from app.dashboard import receiving
 from app.links import services
 from app.links.models import Link
 from app.transfer import taking
@@ -15,10 +17,20 @@ from app.transfer.models import LinkImport
 TABLE = "keyword,url,title\nfoo,https://example.com/,Foo\nbar,javascript:alert(1),=1+1\n"
 
 
+def raw(fields: list[tuple[str, str, str | bytes]]) -> dict[str, Any]:
+    """A body in this very order."""
+    body = b""
+    for name, more, text in fields:
+        head = f'--b\r\nContent-Disposition: form-data; name="{name}"{more}\r\n\r\n'
+        body += head.encode() + (text if isinstance(text, bytes) else text.encode()) + b"\r\n"
+    return {"data": body + b"--b--\r\n", "content_type": "multipart/form-data; boundary=b"}
+
+
 @pytest.fixture
 def brought(desk, session) -> Callable[[bytes], LinkImport]:
     def bring(content: bytes) -> LinkImport:
-        answer = desk.post("/imports/", {"file": (io.BytesIO(content), "yourls.csv")})
+        fields = [("csrf_token", "", desk.token()), ("file", '; filename="yourls.csv"', content)]
+        answer = desk.client.post("/dashboard/imports/", **raw(fields))
         assert answer.status_code == 303, answer.text
         return session.get(LinkImport, int(answer.location.rpartition("/")[2]))
 
@@ -125,3 +137,102 @@ def test_export(desk, session, alice) -> None:
     assert [link["url"] for link in desk.get("/links/export.json").json] == ["one", "two"]
     assert desk.get("/links/export.csv?type=perhaps").status_code == 422
     assert 'href="/dashboard/links/export.csv?search=two"' in desk.get("/links/?search=two").text
+
+
+# --- files larger than memory should be
+
+
+def left(settings) -> list[str]:
+    return [path.name for path in (settings.data_dir / "imports").glob("*")]
+
+
+def test_larger_than_any_other_body(desk, session, brought) -> None:
+    """12 MiB; its rows are estimated by its lines, and known once they were all checked."""
+    lines = b"location_url,notes\n" + b"".join(
+        b"https://example.com/%d,%s\n" % (n, b"x" * 1900) for n in range(6600)
+    )
+    assert len(lines) > 12 * 1024 * 1024
+    job = brought(lines)
+    assert (job.rows, job.columns) == (6600, {"location_url": "location_url", "notes": "notes"})
+
+
+def test_the_token_comes_before_the_file(desk, session, settings) -> None:
+    file, token = ("file", '; filename="a.csv"', TABLE), ("csrf_token", "", desk.token())
+    wrong = (*token[:2], "x")
+    for fields, status in (((file,), 403), ((file, token), 403), ((token, file), 303), ((wrong, file), 403)):
+        answer = desk.client.post("/dashboard/imports/", **raw(list(fields)))
+        assert answer.status_code == status, fields
+    assert len(left(settings)) == session.query(LinkImport).count() == 1
+    by_header = desk.client.post("/dashboard/imports/", headers={"X-CSRFToken": token[2]}, **raw([file]))
+    assert by_header.status_code == 303
+    elsewhere = desk.client.post(
+        "/dashboard/imports/", headers={"Sec-Fetch-Site": "cross-site"}, **raw([token, file])
+    )
+    assert elsewhere.status_code == 403
+
+
+def test_nothing_stays_of_what_does_not_come_whole(desk, session, settings, monkeypatch) -> None:
+    token = ("csrf_token", "", desk.token())
+    good = raw([token, ("file", '; filename="a.csv"', TABLE)])
+    cut = {**good, "data": good["data"][:-20]}
+    assert desk.client.post("/dashboard/imports/", **cut).status_code == 400
+    monkeypatch.setattr(receiving, "MOST_BYTES", 50)
+    assert desk.client.post("/dashboard/imports/", **good).status_code == 413
+    assert desk.client.post("/dashboard/imports/", **raw([token, ("x", "", "y" * 10_001)])).status_code == 413
+    monkeypatch.setattr(receiving, "SPARE_BYTES", 1 << 60)
+    answer = desk.client.post("/dashboard/imports/", **good)
+    assert (answer.status_code, "no room for this file" in answer.text) == (422, True)
+    assert left(settings) == []
+    assert session.query(LinkImport).count() == 0
+
+
+def test_ten_at_once_are_enough(desk, session, brought, settings) -> None:
+    jobs = [brought(TABLE.encode()) for _ in range(10)]
+    answer = desk.post("/imports/", {"file": (io.BytesIO(TABLE.encode()), "a.csv")})
+    assert (answer.status_code, "Finish or leave one" in answer.text) == (422, True)
+    assert len(left(settings)) == 10
+    desk.post(f"/imports/{jobs[0].id}/end", {})
+    brought(TABLE.encode())
+
+
+ROWS = "keyword,url,title\nä,https://example.com/,=1+1\n"
+FILES = {
+    "UTF-16": (ROWS.encode("utf-16"), (1, 0)),
+    "Latin-1": (ROWS.encode("latin-1"), (1, 0)),
+    "with its mark": (ROWS.encode("utf-8-sig"), (1, 0)),
+    "a quote that is not closed": (
+        ROWS.encode() + b'"b,https://example.com/2,"x\nc,https://example.com/3,\n',
+        (2, 1),
+    ),
+    "no headings": (b"foo,https://example.com/\nbar,https://example.com/2\n", (2, 0)),
+    "a line of 10 MB": (ROWS.encode() + b"x" * 10_000_000 + b"\nc,https://example.com/3,\n", (2, 1)),
+    "one line, and that of 11 MB": (ROWS.encode() + b"y" * 11_000_000, (1, 1)),
+}
+
+
+@pytest.mark.parametrize(("content", "expected"), FILES.values(), ids=FILES)
+def test_files_of_all_kinds(desk, session, brought, work, content: bytes, expected: tuple[int, int]) -> None:
+    """From the page to the links: how many are made, how many rows are told to be wrong."""
+    job = brought(content)
+    chosen = {f"column:{column}": field for field, column in job.columns.items()}
+    assert desk.post(f"/imports/{job.id}/check", chosen).status_code == 303
+    assert work(job) == "checked"
+    assert (job.made, job.failed) == expected
+    assert desk.get(f"/imports/{job.id}").status_code == 200
+    desk.post(f"/imports/{job.id}/take", {})
+    assert work(job) == "done"
+    assert (job.made, job.failed, job.rows) == (*expected, sum(expected))
+    assert session.query(Link).count() == expected[0]
+
+
+def test_what_is_no_table_of_links_ends_early(desk, session, brought, work, monkeypatch) -> None:
+    monkeypatch.setattr(taking, "MOST_FAILED", 300)
+    job = brought(b"location_url\n" + b"x\n" * 1000)
+    desk.post(f"/imports/{job.id}/check", {"column:location_url": "location_url"})
+    assert work(job) == "failed"
+    assert (job.position, job.problem) == (400, "More than 300 rows can't be made: are the columns right?")
+    monkeypatch.setattr(taking, "MOST_ROWS", 300)
+    job = brought(b"location_url\n" + b"".join(b"https://example.com/%d\n" % n for n in range(500)))
+    desk.post(f"/imports/{job.id}/check", {"column:location_url": "location_url"})
+    assert work(job) == "failed"
+    assert session.query(Link).count() == 0

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from app.transfer.tables import MOST_CELL, MOST_COLUMNS, Unreadable, open_table
+from app.transfer.lines import MOST_CELL
+from app.transfer.tables import MOST_COLUMNS, Unreadable, open_table
 
 HEAD = "url,location_url\n"
 ONE = [{"url": "a", "location_url": "https://ä.example/"}]
@@ -85,7 +86,7 @@ BAD_ROWS = {
     "something after a quote": ('"a"b,x\n', "closing quote"),
     "too many cells": ("a,b,c\n", "3 cells, but there are 2 columns"),
     "a cell without end": (f"a,{'x' * (MOST_CELL + 1)}\n", "more than 100,000 characters"),
-    "a line of ten megabytes": (f"a,{'x' * 10_000_000}\n", "more than 100,000 characters"),
+    "a line of ten megabytes": (f"a,{'x' * 10_000_000}\n", "more than 2,000,000 characters"),
 }
 
 

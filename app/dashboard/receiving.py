@@ -1,0 +1,142 @@
+"""How does a file that may be larger than memory come in with a form, and who sent it?
+
+It goes to disk piece by piece. The session's token comes before it, in a header or as the form's first field:
+without one nothing is written.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from flask import g, request
+from werkzeug.exceptions import ClientDisconnected, RequestEntityTooLarge
+from werkzeug.sansio.multipart import Data, Field, File
+
+from app import multipart
+from app.bodies import drain, has_control, malformed
+from app.dashboard.guard import TOKEN_HEADER, require_token, sent, token_of
+from app.errors import FieldError, Invalid, TooLarge, WaypostError
+from app.sent import Sent
+
+MOST_BYTES = 1024 * 1024 * 1024
+MOST_AROUND = 1024 * 1024  # heads, and fields beside the file
+MOST_FIELD = 10_000
+PIECE = 256 * 1024
+SPARE_BYTES = 256 * 1024 * 1024  # of the disk: the journal's
+
+
+def receive(path: Path, name: str = "file") -> str | None:
+    """Write the file of this field to `path`, readable by us alone; the name that its sender gave it.
+
+    None where none was sent. Whatever goes wrong, nothing stays behind.
+    """
+    if request.mimetype != "multipart/form-data":
+        require_token(token_of(sent()))
+        return None
+    try:
+        path.touch(mode=0o600, exist_ok=False)
+        with path.open("wb") as out:
+            found = Receiving(out, name).run()
+    except BaseException as error:
+        path.unlink(missing_ok=True)
+        if isinstance(error, WaypostError):
+            with suppress(OSError, ClientDisconnected, RequestEntityTooLarge):
+                drain()
+        raise
+    if found is None:
+        path.unlink()
+    return found
+
+
+class Receiving:
+    """One body on its way. `fields`: what came beside the file."""
+
+    def __init__(self, out: BinaryIO, name: str) -> None:
+        self.out, self.name = out, name
+        self.filename: str | None = None
+        self.fields: list[tuple[str, str]] = []
+        self.is_known = False
+        self.written = self.around = 0
+
+    def run(self) -> str | None:
+        require_fit()
+        if TOKEN_HEADER in request.headers:
+            self.know(request.headers[TOKEN_HEADER])
+        try:
+            for event in multipart.streamed(pieces(), request.mimetype_params.get("boundary", "")):
+                if isinstance(event, Field | File):
+                    self.begin(event)
+                elif isinstance(event, Data):
+                    self.take(event.data)
+        except ValueError as error:
+            raise malformed(f"The multipart body is broken: {error}.") from None
+        self.know_or_refuse()
+        g.sent = Sent(self.fields)
+        return self.filename
+
+    def begin(self, head: Field | File) -> None:
+        self.is_file = isinstance(head, File) and head.name == self.name
+        if has_control(head.name):
+            raise malformed("A field has a control character in its name.")
+        if isinstance(head, File):
+            self.know_or_refuse()
+            if self.is_file and head.filename:
+                self.filename = head.filename
+        else:
+            self.fields.append((head.name, ""))
+        self.is_field = isinstance(head, Field)
+
+    def take(self, data: bytes) -> None:
+        if self.is_file:
+            self.written += len(data)
+            if self.written > MOST_BYTES:
+                raise too_large()
+            self.out.write(data)
+        elif self.is_field:
+            name, text = self.fields[-1]
+            self.fields[-1] = name, text + data.decode()
+            self.around += len(data)
+            if self.around > MOST_FIELD:
+                raise too_large()
+
+    def know_or_refuse(self) -> None:
+        if not self.is_known:
+            self.know(dict(self.fields).get("csrf_token"))
+
+    def know(self, token: str | None) -> None:
+        """Raises Forbidden for anything but the session's token."""
+        require_token(token)
+        self.is_known = True
+
+
+def require_fit() -> None:
+    """Before anything is read, where it says so itself."""
+    if (request.content_length or 0) > MOST_BYTES + MOST_AROUND:
+        raise too_large()
+
+
+def require_room(path: Path) -> None:
+    """Raises Invalid where the file would leave too little for what matters more."""
+    space = os.statvfs(path)
+    if space.f_bavail * space.f_frsize < (request.content_length or 0) + SPARE_BYTES:
+        raise Invalid(FieldError("There is no room for this file on the server.", "no_room", "file"))
+
+
+def too_large() -> TooLarge:
+    return TooLarge(FieldError(f"A file may have at most {MOST_BYTES >> 30} GiB.", "too_large", "file"))
+
+
+def pieces() -> Iterator[bytes]:
+    """The body as it comes."""
+    request.max_content_length = MOST_BYTES + MOST_AROUND
+    try:
+        while piece := request.stream.read(PIECE):
+            yield piece
+    except RequestEntityTooLarge:
+        raise too_large() from None
+    except (ClientDisconnected, OSError):
+        raise malformed("The body ended early.") from None
