@@ -13,26 +13,26 @@ form?.addEventListener("submit", (event) => {
   line.setRequestHeader("X-CSRFToken", body.get("csrf_token"));
   line.upload.addEventListener("progress", show);
   line.addEventListener("load", () => arrived(line));
-  line.addEventListener("error", () => failed(find("[data-failed]", form).dataset.failed));
+  line.addEventListener("error", () => failed(find("[data-failed]", form).textContent));
   find("button[type=submit]", form).disabled = true;
   sending.hidden = false;
   line.send(body);
 });
 
 function show({ loaded, total }) {
-  const words = find("p", sending);
   find("progress", sending).value = loaded / total;
-  words.textContent =
-    loaded < total
-      ? words.dataset.words.replace("{}", new Intl.NumberFormat(document.documentElement.lang, { style: "percent" }).format(loaded / total))
-      : words.dataset.looking;
+  const isAll = loaded >= total;
+  find("[data-all]", sending).hidden = !isAll;
+  for (const part of [find("[data-part-of]", sending), find("[data-percent]", sending)]) part.hidden = isAll;
+  const percent = new Intl.NumberFormat(document.documentElement.lang, { style: "percent" }).format(loaded / total);
+  find("[data-percent]", sending).textContent = percent;
 }
 
 // the import's own page, or this one with what is wrong
 function arrived(line) {
   if (line.status < 400) return location.assign(line.responseURL);
   const page = new DOMParser().parseFromString(line.responseText, "text/html");
-  failed((find("#file-error", page) ?? find("[data-message]", page))?.textContent ?? find("[data-failed]", form).dataset.failed);
+  failed((find("#file-error", page) ?? find("[data-message]", page))?.textContent ?? find("[data-failed]", form).textContent);
 }
 
 function failed(words) {
