@@ -57,14 +57,21 @@ def find(connection: Connection, table: Table, keys: Rows) -> list[tuple[Any, ..
     wanted = ", ".join(f"found.{name}" for name in [*names, *others])
     if connection.dialect.name == "postgresql":
         asked = f"{arrays(table, ', '.join(names))} JOIN {table.fullname} AS found USING ({', '.join(names)})"
-        parameters: tuple[Any, ...] = columns(keys)
-    else:
-        same = (f"found.{name} = json_extract(asked.value, '$[{n}]')" for n, name in enumerate(names))
-        # CROSS: the other way round every row of the table would be looked at
-        asked = f"json_each(?) AS asked CROSS JOIN {table.name} AS found ON {' AND '.join(same)}"
-        parameters = (json.dumps(keys),)
-    found = connection.exec_driver_sql(f"SELECT {wanted} FROM {asked}", parameters)  # noqa: S608
-    return [tuple(row) for row in found]
+        return rows_of(connection, f"SELECT {wanted} FROM {asked}", columns(keys))  # noqa: S608
+    same = (f"found.{name} = json_extract(asked.value, '$[{n}]')" for n, name in enumerate(names))
+    # CROSS: the other way round every row of the table would be looked at
+    asked = f"json_each(?) AS asked CROSS JOIN {table.name} AS found ON {' AND '.join(same)}"
+    return rows_of(connection, f"SELECT {wanted} FROM {asked}", (json.dumps(keys),))  # noqa: S608
+
+
+def rows_of(connection: Connection, statement: str, parameters: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+    """As the driver has them: SQLAlchemy's rows take longer than all else here."""
+    cursor = connection.connection.cursor()
+    try:
+        cursor.execute(statement, parameters)
+        return list(cursor.fetchall())
+    finally:
+        cursor.close()
 
 
 def columns(rows: Rows) -> tuple[list[Any], ...]:

@@ -10,6 +10,7 @@ from typing import cast
 from sqlalchemy import Table
 from sqlalchemy.engine import Connection
 
+from app.clicks import bulk
 from app.clicks.models import Counter, Loss
 from app.clicks.positions import begin_at_zero, insert_into, move
 from app.journal.reading import Chunk
@@ -45,16 +46,8 @@ def tally(chunk: Chunk, totals: Tally[int]) -> int:
 
 
 def add_clicks(connection: Connection, totals: Tally[int]) -> None:
-    if not totals:
-        return
-    insert = insert_into(connection, COUNTERS)
-    added = insert.on_conflict_do_update(
-        index_elements=["link_id"], set_={"clicks": COUNTERS.c.clicks + insert.excluded.clicks}
-    )
     # in order, or two ingesters of one PostgreSQL could wait for each other's links
-    connection.execute(
-        added, [{"link_id": link_id, "clicks": clicks} for link_id, clicks in sorted(totals.items())]
-    )
+    bulk.add(connection, COUNTERS, sorted(totals.items()))
 
 
 def add_damaged(connection: Connection, lines: int) -> None:

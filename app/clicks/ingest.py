@@ -27,7 +27,7 @@ from app.journal.reading import Chunk
 from app.journal.record import FORMATS
 
 COUNTER_BYTES = 8 * 1024 * 1024  # some 30,000 visits in a transaction, well below a second
-ROW_BYTES = 1024 * 1024
+ROW_BYTES = 2 * 1024 * 1024
 TEND_SECONDS = 1.0
 
 log = logging.getLogger(__name__)

@@ -75,10 +75,10 @@ def summed(visits: Iterable[Visited]) -> Sums:
 
 def arrived(connection: Connection, firsts: dict[Who, tuple[int, bool]]) -> Counter[Place]:
     """How many visitors more (or, where one turns out to have come earlier, fewer) each place has."""
-    known = {(row[0], row[1], row[2]): row[3] for row in bulk.find(connection, SEEN, [*firsts])}
+    known = {row[:3]: row[3] for row in bulk.find(connection, SEEN, [*firsts])}
     visitors: Counter[Place] = Counter()
     new = []
-    for who, (quarter, is_bot) in sorted(firsts.items()):
+    for who, (quarter, is_bot) in firsts.items():
         before = known.get(who)
         if before is None or quarter < before:
             new.append((*who, quarter))
