@@ -27,7 +27,7 @@ class Beside:
         feeds = (tell_moments, lambda session: tell(session, site))
         self.sender = Sender(self.engine, settings, feeds)
         self.scheduler = Scheduler(self.engine, settings, TABLE)
-        self.importer = Importer(self.engine)
+        self.importer = Importer(self.engine, settings.data_dir)
 
     def start(self) -> None:
         self.sender.start()

@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
@@ -28,9 +29,9 @@ log = logging.getLogger(__name__)
 class Importer(threading.Thread):
     """Looks for imports that wait, and has the oldest taken in."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, data_dir: Path) -> None:
         super().__init__(name="imports", daemon=True)
-        self.engine = engine
+        self.engine, self.data_dir = engine, data_dir
         self.ended = threading.Event()
         self.process: subprocess.Popen[bytes] | None = None
 
@@ -46,7 +47,7 @@ class Importer(threading.Thread):
     def turn(self) -> bool:
         """Have one taken in, if any waits; False where that went wrong."""
         with Session(self.engine) as session:
-            found = waiting(session)
+            found = waiting(session, self.data_dir)
         if not found or self.ended.is_set():
             return True
         command = [sys.executable, "-m", "flask", "--app", "wsgi", "import", "--run", str(found[0])]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import delete, insert, select, update
@@ -23,7 +24,7 @@ from app.database import AnySession, begin_write
 from app.errors import Invalid
 from app.extensions import db
 from app.transfer.around import around_of
-from app.transfer.files import path_of
+from app.transfer.files import held, is_held, path_of
 from app.transfer.making import Outcome, decided, make
 from app.transfer.models import FailedRow, LinkImport
 from app.transfer.rows import Around, Wanted, read_row
@@ -158,18 +159,24 @@ def start(job: LinkImport, state: str) -> None:
     db.session.flush()
 
 
-def waiting(session: AnySession) -> Sequence[int]:
-    """Ids of imports that somebody should go on with, the oldest first."""
-    return session.scalars(
-        select(LinkImport.id).where(LinkImport.state.in_(AFTER)).order_by(LinkImport.id)
-    ).all()
+def waiting(session: AnySession, data_dir: Path) -> list[int]:
+    """Ids of imports that somebody should go on with, the oldest first, and nobody does."""
+    wanted = select(LinkImport.id, LinkImport.file).where(LinkImport.state.in_(AFTER)).order_by(LinkImport.id)
+    return [id_ for id_, file in session.execute(wanted) if not is_held(path_of(data_dir, file))]
 
 
 def run(import_id: int, settings: Settings) -> None:
-    """Go on with an import to its end, or until another process has it. Called again, it goes on there."""
+    """Go on with an import to its end, unless another process does. Called again, it goes on there."""
     job = db.session.get(LinkImport, import_id)
     if job is None or job.state not in AFTER:
         return
+    with held(path_of(settings.data_dir, job.file)) as is_ours:
+        if is_ours:
+            go_on(job, settings)
+
+
+def go_on(job: LinkImport, settings: Settings) -> None:
+    """To its end. Who calls this holds the table: two at once would overtake each other again and again."""
     taking = begin(job, settings)
     try:
         while taking is not None and taking.step():

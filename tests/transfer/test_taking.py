@@ -13,7 +13,7 @@ from app.links import services
 from app.links.clicks import clicks_of
 from app.links.models import Link, LinkTag
 from app.projects.models import Project
-from app.transfer import taking
+from app.transfer import files, taking
 from app.transfer.models import FailedRow, LinkImport
 
 pytestmark = pytest.mark.databases
@@ -168,6 +168,18 @@ def test_it_goes_on_where_it_was(session, settings, bring, alice, monkeypatch):
     assert {link.location_url for link in links(session, alice)} == {
         f"https://example.com/{n}" for n in range(450)
     }
+
+
+def test_one_at_a_time_goes_on_with_it(session, settings, bring, alice):
+    job = bring(alice, "location_url\nhttps://example.com/\n")
+    with files.held(files.path_of(settings.data_dir, job.file)) as is_ours:
+        assert is_ours
+        assert taking.waiting(session, settings.data_dir) == []
+        taking.run(job.id, settings)
+        assert session.get(LinkImport, job.id).position == 0
+    assert taking.waiting(session, settings.data_dir) == [job.id]
+    taking.run(job.id, settings)
+    assert counts(session.get(LinkImport, job.id)) == ("done", 1, 1, 0, 0)
 
 
 def test_its_owner_goes_meanwhile(session, settings, bring, alice):
