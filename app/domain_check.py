@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import ceil
 from typing import NamedTuple
 
@@ -17,6 +17,7 @@ from app.domains.proofs import Proofs, is_file, is_in_records, proofs
 from app.errors import FieldError, TooMany
 from app.extensions import db
 from app.notifications import outbound
+from app.notifications.networks import Network
 from app.ownership import get_owned
 from app.throttles import Throttles, at_most
 
@@ -83,7 +84,26 @@ def in_dns(wanted: Proofs) -> tuple[bool, str]:
 
 
 def at_path(wanted: Proofs) -> tuple[bool, str]:
-    allowed = own_addresses.settings().allow_private_networks
+    return in_file(wanted, own_addresses.settings().allow_private_networks)
+
+
+def is_shown(wanted: Proofs, allowed: Sequence[Network]) -> bool | None:
+    """Whether a proof is still there; None where the DNS can't be asked and there is no file."""
+    can_tell = True
+    try:
+        if in_dns(wanted)[0]:
+            return True
+    except outbound.NoAnswer:
+        can_tell = False
+    try:
+        if in_file(wanted, allowed)[0]:
+            return True
+    except outbound.NoAnswer:
+        pass  # a host of links alone has no web server but this Waypost
+    return False if can_tell else None
+
+
+def in_file(wanted: Proofs, allowed: Sequence[Network]) -> tuple[bool, str]:
     answer = outbound.request("GET", wanted.file_url, allowed=allowed, seconds=SECONDS, limit=LIMIT)
     if is_file(wanted, answer.status, answer.body):
         return True, "The file is there."

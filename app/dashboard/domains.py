@@ -21,6 +21,7 @@ from app.domain_check import Finding
 from app.domains import services
 from app.domains.forms import DomainForm
 from app.domains.hosts import name_of, readable
+from app.domains.lapses import is_warned
 from app.domains.lists import LISTING
 from app.domains.models import Domain
 from app.domains.proofs import proofs
@@ -94,7 +95,11 @@ def controls(owner: User) -> list[Control]:  # noqa: ARG001
 
 
 def beside_rows(rows: Sequence[Domain]) -> Context:
-    return {"totals": totals_by(Link.domain_id, [row.id for row in rows]), "readable": readable}
+    return {
+        "totals": totals_by(Link.domain_id, [row.id for row in rows]),
+        "readable": readable,
+        "is_warned": is_warned,
+    }
 
 
 def typed(sent: Sent) -> Sent:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 from app.addresses import WEB, Address, BadAddress, read_address
-from app.domains.hosts import name_of, read_host
+from app.domains.hosts import is_like, name_of, read_host
 from app.domains.services import is_anothers, is_known, verified_names
 from app.fields import ChoiceField, FlagField, SentField
 from app.forms import ResourceForm
@@ -52,6 +52,8 @@ class DomainForm(ResourceForm):
             return
         if name_of(host) in self.own_names():
             raise Rejected("This is an address of Waypost itself.", "own")
+        if is_like(name_of(host), self.own_names()):
+            raise Rejected("This looks like an address of Waypost itself.", "look_alike")
         if is_anothers(host, self.owner.id):
             raise Rejected("This domain is somebody else's here.", "taken")
         if is_known(host, self.owner.id):

@@ -6,6 +6,8 @@ Stored as browsers send it: lower-case, `xn--`, with a port only where that is n
 from __future__ import annotations
 
 import re
+import unicodedata
+from collections.abc import Collection
 
 import idna
 import regex
@@ -34,6 +36,7 @@ def written_in(scripts: str) -> str:
 
 OF_ONE_SCRIPT = regex.compile("|".join(map(written_in, SCRIPTS.split())))
 # letters of other scripts that look like Latin ones: a label of these alone is read as another one
+AS_LATIN = str.maketrans("аеорсухіјѕһԁԛԝӏαορνικτս01ıł", "aeopcyxijshdqwlaopviktuolil")
 LOOK_LATIN = regex.compile(r"(?=.*\p{L})[аъьсԁеіјӏһорԛѕѵѡԝхуүпгҽαικνρυωηοτցհոսօյզգ\-\p{Nd}]+")
 
 
@@ -80,6 +83,21 @@ def is_look_alike(name: str) -> bool:
     return labels[-1].isascii() and any(
         not label.isascii() and LOOK_LATIN.fullmatch(label) for label in labels[:-1]
     )
+
+
+def is_like(name: str, others: Collection[str]) -> bool:
+    """Would a quick eye take it for one of these? Accents, digits for letters, foreign letters."""
+    return looks(name) in {looks(other) for other in others if other and not DOTTED.fullmatch(other)}
+
+
+def looks(name: str) -> str:
+    """What is left of a name at a glance."""
+    plain = "".join(
+        letter
+        for letter in unicodedata.normalize("NFKD", readable(name))
+        if not unicodedata.combining(letter)
+    )
+    return plain.casefold().translate(AS_LATIN).replace("rn", "m").replace("vv", "w")
 
 
 def name_of(host: str) -> str:

@@ -36,5 +36,8 @@ class Domain(db.Model):
     is_enabled: Mapped[bool] = mapped_column(default=True)
     is_verified: Mapped[bool] = mapped_column(default=False)
     token: Mapped[str] = mapped_column(String(64))
+    # when its proof was looked for last, and since when it was not there, each time that one could tell
+    checked_datetime: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
+    unproven_since: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
     last_datetime: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
     datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)

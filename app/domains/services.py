@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Collection
+from hashlib import blake2b
 from typing import Any
 
-from sqlalchemy import ColumnElement, exists, or_, select
+from sqlalchemy import ColumnElement, exists, func, or_, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import InstrumentedAttribute
 
@@ -14,6 +15,7 @@ from app.accounts.models import User
 from app.clock import now
 from app.database import reread
 from app.domains.hosts import name_of
+from app.domains.lapses import is_held
 from app.domains.models import Domain
 from app.errors import FieldError, InUse, Invalid
 from app.extensions import db
@@ -33,6 +35,7 @@ def update(domain: Domain, changes: dict[str, Any]) -> Domain:
     reread(db.session, domain)
     if changes.get("host", domain.host) != domain.host:
         domain.host, domain.is_verified, domain.token = changes["host"], False, new_token()
+        domain.unproven_since = None
         refuse_anothers(domain)
     for name, value in changes.items():
         setattr(domain, name, value)
@@ -55,13 +58,31 @@ def delete(domain: Domain) -> None:
 
 def verify(domain: Domain, token: str) -> Domain:
     """Its owner has shown `token`: the host is his. Raises NotThere, and Invalid where that has changed."""
+    one_at_a_time(domain.host)
     reread(db.session, domain)
     if domain.token != token:
         raise Invalid(FieldError("The host was changed meanwhile; verify it anew.", "changed", "host"))
     refuse_anothers(domain)
-    domain.is_verified = True
+    let_go(domain)
+    domain.is_verified, domain.checked_datetime, domain.unproven_since = True, now(), None
     db.session.flush()
     return domain
+
+
+def one_at_a_time(host: str) -> None:
+    """Nobody else verifies this host, on whatever port, until this transaction ends. (The unique index knows
+    a host with its port only; SQLite has one writer anyway.)"""
+    if db.engine.dialect.name == "postgresql":
+        number = int.from_bytes(blake2b(name_of(host).encode(), digest_size=8).digest(), signed=True)
+        db.session.execute(select(func.pg_advisory_xact_lock(number)))
+
+
+def let_go(domain: Domain) -> None:
+    """Whoever had the host, and has shown no proof of it for long, has it no more."""
+    others = Domain.user_id != domain.user_id, Domain.is_verified
+    for other in db.session.scalars(select(Domain).where(of_name(domain.host), *others)):
+        other.is_verified = False
+    db.session.flush()  # before the other: there is one verified owner of a host
 
 
 def new_token() -> str:
@@ -75,8 +96,8 @@ def refuse_anothers(domain: Domain) -> None:
 
 
 def is_anothers(host: str, user_id: int) -> bool:
-    """Has somebody else verified this host, on whatever port? The ports of a host are one owner's."""
-    return has(of_name(host), Domain.is_verified, Domain.user_id != user_id)
+    """Has somebody else verified this host, on whatever port, and holds it? The ports of a host are one's."""
+    return has(of_name(host), Domain.is_verified, Domain.user_id != user_id, is_held())
 
 
 def is_known(host: str, user_id: int) -> bool:

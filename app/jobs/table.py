@@ -7,11 +7,13 @@ from sqlalchemy.orm import Session
 
 from app.config import Settings
 from app.jobs.destinations import check_destinations
+from app.jobs.domains import check_proofs
 from app.jobs.places import refresh_places
 from app.jobs.reports import make_reports
 from app.jobs.retention import forget_deliveries
 from app.jobs.schedule import Scheduled
 from app.links.emptying import purge
+from app.links.strays import remove_strays
 from app.transfer.tidying import tidy
 
 
@@ -28,5 +30,7 @@ TABLE: tuple[Scheduled, ...] = (
     Scheduled("reports", "*/15 * * * *", make_reports),
     Scheduled("destinations", "* * * * *", check_destinations),
     Scheduled("old deliveries", "41 * * * *", forget_deliveries),
+    Scheduled("proofs of domains", "*/5 * * * *", check_proofs),
+    Scheduled("stray pictures", "50 4 * * *", lambda session, _settings: remove_strays(session)),
     Scheduled("places", "23 4 * * *", refresh_places),
 )

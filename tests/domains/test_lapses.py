@@ -1,0 +1,161 @@
+"""Is a proof looked for again, does nothing break when it is gone, and can two owners never have one host?"""
+
+from __future__ import annotations
+
+import datetime as dt
+import threading
+from collections.abc import Callable
+
+import pytest
+import time_machine
+from flask import Flask
+from sqlalchemy.orm import Session, scoped_session
+
+from app import domain_check
+from app.accounts.models import User
+from app.clock import now
+from app.config import Settings
+from app.database import begin_write
+from app.domains import lapses, services
+from app.domains.models import Domain
+from app.errors import Invalid
+from app.extensions import db
+from app.jobs.domains import check_proofs
+from tests.clients import Api
+from tests.dashboard.conftest import Desk, desk  # noqa: F401
+from tests.domains.conftest import Dns
+from tests.domains.test_verification import TOKEN, TXT, VALUE
+
+MakeDomain = Callable[..., Domain]
+A_DAY = dt.timedelta(days=1, minutes=1)
+
+
+@pytest.fixture
+def verified(make_domain: MakeDomain, alice: User, session: scoped_session[Session]) -> Domain:
+    found = make_domain(alice, "go.example", is_verified=True, token=TOKEN)
+    session.commit()
+    return found
+
+
+def days(session: scoped_session[Session], settings: Settings, count: int) -> None:
+    """The job, on so many days from now."""
+    begun = now()
+    for day in range(1, count + 1):
+        with time_machine.travel(begun + day * A_DAY, tick=False):
+            check_proofs(session(), settings)
+
+
+@pytest.mark.databases
+def test_gone_for_days_and_back(
+    verified: Domain, session: scoped_session[Session], settings: Settings, name_server: Dns, database: str,
+    desk: Desk, monkeypatch: pytest.MonkeyPatch,  # noqa: F811
+) -> None:  # fmt: skip
+    monkeypatch.setattr(domain_check, "in_file", lambda *_: (False, ""))
+    name_server.records[TXT] = [VALUE]
+    days(session, settings, 1)
+    session.refresh(verified)
+    assert (verified.unproven_since, verified.checked_datetime is None) == (None, False)
+    name_server.records[TXT] = []
+    begun = now()
+    with time_machine.travel(begun + 3 * A_DAY, tick=False):
+        check_proofs(session(), settings)
+    with time_machine.travel(begun + 5 * A_DAY, tick=False):
+        assert "Proof missing" not in desk.get("/domains/").text, "two days may be a mistake"
+    with time_machine.travel(begun + 7 * A_DAY, tick=False):
+        check_proofs(session(), settings)
+        session.refresh(verified)
+        assert (verified.is_verified, verified.unproven_since) == (
+            True,
+            (begun + 3 * A_DAY).replace(microsecond=0),
+        )
+        assert "Proof missing" in desk.get("/domains/").text
+        assert "its proof was not there" in desk.get(f"/domains/{verified.id}/verify").text
+    name_server.records[TXT] = [VALUE]
+    with time_machine.travel(begun + 9 * A_DAY, tick=False):
+        check_proofs(session(), settings)
+        session.refresh(verified)
+        assert verified.unproven_since is None
+        assert "Proof missing" not in desk.get("/domains/").text
+
+
+def test_nobody_can_tell(
+    verified: Domain, session: scoped_session[Session], settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A DNS that does not answer says nothing about a proof; nor is it asked more than once a day."""
+    asked = []
+    monkeypatch.setattr(domain_check, "is_shown", lambda wanted, _allowed: asked.append(wanted))
+    check_proofs(session(), settings)
+    assert asked == [], "it was verified just now"
+    with time_machine.travel(now() + A_DAY, tick=False):
+        check_proofs(session(), settings)
+        check_proofs(session(), settings)
+    session.refresh(verified)
+    assert (len(asked), verified.unproven_since, verified.is_verified) == (1, None, True)
+
+
+@pytest.mark.databases
+def test_who_proves_it_after_two_weeks_has_it(
+    verified: Domain, make_domain: MakeDomain, make_api: Callable[..., Api], bob: User,
+    session: scoped_session[Session], name_server: Dns, database: str,
+) -> None:  # fmt: skip
+    theirs = make_domain(bob, "go.example", is_verified=False, token="b" * 43)
+    name_server.records[TXT] = ["waypost-verification=" + "b" * 43]
+    verified.unproven_since = now() - lapses.LAPSED + dt.timedelta(minutes=5)
+    session.commit()
+    assert make_api(bob).post(f"/domains/{theirs.id}/verify").status_code == 422
+    verified.unproven_since = now() - lapses.LAPSED
+    session.commit()
+    assert make_api(bob).post(f"/domains/{theirs.id}/verify").json["data"]["is_verified"] is True
+    session.refresh(verified)
+    session.refresh(theirs)
+    assert (verified.is_verified, theirs.is_verified) == (False, True)
+
+
+@pytest.mark.databases
+@pytest.mark.parametrize("host", ["go.example", "go.example:8443"], ids=["the same", "with a port"])
+def test_two_at_the_same_instant(
+    host: str, app: Flask, make_domain: MakeDomain, alice: User, bob: User, session: scoped_session[Session],
+    database: str,
+) -> None:  # fmt: skip
+    """Of two owners who have both shown a proof exactly one has the host, with its ports."""
+    rounds = 8
+    ids = [
+        (make_domain(alice, f"x{n}.{host}", is_verified=False, token=TOKEN).id,
+         make_domain(bob, f"x{n}.go.example", is_verified=False, token=TOKEN).id)
+        for n in range(rounds)
+    ]  # fmt: skip
+    session.commit()
+    for pair in ids:
+        barrier = threading.Barrier(2)
+        threads = [threading.Thread(target=verify_at_once, args=(app, id_, barrier)) for id_ in pair]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    session.expire_all()
+    got = [[session.get_one(Domain, id_).is_verified for id_ in pair] for pair in ids]
+    assert [sum(each) for each in got] == [1] * rounds, got
+
+
+def verify_at_once(app: Flask, domain_id: int, barrier: threading.Barrier) -> None:
+    with app.app_context():
+        barrier.wait()
+        begin_write(db.session)
+        try:
+            services.verify(db.session.get_one(Domain, domain_id), TOKEN)
+            db.session.commit()
+        except Invalid:
+            db.session.rollback()
+
+
+@pytest.mark.settings(BASE_URL="https://waypost.example")
+@pytest.mark.parametrize("host", ["wayp0st.example", "wáypost.example", "vvaypost.example"])
+def test_what_looks_like_our_own(host: str, api: Api) -> None:
+    answer = api.post("/domains", {"host": host})
+    assert (answer.status_code, answer.json["errors"][0]["code"]) == (422, "look_alike")
+
+
+@pytest.mark.settings(BASE_URL="https://waypost.example")
+@pytest.mark.parametrize("host", ["go.waypost.example", "waypoint.example", "köln.example"])
+def test_what_does_not(host: str, api: Api) -> None:
+    assert api.post("/domains", {"host": host}).status_code == 201
