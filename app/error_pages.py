@@ -9,7 +9,7 @@ from flask import Flask, Response, current_app, g, make_response, render_templat
 from werkzeug.exceptions import HTTPException, SecurityError
 from werkzeug.wrappers import Response as AnyResponse
 
-from app import headers, logs
+from app import headers, languages, logs
 from app.api.errors import problem
 from app.failures import Failure, failure_of
 
@@ -56,4 +56,5 @@ def rendered(context: dict[str, Any]) -> str:
 
 def rendered_alone(context: dict[str, Any]) -> str:
     """Not by `render_template`: what that adds to every page asks the database, which may be what failed."""
+    languages.settle()
     return current_app.jinja_env.get_template("failure.html").render(context)

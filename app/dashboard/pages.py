@@ -11,15 +11,13 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
-from babel.dates import format_datetime
 from flask import Flask, Response, flash, make_response, redirect, render_template, request
 from flask.typing import ResponseReturnValue
 from flask_login import current_user
 
 from app.dashboard.delivery_words import switched_off
-from app.languages import language, say
+from app.languages import dated, say
 
-DAY = {"en": "d", "de": "d."}  # of a month, as a language writes it
 THEMES = {"light", "dark"}
 THEME_COOKIE = "waypost_theme"
 HTMX = {
@@ -158,23 +156,22 @@ def zone() -> ZoneInfo:
 
 def local(moment: dt.datetime, zone: dt.tzinfo) -> str:
     """`20 November 2026, 18:30` where the owner is."""
-    return format_datetime(moment.astimezone(zone), DAY[language()] + " MMMM y, HH:mm", locale=language())
+    return dated(moment.astimezone(zone), "d MMMM y, HH:mm")
 
 
 def exactly(moment: dt.datetime, zone: dt.tzinfo) -> str:
     """`20 November 2026, 18:30:05 CET`: what a shorter one shows when the pointer rests on it."""
-    pattern = DAY[language()] + " MMMM y, HH:mm:ss z"
-    return format_datetime(moment.astimezone(zone), pattern, locale=language())
+    return dated(moment.astimezone(zone), "d MMMM y, HH:mm:ss z")
 
 
 def local_time(moment: dt.datetime, zone: dt.tzinfo) -> str:
     """`20 Nov, 18:30` where the owner is."""
-    return format_datetime(moment.astimezone(zone), DAY[language()] + " MMM, HH:mm", locale=language())
+    return dated(moment.astimezone(zone), "d MMM, HH:mm")
 
 
 def local_day(moment: dt.datetime, zone: dt.tzinfo) -> str:
     """`20 Nov 2026` where the owner is."""
-    return format_datetime(moment.astimezone(zone), DAY[language()] + " MMM y", locale=language())
+    return dated(moment.astimezone(zone), "d MMM y")
 
 
 def hue(text: str) -> int:

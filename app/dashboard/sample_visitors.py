@@ -33,9 +33,9 @@ def supposed(country: str, device: str, system: str, browser: str, languages: st
 
 
 USUAL = (
-    ("smartphone", "iPhone, Germany", supposed("DE", "mobile", "iOS", "Safari", "de")),
-    ("monitor", "Windows, United States", supposed("US", "desktop", "Windows", "Chrome", "en-US,en")),
-    ("smartphone", "Android phone, Brazil", supposed("BR", "mobile", "Android", "Chrome", "pt-BR,pt")),
+    ("smartphone", "Germany, iPhone", supposed("DE", "mobile", "iOS", "Safari", "de")),
+    ("monitor", "United States, Windows", supposed("US", "desktop", "Windows", "Chrome", "en-US,en")),
+    ("smartphone", "Brazil, Android phone", supposed("BR", "mobile", "Android", "Chrome", "pt-BR,pt")),
 )
 ELSE = ("user-round", "Anybody else", Supposed())
 

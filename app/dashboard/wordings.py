@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 
+from app.languages import dated
 from app.links import targeting
 from app.places import CONTINENTS, COUNTRIES
 from app.visits.explained import Explanation
@@ -72,4 +73,4 @@ def of_utc(text: str, zone: dt.tzinfo) -> str:
 def written(moment: dt.datetime, zone: dt.tzinfo) -> str:
     """To the second where it is not a full minute: starts and ends are exact."""
     here = moment.astimezone(zone)
-    return f"{here.day} {here:%B %Y, %H:%M}{f':{here:%S}' if here.second else ''}"
+    return dated(here, "d MMMM y, HH:mm:ss" if here.second else "d MMMM y, HH:mm")

@@ -5,12 +5,15 @@ English is what the code says; another language is a catalogue beside this modul
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from babel.dates import format_date, format_datetime
+from babel.numbers import format_decimal, get_group_symbol
 from babel.support import Translations
 from flask import Flask, g, has_request_context, request
 from flask_babel import Babel
@@ -21,12 +24,14 @@ from app.languages.marking import Marking
 
 HERE = Path(__file__).parent
 DEFAULT = "en"
+DAY = {"en": "d", "de": "d."}  # of a month, as a language writes it
 NAMES = {"en": "English", "de": "Deutsch"}
 SAID = re.compile(r'\bsay\("([^"]+)"')
 SURE = 8
 # `… of …` is in many an owner's titles: a text with so few letters of its own is meant only beside a number
 # or an address
 FEW, FIGURE = 3, re.compile(r"[\d/]")
+NUMBER = re.compile(r"\d{1,3}(,\d{3})+")  # as English groups it
 SLOT = re.compile(r"%\((\w+)\)s")
 
 
@@ -35,6 +40,7 @@ class Catalogue(NamedTuple):
 
     texts: Mapping[str, str]
     patterns: list[tuple[int, re.Pattern[str], str]]  # the first: letters beside the slots
+    group: str = ","  # between thousands
 
     def say(self, text: str) -> str:
         """White space around it stays; what nobody has translated stays English."""
@@ -68,6 +74,8 @@ class Catalogue(NamedTuple):
         return None
 
     def in_slot(self, text: str) -> str:
+        if NUMBER.fullmatch(text):
+            return text.replace(",", self.group)
         return self.texts.get(text) or self.by_parts(text) or self.by_pattern(text, SURE) or text
 
 
@@ -80,7 +88,11 @@ def catalogue(language: str) -> Catalogue | None:
     texts = {key: value for key, value in found._catalog.items() if isinstance(key, str) and key}  # noqa: SLF001  it has no other list
     # what says the most of a text comes first
     known = sorted(((letters_of(key), key) for key in texts if SLOT.search(key)), reverse=True)
-    return Catalogue(texts, [(letters, pattern_of(key), texts[key]) for letters, key in known if letters > 1])
+    return Catalogue(
+        texts,
+        [(letters, pattern_of(key), texts[key]) for letters, key in known if letters > 1],
+        get_group_symbol(language),
+    )
 
 
 def letters_of(text: str) -> int:
@@ -96,14 +108,23 @@ def pattern_of(text: str) -> re.Pattern[str]:
     return re.compile(regex, re.DOTALL | re.IGNORECASE)
 
 
+def settle() -> None:
+    """The browser's language, where who is signed in can't be asked for."""
+    if "language" not in g:
+        g.language = first_known()
+
+
+def first_known(*tags: str | None) -> str:
+    wished = (tag.partition("-")[0].lower() for tag in request.accept_languages.values())
+    return next((tag for tag in (*tags, *wished) if tag in NAMES), DEFAULT)
+
+
 def language() -> str:
     """The signed-in owner's; before that, the browser's as far as there is one here."""
     if not has_request_context():
         return DEFAULT
     if "language" not in g:
-        known = getattr(current_user, "language", None)
-        tags = [tag.partition("-")[0].lower() for tag in request.accept_languages.values()]
-        g.language = next((tag for tag in (known, *tags) if tag in NAMES), DEFAULT)
+        g.language = first_known(getattr(current_user, "language", None))
     return str(g.language)
 
 
@@ -111,6 +132,17 @@ def say(text: Any) -> str:
     """A text of the code's in the reader's language."""
     found = catalogue(language())
     return str(text) if found is None else found.say(str(text))
+
+
+def digits(number: float, places: int = 0) -> str:
+    """A number as the reader writes it: `1,234.5`, `1.234,5`."""
+    return format_decimal(number, "#,##0" + "." * bool(places) + "0" * places, locale=language())
+
+
+def dated(moment: dt.date, pattern: str) -> str:
+    """A day or a moment by a pattern of Unicode's (`EEE d MMM y, HH:mm`), with the reader's names."""
+    found = format_datetime if isinstance(moment, dt.datetime) else format_date
+    return found(moment, re.sub(r"\bd\b", DAY[language()], pattern), locale=language())
 
 
 def known(text: Any) -> str:
@@ -139,5 +171,7 @@ def script_texts() -> list[str]:
 def init_app(app: Flask) -> None:
     Babel(app, locale_selector=language)
     app.jinja_env.add_extension(Marking)
-    app.jinja_env.globals.update(say=say, mark_text=mark, language=language, script_words=script_words)
+    app.jinja_env.globals.update(
+        say=say, mark_text=mark, digits=digits, language=language, script_words=script_words
+    )
     app.jinja_env.filters.update(say=say, known=known)

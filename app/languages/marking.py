@@ -14,7 +14,7 @@ from jinja2.ext import Extension
 from jinja2.lexer import Token, TokenStream
 
 # pages of visitors have languages of their own
-ELSEWHERE = re.compile(r"public/|mail/|failure\.html")
+ELSEWHERE = re.compile(r"public/|mail/")
 SHOWN = ("aria-label", "title", "placeholder", "alt", "data-label", "data-copied", "data-not-copied")
 UNSHOWN = frozenset({"script", "style", "svg", "code", "pre"})
 WORD = re.compile(r"[^\W\d_]{2}")
@@ -44,10 +44,16 @@ class Marking(Extension):
 
 
 def marked(tokens: Sequence[Token]) -> Iterator[Token]:
-    reader, depth = HtmlReader(), 0
+    reader, depth, skipped = HtmlReader(), 0, 0
     for place, token in enumerate(tokens):
+        if skipped:
+            skipped -= 1
+            continue
         depth += {"lparen": 1, "lbracket": 1, "rparen": -1, "rbracket": -1}.get(token.type, 0)
-        if token.type == "data":
+        if is_number(tokens, place):
+            skipped = 2
+            yield Token(token.lineno, "name", "digits")
+        elif token.type == "data":
             yield from marked_data(reader, token)
         elif token.type == "string" and is_read(tokens, place, reader, depth):
             yield from call(token.lineno, "say", str(token.value))
@@ -55,6 +61,11 @@ def marked(tokens: Sequence[Token]) -> Iterator[Token]:
             yield from (Token(token.lineno, "pipe", "|"), Token(token.lineno, "name", "say"), token)
         else:
             yield token
+
+
+def is_number(tokens: Sequence[Token], place: int) -> bool:
+    """`"{:,}".format` is how a template writes a number; a reader may write it otherwise."""
+    return [str(token.value) for token in tokens[place : place + 3]] == ["{:,}", ".", "format"]
 
 
 def marked_data(reader: HtmlReader, token: Token) -> Iterator[Token]:

@@ -9,8 +9,10 @@ const on = (name, selector, act) =>
     const target = event.target.closest?.(selector);
     if (target) act(target, event);
   });
-const number = new Intl.NumberFormat("en");
-const short = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+const WORDS = JSON.parse(find("meta[name=words]")?.content ?? "{}");
+const say = (text) => WORDS[text] ?? text;
+const number = new Intl.NumberFormat(root.lang);
+const short = new Intl.NumberFormat(root.lang, { notation: "compact", maximumFractionDigits: 1 });
 
 // a variable of the style sheet as a canvas takes it: `light-dark()` is resolved on an element only
 function colour(name) {
@@ -159,7 +161,7 @@ async function drawWorld(box) {
     onRegionTooltipShow: (_, tooltip, code) => {
       const cells = rows.get(code)?.cells;
       const clicks = cells?.[1].textContent ?? "0";
-      tooltip.text(`${cells ? cells[0].textContent : tooltip.text()}: ${clicks} ${clicks === "1" ? "click" : "clicks"}`);
+      tooltip.text(`${cells ? cells[0].textContent : tooltip.text()}: ${clicks} ${clicks === "1" ? say("click") : say("clicks")}`);
     },
   });
   const watch = new ResizeObserver(() => map.updateSize());
@@ -218,11 +220,11 @@ function chosenByKey(event) {
 // ------------------------------------------------------------- what comes in
 const EVERY_MS = 10_000;
 const seconds = (time) => Math.max(0, (Date.now() - Date.parse(time.dateTime)) / 1000);
-const ago = new Intl.RelativeTimeFormat("en", { numeric: "always", style: "narrow" });
+const ago = new Intl.RelativeTimeFormat(root.lang, { numeric: "always", style: "narrow" });
 
 function tellAgo(time) {
   const passed = seconds(time);
-  if (passed < 60) time.textContent = "just now";
+  if (passed < 60) time.textContent = say("just now");
   else if (passed < 3600) time.textContent = ago.format(-Math.floor(passed / 60), "minute");
   else if (passed < 86400) time.textContent = ago.format(-Math.floor(passed / 3600), "hour");
 }

@@ -8,9 +8,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from app.dashboard.statistics.periods import Day, Span
+from app.languages import dated, digits, say
 
 SHADES = 6
 THOUSAND = 1000
+DAY_OF_WEEK = "EEE d MMM y"  # a pattern of Unicode's
 
 
 class Change(NamedTuple):
@@ -29,7 +31,7 @@ def change(now: float, before: float) -> Change | None:
     if rounded == 0:
         return Change("0 %", "")
     # a minus sign, not a hyphen: readers aloud say it
-    return Change(f"{'+' if rounded > 0 else '−'}{abs(rounded):,} %", "up" if rounded > 0 else "down")
+    return Change(f"{'+' if rounded > 0 else '−'}{digits(abs(rounded))} %", "up" if rounded > 0 else "down")
 
 
 def share(part: int, whole: int) -> str:
@@ -62,36 +64,40 @@ def compact(number: int) -> str:
     for size, letter in ((THOUSAND**3, "bn"), (THOUSAND**2, "m"), (THOUSAND, "k")):
         if number >= size:
             tenths = math.floor(10 * number / size) / 10
-            return f"{tenths:g}{letter}" if tenths < 100 else f"{tenths:.0f}{letter}"
+            return digits(tenths, 1 if tenths < 100 and tenths % 1 else 0) + letter
     return str(number)
 
 
 def day_words(day: dt.date, year: bool = True) -> str:
-    return f"{day.day} {day:%b}" + (f" {day.year}" if year else "")
+    return dated(day, "d MMM y" if year else "d MMM")
 
 
 def span_words(span: Span) -> str:
     """`3 to 9 Nov 2026`, as short as is clear."""
     start, end = span
     if start == end:
-        return f"{end:%a} {day_words(end)}"
+        return dated(end, DAY_OF_WEEK)
     if start.year != end.year:
-        return f"{day_words(start)} to {day_words(end)}"
-    return f"{start.day if start.month == end.month else day_words(start, year=False)} to {day_words(end)}"
+        return between(day_words(start), day_words(end))
+    return between(dated(start, "d" if start.month == end.month else "d MMM"), day_words(end))
+
+
+def between(first: str, last: str) -> str:
+    return say(f"{first} to {last}")
 
 
 def part_words(day: dt.date, interval: str, asked: Span) -> str:
     """What a row of days, weeks or months is called. Of a part that the period cuts, the days are named."""
     if interval == "month":
-        return f"{day:%B %Y}"
+        return dated(day, "MMMM y")
     if interval == "week":
         return span_words(Span(max(day, asked.start), min(day + 6 * Day, asked.end)))
-    return f"{day:%a} {day_words(day)}"
+    return dated(day, DAY_OF_WEEK)
 
 
 def short_words(day: dt.date, interval: str) -> str:
     """The same on an axis."""
-    return f"{day:%b %Y}" if interval == "month" else day_words(day, year=False)
+    return dated(day, "MMM y") if interval == "month" else day_words(day, year=False)
 
 
 def points(counts: Sequence[int], width: int, height: int) -> str:

@@ -10,6 +10,7 @@ from app.dashboard.statistics import figures, periods, scopes, words
 from app.dashboard.statistics.periods import MENU, WITHOUT_BEFORE
 from app.dashboard.statistics.scopes import Scope
 from app.dashboard.statistics.state import COMPARE, OFF, PREVIOUS, State
+from app.languages import dated
 
 OF_PERIOD = {"period", "date", "start_date", "end_date"}
 
@@ -70,7 +71,7 @@ def title(state: State) -> str:
         if (there.period, there.span) == (state.period, state.span):
             return choice.title
     if state.period == "month":
-        return f"{state.span.start:%B %Y}"
+        return dated(state.span.start, "MMMM y")
     return str(state.span.start.year) if state.period == "year" else figures.span_words(state.span)
 
 

@@ -18,6 +18,7 @@ from app.dashboard.statistics.periods import Day, Span, folded, intervals
 from app.dashboard.statistics.scopes import Scope
 from app.dashboard.statistics.state import METRICS, State
 from app.extensions import db
+from app.languages import digits
 
 MINUTES = 30
 Counts = tuple[int, int]  # clicks and visitors
@@ -126,12 +127,12 @@ def added(some: Sequence[Part]) -> Counts:
 
 def totals(found: Answer, compared: tuple[Counts, Counts] | None) -> list[Total]:
     """Clicks, visitors, and how many clicks each of these made; with what they were before, if compared."""
-    values = [f"{found.pageviews:,}", f"{found.visitors:,}", ratio(found.pageviews, found.visitors)]
+    values = [digits(found.pageviews), digits(found.visitors), ratio(found.pageviews, found.visitors)]
     names = [(title, metric) for metric, title in METRICS.items()] + [("Clicks per visitor", "")]
     if compared is None:
         return [Total(title, value, metric) for (title, metric), value in zip(names, values, strict=True)]
     now, before = ((*counts, counts[0] / counts[1] if counts[1] else 0) for counts in compared)
-    was = [f"{before[0]:,}", f"{before[1]:,}", f"{before[2]:.2f}" if before[1] else ""]
+    was = [digits(before[0]), digits(before[1]), digits(before[2], 2) if before[1] else ""]
     return [
         Total(title, values[n], metric, figures.change(now[n], before[n]), was[n])
         for n, (title, metric) in enumerate(names)
@@ -139,7 +140,7 @@ def totals(found: Answer, compared: tuple[Counts, Counts] | None) -> list[Total]
 
 
 def ratio(clicks: int, visitors: int) -> str:
-    return f"{clicks / visitors:.2f}" if visitors else "–"
+    return digits(clicks / visitors, 2) if visitors else "–"
 
 
 def realtime(scope: Scope, state: State) -> dict[str, Any]:
@@ -155,6 +156,6 @@ def realtime(scope: Scope, state: State) -> dict[str, Any]:
     sums = zip(METRICS, added(parts), strict=True)
     return {
         "lines": [Line(part, None) for part in parts],
-        "totals": [Total(METRICS[metric], f"{count:,}", metric) for metric, count in sums],
+        "totals": [Total(METRICS[metric], digits(count), metric) for metric, count in sums],
         "is_empty": not any(count.pageviews for count in counts),
     }

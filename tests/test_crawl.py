@@ -1,0 +1,118 @@
+"""Is there a text on any page that no translator could have got hold of?
+
+Every text that a catalogue holds is put in brackets, and every page is opened: what then stands outside of
+brackets and is nobody's data is English in every language. A page that is added tomorrow is opened as well.
+"""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+from flask import Flask
+
+from app import languages
+from app.extensions import db
+from app.languages import Catalogue, catalogue
+from app.languages.extraction import needs_words
+from app.languages.names import NAMES
+from tests.dashboard.conftest import Desk, desk
+
+__all__ = ["desk"]
+BRACKETS = re.compile(r"\[\[[^\[\]]*\]\]")
+HIDDEN = {"script", "style", "svg", "code", "pre", "datalist", "kbd", "option"}
+VOID = {"input", "br", "img", "meta", "link", "hr", "use", "circle", "path"}
+SHOWN = {"aria-label", "title", "placeholder", "alt", "data-says"}
+# what is the same everywhere, and what the rows of this test are called
+DATA = re.compile(
+    r"""UTM[ ](?:source|medium|campaign) | \S+[@/]\S* | \S+\.(?:test|example|com)\b | localhost\S* | wp_\S+ | \d+\s*(?:KB|MB|GB|ms|s|h|px)\b |
+    \b(?:zz\w*|CSV|TSV|JSON|PNG|SVG|QR|API|URL|UTM|HTTP|OpenAPI|IP|UTC|CET|OK|DNS|TXT|CNAME|Waypost|DE|EU)\b |
+    iOS | iPhone | \d+:AA\w+ | ref=\w+ | E-Mail | YOURLS.*Dub |
+    \b(?:newsletter|spring|email|value)\b | \b(?:GET|POST|DELETE|PATCH|PUT|Esc|Enter|Alt|Ctrl)\b |
+    \b(?:Jan|Feb|März?|Apr|Mai|Juni?|Juli?|Aug|Sept?|Okt|Nov|Dez)\w*\b | \b(?:Mo|Di|Mi|Do|Fr|Sa|So)\b |
+    \b(?:Mon|Diens|Mitt|Donners|Frei|Sams|Sonn)\w* | \bMEZ\b | &\w+;""",
+    re.VERBOSE,
+)
+
+
+class Bracketed(Catalogue):
+    """German, as a reader would know it at sight."""
+
+    def say(self, text: str) -> str:
+        found = self.found(text.strip())
+        return text.replace(text.strip(), f"[[{found}]]", 1) if found and text.strip() else text
+
+
+@pytest.fixture
+def bracketed(desk: Desk, alice: Any, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    alice.language = "de"
+    alice.name = "zzname"
+    db.session.commit()
+    german = catalogue("de")
+    assert german
+    marked = Bracketed({key: f"[[{key}]]" for key in german.texts}, german.patterns, german.group)
+    monkeypatch.setattr(languages, "catalogue", lambda _: marked)
+    return desk
+
+
+class Texts(HTMLParser):
+    """What a page says: texts, and attributes that are read out; not what says itself that it is English."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self.within: list[tuple[str, bool]] = []
+        self.feed(page)
+
+    @property
+    def is_read(self) -> bool:
+        return all(is_read for _, is_read in self.within)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        told = {name: value or "" for name, value in attrs}
+        is_read = tag not in HIDDEN and told.get("lang") != "en"
+        if is_read and self.is_read:
+            self.found += [told[name] for name in SHOWN & told.keys()]
+        if tag not in VOID:
+            self.within.append((tag, is_read))
+
+    def handle_endtag(self, tag: str) -> None:
+        while tag in [one for one, _ in self.within]:
+            if self.within.pop()[0] == tag:
+                return
+
+    def handle_data(self, data: str) -> None:
+        if self.is_read:
+            self.found.append(data)
+
+
+def left(page: str) -> list[str]:
+    """What stands outside of brackets."""
+    found = []
+    for text in Texts(page).found:
+        while BRACKETS.search(text):
+            text = BRACKETS.sub(" ", text)
+        for name in sorted(NAMES, key=len, reverse=True):
+            text = text.replace(name, " ")
+        text = DATA.sub(" ", text).strip()
+        if re.search(r"[^\W\d_]{3}", text) and needs_words(text):
+            found.append(" ".join(text.split()))
+    return sorted(set(found))
+
+
+def test_no_text_escapes(bracketed: Desk, alice: Any, factory: Any, app: Flask) -> None:
+    for make in (factory.project, factory.pixel, factory.handler):
+        make(alice, name="zzname")
+    factory.key(alice, name="zzname")
+    factory.domain(alice, "zz.example")
+    link = factory.link(alice, "zzlink", title="zztitle", tags=("zztag",))
+    rules = {rule.rule for rule in app.url_map.iter_rules() if "GET" in (rule.methods or ())}
+    paths = {re.sub(r"<int:\w+>", str(link.id), rule) for rule in rules if rule.startswith("/dashboard/")}
+    every = {}
+    for path in sorted(path for path in paths if "<" not in path):
+        answer = bracketed.client.get(path)
+        if answer.mimetype == "text/html" and answer.status_code < 300 and (found := left(answer.text)):
+            every[path] = found
+    assert not every, "\n".join(f"{path}: {texts}" for path, texts in every.items())
