@@ -108,7 +108,9 @@ def ordered(listing: Listing[Row], order: tuple[str, bool], found: Select[Any]) 
     if not name:
         return found.order_by(by_id)
     column = listing.orders[name]
-    by_column = column.asc().nulls_first() if rising else column.desc().nulls_last()
+    by_column = column.asc() if rising else column.desc()
+    if getattr(column, "nullable", False):  # elsewhere the words would only keep PostgreSQL from its indexes
+        by_column = by_column.nulls_first() if rising else by_column.nulls_last()
     return found.order_by(by_column, by_id)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, exists
+from sqlalchemy import ColumnElement, select
 
 from app import clock
 from app.dashboard.states import STATES, state_word
@@ -50,7 +50,7 @@ def has_rule(text: str, asked: Asked) -> ColumnElement[bool]:  # noqa: ARG001
 def tells_handler(text: str, asked: Asked) -> ColumnElement[bool]:  # noqa: ARG001
     column = link_notification_handler.c.notification_handler_id
     is_it = column == whole(text, 0, MOST_ID)
-    return exists().where(link_notification_handler.c.link_id == Link.id, is_it)
+    return Link.id.in_(select(link_notification_handler.c.link_id).where(is_it))
 
 
 OWN = {"state": in_state, "rule": has_rule, "handler_id": tells_handler}

@@ -52,7 +52,8 @@ def state_word(now: dt.datetime) -> Case[str]:
         (~Link.is_enabled, "off"),
         (Link.schedule & (Link.start_date > now), "scheduled"),
         (Link.schedule & (Link.end_date <= now), "ended"),
-        (Link.clicks_limit <= CLICKS, "limit"),
+        # links without a limit are not worth the look at their clicks
+        (Link.clicks_limit.is_not(None) & (Link.clicks_limit <= CLICKS), "limit"),
         else_="active",
     )
 

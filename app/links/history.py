@@ -20,7 +20,7 @@ from app.projects.models import Project
 
 KEPT = 100  # changes of a link
 PICTURES = ("cloaking_favicon", "cloaking_opengraph")
-NOT_TOLD = {"id", "user_id", "type", "password_version", "last_datetime", "datetime"}
+NOT_TOLD = {"id", "user_id", "type", "search_text", "password_version", "last_datetime", "datetime"}
 COLUMNS = [column.key for column in Link.__table__.columns if column.key not in NOT_TOLD]
 MOMENTS = {column.key for column in Link.__table__.columns if isinstance(column.type, UtcDateTime)}
 ATTACHED = {"pixels_ids": ("pixels", Pixel), "email_reports": ("handlers", NotificationHandler)}

@@ -5,26 +5,34 @@ from __future__ import annotations
 import datetime as dt
 import re
 
-from sqlalchemy import ColumnElement, exists
+from sqlalchemy import ColumnElement, false, select
 from sqlalchemy.orm import InstrumentedAttribute
 
 from app.forms import MOST_ID
 from app.links.clicks import CLICKS
-from app.links.models import Link, LinkTag, link_pixel
-from app.lists import Asked, Listing, contains, one_of
+from app.links.models import SEARCHED, Link, LinkTag, folded, link_pixel
+from app.lists import Asked, Listing, one_of
 from app.reading import flag, moment, whole
 
-SEARCHED = {"url": Link.url, "location_url": Link.location_url, "title": Link.title}
+LONGEST = 8192  # of what is searched, nothing has more characters
 
 
 def searched(text: str, asked: Asked) -> ColumnElement[bool]:
-    """In the column that `search_by` names, or in all three."""
+    """In the column that `search_by` names, or in all three: literally, whatever its case.
+
+    `search_text` has a line for each of them: so many line ends lie before what is found, and after it.
+    """
+    if len(text) > LONGEST:  # which no database would take for a pattern
+        return false()
     by = asked.get("search_by")
-    return contains(text, *([SEARCHED[by]] if by in SEARCHED else SEARCHED.values()))
+    before = SEARCHED.index(by) if by in SEARCHED else 0
+    after = len(SEARCHED) - 1 - before if by in SEARCHED else 0
+    literal = re.sub(r"[%_/]", r"/\g<0>", folded(text))
+    return Link.search_text.like("%\n" * before + f"%{literal}%" + "\n%" * after, escape="/")
 
 
 def is_known_column(text: str, asked: Asked) -> None:  # noqa: ARG001  `search` itself uses it
-    one_of(list(SEARCHED))(text)
+    one_of(SEARCHED)(text)
 
 
 def by_id(wanted: InstrumentedAttribute[int | None], text: str) -> ColumnElement[bool]:
@@ -39,11 +47,11 @@ def of_type(text: str, asked: Asked) -> ColumnElement[bool]:  # noqa: ARG001
 
 def uses_pixel(text: str, asked: Asked) -> ColumnElement[bool]:  # noqa: ARG001
     pixel = link_pixel.c.pixel_id == whole(text, 0, MOST_ID)
-    return exists().where(link_pixel.c.link_id == Link.id, pixel)
+    return Link.id.in_(select(link_pixel.c.link_id).where(pixel))
 
 
 def has_tag(text: str, asked: Asked) -> ColumnElement[bool]:  # noqa: ARG001
-    return exists().where(LinkTag.link_id == Link.id, LinkTag.tag == text)
+    return Link.id.in_(select(LinkTag.link_id).where(LinkTag.tag == text))
 
 
 def until(text: str) -> ColumnElement[bool]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import JSON, Column, ForeignKey, Index, Integer, String, Table, Text, text
-from sqlalchemy.orm import Mapped, mapped_column, relationship
+from sqlalchemy import JSON, Column, ForeignKey, Index, Integer, String, Table, Text, event, inspect, text
+from sqlalchemy.engine.default import DefaultExecutionContext
+from sqlalchemy.orm import InstanceState, Mapped, mapped_column, relationship
 
 from app.claims import Claimed
 from app.clock import now
@@ -37,6 +39,19 @@ link_notification_handler = Table(
 )
 
 
+SEARCHED = ("url", "location_url", "title")
+
+
+def folded(*texts: str | None) -> str:
+    """A line each, without case: what a search looks in, for no database folds case as Unicode does."""
+    return "\n".join((text or "").replace("\n", " ") for text in texts).casefold()
+
+
+def folded_of_row(context: DefaultExecutionContext) -> str:
+    row: Mapping[str, Any] = context.get_current_parameters()  # type: ignore[no-untyped-call]
+    return folded(*(row.get(name) for name in SEARCHED))
+
+
 STARTS, ENDS = text("start_due IS NOT NULL"), text("end_due IS NOT NULL")
 
 
@@ -61,6 +76,10 @@ class Link(db.Model):
     location_url: Mapped[str] = mapped_column(Text)
     is_enabled: Mapped[bool] = mapped_column(default=True)
     title: Mapped[str | None] = mapped_column(String(160))
+    # `folded` of the three; made anew with each of them, so nobody sets it
+    search_text: Mapped[str] = mapped_column(
+        Text, default=folded_of_row, server_default="", deferred=True, info={"is_trashed": False}
+    )
     notes: Mapped[str | None] = mapped_column(Text)
 
     schedule: Mapped[bool] = mapped_column(default=False)
@@ -106,6 +125,13 @@ class Link(db.Model):
         secondary=link_notification_handler, order_by=NotificationHandler.id, passive_deletes=True
     )
     tag_rows: Mapped[list[LinkTag]] = relationship(cascade="all, delete-orphan", order_by="LinkTag.position")
+
+
+@event.listens_for(Link, "before_update")
+def fold(_mapper: object, _connection: object, link: Link) -> None:
+    state: InstanceState[Link] = inspect(link)
+    if any(state.attrs[name].history.has_changes() for name in SEARCHED):
+        link.search_text = folded(*(getattr(link, name) for name in SEARCHED))
 
 
 class LinkTag(db.Model):

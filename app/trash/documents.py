@@ -61,8 +61,10 @@ def written(row: Mapping[Any, Any]) -> Row:
 
 
 def read(table: Table, row: Row) -> Row:
-    """The row's columns that there are today: a table may have changed since."""
-    return {name: parsed(table.c[name], value) for name, value in row.items() if name in table.c}
+    """The row's columns that there are today: a table may have changed since. What says `is_trashed` False is
+    made anew from the others."""
+    columns = {column.name: column for column in table.c if column.info.get("is_trashed", True)}
+    return {name: parsed(columns[name], value) for name, value in row.items() if name in columns}
 
 
 def parsed(column: Column[Any], value: Any) -> Any:

@@ -63,7 +63,12 @@ QUESTIONS = [
     ({"search": "f_s"}, "a"),
     ({"search": "\\"}, ""),
     ({"search": "äöü"}, "b"),
-    ({"search": "STRASSE"}, ""),
+    ({"search": "STRASSE"}, "b"),
+    ({"search": "STRASSE", "search_by": "url"}, ""),
+    ({"search": "straße", "search_by": "title"}, "b"),
+    ({"search": "beta\nhttps"}, ""),
+    ({"search": "a" * 8192}, ""),
+    ({"search": "%" * 9000}, ""),
     ({"search": ""}, "abc"),
     ({"type": "link"}, "abc"),
     ({"is_enabled": "0"}, "c"),
@@ -98,6 +103,20 @@ QUESTIONS = [
 def test_filters_and_orders(links, alice):
     found = [(parameters, asked(links, alice, **parameters)) for parameters, _ in QUESTIONS]
     assert found == QUESTIONS
+
+
+def test_what_was_changed_is_found(session, links, alice):
+    """What a search looks in is made anew with each of the three, and only then."""
+    links["a"].title = "Ἀθῆναι"
+    links["b"].is_enabled = False
+    session.commit()
+    assert asked(links, alice, search="off_sale") == ""
+    assert asked(links, alice, search="ἀΘῆΝΑΙ") == "a"
+    links["a"].url = "Omega"
+    session.commit()
+    assert asked(links, alice, search="omega") == "a"
+    assert asked(links, alice, search="ἀθῆναι", search_by="title") == "a"
+    assert asked(links, alice, search="straße") == "b"
 
 
 @pytest.mark.parametrize(

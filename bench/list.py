@@ -1,0 +1,320 @@
+"""How long does the list of 100,000 links take, in every way that it can be asked? `python -m bench.list`
+
+One owner has that many links of all kinds, another a tenth of it. All of a request but the socket: the pages
+are asked of the real application by Flask's test client. The target is meant for nineteen of twenty.
+`--postgres` asks a PostgreSQL of this moment's own instead of SQLite.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime as dt
+import random
+import re
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
+import sqlalchemy as sa
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
+
+from app import create_app
+from app.accounts.keys import create_key
+from app.accounts.services import create_user
+from app.clicks.models import Counter
+from app.config import Settings, load_settings
+from app.dashboard.link_filters import LISTING, RULES
+from app.dashboard.states import STATES
+from app.database import begin_write, prepare_engine
+from app.domains.models import Domain
+from app.extensions import db
+from app.links.models import Alias, Link, LinkTag, link_notification_handler, link_pixel
+from app.links.targeting import TYPES
+from app.notifications.models import NotificationHandler
+from app.pixels.models import Pixel
+from app.projects.models import Project
+from bench.api import chunks
+from tests import postgres
+from tests.migrations import environ, migrate
+
+TARGET_MS = 200
+EMAIL, PASSWORD = "bench@example.com", "five small boats go upriver"
+SOME = 12  # projects, pixels, handlers
+WORDS = (
+    "spring",
+    "sale",
+    "Straße",
+    "launch",
+    "letter",
+    "größer",
+    "team",
+    "guide",
+    "東京",
+    "café",
+    "price",
+    "help",
+)
+PLAIN: Mapping[str, Any] = {
+    "targeting_type": None,
+    "password_hash": None,
+    "sensitive_content": False,
+    "clicks_limit": None,
+    "cloaking_is_enabled": False,
+    "app_linking_is_enabled": False,
+    "is_enabled": True,
+}
+KINDS: tuple[Mapping[str, Any], ...] = (
+    *({"targeting_type": name} for name in TYPES),
+    *({"password_hash": "$argon2id$"}, {"sensitive_content": True}, {"clicks_limit": 50}),
+    *({"clicks_limit": 5000}, {"cloaking_is_enabled": True}, {"app_linking_is_enabled": True}),
+    {"is_enabled": False},
+)
+API_STATUS = {"state", "rule", "handler_id"}  # what the dashboard alone can be asked
+SEARCHES = {
+    "one": "-77777",
+    "in most": "example.com",
+    "in some": "STRASSE",
+    "beyond ASCII": "GRÖSSER",
+    "of 3 letters": "東京 no",
+    "of 2 letters": "é ",
+    "of 1 letter": "7",
+    "of nothing": "nowhere at all",
+    "literal": "%",
+}
+
+
+class Way(NamedTuple):
+    """One way to ask, and who asks so (whatever number it is given makes it another page)."""
+
+    name: str
+    ask: Callable[[int], TestResponse]
+
+
+# ------------------------------------------------------------------- to ask of
+
+
+def fill(settings: Settings, links: int) -> str:
+    """An owner with so many links, and a stranger with a tenth of it. Returns the owner's key."""
+    migrate(settings.data_dir, settings.database_url)
+    app = create_app(settings)
+    with app.app_context():
+        begin_write(db.session)
+        owner, stranger = create_user(EMAIL, PASSWORD), create_user("other@example.com", PASSWORD)
+        _, key = create_key(owner, "bench")
+        for user_id, numbers in ((owner.id, range(links)), (stranger.id, range(links, links + links // 10))):
+            around = surround(user_id)
+            for some in chunks(len(numbers)):
+                store(user_id, [numbers[one - 1] + 1 for one in some], around)
+        db.session.commit()
+        if not settings.is_sqlite:  # as its own daemon does
+            db.session.execute(sa.text("ANALYZE"))
+            db.session.commit()
+        db.engine.dispose()
+    count(settings, links)
+    return key
+
+
+def surround(user_id: int) -> Mapping[str, list[int]]:
+    """What links can name, a dozen of each; ids of the rows by their table."""
+    rows: dict[str, list[Any]] = {
+        "project": [Project(user_id=user_id, name=f"Project {n}") for n in range(SOME)],
+        "pixel": [
+            Pixel(user_id=user_id, type="social_a", name=f"Pixel {n}", pixel=str(n)) for n in range(SOME)
+        ],
+        "handler": [
+            NotificationHandler(user_id=user_id, type="email", name=f"Me {n}", settings={"email": EMAIL})
+            for n in range(SOME)
+        ],
+        "domain": [Domain(user_id=user_id, host=f"go{user_id}.example", is_verified=True, token="t")],
+    }
+    db.session.add_all([row for some in rows.values() for row in some])
+    db.session.flush()
+    return {name: [row.id for row in some] for name, some in rows.items()}
+
+
+def store(user_id: int, numbers: list[int], around: Mapping[str, list[int]]) -> None:
+    rows = [link_row(number, user_id, around) for number in numbers]
+    db.session.execute(sa.insert(Link), rows)
+    aliases = [
+        {
+            "domain_id": row["domain_id"] or 0,
+            "key": row["url"].casefold(),
+            "link_id": row["id"],
+            "user_id": user_id,
+        }
+        for row in rows
+    ]
+    db.session.execute(sa.insert(Alias), aliases)
+    tags = [
+        {"link_id": n, "tag": tag, "position": i}
+        for n in numbers
+        for i, tag in enumerate({WORDS[n % 5], f"tag {n % 300}"})
+        if n % 3
+    ]
+    db.session.execute(sa.insert(LinkTag), tags)
+    pixels = [{"link_id": n, "pixel_id": around["pixel"][n % SOME]} for n in numbers if n % 4 == 0]
+    db.session.execute(sa.insert(link_pixel), pixels)
+    handlers = [
+        {"link_id": n, "notification_handler_id": around["handler"][n % SOME]} for n in numbers if n % 5 == 0
+    ]
+    db.session.execute(sa.insert(link_notification_handler), handlers)
+
+
+def link_row(number: int, user_id: int, around: Mapping[str, list[int]]) -> dict[str, Any]:
+    """Most are plain, as most are; one in five is of some kind, and some have dates."""
+    chance, now = random.Random(number), dt.datetime.now(dt.UTC).replace(microsecond=0)
+    a, b = chance.choice(WORDS), chance.choice(WORDS)
+    start = now + dt.timedelta(days=chance.randint(-90, 30))
+    has_dates = chance.random() < 0.06
+    return {
+        **PLAIN,
+        **(chance.choice(KINDS) if chance.random() < 0.2 else {}),
+        "id": number,
+        "user_id": user_id,
+        "url": f"{a}-{number}" if number % 3 else f"{number:07x}",
+        "location_url": f"https://{number % 500}.example.com/{a}/{b}/{number}?ref=bench&page={number % 17}",
+        "title": f"{a} {b} no. {number}".title() if number % 4 else None,
+        "targeting": [],
+        "project_id": around["project"][number % SOME] if number % 2 else None,
+        "domain_id": around["domain"][0] if number % 10 == 0 else None,
+        "schedule": has_dates,
+        "start_date": start if has_dates else None,
+        "end_date": start + dt.timedelta(days=40) if has_dates else None,
+        "last_datetime": now - dt.timedelta(seconds=chance.randint(0, 10**7)) if number % 2 else None,
+        "datetime": now - dt.timedelta(minutes=2 * 10**5 - number),
+    }
+
+
+def count(settings: Settings, links: int) -> None:
+    """Clicks of most of them, in the file that only the ingesting process writes."""
+    engine = sa.create_engine(settings.database_url)
+    prepare_engine(engine, settings, clicks_mode="rw")
+    rows = [
+        {"link_id": n, "clicks": random.Random(n).randint(1, 20_000)} for n in range(1, links + 1) if n % 5
+    ]
+    with engine.begin() as connection:
+        connection.execute(sa.insert(Counter), rows)
+    engine.dispose()
+
+
+# --------------------------------------------------------------------- to ask
+
+
+class Asker:
+    """The owner, signed in and with a key."""
+
+    def __init__(self, client: FlaskClient, key: str, links: int) -> None:
+        self.client, self.key, self.links = client, key, links
+        data = {"csrf_token": self.token("/login"), "email": EMAIL, "password": PASSWORD}
+        if client.post("/login", data=data).status_code != 303:
+            raise RuntimeError("The bench can't sign in.")
+        self.csrf = self.token("/dashboard/account/")
+
+    def token(self, path: str) -> str:
+        found = re.search(r'name="csrf_token" value="([^"]+)"', self.client.get(path).text)
+        return found[1] if found else ""
+
+    def page(self, asked: Mapping[str, str], number: int) -> TestResponse:
+        last = max(1, self.links // int(asked.get("results_per_page", 25)))
+        page = asked.get("page", "").replace("any", str(number * 7919 % last + 1))
+        return self.client.get(f"/dashboard/links/?{urlencode({**asked, 'page': page})}")
+
+    def api(self, asked: Mapping[str, str], number: int) -> TestResponse:  # noqa: ARG002
+        headers = {"Authorization": f"Bearer {self.key}"}
+        return self.client.get(f"/api/links/?{urlencode(asked)}", headers=headers)
+
+    def select_all(self, asked: Mapping[str, str], number: int) -> TestResponse:  # noqa: ARG002
+        """How many that are; it asks before it does anything."""
+        data = {"csrf_token": self.csrf, "do": "delete", "all": "1", "query": urlencode(asked)}
+        return self.client.post("/dashboard/links/many", data=data)
+
+    def ways(self) -> Iterator[Way]:
+        questions = dict(self.questions())
+        for name, asked in questions.items():
+            yield Way(name, partial(self.page, asked))
+        for name, asked in questions.items():
+            if not API_STATUS & asked.keys() and "page" not in asked:
+                yield Way(f"API: {name}", partial(self.api, asked))
+            if "order_by" not in asked and "results_per_page" not in asked:
+                yield Way(f"select all: {name}", partial(self.select_all, asked))
+
+    def questions(self) -> Iterator[tuple[str, dict[str, str]]]:
+        yield "plain", {}
+        yield "any page", {"page": "any"}
+        yield "any page of 100", {"page": "any", "results_per_page": "100"}
+        for name in STATES:
+            yield f"state {name}", {"state": name}
+        for name in RULES:
+            yield f"rule {name}", {"rule": name}
+        for name, value in (("project_id", "4"), ("project_id", "0"), ("domain_id", "1"), ("domain_id", "0")):
+            yield f"{name} {value}", {name: value}
+        for name, value in (("tag", "spring"), ("tag", "tag 7"), ("pixel_id", "5"), ("handler_id", "6")):
+            yield f"{name} {value}", {name: value}
+        day = (dt.datetime.now(dt.UTC) - dt.timedelta(days=100)).date().isoformat()
+        yield "created from", {"datetime_start": day}
+        yield "created until", {"datetime_end": day}
+        for name in LISTING.orders:
+            yield f"by {name}", {"order_by": name}
+            yield f"by {name}, rising", {"order_by": name, "order_type": "ASC"}
+            yield f"by {name}, any page", {"order_by": name, "page": "any"}
+        for name, text in SEARCHES.items():
+            yield f"search {name}", {"search": text}
+        yield "search in titles", {"search": "no", "search_by": "title"}
+        yield "all together", {"search": "e", "state": "active", "tag": "sale", "order_by": "clicks"}
+
+
+@contextmanager
+def own_postgres() -> Iterator[str]:
+    with postgres.session(), postgres.started():
+        with postgres.connect() as connection:
+            connection.execute("CREATE DATABASE bench_list")
+        yield postgres.address("bench_list")
+
+
+def measure(way: Way, times: int) -> list[float]:
+    took = []
+    for number in range(times + 1):
+        began = time.perf_counter()
+        answer = way.ask(number)
+        took.append((time.perf_counter() - began) * 1000)
+        if answer.status_code != 200 and "Select the links first" not in answer.text:
+            raise RuntimeError(f"{way.name}: {answer.status_code} {answer.text[:300]}")
+    return sorted(took[1:])  # the first is nobody's figure
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--links", type=int, default=100_000)
+    parser.add_argument("--times", type=int, default=20, help="how often each way is asked")
+    parser.add_argument("--only", default="", help="ways whose name has this in it")
+    parser.add_argument("--postgres", action="store_true")
+    options = parser.parse_args()
+    with ExitStack() as stack:
+        data_dir = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        url = stack.enter_context(own_postgres()) if options.postgres else ""
+        settings = load_settings(environ(data_dir, url, API_RATE_LIMIT="0"))
+        key = fill(settings, options.links)
+        asker = Asker(create_app(settings).test_client(), key, options.links)
+        slow = 0
+        print(f"{options.links:,} links, ms of {options.times} each{'p50':>12}{'p95':>8}")
+        for way in asker.ways():
+            if options.only in way.name:
+                took = measure(way, options.times)
+                p95 = took[max(0, -(-len(took) * 19 // 20) - 1)]
+                slow += p95 > TARGET_MS
+                verdict = "  OVER" if p95 > TARGET_MS else ""
+                print(f"{way.name:<36}{statistics.median(took):>8.0f}{p95:>8.0f}{verdict}", flush=True)
+    if slow:
+        sys.exit(f"{slow} are over {TARGET_MS} ms")
+
+
+if __name__ == "__main__":
+    main()
