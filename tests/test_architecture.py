@@ -26,7 +26,7 @@ LAYERS = [
     "journal",
     "visits",
     "clicks",
-    "transfer",
+    "transfer departures",
     "edges",
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names.split()}

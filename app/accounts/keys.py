@@ -82,14 +82,15 @@ def create_key(
 
 
 def find_key(key: str) -> ApiKey | None:
-    """The key of this text with its user, and its use is written down; None unless it is good now.
+    """The key of this text with its user, and its use is written down; None unless it is good now, and its
+    user may come in.
 
     Both are only to be read, and belong to no session: requests share them.
     """
     if not is_whole(key):
         return None
     found = read_key(digest(key))
-    if found is None or state_of(found) != "active":
+    if found is None or state_of(found) != "active" or not found.user.is_active:
         return None
     note_use(found)
     return found

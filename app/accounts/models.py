@@ -30,14 +30,41 @@ class User(UserMixin, db.Model):
     report_hour: Mapped[int] = mapped_column(default=8)
     report_since: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)
     checks_destinations: Mapped[bool] = mapped_column(default=False)
+    # an admin has shut the user out; the links go on
+    disabled_datetime: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
+    # from then on there is nothing of the user for anybody, and 30 days later nothing at all
+    deleted_datetime: Mapped[dt.datetime | None] = mapped_column(UtcDateTime, index=True)
     # raised to end every session of the user at once
     session_version: Mapped[int] = mapped_column(default=1)
     datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)
 
     keys: Mapped[list[ApiKey]] = relationship(back_populates="user", cascade="all, delete-orphan")
 
+    @property
+    def is_active(self) -> bool:
+        """May this user come in, by whatever way? (Flask-Login's name, which it asks for, too.)"""
+        return self.disabled_datetime is None and self.deleted_datetime is None
+
     def get_id(self) -> str:
         return f"{self.id}.{self.session_version}"
+
+
+class Invitation(db.Model):
+    """A one-time address by which somebody makes an account: only its token's SHA-256 is stored.
+
+    `email`: whom it is for, or "" where the admin passes it on. `account_id`: who came of it.
+    """
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("user.id", ondelete="CASCADE"), index=True)
+    digest: Mapped[str] = mapped_column(String(64), unique=True)
+    email: Mapped[str] = mapped_column(String(320), default="")
+    is_admin: Mapped[bool] = mapped_column(default=False)
+    expires_datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime)
+    used_datetime: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
+    account_id: Mapped[int | None] = mapped_column(ForeignKey("user.id", ondelete="SET NULL"))
+    revoked_datetime: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
+    datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)
 
 
 class ApiKey(db.Model):

@@ -10,11 +10,21 @@ from app.accounts import passwords
 from app.accounts.models import User
 from app.clock import now
 from app.database import begin_write
-from app.errors import FieldError, Invalid
+from app.errors import FieldError, Forbidden, Invalid
 from app.extensions import db
 
 # any number that no other use of PostgreSQL's advisory locks has
 FIRST_USER_LOCK = 0x57415950
+
+
+class ShutOut(Forbidden):
+    """The password is right, but this user may not come in."""
+
+    def __init__(self, user: User) -> None:
+        text = "This account is disabled. An admin can enable it again."
+        if user.deleted_datetime is not None:
+            text = "This account was deleted. For 30 days an admin can bring it back."
+        super().__init__(FieldError(text, "shut_out"))
 
 
 class EmailTaken(Invalid):
@@ -53,7 +63,8 @@ def one_at_a_time() -> None:
 
 
 def has_users() -> bool:
-    return bool(db.session.scalar(select(exists().where(User.id > 0))))
+    """Anybody but those who have left."""
+    return bool(db.session.scalar(select(exists().where(User.deleted_datetime.is_(None)))))
 
 
 def find_user(email: str) -> User | None:
@@ -66,12 +77,13 @@ def written_email(email: str) -> str:
 
 
 def find_by_session(session_id: str) -> User | None:
-    """The user of a session's `User.get_id()`, unless that session was ended by a newer version."""
+    """The user of a session's `User.get_id()`, unless that session was ended by a newer version, or the
+    user may not come in any more."""
     user_id, _, version = session_id.partition(".")
     if not (user_id.isascii() and user_id.isdigit() and len(user_id) < 19):
         return None
     user = db.session.get(User, int(user_id))
-    return user if user and str(user.session_version) == version else None
+    return user if user and user.is_active and str(user.session_version) == version else None
 
 
 def list_users() -> list[User]:
@@ -81,7 +93,8 @@ def list_users() -> list[User]:
 def authenticate(email: str, password: str) -> User | None:
     """The user whose address and password these are. An unknown address takes as long as a wrong password.
 
-    A hash of outdated parameters is made anew here; the caller commits that.
+    A hash of outdated parameters is made anew here; the caller commits that. Raises ShutOut, to nobody but
+    who knows the password.
     """
     user = find_user(email)
     if user is None:
@@ -89,6 +102,8 @@ def authenticate(email: str, password: str) -> User | None:
         return None
     if not passwords.check_password(user.password_hash, password):
         return None
+    if not user.is_active:
+        raise ShutOut(user)
     if passwords.is_outdated(user.password_hash):
         renew_hash(user, password)
     return user

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 
 import click
 
 from app import clock
-from app.accounts import passwords, services, setup
+from app.accounts import passwords, services, setup, standing
 from app.accounts.forms import NewPasswordForm, NewUserForm
 from app.accounts.models import User
 from app.cli.database import migrate_first, settings
 from app.cli.failures import Group
 from app.cli.tables import print_table
 from app.database import begin_write
+from app.departures import leaving
 from app.extensions import db
 from app.sent import Sent
 
-users = Group("users", help="Accounts: create, list, set a password.")
+users = Group("users", help="Accounts: create, list, set a password, disable, delete, restore.")
+whose = click.option("--email", required=True)
 from_stdin = click.option("--password-stdin", is_flag=True, help="Read the password from standard input.")
 
 
@@ -44,12 +47,13 @@ def create(email: str, name: str, *, admin: bool, password_stdin: bool) -> None:
 def list_all() -> None:
     """List all accounts."""
     migrate_first()
-    print_table(("ID", "EMAIL", "NAME", "ROLE", "CREATED"), map(row_of, services.list_users()))
+    print_table(("ID", "EMAIL", "NAME", "ROLE", "STATE", "CREATED"), map(row_of, services.list_users()))
 
 
 def row_of(user: User) -> tuple[str, ...]:
     role = "admin" if user.is_admin else "user"
-    return str(user.id), user.email, user.name, role, clock.written(user.datetime) or ""
+    state = standing.state_of(user)
+    return str(user.id), user.email, user.name, role, state, clock.written(user.datetime) or ""
 
 
 @users.command("set-password")
@@ -67,6 +71,50 @@ def set_one(email: str, *, password_stdin: bool) -> None:
     services.store_password(user, password_hash)
     db.session.commit()
     click.echo(f"Set the password of {user.email}")
+
+
+@users.command("disable")
+@whose
+def disable(email: str) -> None:
+    """Shut a user out: no sign-in, no session, no key. The links go on."""
+    change(email, standing.disable, "Disabled")
+
+
+@users.command("enable")
+@whose
+def enable(email: str) -> None:
+    """Let a disabled user in again."""
+    change(email, standing.enable, "Enabled")
+
+
+@users.command("delete")
+@whose
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def delete(email: str, *, yes: bool) -> None:
+    """Delete a user. The links stop at once; after 30 days all of it is gone for good."""
+    if not yes:
+        click.confirm(f"Delete {email} with all links?", abort=True)
+    user = change(email, leaving.leave, "Deleted")
+    click.echo(
+        f"Gone for good after {clock.written(standing.gone_from(user))} UTC; until then: users restore"
+    )
+
+
+@users.command("restore")
+@whose
+def restore(email: str) -> None:
+    """Bring a deleted user back, with all links."""
+    change(email, leaving.come_back, "Restored")
+
+
+def change(email: str, service: Callable[[User], None], done: str) -> User:
+    migrate_first()
+    user = require_user(email)
+    begin_write(db.session)
+    service(user)
+    db.session.commit()
+    click.echo(f"{done} {user.email}")
+    return user
 
 
 def require_user(email: str) -> User:

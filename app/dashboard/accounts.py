@@ -89,7 +89,10 @@ def sign_in() -> ResponseReturnValue:
         response = sign_in_page(form, str(wait), status=429)
         response.headers["Retry-After"] = str(wait.seconds)
         return response
-    user = services.authenticate(form.email.data, form.password.data)
+    try:
+        user = services.authenticate(form.email.data, form.password.data)
+    except services.ShutOut as shut_out:
+        return sign_in_page(form, str(shut_out), status=403)
     if user is None:
         return sign_in_page(form, WRONG, status=403)
     db.session.commit()  # the hash, where it was made anew

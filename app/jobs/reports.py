@@ -37,7 +37,8 @@ FORGOTTEN = 2 * CAUGHT_UP  # no period is looked at that long after
 def make_reports(session: Session, settings: Settings) -> None:
     """All that are to be made by now; run again, it makes what is missing."""
     site = site_of(settings)
-    users = session.scalars(select(User).where(User.report_period != NEVER).order_by(User.id)).all()
+    wanted = User.report_period != NEVER, User.deleted_datetime.is_(None)
+    users = session.scalars(select(User).where(*wanted).order_by(User.id)).all()
     waiting = [(user.id, user.timezone, period) for user in users for period in periods_of(session, user)]
     session.rollback()
     for user_id, timezone, period in waiting:

@@ -6,6 +6,7 @@ from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from app.config import Settings
+from app.departures import purging
 from app.jobs.destinations import check_destinations
 from app.jobs.domains import check_proofs
 from app.jobs.places import refresh_places
@@ -25,6 +26,7 @@ def empty_trash(session: Session, _settings: Settings) -> None:
 
 TABLE: tuple[Scheduled, ...] = (
     Scheduled("trash", "*/10 * * * *", empty_trash),
+    Scheduled("deleted users", "17 * * * *", purging.purge),
     Scheduled("tables taken in", "40 * * * *", lambda session, settings: tidy(session, settings.data_dir)),
     # whole hours of every time zone are quarters of an hour in UTC
     Scheduled("reports", "*/15 * * * *", make_reports),

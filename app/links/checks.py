@@ -74,7 +74,7 @@ def wanted() -> ColumnElement[bool]:
         table.c.notification_handler_id == NotificationHandler.id,
         NotificationHandler.is_enabled,
     )
-    wants = exists().where(User.id == Link.user_id, User.checks_destinations)
+    wants = exists().where(User.id == Link.user_id, User.checks_destinations, User.deleted_datetime.is_(None))
     goes_on = or_(Link.end_date.is_(None), Link.end_date > now())
     return Link.is_enabled & Link.location_url.ilike("http%") & goes_on & wants & is_told
 

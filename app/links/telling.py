@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session, joinedload
 
+from app.accounts.models import User
 from app.database import begin_write
 from app.links.clicks import clicks_of
 from app.links.models import Link, link_notification_handler
@@ -63,12 +64,13 @@ def shown(link: Link, clicks: int, site: Site) -> dict[str, Any]:
 
 
 def handlers_of(session: Session, ids: Collection[int]) -> dict[int, Sequence[int]]:
-    """The handlers of each link that are switched on."""
+    """The handlers of each link that are switched on, unless their owner was deleted."""
     table = link_notification_handler
     rows = (
         select(table.c.link_id, NotificationHandler.id)
         .join(NotificationHandler, NotificationHandler.id == table.c.notification_handler_id)
-        .where(table.c.link_id.in_(ids), NotificationHandler.is_enabled)
+        .join(User, User.id == NotificationHandler.user_id)
+        .where(table.c.link_id.in_(ids), NotificationHandler.is_enabled, User.deleted_datetime.is_(None))
         .order_by(NotificationHandler.id)
     )
     found: dict[int, list[int]] = defaultdict(list)

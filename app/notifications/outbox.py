@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from sqlalchemy import insert, select, update
 from sqlalchemy.orm import Session
 
+from app.accounts.models import User
 from app.claims import is_free, moment
 from app.clock import now
 from app.database import AnySession
@@ -97,10 +98,11 @@ def locked(session: Session, model: type[Row], ids: Collection[int]) -> dict[int
 
 
 def end_pending(session: AnySession, handler_id: int | None = None) -> None:
-    """A handler that is off gets nothing: what waits for it (or for any that is off) has failed."""
-    is_off = Delivery.handler_id.in_(
-        select(NotificationHandler.id).where(NotificationHandler.is_enabled.is_(False))
-    )
+    """A handler that is off gets nothing: what waits for it (or for any that is off) has failed. So does
+    what waits for those of a user who was deleted."""
+    have_left = select(User.id).where(User.deleted_datetime.is_not(None))
+    is_silent = NotificationHandler.is_enabled.is_(False) | NotificationHandler.user_id.in_(have_left)
+    is_off = Delivery.handler_id.in_(select(NotificationHandler.id).where(is_silent))
     whose = is_off if handler_id is None else Delivery.handler_id == handler_id
     waits = Delivery.due.is_not(None) & is_free(Delivery, moment())  # one under way ends by what comes of it
     ended = update(Delivery).where(waits, whose).values(due=None, status=FAILED, lease=None, who=None)

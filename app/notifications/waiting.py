@@ -10,6 +10,7 @@ from typing import NamedTuple
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session, joinedload
 
+from app.accounts.models import User
 from app.claims import claim, is_due, is_free, moment
 from app.database import AnySession, begin_write
 from app.notifications.lanes import Parcel
@@ -37,6 +38,8 @@ def find(
     due = (
         select(Delivery.id, Delivery.handler_id, failing)
         .join(NotificationHandler)
+        .join(User, User.id == NotificationHandler.user_id)
+        .where(User.deleted_datetime.is_(None))
         .where(is_due(Delivery, now), is_free(Delivery, now), NotificationHandler.is_enabled)
         .order_by(failing, Delivery.due)
         .limit(MOST)

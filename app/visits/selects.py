@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import bindparam, case, exists, select
+from sqlalchemy import and_, bindparam, case, exists, select
 
+from app.accounts.models import User
 from app.domains.models import Domain
 from app.links.models import Alias, Link, link_pixel
 from app.pixels.models import Pixel
@@ -29,26 +30,34 @@ OF_SOME: dict[Any, Any] = {
 }  # fmt: skip
 NAMES = tuple(column.key for column in OF_EACH)
 NOTHING_SET = tuple(OF_SOME.values())
+# of a user who was deleted nothing is served; the rows are there for 30 days
+IS_HERE = User.deleted_datetime.is_(None)
 LINK = (
     select(*OF_EACH, *OF_SOME)
     .join_from(Alias, Link, Link.id == Alias.link_id)
-    .where(Alias.domain_id == bindparam("domain_id"), Alias.key == bindparam("key"))
+    .join(User, User.id == Link.user_id)
+    .where(Alias.domain_id == bindparam("domain_id"), Alias.key == bindparam("key"), IS_HERE)
 )
 LINKS = (
     select(Alias.key, *OF_EACH, *OF_SOME)
     .join_from(Link, Alias, Alias.link_id == Link.id)
-    .where(Link.id > bindparam("after"))
+    .join(User, User.id == Link.user_id)
+    .where(Link.id > bindparam("after"), IS_HERE)
     .order_by(Link.id)
     .limit(AT_ONCE)
 )
-DOMAINS = select(
-    Domain.id,
-    Domain.user_id,
-    Domain.host,
-    Domain.is_enabled,
-    Domain.custom_index_url,
-    Domain.custom_not_found_url,
-).where(Domain.is_verified)
+DOMAINS = (
+    select(
+        Domain.id,
+        Domain.user_id,
+        Domain.host,
+        and_(Domain.is_enabled, IS_HERE).label("is_enabled"),
+        Domain.custom_index_url,
+        Domain.custom_not_found_url,
+    )
+    .join(User, User.id == Domain.user_id)
+    .where(Domain.is_verified)
+)
 # what only pages need: never kept, for a script alone may be 20,000 characters
 PAGE = select(
     Link.title, Link.cloaking_title, Link.cloaking_meta_description, Link.cloaking_custom_js,

@@ -58,7 +58,7 @@ class TestUsers:
 
     def test_are_listed(self, run: Run, alice: User, bob: User) -> None:
         head, *rows = columns(run("users", "list").output)
-        assert head == ["ID", "EMAIL", "NAME", "ROLE", "CREATED"]
+        assert head == ["ID", "EMAIL", "NAME", "ROLE", "STATE", "CREATED"]
         assert [row[:4] for row in rows] == [
             ["1", "alice@example.com", "-", "admin"],
             ["2", "bob@example.com", "-", "user"],
@@ -142,6 +142,36 @@ def test_what_is_wrong_is_said_on_stderr_and_changes_nothing(
     session.expire_all()
     assert (len(services.list_users()), keys.list_keys()) == (1, [])
     assert services.authenticate(alice.email, PASSWORD)
+
+
+@pytest.mark.databases
+class TestComingAndGoing:
+    def test_a_user_is_shut_out_and_let_in(self, run: Run, bob: User, session: Session) -> None:
+        assert run("users", "disable", "--email", "BOB@example.com").output == "Disabled bob@example.com\n"
+        assert columns(run("users", "list").output)[2][4] == "disabled"
+        assert run("users", "enable", "--email", bob.email).output == "Enabled bob@example.com\n"
+        assert columns(run("users", "list").output)[2][4] == "active"
+
+    def test_a_user_is_deleted_and_restored(self, run: Run, bob: User, session: Session) -> None:
+        asked = run("users", "delete", "--email", bob.email, stdin="n\n")
+        assert asked.exit_code == 1
+        assert columns(run("users", "list").output)[2][4] == "active"
+        done = run("users", "delete", "--email", bob.email, "--yes")
+        assert done.output.startswith("Deleted bob@example.com\nGone for good after ")
+        assert columns(run("users", "list").output)[2][4] == "deleted"
+        assert run("users", "restore", "--email", bob.email).output == "Restored bob@example.com\n"
+        assert columns(run("users", "list").output)[2][4] == "active"
+
+    @pytest.mark.parametrize("command", [("disable",), ("delete", "--yes")], ids=["disable", "delete"])
+    def test_the_last_admin_stays(self, run: Run, bob: User, command: tuple[str, ...]) -> None:
+        refused = run("users", *command, "--email", "alice@example.com")
+        assert refused.exit_code == 1
+        assert "last admin" in refused.stderr
+
+    @pytest.mark.parametrize("command", ["disable", "enable", "restore"])
+    def test_nobody(self, run: Run, command: str) -> None:
+        refused = run("users", command, "--email", "nobody@example.com")
+        assert (refused.exit_code, "there is no user" in refused.stderr) == (1, True)
 
 
 @pytest.mark.databases

@@ -1,0 +1,101 @@
+"""Who may come in, who looks after the instance, and who has left?
+
+Nobody is left without an admin: what would take the last one is refused, also when two ask at once.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+
+from sqlalchemy import exists, select
+
+from app.accounts.models import User
+from app.accounts.services import one_at_a_time
+from app.clock import now
+from app.database import reread
+from app.errors import FieldError, Invalid, NotThere
+from app.extensions import db
+
+KEPT = dt.timedelta(days=30)  # of a deleted account, with all that is the user's
+LAST_ADMIN = "This is the last admin. Make somebody else admin first."
+
+
+class LastAdmin(Invalid):
+    """Nobody could look after the instance any more."""
+
+    def __init__(self) -> None:
+        super().__init__(FieldError(LAST_ADMIN, "last_admin"))
+
+
+def state_of(user: User) -> str:
+    """`active`, `disabled` or `deleted`."""
+    if user.deleted_datetime is not None:
+        return "deleted"
+    return "active" if user.disabled_datetime is None else "disabled"
+
+
+def gone_from(user: User) -> dt.datetime | None:
+    """When a deleted user is gone for good."""
+    return user.deleted_datetime and user.deleted_datetime + KEPT
+
+
+def is_over(user: User) -> bool:
+    return user.deleted_datetime is not None and user.deleted_datetime <= now() - KEPT
+
+
+def hold(user: User) -> None:
+    """The row as it is now, and nobody else changes who is admin until this transaction ends."""
+    one_at_a_time()
+    reread(db.session, user)
+    if is_over(user):
+        raise NotThere("user")
+
+
+def make_admin(user: User) -> None:
+    """Raises Invalid for one who can't come in."""
+    hold(user)
+    if not user.is_active:
+        raise Invalid(FieldError("Only somebody who may sign in can be admin.", "not_active"))
+    user.is_admin = True
+    db.session.flush()
+
+
+def unmake_admin(user: User) -> None:
+    """Raises LastAdmin."""
+    hold(user)
+    if user.is_admin:
+        require_another_admin(user)
+    user.is_admin = False
+    db.session.flush()
+
+
+def disable(user: User) -> None:
+    """Neither sessions nor keys open anything until `enable`; links go on. Raises LastAdmin."""
+    hold(user)
+    if user.is_admin and user.is_active:
+        require_another_admin(user)
+    user.disabled_datetime = user.disabled_datetime or now()
+    end_sessions(user)
+
+
+def enable(user: User) -> None:
+    hold(user)
+    user.disabled_datetime = None
+    db.session.flush()
+
+
+def end_sessions(user: User) -> None:
+    user.session_version = User.session_version + 1
+    db.session.flush()
+
+
+def require_another_admin(user: User) -> None:
+    active = User.disabled_datetime.is_(None), User.deleted_datetime.is_(None)
+    if not db.session.scalar(select(exists().where(User.is_admin, *active, User.id != user.id))):
+        raise LastAdmin
+
+
+def has_company(user: User) -> bool:
+    """Is there anybody else who has not left?"""
+    others = User.deleted_datetime.is_(None), User.id != user.id
+    return bool(db.session.scalar(select(exists().where(*others))))

@@ -1,0 +1,153 @@
+"""What goes when a user was deleted 30 days ago, and in which order?
+
+First what the clicks have of the links, while these still tell which they are; then whatever the database
+lets fall with a user, the files of it before its rows; the user's own row last. Each step is a short
+transaction, and a run that is killed is begun anew by what is left. A table that comes later needs nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from sqlalchemy import ColumnElement, Table, delete, insert, select, tuple_
+from sqlalchemy.orm import Session, undefer
+
+from app.accounts.models import User
+from app.accounts.standing import KEPT
+from app.clicks import erasure
+from app.clock import now
+from app.config import Settings
+from app.database import begin_write
+from app.links import uploads
+from app.links.emptying import pictures_of
+from app.links.history import PICTURES
+from app.links.models import Alias, Link, LinkChange, PlanChange
+from app.notifications.models import Delivery, NotificationHandler
+from app.transfer.files import path_of
+from app.transfer.models import FailedRow, LinkImport
+from app.trash.models import Trashed
+
+AT_ONCE = 500  # rows in a transaction: others write, too
+USERS: Table = User.__table__
+
+log = logging.getLogger(__name__)
+
+
+def purge(session: Session, settings: Settings) -> int:
+    """Everybody whose time is over; how many that were."""
+    over = select(User.id).where(User.deleted_datetime <= now() - KEPT).order_by(User.id)
+    found = session.scalars(over).all()
+    session.rollback()
+    for user_id in found:
+        erasure.forget(settings, user_id, links_of(session, user_id))
+        for remove in removals():
+            while remove(session, settings, user_id):
+                pass
+        finish(session, user_id)
+        log.info("The user %d, deleted %d days ago, is gone for good", user_id, KEPT.days)
+    return len(found)
+
+
+def links_of(session: Session, user_id: int) -> Iterator[Sequence[int]]:
+    """Ids of links that there are, that lie in the trash, or that had a history, some at once."""
+    trashed = Trashed.user_id == user_id, Trashed.kind == Link.__tablename__
+    for column, *mine in (
+        (Link.id, Link.user_id == user_id),
+        (Trashed.row_id, *trashed),
+        (LinkChange.link_id, LinkChange.user_id == user_id),
+    ):
+        last = 0
+        while True:
+            some = select(column).where(*mine, column > last).distinct().order_by(column).limit(AT_ONCE)
+            ids = session.scalars(some).all()
+            session.rollback()
+            if not ids:
+                break
+            last = ids[-1]
+            yield ids
+
+
+Remove = Callable[[Session, Settings, int], int]
+
+
+def removals() -> Iterator[Remove]:
+    """In this order; each removes some, and says how many rows that were."""
+    yield remove_links
+    yield remove_trash
+    yield remove_deliveries
+    yield remove_failed_rows
+    yield remove_tables
+    for table in reversed(User.metadata.sorted_tables):
+        for key in table.foreign_keys:
+            if key.column.table is USERS and key.ondelete == "CASCADE":
+                yield by_column(table, key.parent)
+    yield by_column(Alias.__table__, Alias.__table__.c.user_id)
+
+
+def remove_links(session: Session, _settings: Settings, user_id: int) -> int:
+    """The files first: nobody can have them back. A short address is anybody's again at once."""
+    begin_write(session)
+    columns = [getattr(Link, name) for name in PICTURES]
+    found = session.execute(select(Link.id, *columns).where(Link.user_id == user_id).limit(AT_ONCE)).all()
+    uploads.remove(name for _, *names in found for name in names if name)
+    ids = [id_ for id_, *_ in found]
+    for model, column in ((Alias, Alias.link_id), (LinkChange, LinkChange.link_id), (Link, Link.id)):
+        session.execute(delete(model).where(column.in_(ids)))
+    session.commit()
+    return len(ids)
+
+
+def remove_trash(session: Session, _settings: Settings, user_id: int) -> int:
+    begin_write(session)
+    mine = select(Trashed).where(Trashed.user_id == user_id).options(undefer(Trashed.rows)).limit(AT_ONCE)
+    found = session.scalars(mine).all()
+    uploads.remove(pictures_of(found))
+    session.execute(delete(Trashed).where(Trashed.id.in_([one.id for one in found])))
+    session.commit()
+    return len(found)
+
+
+def remove_deliveries(session: Session, _settings: Settings, user_id: int) -> int:
+    """Apart from their handlers, of which one may have very many."""
+    handlers = select(NotificationHandler.id).where(NotificationHandler.user_id == user_id)
+    return remove_some(session, Delivery.__table__, Delivery.handler_id.in_(handlers))
+
+
+def remove_failed_rows(session: Session, _settings: Settings, user_id: int) -> int:
+    imports = select(LinkImport.id).where(LinkImport.user_id == user_id)
+    return remove_some(session, FailedRow.__table__, FailedRow.import_id.in_(imports))
+
+
+def remove_tables(session: Session, settings: Settings, user_id: int) -> int:
+    """The files of imports; a process that still reads one finds its import ended."""
+    files = session.scalars(select(LinkImport.file).where(LinkImport.user_id == user_id)).all()
+    session.rollback()
+    for name in files:
+        path_of(settings.data_dir, name).unlink(missing_ok=True)
+    return 0
+
+
+def by_column(table: Table, column: ColumnElement[Any]) -> Remove:
+    return lambda session, _settings, user_id: remove_some(session, table, column == user_id)
+
+
+def remove_some(session: Session, table: Table, condition: ColumnElement[bool]) -> int:
+    key = list(table.primary_key)
+    begin_write(session)
+    some = select(*key).where(condition).limit(AT_ONCE)
+    is_one = len(key) == 1
+    gone = (key[0] if is_one else tuple_(*key)).in_(some)
+    found = session.connection().execute(delete(table).where(gone)).rowcount
+    session.commit()
+    return found
+
+
+def finish(session: Session, user_id: int) -> None:
+    """With whatever was added at the last moment. Hosts that were the user's are anybody's again."""
+    begin_write(session)
+    session.execute(delete(Alias).where(Alias.user_id == user_id))
+    session.execute(delete(User).where(User.id == user_id))
+    session.execute(insert(PlanChange.__table__), [{"domain_id": None, "alias": None}])
+    session.commit()

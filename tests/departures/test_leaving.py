@@ -1,0 +1,115 @@
+"""Is there nothing of a deleted user for anybody, at once, and everything again where that is undone?"""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from app.accounts.models import User
+from app.accounts.standing import KEPT
+from app.claims import moment
+from app.clock import now
+from app.config import Settings
+from app.database import begin_write
+from app.departures import leaving
+from app.errors import NotThere
+from app.extensions import db
+from app.jobs.reports import make_reports
+from app.links import checks
+from app.links.telling import tell
+from app.notifications import waiting
+from app.notifications.events import ENDED, raise_event
+from app.notifications.models import Delivery, Report
+from app.notifications.outbox import deliver
+from app.notifications.site import site_of
+from app.transfer.models import LinkImport
+from app.visits.desk import Desk
+from tests.accounts.test_standing import write
+from tests.visits.conftest import desk, front, person
+
+__all__ = ["desk", "front", "person"]
+pytestmark = pytest.mark.databases
+
+
+def test_links_answer_404_at_once_and_come_back(
+    desk: Desk, person: Any, bob: User, factory: Any, alice: User
+) -> None:
+    domain = factory.domain(bob, "bob.example", custom_index_url="https://example.com/index")
+    factory.link(bob, "one")
+    factory.link(bob, "limited", clicks_limit=5)
+    factory.link(bob, "there", domain_id=domain.id)
+    factory.link(alice, "hers")
+
+    def answers() -> list[int]:
+        desk.plans.poll()
+        own = [person.open(f"/{name}").status_code for name in ("one", "limited", "one+", "hers")]
+        return [*own, *(person.open(path, host="bob.example").status_code for path in ("/there", "/"))]
+
+    assert answers() == [302, 302, 200, 302, 302, 302]
+    write(leaving.leave, bob)
+    assert answers() == [404, 404, 404, 302, 404, 404]
+    assert desk.plans.store.links(0)[0][0] == "hers"
+    assert len(desk.plans.store.links(0)) == 1
+    write(leaving.come_back, bob)
+    assert answers() == [302, 302, 200, 302, 302, 302]
+
+
+def test_nothing_is_sent_any_more(session: Session, bob: User, factory: Any, settings: Settings) -> None:
+    handler = factory.handler(bob)
+    link = factory.link(bob, datetime=now() - dt.timedelta(days=60))
+    link.handlers = [handler]
+    bob.checks_destinations, bob.report_since = True, now() - dt.timedelta(days=60)
+    deliver(session, handler.id, ENDED, {})
+    taken = deliver(session, handler.id, ENDED, {})
+    taken.lease, taken.who = moment() + dt.timedelta(seconds=30), "somebody"
+    session.commit()
+    write(leaving.leave, bob)
+    states = {row.status for row in session.scalars(select(Delivery).where(Delivery.id != taken.id))}
+    assert states == {"failed"}
+    session.refresh(taken)
+    taken.lease = None  # its try has failed, and would be repeated
+    raise_event(session.connection(), ENDED, link.id)
+    session.commit()
+    assert waiting.find(session, moment(), []) == []
+    assert tell(session, site_of(settings))  # what happened is taken out of the outbox, and goes to nobody
+    checks.enrol(session)
+    assert checks.due(session, 10) == {}
+    make_reports(session, settings)
+    session.commit()
+    assert session.scalars(select(Report)).all() == []
+    assert len(session.scalars(select(Delivery)).all()) == 2
+
+
+def test_imports_end(session: Session, bob: User, alice: User) -> None:
+    rows = [
+        LinkImport(user_id=user.id, name="a", file="a.csv", state=state)
+        for user in (bob, alice)
+        for state in ("new", "checking", "taking", "done")
+    ]
+    session.add_all(rows)
+    session.commit()
+    write(leaving.leave, bob)
+    for row in rows:
+        session.refresh(row)
+    assert [row.state for row in rows] == ["ended"] * 3 + ["done", "new", "checking", "taking", "done"]
+
+
+def test_after_thirty_days_nobody_comes_back(session: Session, bob: User) -> None:
+    write(leaving.leave, bob)
+    bob.deleted_datetime = now() - KEPT
+    session.commit()
+    begin_write(db.session)
+    with pytest.raises(NotThere):
+        leaving.come_back(bob)
+
+
+def test_twice_does_not_begin_the_days_anew(session: Session, bob: User) -> None:
+    write(leaving.leave, bob)
+    bob.deleted_datetime = before = now() - dt.timedelta(days=3)
+    session.commit()
+    write(leaving.leave, bob)
+    assert bob.deleted_datetime == before

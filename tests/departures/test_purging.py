@@ -1,0 +1,199 @@
+"""Is nothing left of a user, thirty days after the deletion, and everything of the others?"""
+
+from __future__ import annotations
+
+import datetime as dt
+from random import Random
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from app.accounts.models import User
+from app.accounts.standing import KEPT
+from app.api.models import IdempotencyKey
+from app.clicks.models import Click, Counter
+from app.clicks.rollup_models import LinkQuarter, LinkValue, OwnerDay, OwnerQuarter, OwnerValue, Seen
+from app.clicks.upkeep import roll
+from app.clock import now
+from app.config import Settings
+from app.database import begin_write
+from app.departures import leaving, purging
+from app.extensions import db
+from app.links import services as links
+from app.links import uploads
+from app.links.models import Alias, Link
+from app.links.uploads import Picture
+from app.notifications.events import ENDED
+from app.notifications.models import DeliveryAttempt, Report
+from app.notifications.outbox import deliver
+from app.transfer import files
+from app.transfer.models import FailedRow, ImportedRow, LinkImport
+from tests.accounts.test_standing import write
+from tests.clicks.conftest import Tables
+from tests.clicks.load import load
+from tests.past import take_in
+
+pytestmark = pytest.mark.databases
+TO = "https://example.com/"
+
+
+def furnish(session: Session, factory: Any, user: User, settings: Settings) -> None:
+    """Some of everything that a user can have."""
+    name = user.email.partition("@")[0]
+    domain, project, pixel = (
+        factory.domain(user, f"{name}.example"),
+        factory.project(user),
+        factory.pixel(user),
+    )
+    handler = factory.handler(user)
+    factory.key(user)
+
+    def make(**changes: Any) -> Link:
+        begin_write(db.session)
+        link = links.create(user, {"location_url": TO, **changes})
+        db.session.commit()
+        return link
+
+    first = make(
+        url=name, tags=["a"], project_id=project.id, pixels_ids=[pixel.id], email_reports=[handler.id],
+        cloaking_favicon=Picture(name.encode(), "png"), clicks_limit=9,
+    )  # fmt: skip
+    second = make(url=f"{name}-there", domain_id=domain.id, cloaking_opengraph=Picture(b"y", "png"))
+    gone = make(url=f"{name}-gone", cloaking_favicon=Picture(b"z", "png"))
+    visited = [first.id, second.id, gone.id]
+    begin_write(db.session)
+    links.delete(gone)
+    db.session.commit()
+    delivery = deliver(session, handler.id, ENDED, {})
+    delivery.attempts = [DeliveryAttempt(detail="no", duration_ms=1)]
+    path = files.new_file(settings.data_dir)
+    path.write_text("url\n")
+    job = LinkImport(user_id=user.id, name="a", file=path.name, state="done")
+    session.add(job)
+    session.flush()
+    session.add_all(
+        [
+            FailedRow(import_id=job.id, number=1, line=1, cells=[], problems=[]),
+            ImportedRow(link_id=first.id, user_id=user.id, digest=name),
+            Report(user_id=user.id, period="weekly", start_date=now().date()),
+            IdempotencyKey(user_id=user.id, key="k", digest="d", token="t", lease_until=now(), answer={}),
+        ]
+    )
+    session.commit()
+    begin = now().replace(hour=0, minute=0, second=0) - dt.timedelta(days=3)
+    visits = load(300, begin, 2, {user.id: visited}, Random(3))
+    session.rollback()
+    take_in(settings, visits)
+    for day in {visit.time_ms // 86_400_000 for visit in visits}:
+        tables = Tables(settings)
+        for _ in roll(tables.engine, user.id, day):
+            pass
+        tables.engine.dispose()
+
+
+def stock(session: Session, settings: Settings) -> dict[str, int]:
+    """How many rows each table has, in both databases, and how many files there are."""
+    found = {
+        table.fullname: session.scalar(select(sa.func.count()).select_from(table)) or 0
+        for table in User.metadata.sorted_tables
+    }
+    session.rollback()
+    directories = {"uploads": uploads.directory(), "imports": files.directory_of(settings.data_dir)}
+    return found | {name: len(list(path.iterdir())) for name, path in directories.items()}
+
+
+SHARED = {"clicks.term", "clicks.agent", "clicks.position", "plan_change", "clicks.limited_taken"}
+
+
+def test_nothing_is_left_and_of_others_everything(
+    session: Session,
+    settings: Settings,
+    alice: User,
+    bob: User,
+    factory: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(purging, "AT_ONCE", 2)  # many steps
+    monkeypatch.setattr("app.clicks.erasure.AT_ONCE", 70)
+    furnish(session, factory, alice, settings)
+    before = stock(session, settings)
+    furnish(session, factory, bob, settings)
+    full = stock(session, settings)
+    ours = {name for name, count in full.items() if count > before[name]}
+    assert {
+        "link",
+        "alias",
+        "trashed",
+        "link_change",
+        "delivery",
+        "failed_row",
+        "uploads",
+        "imports",
+    } <= ours
+    kept = {model.__table__.fullname for model in (Click, Counter, LinkQuarter, LinkValue, OwnerDay)}
+    kept |= {model.__table__.fullname for model in (OwnerQuarter, OwnerValue, Seen)}
+    assert kept <= ours
+    write(leaving.leave, bob)
+    assert purging.purge(session, settings) == 0
+    bob.deleted_datetime = now() - KEPT
+    session.commit()
+    assert purging.purge(session, settings) == 1
+    session.expire_all()
+    after = stock(session, settings)
+    assert own(after) == own(before) | {"user": 1}
+    assert purging.purge(session, settings) == 0
+
+
+def test_short_addresses_hosts_and_the_email_address_are_free_again(
+    session: Session, settings: Settings, alice: User, bob: User, factory: Any
+) -> None:
+    furnish(session, factory, bob, settings)
+    write(leaving.leave, bob)
+    bob.deleted_datetime = now() - KEPT
+    session.commit()
+    purging.purge(session, settings)
+    assert session.scalars(select(Alias)).all() == []
+    for name in ("bob", "bob-gone"):
+        begin_write(db.session)
+        links.create(alice, {"location_url": TO, "url": name})
+        db.session.commit()
+    factory.domain(alice, "bob.example")
+    factory.user("bob@example.com")
+
+
+def test_a_killed_run_is_begun_anew(
+    session: Session,
+    settings: Settings,
+    alice: User,
+    bob: User,
+    factory: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    furnish(session, factory, alice, settings)
+    before = stock(session, settings)
+    furnish(session, factory, bob, settings)
+    write(leaving.leave, bob)
+    bob.deleted_datetime = now() - KEPT
+    session.commit()
+    for step in ("remove_trash", "remove_failed_rows", "finish"):
+        with monkeypatch.context() as broken:
+            broken.setattr(purging, step, killed)
+            with pytest.raises(KeyboardInterrupt):
+                purging.purge(session, settings)
+        session.rollback()
+    assert purging.purge(session, settings) == 1
+    session.expire_all()
+    after = stock(session, settings)
+    assert own(after) == own(before) | {"user": 1}
+
+
+def own(counts: dict[str, int]) -> dict[str, int]:
+    """Without what all users share."""
+    return {name: count for name, count in counts.items() if name not in SHARED}
+
+
+def killed(*_: Any) -> int:
+    raise KeyboardInterrupt
