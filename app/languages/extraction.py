@@ -153,7 +153,7 @@ def all_texts(root: Path) -> dict[str, str]:
 
 
 READ = re.compile(
-    r"templates/(?!public|mail)|static/|visits/(?:resolve|explained|targets|delivery)\.py|(dashboard|accounts|projects|domains|pixels|notifications|links|trash)/"
+    r"templates/(?!public|mail)|static/|visits/(?:resolve|explained|targets|delivery)\.py|(dashboard|accounts|projects|domains|pixels|notifications|links|trash|departures)/"
     r"|(fields|forms|reading|addresses|errors|failures|lists|bodies|sent)\.py"
 )
 
