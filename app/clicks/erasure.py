@@ -12,17 +12,20 @@ from typing import Any, cast
 from sqlalchemy import ColumnElement, Engine, Table, bindparam, delete, select, tuple_
 
 from app.clicks.engine import open_engine
-from app.clicks.models import Click, Counter
+from app.clicks.models import Click
 from app.clicks.periods import DAY_MS
-from app.clicks.rollup_models import LinkQuarter, LinkValue, OwnerDay, OwnerQuarter, OwnerValue, Seen
+from app.clicks.rollup_models import Seen
 from app.clicks.rollups import write_alone
 from app.config import Settings
+from app.database import CLICKS as SCHEMA
 
 AT_ONCE = 2000
 CLICKS = cast("Table", Click.__table__)
 SEEN = cast("Table", Seen.__table__)
-OF_LINKS = [cast("Table", model.__table__) for model in (LinkQuarter, LinkValue, Counter)]
-OF_OWNERS = [cast("Table", model.__table__) for model in (OwnerQuarter, OwnerValue, OwnerDay)]
+# sums and lists, also those that come later
+OTHERS = [table for table in CLICKS.metadata.sorted_tables if table.schema == SCHEMA and table is not CLICKS]
+OF_LINKS = [table for table in OTHERS if "link_id" in table.c and "user_id" not in table.c]
+OF_OWNERS = [table for table in OTHERS if "user_id" in table.c]
 
 
 def forget(settings: Settings, user_id: int, links: Iterable[Sequence[int]]) -> None:

@@ -1,14 +1,14 @@
 """people: who was disabled, who was deleted, and who is invited
 
 Revision ID: 1c6f0a93d8e4
-Revises: 5b8d1e7f3a90
+Revises: a4e17c93d05b
 """
 
 import sqlalchemy as sa
 from alembic import op
 
 revision = "1c6f0a93d8e4"
-down_revision = "5b8d1e7f3a90"
+down_revision = "a4e17c93d05b"
 branch_labels = None
 depends_on = None
 
