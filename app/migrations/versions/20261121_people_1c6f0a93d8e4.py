@@ -1,14 +1,14 @@
 """people: who was disabled, who was deleted, and who is invited
 
 Revision ID: 1c6f0a93d8e4
-Revises: a4e17c93d05b
+Revises: 6c2f9e81b4d7
 """
 
 import sqlalchemy as sa
 from alembic import op
 
 revision = "1c6f0a93d8e4"
-down_revision = "a4e17c93d05b"
+down_revision = "6c2f9e81b4d7"
 branch_labels = None
 depends_on = None
 
