@@ -1,14 +1,14 @@
 """people: who was disabled, who was deleted, and who is invited
 
 Revision ID: 1c6f0a93d8e4
-Revises: 6c2f9e81b4d7
+Revises: e1a4c7093b5d
 """
 
 import sqlalchemy as sa
 from alembic import op
 
 revision = "1c6f0a93d8e4"
-down_revision = "6c2f9e81b4d7"
+down_revision = "e1a4c7093b5d"
 branch_labels = None
 depends_on = None
 
