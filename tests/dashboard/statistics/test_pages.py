@@ -10,18 +10,23 @@ from dataclasses import replace
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import event
+from sqlalchemy import delete, event
 
 from app import clock
 from app.accounts.models import User
+from app.clicks import upkeep
 from app.clicks.statistics import Asked, answer, hours_of_week
+from app.clicks.upkeep import Upkeep
 from app.config import Settings
+from app.dashboard.statistics import figures
+from app.dashboard.statistics.periods import Span
 from app.dashboard.statistics.state import CARDS
 from app.dashboard.statistics.views import PARTS
 from app.dashboard.statistics.words import word
 from app.extensions import db
 from app.journal.record import Visit
 from app.links.models import Link
+from app.trash.models import Trashed
 from tests.dashboard.conftest import HTMX, Desk
 from tests.past import Past, take_in
 
@@ -280,3 +285,62 @@ def test_the_list_asks_no_more_often_for_more_links(
     for _ in range(12):
         make_link(past.owner)
     assert statements() == few
+
+
+def test_what_filters_still_cover_is_said(
+    desk: Desk, past: Past, settings: Settings, session: Any, monkeypatch: Any
+) -> None:
+    """Days whose single clicks are gone are named, and nothing is compared with less than was there."""
+    page = desk.get("/statistics/overview?country_code=DE&period=7d", headers=HTMX).text
+    assert "kept for a while" not in page
+    monkeypatch.setattr(upkeep, "REST_SECONDS", 0.0)
+    worker = Upkeep(replace(settings, click_retention_days=5))
+    while worker.step(clock.now()):
+        pass
+    worker.close()
+    session.rollback()
+    report = answer(session, asked(past, filters={"country_code": "DE"}))
+    assert report.covers
+    assert report.covers[0] > today() - dt.timedelta(7)
+    page = desk.get("/statistics/overview?country_code=DE", headers=HTMX).text
+    words = figures.span_words(Span(*report.covers))
+    assert f"kept for a while only: what you see covers {words}." in " ".join(page.split())
+    assert f'<span class="value">{report.pageviews:,}</span>' in page
+    page = desk.get("/statistics/overview?country_code=DE&period=7d", headers=HTMX).text
+    assert "of which no day is still known" in page
+    assert "was " not in page
+    whole = answer(session, asked(past))
+    assert (
+        f'<span class="value">{whole.pageviews:,}</span>'
+        in desk.get("/statistics/overview", headers=HTMX).text
+    )
+
+
+def test_clicks_of_deleted_links_stay_in_the_owners_sums(desk: Desk, past: Past, session: Any) -> None:
+    """They happened. In the trash or gone for good, the link itself is in no list any more."""
+    before, gone, days = answer(session, asked(past)).pageviews, past.second.id, asked(past)
+    assert desk.post(f"/links/{gone}/delete", {}).status_code in {200, 303}
+    for _ in range(2):
+        session.rollback()
+        overview = desk.get("/statistics/overview", headers=HTMX).text
+        assert f'<span class="value">{before:,}</span>' in overview
+        assert "second" not in desk.get("/statistics/links", headers=HTMX).text
+        assert "first" in desk.get("/statistics/links", headers=HTMX).text
+        assert desk.get(f"/links/{gone}/statistics/").status_code == 404
+        assert answer(session, days).pageviews == before
+        assert "deleted since are counted here, too" in desk.get("/statistics/").text
+        assert desk.get("/statistics/latest", headers=HTMX).status_code == 200
+        session.execute(delete(Trashed))  # as after thirty days
+        session.commit()
+
+
+def test_a_projects_visitors_are_those_of_each_link(desk: Desk, past: Past, session: Any) -> None:
+    past.second.project_id = past.project.id
+    session.merge(past.second)
+    session.commit()
+    path = f"/projects/{past.project.id}/statistics/"
+    of_each = [answer(session, asked(past, link_ids=(link.id,))) for link in (past.first, past.second)]
+    page = desk.get(f"{path}overview", headers=HTMX).text
+    for count in (sum(each.pageviews for each in of_each), sum(each.visitors for each in of_each)):
+        assert f'<span class="value">{count:,}</span>' in page
+    assert "is a visitor of each" in desk.get(path).text
