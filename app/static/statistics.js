@@ -69,7 +69,7 @@ function drawLine(box) {
     data,
     box,
   );
-  const watch = new ResizeObserver(() => chart.setSize({ width: box.clientWidth, height: box.clientHeight }));
+  const watch = new ResizeObserver(() => box.clientWidth && chart.setSize({ width: box.clientWidth, height: box.clientHeight }));
   watch.observe(box);
   charts.set(box, () => {
     watch.disconnect();
@@ -150,7 +150,7 @@ async function drawWorld(box) {
   forget(box);
   const rows = new Map(all("tr[data-country]", box.parentElement).map((row) => [row.dataset.country, row]));
   const shades = Object.fromEntries(Array.from({ length: 7 }, (_, i) => [i, colour(`--heat-${i}`)]));
-  const map = new jsVectorMap({
+  const options = {
     selector: box,
     map: "world",
     zoomOnScroll: false,
@@ -163,12 +163,17 @@ async function drawWorld(box) {
       const clicks = cells?.[1].textContent ?? "0";
       tooltip.text(`${cells ? cells[0].textContent : tooltip.text()}: ${clicks} ${clicks === "1" ? say("click") : say("clicks")}`);
     },
+  };
+  let map = null;
+  const watch = new ResizeObserver(() => {
+    if (!box.clientWidth || !box.clientHeight) return; // a map that was once drawn into nothing never gets its scale back
+    if (map) map.updateSize();
+    else map = new jsVectorMap(options);
   });
-  const watch = new ResizeObserver(() => map.updateSize());
   watch.observe(box);
   charts.set(box, () => {
     watch.disconnect();
-    map.destroy();
+    map?.destroy();
     box.replaceChildren();
   });
 }
