@@ -106,6 +106,24 @@ class PasswordForm(NewPasswordForm):
     current_password = PasswordField("Current password", required=True)
 
 
+class LeaveForm(ResourceForm):
+    """What proves that somebody means to delete the account of `owner`. (The password, the edge checks.)"""
+
+    email = TextField("Your e-mail address", most=320, required=True)
+    current_password = PasswordField("Current password", required=True)
+
+    def validate_email(self, field: TextField) -> None:
+        if written_email(field.data or "") != self.owner.email:
+            raise Rejected("This is not the e-mail address of this account.", "other_email")
+
+
+class InvitationForm(ResourceForm):
+    """Whom to invite; without an address, whoever is given the invitation."""
+
+    email = EmailField("E-mail", clears_to="")
+    is_admin = FlagField("Admin")
+
+
 def refuse_weak(field: PasswordField, *about: str) -> None:
     if problem := passwords.weakness(field.data or "", *about):
         raise Rejected(problem, "weak_password")

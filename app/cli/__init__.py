@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from flask import Flask
 
-from app.cli import backup, doctor, geo, keys, openapi, seed, serve, transfer, users, worker
+from app.cli import archives, backup, doctor, geo, keys, openapi, seed, serve, transfer, users, worker
 
 COMMANDS = (
+    archives.archive,
     users.users,
     keys.keys,
     seed.seed,

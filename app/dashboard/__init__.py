@@ -10,6 +10,7 @@ from app.dashboard import (
     api_page,
     as_visitor,
     assets,
+    data,
     deliveries,
     domains,
     exports,
@@ -19,6 +20,7 @@ from app.dashboard import (
     history,
     home,
     imports,
+    invitations,
     keys,
     links,
     many,
@@ -29,12 +31,13 @@ from app.dashboard import (
     samples,
     stopping,
     trash,
+    users,
 )
 from app.dashboard.blueprint import blueprint
 from app.dashboard.statistics import views as statistics
 
 # once, and not for each application: a blueprint takes no more pages after it was registered
-PEOPLE = (keys, api_page, account, samples)
+PEOPLE = (keys, api_page, account, samples, users, invitations, data)
 ROWS = (links, many, history, as_visitor, qr, statistics)
 THINGS = (*ROWS, projects, domains, pixels, handlers, deliveries, imports, exports, trash)
 for family in (home, *THINGS, *PEOPLE):

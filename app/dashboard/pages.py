@@ -62,6 +62,7 @@ NAVIGATION = (
     Place("trash", "Trash", "trash-2"),
     Place("account", "Account", "user-round"),
 )
+FOR_ADMINS = (Place("users", "Users", "users"),)
 
 
 def init_app(app: Flask) -> None:
@@ -78,10 +79,15 @@ def common() -> dict[str, Any]:
     return {
         "theme": theme(),
         "htmx_config": HTMX,
-        "navigation": NAVIGATION,
+        "navigation": navigation,
         "here": None,
         "switched_off": own_switched_off,
     }
+
+
+def navigation() -> Sequence[Place]:
+    """For the whole page alone; admins have more of it."""
+    return (*NAVIGATION, *FOR_ADMINS) if current_user.is_admin else NAVIGATION
 
 
 def own_switched_off() -> Sequence[Any]:

@@ -6,7 +6,7 @@ asks for that. 30 days later `purging.py` removes what there is.
 
 from __future__ import annotations
 
-from sqlalchemy import insert, update
+from sqlalchemy import delete, insert, update
 
 from app.accounts import standing
 from app.accounts.models import User
@@ -15,7 +15,7 @@ from app.errors import FieldError, Invalid
 from app.extensions import db
 from app.links.models import PlanChange
 from app.notifications.outbox import end_pending
-from app.transfer.models import LinkImport
+from app.transfer.models import Archive, LinkImport
 from app.transfer.services import UNFINISHED
 
 LAST = "You are the last admin, and others use this Waypost. Make one of them admin first."
@@ -33,6 +33,7 @@ def leave(user: User) -> None:
     standing.end_sessions(user)
     end_pending(db.session)
     end_imports(user)
+    db.session.execute(delete(Archive).where(Archive.user_id == user.id))  # its file is swept
     drop_plans()
 
 

@@ -6,11 +6,13 @@ from sqlalchemy import create_engine
 
 from app.config import Settings
 from app.database import engine_options, prepare_engine
+from app.jobs.archives import Archiver
 from app.jobs.imports import Importer
 from app.jobs.schedule import Scheduler
 from app.jobs.table import TABLE
 from app.links.moments import tell_moments
 from app.links.telling import tell
+from app.notifications.letters import Postman
 from app.notifications.sender import Sender
 from app.notifications.site import site_of
 
@@ -26,16 +28,22 @@ class Beside:
         site = site_of(settings)
         feeds = (tell_moments, lambda session: tell(session, site))
         self.sender = Sender(self.engine, settings, feeds)
+        self.postman = Postman(self.engine, settings)
         self.scheduler = Scheduler(self.engine, settings, TABLE)
         self.importer = Importer(self.engine, settings.data_dir)
+        self.archiver = Archiver(self.engine, settings)
 
     def start(self) -> None:
         self.sender.start()
         self.scheduler.start()
         self.importer.start()
+        self.postman.start()
+        self.archiver.start()
 
     def stop(self) -> None:
         self.sender.stop(LAST_SECONDS)
         self.scheduler.stop(LAST_SECONDS)
         self.importer.stop(LAST_SECONDS)
+        self.postman.stop(LAST_SECONDS)
+        self.archiver.stop(LAST_SECONDS)
         self.engine.dispose()

@@ -92,7 +92,7 @@ def in_plain_text(message: Message) -> str:
     for section in message.sections:
         lines += ["", f"{one_line(section.title)}  {section.url}", *section_lines(section)]
     if message.url:
-        lines += ["", f"See it in Waypost: {message.url}"]
+        lines += ["", f"{message.button}: {message.url}"]
     return "\n".join(lines).strip() + "\n"
 
 

@@ -34,6 +34,7 @@ class Message:
 
     `id` is the `webhook-id`, the same on every try, and `data` what the contract says for `type`; `title` is
     one line, `text` a sentence or two. `facts` are labels with values, `url` leads to the dashboard.
+    `button`: what is said of `url`; `note`: of a mail, why it was sent.
     `stop_url`: where one POST ends these messages (of mail, `List-Unsubscribe`).
     """
 
@@ -47,3 +48,5 @@ class Message:
     sections: tuple[Section, ...] = ()
     url: str | None = None
     stop_url: str | None = None
+    button: str = "See it in Waypost"
+    note: str = "which keeps this address as a place to be told at."

@@ -37,6 +37,26 @@ class NotificationHandler(db.Model):
     datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)
 
 
+class Letter(Claimed, db.Model):
+    """A mail of Waypost itself, as an invitation, on its way to `email`; `due` is null once that is over.
+
+    `content` is what it says, sealed, and forgotten then. `about` names what it belongs to, `user_id` is who
+    caused it, and after `until` it is of no use.
+    """
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("user.id", ondelete="CASCADE"), index=True)
+    about: Mapped[str] = mapped_column(String(64), index=True)
+    email: Mapped[str] = mapped_column(String(320))
+    content: Mapped[dict[str, Any] | None] = mapped_column(SealedJson)
+    due: Mapped[dt.datetime | None] = mapped_column(UtcDateTime, index=True)
+    tries: Mapped[int] = mapped_column(default=0)
+    detail: Mapped[str] = mapped_column(Text, default="")
+    until: Mapped[dt.datetime] = mapped_column(UtcDateTime)
+    sent_datetime: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
+    datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)
+
+
 class Event(db.Model):
     """Something has happened to a link and nobody was told yet: the outbox.
 

@@ -46,6 +46,29 @@ class LinkImport(db.Model):
     datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)
 
 
+class Archive(db.Model):
+    """A file of everything that an owner has, asked for in the dashboard: one for an owner.
+
+    `state` goes from `waiting` over `making` to `done` or `failed`. `file` is its name in DATA_DIR/downloads,
+    `site` where short links are, as the request had it; `done` of `total` are lines, about.
+    """
+
+    __table_args__ = ({"sqlite_autoincrement": True},)
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("user.id", ondelete="CASCADE"), unique=True, index=True)
+    state: Mapped[str] = mapped_column(String(16), default="waiting", index=True)
+    file: Mapped[str] = mapped_column(String(64))
+    site: Mapped[str] = mapped_column(String(512))
+    tries: Mapped[int] = mapped_column(default=0)
+    done: Mapped[int] = mapped_column(Id, default=0)
+    total: Mapped[int] = mapped_column(Id, default=0)
+    bytes: Mapped[int] = mapped_column(Id, default=0)
+    problem: Mapped[str] = mapped_column(Text, default="")
+    done_datetime: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
+    datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)
+
+
 class FailedRow(db.Model):
     """A row that can't become a link, and why."""
 

@@ -1,0 +1,24 @@
+"""Which pages are there for admins alone? For everybody else they are pages that are not there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from flask import abort
+from flask.typing import ResponseReturnValue
+
+from app.dashboard.guard import user
+
+View = Callable[..., ResponseReturnValue]
+
+
+def admins_only(view: View) -> View:
+    @wraps(view)
+    def guarded(**values: Any) -> ResponseReturnValue:
+        if not user().is_admin:
+            abort(404)
+        return view(**values)
+
+    return guarded

@@ -1,0 +1,116 @@
+"""How does an owner take everything away, and leave?"""
+
+from __future__ import annotations
+
+from flask import Blueprint, Response, abort, flash, redirect, render_template, send_file, session, url_for
+from flask.typing import ResponseReturnValue
+from flask_login import logout_user
+from markupsafe import Markup
+
+from app import clock, own_addresses
+from app.accounts import standing
+from app.accounts.forms import LeaveForm
+from app.dashboard import pages
+from app.dashboard.account import is_current
+from app.dashboard.blueprint import blueprint
+from app.dashboard.guard import sent, user
+from app.database import begin_write
+from app.departures import leaving
+from app.errors import Invalid
+from app.extensions import db
+from app.transfer import archives
+
+FOLDER = "dashboard/account"
+
+
+def register(blueprint: Blueprint) -> None:
+    rule = blueprint.add_url_rule
+    rule("/account/data", "account_data", show)
+    rule("/account/data", "account_data_write", make, methods=["POST"])
+    rule("/account/data/file", "account_data_file", file)
+    rule("/account/delete", "account_delete", ask_delete)
+    rule("/account/delete", "account_delete_write", delete, methods=["POST"])
+
+
+def show() -> ResponseReturnValue:
+    """How far it is: asked for again and again while it is under way."""
+    return pages.page(f"{FOLDER}/data.html", f"{FOLDER}/_download.html", here="account", **download())
+
+
+def download() -> dict[str, object]:
+    row = archives.of(user())
+    return {
+        "archive": row,
+        "archive_ends": row and archives.ends(row),
+        "under_way": archives.UNDER_WAY,
+        "zone": pages.zone(),
+    }
+
+
+def make() -> ResponseReturnValue:
+    """The worker makes it: this page may be left."""
+    begin_write(db.session)
+    archives.ask(user(), own_addresses.site())
+    db.session.commit()
+    if pages.is_fragment():
+        return show()
+    return redirect(url_for("dashboard.account_data"), 303)
+
+
+def file() -> ResponseReturnValue:
+    row = archives.of(user())
+    if row is None or row.state != archives.DONE:
+        abort(404)
+    path = archives.path_of(own_addresses.settings().data_dir, row.file)
+    name = f"waypost-{(row.done_datetime or clock.now()):%Y-%m-%d}.zip"
+    if not path.is_file():
+        abort(404)
+    return send_file(path, mimetype="application/zip", as_attachment=True, download_name=name, max_age=0)
+
+
+def ask_delete() -> ResponseReturnValue:
+    return delete_page(LeaveForm(None, owner=user()))
+
+
+def delete_page(form: LeaveForm, problem: str = "", status: int = 200) -> Response:
+    return pages.page(
+        f"{FOLDER}/page_of.html",
+        f"{FOLDER}/_delete.html",
+        status=status,
+        here="account",
+        form=form,
+        problem=problem,
+        heading="Delete your account?",
+    )
+
+
+def delete() -> ResponseReturnValue:
+    """By whoever knows the password and says which account: an open session alone is not enough."""
+    form = LeaveForm(sent(), owner=user())
+    if form.validate() and not is_current(form.current_password.data):
+        form.reject("current_password", "This is not your current password.", "wrong_password")
+    if form.problems:
+        return delete_page(form, status=422)
+    begin_write(db.session)
+    try:
+        leaving.leave(user())
+    except Invalid as invalid:
+        db.session.rollback()
+        return delete_page(form, invalid.errors[0].title, 422)
+    until = standing.gone_from(user())
+    db.session.commit()
+    return left(f"Your account is deleted. Until {until:%Y-%m-%d} an admin can bring it back.")
+
+
+def left(message: str) -> ResponseReturnValue:
+    logout_user()
+    session.clear()
+    flash(message)
+    to = url_for("accounts.login")
+    return Response(headers={"HX-Redirect": to}) if pages.is_fragment() else redirect(to, 303)
+
+
+@blueprint.app_template_global()
+def data_section() -> Markup:
+    """The account page's own: so it needs to know nothing of this."""
+    return Markup(render_template(f"{FOLDER}/_data.html", **download()))  # noqa: S704  a template of ours

@@ -1,0 +1,95 @@
+"""What is in the file of everything, and how is it written without ever being in memory?"""
+
+from __future__ import annotations
+
+import os
+import time
+import zipfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from sqlalchemy import update
+
+from app.accounts.models import User
+from app.clock import now
+from app.config import Settings
+from app.database import begin_write
+from app.extensions import db
+from app.transfer import archives
+from app.transfer.contents import Member, members, size_of
+from app.transfer.models import Archive
+
+TOLD_SECONDS = 0.5
+LEVEL = 6
+PROBLEM = "Waypost failed to make this file; its log says why."
+
+
+class Overtaken(Exception):
+    """The owner has left, or asked anew: nobody wants this file any more."""
+
+
+class Making:
+    """One file under way. `done` counts lines, and pictures as one."""
+
+    def __init__(self, row: Archive) -> None:
+        self.id, self.file, self.done, self.told = row.id, row.file, 0, time.monotonic()
+
+    def add(self, count: int) -> None:
+        self.done += count
+        if time.monotonic() - self.told >= TOLD_SECONDS:
+            self.tell(done=self.done)
+
+    def tell(self, **values: object) -> None:
+        """Raises Overtaken."""
+        begin_write(db.session)
+        mine = Archive.id == self.id, Archive.file == self.file, Archive.state.in_(archives.UNDER_WAY)
+        told = update(Archive).where(*mine).values(**values).returning(Archive.id)
+        found = db.session.scalar(told, execution_options={"synchronize_session": False})
+        db.session.commit()
+        if found is None:
+            raise Overtaken
+        self.told = time.monotonic()
+
+
+def run(archive_id: int, settings: Settings) -> None:
+    """Make the file, from the beginning: what a killed process had of it is written over."""
+    row = db.session.get(Archive, archive_id)
+    if row is None or row.state not in archives.UNDER_WAY:
+        return
+    making, path = Making(row), archives.path_of(settings.data_dir, row.file)
+    draft = path.with_suffix(".part")
+    user, site, tries = db.session.get_one(User, row.user_id), row.site, row.tries
+    try:
+        if tries >= archives.TRIES:
+            making.tell(state=archives.FAILED, problem=PROBLEM)
+            return
+        making.tell(state=archives.MAKING, tries=tries + 1, done=0, total=size_of(user))
+        write(draft, members(user.id, site), making)
+        draft.replace(path)
+        size = path.stat().st_size
+        making.tell(state=archives.DONE, done=making.done, bytes=size, done_datetime=now())
+    except Overtaken:
+        db.session.rollback()
+        for left in (draft, path):
+            left.unlink(missing_ok=True)
+
+
+def write(path: Path, found: Iterable[Member], making: Making) -> None:
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    path.unlink(missing_ok=True)
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "wb") as file:
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=LEVEL) as archive:
+            for member in found:
+                with archive.open(member.name, "w", force_zip64=True) as inside:
+                    for piece in in_bytes(member.pieces):
+                        inside.write(piece)
+                        making.add(piece.count(b"\n") if member.is_text else 0)
+                making.add(0 if member.is_text else 1)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def in_bytes(pieces: Iterable[str | bytes]) -> Iterator[bytes]:
+    for piece in pieces:
+        yield piece.encode() if isinstance(piece, str) else piece
