@@ -20,6 +20,7 @@ from app.dashboard import (
     history,
     home,
     imports,
+    instance,
     invitations,
     keys,
     links,
@@ -37,7 +38,7 @@ from app.dashboard.blueprint import blueprint
 from app.dashboard.statistics import views as statistics
 
 # once, and not for each application: a blueprint takes no more pages after it was registered
-PEOPLE = (keys, api_page, account, samples, users, invitations, data)
+PEOPLE = (keys, api_page, account, samples, users, invitations, data, instance)
 ROWS = (links, many, history, as_visitor, qr, statistics)
 THINGS = (*ROWS, projects, domains, pixels, handlers, deliveries, imports, exports, trash)
 for family in (home, *THINGS, *PEOPLE):
@@ -46,6 +47,6 @@ for family in (home, *THINGS, *PEOPLE):
 
 def init_app(app: Flask) -> None:
     """Register everything under `/dashboard/`, the static files, and what every page stands on."""
-    for part in (assets, accounts, stopping, headers, pages, guard):
+    for part in (assets, accounts, stopping, headers, pages, guard, instance):
         part.init_app(app)
     app.register_blueprint(blueprint)

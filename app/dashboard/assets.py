@@ -25,6 +25,7 @@ FILES = (
     "imports.css",
     "sending.js",
     "imports.js",
+    "people.css",
     "statistics.css",
     "statistics.js",
     "vendor/htmx.min.js",

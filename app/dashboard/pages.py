@@ -62,7 +62,7 @@ NAVIGATION = (
     Place("trash", "Trash", "trash-2"),
     Place("account", "Account", "user-round"),
 )
-FOR_ADMINS = (Place("users", "Users", "users"),)
+FOR_ADMINS = (Place("users", "Users", "users"), Place("instance", "Instance", "server-cog"))
 
 
 def init_app(app: Flask) -> None:

@@ -1,0 +1,65 @@
+"""Where does each setting come from, and what of it may be shown?"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit, urlunsplit
+
+from dotenv import dotenv_values
+
+from app.config import PREFIX, ROOT, TABLE, Settings
+
+MASK = "••••••••"
+SECRETS = frozenset({"SECRET_KEY", "METRICS_TOKEN"})
+ADDRESSES = frozenset({"DATABASE_URL", "CLICKS_URL", "REDIS_URL", "SMTP_URL", "GEOIP_URL"})
+
+ENVIRONMENT, DOTENV, FILE, DEFAULT = "environment", ".env", "file", "default"
+
+
+class Shown(NamedTuple):
+    """A setting as it is in force."""
+
+    name: str
+    value: str
+    origin: str
+
+
+def origins(environ: Mapping[str, str] | None = None) -> dict[str, str]:
+    """As of now: to be asked when a process starts, as the settings are."""
+    environ = os.environ if environ is None else environ
+    dotenv = {name: value for name, value in dotenv_values(ROOT / ".env").items() if value}
+    return {name: origin_of(PREFIX + name, environ, dotenv) for name in TABLE}
+
+
+def origin_of(name: str, environ: Mapping[str, str], dotenv: Mapping[str, str]) -> str:
+    if environ.get(f"{name}_FILE", dotenv.get(f"{name}_FILE")):
+        return FILE
+    if name in environ:  # also an empty one, which takes the place of the file's
+        return ENVIRONMENT if environ[name] else DEFAULT
+    return DOTENV if dotenv.get(name) else DEFAULT
+
+
+def shown(settings: Settings, known: Mapping[str, str]) -> list[Shown]:
+    return [Shown(name, text_of(name, getattr(settings, name.lower())), known[name]) for name in TABLE]
+
+
+def text_of(name: str, value: Any) -> str:
+    """Without what nobody should read over a shoulder."""
+    if value is None or value in ((), frozenset()):
+        return ""
+    if name in SECRETS:
+        return MASK
+    if isinstance(value, tuple | frozenset):
+        return " ".join(sorted(map(str, value)))
+    return masked(str(value)) if name in ADDRESSES else str(value)
+
+
+def masked(address: str) -> str:
+    """Without the password, and without parameters, which may be one."""
+    parts = urlsplit(address)
+    login, at, host = parts.netloc.rpartition("@")
+    user, colon, _ = login.partition(":")
+    netloc = f"{user}{colon}{MASK if colon else ''}{at}{host}"
+    return urlunsplit(parts._replace(netloc=netloc, query=MASK if parts.query else ""))
