@@ -47,7 +47,7 @@ def digest(token: str) -> str:
 
 def find(token: str) -> Invitation:
     """The invitation of this token, which is open. Raises Over."""
-    row = db.session.scalar(select(Invitation).where(Invitation.digest == digest(token)))
+    row: Invitation | None = db.session.scalar(select(Invitation).where(Invitation.digest == digest(token)))
     state = UNKNOWN if row is None else state_of(row)
     if row is None or state != OPEN:
         raise Over(state)

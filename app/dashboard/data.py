@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from flask import Blueprint, Response, abort, flash, redirect, render_template, send_file, session, url_for
 from flask.typing import ResponseReturnValue
 from flask_login import logout_user
@@ -10,6 +12,7 @@ from markupsafe import Markup
 from app import clock, own_addresses
 from app.accounts import standing
 from app.accounts.forms import LeaveForm
+from app.accounts.models import User
 from app.dashboard import pages
 from app.dashboard.account import is_current
 from app.dashboard.blueprint import blueprint
@@ -37,7 +40,7 @@ def show() -> ResponseReturnValue:
     return pages.page(f"{FOLDER}/data.html", f"{FOLDER}/_download.html", here="account", **download())
 
 
-def download() -> dict[str, object]:
+def download() -> dict[str, Any]:
     row = archives.of(user())
     return {
         "archive": row,
@@ -92,12 +95,13 @@ def delete() -> ResponseReturnValue:
     if form.problems:
         return delete_page(form, status=422)
     begin_write(db.session)
+    row = db.session.get_one(User, user().id)  # `current_user` is a proxy
     try:
-        leaving.leave(user())
+        leaving.leave(row)
     except Invalid as invalid:
         db.session.rollback()
         return delete_page(form, invalid.errors[0].title, 422)
-    until = standing.gone_from(user())
+    until = standing.gone_from(row)
     db.session.commit()
     return left(f"Your account is deleted. Until {until:%Y-%m-%d} an admin can bring it back.")
 

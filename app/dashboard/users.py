@@ -154,14 +154,14 @@ def matching(search: str) -> Select[User]:
 
 def counts_of(ids: Sequence[int]) -> dict[int, int]:
     counted = select(Link.user_id, func.count()).where(Link.user_id.in_(ids)).group_by(Link.user_id)
-    return dict(tuple(row) for row in db.session.execute(counted))
+    return {row[0]: row[1] for row in db.session.execute(counted)}
 
 
 def last_seen(ids: Sequence[int]) -> dict[int, Any]:
     """When each last used an API key."""
     newest = func.max(ApiKey.last_datetime)
     used = select(ApiKey.user_id, newest).where(ApiKey.user_id.in_(ids)).group_by(ApiKey.user_id)
-    return dict(tuple(row) for row in db.session.execute(used))
+    return {row[0]: row[1] for row in db.session.execute(used)}
 
 
 def found(id: int, action: str) -> tuple[User, Action]:

@@ -1,0 +1,83 @@
+"""Does an admin see how the instance is, what it is set to, and no secret of it?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from app.accounts.models import User
+from app.claims import moment
+from app.config import TABLE
+from app.jobs import tending
+from app.notifications.models import Letter
+from app.origins import MASK, masked, origins
+from tests.dashboard.conftest import HTMX, Desk
+
+ADDRESSES = {
+    "postgresql://waypost:secret@db.example/waypost": f"postgresql://waypost:{MASK}@db.example/waypost",
+    "redis://:secret@cache.example:6379/0": f"redis://:{MASK}@cache.example:6379/0",
+    "https://geo.example/file?license_key=secret": f"https://geo.example/file?{MASK}",
+    "sqlite:////data/main.db": "sqlite:////data/main.db",
+    "smtp://mail.example": "smtp://mail.example",
+}
+
+
+def test_the_page(desk: Desk, factory: Any, alice: User, settings: Any) -> None:
+    factory.link(alice)
+    page = desk.get("/instance/").text
+    assert "Not ready" in page  # there is no worker
+    assert "Nothing is counted or sent without it." in page
+    assert "flask --app wsgi geo update" in page
+    assert all(f"WAYPOST_{name}" in page for name in TABLE)
+    assert settings.secret_key not in page
+    tending.beat(settings.data_dir)
+    live = desk.get("/instance/", headers=HTMX).text
+    assert "Not ready" not in live
+    assert "<html" not in live
+    assert not any(tag in live for tag in ("<a ", "<button", "<input"))  # a focus in it would be lost
+
+
+@pytest.mark.databases
+def test_amounts(desk: Desk, factory: Any, alice: User, bob: User) -> None:
+    for _ in range(3):
+        factory.link(bob)
+    live = desk.get("/instance/", headers=HTMX).text
+    assert "<dt>Links</dt><dd>3</dd>" in live
+    assert "<dt>Users</dt><dd>2</dd>" in live
+
+
+@pytest.mark.parametrize("address", sorted(ADDRESSES))
+def test_what_is_secret_in_an_address(address: str) -> None:
+    assert masked(address) == ADDRESSES[address]
+
+
+def test_where_settings_come_from() -> None:
+    found = origins({"WAYPOST_PORT": "1", "WAYPOST_SECRET_KEY_FILE": "/x", "WAYPOST_HOST": ""})
+    assert (found["PORT"], found["SECRET_KEY"], found["HOST"]) == ("environment", "file", "default")
+    assert found["PROCESSES"] == "default"
+
+
+@pytest.mark.settings(SMTP_URL="smtp://me:hush-hush@mail.example:587")
+def test_a_test_mail(desk: Desk, session: Session, alice: User) -> None:
+    page = desk.get("/instance/").text
+    assert f"smtp://me:{MASK}@mail.example:587" in page
+    assert "hush-hush" not in page
+    assert "on its way" in desk.post("/instance/mail", {}, headers=HTMX).text
+    assert desk.post("/instance/mail", {}).status_code == 303  # twice: one mail
+    letter = session.scalars(select(Letter)).one()
+    assert letter.email == alice.email
+    letter.due, letter.detail = None, "The mail server refuses."
+    session.commit()
+    assert "could not be sent" in desk.get("/instance/mail").text
+    letter.sent_datetime = moment()
+    session.commit()
+    assert "took the test mail" in desk.get("/instance/mail", headers=HTMX).text
+
+
+def test_without_a_mail_server_nothing_is_written(desk: Desk, session: Session) -> None:
+    assert "WAYPOST_SMTP_URL" in desk.get("/instance/").text
+    assert desk.post("/instance/mail", {}).status_code == 303
+    assert session.scalars(select(Letter)).all() == []

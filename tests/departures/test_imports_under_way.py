@@ -1,0 +1,49 @@
+"""What becomes of an import whose owner is deleted while it runs, with the real server and its processes?"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+
+from app.config import load_settings
+from tests.server import Server, wait_for
+from tests.transfer.test_processes import EMAIL, PASSWORD, Visitor, ask, importing, position
+
+PURGE = """
+from app import create_app
+from app.departures import purging
+from app.extensions import db
+app = create_app()
+with app.app_context():
+    print(purging.purge(db.session(), app.config["WAYPOST"]))
+"""
+ROWS = 20_000
+
+
+def test_it_stops_and_leaves_nothing_and_the_worker_goes_on(make_server: Callable[..., Server]) -> None:
+    server = make_server()
+    server.flask("users", "create", "--email", "admin@example.com", "--password-stdin", stdin=f"{PASSWORD}\n")
+    owner = Visitor(server)
+    lines = [b"location_url\n", *(b"https://example.com/%05d\n" % n for n in range(ROWS))]
+    path = owner.upload(iter(lines), sum(map(len, lines)))
+    owner.post(f"{path}/check", {"column:location_url": "location_url"}, path)
+    wait_for(lambda: ask(server, "SELECT state FROM link_import") == [("checked",)], "the check")
+    owner.post(f"{path}/take", {}, path)
+    wait_for(lambda: position(server) > 0 and importing(server), "the import under way")
+    server.flask("users", "delete", "--email", EMAIL, "--yes")
+    wait_for(lambda: importing(server) is None, "the end of its process")
+    [(state, made, links)] = ask(server, "SELECT state, made, (SELECT count(*) FROM link) FROM link_import")
+    assert (state, made) == ("ended", links)
+    assert links < ROWS
+    [(alias,)] = ask(server, "SELECT key FROM alias LIMIT 1")
+    wait_for(lambda: server.status(f"/{alias}") == 404, "404 of a link")
+    with sqlite3.connect(server.data_dir / "main.db") as connection:
+        connection.execute("UPDATE user SET deleted_datetime = '2020-01-01' WHERE email = ?", [EMAIL])
+    connection.close()
+    assert server.flask("shell", stdin=PURGE) is not None
+    for table in ("link", "alias", "link_import", "link_change"):
+        assert ask(server, f"SELECT count(*) FROM {table}") == [(0,)], table
+    assert ask(server, "SELECT email FROM user") == [("admin@example.com",)]
+    assert list((server.data_dir / "imports").iterdir()) == []
+    assert server.status("/readyz") == 200
+    assert load_settings(server.environ).is_sqlite

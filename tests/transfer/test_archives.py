@@ -1,0 +1,203 @@
+"""Is everything in the file that an owner asks for, nobody else's, and is it gone after a day whatever happens?"""
+
+from __future__ import annotations
+
+import csv
+import datetime as dt
+import io
+import json
+import os
+import stat
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from app.accounts.models import User
+from app.clock import now
+from app.config import ROOT, Settings
+from app.database import begin_write
+from app.departures import leaving
+from app.extensions import db
+from app.transfer import archives, archiving
+from app.transfer.models import Archive
+from tests.accounts.test_standing import write
+from tests.departures.test_purging import furnish
+from tests.migrations import environ
+
+pytestmark = pytest.mark.databases
+SITE = "https://go.example"
+
+
+def asked(user: User) -> Archive:
+    begin_write(db.session)
+    archives.ask(user, SITE)
+    db.session.commit()
+    return db.session.scalars(select(Archive).where(Archive.user_id == user.id)).one()
+
+
+def made(user: User, settings: Settings) -> tuple[Archive, dict[str, bytes]]:
+    row = asked(user)
+    archiving.run(row.id, settings)
+    db.session.refresh(row)
+    with zipfile.ZipFile(archives.path_of(settings.data_dir, row.file)) as file:
+        assert file.testzip() is None
+        return row, {name: file.read(name) for name in file.namelist()}
+
+
+def rows(text: bytes) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text.decode("utf-8-sig"))))
+
+
+def test_everything_of_the_owner_and_nothing_of_others(
+    session: Session, settings: Settings, alice: User, bob: User, factory: Any
+) -> None:
+    furnish(session, factory, alice, settings)
+    furnish(session, factory, bob, settings)
+    factory.link(alice, "formula", title="=1+1")
+    row, files = made(alice, settings)
+    path = archives.path_of(settings.data_dir, row.file)
+    assert (row.state, row.bytes) == ("done", path.stat().st_size)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert sorted(each["url"] for each in rows(files["links.csv"])) == ["alice", "alice-there", "formula"]
+    assert json.loads(files["links.json"])[0]["short_url"] == f"{SITE}/alice"
+    assert b"'=1+1" in files["links.csv"]
+    assert len(rows(files["visits.csv"])) + len(rows(files["visits-bots.csv"])) == 300
+    days = rows(files["statistics/overview.csv"])
+    assert sum(int(day["pageviews"]) for day in days) == len(rows(files["visits.csv"]))
+    for name in ("pixels", "notification-handlers", "projects", "domains", "api-keys", "history", "trash"):
+        assert json.loads(files[f"{name}.json"]), name
+    assert json.loads(files["notification-handlers.json"])[0]["settings"] == {"email": "owner@example.com"}
+    assert len(rows(files["pictures.csv"])) == 2
+    assert {name for name in files if name.startswith("pictures/")} == {
+        each["file"] for each in rows(files["pictures.csv"])
+    }
+    account = json.loads(files["account.json"])
+    assert account["email"] == "alice@example.com"
+    together = b"".join(files.values())
+    for secret in (alice.password_hash, "digest", "bob", 'password_hash": "$argon'):
+        assert secret.encode() not in together, secret
+
+
+def test_a_hash_of_a_link_is_nowhere(session: Session, settings: Settings, alice: User, factory: Any) -> None:
+    from app.links import services
+
+    for change in ({"url": "kept"}, {"url": "thrown"}):
+        begin_write(db.session)
+        link = services.create(
+            alice, {"location_url": "https://example.com/", "password_hash": "$argon2id$1", **change}
+        )
+        db.session.commit()
+        begin_write(db.session)
+        services.update(link, {"password_hash": "$argon2id$2"})
+        db.session.commit()
+    begin_write(db.session)
+    services.delete(link)
+    db.session.commit()
+    _, files = made(alice, settings)
+    assert b"$argon2id" not in b"".join(files.values())
+    assert b'"password_hash": ["********", "********"]' in files["history.json"]
+
+
+def test_one_at_a_time(session: Session, settings: Settings, alice: User, bob: User) -> None:
+    first = asked(alice)
+    id_, name = first.id, first.file
+    assert asked(alice).file == name
+    archiving.run(id_, settings)
+    session.expire_all()
+    second = asked(alice)
+    assert (second.state, second.file == name) == ("waiting", False)
+    assert asked(bob).id != second.id
+
+
+def test_after_a_day_it_is_gone(session: Session, settings: Settings, alice: User) -> None:
+    row, _ = made(alice, settings)
+    path = archives.path_of(settings.data_dir, row.file)
+    os.utime(path, (0, 0))
+    assert archives.sweep(session, settings.data_dir) == 0
+    assert archives.of(alice)
+    row.datetime = row.done_datetime = now() - archives.KEPT
+    session.commit()
+    assert archives.of(alice) is None
+    assert archives.sweep(session, settings.data_dir) == 1
+    assert not path.exists()
+    assert session.scalars(select(Archive)).all() == []
+
+
+def test_whoever_leaves_leaves_no_file(session: Session, settings: Settings, alice: User, bob: User) -> None:
+    row, _ = made(bob, settings)
+    path = archives.path_of(settings.data_dir, row.file)
+    os.utime(path, (0, 0))
+    write(leaving.leave, bob)
+    session.expire_all()
+    assert archives.sweep(session, settings.data_dir) == 1
+    assert not path.exists()
+
+
+def test_who_leaves_while_it_is_made(
+    session: Session, settings: Settings, bob: User, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = asked(bob)
+    monkeypatch.setattr(archiving, "TOLD_SECONDS", 0)
+
+    def members(user_id: int, site: str) -> Any:
+        write(leaving.leave, db.session.get_one(User, user_id))
+        yield archiving.Member("a.txt", ["line\n"] * 3)
+
+    monkeypatch.setattr(archiving, "members", members)
+    archiving.run(row.id, settings)
+    assert list(archives.directory_of(settings.data_dir).iterdir()) == []
+
+
+def test_what_fails_again_and_again_is_given_up(
+    session: Session, settings: Settings, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = asked(alice)
+
+    def broken(*_: Any) -> Any:
+        raise RuntimeError
+
+    monkeypatch.setattr(archiving, "members", broken)
+    for _ in range(archives.TRIES):
+        assert archives.waiting(session) == row.id
+        with pytest.raises(RuntimeError):
+            archiving.run(row.id, settings)
+        session.rollback()
+    archiving.run(row.id, settings)
+    session.refresh(row)
+    assert (row.state, bool(row.problem)) == ("failed", True)
+    assert archives.waiting(session) is None
+
+
+def test_a_killed_process_is_begun_anew_and_leaves_nothing(
+    session: Session, settings: Settings, alice: User, factory: Any
+) -> None:
+    """The process itself, as the worker starts it."""
+    for number in range(3):
+        factory.link(alice, f"link-{number}")
+    row = asked(alice)
+    draft = archives.path_of(settings.data_dir, row.file).with_suffix(".part")
+    draft.parent.mkdir(mode=0o700)
+    draft.write_bytes(b"half of it")
+    orphan = draft.with_name("0" * 32 + ".part")
+    orphan.write_bytes(b"of a row that is gone")
+    os.utime(orphan, (0, 0))
+    assert archives.sweep(session, settings.data_dir) == 1
+    command = [sys.executable, "-m", "flask", "--app", "wsgi", "archive", "--run", str(row.id)]
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("WAYPOST_")}
+    env = inherited | environ(settings.data_dir, settings.database_url)
+    subprocess.run(command, cwd=ROOT, env=env, check=True, timeout=60)
+    session.refresh(row)
+    assert row.state == "done"
+    assert [path.name for path in Path(draft.parent).iterdir()] == [row.file]
+
+
+def test_ends_a_day_after_it_was_done(alice: User, settings: Settings) -> None:
+    row, _ = made(alice, settings)
+    assert row.done_datetime
+    assert archives.ends(row) == row.done_datetime + dt.timedelta(hours=24)
