@@ -36,6 +36,12 @@ PAGES = [
     "keys/",
     "keys/new",
     "account/",
+    "account/data",
+    "account/delete",
+    "users/",
+    "users/1/not-admin",
+    "users/invitations/new",
+    "instance/",
 ]
 ROWS = [
     "links/{link}",
@@ -181,7 +187,7 @@ def test_pages_outside(browser: Browser, site: str, alice: User, theme: str) -> 
     context = browser.new_context(color_scheme=theme)  # type: ignore[arg-type]
     page = context.new_page()
     found = {}
-    for path in ("/login", "/dashboard/nothing", "/setup"):
+    for path in ("/login", "/dashboard/nothing", "/setup", "/setup/invitation"):
         page.goto(f"{site}{path}")
         found[path] = violations(page)
         page.set_viewport_size(NARROW)  # type: ignore[arg-type]
