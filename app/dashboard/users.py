@@ -140,7 +140,9 @@ def rows() -> dict[str, Any]:
 
 
 def matching(search: str) -> Select[User]:
-    query = select(User)
+    query = select(User).where(
+        or_(User.deleted_datetime.is_(None), User.deleted_datetime > clock.now() - standing.KEPT)
+    )
     if not search:
         return query
     text = search.lower()

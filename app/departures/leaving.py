@@ -14,6 +14,7 @@ from app.clock import now
 from app.errors import FieldError, Invalid
 from app.extensions import db
 from app.links.models import PlanChange
+from app.notifications.models import Letter
 from app.notifications.outbox import end_pending
 from app.transfer.models import Archive, LinkImport
 from app.transfer.services import UNFINISHED
@@ -33,7 +34,8 @@ def leave(user: User) -> None:
     standing.end_sessions(user)
     end_pending(db.session)
     end_imports(user)
-    db.session.execute(delete(Archive).where(Archive.user_id == user.id))  # its file is swept
+    for model in (Letter, Archive):  # whose file is swept
+        db.session.execute(delete(model).where(model.user_id == user.id))
     drop_plans()
 
 
