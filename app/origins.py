@@ -59,6 +59,8 @@ def text_of(name: str, value: Any) -> str:
 def masked(address: str) -> str:
     """Without the password, and without parameters, which may be one."""
     parts = urlsplit(address)
+    if not parts.netloc:  # a file
+        return address
     login, at, host = parts.netloc.rpartition("@")
     user, colon, _ = login.partition(":")
     netloc = f"{user}{colon}{MASK if colon else ''}{at}{host}"

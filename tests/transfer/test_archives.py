@@ -191,6 +191,7 @@ def test_a_killed_process_is_begun_anew_and_leaves_nothing(
     command = [sys.executable, "-m", "flask", "--app", "wsgi", "archive", "--run", str(row.id)]
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("WAYPOST_")}
     env = inherited | environ(settings.data_dir, settings.database_url)
+    session.rollback()
     subprocess.run(command, cwd=ROOT, env=env, check=True, timeout=60)
     session.refresh(row)
     assert row.state == "done"
