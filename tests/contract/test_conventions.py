@@ -299,3 +299,32 @@ def test_another_request_under_the_same_key_is_422(api: Client) -> None:
     headers = {"Idempotency-Key": alias()}
     assert api.post("/pixels", PIXEL, headers=headers).status_code == 201
     problem(api.post("/pixels", {**PIXEL, "name": "Other"}, headers=headers), 422)
+
+
+def test_one_users_keys_are_not_anothers(api: Client, other: Client) -> None:
+    """The same `Idempotency-Key` from two users: two requests."""
+    headers = {"Idempotency-Key": alias()}
+    mine, theirs = (one.post("/pixels", PIXEL, headers=headers) for one in (api, other))
+    assert (mine.status_code, theirs.status_code) == (201, 201)
+    assert "Idempotency-Replayed" not in theirs.headers
+    assert mine.json() != theirs.json()
+
+
+@pytest.mark.parametrize("key", ["x" * 256, "tab\there"])
+def test_what_is_no_idempotency_key(api: Client, key: str) -> None:
+    problem(api.post("/pixels", PIXEL, headers={"Idempotency-Key": key}), 400)
+
+
+def test_an_untouched_file_control_is_not_sent(api: Client) -> None:
+    link = api.link(title="T")
+    answer = api.call("POST", f"/links/{link}", files={"cloaking_favicon": ("", b""), "title": (None, "U")})
+    assert answer.status_code == 200
+    assert (api.data(f"/links/{link}")["title"], api.data(f"/links/{link}")["cloaking_favicon"]) == (
+        "U",
+        None,
+    )
+
+
+def test_where_a_new_resource_is(api: Client) -> None:
+    answer = api.post("/pixels", PIXEL)
+    assert answer.headers["Location"] == f"{api.url}/api/pixels/{answer.json()['data']['id']}"

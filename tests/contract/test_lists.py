@@ -115,3 +115,45 @@ def test_the_filters_of_links(api: Client) -> None:
 )
 def test_unknown_values_of_filters(api: Client, query: str) -> None:
     assert fields(api.get(f"/links?{query}")) == {query.rpartition("&")[2].partition("=")[0]}
+
+
+ORDERS = {
+    "/links": ("link_id", "datetime", "last_datetime", "clicks", "url"),
+    "/pixels": ("pixel_id", "datetime", "last_datetime", "name"),
+    "/notification-handlers": ("notification_handler_id", "datetime", "last_datetime", "name"),
+}
+
+
+@pytest.mark.parametrize(
+    ("path", "order"), [(path, order) for path, orders in ORDERS.items() for order in orders]
+)
+def test_each_order(api: Client, path: str, order: str) -> None:
+    for way in ("ASC", "DESC"):
+        assert api.get(f"{path}?order_by={order}&order_type={way}").status_code == 200
+
+
+def test_the_filters_of_pixels(api: Client) -> None:
+    mark = alias()
+    one = api.make("/pixels", type="social_a", name=mark, pixel="1")
+    two = api.make("/pixels", type="social_b", name="n", pixel=mark)
+    for query, found in (("", [one, two]), ("&type=social_b", [two]), ("&type=facebook", [])):
+        answer = api.get(f"/pixels?search={mark}{query}")
+        rows = [row["id"] for row in answer.json().get("data", [])]
+        assert rows == found or (query == "&type=facebook" and (answer.status_code == 422 or rows == [one]))
+    assert fields(api.get("/pixels?type=nonsense")) == {"type"}
+
+
+def test_the_filters_of_handlers(api: Client) -> None:
+    mark = alias()
+    on = api.make("/notification-handlers", type="email", name=mark, email="a@example.com")
+    off = api.make("/notification-handlers", type="webhook", name=mark, webhook="https://example.com/")
+    api.post(f"/notification-handlers/{off}", {"is_enabled": 0})
+    for query, found in {
+        "": [on, off],
+        "&is_enabled=0": [off],
+        "&type=email": [on],
+        "&type=chat_a": [],
+    }.items():
+        rows = api.get(f"/notification-handlers?search={mark}{query}").json()["data"]
+        assert [row["id"] for row in rows] == found, query
+    assert fields(api.get("/notification-handlers?is_enabled=x")) == {"is_enabled"}

@@ -379,3 +379,47 @@ def test_statistics(api: Client) -> None:
     ):
         assert fields(api.get(f"/statistics/{link}", params={name: value})) == {name}
     problem(api.get("/statistics/999999999"), 404)
+
+
+def pairs_of(count: int, first: int = 0) -> dict[str, str]:
+    numbers = range(first, first + count)
+    keys = {f"targeting_city_name_key[{n}]": f"Town {n}" for n in numbers}
+    return keys | {f"targeting_city_name_value[{n}]": THERE for n in numbers}
+
+
+def test_how_many_pairs(api: Client) -> None:
+    assert (
+        len(
+            api.data(f"/links/{api.link(targeting_type='city_name', **pairs_of(100))}")["settings"][
+                "targeting_city_name"
+            ]
+        )
+        == 100
+    )
+    body = {"location_url": THERE, "targeting_type": "city_name"}
+    for sent in (pairs_of(101), pairs_of(1, first=1000)):
+        assert fields(api.post("/links", {**body, **sent}))
+
+
+def test_pairs_replace_the_list_of_the_stored_type(api: Client) -> None:
+    link = api.link(targeting_type="city_name", **pairs_of(3))
+    api.post(f"/links/{link}", pairs_of(1, first=7))
+    assert [pair["key"] for pair in api.data(f"/links/{link}")["settings"]["targeting_city_name"]] == [
+        "Town 7"
+    ]
+    api.post(f"/links/{link}", {"targeting_type": "rotation"})
+    assert api.data(f"/links/{link}")["settings"]["targeting_rotation"] == []
+    assert "targeting_city_name" not in api.data(f"/links/{link}")["settings"]
+
+
+def test_bulk_is_ignored_on_update(api: Client) -> None:
+    link = api.link()
+    answer = api.post(f"/links/{link}", {"is_bulk": 1, "location_urls": "nonsense", "title": "T"})
+    assert answer.status_code == 200
+    assert (api.data(f"/links/{link}")["title"], api.data(f"/links/{link}")["location_url"]) == ("T", THERE)
+
+
+def test_dates_without_a_schedule_are_checked_and_not_stored(api: Client) -> None:
+    link = api.link(start_date="2090-01-01")
+    assert api.data(f"/links/{link}")["start_date"] is None
+    assert fields(api.post("/links", {"location_url": THERE, "start_date": "2090-02-30"})) == {"start_date"}

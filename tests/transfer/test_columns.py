@@ -62,3 +62,18 @@ CONTENT = {
 @pytest.mark.parametrize(("rows", "expected"), CONTENT.values(), ids=CONTENT.keys())
 def test_without_headings(rows: list[dict[str, str]], expected: dict[str, str]) -> None:
     assert guess_by_content(list(rows[0]), rows) == expected
+
+
+# as their own programs write them: the labels of Dub's export of links, the columns of Shlink's web client
+WRITTEN = {
+    "Dub": ("Short link,Destination URL,Clicks,Leads,Conversions,Revenue,Created at,Link ID,Updated at,Tags", "Destination URL", "Short link"),
+    "Shlink": ("createdAt,title,shortUrl,domain,shortCode,longUrl,tags,visits", "longUrl", "shortCode"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("origin", WRITTEN)
+def test_as_their_own_programs_write_them(origin: str) -> None:
+    head, destination, alias = WRITTEN[origin]
+    found = guess(head.split(","))
+    assert (origin_of(head.split(",")), found["location_url"], found["url"]) == (origin, destination, alias)
+    assert {"clicks", "datetime", "tags"} <= set(found)
