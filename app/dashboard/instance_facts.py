@@ -14,6 +14,7 @@ from sqlalchemy import func, select, text
 
 from app import clock, own_addresses
 from app.accounts.models import User
+from app.cli.backups import manifest
 from app.clicks.models import Counter
 from app.database import clicks_path
 from app.extensions import db
@@ -22,7 +23,7 @@ from app.links.models import LimitCounter, Link
 from app.public import health
 from app.public.here import desk
 
-LIBRARIES = ("flask", "sqlalchemy", "granian")
+LIBRARIES = ("Flask", "SQLAlchemy", "granian")
 LOW_BYTES = 512 * 1024 * 1024
 OLD_DAYS = 60
 
@@ -137,16 +138,9 @@ def places() -> dict[str, Any]:
 
 
 def versions() -> dict[str, str]:
-    found = {"Waypost": version("waypost"), "Python": platform.python_version()}
+    found = {"Waypost": manifest.version(), "Python": platform.python_version()}
     if db.engine.dialect.name == "sqlite":
         found["SQLite"] = sqlite3.sqlite_version
     else:
         found["PostgreSQL"] = str(db.session.scalar(text("SHOW server_version"))).partition(" ")[0]
-    return found | {name: version(name) for name in LIBRARIES}
-
-
-def version(name: str) -> str:
-    try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        return "—"
+    return found | {name: importlib.metadata.version(name) for name in LIBRARIES}

@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 
 from app.accounts.models import User
 from app.claims import moment
+from app.cli.backups import manifest
 from app.config import TABLE
 from app.jobs import tending
 from app.notifications.models import Letter
@@ -33,6 +34,7 @@ def test_the_page(desk: Desk, factory: Any, alice: User, settings: Any) -> None:
     assert "flask --app wsgi geo update" in page
     assert all(f"WAYPOST_{name}" in page for name in TABLE)
     assert settings.secret_key not in page
+    assert f"<code>{manifest.version()}</code>" in page
     tending.beat(settings.data_dir)
     live = desk.get("/instance/", headers=HTMX).text
     assert "Not ready" not in live
