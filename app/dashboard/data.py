@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+from babel.numbers import format_decimal
 from flask import Blueprint, Response, abort, flash, redirect, render_template, send_file, session, url_for
 from flask.typing import ResponseReturnValue
 from flask_login import logout_user
@@ -21,9 +23,12 @@ from app.database import begin_write
 from app.departures import leaving
 from app.errors import Invalid
 from app.extensions import db
+from app.languages import language
 from app.transfer import archives
+from app.transfer.models import Archive
 
 FOLDER = "dashboard/account"
+UNITS = ("B", "kB", "MB", "GB", "TB")
 
 
 def register(blueprint: Blueprint) -> None:
@@ -42,6 +47,8 @@ def show() -> ResponseReturnValue:
 
 def download() -> dict[str, Any]:
     row = archives.of(user())
+    if row is not None and row.state == archives.DONE and not path_of(row).is_file():
+        row = None  # a backup has no downloads
     return {
         "archive": row,
         "archive_ends": row and archives.ends(row),
@@ -60,11 +67,15 @@ def make() -> ResponseReturnValue:
     return redirect(url_for("dashboard.account_data"), 303)
 
 
+def path_of(row: Archive) -> Path:
+    return archives.path_of(own_addresses.settings().data_dir, row.file)
+
+
 def file() -> ResponseReturnValue:
     row = archives.of(user())
     if row is None or row.state != archives.DONE:
         abort(404)
-    path = archives.path_of(own_addresses.settings().data_dir, row.file)
+    path = path_of(row)
     name = f"waypost-{(row.done_datetime or clock.now()):%Y-%m-%d}.zip"
     if not path.is_file():
         abort(404)
@@ -118,3 +129,12 @@ def left(message: str) -> ResponseReturnValue:
 def data_section() -> Markup:
     """The account page's own: so it needs to know nothing of this."""
     return Markup(render_template(f"{FOLDER}/_data.html", **download()))  # noqa: S704  a template of ours
+
+
+@blueprint.app_template_filter()
+def as_size(count: float) -> str:
+    """So many bytes as somebody reads them: `397.5 kB`."""
+    power = 0
+    while count >= 1000 and power < len(UNITS) - 1:
+        count, power = count / 1000, power + 1
+    return f"{format_decimal(count, format='#,##0.#', locale=language())} {UNITS[power]}"

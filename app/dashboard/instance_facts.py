@@ -23,7 +23,7 @@ from app.links.models import LimitCounter, Link
 from app.public import health
 from app.public.here import desk
 
-LIBRARIES = ("Flask", "SQLAlchemy", "granian")
+LIBRARIES = ("Flask", "SQLAlchemy", "Granian")
 LOW_BYTES = 512 * 1024 * 1024
 OLD_DAYS = 60
 

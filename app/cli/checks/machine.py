@@ -47,6 +47,11 @@ def settings_check(settings: Settings) -> Iterator[Finding]:
         yield ok("Settings can be used.")
 
 
+PRIVATE = (
+    "secret_key", "keys", "main.db", "clicks.db", "journal", "imports", "downloads", "setup_token", ".env",
+)  # fmt: skip
+
+
 def files_check(settings: Settings) -> Iterator[Finding]:
     """Whether we can write, and nobody else can read."""
     data_dir = settings.data_dir
@@ -54,7 +59,17 @@ def files_check(settings: Settings) -> Iterator[Finding]:
         yield problem("A restore was interrupted.", "Run it again.")
     if not os.access(data_dir, os.W_OK | os.X_OK):
         yield problem(f"{data_dir} can't be written to.", f"Give it to the user {os.geteuid()}.")
-    names = ("secret_key", "keys", "main.db", "clicks.db", "journal", "imports", "setup_token", ".env")
+    names = (
+        "secret_key",
+        "keys",
+        "main.db",
+        "clicks.db",
+        "journal",
+        "imports",
+        "downloads",
+        "setup_token",
+        ".env",
+    )
     seen = [data_dir, *(path for name in names if (path := data_dir / name).exists())]
     open_ones = [path for path in seen if path.stat().st_mode & OTHERS]
     for path in open_ones:
