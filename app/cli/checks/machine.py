@@ -59,18 +59,7 @@ def files_check(settings: Settings) -> Iterator[Finding]:
         yield problem("A restore was interrupted.", "Run it again.")
     if not os.access(data_dir, os.W_OK | os.X_OK):
         yield problem(f"{data_dir} can't be written to.", f"Give it to the user {os.geteuid()}.")
-    names = (
-        "secret_key",
-        "keys",
-        "main.db",
-        "clicks.db",
-        "journal",
-        "imports",
-        "downloads",
-        "setup_token",
-        ".env",
-    )
-    seen = [data_dir, *(path for name in names if (path := data_dir / name).exists())]
+    seen = [data_dir, *(path for name in PRIVATE if (path := data_dir / name).exists())]
     open_ones = [path for path in seen if path.stat().st_mode & OTHERS]
     for path in open_ones:
         said = f"{path} has the mode {path.stat().st_mode & 0o777:o}: others on this machine can get at it."
