@@ -74,8 +74,16 @@ def test_no_address_is_in_any_table_log_or_file(make_server: Callable[..., Serve
         owner.make_link(url="few", location_url="https://a.example/", clicks_limit=50),
         owner.make_link(url="secret", location_url="https://a.example/", password="correct horse"),
         owner.make_link(url="framed", location_url="https://a.example/", cloaking_is_enabled=True),
+        owner.make_link(url="warned", location_url="https://a.example/", sensitive_content=True),
+        owner.make_link(
+            url="drawn",
+            location_url="https://a.example/",
+            targeting_type="rotation",
+            targeting_rotation=[{"key": "50", "value": "https://b.example/"}],
+        ),
     ]
-    paths = ["/plain", "/few", "/secret", "/framed", "/plain+", "/nothing", "/login", "/api/user", "/readyz"]
+    paths = ["/plain", "/few", "/secret", "/framed", "/warned", "/drawn", "/plain+", "/nothing", "/login"]
+    paths += ["/api/user", "/readyz"]
     for address in ADDRESSES:
         headers = {
             "User-Agent": BROWSER,
@@ -88,7 +96,9 @@ def test_no_address_is_in_any_table_log_or_file(make_server: Callable[..., Serve
                 f"{server.url}{path}?q={SECRET}", headers=headers, allow_redirects=False, timeout=60
             )
         owner.session.post(f"{server.url}/secret", {"password": "wrong"}, headers=headers, timeout=60)
-    wait_for(lambda: rows_of(server) == 3 * len(ADDRESSES), "the rows")
+        owner.session.post(f"{server.url}/warned", {}, headers=headers, timeout=60, allow_redirects=False)
+        owner.session.cookies.clear()  # the next one comes for the first time
+    wait_for(lambda: rows_of(server) == 4 * len(ADDRESSES), "the rows")
     assert owner.clicks(links[1]) == len(ADDRESSES)
     server.stop()
     for address in ADDRESSES:

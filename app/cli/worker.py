@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 
@@ -32,4 +33,13 @@ def worker(parent: int | None) -> None:
         made.ignore(signal.SIGTERM, signal.SIGINT)
         leave_with_parent(parent, LAST)
         os.nice(NICE)
+    spare_collections()
     made.run()
+
+
+def spare_collections() -> None:
+    """Visits are tuples by the hundred thousand, and none of them is ever a cycle: to look through them, and
+    through the program itself, took a tenth of the time that each visit takes."""
+    gc.set_threshold(50_000, 20, 50)
+    gc.collect()
+    gc.freeze()
