@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, ScalarSelect, exists, select
 
 from app import own_addresses
 from app.accounts.models import User
-from app.dashboard import folds
+from app.dashboard import folds, pages
 from app.dashboard.asked import Control
 from app.dashboard.delivery_words import switched_off
 from app.dashboard.guard import sent, user
@@ -24,6 +24,7 @@ from app.dashboard.wordings import LANGUAGES
 from app.domains.models import Domain
 from app.extensions import db
 from app.links import targeting
+from app.links.checks import failing
 from app.links.forms import STATUS_CODES, LinkForm
 from app.links.models import Link, LinkTag
 from app.notifications.models import NotificationHandler
@@ -94,6 +95,8 @@ def beside_form(form: Any) -> Context:
         "pixels_note": link_note(row["type"] for row in pixels),
         "copied": copied,
         "pictured": form.stored or copied,
+        "failing_since": failing(db.session, [form.stored.id]).get(form.stored.id) if form.stored else None,
+        "zone": pages.zone(),
         **place_notes(),
     }
 

@@ -16,6 +16,7 @@ from app.dashboard.guard import user
 from app.dashboard.small_lines import small_lines
 from app.dashboard.states import marks_of, state_of
 from app.extensions import db
+from app.links.checks import failing
 from app.links.clicks import clicks_of
 from app.links.models import Link
 from app.projects.models import SAMPLES, Project
@@ -45,6 +46,7 @@ def beside_rows(rows: Sequence[Link]) -> dict[str, Any]:
         "clicks": clicks_of(ids),
         "small_lines": small_lines(ids),
         "now": clock.now(),
+        "failing": failing(db.session, ids),
         "state_of": state_of,
         "marks_of": marks_of,
         "short_address": short_address,

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Case, case
 
+from app.links.checks import IS_FAILING
 from app.links.clicks import CLICKS
 from app.links.models import Link
 
@@ -23,9 +24,11 @@ OFF = State("Off", "")
 SCHEDULED = State("Scheduled", "info")
 ENDED = State("Ended", "warn")
 LIMIT = State("Limit reached", "warn")
+FAILING = State("Failing", "bad")
 ACTIVE = State("Active", "good")
 STATES: Mapping[str, State] = {
     "active": ACTIVE,
+    "failing": FAILING,
     "scheduled": SCHEDULED,
     "ended": ENDED,
     "limit": LIMIT,
@@ -33,8 +36,11 @@ STATES: Mapping[str, State] = {
 }
 
 
-def state_of(link: Link, clicks: int, now: dt.datetime) -> State:
-    """In the order in which a visitor is answered: start inclusive, end exclusive."""
+def state_of(link: Link, clicks: int, now: dt.datetime, is_failing: bool = False) -> State:
+    """In the order in which a visitor is answered: start inclusive, end exclusive.
+
+    A link that visitors get through to fails while its destination does (`links.checks.failing`).
+    """
     if not link.is_enabled:
         return OFF
     if link.schedule and link.start_date and now < link.start_date:
@@ -43,7 +49,7 @@ def state_of(link: Link, clicks: int, now: dt.datetime) -> State:
         return ENDED
     if link.clicks_limit and clicks >= link.clicks_limit:
         return LIMIT
-    return ACTIVE
+    return FAILING if is_failing else ACTIVE
 
 
 def state_word(now: dt.datetime) -> Case[str]:
@@ -54,6 +60,7 @@ def state_word(now: dt.datetime) -> Case[str]:
         (Link.schedule & (Link.end_date <= now), "ended"),
         # links without a limit are not worth the look at their clicks
         (Link.clicks_limit.is_not(None) & (Link.clicks_limit <= CLICKS), "limit"),
+        (IS_FAILING, "failing"),
         else_="active",
     )
 

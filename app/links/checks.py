@@ -13,12 +13,12 @@ from typing import Any
 from urllib.parse import urljoin
 
 from sqlalchemy import ColumnElement, delete, exists, insert, or_, select, update
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, aliased
 
 from app.accounts.models import User
 from app.claims import is_due, moment
 from app.clock import now, written
-from app.database import begin_write
+from app.database import AnySession, begin_write
 from app.links.models import DestinationCheck, Link, link_notification_handler
 from app.notifications import outbound
 from app.notifications.events import FAILING, RECOVERED, raise_event
@@ -64,6 +64,21 @@ def problem_by(method: str, url: str, allowed: Sequence[Network]) -> str | None:
 
 
 # --- which links
+
+OTHER = aliased(Link)
+#: links whose destination has failed, as their owner was told, and is still the same
+FAILED = (
+    select(DestinationCheck.link_id)
+    .join(OTHER, OTHER.id == DestinationCheck.link_id)
+    .where(DestinationCheck.failing_since.is_not(None), DestinationCheck.url == OTHER.location_url)
+)
+IS_FAILING = Link.id.in_(FAILED)
+
+
+def failing(session: AnySession, ids: Collection[int]) -> Mapping[int, dt.datetime]:
+    """Those of the links whose destination fails, and since when."""
+    found = FAILED.add_columns(DestinationCheck.failing_since).where(DestinationCheck.link_id.in_(ids))
+    return {id_: since for id_, since in session.execute(found) if since}
 
 
 def wanted() -> ColumnElement[bool]:

@@ -48,6 +48,51 @@ document.addEventListener("htmx:afterSwap", ({ detail: { target } }) => {
   sayOfAlias(form);
 });
 
+// -------------------------------------------------------------- many lines
+// their numbers stand beside them, those of the wrong ones marked until lines come or go
+function numberLines(area) {
+  const numbers = document.createElement("div");
+  let wrong = new Set(area.dataset.numbered.split(" ").filter(Boolean));
+  let count = 0;
+  numbers.className = "numbers";
+  numbers.setAttribute("aria-hidden", "true");
+  const draw = () => {
+    const lines = area.value.split("\n").length;
+    if (lines === count) return;
+    if (count) wrong = new Set();
+    count = lines;
+    numbers.replaceChildren(...Array.from({ length: count }, (_, i) => lineNumber(`${i + 1}`, wrong)));
+    numbers.scrollTop = area.scrollTop;
+  };
+  area.before(numbers);
+  numbers.style.paddingTop = getComputedStyle(area).paddingTop;
+  area.addEventListener("input", draw);
+  area.addEventListener("scroll", () => (numbers.scrollTop = area.scrollTop));
+  new ResizeObserver(() => (numbers.style.height = `${area.offsetHeight}px`)).observe(area);
+  draw();
+  const [first] = wrong;
+  if (first) toLine(area, Number(first));
+}
+
+function lineNumber(text, wrong) {
+  const one = document.createElement(wrong.has(text) ? "b" : "span");
+  one.textContent = `${text}\n`;
+  return one;
+}
+
+function toLine(area, number) {
+  const lines = area.value.split("\n");
+  const start = lines.slice(0, number - 1).reduce((sum, line) => sum + line.length + 1, 0);
+  area.focus();
+  area.setSelectionRange(start, start + (lines[number - 1]?.length ?? 0));
+  area.scrollTop = (number - 3) * parseFloat(getComputedStyle(area).lineHeight);
+}
+
+on("click", "[data-line]", (button) => toLine(find("textarea[data-numbered]", button.form), Number(button.dataset.line)));
+const numberAll = () => all("textarea[data-numbered]").filter((area) => !area.previousElementSibling).forEach(numberLines);
+document.addEventListener("htmx:afterSwap", numberAll);
+numberAll();
+
 // --------------------------------------------------------- who goes where
 const rowsOf = (group) => all("[data-row]", group);
 const changed = (group) => {

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import User
@@ -224,13 +225,68 @@ def test_many_at_once_with_the_errors_of_each_line(desk: Page, session: scoped_s
     lines.fill("https://example.com/1\n\nftp://example.com/3\nexample.com/4")
     expect(dialog.get_by_text("3 addresses.")).to_be_visible()
     dialog.get_by_role("button", name="Create links").click()
-    expect(dialog.get_by_text("Line 3")).to_be_visible()
-    expect(dialog.locator(".line-errors li")).to_have_count(1)
+    expect(dialog.locator(".wrong-lines li")).to_have_text(
+        re.compile(r"Line 3\s*ftp://example.com/3\s*This must be")
+    )
+    expect(lines).to_be_focused()
+    assert chosen(desk) == "ftp://example.com/3"
     assert session.scalars(select(Link)).all() == []
     lines.fill("https://example.com/1\nexample.com/4")
     dialog.get_by_role("button", name="Create links").click()
     expect(desk.get_by_role("status").filter(has_text="2 links are created.")).to_be_visible()
     expect(desk.get_by_role("listitem").filter(has_text="https://example.com/")).to_have_count(2)
+
+
+def chosen(page: Page) -> str:
+    """What is selected in the text that has the focus."""
+    return str(
+        page.evaluate("(a => a.value.slice(a.selectionStart, a.selectionEnd))(document.activeElement)")
+    )
+
+
+def test_a_thousand_lines_of_which_some_are_wrong(desk: Page, session: scoped_session[Session]) -> None:
+    """Each is numbered; what is wrong leads to its line."""
+    desk.get_by_role("link", name="Create many").click()
+    dialog = desk.get_by_role("dialog")
+    lines = dialog.get_by_label("Destinations, one a line")
+    text = [f"https://example.com/{number}" for number in range(1, 1001)]
+    text[6], text[899] = "not one", "https://"
+    lines.fill("\n".join(text))
+    expect(dialog.locator(".numbers > *")).to_have_count(1000)
+    dialog.get_by_role("button", name="Create links").click()
+    expect(dialog.get_by_text("2 lines are wrong. No link is made yet.")).to_be_visible()
+    assert chosen(desk) == "not one"
+    assert dialog.locator(".numbers b").all_text_contents() == ["7\n", "900\n"]
+    dialog.get_by_role("button", name="Line 900").click()
+    assert chosen(desk) == "https://"
+    place = "[lines.scrollTop, numbers.scrollTop].map(Math.round)"
+    desk.wait_for_function(f"""() => {{
+        const lines = document.activeElement, numbers = lines.previousElementSibling, at = {place};
+        return at[0] > 10000 && at[0] === at[1];
+    }}""")
+    desk.keyboard.type("https://example.com/900")
+    dialog.get_by_role("button", name="Line 7").click()
+    desk.keyboard.type("https://example.com/7")
+    dialog.get_by_role("button", name="Create links").click()
+    expect(desk.get_by_role("status").filter(has_text="1,000 links are created.")).to_be_visible()
+    session.rollback()  # what it has read so far was before
+    assert session.scalar(select(func.count()).select_from(Link)) == 1000
+
+
+def test_on_a_phone_more_pages_are_one_key_away(desk: Page) -> None:
+    desk.set_viewport_size({"width": 390, "height": 700})
+    main = desk.get_by_role("navigation", name="Main")
+    expect(main.get_by_role("link")).to_have_count(4)
+    more = main.locator("summary")
+    more.focus()
+    desk.keyboard.press("Enter")
+    expect(main.get_by_role("link", name="Account")).to_be_visible()
+    desk.keyboard.press("Escape")
+    expect(main.get_by_role("link")).to_have_count(4)
+    expect(more).to_be_focused()
+    more.click()
+    main.get_by_role("link", name="Trash").click()
+    expect(desk.get_by_role("heading", name="Trash", exact=True)).to_be_visible()
 
 
 def test_search_is_in_the_address_and_back_restores_it(

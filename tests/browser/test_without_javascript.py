@@ -95,6 +95,11 @@ def test_many_at_once(desk: Page, alice: User, make_link: Callable[..., Link], s
 
 def test_many_links(desk: Page) -> None:
     desk.get_by_role("link", name="Create many").click()
+    desk.get_by_label("Destinations, one a line").fill("example.com/1\nnot one\nexample.com/2")
+    desk.get_by_role("button", name="Create links").click()
+    expect(desk.locator(".wrong-lines li")).to_contain_text("Line 2")
+    expect(desk.locator(".wrong-lines li")).to_contain_text("not one")
+    expect(desk.locator(".wrong-lines button:visible")).to_have_count(0)
     desk.get_by_label("Destinations, one a line").fill("example.com/1\nexample.com/2")
     desk.get_by_role("button", name="Create links").click()
     said(desk, "2 links are created.")

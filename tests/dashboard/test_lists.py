@@ -89,7 +89,7 @@ def test_what_cannot_be_asked_is_said(desk: Desk, database: str) -> None:
     answer = desk.get("/links/?results_per_page=11&state=maybe")
     assert answer.status_code == 422
     assert "results_per_page: This must be one of" in answer.text
-    assert "state: This must be one of: active, scheduled, ended, limit, off." in answer.text
+    assert "state: This must be one of: active, failing, scheduled, ended, limit, off." in answer.text
 
 
 def test_three_kinds_of_nothing(desk: Desk, alice: User, factory: Any, database: str) -> None:

@@ -9,9 +9,21 @@ import pytest
 from sqlalchemy import select
 
 from app import clock
-from app.dashboard.states import ACTIVE, ENDED, LIMIT, OFF, SCHEDULED, STATES, State, state_of, state_word
+from app.dashboard.states import (
+    ACTIVE,
+    ENDED,
+    FAILING,
+    LIMIT,
+    OFF,
+    SCHEDULED,
+    STATES,
+    State,
+    state_of,
+    state_word,
+)
+from app.links.checks import failing
 from app.links.clicks import clicks_of
-from app.links.models import LimitCounter, Link
+from app.links.models import DestinationCheck, LimitCounter, Link
 
 NOW = dt.datetime(2026, 6, 1, 12, tzinfo=dt.UTC)
 SECOND = dt.timedelta(seconds=1)
@@ -35,6 +47,7 @@ SECOND = dt.timedelta(seconds=1)
 def test_states(columns: dict[str, Any], clicks: int, state: State) -> None:
     link = Link(**{"is_enabled": True, "schedule": False, **columns})
     assert state_of(link, clicks, NOW) == state
+    assert state_of(link, clicks, NOW, is_failing=True) == (FAILING if state is ACTIVE else state)
 
 
 @pytest.mark.databases
@@ -49,15 +62,29 @@ def test_a_query_knows_the_same_states(alice: Any, make_link: Any, session: Any,
         "over": {"schedule": True, "end_date": now},
         "used": {"clicks_limit": 5},
         "using": {"clicks_limit": 6},
+        "broken": {},
+        "mended": {},
+        "off and broken": {"is_enabled": False},
     }
     links = {name: make_link(alice, name, **columns) for name, columns in kinds.items()}
     for name in ("used", "using"):
         session.add(LimitCounter(link_id=links[name].id, clicks=5))
+    for name in ("broken", "mended", "off and broken"):
+        url = links[name].location_url + ("before" if name == "mended" else "")
+        times = {"failing_since": now, "due": now, "planned": now}
+        session.add(DestinationCheck(link_id=links[name].id, url=url, failures=3, **times))
     session.commit()
+    broken = failing(session, [link.id for link in links.values()])
+    assert broken == {links[name].id: now for name in ("broken", "off and broken")}
     counts = clicks_of([link.id for link in links.values()])
     found = dict(session.execute(select(Link.url, state_word(now))).all())
     assert found == {
-        name: next(word for word, state in STATES.items() if state == state_of(link, counts[link.id], now))
+        name: next(
+            word
+            for word, state in STATES.items()
+            if state == state_of(link, counts[link.id], now, link.id in broken)
+        )
         for name, link in links.items()
     }
+    assert found["broken"] == "failing"
     assert set(found.values()) == set(STATES)
