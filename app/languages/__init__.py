@@ -123,9 +123,10 @@ def language() -> str:
     """The signed-in owner's; before that, the browser's as far as there is one here."""
     if not has_request_context():
         return DEFAULT
-    if "language" not in g:
-        g.language = first_known(getattr(current_user, "language", None))
-    return str(g.language)
+    known = g.get("language")  # looked up once: a long list asks some ten thousand times
+    if known is None:
+        known = g.language = first_known(getattr(current_user, "language", None))
+    return str(known)
 
 
 def say(text: Any) -> str:
@@ -153,7 +154,14 @@ def known(text: Any) -> str:
 
 def mark(text: str) -> Markup:
     """The same for a piece of a template, which is HTML already."""
-    return Markup(say(text))  # noqa: S704  of a template or of a catalogue
+    return marked(language(), text)
+
+
+@cache
+def marked(language: str, text: str) -> Markup:
+    """Kept: templates have so many pieces and no more."""
+    found = catalogue(language)
+    return Markup(text if found is None else found.say(text))  # noqa: S704  of a template or of a catalogue
 
 
 def script_words() -> dict[str, str]:
