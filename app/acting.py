@@ -8,7 +8,8 @@ from app.extensions import db
 
 
 class Actor(NamedTuple):
-    """`way`: `dashboard`, `api`, or `` for Waypost itself. `name`: of the person, or of the API key."""
+    """`way`: `dashboard`, `many` (links at once), `api`, `import`, or `` for Waypost itself. `name`: of the
+    person, of the API key, or of the file."""
 
     way: str = ""
     name: str = ""

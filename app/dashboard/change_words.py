@@ -75,10 +75,12 @@ class Wording:
     def fields(self, change: LinkChange) -> Iterator[Told]:
         for name, (before, after) in change.fields.items():
             label = self.labels.get(name, name)
-            if name in SECRET or name in PICTURES:
+            if name in SECRET:
                 yield Told(
                     label, "set" if before else "", "set anew" if before and after else "set" if after else ""
                 )
+            elif name in PICTURES:  # the file goes with the change
+                yield Told(label, "a picture that is gone" if before else "", "a picture" if after else "")
             else:
                 yield Told(label, self.words(name, before), self.words(name, after))
 

@@ -16,6 +16,7 @@ from flask import Blueprint, Response, url_for
 from flask.typing import ResponseReturnValue
 from sqlalchemy import func, select
 
+from app.acting import act_as, acting
 from app.dashboard import link_choices, pages
 from app.dashboard.guard import sent, user
 from app.dashboard.link_filters import LISTING
@@ -112,6 +113,7 @@ def go() -> ResponseReturnValue:
 
 def carry_on(work: Work, asked: Mapping[str, Any]) -> ResponseReturnValue:
     """What can be done in a moment, at least one transaction; then the page that goes on, or the result."""
+    act_as(acting()._replace(way="many"))
     until = time.monotonic() + SECONDS
     ids = work.next_ids() if "stop" not in sent() else ()
     while ids:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Callable
 from typing import Any
@@ -15,6 +16,7 @@ from app.links.models import Link
 from app.trash.models import Trashed
 from tests.clients import Api
 from tests.dashboard.conftest import HTMX, Desk
+from tests.links.pictures import picture
 
 LINKS = {**HTMX, "HX-Current-URL": "http://localhost/dashboard/links/"}
 
@@ -145,6 +147,18 @@ def test_history_in_words_and_back(desk: Desk, alice: User, make_pixel: Any, api
     data = api.get(f"/links/{id_}").json["data"]
     assert (data["location_url"], data["pixels_ids"]) == ("https://example.com/one", [])
     assert "Set back" in desk.get(f"/links/{id_}/history").text
+
+
+def test_history_says_by_which_way_and_which_pictures_are_gone(desk: Desk, api: Api) -> None:
+    files = {"cloaking_opengraph": (io.BytesIO(picture()), "one.png")}
+    id_ = api.post("/links", data={"location_url": "https://example.com", **files}).json["data"]["id"]
+    again = {"cloaking_opengraph": (io.BytesIO(picture(color=(1, 2, 3))), "two.png")}
+    assert api.post(f"/links/{id_}", data=again).status_code == 200
+    desk.post("/links/many", {"do": "off", "ids": str(id_)})
+    page = desk.get(f"/links/{id_}/history").text
+    assert "(many at once)" in page
+    assert "<del>a picture that is gone</del> <ins>a picture</ins>" in page
+    assert ".png" not in page
 
 
 def test_going_back_to_an_address_that_is_taken(desk: Desk, api: Api) -> None:
