@@ -40,6 +40,7 @@ def test_from_a_file_to_links(desk: Page, session: Any, settings: Settings, tmp_
     expect(desk.get_by_role("button", name="Make 1 link")).to_be_visible(timeout=60_000)
     expect(desk.get_by_role("cell", name="Destination:")).to_be_visible()
     desk.get_by_role("button", name="Make 1 link").click()
+    expect(desk.get_by_text("Under way", exact=True)).to_be_visible()
     session.rollback()
     taking.run(job.id, settings)
     expect(desk.get_by_text("Done", exact=True)).to_be_visible(timeout=60_000)
