@@ -1,8 +1,9 @@
-"""Who uses this instance, and with which API keys?"""
+"""Who uses this instance, from which browsers, with which second factor, and with which API keys?"""
 
 from __future__ import annotations
 
 import datetime as dt
+from typing import Any
 
 from flask_login import UserMixin
 from sqlalchemy import ForeignKey, String
@@ -11,6 +12,7 @@ from sqlalchemy.orm import Mapped, mapped_column, relationship
 from app.clock import now
 from app.database import Id, UtcDateTime
 from app.extensions import db
+from app.sealing import SealedJson
 
 
 class User(UserMixin, db.Model):
@@ -45,8 +47,66 @@ class User(UserMixin, db.Model):
         """May this user come in, by whatever way? (Flask-Login's name, which it asks for, too.)"""
         return self.disabled_datetime is None and self.deleted_datetime is None
 
+    # what the cookie holds of the session that begins with this object; no column
+    session_token = ""
+
     def get_id(self) -> str:
-        return f"{self.id}.{self.session_version}"
+        return self.session_token
+
+
+class UserSession(db.Model):
+    """A browser in which somebody is signed in: only its token's SHA-256 is stored, and no address.
+
+    `version`: the user's when it began. `browser` and `system` as its agent tells them, "" where it does not.
+    """
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("user.id", ondelete="CASCADE"), index=True)
+    digest: Mapped[str] = mapped_column(String(64), unique=True)
+    version: Mapped[int]
+    browser: Mapped[str] = mapped_column(String(64), default="")
+    system: Mapped[str] = mapped_column(String(64), default="")
+    is_remembered: Mapped[bool] = mapped_column(default=False)
+    last_datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)
+    expires_datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, index=True)
+    datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)
+
+    user: Mapped[User] = relationship()
+
+
+class SecondFactor(db.Model):
+    """What a user's authenticator app was given; asked for at the sign-in once `confirmed_datetime` is set.
+
+    `last_step`: the 30 seconds of the last code that was taken. None before it opens anything again.
+    """
+
+    user_id: Mapped[int] = mapped_column(
+        ForeignKey("user.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
+    )
+    settings: Mapped[dict[str, Any]] = mapped_column(SealedJson)
+    last_step: Mapped[int] = mapped_column(Id, default=0)
+    confirmed_datetime: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
+    datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)
+
+
+class RecoveryCode(db.Model):
+    """Opens the second door once where the app is lost. Only its SHA-256 is stored."""
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("user.id", ondelete="CASCADE"), index=True)
+    digest: Mapped[str] = mapped_column(String(64), unique=True)
+    used_datetime: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
+
+
+class PasswordReset(db.Model):
+    """A one-time address for a new password: the newest of a user, its token's SHA-256 alone."""
+
+    user_id: Mapped[int] = mapped_column(
+        ForeignKey("user.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
+    )
+    digest: Mapped[str] = mapped_column(String(64), unique=True)
+    version: Mapped[int]
+    expires_datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, index=True)
 
 
 class Invitation(db.Model):

@@ -76,16 +76,6 @@ def written_email(email: str) -> str:
     return email.strip().lower()
 
 
-def find_by_session(session_id: str) -> User | None:
-    """The user of a session's `User.get_id()`, unless that session was ended by a newer version, or the
-    user may not come in any more."""
-    user_id, _, version = session_id.partition(".")
-    if not (user_id.isascii() and user_id.isdigit() and len(user_id) < 19):
-        return None
-    user = db.session.get(User, int(user_id))
-    return user if user and user.is_active and str(user.session_version) == version else None
-
-
 def list_users() -> list[User]:
     return list(db.session.scalars(select(User).order_by(User.id)))
 

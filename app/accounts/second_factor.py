@@ -1,0 +1,125 @@
+"""Is who knows the password also who has the app, or one of the recovery codes?
+
+Codes are those of RFC 6238: six digits, of 30 seconds each, SHA-1, as every authenticator app makes them.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import re
+import secrets
+from collections.abc import Iterable
+from urllib.parse import quote, urlencode
+
+from cryptography.hazmat.primitives.hashes import SHA1
+from cryptography.hazmat.primitives.twofactor.totp import TOTP
+from sqlalchemy import delete, func, select, update
+
+from app.accounts.models import RecoveryCode, SecondFactor, User
+from app.clock import now
+from app.extensions import db
+
+STEP_SECONDS, DIGITS, SECRET_BYTES = 30, 6, 20
+AROUND = (0, -1, 1)  # clocks go a little wrong, and people type slowly
+HOW_MANY = 10
+# no letters that look like others; ten of them are 2^49
+LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"
+CODE = re.compile(r"[0-9]{6}", re.ASCII)
+APP, RECOVERY = "app", "recovery"
+
+
+def begin(user: User) -> None:
+    """A new secret, which is asked for only once `confirm` has seen a code of it. Does not commit."""
+    forget(user)
+    secret = base64.b32encode(secrets.token_bytes(SECRET_BYTES)).decode()
+    db.session.add(SecondFactor(user_id=user.id, settings={"secret": secret}))
+    db.session.flush()
+
+
+def forget(user: User) -> None:
+    """Neither app nor recovery codes any more."""
+    for model in (RecoveryCode, SecondFactor):
+        db.session.execute(delete(model).where(model.user_id == user.id))
+    db.session.expire_all()
+
+
+def find(user: User) -> SecondFactor | None:
+    return db.session.get(SecondFactor, user.id)
+
+
+def is_on(user: User) -> bool:
+    found = find(user)
+    return found is not None and found.confirmed_datetime is not None
+
+
+def address_of(factor: SecondFactor, email: str) -> str:
+    """The `otpauth:` address that apps read from a QR code."""
+    named = {"secret": factor.settings["secret"], "issuer": "Waypost"}
+    return f"otpauth://totp/Waypost:{quote(email)}?{urlencode(named)}"
+
+
+def confirm(user: User, code: str) -> list[str] | None:
+    """Switch it on with a right code: the recovery codes, in this answer alone. None for a wrong one."""
+    if not takes_code(user, code):
+        return None
+    on = update(SecondFactor).where(SecondFactor.user_id == user.id).values(confirmed_datetime=now())
+    db.session.execute(on)
+    return new_recovery_codes(user)
+
+
+def new_recovery_codes(user: User) -> list[str]:
+    """In place of all that there were."""
+    db.session.execute(delete(RecoveryCode).where(RecoveryCode.user_id == user.id))
+    codes = ["".join(secrets.choice(LETTERS) for _ in range(10)) for _ in range(HOW_MANY)]
+    db.session.add_all(RecoveryCode(user_id=user.id, digest=digest_of(user, code)) for code in codes)
+    db.session.flush()
+    return [f"{code[:5]}-{code[5:]}" for code in codes]
+
+
+def codes_left(user: User) -> int:
+    mine = RecoveryCode.user_id == user.id, RecoveryCode.used_datetime.is_(None)
+    return db.session.scalar(select(func.count()).select_from(RecoveryCode).where(*mine)) or 0
+
+
+def opens(user: User, typed: str) -> str | None:
+    """`app` or `recovery` where this is a code that is good, which it then is no more; else None.
+
+    In a write that the caller has begun and commits.
+    """
+    code = re.sub(r"[\s-]", "", typed).lower()
+    if CODE.fullmatch(code):
+        return APP if takes_code(user, code) else None
+    return RECOVERY if takes_recovery_code(user, code) else None
+
+
+def takes_code(user: User, typed: str) -> bool:
+    """The step moves by compare-and-swap: of the same code sent twice at once, one is taken."""
+    code, factor = re.sub(r"\s", "", typed), find(user)
+    if factor is None or not CODE.fullmatch(code):
+        return False
+    step = step_of(code, factor.settings["secret"], int(now().timestamp()) // STEP_SECONDS)
+    if step is None:
+        return False
+    mine = SecondFactor.user_id == user.id, SecondFactor.last_step < step
+    taken = update(SecondFactor).where(*mine).values(last_step=step).returning(SecondFactor.user_id)
+    return db.session.scalar(taken, execution_options={"synchronize_session": False}) is not None
+
+
+def step_of(code: str, secret: str, current: int) -> int | None:
+    """Which of the steps around `current` this is the code of."""
+    totp = TOTP(base64.b32decode(secret), DIGITS, SHA1(), STEP_SECONDS)  # noqa: S303  what apps know
+    steps: Iterable[int] = (current + aside for aside in AROUND)
+    right = [s for s in steps if hmac.compare_digest(totp.generate(s * STEP_SECONDS), code.encode())]
+    return right[0] if right else None
+
+
+def takes_recovery_code(user: User, code: str) -> bool:
+    mine = RecoveryCode.digest == digest_of(user, code), RecoveryCode.used_datetime.is_(None)
+    used = update(RecoveryCode).where(*mine).values(used_datetime=now()).returning(RecoveryCode.id)
+    return db.session.scalar(used, execution_options={"synchronize_session": False}) is not None
+
+
+def digest_of(user: User, code: str) -> str:
+    return hashlib.sha256(f"{user.id}:{code}".encode("utf-8", "replace")).hexdigest()

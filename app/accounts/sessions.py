@@ -1,0 +1,97 @@
+"""In which browsers is an owner signed in, and until when?"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import logging
+import secrets
+
+from sqlalchemy import delete, select, update
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.orm import joinedload
+
+from app.accounts.keys import impatient
+from app.accounts.models import User, UserSession
+from app.clock import now
+from app.database import AnySession, begin_write
+from app.extensions import db
+
+REMEMBERED = dt.timedelta(days=30)  # since the last visit
+OTHERWISE = dt.timedelta(days=1)  # its cookie ends with the browser; some browsers hardly ever end
+SEEN_EVERY = dt.timedelta(minutes=5)
+
+log = logging.getLogger(__name__)
+
+
+def begin(user: User, *, browser: str = "", system: str = "", is_remembered: bool = False) -> str:
+    """A session and its token, which nothing here keeps. Does not commit."""
+    token = secrets.token_urlsafe(32)
+    row = UserSession(
+        user_id=user.id,
+        digest=digest(token),
+        version=user.session_version,
+        browser=browser[:64],
+        system=system[:64],
+        is_remembered=is_remembered,
+        expires_datetime=now() + lasting(is_remembered=is_remembered),
+    )
+    db.session.add(row)
+    db.session.flush()
+    return token
+
+
+def lasting(*, is_remembered: bool) -> dt.timedelta:
+    return REMEMBERED if is_remembered else OTHERWISE
+
+
+def digest(token: str) -> str:
+    return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
+
+
+def find(token: str) -> UserSession | None:
+    """The session of this token, its user with it, while both are good."""
+    mine = UserSession.digest == digest(token), UserSession.expires_datetime > now()
+    row = db.session.scalar(select(UserSession).where(*mine).options(joinedload(UserSession.user)))
+    return row if row and row.user.is_active and row.version == row.user.session_version else None
+
+
+def note_use(row: UserSession) -> None:
+    """Go on for as long again; written seldom, and where the database is busy, next time."""
+    if now() - row.last_datetime < SEEN_EVERY:
+        return
+    seen = {
+        "last_datetime": now(),
+        "expires_datetime": now() + lasting(is_remembered=row.is_remembered),
+    }
+    before = UserSession.last_datetime == row.last_datetime
+    try:
+        with db.engine.connect() as connection, impatient(connection):
+            connection.execute(update(UserSession).where(UserSession.id == row.id, before).values(**seen))
+            connection.commit()
+    except SQLAlchemyError as error:
+        log.warning("the last use of session %d is not written yet: %s", row.id, error)
+
+
+def list_sessions(user: User) -> list[UserSession]:
+    """Those that are good, the last used first."""
+    mine = UserSession.user_id == user.id, UserSession.version == user.session_version
+    good = select(UserSession).where(*mine, UserSession.expires_datetime > now())
+    return list(db.session.scalars(good.order_by(UserSession.last_datetime.desc(), UserSession.id.desc())))
+
+
+def end(row: UserSession) -> None:
+    db.session.execute(delete(UserSession).where(UserSession.id == row.id))
+
+
+def end_others(row: UserSession) -> int:
+    """All of this user but `row`; how many."""
+    others = UserSession.user_id == row.user_id, UserSession.id != row.id
+    return len(db.session.scalars(delete(UserSession).where(*others).returning(UserSession.id)).all())
+
+
+def sweep(session: AnySession) -> None:
+    """Forget those that are over."""
+    begin_write(session)
+    session.execute(delete(UserSession).where(UserSession.expires_datetime <= now()))
+    session.commit()
