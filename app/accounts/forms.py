@@ -67,6 +67,28 @@ class SignInForm(ResourceForm):
     remember = FlagField("Stay signed in for 30 days on this device")
 
 
+class CodeForm(ResourceForm):
+    """A code of the app's, or a recovery code."""
+
+    code = TextField("Code", most=64, required=True)
+
+
+class CurrentPasswordForm(ResourceForm):
+    """Before something that a stranger at an open browser shall not do."""
+
+    current_password = PasswordField("Current password", required=True)
+
+
+class LeaveTwoFactorForm(CodeForm, CurrentPasswordForm):
+    """Both, to switch two-factor off."""
+
+
+class ForgottenForm(ResourceForm):
+    """Whose password is forgotten."""
+
+    email = EmailField("E-mail", required=True)
+
+
 class NewUserForm(ResourceForm):
     """A new account; `name` may be left out."""
 

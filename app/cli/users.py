@@ -8,7 +8,7 @@ from collections.abc import Callable
 import click
 
 from app import clock
-from app.accounts import passwords, services, setup, standing
+from app.accounts import passwords, second_factor, services, setup, standing
 from app.accounts.forms import NewPasswordForm, NewUserForm
 from app.accounts.models import User
 from app.cli.database import migrate_first, settings
@@ -71,6 +71,13 @@ def set_one(email: str, *, password_stdin: bool) -> None:
     services.store_password(user, password_hash)
     db.session.commit()
     click.echo(f"Set the password of {user.email}")
+
+
+@users.command("reset-two-factor")
+@whose
+def reset_two_factor(email: str) -> None:
+    """Switch two-factor off for a user who has lost both the app and the recovery codes."""
+    change(email, second_factor.forget, "Switched two-factor off for")
 
 
 @users.command("disable")

@@ -14,6 +14,7 @@ from app.dashboard import (
     deliveries,
     domains,
     exports,
+    forgotten,  # noqa: F401  its pages are those of `accounts`
     guard,
     handlers,
     headers,
@@ -30,15 +31,18 @@ from app.dashboard import (
     projects,
     qr,
     samples,
+    second_step,  # noqa: F401
+    signed_in,
     stopping,
     trash,
+    two_factor,
     users,
 )
 from app.dashboard.blueprint import blueprint
 from app.dashboard.statistics import views as statistics
 
 # once, and not for each application: a blueprint takes no more pages after it was registered
-PEOPLE = (keys, api_page, account, samples, users, invitations, data, instance)
+PEOPLE = (keys, api_page, account, two_factor, signed_in, samples, users, invitations, data, instance)
 ROWS = (links, many, history, as_visitor, qr, statistics)
 THINGS = (*ROWS, projects, domains, pixels, handlers, deliveries, imports, exports, trash)
 for family in (home, *THINGS, *PEOPLE):

@@ -8,7 +8,8 @@ from flask import Blueprint, make_response, render_template, url_for
 from flask.typing import ResponseReturnValue
 
 from app import clock
-from app.accounts import passwords, services
+from app.accounts import passwords, second_factor, services
+from app.accounts import sessions as owner_sessions
 from app.accounts.forms import AccountForm, PasswordForm
 from app.dashboard import pages, sessions, tries
 from app.dashboard.guard import sent, user
@@ -77,6 +78,9 @@ def page(form: AccountForm, password_form: PasswordForm, status: int = 200) -> R
         form=form,
         password_form=password_form,
         here="account",
+        has_second_factor=second_factor.is_on(user()),
+        user_sessions=owner_sessions.list_sessions(user()),
+        this_session=sessions.this_one(),
         now=clock.now(),
         zone=pages.zone(),
     )

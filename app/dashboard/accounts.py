@@ -15,13 +15,12 @@ from flask import (
     redirect,
     render_template,
     request,
-    session,
     url_for,
 )
 from flask.typing import ResponseReturnValue
-from flask_login import current_user, logout_user
+from flask_login import current_user
 
-from app.accounts import passwords, services, setup
+from app.accounts import passwords, second_factor, services, setup
 from app.accounts.forms import NewUserForm, SignInForm
 from app.accounts.models import User
 from app.config import Settings
@@ -86,9 +85,7 @@ def sign_in() -> ResponseReturnValue:
     try:
         tries.count_try(form.email.data)
     except TooMany as wait:
-        response = sign_in_page(form, str(wait), status=429)
-        response.headers["Retry-After"] = str(wait.seconds)
-        return response
+        return after_a_while(wait, sign_in_page(form, str(wait), status=429))
     try:
         user = services.authenticate(form.email.data, form.password.data)
     except services.ShutOut as shut_out:
@@ -97,12 +94,24 @@ def sign_in() -> ResponseReturnValue:
         return sign_in_page(form, WRONG, status=403)
     db.session.commit()  # the hash, where it was made anew
     tries.forgive(form.email.data)
-    sessions.start(user, remember=bool(form.remember.data))
+    remember = bool(form.remember.data)
+    if second_factor.is_on(user):
+        sessions.start_half(user, remember=remember, next_=safe_next())
+        return redirect(url_for("accounts.code"), 303)
+    sessions.start(user, remember=remember)
     return redirect(safe_next(), 303)
 
 
+def after_a_while(wait: TooMany, response: Response) -> Response:
+    response.headers["Retry-After"] = str(wait.seconds)
+    return response
+
+
 def sign_in_page(form: SignInForm, problem: str = "", *, status: int = 200) -> Response:
-    body = render_template("accounts/login.html", form=form, problem=problem, next=typed("next"))
+    has_mail = bool(settings_of(current_app).smtp_url)
+    body = render_template(
+        "accounts/login.html", form=form, problem=problem, next=typed("next"), has_mail=has_mail
+    )
     return make_response(body, status)
 
 
@@ -121,8 +130,7 @@ def logout() -> ResponseReturnValue:
 
 @blueprint.post("/logout")
 def sign_out() -> ResponseReturnValue:
-    logout_user()
-    session.clear()
+    sessions.end()
     flash("You are signed out.")
     return redirect(url_for("accounts.login"), 303)
 

@@ -14,6 +14,7 @@ from flask import Blueprint, Flask, Response, abort, current_app, request, url_f
 blueprint = Blueprint("assets", __name__, url_prefix="/static")
 KEPT = "public, max-age=31536000, immutable"
 FILES = (
+    "account.css",
     "api.css",
     "app.css",
     "app.js",

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import datetime as dt
 
-from flask import Flask, request, session
+from flask import Flask, g, request, session
 from flask.sessions import SecureCookieSessionInterface
-from flask_login import login_user
+from flask_login import current_user, login_user, logout_user
 
-from app.accounts.models import User
-from app.accounts.services import find_by_session
+from app.accounts import sessions
+from app.accounts.models import User, UserSession
+from app.accounts.sessions import REMEMBERED
+from app.clock import now
+from app.database import begin_write
 from app.extensions import db, login
+from app.visits.devices import device
 
-REMEMBERED = dt.timedelta(days=30)
+HALF, HALF_GOOD_FOR = "half_signed_in", dt.timedelta(minutes=10)
 
 
 class SchemeSessions(SecureCookieSessionInterface):
@@ -41,19 +45,74 @@ def init_app(app: Flask) -> None:
         SESSION_COOKIE_SAMESITE="Lax",
         PERMANENT_SESSION_LIFETIME=REMEMBERED,
     )
-    login.user_loader(find_by_session)
+    login.user_loader(load)
     login.login_view = "accounts.login"
     login.session_protection = None  # a phone's address changes, and no address is kept
+
+
+def load(token: str) -> User | None:
+    """Who has this session, which the request is then part of."""
+    row = sessions.find(token)
+    if row is None:
+        return None
+    sessions.note_use(row)
+    g.user_session = row
+    return row.user
+
+
+def this_one() -> UserSession:
+    """The session of this request; somebody is signed in."""
+    found: UserSession = g.user_session
+    return found
 
 
 def start(user: User, *, remember: bool = False) -> None:
     """Sign this user in, with nothing taken over of what this browser was before.
 
-    `remember`: for 30 days since the last visit; else until the browser is closed.
+    `remember`: for 30 days since the last visit; else until the browser is closed, and a day at most.
     """
     session.clear()
+    known = device(request.headers.get("User-Agent", ""))
+    begin_write(db.session)
+    user.session_token = sessions.begin(
+        user, browser=known.browser_name, system=known.os_name, is_remembered=remember
+    )
+    db.session.commit()
     login_user(user)
     session.permanent = remember
+
+
+def start_half(user: User, *, remember: bool, next_: str) -> None:
+    """The password was right, and a code is still to come: this opens the page that asks for it alone."""
+    session.clear()
+    session[HALF] = {
+        "user": user.id,
+        "version": user.session_version,
+        "until": int((now() + HALF_GOOD_FOR).timestamp()),
+        "remember": remember,
+        "next": next_,
+    }
+
+
+def half() -> tuple[User, bool, str] | None:
+    """Whose code is awaited, whether to remember this browser, and where to then."""
+    found = session.get(HALF)
+    if not isinstance(found, dict) or found["until"] < now().timestamp():
+        return None
+    user = db.session.get(User, found["user"])
+    if user is None or not user.is_active or user.session_version != found["version"]:
+        return None
+    return user, found["remember"], found["next"]
+
+
+def end() -> None:
+    """Sign out: a copy of the cookie opens nothing any more, either."""
+    if current_user.is_authenticated:
+        begin_write(db.session)
+        sessions.end(this_one())
+        db.session.commit()
+    logout_user()
+    session.clear()
 
 
 def renew(user: User) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
+from app.accounts import resets, sessions
 from app.config import Settings
 from app.departures import purging
 from app.jobs.destinations import check_destinations
@@ -27,6 +28,8 @@ def empty_trash(session: Session, _settings: Settings) -> None:
 TABLE: tuple[Scheduled, ...] = (
     Scheduled("trash", "*/10 * * * *", empty_trash),
     Scheduled("deleted users", "17 * * * *", purging.purge),
+    Scheduled("sessions that are over", "33 * * * *", lambda session, _settings: sessions.sweep(session)),
+    Scheduled("forgotten passwords", "34 * * * *", lambda session, _settings: resets.sweep(session)),
     Scheduled("tables taken in", "40 * * * *", lambda session, settings: tidy(session, settings.data_dir)),
     # whole hours of every time zone are quarters of an hour in UTC
     Scheduled("reports", "*/15 * * * *", make_reports),

@@ -10,7 +10,7 @@ import pytest
 from flask import Flask
 from sqlalchemy import select
 
-from app.accounts import keys, services, standing
+from app.accounts import keys, services, sessions, standing
 from app.accounts.models import User
 from app.accounts.standing import LastAdmin
 from app.database import begin_write
@@ -42,16 +42,16 @@ SHUT = {
 def test_who_is_shut_out_has_no_way_in_until_let_in_again(
     bob: User, make_key: Callable[..., Any], shut: Any, let_in: Any
 ) -> None:
-    before, (_, key) = bob.get_id(), make_key(bob)
+    before, (_, key) = sessions.begin(bob), make_key(bob)
     write(shut, bob)
-    assert services.find_by_session(before) is None
-    assert services.find_by_session(bob.get_id()) is None
+    assert sessions.find(before) is None
+    assert sessions.find(sessions.begin(bob)) is None
     assert keys.find_key(key) is None
     assert services.authenticate(bob.email, "not this one") is None
     with pytest.raises(services.ShutOut):
         services.authenticate(bob.email, PASSWORD)
     write(let_in, bob)
-    assert services.find_by_session(before) is None  # a session that has ended does not come back
+    assert sessions.find(before) is None  # a session that has ended does not come back
     assert services.authenticate(bob.email, PASSWORD) == bob
     assert keys.find_key(key)
 

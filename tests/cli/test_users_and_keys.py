@@ -13,7 +13,7 @@ from click.testing import Result
 from flask import Flask
 from sqlalchemy.orm import Session
 
-from app.accounts import keys, services, setup
+from app.accounts import keys, services, sessions, setup
 from app.accounts.models import ApiKey, User
 from app.config import ROOT
 from tests.conftest import environ
@@ -65,7 +65,8 @@ class TestUsers:
         ]
 
     def test_a_new_password_ends_their_sessions(self, run: Run, alice: User, session: Session) -> None:
-        before = alice.get_id()
+        before = sessions.begin(alice)
+        session.commit()
         done = run(
             "users",
             "set-password",
@@ -76,7 +77,7 @@ class TestUsers:
         )
         assert (done.exit_code, done.output) == (0, "Set the password of alice@example.com\n")
         session.expire_all()
-        assert services.find_by_session(before) is None
+        assert sessions.find(before) is None
         assert services.authenticate("alice@example.com", "another one entirely")
 
     @pytest.mark.parametrize(

@@ -1,0 +1,95 @@
+"""What does somebody do who has forgotten the password?
+
+Whether an address has an account is told to nobody: the answer is the same, and so is the work until it.
+"""
+
+from __future__ import annotations
+
+from flask import Response, abort, flash, make_response, redirect, render_template, url_for
+from flask.typing import ResponseReturnValue
+
+from app.accounts import passwords, resets, services
+from app.accounts.forms import ForgottenForm, NewPasswordForm
+from app.accounts.models import User
+from app.dashboard import security_mail, tries
+from app.dashboard.accounts import after_a_while, blueprint, typed
+from app.dashboard.guard import sent
+from app.database import begin_write
+from app.errors import TooMany
+from app.extensions import db
+
+
+@blueprint.get("/login/forgotten")
+def forgotten() -> ResponseReturnValue:
+    require_mail()
+    return forgotten_page(ForgottenForm(None, owner=None))
+
+
+@blueprint.post("/login/forgotten")
+def ask() -> ResponseReturnValue:
+    require_mail()
+    form = ForgottenForm(sent(), owner=None)
+    if not form.validate():
+        return forgotten_page(form, 422)
+    try:
+        tries.count_forgotten(form.email.data)
+    except TooMany as wait:
+        form.reject("email", str(wait), "too_many_tries")
+        return after_a_while(wait, forgotten_page(form, 429))
+    begin_write(db.session)
+    user = services.find_user(form.email.data)
+    if user is not None and user.is_active:
+        security_mail.new_password(user, resets.ask(user))
+    db.session.commit()
+    return make_response(render_template("accounts/forgotten_asked.html", email=form.email.data))
+
+
+def require_mail() -> None:
+    """Without a mail server nothing could be sent, so there is no such page."""
+    if not security_mail.has_mail():
+        abort(404)
+
+
+def forgotten_page(form: ForgottenForm, status: int = 200) -> Response:
+    return make_response(render_template("accounts/forgotten.html", form=form), status)
+
+
+@blueprint.get("/login/reset")
+def reset() -> ResponseReturnValue:
+    user = resets.find(typed("token"))
+    return over_page() if user is None else reset_page(NewPasswordForm(None, owner=user), user)
+
+
+@blueprint.post("/login/reset")
+def set_new() -> ResponseReturnValue:
+    """Every session ends. Where a code is asked for at the sign-in, it still is."""
+    user = resets.find(typed("token"))
+    if user is None:
+        return over_page()
+    form = NewPasswordForm(sent(), owner=user)
+    if not form.validate():
+        return reset_page(form, user, 422)
+    password_hash = passwords.hash_password(form.password.data)
+    begin_write(db.session)
+    done = resets.use(typed("token"), password_hash)
+    db.session.commit()
+    if done is None:  # the same address, opened twice
+        return over_page()
+    flash("Your new password is set. Sign in with it.")
+    return redirect(url_for("accounts.login"), 303)
+
+
+def reset_page(form: NewPasswordForm, user: User, status: int = 200) -> Response:
+    body = render_template("accounts/reset.html", form=form, user=user, token=typed("token"))
+    return without_referrer(make_response(body, status))
+
+
+def over_page() -> Response:
+    body = render_template("accounts/reset_over.html", has_mail=security_mail.has_mail())
+    return without_referrer(make_response(body, 410))
+
+
+def without_referrer(response: Response) -> Response:
+    """The address of this page opens an account: nobody is told it."""
+    response.headers["Referrer-Policy"] = "no-referrer"
+    return response

@@ -1,0 +1,59 @@
+"""How does somebody sign in whose account asks for a code, too?"""
+
+from __future__ import annotations
+
+from flask import Response, make_response, redirect, render_template, url_for
+from flask.typing import ResponseReturnValue
+
+from app.accounts import second_factor
+from app.accounts.forms import CodeForm
+from app.accounts.models import User
+from app.dashboard import security_mail, sessions, tries
+from app.dashboard.accounts import after_a_while, blueprint
+from app.dashboard.guard import sent
+from app.database import begin_write
+from app.errors import TooMany
+from app.extensions import db
+
+WRONG = "This code is not right, or was used already. The app shows another one every 30 seconds."
+
+
+@blueprint.get("/login/code")
+def code() -> ResponseReturnValue:
+    return code_page(CodeForm(None, owner=None)) if sessions.half() else redirect(url_for("accounts.login"))
+
+
+@blueprint.post("/login/code")
+def sign_in_with_code() -> ResponseReturnValue:
+    half = sessions.half()
+    if half is None:
+        return redirect(url_for("accounts.login"), 303)
+    user, remember, next_ = half
+    form = CodeForm(sent(), owner=None)
+    if not form.validate():
+        return code_page(form, 422)
+    try:
+        tries.count_code(user.id)
+    except TooMany as wait:
+        form.reject("code", str(wait), "too_many_tries")
+        return after_a_while(wait, code_page(form, 429))
+    if not is_taken(user, form.code.data):
+        form.reject("code", WRONG, "wrong_code")
+        return code_page(form, 403)
+    tries.forgive_code(user.id)
+    sessions.start(user, remember=remember)
+    return redirect(next_, 303)
+
+
+def is_taken(user: User, typed: str) -> bool:
+    """What was a good code is none any more from here on, whatever comes of the rest."""
+    begin_write(db.session)
+    found = second_factor.opens(user, typed)
+    if found == second_factor.RECOVERY:
+        security_mail.recovery_code_used(user, second_factor.codes_left(user))
+    db.session.commit()
+    return found is not None
+
+
+def code_page(form: CodeForm, status: int = 200) -> Response:
+    return make_response(render_template("accounts/code.html", form=form), status)

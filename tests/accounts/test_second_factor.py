@@ -1,0 +1,127 @@
+"""Does a code open once, whoever sends it how often?"""
+
+from __future__ import annotations
+
+import base64
+import datetime as dt
+import threading
+
+import pytest
+import sqlalchemy as sa
+import time_machine
+from flask import Flask
+
+from app.accounts import second_factor
+from app.accounts.models import RecoveryCode, User
+from app.clock import now
+from app.database import begin_write
+from app.extensions import db
+from tests.accounts.codes import code_of, switch_on
+
+pytestmark = pytest.mark.databases
+# RFC 6238, appendix B: the last six digits of its SHA-1 values, by second
+RFC = {59: "287082", 1111111109: "081804", 1111111111: "050471", 1234567890: "005924", 2000000000: "279037"}
+
+
+@pytest.mark.parametrize(("second", "code"), RFC.items(), ids=map(str, RFC))
+def test_codes_are_those_of_the_rfc(second: int, code: str) -> None:
+    secret = base64.b32encode(b"12345678901234567890").decode()
+    assert second_factor.step_of(code, secret, second // 30) == second // 30
+
+
+def opens(user: User, typed: str) -> str | None:
+    begin_write(db.session)
+    found = second_factor.opens(user, typed)
+    db.session.commit()
+    return found
+
+
+def test_nothing_is_asked_for_before_a_code_confirms_it(session, alice: User) -> None:
+    second_factor.begin(alice)
+    session.commit()
+    assert not second_factor.is_on(alice)
+    assert second_factor.confirm(alice, "000000") is None
+    codes = second_factor.confirm(alice, code_of(alice))
+    session.commit()
+    assert second_factor.is_on(alice)
+    assert len(set(codes)) == second_factor.codes_left(alice) == 10
+    stored = session.scalars(sa.select(RecoveryCode.digest)).all()
+    assert not set(stored) & set(codes)
+
+
+WRONG = ["", "12345", "1234567", "١٢٣٤٥٦", "abcdef", "-", "x" * 5000, "é\ud800", "0" * 6]
+
+
+@pytest.mark.parametrize("typed", WRONG, ids=lambda typed: repr(typed[:9]))
+def test_what_is_no_code_opens_nothing(alice: User, typed: str) -> None:
+    switch_on(alice)
+    assert opens(alice, typed) is None
+
+
+def test_a_code_opens_once_and_so_does_none_before_it(alice: User) -> None:
+    moment = now()
+    with time_machine.travel(moment, tick=False):
+        switch_on(alice)
+    with time_machine.travel(moment + dt.timedelta(seconds=60), tick=False):
+        early, code, late = (code_of(alice, steps) for steps in (-1, 0, 1))
+        assert opens(alice, f" {code[:3]} {code[3:]}") == "app"
+        assert opens(alice, code) is None
+        assert opens(alice, early) is None
+        assert opens(alice, late) == "app"
+    with time_machine.travel(moment + dt.timedelta(seconds=180), tick=False):
+        assert opens(alice, code_of(alice, -2)) is None
+        assert opens(alice, code_of(alice, 2)) is None
+        assert opens(alice, code_of(alice)) == "app"
+
+
+def test_a_recovery_code_opens_once_and_for_its_owner(alice: User, bob: User) -> None:
+    first, second = switch_on(alice)[:2]
+    switch_on(bob)
+    assert opens(bob, first) is None
+    assert opens(alice, first.upper().replace("-", " ")) == "recovery"
+    assert opens(alice, first) is None
+    assert second_factor.codes_left(alice) == 9
+    begin_write(db.session)
+    second_factor.new_recovery_codes(alice)
+    db.session.commit()
+    assert opens(alice, second) is None
+
+
+@pytest.mark.parametrize("kind", ["app", "recovery"])
+def test_of_the_same_code_at_once_one_opens(app: Flask, session, alice: User, kind: str) -> None:
+    moment = now()
+    with time_machine.travel(moment, tick=False):
+        recovery = switch_on(alice)[0]
+    user_id, ready, found = alice.id, threading.Barrier(5), []
+
+    def use(code: str) -> None:
+        with app.app_context():
+            user = db.session.get_one(User, user_id)
+            second_factor.find(user)
+            ready.wait()
+            found.append(opens(user, code))
+
+    with time_machine.travel(moment + dt.timedelta(seconds=60), tick=False):
+        code = recovery if kind == "recovery" else code_of(alice)
+        session.rollback()
+        threads = [threading.Thread(target=use, args=(code,)) for _ in range(5)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert sorted(map(str, found)) == ["None"] * 4 + [kind]
+
+
+def test_forgotten_is_forgotten(alice: User) -> None:
+    recovery = switch_on(alice)[0]
+    begin_write(db.session)
+    second_factor.forget(alice)
+    db.session.commit()
+    assert not second_factor.is_on(alice)
+    assert opens(alice, recovery) is None
+
+
+def test_the_secret_is_sealed(session, alice: User) -> None:
+    switch_on(alice)
+    secret = second_factor.find(alice).settings["secret"]
+    assert secret not in session.scalar(sa.text("SELECT settings FROM second_factor"))

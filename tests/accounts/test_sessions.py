@@ -1,0 +1,72 @@
+"""Is a session good for as long as it should be, and over when its owner says so?"""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import pytest
+import sqlalchemy as sa
+import time_machine
+
+from app.accounts import sessions
+from app.accounts.models import User, UserSession
+from app.clock import now
+
+pytestmark = pytest.mark.databases
+
+
+@pytest.mark.parametrize("token", ["", ".", "1.1", "x" * 5000, "é\ud800", "\x00"], ids=repr)
+def test_what_is_no_token_is_nobodys(alice: User, token: str) -> None:
+    assert sessions.find(token) is None
+
+
+def test_only_a_digest_is_stored(session, alice: User) -> None:
+    token = sessions.begin(alice, browser="B" * 99, system="macOS")
+    session.commit()
+    row = session.scalars(sa.select(UserSession)).one()
+    assert token not in {str(value) for value in vars(row).values()}
+    assert (row.browser, row.system, row.user) == ("B" * 64, "macOS", alice)
+
+
+@pytest.mark.parametrize(("is_remembered", "days"), [(True, 30), (False, 1)], ids=["remembered", "not"])
+def test_it_lasts_since_the_last_visit(session, alice: User, is_remembered: bool, days: int) -> None:
+    token = sessions.begin(alice, is_remembered=is_remembered)
+    session.commit()
+    almost = dt.timedelta(days=days, minutes=-1)
+    with time_machine.travel(now() + almost):
+        sessions.note_use(sessions.find(token))
+        session.rollback()
+        with time_machine.travel(now() + almost):
+            assert sessions.find(token)
+            session.rollback()
+        with time_machine.travel(now() + dt.timedelta(days=days, minutes=1)):
+            assert sessions.find(token) is None
+            assert sessions.list_sessions(alice) == []
+            session.rollback()
+            sessions.sweep(session)
+            assert session.scalar(sa.select(sa.func.count()).select_from(UserSession)) == 0
+
+
+def test_the_last_visit_is_written_seldom(session, alice: User) -> None:
+    token = sessions.begin(alice)
+    session.commit()
+    first = sessions.find(token).last_datetime
+    sessions.note_use(sessions.find(token))
+    session.rollback()
+    assert sessions.find(token).last_datetime == first
+    with time_machine.travel(now() + sessions.SEEN_EVERY):
+        sessions.note_use(sessions.find(token))
+        session.rollback()
+        assert sessions.find(token).last_datetime >= first + sessions.SEEN_EVERY
+
+
+def test_one_ends_or_all_others(session, alice: User, bob: User) -> None:
+    mine, second, third, bobs = (sessions.begin(user) for user in (alice, alice, alice, bob))
+    session.commit()
+    sessions.end(sessions.find(second))
+    session.commit()
+    assert [sessions.find(token) is not None for token in (mine, second, third, bobs)] == [1, 0, 1, 1]
+    assert len(sessions.list_sessions(alice)) == 2
+    assert sessions.end_others(sessions.find(mine)) == 1
+    session.commit()
+    assert [sessions.find(token) is not None for token in (mine, second, third, bobs)] == [1, 0, 0, 1]

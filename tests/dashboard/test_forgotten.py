@@ -1,0 +1,155 @@
+"""Does who forgot a password get a new one by mail, and nobody else, and once?"""
+
+from __future__ import annotations
+
+import datetime as dt
+import threading
+
+import pytest
+import time_machine
+from flask import Flask
+from sqlalchemy import select
+from werkzeug.test import TestResponse
+
+from app.accounts import resets, sessions
+from app.accounts.models import PasswordReset, User
+from app.clock import now
+from app.database import begin_write
+from app.extensions import db
+from app.notifications.models import Letter
+from tests.accounts.codes import switch_on
+from tests.accounts.test_sign_in import is_signed_in, sign_in, token_on
+
+NEW = "four quite new words"
+pytestmark = pytest.mark.settings(SMTP_URL="smtp://127.0.0.1:2525", BASE_URL="http://localhost")
+
+
+def ask(client, email: str) -> TestResponse:
+    token = token_on(client.get("/login/forgotten"))
+    return client.post("/login/forgotten", data={"csrf_token": token, "email": email})
+
+
+def mailed(session) -> str:
+    """The path of the address in the one mail that waits."""
+    session.expire_all()
+    letter = session.scalars(select(Letter)).one()
+    assert letter.email == "alice@example.com"
+    return letter.content["url"].removeprefix("http://localhost")
+
+
+def set_new(client, path: str, password: str = NEW) -> TestResponse:
+    page = client.get(path)
+    if page.status_code != 200:
+        return page
+    data = {"csrf_token": token_on(page), "token": path.partition("token=")[2], "password": password}
+    return client.post("/login/reset", data=data)
+
+
+def test_by_mail(client, alice: User, session) -> None:
+    other = sessions.begin(alice)
+    session.commit()
+    assert "/login/forgotten" in client.get("/login").text
+    assert ask(client, " Alice@Example.com").status_code == 200
+    path = mailed(session)
+    page = client.get(path)
+    assert page.headers["Referrer-Policy"] == "no-referrer"
+    assert page.headers["Cache-Control"] == "no-store"
+    assert set_new(client, path, "short").status_code == 422
+    assert set_new(client, path).location == "/login"
+    assert not is_signed_in(client)
+    assert sessions.find(other) is None
+    assert sign_in(client).status_code == 403
+    assert sign_in(client, password=NEW).location == "/dashboard/"
+    assert set_new(client, path).status_code == 410
+
+
+def test_the_answer_tells_nobody_who_has_an_account(client, alice: User, session) -> None:
+    known, unknown = ask(client, "alice@example.com"), ask(client, "carol@example.com")
+    assert known.text.replace("alice@", "carol@") == unknown.text
+    assert known.status_code == unknown.status_code == 200
+    assert mailed(session)
+    for bad in ("", "nonsense", "a@b@c"):
+        assert ask(client, bad).status_code == 422
+
+
+def test_only_the_newest_address_is_good(client, alice: User, session) -> None:
+    ask(client, alice.email)
+    first = mailed(session)
+    ask(client, alice.email)
+    second = mailed(session)  # and the first mail, which had not left, does not
+    assert set_new(client, first).status_code == 410
+    assert set_new(client, second).status_code == 303
+
+
+def test_for_an_hour_and_until_another_password_is_set(client, alice: User, session) -> None:
+    ask(client, alice.email)
+    path = mailed(session)
+    with time_machine.travel(now() + dt.timedelta(minutes=61)):
+        assert client.get(path).status_code == 410
+        begin_write(session)
+        session.rollback()
+        resets.sweep(session)
+        assert session.scalars(select(PasswordReset)).all() == []
+    ask(client, alice.email)
+    path = mailed(session)
+    alice.session_version += 1
+    session.commit()
+    assert client.get(path).status_code == 410
+
+
+@pytest.mark.parametrize("token", ["", "x", "x" * 5000, "%00", "%ff"], ids=lambda token: token[:5] or "none")
+def test_any_other_token_is_over(client, alice: User, token: str) -> None:
+    assert client.get(f"/login/reset?token={token}").status_code == 410
+
+
+@pytest.mark.parametrize("state", ["disabled_datetime", "deleted_datetime"])
+def test_not_for_who_may_not_come_in(client, alice: User, session, state: str) -> None:
+    token = resets.ask(alice)
+    setattr(alice, state, now())
+    session.commit()
+    assert client.get(f"/login/reset?token={token}").status_code == 410
+    assert ask(client, alice.email).status_code == 200
+    assert session.scalars(select(Letter)).all() == []
+
+
+def test_nobody_is_flooded_with_mails(client, alice: User, bob: User) -> None:
+    assert [ask(client, alice.email).status_code for _ in range(4)] == [200, 200, 200, 429]
+    assert ask(client, bob.email).status_code == 200
+
+
+def test_a_code_is_asked_for_all_the_same(client, alice: User, session) -> None:
+    switch_on(alice)
+    ask(client, alice.email)
+    set_new(client, mailed(session))
+    assert sign_in(client, password=NEW).location == "/login/code"
+
+
+@pytest.mark.settings(SMTP_URL="")
+def test_without_a_mail_server_there_is_no_such_page(client, alice: User) -> None:
+    page = client.get("/login").text
+    assert "users set-password" in page
+    assert "/login/forgotten" not in page
+    assert client.get("/login/forgotten").status_code == 404
+
+
+@pytest.mark.databases
+def test_used_twice_at_once_it_sets_one_password(app: Flask, alice: User, session) -> None:
+    token = resets.ask(alice)
+    session.commit()
+    ready, found = threading.Barrier(4), []
+
+    def use(number: int) -> None:
+        with app.app_context():
+            ready.wait()
+            begin_write(db.session)
+            user = resets.use(token, f"hash {number}")
+            db.session.commit()
+            found.append(user and user.password_hash)
+
+    threads = [threading.Thread(target=use, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    session.expire_all()
+    assert [one for one in found if one] == [alice.password_hash]

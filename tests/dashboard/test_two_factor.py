@@ -1,0 +1,147 @@
+"""Does two-factor go on and off by who may, and does nobody sign in without the code?"""
+
+from __future__ import annotations
+
+import datetime as dt
+import html
+import re
+
+import pytest
+import time_machine
+from flask import Flask
+from sqlalchemy import func, select
+
+from app.accounts import second_factor
+from app.accounts.models import User
+from app.clock import now
+from app.notifications.models import Letter
+from tests.accounts.codes import code_of, shown, switch_on
+from tests.accounts.test_sign_in import is_signed_in, sign_in, token_on
+from tests.dashboard.conftest import Desk
+from tests.factories import PASSWORD
+
+WITH_MAIL = pytest.mark.settings(SMTP_URL="smtp://127.0.0.1:2525")
+
+
+def codes_on(page: str) -> list[str]:
+    shown_there = re.search(r'<pre class="codes"[^>]*>([^<]*)<', page)
+    return shown_there[1].split() if shown_there else []
+
+
+def send_code(client, code: str):
+    token = token_on(client.get("/login/code"))
+    return client.post("/login/code", data={"csrf_token": token, "code": code})
+
+
+@WITH_MAIL
+def test_it_is_switched_on_with_password_and_code(desk: Desk, alice: User, session) -> None:
+    assert "Switch two-factor on" in desk.get("/account/").text
+    wrong = desk.post("/account/two-factor/start", {"current_password": "not this one"})
+    assert (wrong.status_code, "not your current password" in wrong.text) == (422, True)
+    assert desk.post("/account/two-factor/start", {"current_password": PASSWORD}).status_code == 303
+    page = desk.get("/account/two-factor").text
+    secret = html.unescape(re.search(r'<pre id="totp-key"[^>]*>([^<]+)<', page)[1])
+    assert "<svg" in page
+    for bad in ("", "12345", "000000", "١٢٣٤٥٦"):
+        assert desk.post("/account/two-factor/confirm", {"code": bad}).status_code == 422
+    assert not second_factor.is_on(alice)
+    done = desk.post("/account/two-factor/confirm", {"code": shown(secret)})
+    assert len(set(codes_on(done.text))) == 10
+    assert not codes_on(desk.get("/account/two-factor").text)
+    assert session.scalars(select(Letter)).one().content["title"] == "Two-factor authentication is on"
+    # sent once more, by the button Back: nothing changes
+    assert desk.post("/account/two-factor/start", {"current_password": PASSWORD}).status_code == 303
+    assert second_factor.is_on(alice)
+
+
+def test_a_secret_that_nobody_confirmed_is_not_shown_for_ever(desk: Desk) -> None:
+    desk.post("/account/two-factor/start", {"current_password": PASSWORD})
+    assert "totp-key" in desk.get("/account/two-factor").text
+    with time_machine.travel(now() + dt.timedelta(minutes=16)):
+        assert "totp-key" not in desk.get("/account/two-factor").text
+
+
+def test_the_password_alone_opens_nothing(client, alice: User) -> None:
+    with time_machine.travel(now() - dt.timedelta(minutes=5)):
+        switch_on(alice)
+    answer = sign_in(client, remember="1", next="/dashboard/keys/")
+    assert (answer.status_code, answer.location) == (303, "/login/code")
+    assert not is_signed_in(client)
+    assert send_code(client, "000000").status_code == 403
+    assert send_code(client, "").status_code == 422
+    code = code_of(alice)
+    copy = client.get_cookie("waypost").value
+    answer = send_code(client, code)
+    assert (answer.status_code, answer.location) == (303, "/dashboard/keys/")
+    assert is_signed_in(client)
+    assert "Expires" in str(answer.headers)
+    # the half session of before, and the same code again
+    client.set_cookie("waypost", copy)
+    assert not is_signed_in(client)
+    assert send_code(client, code).status_code == 403
+
+
+@WITH_MAIL
+def test_a_recovery_code_opens_and_its_owner_is_told(client, alice: User, session) -> None:
+    recovery = switch_on(alice)[0]
+    sign_in(client)
+    assert send_code(client, recovery).status_code == 303
+    assert is_signed_in(client)
+    assert "Codes left: 9" in session.scalars(select(Letter)).one().content["text"]
+
+
+def test_half_a_session_is_soon_over(client, alice: User, session) -> None:
+    switch_on(alice)
+    assert client.get("/login/code").location == "/login"
+    sign_in(client)
+    token = token_on(client.get("/login/code"))
+    with time_machine.travel(now() + dt.timedelta(minutes=11)):
+        assert client.get("/login/code").location == "/login"
+        sent = {"csrf_token": token, "code": code_of(alice)}
+        assert client.post("/login/code", data=sent).location == "/login"
+    alice.session_version += 1  # another password was set meanwhile
+    session.commit()
+    assert client.get("/login/code").location == "/login"
+
+
+def test_codes_can_not_be_guessed(client, alice: User) -> None:
+    switch_on(alice)
+    sign_in(client)
+    tried = [send_code(client, f"{number:06}").status_code for number in range(11)]
+    assert tried == [403] * 10 + [429]
+    answer = send_code(client, code_of(alice, 1))
+    assert (answer.status_code, "too many tries" in answer.text) == (429, True)
+    assert int(answer.headers["Retry-After"]) > 0
+
+
+def test_new_codes_and_switching_off_ask_for_a_code(desk: Desk, alice: User) -> None:
+    assert desk.get("/account/two-factor/off").status_code == 303
+    with time_machine.travel(now() - dt.timedelta(minutes=5)):
+        old = switch_on(alice)
+    assert desk.post("/account/two-factor/codes", {"code": "000000"}).status_code == 422
+    assert desk.post("/account/two-factor/codes", {"code": old[0]}).status_code == 422
+    page = desk.post("/account/two-factor/codes", {"code": code_of(alice)}).text
+    new = codes_on(page)
+    assert len(set(new) - set(old)) == 10
+    assert desk.get("/account/two-factor/off").status_code == 200
+    sent = {"current_password": PASSWORD, "code": new[0]}
+    for bad in ({"code": old[1]}, {"code": ""}, {"current_password": "not this one"}):
+        assert desk.post("/account/two-factor/off", {**sent, **bad}).status_code == 422
+    assert second_factor.is_on(alice)
+    assert desk.post("/account/two-factor/off", sent).status_code == 303
+    assert not second_factor.is_on(alice)
+
+
+def test_the_operator_helps_who_lost_everything(app: Flask, alice: User, session) -> None:
+    switch_on(alice)
+    done = app.test_cli_runner().invoke(args=["users", "reset-two-factor", "--email", alice.email])
+    assert (done.exit_code, "Switched two-factor off for alice@example.com" in done.output) == (0, True)
+    session.expire_all()
+    assert not second_factor.is_on(alice)
+
+
+def test_without_a_mail_server_no_mail_waits(client, alice: User, session) -> None:
+    recovery = switch_on(alice)[0]
+    sign_in(client)
+    send_code(client, recovery)
+    assert session.scalar(select(func.count()).select_from(Letter)) == 0
