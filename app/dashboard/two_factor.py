@@ -130,7 +130,8 @@ def refused(form: CodeForm) -> Response:
 
 def codes_page(codes: list[str]) -> Response:
     tries.forgive_code(user().id)
-    return answer("codes", None, codes=codes)
+    file = "\n".join(("Waypost", user().email, "", *codes, ""))
+    return answer("codes", None, codes=codes, file=file)
 
 
 def switch_off() -> ResponseReturnValue:
