@@ -81,15 +81,9 @@ def set_new() -> ResponseReturnValue:
 
 def reset_page(form: NewPasswordForm, user: User, status: int = 200) -> Response:
     body = render_template("accounts/reset.html", form=form, user=user, token=typed("token"))
-    return without_referrer(make_response(body, status))
+    return make_response(body, status)
 
 
 def over_page() -> Response:
     body = render_template("accounts/reset_over.html", has_mail=security_mail.has_mail())
-    return without_referrer(make_response(body, 410))
-
-
-def without_referrer(response: Response) -> Response:
-    """The address of this page opens an account: nobody is told it."""
-    response.headers["Referrer-Policy"] = "no-referrer"
-    return response
+    return make_response(body, 410)

@@ -1,0 +1,110 @@
+"""Does a person get through the doors of an account, with any eyes and on a small screen?"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+from sqlalchemy import select
+from sqlalchemy.orm import Session, scoped_session
+
+from app.accounts.models import User
+from app.notifications.models import Letter
+from tests.accounts.codes import shown
+from tests.browser.test_accessibility import NARROW, sideways, violations
+from tests.factories import PASSWORD
+
+pytestmark = [pytest.mark.browser, pytest.mark.settings(SMTP_URL="smtp://127.0.0.1:2525")]
+WIDE = {"width": 1280, "height": 800}
+
+
+def look(page: Page) -> None:
+    """In both themes, on a wide screen and on a narrow one."""
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
+        assert violations(page) == [], (page.url, scheme)
+    page.set_viewport_size(NARROW)  # type: ignore[arg-type]
+    assert sideways(page) == [], page.url
+    page.set_viewport_size(WIDE)  # type: ignore[arg-type]
+
+
+def sign_in(page: Page, password: str = PASSWORD) -> None:
+    page.get_by_label("E-mail").fill("alice@example.com")
+    page.get_by_label("Password").fill(password)
+    page.get_by_role("button", name="Sign in").click()
+
+
+def test_two_factor_from_on_to_off(desk: Page, alice: User, tmp_path: Path) -> None:
+    desk.get_by_role("link", name="Account").click()
+    desk.get_by_role("link", name="Switch two-factor on").click()
+    look(desk)
+    desk.get_by_label("Current password").fill(PASSWORD)
+    desk.keyboard.press("Enter")
+    secret = desk.locator("#totp-key").inner_text()
+    look(desk)
+    desk.get_by_label("Code", exact=True).fill("000000")
+    desk.keyboard.press("Enter")
+    expect(desk.get_by_text("This code is not right")).to_be_visible()
+    expect(desk.get_by_label("Code", exact=True)).to_be_focused()
+    desk.get_by_label("Code", exact=True).fill(shown(secret, -1))
+    desk.keyboard.press("Enter")
+    codes = desk.get_by_label("Recovery codes").inner_text().split()
+    assert len(codes) == 10
+    look(desk)
+    with desk.expect_download() as download:
+        desk.get_by_role("link", name="Download").click()
+    download.value.save_as(tmp_path / "codes.txt")
+    assert (tmp_path / "codes.txt").read_text().split()[2:] == codes
+    desk.get_by_role("link", name="Done").click()
+    expect(desk.locator("#two-factor").get_by_text("On", exact=True)).to_be_visible()
+    expect(desk.locator("#sessions").get_by_text("This browser")).to_be_visible()
+    look(desk)
+
+    desk.get_by_role("button", name="Sign out", exact=True).first.click()
+    sign_in(desk)
+    expect(desk.get_by_role("heading", name="Your code")).to_be_visible()
+    look(desk)
+    desk.get_by_label("Code").fill(shown(secret))
+    desk.keyboard.press("Enter")
+    expect(desk.get_by_role("heading", name="Links")).to_be_visible()
+
+    desk.get_by_role("link", name="Account").click()
+    desk.get_by_role("link", name="See two-factor").click()
+    look(desk)
+    desk.get_by_role("link", name="New recovery codes").click()
+    look(desk)
+    desk.go_back()
+    desk.get_by_role("link", name="Switch off").click()
+    look(desk)
+    desk.get_by_label("Current password").fill(PASSWORD)
+    desk.get_by_label("Code of the app, or a recovery code").fill(codes[0])
+    desk.get_by_role("button", name="Switch off").click()
+    expect(desk.get_by_role("link", name="Switch two-factor on")).to_be_visible()
+
+
+def test_a_forgotten_password(page: Page, site: str, alice: User, session: scoped_session[Session]) -> None:
+    page.goto(f"{site}/login")
+    look(page)
+    page.get_by_role("link", name="Forgotten password?").click()
+    look(page)
+    page.get_by_label("E-mail").fill(alice.email)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Look into your mail")).to_be_visible()
+    look(page)
+    session.rollback()
+    content = session.scalars(select(Letter)).one().content
+    assert content
+    path = re.sub(r"^https?://[^/]+", "", content["url"])
+    page.goto(site + path)
+    look(page)
+    page.get_by_label("New password").fill("four quite new words")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Your new password is set.")).to_be_visible()
+    sign_in(page, "four quite new words")
+    expect(page.get_by_role("heading", name="Links")).to_be_visible()
+    response = page.goto(site + path)
+    assert response
+    assert response.status == 410
+    look(page)
