@@ -8,9 +8,10 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from babel.dates import format_date, format_datetime
 from babel.numbers import format_decimal, get_group_symbol
@@ -35,18 +36,26 @@ NUMBER = re.compile(r"\d{1,3}(,\d{3})+")  # as English groups it
 SLOT = re.compile(r"%\((\w+)\)s")
 
 
-class Catalogue(NamedTuple):
+@dataclass(frozen=True)
+class Catalogue:
     """What one language has: texts, and patterns for those that hold something of the moment's."""
 
     texts: Mapping[str, str]
     patterns: list[tuple[int, re.Pattern[str], str]]  # the first: letters beside the slots
     group: str = ","  # between thousands
+    marks: dict[str, Markup] = field(default_factory=dict)  # kept: templates have so many pieces and no more
 
     def say(self, text: str) -> str:
         """White space around it stays; what nobody has translated stays English."""
         core = text.strip()
         found = self.found(core)
         return text.replace(core, found, 1) if found else text
+
+    def mark(self, text: str) -> Markup:
+        """A piece of a template, which is HTML already, and so is what a catalogue has for it."""
+        if text not in self.marks:
+            self.marks[text] = Markup(self.say(text))  # noqa: S704
+        return self.marks[text]
 
     def found(self, text: str) -> str | None:
         lower = text[:1].lower() + text[1:]
@@ -154,14 +163,8 @@ def known(text: Any) -> str:
 
 def mark(text: str) -> Markup:
     """The same for a piece of a template, which is HTML already."""
-    return marked(language(), text)
-
-
-@cache
-def marked(language: str, text: str) -> Markup:
-    """Kept: templates have so many pieces and no more."""
-    found = catalogue(language)
-    return Markup(text if found is None else found.say(text))  # noqa: S704  of a template or of a catalogue
+    found = catalogue(language())
+    return Markup(text) if found is None else found.mark(text)  # noqa: S704  of a template
 
 
 def script_words() -> dict[str, str]:

@@ -1,5 +1,5 @@
 // How much of a file is sent already? Without this the form is sent as any other, and the browser shows nothing.
-import { find, toast } from "./app.js";
+import { find, LOST, toast } from "./app.js";
 
 const form = find("form[data-upload]");
 const sending = form && find("[data-sending]", form);
@@ -13,7 +13,7 @@ form?.addEventListener("submit", (event) => {
   line.setRequestHeader("X-CSRFToken", body.get("csrf_token"));
   line.upload.addEventListener("progress", show);
   line.addEventListener("load", () => arrived(line));
-  line.addEventListener("error", () => failed(find("[data-failed]", form).textContent));
+  line.addEventListener("error", () => failed(LOST()));
   find("button[type=submit]", form).disabled = true;
   sending.hidden = false;
   line.send(body);

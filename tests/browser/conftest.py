@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from flask import Flask
 from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request
+from sqlalchemy.orm import Session, scoped_session
 from werkzeug.serving import make_server
 
 from app.accounts.models import User
@@ -97,13 +98,17 @@ def watch(site: str) -> Iterator[Watch]:
 
 
 @pytest.fixture
-def sign_in(site: str, watch: Watch) -> Callable[[BrowserContext, User], Page]:
+def sign_in(
+    site: str, watch: Watch, session: scoped_session[Session]
+) -> Callable[[BrowserContext, User], Page]:
     """`sign_in(context, alice)`: a page of a browser in which she is signed in, at her links."""
 
     def sign_in(context: BrowserContext, user: User) -> Page:
+        email = user.email
+        session.rollback()  # signing in writes a row, and SQLite lets nobody write who read before it
         page = watch.on(context.new_page())
         page.goto(f"{site}/login")
-        page.fill("[name=email]", user.email)
+        page.fill("[name=email]", email)
         page.fill("[name=password]", PASSWORD)
         page.get_by_role("button", name="Sign in").click()
         page.wait_for_url("**/dashboard/**")

@@ -19,8 +19,12 @@ HTMX = {"HX-Request": "true"}
 class Desk:
     """A signed-in client. Paths begin after `/dashboard`; `post` sends the token along."""
 
-    def __init__(self, client: FlaskClient) -> None:
-        self.client = client
+    def __init__(self, client: FlaskClient, email: str) -> None:
+        self.client, self.email = client, email
+
+    def sign_in(self) -> None:
+        data = {"csrf_token": self.token("/login"), "email": self.email, "password": PASSWORD}
+        assert self.client.post("/login", data=data).status_code == 303
 
     def get(self, path: str, **options: Any) -> TestResponse:
         return self.client.get(f"/dashboard{path}", **options)
@@ -37,7 +41,6 @@ class Desk:
 @pytest.fixture
 def desk(client: FlaskClient, alice: User) -> Desk:
     """Alice's dashboard."""
-    desk = Desk(client)
-    data = {"csrf_token": desk.token("/login"), "email": alice.email, "password": PASSWORD}
-    assert client.post("/login", data=data).status_code == 303
+    desk = Desk(client, alice.email)
+    desk.sign_in()
     return desk

@@ -28,9 +28,8 @@ FOR_ADMINS = re.compile(r"dashboard\.(users|invitations|instance)")
 
 
 def signed_in(app: Flask, user: User) -> Desk:
-    desk = Desk(app.test_client())
-    data = {"csrf_token": desk.token("/login"), "email": user.email, "password": PASSWORD}
-    assert desk.client.post("/login", data=data).status_code == 303
+    desk = Desk(app.test_client(), user.email)
+    desk.sign_in()
     return desk
 
 
@@ -102,7 +101,7 @@ def test_whoever_is_shut_out_is_told_so(app: Flask, client: FlaskClient, alice: 
     mine = signed_in(app, bob)
     write(standing.disable, bob)
     assert mine.get("/links/").status_code == 302
-    data = {"csrf_token": Desk(client).token("/login"), "email": bob.email, "password": PASSWORD}
+    data = {"csrf_token": Desk(client, bob.email).token("/login"), "email": bob.email, "password": PASSWORD}
     answer = client.post("/login", data=data)
     assert (answer.status_code, "This account is disabled." in answer.text) == (403, True)
     wrong = client.post("/login", data={**data, "password": "not this one"})

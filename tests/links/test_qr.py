@@ -161,12 +161,9 @@ def test_the_page_draws_what_was_chosen(client: Any, alice: Any, make_link: Any)
     import base64
 
     from tests.dashboard.conftest import HTMX, Desk
-    from tests.factories import PASSWORD
 
-    desk = Desk(client)
-    client.post(
-        "/login", data={"csrf_token": desk.token("/login"), "email": alice.email, "password": PASSWORD}
-    )
+    desk = Desk(client, alice.email)
+    desk.sign_in()
     link = make_link(alice, "abc")
     path = f"/links/{link.id}/qr"
     assert "data:image/png;base64," in desk.get(path).text

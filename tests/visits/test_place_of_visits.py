@@ -13,6 +13,7 @@ from app.journal.record import Visit
 from app.visits.desk import Desk
 from app.visits.place import FILE_NAME
 from tests.factories import Factory
+from tests.server import wait_for
 from tests.visits.conftest import Person
 from tests.visits.geo_files import ADDRESS, NETWORK, write_geo_file
 
@@ -118,11 +119,11 @@ def test_a_file_that_breaks_and_mends_while_it_is_used(geo_file: Path, person: P
     geo_file.with_suffix(".bad").write_bytes(b"damage")
     geo_file.with_suffix(".bad").replace(geo_file)
     desk.places.due = 0
-    assert went(person, ADDRESS) == HOME
+    wait_for(lambda: went(person, ADDRESS) == HOME, "the end of the damaged file")
     geo_file.unlink()
     assert went(person, ADDRESS) == HOME
     write_geo_file(geo_file)
-    assert went(person, ADDRESS) == BRITAIN
+    wait_for(lambda: went(person, ADDRESS) == BRITAIN, "the mended file")
 
 
 def test_the_file_that_the_setting_names(geo_file: Path, tmp_path: Path, desk: Desk) -> None:
