@@ -131,10 +131,11 @@ class PasswordForm(NewPasswordForm):
 class LeaveForm(ResourceForm):
     """What proves that somebody means to delete the account of `owner`. (The password, the edge checks.)"""
 
-    email = TextField("Your e-mail address", most=320, required=True)
-    current_password = PasswordField("Current password", required=True)
+    # names of their own: the account page has an address and a password already
+    own_email = TextField("Your e-mail address", most=320, required=True)
+    own_password = PasswordField("Current password", required=True)
 
-    def validate_email(self, field: TextField) -> None:
+    def validate_own_email(self, field: TextField) -> None:
         if written_email(field.data or "") != self.owner.email:
             raise Rejected("This is not the e-mail address of this account.", "other_email")
 

@@ -101,8 +101,8 @@ def delete_page(form: LeaveForm, problem: str = "", status: int = 200) -> Respon
 def delete() -> ResponseReturnValue:
     """By whoever knows the password and says which account: an open session alone is not enough."""
     form = LeaveForm(sent(), owner=user())
-    if form.validate() and not is_current(form.current_password.data):
-        form.reject("current_password", "This is not your current password.", "wrong_password")
+    if form.validate() and not is_current(form.own_password.data):
+        form.reject("own_password", "This is not your current password.", "wrong_password")
     if form.problems:
         return delete_page(form, status=422)
     begin_write(db.session)

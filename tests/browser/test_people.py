@@ -61,7 +61,7 @@ def test_inviting_and_letting_go(browser: Browser, desk: Page, site: str, watch:
 
 def test_figures_move_and_the_focus_does_not(desk: Page, site: str, app: Flask) -> None:
     desk.goto(f"{site}/dashboard/instance/")
-    table = desk.get_by_role("region", name="Settings")
+    table = desk.get_by_role("region", name="Table of settings")
     table.focus()
     for _ in range(2):
         with desk.expect_response(f"{site}/dashboard/instance/"):
@@ -74,6 +74,7 @@ def test_taking_everything(desk: Page, site: str, settings: Settings, tmp_path: 
     desk.goto(f"{site}/dashboard/account/")
     desk.get_by_role("button", name="Make the file").click()
     expect(desk.locator("#download")).to_contain_text("You may leave this page")
+    db.session.rollback()
     row = db.session.scalars(select(Archive)).one()
     archiving.run(row.id, settings)
     with desk.expect_download() as found:

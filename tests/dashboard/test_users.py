@@ -272,14 +272,14 @@ def test_leaving_asks_for_password_and_address(
     mine = signed_in(app, bob)
     assert "Delete your account" in mine.get("/account/").text
     for values in (
-        {"email": bob.email, "current_password": "not this one"},
-        {"email": alice.email, "current_password": PASSWORD},
-        {"email": "", "current_password": ""},
+        {"own_email": bob.email, "own_password": "not this one"},
+        {"own_email": alice.email, "own_password": PASSWORD},
+        {"own_email": "", "own_password": ""},
     ):
         assert mine.post("/account/delete", values).status_code == 422
     session.refresh(bob)
     assert bob.is_active
-    values = {"email": "Bob@example.com ", "current_password": PASSWORD}
+    values = {"own_email": "Bob@example.com ", "own_password": PASSWORD}
     done = mine.post("/account/delete", values)
     assert (done.status_code, done.location) == (303, "/login")
     session.refresh(bob)
@@ -290,7 +290,7 @@ def test_leaving_asks_for_password_and_address(
 def test_the_last_admin_does_not_leave_others_alone(
     desk: Desk, session: Session, alice: User, bob: User
 ) -> None:
-    values = {"email": alice.email, "current_password": PASSWORD}
+    values = {"own_email": alice.email, "own_password": PASSWORD}
     refused = desk.post("/account/delete", values)
     assert (refused.status_code, "You are the last admin" in refused.text) == (422, True)
     write(leaving.leave, bob)
