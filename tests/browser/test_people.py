@@ -53,6 +53,7 @@ def test_inviting_and_letting_go(browser: Browser, desk: Page, site: str, watch:
     expect(row).to_contain_text("Gone for good after")
     desk.get_by_role("button", name="Undo").last.click()
     expect(row).to_contain_text("Active")
+    db.session.rollback()  # what was read before is older
     db.session.refresh(bob)
     assert state_of(bob) == "active"
     desk.get_by_role("searchbox").fill("bob")
@@ -95,5 +96,6 @@ def test_leaving(desk: Page, site: str, alice: User) -> None:
     dialog.get_by_role("button", name="Delete my account").click()
     desk.wait_for_url("**/login**")
     expect(desk.get_by_role("status").first).to_contain_text("an admin can bring it back")
+    db.session.rollback()
     db.session.refresh(alice)
     assert alice.deleted_datetime
