@@ -256,6 +256,13 @@ on("change", "form", (form) => {
   folds(form).forEach(tell);
 });
 
+// a name that nobody has given yet is that of the type
+on("change", "[data-kind]", (radio) => {
+  const field = find("[data-named-by-kind]", radio.form);
+  if (!field || (field.value && field.value !== field.dataset.named)) return;
+  field.value = field.dataset.named = radio.closest("label").textContent.trim();
+});
+
 // rows of pairs: one more is a clone of the last, emptied
 on("click", "[data-add-row]", (button, event) => {
   event.preventDefault();

@@ -1,0 +1,123 @@
+"""How many steps is it from the set-up address to a short link in the clipboard, and to a handler that works?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+from pytest_httpserver import HTTPServer
+
+from app.accounts.models import User
+from tests.browser.conftest import Watch
+from tests.server import Server
+
+pytestmark = pytest.mark.browser
+DESTINATION = "https://example.com/a/long/address?with=much"
+
+
+class Hand:
+    """Does things as a person does, and counts them: a field filled in, a key, a click, a paste."""
+
+    def __init__(self, page: Page) -> None:
+        self.page, self.count = page, 0
+
+    def types(self, field: Locator, text: str) -> None:
+        self.count += 1
+        field.fill(text)
+
+    def press(self, key: str) -> None:
+        self.count += 1
+        self.page.keyboard.press(key)
+
+    def click(self, target: Locator) -> None:
+        self.count += 1
+        target.click()
+
+
+@pytest.fixture
+def own_context(browser: Browser) -> Iterator[BrowserContext]:
+    """A browser in which a script may look at what was copied."""
+    context = browser.new_context(permissions=["clipboard-read", "clipboard-write"])
+    yield context
+    context.close()
+
+
+def said(page: Page, text: str) -> None:
+    expect(page.get_by_role("status").filter(has_text=text).first).to_be_visible()
+
+
+def copied(page: Page) -> str:
+    return str(page.evaluate("navigator.clipboard.readText()"))
+
+
+def test_from_the_set_up_address_to_a_link_copied(
+    own_context: BrowserContext, make_server: Callable[..., Server]
+) -> None:
+    server = make_server()
+    watch = Watch(server.url)
+    page = watch.on(own_context.new_page())
+    hand = Hand(page)
+    page.goto(server.setup_address())
+    hand.types(page.get_by_label("E-mail"), "owner@example.com")
+    hand.types(page.get_by_label("Password"), "five small boats go upriver")
+    hand.press("Enter")
+    expect(page.get_by_role("heading", name="Make your first short link")).to_be_visible()
+    page.wait_for_load_state("load")
+    hand.press("c")
+    destination = page.get_by_role("dialog").get_by_label("Destination", exact=True)
+    expect(destination).to_be_focused()
+    hand.types(destination, DESTINATION)
+    hand.press("Enter")
+    said(page, "is created. Copied.")
+    assert hand.count <= 6
+    short = copied(page)
+    assert short.startswith(f"{server.url}/")
+    assert page.request.get(short, max_redirects=0).headers["location"] == DESTINATION
+    page.locator("#rows a.name").first.focus()
+    page.keyboard.press("Delete")
+    page.get_by_role("dialog").get_by_role("button", name="Delete link").click()
+    page.get_by_role("button", name="Look around with sample data").click()
+    said(page, "The sample data is there.")
+    expect(page.locator("#rows > .row")).to_have_count(6)
+    page.get_by_role("button", name="Remove sample data").click()
+    said(page, "The sample data is gone.")
+    expect(page.locator("#rows > .row")).to_have_count(0)
+    assert watch.complaints == []
+
+
+def test_shortened_and_copied_after_a_paste(
+    own_context: BrowserContext, alice: User, sign_in: Callable[[BrowserContext, User], Page], site: str
+) -> None:
+    page = sign_in(own_context, alice)
+    for where in ("links/", "statistics/"):
+        page.goto(f"{site}/dashboard/{where}")
+        page.evaluate("text => navigator.clipboard.writeText(text)", DESTINATION + where)
+        page.keyboard.press("Control+V")
+        hand = Hand(page)
+        destination = page.get_by_role("dialog").get_by_label("Destination", exact=True)
+        expect(destination).to_have_value(DESTINATION + where)
+        hand.press("Enter")
+        said(page, "is created. Copied.")
+        assert hand.count <= 2
+        assert copied(page).startswith(f"{site}/")
+
+
+@pytest.mark.settings(ALLOW_PRIVATE_NETWORKS="127.0.0.0/8")
+def test_a_handler_made_and_tested(desk: Page, httpserver: HTTPServer) -> None:
+    """Its name comes with its type, and may be another."""
+    httpserver.expect_oneshot_request("/hook", method="POST").respond_with_data("ok")
+    hand = Hand(desk)
+    hand.click(desk.get_by_role("link", name="Handlers"))
+    hand.click(desk.get_by_role("link", name="Create handler"))
+    dialog = desk.get_by_role("dialog")
+    hand.click(dialog.get_by_role("radio", name="Webhook"))
+    hand.types(
+        dialog.get_by_role("group", name="Webhook").get_by_label("Address"), httpserver.url_for("/hook")
+    )
+    hand.press("Enter")
+    said(desk, "Webhook is created.")
+    hand.click(desk.get_by_role("button", name="Test Webhook"))
+    said(desk, "The test has arrived at Webhook.")
+    assert hand.count <= 6
+    httpserver.check_assertions()
