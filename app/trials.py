@@ -28,7 +28,7 @@ def test(user: User, id: int) -> tuple[Delivery, DeliveryAttempt]:
     settings = own_addresses.settings()
     with one_of_few():
         handler = get_owned(user, NotificationHandler, id)
-        message = trial.trial_message(handler, site_of(settings))
+        message = trial.trial_message(handler, site_of(settings), user.language)
         type_, fields = handler.type, dict(handler.settings)
         db.session.rollback()
         outcome = attempt(type_, fields, message, Door(settings, SECONDS))

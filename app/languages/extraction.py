@@ -159,7 +159,7 @@ READ = re.compile(
 
 
 # what is delivered goes to other people, in English
-DELIVERED = re.compile(r"notifications/(mail|report|message|dressing|events|site)\.py")
+DELIVERED = re.compile(r"notifications/(mail|report|message|dressing|events|site|speech|languages/.*)\.py")
 PROGRAM = re.compile(
     r"(?:[A-Z][a-z]*-)+[A-Z]\w*(=.*)?|\w+\.\w+|/api/.*|Latin Cyrillic.*|E+ d M+ y|Basic .*|"
     r"The (body|multipart).*",

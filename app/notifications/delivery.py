@@ -11,6 +11,7 @@ from app.claims import moment
 from app.notifications.dial import NoAnswer
 from app.notifications.door import Door
 from app.notifications.message import Message
+from app.notifications.speech import speaking
 from app.notifications.transport import Refused, Sent, all_transports
 
 ANSWER_LENGTH = 2000
@@ -38,7 +39,8 @@ def attempt(type_: str, fields: Mapping[str, str], message: Message, door: Door)
     """Try once, for at most the door's time. No transaction may be open meanwhile."""
     start = moment()
     try:
-        return delivered(all_transports()[type_].send(fields, message, door), start, door)
+        with speaking(message.language):
+            return delivered(all_transports()[type_].send(fields, message, door), start, door)
     except Refused as refused:
         return failed(refused, start, door)
     except NoAnswer as silent:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from app.notifications.message import Message, Section
+from app.notifications.speech import digits, said
 
 BARS = "▁▂▃▄▅▆▇█"
 # controls, and marks that turn the direction of what follows them
@@ -82,7 +83,9 @@ def last_true(most: int, holds: Callable[[int], bool]) -> int:
 
 def left_out(count: int) -> str:
     """What stands in place of so many links that had no room."""
-    return f"And {count} more links." if count > 1 else "And one more link." if count else ""
+    if count > 1:
+        return said("And {count} more links.", count=digits(count))
+    return said("And one more link.") if count else ""
 
 
 def in_plain_text(message: Message) -> str:
@@ -92,7 +95,7 @@ def in_plain_text(message: Message) -> str:
     for section in message.sections:
         lines += ["", f"{one_line(section.title)}  {section.url}", *section_lines(section)]
     if message.url:
-        lines += ["", f"{message.button}: {message.url}"]
+        lines += ["", f"{said(message.button)}: {message.url}"]
     return "\n".join(lines).strip() + "\n"
 
 
@@ -100,7 +103,11 @@ def section_lines(section: Section) -> list[str]:
     lines = [f"{one_line(label)}: {one_line(value)}" for label, value in section.facts]
     if section.days:
         first, last = section.days[0][0], section.days[-1][0]
-        lines.append(f"{days_of(section)}  {first} to {last}")
+        lines.append(f"{days_of(section)}  {said('{first} to {last}', first=first, last=last)}")
     for table in section.tables:
-        lines += ["", f"{table.title}:", *(f"{number:>9,}  {one_line(name)}" for name, number in table.rows)]
+        lines += [
+            "",
+            f"{table.title}:",
+            *(f"{digits(number):>9}  {one_line(name)}" for name, number in table.rows),
+        ]
     return lines

@@ -18,6 +18,7 @@ from app.database import AnySession
 from app.notifications.message import Message
 from app.notifications.models import Event
 from app.notifications.site import Site
+from app.notifications.speech import digits, said
 
 LIMIT_REACHED = "link.clicks_limit_reached"
 STARTED = "link.started"
@@ -53,7 +54,7 @@ def raise_event(
 def compose(id: str, type_: str, datetime: dt.datetime, data: Mapping[str, Any], site: Site) -> Message:
     """The message of an event (a report's is made by `report`)."""
     named = names(data)
-    title, text = (words.format_map(named) for words in WORDS[type_])
+    title, text = (said(words, **named) for words in WORDS[type_])
     return Message(
         id=id,
         type=type_,
@@ -88,9 +89,9 @@ def facts(data: Mapping[str, Any]) -> Facts:
     if not link:
         return ()
     return (
-        ("Short address", link["short_url"]),
-        ("Destination", link["location_url"]),
-        ("Clicks", f"{link['clicks']:,}"),
+        (said("Short address"), link["short_url"]),
+        (said("Destination"), link["location_url"]),
+        (said("Clicks"), digits(link["clicks"])),
     )
 
 

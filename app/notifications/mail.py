@@ -16,6 +16,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from app.config import ROOT
 from app.notifications.dressing import in_plain_text, left_out, one_line, tone_of
 from app.notifications.message import Message, Section
+from app.notifications.speech import digits, said
 
 SUBJECT, SECTIONS = 160, 50
 COLOURS = {"good": "#16a34a", "warn": "#d97706", "bad": "#dc2626", "info": "#0b6e66"}
@@ -27,7 +28,9 @@ POLICY = SMTP.clone(max_line_length=998, cte_type="7bit")
 @cache
 def templates() -> Environment:
     loader = FileSystemLoader(ROOT / "app" / "templates")
-    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
+    found = Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
+    found.globals.update(said=said, digits=digits)
+    return found
 
 
 def composed(message: Message, sender: str, to: str) -> EmailMessage:
@@ -49,7 +52,7 @@ def composed(message: Message, sender: str, to: str) -> EmailMessage:
 
 
 def text_of(message: Message) -> str:
-    end = f"\n-- \nHave no more of these mails: {message.stop_url}\n" if message.stop_url else ""
+    end = f"\n-- \n{said('Have no more of these mails')}: {message.stop_url}\n" if message.stop_url else ""
     return in_plain_text(message) + end
 
 
@@ -75,7 +78,7 @@ def add_html(mail: EmailMessage, message: Message, to: str) -> None:
 
 def picture_text(section: Section) -> str:
     """What the picture says, for those who do not see it."""
-    return "Visits a day: " + ", ".join(f"{visits:,}" for _, visits in section.days)
+    return said("Visits a day:") + " " + ", ".join(digits(visits) for _, visits in section.days)
 
 
 def in_header(text: str) -> str:

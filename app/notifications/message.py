@@ -36,6 +36,7 @@ class Message:
     one line, `text` a sentence or two. `facts` are labels with values, `url` leads to the dashboard.
     `button`: what is said of `url`; `note`: of a mail, why it was sent.
     `stop_url`: where one POST ends these messages (of mail, `List-Unsubscribe`).
+    `language` is that of the words.
     """
 
     id: str
@@ -50,3 +51,4 @@ class Message:
     stop_url: str | None = None
     button: str = "See it in Waypost"
     note: str = "which keeps this address as a place to be told at."
+    language: str = "en"

@@ -12,6 +12,7 @@ from app.notifications.message import Message, Section, Table
 from app.notifications.periods import Period
 from app.notifications.picture import draw
 from app.notifications.site import Site
+from app.notifications.speech import day, digits, said, territory
 from app.places import CONTINENTS, COUNTRIES
 
 Row = Mapping[str, Any]
@@ -27,7 +28,6 @@ DIMENSIONS = {
     "os_name": "Systems",
 }
 NAMES: dict[str, Mapping[str, str]] = {
-    "country_code": COUNTRIES,
     "continent_code": CONTINENTS,
     "device_type": {"desktop": "Desktop", "mobile": "Mobile", "tablet": "Tablet"},
 }
@@ -90,15 +90,22 @@ def compose(id: str, type_: str, datetime: dt.datetime, data: Data, site: Site) 
     days = in_words(dt.date.fromisoformat(period["start_date"]), dt.date.fromisoformat(period["end_date"]))
     visits = sum(report["pageviews"] for report in reports)
     name = TITLES[period["name"]]
-    one = readable(reports[0]["link"]["short_url"]) if len(reports) == 1 else f"{len(reports):,} links"
+    one = (
+        readable(reports[0]["link"]["short_url"])
+        if len(reports) == 1
+        else said("{number} links", number=digits(len(reports)))
+    )
     return Message(
         id=id,
         type=type_,
         datetime=datetime,
         data=data,
-        title=f"{name}: {counted(visits, 'visit')} of {one}",
+        title=said("{title}: {visits} of {what}", title=said(name), visits=counted(visits), what=one),
         text=f"{days} ({period['timezone']}).",
-        facts=(("Visits", f"{visits:,}"), ("People", f"{sum(report['visitors'] for report in reports):,}")),
+        facts=(
+            (said("Visits"), digits(visits)),
+            (said("People"), digits(sum(report["visitors"] for report in reports))),
+        ),
         sections=tuple(section_of(report, number, site) for number, report in enumerate(reports)),
         url=site.statistics_page(None, period["start_date"], period["end_date"]),
     )
@@ -119,49 +126,53 @@ def section_of(report: Data, number: int, site: Site) -> Section:
 
 def facts_of(report: Data) -> tuple[tuple[str, str], ...]:
     found = [
-        ("Visits", f"{report['pageviews']:,}"),
-        ("People", f"{report['visitors']:,}"),
-        ("Change", change_in_words(report["change_percent"], report["previous"]["pageviews"])),
+        (said("Visits"), digits(report["pageviews"])),
+        (said("People"), digits(report["visitors"])),
+        (said("Change"), change_in_words(report["change_percent"], report["previous"]["pageviews"])),
     ]
     if report["best_day"]:
-        day = dt.date.fromisoformat(report["best_day"]["formatted_date"])
-        found.append(("Best day", f"{one_day(day)}, {counted(report['best_day']['pageviews'], 'visit')}"))
+        best = dt.date.fromisoformat(report["best_day"]["formatted_date"])
+        found.append((said("Best day"), f"{one_day(best)}, {counted(report['best_day']['pageviews'])}"))
     return tuple(found)
 
 
 def change_in_words(percent: int | None, before: int) -> str:
     if percent is None:
-        return "none the time before"
+        return said("none the time before")
     sign = "+" if percent > 0 else "−" if percent < 0 else "±"  # a true minus sign
-    return f"{sign}{abs(percent):,} % ({before:,} the time before)"
+    changed = f"{sign}{digits(abs(percent))}"
+    return said("{change} % ({before} the time before)", change=changed, before=digits(before))
 
 
 def table_of(name: str, rows: Sequence[Row]) -> Table:
     return Table(
-        title=DIMENSIONS.get(name, name),
+        title=said(DIMENSIONS[name]) if name in DIMENSIONS else name,
         rows=tuple((named(name, row[name]), row["pageviews"]) for row in rows),
     )
 
 
 def named(dimension: str, value: str | None) -> str:
     if value is None:
-        return "Unknown" if dimension != "referrer_host" else "Direct or unknown"
-    return NAMES.get(dimension, {}).get(value, value)
+        return said("Unknown" if dimension != "referrer_host" else "Direct or unknown")
+    if dimension == "country_code":
+        return territory(value, COUNTRIES.get(value, value))
+    known = NAMES.get(dimension, {}).get(value)
+    return said(known) if known else value
 
 
-def counted(number: int, one: str) -> str:
-    return f"{number:,} {one}" if number == 1 else f"{number:,} {one}s"
+def counted(visits: int) -> str:
+    return said("{number} visit" if visits == 1 else "{number} visits", number=digits(visits))
 
 
 def in_words(start: dt.date, end: dt.date) -> str:
     """`16 to 22 November 2026`, with as much of each day as the other does not say."""
     if start == end:
-        return f"{start:%A}, {one_day(start)}"
+        return day(start, "EEEE, d MMMM y")
     if start.year != end.year:
-        return f"{one_day(start)} to {one_day(end)}"
-    first = f"{start.day}" if start.month == end.month else f"{start.day} {start:%B}"
-    return f"{first} to {one_day(end)}"
+        return said("{first} to {last}", first=one_day(start), last=one_day(end))
+    first = day(start, "d" if start.month == end.month else "d MMMM")
+    return said("{first} to {last}", first=first, last=one_day(end))
 
 
-def one_day(day: dt.date) -> str:
-    return f"{day.day} {day:%B} {day.year}"
+def one_day(date: dt.date) -> str:
+    return day(date, "d MMMM y")

@@ -15,13 +15,15 @@ from app.notifications.message import Message
 from app.notifications.models import Delivery, NotificationHandler
 from app.notifications.outbox import learn, new_webhook_id, settle
 from app.notifications.site import Site
+from app.notifications.speech import DEFAULT, speaking
 from app.notifications.stopping import stop_url
 
 
-def trial_message(handler: NotificationHandler, site: Site) -> Message:
+def trial_message(handler: NotificationHandler, site: Site, language: str = DEFAULT) -> Message:
     data = {"handler": {"id": handler.id, "name": handler.name, "type": handler.type}}
-    message = events.compose(new_webhook_id(), events.TEST, moment(), data, site)
-    return replace(message, stop_url=stop_url(handler, site))
+    with speaking(language):
+        message = events.compose(new_webhook_id(), events.TEST, moment(), data, site)
+    return replace(message, stop_url=stop_url(handler, site), language=language)
 
 
 def keep(session: AnySession, handler: NotificationHandler, message: Message, outcome: Outcome) -> Delivery:

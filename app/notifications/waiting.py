@@ -71,11 +71,14 @@ def take(session: Session, ids: Sequence[int], who: str, site: Site) -> list[Par
     begin_write(session)
     taken = claim(session, Delivery, ids, who, moment())
     rows = select(Delivery).where(Delivery.id.in_(taken)).options(joinedload(Delivery.handler))
-    parcels = [parcel_of(row, site) for row in session.scalars(rows.order_by(Delivery.due, Delivery.id))]
+    parcels = [
+        parcel_of(session, row, site) for row in session.scalars(rows.order_by(Delivery.due, Delivery.id))
+    ]
     session.commit()
     return parcels
 
 
-def parcel_of(row: Delivery, site: Site) -> Parcel:
-    message = replace(message_of(row, site), stop_url=stop_url(row.handler, site))
+def parcel_of(session: Session, row: Delivery, site: Site) -> Parcel:
+    owner = session.get_one(User, row.handler.user_id)
+    message = replace(message_of(row, site, owner.language), stop_url=stop_url(row.handler, site))
     return Parcel(row.id, row.handler_id, row.handler.type, dict(row.handler.settings), message)

@@ -10,6 +10,7 @@ from app.notifications.door import Door
 from app.notifications.dressing import as_many, days_of, fitted, left_out, lines_fitted
 from app.notifications.message import Message, Section, Table
 from app.notifications.posting import post_json
+from app.notifications.speech import digits, said
 from app.notifications.transport import Sent, Setting, Transport
 
 # docs.slack.dev/reference/block-kit: of a header, of a section's text, of one of its fields; and how many
@@ -88,7 +89,7 @@ def fact_blocks(facts: Sequence[tuple[str, str]]) -> list[Block]:
 
 
 def section_blocks(section: Section) -> list[Block]:
-    days = [("Day by day", days_of(section))] if section.days else []
+    days = [(said("Day by day"), days_of(section))] if section.days else []
     return [
         {"type": "divider"},
         *text_block(f"{section.title}\n{section.url}"),
@@ -98,12 +99,12 @@ def section_blocks(section: Section) -> list[Block]:
 
 
 def table_block(table: Table) -> Block:
-    lines = [f"{number:,}  {name}" for name, number in table.rows]
+    lines = [f"{digits(number)}  {name}" for name, number in table.rows]
     return {"type": "section", "fields": [bold(table.title), plain(lines_fitted(lines, FIELD, escaped))]}
 
 
 def context(url: str) -> Block:
-    link = f"<{escaped(url).replace('|', '%7C')}|See it in Waypost>"
+    link = f"<{escaped(url).replace('|', '%7C')}|{said('See it in Waypost')}>"
     return {"type": "context", "elements": [{"type": "mrkdwn", "text": link}]}
 
 

@@ -10,6 +10,7 @@ from app.notifications.door import Door
 from app.notifications.dressing import as_many, days_of, fitted, left_out, lines_fitted, tone_of, units
 from app.notifications.message import Message, Section
 from app.notifications.posting import post_json, read_object
+from app.notifications.speech import digits, said
 from app.notifications.transport import Refused, Sent, Setting, Transport
 
 # docs.discord.com/developers/resources/message#embed-object-embed-limits; the last is for all embeds together
@@ -81,9 +82,9 @@ def field(name: str, lines: Sequence[str], *, inline: bool = True) -> dict[str, 
 
 def section_embed(section: Section, tone: str) -> Embed:
     facts = [field(label, [value]) for label, value in section.facts]
-    days = [field("Day by day", [days_of(section)], inline=False)] if section.days else []
+    days = [field(said("Day by day"), [days_of(section)], inline=False)] if section.days else []
     tables = [
-        field(table.title, [f"{number:,}  {name}" for name, number in table.rows])
+        field(table.title, [f"{digits(number)}  {name}" for name, number in table.rows])
         for table in section.tables
         if table.rows
     ]

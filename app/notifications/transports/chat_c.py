@@ -10,6 +10,7 @@ from itertools import chain
 from typing import Any
 from urllib.parse import quote
 
+from app.notifications import speech
 from app.notifications.door import Door
 from app.notifications.dressing import as_many, days_of, fitted, left_out, units
 from app.notifications.message import Message, Section
@@ -89,7 +90,7 @@ def payload(message: Message, chat: str) -> dict[str, Any]:
 
 def text_of(message: Message) -> str:
     begin = [f"<b>{said(message.title)}</b>", said(message.text)]
-    end = ["", link("See it in Waypost", message.url)] if message.url else []
+    end = ["", link(speech.said("See it in Waypost"), message.url)] if message.url else []
     facts = [*map(fact, message.facts)]
     begin += as_many(facts, lambda some: length([*begin, *some, *end]) <= TEXT - 40)
     parts = [section_lines(section) for section in message.sections]
@@ -129,7 +130,11 @@ def section_lines(section: Section) -> list[str]:
     lines = ["", f"<b>{link(section.title, section.url)}</b>", *map(fact, section.facts)]
     lines += [code(days_of(section))] if section.days else []
     for table in filter(lambda one: one.rows, section.tables):
-        lines += ["", f"<i>{said(table.title)}</i>", *(f"{n:,}  {said(name)}" for name, n in table.rows)]
+        lines += [
+            "",
+            f"<i>{said(table.title)}</i>",
+            *(f"{speech.digits(n)}  {said(name)}" for name, n in table.rows),
+        ]
     return lines
 
 

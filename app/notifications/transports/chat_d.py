@@ -9,8 +9,9 @@ from typing import Any
 
 from app.notifications.door import Door
 from app.notifications.dressing import as_many, days_of, fitted, left_out, lines_fitted, tone_of
-from app.notifications.message import Message, Section
+from app.notifications.message import Message, Section, Table
 from app.notifications.posting import post_json, read_object
+from app.notifications.speech import digits, said
 from app.notifications.transport import Refused, Sent, Setting, Transport
 
 # learn.microsoft.com/microsoftteams/limits-specifications-teams: 28 KB a message, with what Teams adds to it
@@ -66,7 +67,7 @@ def card(message: Message, more: Sequence[Element]) -> dict[str, Any]:
         "version": "1.4",
         "msteams": {"width": "Full"},
         "body": [title, *words, *more],
-        "actions": [link("See it in Waypost", message.url)] if message.url else [],
+        "actions": [link(said("See it in Waypost"), message.url)] if message.url else [],
     }
     kind = "application/vnd.microsoft.card.adaptive"
     return {"type": "message", "attachments": [{"contentType": kind, "contentUrl": None, "content": content}]}
@@ -102,13 +103,19 @@ def columns(label: str, right: Element) -> Element:
 
 def section_elements(section: Section) -> list[Element]:
     title = text(section.title, weight="Bolder", size="Medium") | {"separator": True, "spacing": "Large"}
-    days = [("Day by day", days_of(section))] if section.days else []
+    days = [(said("Day by day"), days_of(section))] if section.days else []
     tables = [
-        columns(table.title, rich(lines_fitted([f"{n:,}  {name}" for name, n in table.rows], TEXT, literal)))
+        columns(
+            table.title, rich(lines_fitted([f"{digits(n)}  {name}" for name, n in table.rows], TEXT, literal))
+        )
         for table in section.tables
         if table.rows
     ]
     return [title, text(section.url), *facts([*section.facts, *days]), *tables]
+
+
+def rows_of(table: Table) -> list[str]:
+    return [f"{digits(number)}  {name}" for name, number in table.rows]
 
 
 TRANSPORT = Transport(
