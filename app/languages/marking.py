@@ -17,6 +17,8 @@ from jinja2.lexer import Token, TokenStream
 ELSEWHERE = re.compile(r"public/|mail/")
 SHOWN = ("aria-label", "title", "placeholder", "alt", "data-label", "data-copied", "data-not-copied")
 UNSHOWN = frozenset({"script", "style", "svg", "code", "pre"})
+AS_IS = frozenset({"pre", "code"})
+LINES = re.compile(r"\s*\n\s*")  # how a template is set in lines is nothing that a reader waits for
 WORD = re.compile(r"[^\W\d_]{2}")
 # a capital letter, and then no name that only programs read: `Sec-Fetch-Site`, `TextField`, `Link.id`
 SENTENCE = re.compile(
@@ -75,7 +77,7 @@ def marked_data(reader: HtmlReader, token: Token) -> Iterator[Token]:
             yield from call(token.lineno, "mark_text", piece)
             yield Token(token.lineno, "variable_end", "}}")
         else:
-            yield Token(token.lineno, "data", piece)
+            yield Token(token.lineno, "data", piece if AS_IS & {*reader.hidden} else LINES.sub("\n", piece))
 
 
 def is_read(tokens: Sequence[Token], place: int, reader: HtmlReader, depth: int) -> bool:
