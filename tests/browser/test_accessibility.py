@@ -117,6 +117,7 @@ def rows(alice: User, factory: Any) -> dict[str, int]:
         "domains": domain.id,
         "full": full.id,
         "users": alice.id,
+        "users": alice.id,
     }
 
 
