@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from collections.abc import Callable, Iterable
 from importlib.resources import files
@@ -12,7 +13,9 @@ from flask import Flask
 from playwright.sync_api import Browser, Page, expect
 
 from app.accounts.models import User
-from app.links.models import Link
+from app.clock import now
+from app.dashboard.states import STATES
+from app.links.models import DestinationCheck, LimitCounter, Link
 from app.notifications.models import DeliveryAttempt
 from app.notifications.outbox import deliver
 
@@ -21,8 +24,8 @@ pytestmark = pytest.mark.browser
 AXE = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 # what is asked of a page beside its plain address
-STATES = ["links/?search=nothing+like+it", "links/?results_per_page=7"]
-STATES_OF_ROWS = ["links/{links}/try?ip=x", "domains/{full}/delete"]
+ASKED = ["links/?search=nothing+like+it", "links/?results_per_page=7"]
+ASKED_OF_ROWS = ["links/{links}/try?ip=x", "domains/{full}/delete"]
 OF_COLOURS = ["color-contrast", "link-in-text-block"]  # all that another theme can change
 NARROW = {"width": 320, "height": 640}
 
@@ -137,11 +140,11 @@ def look_at(desk: Page, site: str, paths: Iterable[str]) -> dict[str, Any]:
 
 
 def test_empty_pages(desk: Page, site: str, app: Flask) -> None:
-    assert look_at(desk, site, [*addresses(app, {}), *STATES]) == {}
+    assert look_at(desk, site, [*addresses(app, {}), *ASKED]) == {}
 
 
 def test_full_pages(desk: Page, site: str, app: Flask, rows: dict[str, int]) -> None:
-    states = [*STATES, *(path.format(**rows) for path in STATES_OF_ROWS)]
+    states = [*ASKED, *(path.format(**rows) for path in ASKED_OF_ROWS)]
     assert look_at(desk, site, [*addresses(app, rows), *states]) == {}
 
 
@@ -174,6 +177,64 @@ def test_dialogs_menus_and_messages(theme: Any, desk: Page, site: str, rows: dic
     desk.get_by_role("dialog").get_by_role("button", name="Delete handler").click()
     expect(desk.get_by_role("status").filter(has_text="is deleted.")).to_be_visible()
     found["message"] = violations(desk)
+    assert {where: what for where, what in found.items() if what} == {}
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_list_in_every_state_and_what_it_opens(
+    theme: Any, desk: Page, site: str, alice: User, factory: Any, rows: dict[str, int]
+) -> None:
+    """Rows of every state, keys, many at once, a list with wrong lines, history and trash."""
+    desk.emulate_media(color_scheme=theme, reduced_motion="reduce")
+    day = dt.timedelta(days=1)
+    factory.link(alice, "soon", schedule=True, start_date=now() + day)
+    factory.link(alice, "over", schedule=True, end_date=now() - day)
+    factory.session.add(LimitCounter(link_id=factory.link(alice, "used", clicks_limit=1).id, clicks=1))
+    broken = factory.link(alice, "broken")
+    times = {"failing_since": now(), "due": now(), "planned": now()}
+    factory.session.add(DestinationCheck(link_id=broken.id, url=broken.location_url, failures=3, **times))
+    factory.session.commit()
+    found = {}
+
+    def look(where: str) -> None:
+        for width in (1280, 320):
+            desk.set_viewport_size({"width": width, "height": 700})
+            found[f"{where}, {width}"] = [*violations(desk), *sideways(desk)]
+
+    desk.goto(f"{site}/dashboard/links/")
+    for state in STATES.values():
+        expect(desk.locator(".row .badge", has_text=state.word).first).to_be_visible()
+    look("states")
+    desk.locator(".side .more > summary").press("Enter")
+    expect(desk.locator(".side .more").get_by_role("link", name="Account")).to_be_visible()
+    look("more pages")
+    desk.goto(f"{site}/dashboard/links/?state=failing")
+    expect(desk.locator("#rows > .row")).to_have_count(1)
+    desk.set_viewport_size({"width": 1280, "height": 700})
+    desk.keyboard.press("?")
+    expect(desk.get_by_role("dialog")).to_contain_text("Keyboard shortcuts")
+    look("keys")
+    desk.keyboard.press("Escape")
+    desk.get_by_role("link", name="Edit 127").click()
+    expect(desk.get_by_role("dialog")).to_contain_text("does not answer as it should")
+    look("failing")
+    desk.keyboard.press("Escape")
+    desk.locator("#rows input[name=ids]").check(force=True)
+    look("selected")
+    for do in ("Change", "Delete"):
+        desk.get_by_role("form", name="What is selected").get_by_role("button", name=do).click()
+        expect(desk.get_by_role("dialog")).to_contain_text(f"{do} 1 link")
+        look(f"many, {do}")
+        desk.keyboard.press("Escape")
+    for page in (f"links/{broken.id}/history", "trash/"):
+        desk.goto(f"{site}/dashboard/{page}")
+        look(page)
+    desk.goto(f"{site}/dashboard/links/")
+    desk.get_by_role("link", name="Create many").click()
+    desk.get_by_label("Destinations").fill("https://example.com/\nnot one")
+    desk.get_by_role("button", name="Create links").click()
+    expect(desk.get_by_role("button", name="Line 2")).to_be_visible()
+    look("wrong lines")
     assert {where: what for where, what in found.items() if what} == {}
 
 
