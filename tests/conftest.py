@@ -13,7 +13,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from flask import Flask
@@ -146,7 +146,7 @@ def client(app: Flask) -> FlaskClient:
 def session(app: Flask) -> Iterator[scoped_session[Session]]:
     """`db.session`, in an application context that the clients' requests do not share."""
     with app.app_context():
-        yield db.session
+        yield cast("scoped_session[Session]", db.session)
 
 
 @pytest.fixture

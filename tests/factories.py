@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import secrets
 import unicodedata
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy.orm import Session, scoped_session
 
@@ -17,6 +17,7 @@ from app.pixels.models import Pixel
 from app.projects.models import Project
 
 PASSWORD = "correct horse battery staple"
+Row = TypeVar("Row")
 
 
 class Factory:
@@ -26,7 +27,7 @@ class Factory:
         self.session = session
         self.numbers = itertools.count(1)
 
-    def add(self, row: Any) -> Any:
+    def add(self, row: Row) -> Row:
         self.session.add(row)
         self.session.commit()
         return row

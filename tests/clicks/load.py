@@ -94,7 +94,7 @@ class Plain:
         found: dict[Any, list[int]] = defaultdict(lambda: [0, 0])
         seen = set()
         for visit in self.visits:
-            who = (visit.time_ms // 86_400_000, visit.visitor)
+            who: tuple[object, ...] = (visit.time_ms // 86_400_000, visit.visitor)
             who += (visit.link_id if over_links else 0, key(visit) if apart else 0)
             if self.is_inside(visit):
                 found[key(visit)][0] += 1
