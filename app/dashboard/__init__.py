@@ -10,6 +10,7 @@ from app.dashboard import (
     api_page,
     as_visitor,
     assets,
+    compression,
     data,
     deliveries,
     domains,
@@ -51,6 +52,6 @@ for family in (home, *THINGS, *PEOPLE):
 
 def init_app(app: Flask) -> None:
     """Register everything under `/dashboard/`, the static files, and what every page stands on."""
-    for part in (assets, accounts, stopping, headers, pages, guard, instance):
+    for part in (assets, accounts, stopping, headers, compression, pages, guard, instance):
         part.init_app(app)
     app.register_blueprint(blueprint)

@@ -33,6 +33,10 @@ def protect(response: Response) -> Response:
     """A page that needs other rules, as visitors' pages do, has set its own: those stay."""
     for name, value in PAGE.items() if response.mimetype == "text/html" else ():
         response.headers.setdefault(name, value)
-    if request.path.split("/")[1] in OWNERS:
+    if is_owners(request.path):
         response.headers.update(PRIVATE)
     return response
+
+
+def is_owners(path: str) -> bool:
+    return path.split("/")[1] in OWNERS
