@@ -3,7 +3,7 @@
 BREACH tells a token by the length of pages that another site makes a browser ask for, with a guess in the
 address. So a page is compressed only where the browser says that no other site asked (`Sec-Fetch-Site`, which
 a page can't set; browsers send it over HTTPS), or where the line is plain HTTP and can be read anyway; and to
-each a filler of a random length is added in gzip's field for a file name, as "Heal the BREACH" (2022) proposes.
+each a filler of a random length is added, in gzip's field for a file name ("Heal the BREACH", 2022).
 """
 
 from __future__ import annotations
