@@ -83,8 +83,8 @@ class LeaveTwoFactorForm(CodeForm, CurrentPasswordForm):
     """Both, to switch two-factor off."""
 
 
-class ForgottenForm(ResourceForm):
-    """Whose password is forgotten."""
+class AddressForm(ResourceForm):
+    """Whose account: whose password is forgotten, say."""
 
     email = EmailField("E-mail", required=True)
 
@@ -101,10 +101,9 @@ class NewUserForm(ResourceForm):
 
 
 class AccountForm(ResourceForm):
-    """What a user changes about the account; the password has a form of its own."""
+    """What a user changes about the account; address and password have forms of their own."""
 
     name = TextField("Name", most=128, clears_to="")
-    email = EmailField("E-mail", required=True)
     timezone = ChoiceField("Time zone", choices=zones(), required=True)
     language = ChoiceField("Language", choices=LANGUAGES, required=True)
     report_period = ChoiceField("Reports", choices=REPORT_PERIODS, required=True)
@@ -126,6 +125,14 @@ class PasswordForm(NewPasswordForm):
     """A new password, by whoever knows the one so far. (Whether that is right, the edge asks.)"""
 
     current_password = PasswordField("Current password", required=True)
+
+
+class OwnEmailForm(ResourceForm):
+    """Another address to sign in with, by whoever knows the password. (Which the edge checks.)"""
+
+    # not the names that the account page has
+    new_email = EmailField("New e-mail address", required=True)
+    own_password = PasswordField("Current password", required=True)
 
 
 class LeaveForm(ResourceForm):

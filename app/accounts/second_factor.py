@@ -6,6 +6,7 @@ Codes are those of RFC 6238: six digits, of 30 seconds each, SHA-1, as every aut
 from __future__ import annotations
 
 import base64
+import datetime as dt
 import hashlib
 import hmac
 import re
@@ -23,6 +24,7 @@ from app.extensions import db
 
 STEP_SECONDS, DIGITS, SECRET_BYTES = 30, 6, 20
 AROUND = (0, -1, 1)  # clocks go a little wrong, and people type slowly
+SHOWN_FOR = dt.timedelta(minutes=15)  # a secret that nobody has confirmed
 HOW_MANY = 10
 # no letters that look like others; ten of them are 2^49
 LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"
@@ -54,19 +56,31 @@ def is_on(user: User) -> bool:
     return found is not None and found.confirmed_datetime is not None
 
 
+def begun(user: User) -> SecondFactor | None:
+    """What waits to be confirmed; not for ever, for whoever sees the page can read it there."""
+    found = find(user)
+    waits = found is not None and found.confirmed_datetime is None and found.datetime > now() - SHOWN_FOR
+    return found if waits else None
+
+
 def address_of(factor: SecondFactor, email: str) -> str:
     """The `otpauth:` address that apps read from a QR code."""
     named = {"secret": factor.settings["secret"], "issuer": "Waypost"}
     return f"otpauth://totp/Waypost:{quote(email)}?{urlencode(named)}"
 
 
-def confirm(user: User, code: str) -> list[str] | None:
-    """Switch it on with a right code: the recovery codes, in this answer alone. None for a wrong one."""
-    if not takes_code(user, code):
-        return None
+def confirm(user: User, code: str) -> list[str]:
+    """Switch on what was begun: the recovery codes, in this answer alone. None of them for a wrong code."""
+    if begun(user) is None or not takes_code(user, code):
+        return []
     on = update(SecondFactor).where(SecondFactor.user_id == user.id).values(confirmed_datetime=now())
     db.session.execute(on)
     return new_recovery_codes(user)
+
+
+def renew(user: User, code: str) -> list[str]:
+    """New recovery codes, for a code of the app's alone. None of them for any other."""
+    return new_recovery_codes(user) if is_on(user) and takes_code(user, code) else []
 
 
 def new_recovery_codes(user: User) -> list[str]:

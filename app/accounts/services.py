@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import exists, func, select, text, update
+from sqlalchemy import delete, exists, func, select, text, update
 
 from app.accounts import passwords
-from app.accounts.models import User
+from app.accounts.models import PasswordReset, User
 from app.clock import now
 from app.database import begin_write
 from app.errors import FieldError, Forbidden, Invalid
@@ -120,13 +120,18 @@ def store_password(user: User, password_hash: str) -> None:
 
 
 def update_user(user: User, changes: dict[str, Any]) -> User:
-    """Name, time zone, language or e-mail address. Raises Invalid when the address is another's."""
+    """Name, time zone, language or e-mail address. Raises Invalid when the address is another's.
+
+    With another address, what was mailed to the one before sets no password any more.
+    """
     if "email" in changes:
         changes = changes | {"email": written_email(changes["email"])}
         if taken_by_another(user, changes["email"]):
             raise Invalid(
                 FieldError("There is an account with this e-mail address already.", "taken", "email")
             )
+        if user.email != changes["email"]:
+            db.session.execute(delete(PasswordReset).where(PasswordReset.user_id == user.id))
     if changes.get("report_period", user.report_period) != user.report_period:
         user.report_since = now()  # periods before are none of the new kind
     for name, value in changes.items():

@@ -63,9 +63,9 @@ def furnish(email: str, links: int, clicks: int, days: int, rng: Random) -> tupl
 
 
 def checked(email: str) -> str:
-    from app.accounts.forms import AccountForm
+    from app.accounts.forms import AddressForm
     from app.sent import Sent
 
-    form = AccountForm(Sent([("email", email)]), owner=None, stored=User())
+    form = AddressForm(Sent([("email", email)]), owner=None)
     form.require_valid()
     return str(form.email.data)

@@ -27,6 +27,7 @@ from app.dashboard import (
     keys,
     links,
     many,
+    own_email,
     pages,
     pixels,
     projects,
@@ -43,7 +44,8 @@ from app.dashboard.blueprint import blueprint
 from app.dashboard.statistics import views as statistics
 
 # once, and not for each application: a blueprint takes no more pages after it was registered
-PEOPLE = (keys, api_page, account, two_factor, signed_in, samples, users, invitations, data, instance)
+ACCOUNT = (account, own_email, two_factor, signed_in, data)
+PEOPLE = (keys, api_page, *ACCOUNT, samples, users, invitations, instance)
 ROWS = (links, many, history, as_visitor, qr, statistics)
 THINGS = (*ROWS, projects, domains, pixels, handlers, deliveries, imports, exports, trash)
 for family in (home, *THINGS, *PEOPLE):

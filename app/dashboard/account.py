@@ -1,4 +1,4 @@
-"""How does an owner change name, address, time zone, language and password?"""
+"""How does an owner change name, time zone, language, what is told, and the password?"""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from app import clock
 from app.accounts import passwords, second_factor, services
 from app.accounts import sessions as owner_sessions
 from app.accounts.forms import AccountForm, PasswordForm
-from app.dashboard import pages, sessions, tries
+from app.dashboard import pages, proofs, sessions
 from app.dashboard.guard import sent, user
 from app.database import begin_write
 from app.errors import Invalid
@@ -36,25 +36,16 @@ def save() -> ResponseReturnValue:
 def save_password() -> ResponseReturnValue:
     """A new one ends every session; this browser gets a new one, for it has just proved itself."""
     form = PasswordForm(sent(), owner=user())
-    if form.validate() and not is_current(form.current_password.data):
-        form.reject("current_password", "This is not your current password.", "wrong_password")
+    if form.validate():
+        proofs.ask_password(form)
     if form.problems:
-        return page(AccountForm(None, owner=user(), stored=user()), form, 422)
+        return page(AccountForm(None, owner=user(), stored=user()), form, proofs.status_of(form))
     password_hash = passwords.hash_password(form.password.data)
     begin_write(db.session)
     services.store_password(user(), password_hash)
     db.session.commit()
     sessions.renew(user())
     return sent_on("Your password is changed. Every other session is signed out.")
-
-
-def is_current(password: str) -> bool:
-    """Tried no oftener than at the sign-in: who finds an open session may not guess on. Raises TooMany."""
-    tries.count_try(user().email)
-    is_right = passwords.check_password(user().password_hash, password)
-    if is_right:
-        tries.forgive(user().email)
-    return is_right
 
 
 def kept(form: AccountForm, write: Callable[[], object]) -> ResponseReturnValue | None:
@@ -67,7 +58,7 @@ def kept(form: AccountForm, write: Callable[[], object]) -> ResponseReturnValue 
     except Invalid as invalid:
         db.session.rollback()
         for error in invalid.errors if not form.problems else ():
-            form.reject(error.field or "email", error.title, error.code)
+            form.reject(error.field or "name", error.title, error.code)
         return page(form, PasswordForm(None, owner=user()), 422)
     return None
 

@@ -15,8 +15,7 @@ from app import clock, own_addresses
 from app.accounts import standing
 from app.accounts.forms import LeaveForm
 from app.accounts.models import User
-from app.dashboard import pages
-from app.dashboard.account import is_current
+from app.dashboard import pages, proofs
 from app.dashboard.blueprint import blueprint
 from app.dashboard.guard import sent, user
 from app.database import begin_write
@@ -101,10 +100,10 @@ def delete_page(form: LeaveForm, problem: str = "", status: int = 200) -> Respon
 def delete() -> ResponseReturnValue:
     """By whoever knows the password and says which account: an open session alone is not enough."""
     form = LeaveForm(sent(), owner=user())
-    if form.validate() and not is_current(form.own_password.data):
-        form.reject("own_password", "This is not your current password.", "wrong_password")
+    if form.validate():
+        proofs.ask_password(form, "own_password")
     if form.problems:
-        return delete_page(form, status=422)
+        return delete_page(form, status=422 if pages.is_fragment() else proofs.status_of(form))
     begin_write(db.session)
     row = db.session.get_one(User, user().id)  # `current_user` is a proxy
     try:

@@ -9,7 +9,7 @@ from flask import Response, abort, flash, make_response, redirect, render_templa
 from flask.typing import ResponseReturnValue
 
 from app.accounts import passwords, resets, services
-from app.accounts.forms import ForgottenForm, NewPasswordForm
+from app.accounts.forms import AddressForm, NewPasswordForm
 from app.accounts.models import User
 from app.dashboard import security_mail, tries
 from app.dashboard.accounts import after_a_while, blueprint, typed
@@ -22,13 +22,13 @@ from app.extensions import db
 @blueprint.get("/login/forgotten")
 def forgotten() -> ResponseReturnValue:
     require_mail()
-    return forgotten_page(ForgottenForm(None, owner=None))
+    return forgotten_page(AddressForm(None, owner=None))
 
 
 @blueprint.post("/login/forgotten")
 def ask() -> ResponseReturnValue:
     require_mail()
-    form = ForgottenForm(sent(), owner=None)
+    form = AddressForm(sent(), owner=None)
     if not form.validate():
         return forgotten_page(form, 422)
     try:
@@ -50,7 +50,7 @@ def require_mail() -> None:
         abort(404)
 
 
-def forgotten_page(form: ForgottenForm, status: int = 200) -> Response:
+def forgotten_page(form: AddressForm, status: int = 200) -> Response:
     return make_response(render_template("accounts/forgotten.html", form=form), status)
 
 

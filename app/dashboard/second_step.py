@@ -8,14 +8,12 @@ from flask.typing import ResponseReturnValue
 from app.accounts import second_factor
 from app.accounts.forms import CodeForm
 from app.accounts.models import User
-from app.dashboard import security_mail, sessions, tries
+from app.dashboard import proofs, security_mail, sessions, tries
 from app.dashboard.accounts import after_a_while, blueprint
 from app.dashboard.guard import sent
 from app.database import begin_write
 from app.errors import TooMany
 from app.extensions import db
-
-WRONG = "This code is not right, or was used already. The app shows another one every 30 seconds."
 
 
 @blueprint.get("/login/code")
@@ -38,7 +36,7 @@ def sign_in_with_code() -> ResponseReturnValue:
         form.reject("code", str(wait), "too_many_tries")
         return after_a_while(wait, code_page(form, 429))
     if not is_taken(user, form.code.data):
-        form.reject("code", WRONG, "wrong_code")
+        form.reject("code", proofs.WRONG_CODE, "wrong_code")
         return code_page(form, 403)
     tries.forgive_code(user.id)
     sessions.start(user, remember=remember)

@@ -39,6 +39,22 @@ def recovery_code_used(user: User, left: int) -> None:
     tell(user, "A recovery code was used", text, "See your account")
 
 
+def email_is_changed(user: User, old: str) -> None:
+    """To the address that was, whose reader may know nothing of it. No new password is sent there now."""
+    letters.withdraw(db.session, reset_of(user))
+    texts = (
+        f"From now on {user.email} signs in to your account, and mails go there.",
+        "If this was not you, tell whoever runs this Waypost at once.",
+    )
+    title = "Your account has another e-mail address"
+    address = own_addresses.owners_site() + url_for("dashboard.account")
+    post(user, title, texts, address, "See your account", "account", KEPT_TRYING, to=old)
+
+
+def reset_of(user: User) -> str:
+    return f"reset:{user.id}"
+
+
 def tell(user: User, title: str, text: str, button: str) -> None:
     """Inside the write of what is told."""
     address = own_addresses.owners_site() + url_for("dashboard.account")
@@ -52,13 +68,20 @@ def new_password(user: User, token: str) -> None:
         "Somebody asked for a new password for your account. Choose one by the address below within an hour.",
         "If this was not you, there is nothing to do: your password stays as it is.",
     )
-    about = f"reset:{user.id}"
+    about = reset_of(user)
     letters.withdraw(db.session, about)
     post(user, "A new password for Waypost", texts, address, "Choose a new password", about, GOOD_FOR)
 
 
 def post(
-    user: User, title: str, texts: tuple[str, ...], url: str, button: str, about: str, until: dt.timedelta
+    user: User,
+    title: str,
+    texts: tuple[str, ...],
+    url: str,
+    button: str,
+    about: str,
+    until: dt.timedelta,
+    to: str = "",
 ) -> None:
     if not has_mail():
         return
@@ -68,7 +91,7 @@ def post(
         url=url,
         button=said(user, button),
     )
-    letters.post(db.session, user.id, about, user.email, content, now() + until)
+    letters.post(db.session, user.id, about, to or user.email, content, now() + until)
 
 
 def said(user: User, text: str) -> str:

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import datetime as dt
+from collections.abc import Callable
 
 import segno
-from flask import Blueprint, Response, make_response, render_template, url_for
+from flask import Blueprint, Response, flash, make_response, render_template, url_for
 from flask.typing import ResponseReturnValue
 from markupsafe import Markup
 
 from app.accounts import second_factor
 from app.accounts.forms import CodeForm, CurrentPasswordForm, LeaveTwoFactorForm
 from app.accounts.models import SecondFactor
-from app.clock import now
-from app.dashboard import pages, security_mail, tries
-from app.dashboard.account import is_current
+from app.dashboard import pages, proofs, security_mail
 from app.dashboard.guard import sent, user
 from app.database import begin_write
 from app.extensions import db
 from app.forms import ResourceForm
 
-WRONG = "This code is not right, or was used already. The app shows another one every 30 seconds."
-NOT_CURRENT = "This is not your current password."
-SHOWN_FOR = dt.timedelta(minutes=15)  # a secret that nobody has confirmed
+OFF, BEGUN, ON = "off", "begun", "on"
+RAN_OUT = "The key that was shown has run out. Begin again, please."
 
 
 def register(blueprint: Blueprint) -> None:
@@ -34,27 +31,32 @@ def register(blueprint: Blueprint) -> None:
         rule(f"/account/two-factor/{name}", f"two_factor_{name}_write", view, methods=["POST"])
 
 
-def show() -> ResponseReturnValue:
-    return page()
-
-
-def page(form: ResourceForm | None = None, status: int = 200) -> Response:
+def state() -> str:
     """Off: a password begins it. Begun: the secret, and a code confirms it. On: what there is to do then."""
-    factor = second_factor.find(user())
-    if factor is None or not (factor.confirmed_datetime or factor.datetime > now() - SHOWN_FOR):
-        return answer("off", form or CurrentPasswordForm(None, owner=user()), status)
-    if factor.confirmed_datetime is None:
-        return answer("begun", form or CodeForm(None, owner=user()), status, **told(factor))
-    return answer("on", None, status, left=second_factor.codes_left(user()), factor=factor)
+    if second_factor.is_on(user()):
+        return ON
+    return BEGUN if second_factor.begun(user()) else OFF
 
 
-def answer(name: str, form: ResourceForm | None, status: int = 200, **context: object) -> Response:
+def show() -> ResponseReturnValue:
+    known = state()
+    if known == ON:
+        factor, left = second_factor.find(user()), second_factor.codes_left(user())
+        return answer("on", None, factor=factor, left=left)
+    form = CodeForm if known == BEGUN else CurrentPasswordForm
+    return answer(known, form(None, owner=user()))
+
+
+def answer(name: str, form: ResourceForm | None, **context: object) -> Response:
+    """The page, and what is wrong on it."""
     whole, part = "dashboard/account/two_factor.html", f"dashboard/account/_two_factor_{name}.html"
+    context |= told() if name == BEGUN else {}
     body = render_template(whole, fragment=part, form=form, here="account", zone=pages.zone(), **context)
-    return make_response(body, status)
+    return make_response(body, proofs.status_of(form) if form and form.problems else 200)
 
 
-def told(factor: SecondFactor) -> dict[str, object]:
+def told() -> dict[str, object]:
+    factor = db.session.get_one(SecondFactor, user().id)
     address = second_factor.address_of(factor, user().email)
     drawn = segno.make(address, error="m").svg_inline(scale=4, border=3, dark="#000", light="#fff")
     secret = factor.settings["secret"]
@@ -62,93 +64,101 @@ def told(factor: SecondFactor) -> dict[str, object]:
     return {"drawn": Markup(drawn), "secret": spaced, "address": address}  # noqa: S704  segno's own
 
 
+def here() -> ResponseReturnValue:
+    """On to the page as it is now: something else happened meanwhile, or the button Back was used."""
+    return pages.sent_on("", url_for("dashboard.two_factor"))
+
+
 def start() -> ResponseReturnValue:
+    if state() == ON:
+        return here()
     form = CurrentPasswordForm(sent(), owner=user())
-    if form.validate() and not is_current(form.current_password.data):
-        form.reject("current_password", NOT_CURRENT, "wrong_password")
-    if form.problems and not second_factor.is_on(user()):
-        return page(form, 422)
+    if form.validate():
+        proofs.ask_password(form)
+    if form.problems:
+        return answer(OFF, form)
     begin_write(db.session)
-    if not second_factor.is_on(user()):
+    if state() != ON:
         second_factor.begin(user())
     db.session.commit()
-    return pages.sent_on("", url_for("dashboard.two_factor"))
+    return here()
 
 
 def confirm() -> ResponseReturnValue:
     """The recovery codes are in this one answer, and nowhere else."""
     form = CodeForm(sent(), owner=user())
-    codes = None
-    if form.validate():
-        tries.count_code(user().id)
+    codes = codes_for(form, switch_on) if state() == BEGUN else []
+    known = state()
+    if codes:
+        return codes_page(codes)
+    if known == BEGUN:
+        return answer(BEGUN, form)
+    if known == OFF:
+        flash(RAN_OUT, "error")
+    return here()
+
+
+def switch_on(code: str) -> list[str]:
+    codes = second_factor.confirm(user(), code)
+    if codes:
+        security_mail.two_factor_is_on(user())
+    return codes
+
+
+def codes_for(form: CodeForm, service: Callable[[str], list[str]]) -> list[str]:
+    """What `service` gives for the code that was typed; nothing, and `form` says why."""
+    codes: list[str] = []
+
+    def takes(code: str) -> bool:
         begin_write(db.session)
-        codes = None if second_factor.is_on(user()) else second_factor.confirm(user(), form.code.data)
-        if codes:
-            security_mail.two_factor_is_on(user())
+        codes.extend(service(code))
         db.session.commit()
-    if codes is None:
-        if second_factor.is_on(user()):
-            return pages.sent_on("", url_for("dashboard.two_factor"))
-        return refused(form)
-    return codes_page(codes)
+        return bool(codes)
+
+    if form.validate():
+        proofs.ask_code(form, takes)
+    return codes
 
 
 def ask_renew() -> ResponseReturnValue:
-    return if_on("renew", CodeForm(None, owner=user()))
+    return answer("renew", CodeForm(None, owner=user())) if state() == ON else here()
 
 
 def ask_off() -> ResponseReturnValue:
-    return if_on("leave", LeaveTwoFactorForm(None, owner=user()))
-
-
-def if_on(name: str, form: ResourceForm) -> ResponseReturnValue:
-    is_on = second_factor.is_on(user())
-    return answer(name, form) if is_on else pages.sent_on("", url_for("dashboard.two_factor"))
+    return answer("leave", LeaveTwoFactorForm(None, owner=user())) if state() == ON else here()
 
 
 def renew() -> ResponseReturnValue:
+    if state() != ON:
+        return here()
     form = CodeForm(sent(), owner=user())
-    codes = None
-    if form.validate():
-        tries.count_code(user().id)
-        begin_write(db.session)
-        if second_factor.is_on(user()) and second_factor.takes_code(user(), form.code.data):
-            codes = second_factor.new_recovery_codes(user())
-        db.session.commit()
-    if codes is None:
-        if not form.problems:
-            form.reject("code", WRONG, "wrong_code")
-        return answer("renew", form, 422)
-    return codes_page(codes)
-
-
-def refused(form: CodeForm) -> Response:
-    if not form.problems:
-        form.reject("code", WRONG, "wrong_code")
-    return page(form, 422)
+    codes = codes_for(form, lambda code: second_factor.renew(user(), code))
+    return codes_page(codes) if codes else answer("renew", form)
 
 
 def codes_page(codes: list[str]) -> Response:
-    tries.forgive_code(user().id)
     file = "\n".join(("Waypost", user().email, "", *codes, ""))
     return answer("codes", None, codes=codes, file=file)
 
 
 def switch_off() -> ResponseReturnValue:
+    if state() != ON:
+        return here()
     form = LeaveTwoFactorForm(sent(), owner=user())
-    if form.validate() and not is_current(form.current_password.data):
-        form.reject("current_password", NOT_CURRENT, "wrong_password")
+    if form.validate():
+        proofs.ask_password(form)
+    if not form.problems:
+        proofs.ask_code(form, leave)
     if form.problems:
-        return answer("leave", form, 422)
-    tries.count_code(user().id)
+        return answer("leave", form)
+    return pages.sent_on("Two-factor is off.", url_for("dashboard.account", _anchor="two-factor"))
+
+
+def leave(code: str) -> bool:
     begin_write(db.session)
-    is_right = second_factor.opens(user(), form.code.data) is not None
+    is_right = second_factor.opens(user(), code) is not None
     if is_right:
         second_factor.forget(user())
         security_mail.two_factor_is_off(user())
     db.session.commit()
-    if not is_right:
-        form.reject("code", WRONG, "wrong_code")
-        return answer("leave", form, 422)
-    tries.forgive_code(user().id)
-    return pages.sent_on("Two-factor is off.", url_for("dashboard.account", _anchor="two-factor"))
+    return is_right

@@ -40,7 +40,7 @@ def test_nothing_is_asked_for_before_a_code_confirms_it(session, alice: User) ->
     second_factor.begin(alice)
     session.commit()
     assert not second_factor.is_on(alice)
-    assert second_factor.confirm(alice, "000000") is None
+    assert second_factor.confirm(alice, "000000") == []
     codes = second_factor.confirm(alice, code_of(alice))
     session.commit()
     assert second_factor.is_on(alice)

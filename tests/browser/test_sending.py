@@ -223,7 +223,12 @@ WRONG: dict[str, tuple[str, dict[str, str], str, str]] = {
         "email",
     ),
     "a key": ("keys/new", {"name": "x" * 200}, "Create API key", "name"),
-    "the account": ("account/", {"name": "Alice", "email": "no..body@example.com"}, "Save profile", "email"),
+    "the account": (
+        "account/email",
+        {"own_password": "not asked for yet", "new_email": "no..body@example.com"},
+        "Change the address",
+        "new_email",
+    ),
 }
 
 

@@ -145,3 +145,41 @@ def test_without_a_mail_server_no_mail_waits(client, alice: User, session) -> No
     sign_in(client)
     send_code(client, recovery)
     assert session.scalar(select(func.count()).select_from(Letter)) == 0
+
+
+def test_what_was_sent_for_another_state_is_answered_with_the_state_that_is(desk: Desk, alice: User) -> None:
+    early = desk.post("/account/two-factor/confirm", {"code": "000000"})
+    assert (early.status_code, early.location) == (303, "/dashboard/account/two-factor")
+    assert "has run out" in desk.get("/account/two-factor").text
+    desk.post("/account/two-factor/start", {"current_password": PASSWORD})
+    secret = second_factor.find(alice).settings["secret"]
+    wrong = desk.post("/account/two-factor/start", {"current_password": "not this one"})
+    assert (wrong.status_code, "not your current password" in wrong.text) == (422, True)
+    assert second_factor.find(alice).settings["secret"] == secret
+
+
+def test_a_code_that_comes_after_its_secret_was_hidden_switches_nothing_on(desk: Desk, alice: User) -> None:
+    desk.post("/account/two-factor/start", {"current_password": PASSWORD})
+    with time_machine.travel(now() + dt.timedelta(minutes=16)):
+        for code in ("000000", "", code_of(alice)):
+            late = desk.post("/account/two-factor/confirm", {"code": code})
+            assert (late.status_code, late.location) == (303, "/dashboard/account/two-factor")
+        assert not second_factor.is_on(alice)
+        page = desk.get("/account/two-factor").text
+        assert "has run out" in page
+        assert 'name="current_password"' in page
+
+
+@pytest.mark.parametrize("path", ["confirm", "codes", "off", "start"])
+def test_too_many_tries_are_told_where_one_typed(desk: Desk, alice: User, path: str) -> None:
+    if path in ("codes", "off"):
+        switch_on(alice)
+    if path == "confirm":
+        desk.post("/account/two-factor/start", {"current_password": PASSWORD})
+    wrong = "not this one" if path == "start" else PASSWORD
+    fields = {"code": "000000", "current_password": wrong}
+    tried = [desk.post(f"/account/two-factor/{path}", fields).status_code for _ in range(16)]
+    assert (set(tried), tried[-1]) == ({422, 429}, 429)
+    answer = desk.post(f"/account/two-factor/{path}", fields)
+    assert re.search(r'id="[a-z_]*-error">\s*<p class="error">.*There were too many tries', answer.text)
+    assert int(answer.headers["Retry-After"]) > 0

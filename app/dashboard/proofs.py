@@ -1,0 +1,58 @@
+"""Has whoever is at an open browser shown to be its owner, by the password or by a code?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from flask import Response, after_this_request
+
+from app.accounts import passwords
+from app.dashboard import tries
+from app.dashboard.guard import user
+from app.errors import TooMany
+from app.forms import ResourceForm
+
+NOT_CURRENT = "This is not your current password."
+WRONG_CODE = "This code is not right, or was used already. The app shows another one every 30 seconds."
+TOO_MANY = "too_many_tries"
+
+
+def ask_password(form: ResourceForm, name: str = "current_password") -> None:
+    """Reject the field where it is another. Tried no oftener than at the sign-in: nobody may guess on."""
+    with told_at(form, name):
+        tries.count_try(user().email)
+        if passwords.check_password(user().password_hash, form[name].data):
+            tries.forgive(user().email)
+        else:
+            form.reject(name, NOT_CURRENT, "wrong_password")
+
+
+def ask_code(form: ResourceForm, takes: Callable[[str], bool]) -> None:
+    """Reject the field `code` where `takes` does not take it; neither is that tried too often."""
+    with told_at(form, "code"):
+        tries.count_code(user().id)
+        if takes(form["code"].data):
+            tries.forgive_code(user().id)
+        else:
+            form.reject("code", WRONG_CODE, "wrong_code")
+
+
+@contextmanager
+def told_at(form: ResourceForm, name: str) -> Iterator[None]:
+    """What was tried too often is told beside the field, and when to come again in a header as well."""
+    try:
+        yield
+    except TooMany as wait:
+        form.reject(name, str(wait), TOO_MANY)
+        seconds = str(wait.seconds)
+
+        @after_this_request
+        def come_again(response: Response) -> Response:
+            response.headers["Retry-After"] = seconds
+            return response
+
+
+def status_of(form: ResourceForm) -> int:
+    """Of a page that shows what is wrong with `form`."""
+    return 429 if any(problem.code == TOO_MANY for problem in form.problems) else 422

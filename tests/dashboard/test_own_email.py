@@ -1,0 +1,70 @@
+"""Does only who knows the password say by which e-mail address an account is opened?"""
+
+from __future__ import annotations
+
+import pytest
+from flask import Flask
+from sqlalchemy import select
+
+from app.accounts import resets
+from app.accounts.models import PasswordReset, User
+from app.notifications.models import Letter
+from tests.accounts.test_sign_in import sign_in
+from tests.dashboard.conftest import HTMX, Desk
+from tests.factories import PASSWORD
+
+PATH = "/account/email"
+NEW = {"new_email": " Alice@New.example", "own_password": PASSWORD}
+pytestmark = pytest.mark.settings(SMTP_URL="smtp://127.0.0.1:2525", BASE_URL="http://localhost")
+
+
+def test_the_profile_alone_changes_no_address(desk: Desk, alice: User, session) -> None:
+    assert desk.post("/account/", {"email": "thief@example.com", "name": "Alice"}).status_code == 303
+    session.refresh(alice)
+    assert (alice.name, alice.email) == ("Alice", "alice@example.com")
+
+
+@pytest.mark.parametrize(
+    ("sent", "said"),
+    [
+        ({"own_password": "not this one"}, "not your current password"),
+        ({"own_password": ""}, "can&#39;t be empty"),
+        ({"new_email": "nonsense"}, "@-sign"),
+        ({"new_email": "bob@example.com"}, "There is an account with this e-mail address already."),
+    ],
+)
+def test_what_is_wrong_is_said_and_changes_nothing(
+    desk: Desk, alice: User, bob: User, session, sent: dict[str, str], said: str
+) -> None:
+    for headers in ({}, HTMX):
+        answer = desk.post(PATH, NEW | sent, headers=headers)
+        assert (answer.status_code, said in answer.text) == (422, True)
+    session.refresh(alice)
+    assert alice.email == "alice@example.com"
+    assert session.scalars(select(Letter)).all() == []
+
+
+def test_the_password_is_not_guessed_here_either(desk: Desk) -> None:
+    tried = [desk.post(PATH, NEW | {"own_password": "not this one"}).status_code for _ in range(16)]
+    assert (set(tried), tried[-1]) == ({422, 429}, 429)
+    answer = desk.post(PATH, NEW, headers=HTMX)  # which swaps no 429
+    assert (answer.status_code, "too many tries" in answer.text) == (422, True)
+    assert int(answer.headers["Retry-After"]) > 0
+
+
+def test_it_is_changed_and_the_old_address_told(app: Flask, desk: Desk, alice: User, session) -> None:
+    resets.ask(alice)
+    session.commit()
+    assert desk.get(PATH).status_code == desk.get(PATH, headers=HTMX).status_code == 200
+    assert desk.post(PATH, NEW).location == "/dashboard/account/#email"
+    assert "You sign in with alice@new.example from now on." in desk.get("/account/").text
+    assert session.scalars(select(PasswordReset)).all() == []  # what was mailed to the old one
+    letter = session.scalars(select(Letter)).one()
+    assert letter.email == "alice@example.com"
+    assert "alice@new.example" in letter.content["text"]
+    client = app.test_client()
+    assert sign_in(client).status_code == 403
+    assert sign_in(client, "alice@new.example").location == "/dashboard/"
+    # the same once more: nobody is told
+    assert desk.post(PATH, NEW, headers=HTMX).headers["HX-Redirect"] == "/dashboard/account/"
+    assert len(session.scalars(select(Letter)).all()) == 1
