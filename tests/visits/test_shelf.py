@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from app.accounts.models import User
+from app.clock import now
 from app.config import Settings
 from app.links.models import PlanChange
 from app.visits import cache, shelf
@@ -156,6 +157,26 @@ def test_links_are_there_before_anybody_asks(
         assert destination(plans, f"/a{number}") == f"{OTHER}/{number}"
     with pytest.raises(StoreDown):
         destination(plans, "/more")
+
+
+@pytest.mark.databases
+def test_links_of_who_was_deleted_are_not_there(plans: Plans, factory: Factory, owner: User) -> None:
+    gone = factory.user(deleted_datetime=now())
+    factory.link(gone, "gone")
+    factory.link(owner, "here")
+    stocked(plans)
+    assert plans.shelf.get(0, "here")
+    assert plans.shelf.get(0, "gone") is None
+    assert plans.find("localhost", "/gone") is None
+
+
+def test_each_step_reads_on_where_the_last_one_ended(plans: Plans) -> None:
+    """And does not sort all links that are left, which takes the square of their number in all."""
+    statement = plans.store.links_statement
+    steps = plans.store.run(f"EXPLAIN QUERY PLAN {statement.text}", statement.parameters({"after": 5}))
+    told = [str(step[-1]) for step in steps]
+    assert "SEARCH link USING INTEGER PRIMARY KEY (rowid>?)" in told
+    assert not [one for one in told if "ORDER BY" in one]
 
 
 @pytest.mark.usefixtures("narrow")
