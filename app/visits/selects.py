@@ -32,7 +32,7 @@ NAMES = tuple(column.key for column in OF_EACH)
 NOTHING_SET = tuple(OF_SOME.values())
 # of a user who was deleted nothing is served; the rows are there for 30 days
 IS_HERE = User.deleted_datetime.is_(None)
-# those few, and not a join: from it SQLite would begin with the users, and sort all of each one's links every time
+# those few, and not a join: from that SQLite would begin with the users, and sort all of each one's links
 GONE = select(User.id).where(User.deleted_datetime.is_not(None))
 LINK = (
     select(*OF_EACH, *OF_SOME)
