@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import os
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -12,34 +16,64 @@ from tests.contract.client import Client
 from tests.server import Server
 
 PASSWORD = "correct horse battery staple"
+EMAILS = ("one@example.com", "two@example.com")
+HOST = "links.example"
+FEW = 20  # requests a minute, on the server whose limit is tried
 
 
 class Keys(NamedTuple):
     url: str
     write: str
-    read: str | None
-    other: str | None
+    read: str | None = None
+    other: str | None = None
+    revoked: str | None = None
+    # a verified domain of the user that answers on this server
+    domain: str | None = None
+
+
+def of_environment() -> Keys:
+    environ = os.environ
+    names = ("READ_KEY", "OTHER_KEY", "REVOKED_KEY", "DOMAIN")
+    more = (environ.get(f"CONTRACT_{name}") for name in names)
+    return Keys(environ["CONTRACT_URL"], environ["CONTRACT_KEY"], *more)
 
 
 @pytest.fixture(scope="session")
 def keys(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Keys]:
-    environ = os.environ
-    if url := environ.get("CONTRACT_URL"):
-        yield Keys(
-            url, environ["CONTRACT_KEY"], environ.get("CONTRACT_READ_KEY"), environ.get("CONTRACT_OTHER_KEY")
-        )
+    if "CONTRACT_URL" in os.environ:
+        yield of_environment()
         return
-    server = Server(tmp_path_factory.mktemp("contract") / "data").start()
-    for email in ("one@example.com", "two@example.com"):
-        server.flask("users", "create", "--email", email, "--password-stdin", stdin=PASSWORD)
-
-    def key(email: str, scope: str = "write") -> str:
-        return server.flask(
-            "keys", "create", "--email", email, "--name", "contract", "--scope", scope
-        ).strip()
-
-    yield Keys(server.url, key("one@example.com"), key("one@example.com", "read"), key("two@example.com"))
+    folder = tmp_path_factory.mktemp("contract") / "data"
+    server = peopled(Server(folder))
+    one, two = EMAILS
+    revoked = key(server, one)
+    server.flask("keys", "revoke", revoked[:16])
+    give_domain(folder)
+    found = Keys(server.url, key(server, one), key(server, one, "read"), key(server, two), revoked, HOST)
+    server.start()
+    yield found
     server.stop()
+
+
+def peopled(server: Server) -> Server:
+    for email in EMAILS:
+        server.flask("users", "create", "--email", email, "--password-stdin", stdin=PASSWORD)
+    return server
+
+
+def key(server: Server, email: str, scope: str = "write") -> str:
+    return server.flask("keys", "create", "--email", email, "--name", "contract", "--scope", scope).strip()
+
+
+def give_domain(folder: Path) -> None:
+    """A domain as it is once its owner has proved it: on this machine there is no DNS to do so with."""
+    row = {
+        "user_id": 1, "host": HOST, "scheme": "http://", "is_enabled": True, "is_verified": True, "token": "t",
+        "custom_index_url": "https://example.com/index", "datetime": f"{dt.datetime.now(dt.UTC):%F %T.%f}",
+    }  # fmt: skip
+    marks = ", ".join(f":{name}" for name in row)
+    with closing(sqlite3.connect(folder / "main.db")) as database, database:
+        database.execute(f"INSERT INTO domain ({', '.join(row)}) VALUES ({marks})", row)
 
 
 @pytest.fixture
@@ -62,9 +96,43 @@ def reader(keys: Keys) -> Client:
 
 
 @pytest.fixture
+def revoked(keys: Keys) -> Client:
+    if not keys.revoked:
+        pytest.skip("no CONTRACT_REVOKED_KEY")
+    return Client(keys.url, keys.revoked)
+
+
+@pytest.fixture
 def other(keys: Keys) -> Iterator[Client]:
     if not keys.other:
         pytest.skip("no CONTRACT_OTHER_KEY")
     client = Client(keys.url, keys.other)
     yield client
     client.tidy()
+
+
+@pytest.fixture
+def host(keys: Keys) -> str:
+    if not keys.domain:
+        pytest.skip("no CONTRACT_DOMAIN")
+    return keys.domain
+
+
+@pytest.fixture(scope="session")
+def limited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Keys]:
+    """A server of its own, for its limits are used up: the other cases would then be answered 429 too."""
+    environ = os.environ
+    if "CONTRACT_URL" in environ:
+        if "CONTRACT_LIMITED_URL" not in environ:
+            pytest.skip("no CONTRACT_LIMITED_URL")
+        yield Keys(
+            environ["CONTRACT_LIMITED_URL"],
+            environ["CONTRACT_LIMITED_KEY"],
+            environ.get("CONTRACT_LIMITED_READ_KEY"),
+        )
+        return
+    server = peopled(Server(tmp_path_factory.mktemp("limited") / "data", API_RATE_LIMIT=str(FEW)))
+    found = Keys(server.url, key(server, EMAILS[0]), key(server, EMAILS[0], "read"))
+    server.start()
+    yield found
+    server.stop()

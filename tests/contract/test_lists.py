@@ -6,7 +6,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from tests.contract.client import Client, alias, fields
+from tests.contract.client import Client, alias, eventually, fields
 
 PATHS = ["/links", "/pixels", "/notification-handlers", "/projects", "/domains"]
 IDS = {"/links": "link_id", "/pixels": "pixel_id", "/notification-handlers": "notification_handler_id"}
@@ -66,6 +66,26 @@ def test_a_page_past_the_end(api: Client) -> None:
     assert dict(parse_qsl(urlsplit(body["links"]["prev"]).query))["page"] == str(body["meta"]["total_pages"])
 
 
+def test_the_links_of_an_answer_stand_in_its_header_too(api: Client) -> None:
+    name = alias()
+    for _ in range(21):
+        api.make("/pixels", type="social_a", name=name, pixel="1")
+    answer = api.get("/pixels", params={"results_per_page": 10, "search": name, "page": 2})
+    links = {rel: link for rel, link in answer.json()["links"].items() if link}
+    assert set(links) == {"first", "last", "next", "prev", "self"}
+    header = {rel: found["url"] for rel, found in answer.links.items()}
+    assert header == links
+    pages = {rel: dict(parse_qsl(urlsplit(link).query))["page"] for rel, link in links.items()}
+    assert pages == {"first": "1", "last": "3", "next": "3", "prev": "1", "self": "2"}
+    assert all(urlsplit(link).netloc for link in links.values())
+
+
+def test_nothing_found_is_one_page(api: Client) -> None:
+    body = api.get(f"/links?search={alias()}").json()
+    assert body["meta"] == {"page": 1, "results_per_page": 25, "total": 0, "total_pages": 1}
+    assert (body["links"]["next"], body["links"]["prev"]) == (None, None)
+
+
 @pytest.mark.parametrize("path", IDS)
 def test_by_id_unless_asked_otherwise(api: Client, path: str) -> None:
     sent = {
@@ -85,6 +105,31 @@ def test_search_is_literal_and_without_case(api: Client) -> None:
     for search, title in {"0%": "100%", "_b": "a_b", "äRGER": "Ärger"}.items():
         rows = api.get("/links", params={"search": search + mark, "search_by": "title"}).json()["data"]
         assert [row["id"] for row in rows] == [links[title]], search
+
+
+def test_where_links_are_searched(api: Client) -> None:
+    mark = alias()
+    made = {
+        "url": api.link(url=mark),
+        "location_url": api.link(location_url=f"https://example.com/{mark}"),
+        "title": api.link(title=mark.upper()),
+    }
+    assert [row["id"] for row in api.data(f"/links?search={mark}")] == list(made.values())
+    for name, link in made.items():
+        assert [row["id"] for row in api.data(f"/links?search={mark}&search_by={name}")] == [link]
+
+
+def test_links_in_order(api: Client) -> None:
+    tag, marks = alias(), sorted(alias() for _ in range(3))
+    links = {mark: api.link(url=mark, tags=tag) for mark in (marks[1], marks[0], marks[2])}
+    rows = lambda query: [row["id"] for row in api.data(f"/links?tag={tag}{query}")]  # noqa: E731
+    by_url = [links[mark] for mark in marks]
+    assert rows("") == list(links.values())
+    assert rows("&order_by=url") == rows("&order_by=url&order_type=ASC") == by_url
+    assert rows("&order_by=url&order_type=DESC") == by_url[::-1]
+    for _ in range(2):
+        api.visit(by_url[2])
+    assert eventually(lambda: rows("&order_by=clicks&order_type=DESC")[0] == by_url[2], 2)
 
 
 def test_the_filters_of_links(api: Client) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import re
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -54,6 +56,32 @@ def test_a_short_address_of_this_server_is_no_destination(api: Client) -> None:
     assert fields(api.post("/links", {"location_url": short})) == {"location_url"}
 
 
+def test_a_possible_short_address_of_this_server_is_no_destination(api: Client) -> None:
+    host = "/".join(api.data(f"/links/{api.link()}")["short_url"].split("/")[:3])
+    for text in (
+        f"{host}/{alias()}",
+        f"{host}/{alias()}/",
+        f"{host.upper()}/{alias()}",
+        api.url + "/" + alias(),
+    ):
+        assert fields(api.post("/links", {"location_url": text})) == {"location_url"}, text
+        sent = {"location_url": THERE, "expiration_url": text}
+        assert fields(api.post("/links", sent)) == {"expiration_url"}, text
+
+
+def test_the_longest_destination(api: Client) -> None:
+    text = "https://example.com/" + "x" * (8192 - 20)
+    assert api.data(f"/links/{api.link(location_url=text)}")["location_url"] == text
+
+
+def test_a_destination_is_required_and_is_not_emptied(api: Client) -> None:
+    assert fields(api.post("/links", {"title": "T"})) == {"location_url"}
+    link = api.link(expiration_url=THERE)
+    assert fields(api.post(f"/links/{link}", {"location_url": ""})) == {"location_url"}
+    api.post(f"/links/{link}", {"expiration_url": ""})
+    assert api.data(f"/links/{link}")["expiration_url"] is None
+
+
 def test_a_destination_is_kept_as_sent(api: Client) -> None:
     for text in ("HTTPS://Example.COM:443/a/../b?x=%zz#f", "https://exämple.com/ä", "https://example.com"):
         assert api.data(f"/links/{api.link(location_url=text)}")["location_url"] == text
@@ -92,6 +120,38 @@ def test_a_taken_alias_is_409_in_any_case(api: Client) -> None:
         assert fields(api.post("/links", {"location_url": THERE, "url": text}), 409) == {"url"}
 
 
+def test_a_taken_alias_in_other_code_points_is_409(api: Client) -> None:
+    """The same letters, composed and decomposed, and in forms that fold to one another."""
+    mark = alias()
+    api.link(url=f"gr\u00f6\u00dfe-{mark}")
+    for text in (f"gro\u0308\u00dfe-{mark}", f"GR\u00d6SSE-{mark}"):
+        assert fields(api.post("/links", {"location_url": THERE, "url": text}), 409) == {"url"}
+    mine = api.link()
+    assert fields(api.post(f"/links/{mine}", {"url": f"gr\u00f6\u00dfe-{mark}"}), 409) == {"url"}
+
+
+def test_ones_own_alias_in_another_case(api: Client) -> None:
+    text = alias()
+    link = api.link(url=text)
+    assert api.post(f"/links/{link}", {"url": text.upper()}).status_code == 200
+    assert api.data(f"/links/{link}")["url"] == text.upper()
+
+
+def test_an_alias_is_one_links_also_under_a_race(api: Client, other: Client) -> None:
+    text = alias()
+    with ThreadPoolExecutor(8) as pool:
+        clients = [Client(one.url, one.key) for one in (api, other) for _ in range(4)]
+        answers = list(
+            pool.map(lambda client: client.post("/links", {"location_url": THERE, "url": text}), clients)
+        )
+    for client in clients:
+        client.tidy()
+    assert sorted(answer.status_code for answer in answers) == [201] + [409] * 7
+    for answer in answers:
+        if answer.status_code == 409:
+            assert fields(answer, 409) == {"url"}
+
+
 def test_an_empty_alias_is_a_random_one(api: Client) -> None:
     link = api.make("/links", location_url=THERE, url="")
     first = api.data(f"/links/{link}")["url"]
@@ -120,6 +180,22 @@ def test_bulk(api: Client) -> None:
     assert [(one["location_url"], one["title"]) for one in made] == [(f"{THERE}/1", "T"), (f"{THERE}/2", "T")]
 
 
+def test_bulk_as_an_array_ignores_a_single_links_fields(api: Client) -> None:
+    sent = {"is_bulk": True, "location_urls": [f"{THERE}/1", f"{THERE}/2"], "url": "a b", "location_url": "x"}
+    answer = api.call("POST", "/links", json=sent)
+    api.remember("/links", answer)
+    ids = answer.json()["data"]["ids"]
+    made = [api.data(f"/links/{number}") for number in ids]
+    assert [one["location_url"] for one in made] == [f"{THERE}/1", f"{THERE}/2"]
+    assert len({one["url"] for one in made}) == 2
+
+
+def test_bulk_needs_destinations(api: Client) -> None:
+    for sent in ({}, {"location_urls": ""}, {"location_urls": "\n \n"}):
+        found = fields(api.post("/links", {"is_bulk": 1, "location_url": THERE, **sent}))
+        assert {one.partition("[")[0] for one in found} == {"location_urls"}
+
+
 def test_bulk_is_all_or_nothing_and_names_the_lines(api: Client) -> None:
     tag = alias()
     sent = {"is_bulk": 1, "location_urls": f"{THERE}\n\nnonsense\n{THERE}\nftp://x", "tags": tag}
@@ -139,6 +215,30 @@ def test_a_schedule(api: Client) -> None:
     assert api.data(f"/links/{api.link(start_date='2031-01-01')}")["start_date"] is None
 
 
+def test_either_date_of_a_schedule_may_be_missing(api: Client) -> None:
+    for sent in ({}, {"start_date": "2031-01-01"}, {"end_date": "2031-01-01"}):
+        data = api.data(f"/links/{api.link(schedule=1, **sent)}")
+        assert data["schedule"] is True
+        assert {name for name in ("start_date", "end_date") if data[name]} == set(sent)
+
+
+def test_a_schedule_ends_after_it_starts(api: Client) -> None:
+    for end in ("2031-01-01", "2030-12-31 23:59:59"):
+        sent = {"location_url": THERE, "schedule": 1, "start_date": "2031-01-01", "end_date": end}
+        assert fields(api.post("/links", sent)) == {"end_date"}
+
+
+def test_a_schedule_that_was_not_sent_is_unchanged(api: Client) -> None:
+    link = api.link(schedule=1, start_date="2031-01-01")
+    api.post(f"/links/{link}", {"title": "T", "end_date": "2032-01-01"})
+    data = api.data(f"/links/{link}")
+    assert (data["schedule"], data["start_date"][:10], data["end_date"][:10]) == (
+        True,
+        "2031-01-01",
+        "2032-01-01",
+    )
+
+
 @pytest.mark.parametrize("text", ["0", ""])
 def test_no_limit(api: Client, text: str) -> None:
     assert api.data(f"/links/{api.link(clicks_limit=text)}")["clicks_limit"] is None
@@ -155,6 +255,12 @@ BAD = {
     "cloaking_meta_description": ["x" * 321],
     "cloaking_custom_js": ["x" * 20_001],
     "utm_source": ["x" * 257],
+    "utm_medium": ["x" * 257],
+    "utm_campaign": ["x" * 257],
+    "project_id": ["999999999", "x"],
+    "domain_id": ["999999999", "-1"],
+    "pixels_ids": ["999999999", "x"],
+    "email_reports": ["999999999"],
     "tags": [["t" * 33], [str(n) for n in range(21)]],
     "targeting_type": ["planet"],
 }
@@ -165,6 +271,21 @@ BAD = {
 )
 def test_values_out_of_bounds(api: Client, name: str, value: Any) -> None:
     assert fields(api.post("/links", {"location_url": THERE, name: value})) == {name}
+
+
+LONGEST = {
+    "title": 160, "notes": 2000, "cloaking_title": 160, "cloaking_meta_description": 320, "cloaking_custom_js": 20_000,
+    "utm_source": 256, "utm_medium": 256, "utm_campaign": 256,
+}  # fmt: skip
+
+
+def test_values_just_within_bounds(api: Client) -> None:
+    """Characters are counted, not bytes."""
+    sent = {name: "ü" * most for name, most in LONGEST.items()}
+    tags = [f"{n:032}" for n in range(20)]
+    data = api.data(f"/links/{api.link(**sent, tags=tags, password='p' * 128, clicks_limit=2_147_483_647)}")
+    assert {name: data[name] for name in sent} == sent
+    assert (data["tags"], data["clicks_limit"]) == (tags, 2_147_483_647)
 
 
 @pytest.mark.parametrize("code", [301, 302, 307, 308])
@@ -196,6 +317,20 @@ def test_a_picture(api: Client, name: str) -> None:
     assert api.data(f"/links/{link}")[name] is None
 
 
+def test_a_picture_is_known_by_its_content(api: Client) -> None:
+    link = api.link()
+    put = lambda name, file, content: api.call("POST", f"/links/{link}", files={name: (file, content)})  # noqa: E731
+    assert put("cloaking_opengraph", "p.txt", PNG).status_code == 200
+    for name in ("cloaking_favicon", "cloaking_opengraph"):
+        assert fields(put(name, "p.png", b"no picture at all")) == {name}
+    assert fields(put("cloaking_favicon", "p.png", b"\x89PNG" + bytes(512 * 1024)), 413) == {
+        "cloaking_favicon"
+    }
+    assert fields(api.post(f"/links/{link}", {"cloaking_favicon": "https://example.com/other.png"})) == {
+        "cloaking_favicon"
+    }
+
+
 TARGETING = {
     "continent_code": ("eu", "XX"), "country_code": ("de", "XX"), "city_name": ("Berlin, DE", None),
     "device_type": ("Mobile", "watch"), "browser_language": ("pt", "not a tag"), "os_name": ("iOS", None),
@@ -213,7 +348,9 @@ def test_targeting(api: Client, type_: str) -> None:
     assert [pair["value"] for pair in data["settings"][f"targeting_{type_}"]] == [THERE]
     if bad:
         assert len(fields(api.post(f"/links/{link}", {key: bad, value: THERE}))) == 1
-    assert len(fields(api.post(f"/links/{link}", {key: good, value: ""}))) == 1
+    for half in ({key: good, value: ""}, {key: "", value: THERE}, {key: good}, {value: THERE}):
+        assert len(fields(api.post(f"/links/{link}", half))) == 1
+    assert len(fields(api.post(f"/links/{link}", {key: good, value: "javascript:alert(1)"}))) == 1
     api.post(f"/links/{link}", {"targeting_type": ""})
     assert api.data(f"/links/{link}")["targeting_type"] is None
 
@@ -287,6 +424,49 @@ def test_types_of_handlers(api: Client, type_: str) -> None:
         assert api.data(f"/notification-handlers/{handler}")["is_enabled"] is value
 
 
+OWN_WORDS = {
+    "slack": "chat_a", "discord": "chat_b", "telegram": "chat_c", "telegram_chat_id": "chat_c_chat_id", "microsoft_teams": "chat_d",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("type_", WORDS)
+def test_the_providers_own_words_for_fields(api: Client, type_: str) -> None:
+    good, _ = HANDLERS[type_]
+    sent = {word: good[name] for word, name in OWN_WORDS.items() if name in good}
+    handler = api.make("/notification-handlers", type=WORDS[type_], name="n", **sent)
+    assert api.data(f"/notification-handlers/{handler}")["settings"].items() >= good.items()
+
+
+PRIVATE = ["http://localhost/", "http://a.localhost/", "http://127.1/", "http://0x7f.0.0.1/", "http://10.0.0.1/", "http://169.254.169.254/", "http://[::ffff:10.0.0.1]/", "http://[fe80::1]/", "http://2130706433/"]  # fmt: skip
+
+
+@pytest.mark.parametrize("address", PRIVATE)
+def test_nothing_is_sent_into_private_networks(api: Client, address: str) -> None:
+    sent = {"type": "webhook", "name": "n", "webhook": address}
+    assert fields(api.post("/notification-handlers", sent)) == {"webhook"}
+
+
+def test_settings_of_another_type_are_ignored(api: Client) -> None:
+    sent = {"type": "email", "name": "n", "email": "me@example.com", "webhook": "nonsense"}
+    handler = api.make("/notification-handlers", **sent)
+    assert api.data(f"/notification-handlers/{handler}")["settings"] == {"email": "me@example.com"}
+
+
+@pytest.mark.parametrize("name", ["", "x" * 129])
+def test_the_name_of_a_handler(api: Client, name: str) -> None:
+    sent = {"type": "email", "email": "me@example.com", "name": name}
+    assert fields(api.post("/notification-handlers", sent)) == {"name"}
+
+
+@pytest.mark.parametrize("path", ["/pixels", "/notification-handlers", "/links"])
+def test_the_moment_of_the_last_edit(api: Client, path: str) -> None:
+    sent = {"/pixels": {"type": "social_a", "name": "n", "pixel": "1"}, "/links": {"location_url": THERE}}
+    number = api.make(path, **sent.get(path, {"type": "email", "name": "n", "email": "me@example.com"}))
+    assert api.data(f"{path}/{number}")["last_datetime"] is None
+    api.post(f"{path}/{number}", {"title" if path == "/links" else "name": "Other"})
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", api.data(f"{path}/{number}")["last_datetime"])
+
+
 def test_a_webhook_has_a_secret_that_a_read_only_key_does_not_see(api: Client, reader: Client) -> None:
     handler = api.make("/notification-handlers", type="webhook", name="n", webhook="https://example.com/hook")
     path = f"/notification-handlers/{handler}"
@@ -312,23 +492,14 @@ def test_projects(api: Client) -> None:
     assert api.data(f"/links/{link}")["project_id"] is None
 
 
-def test_domains(api: Client) -> None:
-    host = f"{alias()}.example"
-    domain = api.make("/domains", host=host.upper(), custom_index_url=THERE, is_verified=1)
-    data = api.data(f"/domains/{domain}")
-    keys = ("host", "scheme", "custom_index_url", "custom_not_found_url", "is_enabled", "is_verified")
-    assert [data[key] for key in keys] == [host, "https://", THERE, None, True, False]
-    assert fields(api.post("/links", {"location_url": THERE, "domain_id": domain})) == {"domain_id"}
-
-
-def test_hosts_that_are_no_domain(api: Client) -> None:
-    own = api.data(f"/links/{api.link()}")["short_url"].split("/")[2]
-    for host in (own, "127.0.0.1", "[::1]", "2130706433", "", "a b", "https://go.example", "gо.example"):
-        assert fields(api.call("POST", "/domains", json={"host": host})) == {"host"}, host
-
-
 def test_the_user(api: Client) -> None:
     assert list(api.data("/user")) == ["id", "email", "name", "timezone", "language", "is_admin", "datetime"]
+
+
+def test_names_of_projects_are_kept_as_typed(api: Client) -> None:
+    data = api.data(f"/projects/{api.make('/projects', name=' ü' * 64)}")
+    assert data["name"] == " ü" * 64
+    assert re.fullmatch("#[0-9a-f]{6}", data["color"])
 
 
 def test_a_qr_code(api: Client) -> None:

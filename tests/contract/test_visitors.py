@@ -237,41 +237,6 @@ def test_what_counts(api: Client) -> None:
     assert clicks(api, link) == 3
 
 
-def test_explain_counts_nothing_and_agrees(api: Client) -> None:
-    pair = {"targeting_device_type_key[0]": "mobile", "targeting_device_type_value[0]": AFTER}
-    link = api.link(targeting_type="device_type", **pair)
-    data = api.data(f"/links/{link}/explain?device_type=mobile")
-    assert (data["outcome"], data["status"], data["location"]) == ("redirect", 302, AFTER)
-    assert all({"step", "matched", "detail"} <= set(step) for step in data["steps"])
-    assert data["visitor"]["device_type"] == "mobile"
-    assert clicks(api, link) == 0
-
-
-OUTCOMES = {
-    "password": {"password": "x"}, "warning": {"sensitive_content": 1}, "not_found": {"is_enabled": 0}, "cloak": {"cloaking_is_enabled": 1},
-    "not_yet": {"schedule": 1, "start_date": "2090-01-01"}, "expired": {"schedule": 1, "end_date": "2020-01-01"}, "redirect": {},
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", OUTCOMES)
-def test_each_outcome(api: Client, name: str) -> None:
-    fields: dict[str, Any] = OUTCOMES[name]
-    assert api.data(f"/links/{api.link(**fields)}/explain")["outcome"] == name
-
-
-@pytest.mark.parametrize(("path", "status"), [("/healthz", 200), ("/readyz", 200)])
-def test_health(nobody: Client, path: str, status: int) -> None:
-    answer = nobody.session.get(f"{nobody.url}{path}", timeout=30)
-    assert answer.status_code == status
-    assert answer.headers["Content-Type"] == "application/json"
-
-
-def test_the_front_page_leads_to_the_dashboard(nobody: Client) -> None:
-    answer = nobody.session.get(f"{nobody.url}/", allow_redirects=False, timeout=30)
-    assert answer.status_code in {302, 303}
-    assert answer.headers["Location"].endswith("/dashboard/")
-
-
 def test_the_first_matching_pair_in_the_order_of_the_list(api: Client) -> None:
     pairs = {"[0]": ("desktop", AFTER), "[1]": ("desktop", THERE)}
     sent = {
