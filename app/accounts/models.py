@@ -98,6 +98,17 @@ class RecoveryCode(db.Model):
     used_datetime: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
 
 
+class PasswordRequest(db.Model):
+    """Somebody has forgotten the password of the account with this address, if there is one: the worker sees.
+
+    No user is named: the row is written, and looks, the same for an address that nobody here has.
+    """
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    email: Mapped[str] = mapped_column(String(320))
+    datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)
+
+
 class PasswordReset(db.Model):
     """A one-time address for a new password: the newest of a user, its token's SHA-256 alone."""
 

@@ -7,7 +7,7 @@ import secrets
 
 from sqlalchemy import delete, select
 
-from app.accounts.models import PasswordReset, User
+from app.accounts.models import PasswordRequest, PasswordReset, User
 from app.accounts.services import store_password
 from app.accounts.sessions import digest
 from app.clock import now
@@ -17,18 +17,24 @@ from app.extensions import db
 GOOD_FOR = dt.timedelta(hours=1)
 
 
-def ask(user: User) -> str:
+def request(email: str) -> None:
+    """Somebody asks for an account with this address, whether there is one or not. Does not commit."""
+    db.session.add(PasswordRequest(email=email))
+    db.session.flush()
+
+
+def ask(session: AnySession, user: User) -> str:
     """A token that is good once; none before it is any more. Does not commit."""
     token = secrets.token_urlsafe(32)
-    forget(user)
+    session.execute(delete(PasswordReset).where(PasswordReset.user_id == user.id))
     row = PasswordReset(
         user_id=user.id,
         digest=digest(token),
         version=user.session_version,
         expires_datetime=now() + GOOD_FOR,
     )
-    db.session.add(row)
-    db.session.flush()
+    session.add(row)
+    session.flush()
     return token
 
 
@@ -49,10 +55,6 @@ def use(token: str, password_hash: str) -> User | None:
         return None
     store_password(user, password_hash)
     return user
-
-
-def forget(user: User) -> None:
-    db.session.execute(delete(PasswordReset).where(PasswordReset.user_id == user.id))
 
 
 def sweep(session: AnySession) -> None:

@@ -17,6 +17,7 @@ from app.cli.tables import print_table
 from app.database import begin_write
 from app.departures import leaving
 from app.extensions import db
+from app.notifications.security import SecurityMail
 from app.sent import Sent
 
 users = Group("users", help="Accounts: create, list, set a password, disable, delete, restore.")
@@ -76,8 +77,17 @@ def set_one(email: str, *, password_stdin: bool) -> None:
 @users.command("reset-two-factor")
 @whose
 def reset_two_factor(email: str) -> None:
-    """Switch two-factor off for a user who has lost both the app and the recovery codes."""
-    change(email, second_factor.forget, "Switched two-factor off for")
+    """Switch two-factor off for a user who has lost both the app and the recovery codes.
+
+    It ends every session of the user, who is told by mail where a mail server is set."""
+    change(email, without_two_factor, "Switched two-factor off for")
+
+
+def without_two_factor(user: User) -> None:
+    """Whoever asked for it may not have been the user: no session of a stranger's goes on."""
+    second_factor.forget(user)
+    standing.end_sessions(user)
+    SecurityMail(db.session, settings()).two_factor_was_reset(user)
 
 
 @users.command("disable")

@@ -1,6 +1,7 @@
 """What does somebody do who has forgotten the password?
 
-Whether an address has an account is told to nobody: the answer is the same, and so is the work until it.
+Whether an address has an account is told to nobody: the answer is the same, and so is the work until it. The
+address alone is written down, and the worker looks whose it is.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from flask import Response, abort, flash, make_response, redirect, render_template, url_for
 from flask.typing import ResponseReturnValue
 
-from app.accounts import passwords, resets, services
+from app.accounts import passwords, resets
 from app.accounts.forms import AddressForm, NewPasswordForm
 from app.accounts.models import User
 from app.dashboard import security_mail, tries
@@ -37,9 +38,7 @@ def ask() -> ResponseReturnValue:
         form.reject("email", str(wait), "too_many_tries")
         return after_a_while(wait, forgotten_page(form, 429))
     begin_write(db.session)
-    user = services.find_user(form.email.data)
-    if user is not None and user.is_active:
-        security_mail.new_password(user, resets.ask(user))
+    resets.request(form.email.data)
     db.session.commit()
     return make_response(render_template("accounts/forgotten_asked.html", email=form.email.data))
 

@@ -15,6 +15,7 @@ from app.dashboard.admins import admins_only
 from app.dashboard.guard import user
 from app.database import begin_write
 from app.extensions import db
+from app.languages import say
 from app.notifications import letters
 from app.notifications.models import Letter
 
@@ -71,9 +72,10 @@ def send_mail() -> ResponseReturnValue:
     """The worker sends it, to whoever asks for it; one at a time."""
     if own_addresses.settings().smtp_url:
         content = letters.Content(
-            title="Mail from Waypost works",
-            text="You asked for this test on the page of your instance.",
+            title=say("Mail from Waypost works"),
+            text=say("You asked for this test on the page of your instance."),
             url=own_addresses.owners_site() + url_for("dashboard.instance"),
+            language=user().language,
         )
         begin_write(db.session)
         letters.withdraw(db.session, "test")

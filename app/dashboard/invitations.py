@@ -20,6 +20,7 @@ from app.dashboard.users import rows
 from app.database import begin_write, reread
 from app.errors import NotThere
 from app.extensions import db
+from app.languages import say
 from app.notifications import letters
 from app.ownership import MOST
 
@@ -79,13 +80,15 @@ def about_of(row: Invitation) -> str:
 
 
 def letter(row: Invitation, address: str) -> letters.Content:
+    """In the language of who invites: nobody knows another."""
     who = user().name or user().email
     until = written(row.expires_datetime)
     return letters.Content(
-        title=f"{who} invites you to Waypost",
-        text=f"Make your account by the address below. It works once, until {until} UTC.",
+        title=say(f"{who} invites you to Waypost"),
+        text=say(f"Make your account by the address below. It works once, until {until} UTC."),
         url=address,
-        button="Make your account",
+        button=say("Make your account"),
+        language=user().language,
     )
 
 

@@ -53,7 +53,7 @@ def save() -> ResponseReturnValue:
         form.reject("new_email", invalid.errors[0].title, invalid.errors[0].code)
         return page(form, 422)
     if row.email != old:
-        security_mail.email_is_changed(row, old)
+        security_mail.told().email_is_changed(row, old)
     db.session.commit()
     return saved(f"You sign in with {form.new_email.data} from now on.")
 

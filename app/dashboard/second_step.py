@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flask import Response, make_response, redirect, render_template, url_for
+from flask import Response, flash, make_response, redirect, render_template, url_for
 from flask.typing import ResponseReturnValue
 
 from app.accounts import second_factor
@@ -18,14 +18,23 @@ from app.extensions import db
 
 @blueprint.get("/login/code")
 def code() -> ResponseReturnValue:
-    return code_page(CodeForm(None, owner=None)) if sessions.half() else redirect(url_for("accounts.login"))
+    return code_page(CodeForm(None, owner=None)) if sessions.half() else over()
+
+
+def over() -> ResponseReturnValue:
+    """Back to the password, which says why, and from there to where it was to lead."""
+    why, next_ = sessions.forget_half()
+    if why:
+        flash(why, "error")
+    kept = {"next": next_} if next_ not in ("", url_for("dashboard.home")) else {}
+    return redirect(url_for("accounts.login", _external=False, **kept), 303)
 
 
 @blueprint.post("/login/code")
 def sign_in_with_code() -> ResponseReturnValue:
     half = sessions.half()
     if half is None:
-        return redirect(url_for("accounts.login"), 303)
+        return over()
     user, remember, next_ = half
     form = CodeForm(sent(), owner=None)
     if not form.validate():
@@ -48,7 +57,7 @@ def is_taken(user: User, typed: str) -> bool:
     begin_write(db.session)
     found = second_factor.opens(user, typed)
     if found == second_factor.RECOVERY:
-        security_mail.recovery_code_used(user, second_factor.codes_left(user))
+        security_mail.told().recovery_code_used(user, second_factor.codes_left(user))
     db.session.commit()
     return found is not None
 

@@ -17,6 +17,8 @@ from app.extensions import db, login
 from app.visits.devices import device
 
 HALF, HALF_GOOD_FOR = "half_signed_in", dt.timedelta(minutes=10)
+TOO_LATE = "The code did not come within 10 minutes. Sign in once more."
+CHANGED = "Something about this account has changed meanwhile. Sign in once more."
 
 
 class SchemeSessions(SecureCookieSessionInterface):
@@ -103,6 +105,14 @@ def half() -> tuple[User, bool, str] | None:
     if user is None or not user.is_active or user.session_version != found["version"]:
         return None
     return user, found["remember"], found["next"]
+
+
+def forget_half() -> tuple[str, str]:
+    """Why no code is awaited any more, and where the sign-in was to lead; both "" where none ever was."""
+    found = session.pop(HALF, None)
+    if not isinstance(found, dict):
+        return "", ""
+    return TOO_LATE if found["until"] < now().timestamp() else CHANGED, found["next"]
 
 
 def end() -> None:

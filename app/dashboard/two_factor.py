@@ -101,7 +101,7 @@ def confirm() -> ResponseReturnValue:
 def switch_on(code: str) -> list[str]:
     codes = second_factor.confirm(user(), code)
     if codes:
-        security_mail.two_factor_is_on(user())
+        security_mail.told().two_factor_is_on(user())
     return codes
 
 
@@ -159,6 +159,6 @@ def leave(code: str) -> bool:
     is_right = second_factor.opens(user(), code) is not None
     if is_right:
         second_factor.forget(user())
-        security_mail.two_factor_is_off(user())
+        security_mail.told().two_factor_is_off(user())
     db.session.commit()
     return is_right

@@ -7,6 +7,7 @@ from sqlalchemy import create_engine
 from app.config import Settings
 from app.database import engine_options, prepare_engine
 from app.jobs.archives import Archiver
+from app.jobs.forgotten import answer_forgotten
 from app.jobs.imports import Importer
 from app.jobs.schedule import Scheduler
 from app.jobs.table import TABLE
@@ -28,7 +29,7 @@ class Beside:
         site = site_of(settings)
         feeds = (tell_moments, lambda session: tell(session, site))
         self.sender = Sender(self.engine, settings, feeds)
-        self.postman = Postman(self.engine, settings)
+        self.postman = Postman(self.engine, settings, [lambda session: answer_forgotten(session, settings)])
         self.scheduler = Scheduler(self.engine, settings, TABLE)
         self.importer = Importer(self.engine, settings.data_dir)
         self.archiver = Archiver(self.engine, settings)

@@ -159,7 +159,9 @@ READ = re.compile(
 
 
 # what is delivered goes to other people, in English
-DELIVERED = re.compile(r"notifications/(mail|report|message|dressing|events|site|speech|languages/.*)\.py")
+DELIVERED = re.compile(
+    r"notifications/(mail|report|message|dressing|events|site|speech|security|languages/.*)\.py"
+)
 PROGRAM = re.compile(
     r"(?:[A-Z][a-z]*-)+[A-Z]\w*(=.*)?|\w+\.\w+|/api/.*|Latin Cyrillic.*|E+ d M+ y|Basic .*|"
     r"The (body|multipart).*",

@@ -10,6 +10,7 @@ import datetime as dt
 import logging
 import secrets
 import threading
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 
 from sqlalchemy import Engine, delete, select
@@ -32,15 +33,19 @@ KEPT = dt.timedelta(days=7)  # what became of one
 
 log = logging.getLogger(__name__)
 
+Feed = Callable[[Session], bool]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Content:
-    """What it says. `url` is what its button opens."""
+    """What it says, in `language`. `url` is what its button opens; `note`, in English, why it was sent."""
 
     title: str
     text: str
     url: str | None = None
     button: str = "See it in Waypost"
+    note: str = "because somebody here asked for it."
+    language: str = "en"
 
 
 def post(
@@ -61,11 +66,12 @@ def withdraw(session: AnySession, about: str) -> None:
 
 
 class Postman(threading.Thread):
-    """Sends what is due, one after the other: there are few."""
+    """Sends what is due, one after the other: there are few. `feeds` write some; each is asked first, in a
+    session of its own, and says whether it did anything."""
 
-    def __init__(self, engine: Engine, settings: Settings) -> None:
+    def __init__(self, engine: Engine, settings: Settings, feeds: Sequence[Feed] = ()) -> None:
         super().__init__(name="letters", daemon=True)
-        self.engine, self.settings = engine, settings
+        self.engine, self.settings, self.feeds = engine, settings, feeds
         self.who = secrets.token_hex(8)
         self.ended = threading.Event()
 
@@ -79,7 +85,14 @@ class Postman(threading.Thread):
             self.ended.wait(seconds)
 
     def turn(self) -> bool:
-        """Send one, if any is due."""
+        """Send one, if any is due; whether there was anything to do."""
+        moved = False
+        for feed in self.feeds:
+            with Session(self.engine) as session:
+                moved |= feed(session)
+        return self.send() or moved
+
+    def send(self) -> bool:
         with Session(self.engine) as session:
             letter = self.take(session)
             if letter is None:
@@ -120,7 +133,8 @@ def message_of(letter: Letter) -> Message:
         text=content.text,
         url=content.url,
         button=content.button,
-        note="because somebody here asked for it.",
+        note=content.note,
+        language=content.language,
     )
 
 

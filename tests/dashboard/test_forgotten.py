@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import datetime as dt
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 import time_machine
-from flask import Flask
-from sqlalchemy import select
+from flask import Flask, current_app
+from sqlalchemy import event, select
+from sqlalchemy.orm import Session
 from werkzeug.test import TestResponse
 
 from app.accounts import resets, sessions
-from app.accounts.models import PasswordReset, User
+from app.accounts.models import PasswordRequest, PasswordReset, User
 from app.clock import now
+from app.config import Settings
+from app.dashboard.accounts import settings_of
 from app.database import begin_write
 from app.extensions import db
+from app.jobs.forgotten import answer_forgotten
 from app.notifications.models import Letter
 from tests.accounts.codes import switch_on
 from tests.accounts.test_sign_in import is_signed_in, sign_in, token_on
@@ -29,12 +35,37 @@ def ask(client, email: str) -> TestResponse:
     return client.post("/login/forgotten", data={"csrf_token": token, "email": email})
 
 
+def work(settings: Settings) -> None:
+    """What the worker does about those that asked."""
+    with Session(db.engine) as session:
+        while answer_forgotten(session, settings):
+            pass
+
+
+def letters(session) -> list[Letter]:
+    session.rollback()
+    work(settings_of(current_app))
+    return list(session.scalars(select(Letter)))
+
+
 def mailed(session) -> str:
     """The path of the address in the one mail that waits."""
-    session.expire_all()
-    letter = session.scalars(select(Letter)).one()
+    [letter] = letters(session)
     assert letter.email == "alice@example.com"
     return letter.content["url"].removeprefix("http://localhost")
+
+
+@contextmanager
+def statements() -> Iterator[list[str]]:
+    """What the database is asked meanwhile."""
+    found: list[str] = []
+
+    def note(_connection, _cursor, statement: str, *_rest: object) -> None:
+        found.append(statement)
+
+    event.listen(db.engine, "before_cursor_execute", note)
+    yield found
+    event.remove(db.engine, "before_cursor_execute", note)
 
 
 def set_new(client, path: str, password: str = NEW) -> TestResponse:
@@ -64,10 +95,17 @@ def test_by_mail(client, alice: User, session) -> None:
 
 
 def test_the_answer_tells_nobody_who_has_an_account(client, alice: User, session) -> None:
-    known, unknown = ask(client, "alice@example.com"), ask(client, "carol@example.com")
+    with statements() as of_known:
+        known = ask(client, "alice@example.com")
+    with statements() as of_unknown:
+        unknown = ask(client, "carol@example.com")
     assert known.text.replace("alice@", "carol@") == unknown.text
     assert known.status_code == unknown.status_code == 200
+    assert of_known == of_unknown
+    assert any("INSERT" in text for text in of_known)
+    assert session.scalars(select(Letter)).all() == session.scalars(select(PasswordReset)).all() == []
     assert mailed(session)
+    assert session.scalars(select(PasswordRequest)).all() == []
     for bad in ("", "nonsense", "a@b@c"):
         assert ask(client, bad).status_code == 422
 
@@ -104,12 +142,36 @@ def test_any_other_token_is_over(client, alice: User, token: str) -> None:
 
 @pytest.mark.parametrize("state", ["disabled_datetime", "deleted_datetime"])
 def test_not_for_who_may_not_come_in(client, alice: User, session, state: str) -> None:
-    token = resets.ask(alice)
+    token = resets.ask(session, alice)
     setattr(alice, state, now())
     session.commit()
     assert client.get(f"/login/reset?token={token}").status_code == 410
     assert ask(client, alice.email).status_code == 200
-    assert session.scalars(select(Letter)).all() == []
+    assert letters(session) == []
+
+
+def test_nobody_is_answered_hours_later(client, alice: User, session) -> None:
+    ask(client, alice.email)
+    with time_machine.travel(now() + dt.timedelta(minutes=61)):  # no worker ran
+        assert letters(session) == []
+
+
+@pytest.mark.settings(BASE_URL="")
+def test_the_address_is_that_of_the_settings_and_not_of_the_request(client, alice: User, session) -> None:
+    token = token_on(client.get("/login/forgotten", headers={"Host": "evil.example"}))
+    data = {"csrf_token": token, "email": alice.email}
+    client.post("/login/forgotten", data=data, headers={"Host": "evil.example"})
+    [letter] = letters(session)
+    assert letter.content["url"].startswith("http://127.0.0.1:8000/login/reset?token=")
+
+
+def test_in_the_language_of_the_owner(client, alice: User, session) -> None:
+    alice.language = "de"
+    session.commit()
+    ask(client, alice.email)
+    [letter] = letters(session)
+    assert letter.content["title"] == "Ein neues Passwort für Waypost"
+    assert "Wähl innerhalb einer Stunde" in letter.content["text"]
 
 
 def test_nobody_is_flooded_with_mails(client, alice: User, bob: User) -> None:
@@ -134,7 +196,7 @@ def test_without_a_mail_server_there_is_no_such_page(client, alice: User) -> Non
 
 @pytest.mark.databases
 def test_used_twice_at_once_it_sets_one_password(app: Flask, alice: User, session) -> None:
-    token = resets.ask(alice)
+    token = resets.ask(session, alice)
     session.commit()
     ready, found = threading.Barrier(4), []
 

@@ -53,7 +53,7 @@ def test_the_password_is_not_guessed_here_either(desk: Desk) -> None:
 
 
 def test_it_is_changed_and_the_old_address_told(app: Flask, desk: Desk, alice: User, session) -> None:
-    resets.ask(alice)
+    resets.ask(session, alice)
     session.commit()
     assert desk.get(PATH).status_code == desk.get(PATH, headers=HTMX).status_code == 200
     assert desk.post(PATH, NEW).location == "/dashboard/account/#email"

@@ -93,15 +93,23 @@ def test_a_recovery_code_opens_and_its_owner_is_told(client, alice: User, sessio
 def test_half_a_session_is_soon_over(client, alice: User, session) -> None:
     switch_on(alice)
     assert client.get("/login/code").location == "/login"
+    assert "once more" not in client.get("/login").text
+    for send in (False, True):
+        sign_in(client, next="/dashboard/keys/")
+        token = token_on(client.get("/login/code"))
+        with time_machine.travel(now() + dt.timedelta(minutes=11)):
+            sent = {"csrf_token": token, "code": code_of(alice)}
+            answer = client.post("/login/code", data=sent) if send else client.get("/login/code")
+            assert answer.location == "/login?next=/dashboard/keys/"
+            page = client.get(answer.location).text
+            assert "The code did not come within 10 minutes." in page
+            assert 'value="/dashboard/keys/"' in page
+            assert "10 minutes" not in client.get("/login").text
     sign_in(client)
-    token = token_on(client.get("/login/code"))
-    with time_machine.travel(now() + dt.timedelta(minutes=11)):
-        assert client.get("/login/code").location == "/login"
-        sent = {"csrf_token": token, "code": code_of(alice)}
-        assert client.post("/login/code", data=sent).location == "/login"
     alice.session_version += 1  # another password was set meanwhile
     session.commit()
     assert client.get("/login/code").location == "/login"
+    assert "has changed meanwhile" in client.get("/login").text
 
 
 def test_codes_can_not_be_guessed(client, alice: User) -> None:
@@ -132,12 +140,18 @@ def test_new_codes_and_switching_off_ask_for_a_code(desk: Desk, alice: User) -> 
     assert not second_factor.is_on(alice)
 
 
-def test_the_operator_helps_who_lost_everything(app: Flask, alice: User, session) -> None:
+@WITH_MAIL
+def test_the_operator_helps_who_lost_everything(app: Flask, desk: Desk, alice: User, session) -> None:
     switch_on(alice)
+    assert is_signed_in(desk.client)
+    session.rollback()
     done = app.test_cli_runner().invoke(args=["users", "reset-two-factor", "--email", alice.email])
     assert (done.exit_code, "Switched two-factor off for alice@example.com" in done.output) == (0, True)
     session.expire_all()
     assert not second_factor.is_on(alice)
+    assert not is_signed_in(desk.client)
+    letter = session.scalars(select(Letter)).one()
+    assert (letter.email, "signed you out" in letter.content["text"]) == (alice.email, True)
 
 
 def test_without_a_mail_server_no_mail_waits(client, alice: User, session) -> None:

@@ -52,5 +52,46 @@ WORDS: Mapping[str, str] = {
     "Have no more of these mails": "Keine solchen Mails mehr",
     "Sent to {to} by Waypost, {note}": "Von Waypost an {to} gesendet, {note}",
     "because somebody here asked for it.": "weil jemand hier darum gebeten hat.",
+    "because it is about your account.": "weil es um dein Konto geht.",
+    "A new password for Waypost": "Ein neues Passwort für Waypost",
+    "Somebody asked for a new password for your account.": (
+        "Jemand hat ein neues Passwort für dein Konto angefordert."
+    ),
+    "Choose one by the address below within an hour.": (
+        "Wähl innerhalb einer Stunde eines unter der Adresse unten."
+    ),
+    "If this was not you, there is nothing to do: your password stays as it is.": (
+        "Wenn du das nicht warst, ist nichts zu tun: Dein Passwort bleibt, wie es ist."
+    ),
+    "Choose a new password": "Neues Passwort wählen",
+    "See your account": "Dein Konto ansehen",
+    "If this was not you, set a new password, and look through the sessions in your account.": (
+        "Wenn du das nicht warst, setz ein neues Passwort, und sieh im Konto nach, wo du angemeldet bist."
+    ),
+    "Two-factor authentication is on": "Die Zwei-Faktor-Anmeldung ist an",
+    "From now on a code of your authenticator app is asked for when somebody signs in.": (
+        "Von jetzt an wird bei jeder Anmeldung nach einem Code deiner Authenticator-App gefragt."
+    ),
+    "Two-factor authentication is off": "Die Zwei-Faktor-Anmeldung ist aus",
+    "From now on your password alone opens your account.": (
+        "Von jetzt an öffnet dein Passwort allein dein Konto."
+    ),
+    "Whoever runs this Waypost has switched it off, and signed you out everywhere.": (
+        "Wer dieses Waypost betreibt, hat sie ausgeschaltet und dich überall abgemeldet."
+    ),
+    "If you did not ask for this, talk to them, and set a new password.": (
+        "Wenn du nicht darum gebeten hast, sprich mit ihnen, und setz ein neues Passwort."
+    ),
+    "A recovery code was used": "Ein Wiederherstellungscode wurde benutzt",
+    "Somebody signed in with one of your recovery codes. Codes left: {left}.": (
+        "Jemand hat sich mit einem deiner Wiederherstellungscodes angemeldet. Übrige Codes: {left}."
+    ),
+    "Your account has another e-mail address": "Dein Konto hat eine andere E-Mail-Adresse",
+    "From now on {email} signs in to your account, and mails go there.": (
+        "Von jetzt an meldet sich {email} in deinem Konto an, und E-Mails gehen dorthin."
+    ),
+    "If this was not you, tell whoever runs this Waypost at once.": (
+        "Wenn du das nicht warst, sag es sofort dem, der dieses Waypost betreibt."
+    ),
     "which keeps this address as a place to be told at.": "das unter dieser Adresse Bescheid geben soll.",
 }

@@ -1,0 +1,36 @@
+"""Who asked for a new password, and has an account?
+
+The request has written down the address alone, whether anybody has it or not: neither what it does nor how
+long it takes tells who has an account. That is seen to here.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import delete, select
+from sqlalchemy.orm import Session
+
+from app.accounts import resets
+from app.accounts.models import PasswordRequest, User
+from app.clock import now
+from app.config import Settings
+from app.database import begin_write
+from app.notifications.security import SecurityMail
+
+AT_ONCE = 50
+OLDEST = select(PasswordRequest.id).order_by(PasswordRequest.id).limit(AT_ONCE)
+
+
+def answer_forgotten(session: Session, settings: Settings) -> bool:
+    """Write the mails of those that wait, each with the row that goes; whether there was any."""
+    if not session.scalars(OLDEST).first():
+        return False
+    begin_write(session)
+    mine = PasswordRequest.id.in_(session.scalars(OLDEST).all())
+    taken = delete(PasswordRequest).where(mine).returning(PasswordRequest.email, PasswordRequest.datetime)
+    oldest = now() - resets.GOOD_FOR  # who asked before, and there was no worker, has given up
+    wanted = {email for email, moment in session.execute(taken).all() if moment > oldest}
+    for user in session.scalars(select(User).where(User.email.in_(wanted))).all():
+        if user.is_active:
+            SecurityMail(session, settings).new_password(user, resets.ask(session, user))
+    session.commit()
+    return True

@@ -1,0 +1,106 @@
+"""What are owners told by mail about the doors of their account, where a mail server is set?
+
+Addresses in these mails are those of the settings: what a request says of its host, anybody can write, and
+the one-time address for a new password would go there.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+
+from app.accounts.models import User
+from app.accounts.resets import GOOD_FOR
+from app.clock import now
+from app.config import Settings
+from app.database import AnySession
+from app.notifications import letters
+from app.notifications.site import site_of
+from app.notifications.speech import said, speaking
+
+KEPT_TRYING = dt.timedelta(days=1)
+ASKED, TOLD = "because somebody here asked for it.", "because it is about your account."
+
+
+@dataclass(frozen=True)
+class SecurityMail:
+    """Each is written down in the write of what it tells, in the language of its owner."""
+
+    session: AnySession
+    settings: Settings
+
+    def two_factor_is_on(self, user: User) -> None:
+        with speaking(user.language):
+            text = said("From now on a code of your authenticator app is asked for when somebody signs in.")
+            self.tell(user, said("Two-factor authentication is on"), text, not_you())
+
+    def two_factor_is_off(self, user: User) -> None:
+        with speaking(user.language):
+            text = said("From now on your password alone opens your account.")
+            self.tell(user, said("Two-factor authentication is off"), text, not_you())
+
+    def two_factor_was_reset(self, user: User) -> None:
+        """By whoever runs the instance."""
+        with speaking(user.language):
+            text = said("Whoever runs this Waypost has switched it off, and signed you out everywhere.")
+            password = said("From now on your password alone opens your account.")
+            asked = said("If you did not ask for this, talk to them, and set a new password.")
+            self.tell(user, said("Two-factor authentication is off"), text, password, asked)
+
+    def recovery_code_used(self, user: User, left: int) -> None:
+        with speaking(user.language):
+            text = said("Somebody signed in with one of your recovery codes. Codes left: {left}.", left=left)
+            self.tell(user, said("A recovery code was used"), text, not_you())
+
+    def email_is_changed(self, user: User, old: str) -> None:
+        """To the address that was, whose reader may know nothing of it. No new password is sent there now."""
+        letters.withdraw(self.session, about_reset(user))
+        with speaking(user.language):
+            text = said("From now on {email} signs in to your account, and mails go there.", email=user.email)
+            you = said("If this was not you, tell whoever runs this Waypost at once.")
+            self.tell(user, said("Your account has another e-mail address"), text, you, to=old)
+
+    def new_password(self, user: User, token: str) -> None:
+        """The one-time address; nothing else has it, and it takes the place of the one before."""
+        letters.withdraw(self.session, about_reset(user))
+        with speaking(user.language):
+            content = letters.Content(
+                title=said("A new password for Waypost"),
+                text=" ".join(
+                    (
+                        said("Somebody asked for a new password for your account."),
+                        said("Choose one by the address below within an hour."),
+                        said("If this was not you, there is nothing to do: your password stays as it is."),
+                    )
+                ),
+                url=f"{site_of(self.settings).owners}/login/reset?token={token}",
+                button=said("Choose a new password"),
+                note=ASKED,
+                language=user.language,
+            )
+        self.post(user, user.email, about_reset(user), content, GOOD_FOR)
+
+    def tell(self, user: User, title: str, *texts: str, to: str = "") -> None:
+        content = letters.Content(
+            title=title,
+            text=" ".join(texts),
+            url=f"{site_of(self.settings).owners}/dashboard/account/",
+            button=said("See your account"),
+            note=TOLD,
+            language=user.language,
+        )
+        self.post(user, to or user.email, "account", content, KEPT_TRYING)
+
+    def post(
+        self, user: User, email: str, about: str, content: letters.Content, good_for: dt.timedelta
+    ) -> None:
+        if self.settings.smtp_url:
+            letters.post(self.session, user.id, about, email, content, now() + good_for)
+
+
+def about_reset(user: User) -> str:
+    return f"reset:{user.id}"
+
+
+def not_you() -> str:
+    return said("If this was not you, set a new password, and look through the sessions in your account.")

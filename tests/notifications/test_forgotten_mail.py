@@ -1,0 +1,142 @@
+"""Does the mail for a new password arrive, and not get lost however often the worker is killed?"""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from email.message import EmailMessage
+
+import pytest
+from sqlalchemy import Engine, create_engine, func, select
+from sqlalchemy.orm import Session, scoped_session
+
+from app import claims
+from app.accounts import resets
+from app.accounts.models import PasswordRequest, User
+from app.config import Settings
+from app.database import prepare_engine
+from app.jobs import forgotten
+from app.notifications import letters
+from app.notifications.letters import Postman
+from app.notifications.models import Letter
+from tests.journal.children import Child, forks
+from tests.notifications.receivers import MailReceiver
+from tests.server import wait_for
+
+pytestmark = pytest.mark.settings(ALLOW_PRIVATE_NETWORKS="127.0.0.0/8", BASE_URL="https://go.example")
+STOPS = ("asked", "written", "sent")
+
+
+@pytest.fixture
+def with_mail(settings: Settings, mail: MailReceiver) -> Settings:
+    return replace(settings, smtp_url=f"smtp://127.0.0.1:{mail.port}", mail_from="way@go.example")
+
+
+def connect(settings: Settings) -> Engine:
+    engine = create_engine(settings.database_url)
+    prepare_engine(engine, settings)
+    return engine
+
+
+def worker(settings: Settings) -> Postman:
+    feed = lambda session: forgotten.answer_forgotten(session, settings)  # noqa: E731
+    return Postman(connect(settings), settings, [feed])
+
+
+def words_of(mail: EmailMessage) -> tuple[str, str]:
+    """Its text, and its HTML."""
+    text, html = mail.get_body(["plain"]), mail.get_body(["html"])
+    assert text
+    assert html
+    return text.get_content(), html.get_content()
+
+
+def test_it_arrives_in_the_language_of_its_owner(
+    session: scoped_session[Session], alice: User, bob: User, with_mail: Settings, mail: MailReceiver
+) -> None:
+    bob.language = "de"
+    for email in (alice.email, "nobody@example.com", bob.email):
+        resets.request(email)
+    session.commit()
+    postman = worker(with_mail)
+    while postman.turn():
+        pass
+    postman.engine.dispose()
+    assert [envelope.rcpt_tos for envelope, _ in mail.mails] == [[alice.email], [bob.email]]
+    (_, english), (_, german) = mail.mails
+    assert [one["Subject"] for one in (english, german)] == [
+        "A new password for Waypost",
+        "Ein neues Passwort für Waypost",
+    ]
+    for found, button, note in (
+        (english, "Choose a new password", "Sent to alice@example.com by Waypost, because somebody"),
+        (german, "Neues Passwort wählen", "Von Waypost an bob@example.com gesendet, weil jemand hier"),
+    ):
+        text, html = words_of(found)
+        assert f"{button}: https://go.example/login/reset?token=" in text
+        assert note in html
+        assert "List-Unsubscribe" not in found
+    assert "somebody" not in "".join(words_of(german))
+    token = words_of(english)[0].partition("token=")[2].split()[0]
+    session.rollback()
+    found = resets.find(token)
+    assert found
+    assert found.email == alice.email
+
+
+def work(settings: Settings, stop_at: str, reached: int) -> None:
+    """A worker's life, which stops, for ever, right before it would write down what it has come to."""
+
+    def stop(*_: object) -> None:
+        os.write(reached, b".")
+        threading.Event().wait()
+
+    if stop_at == "asked":
+        resets.ask = stop  # type: ignore[assignment]
+    elif stop_at == "written":
+        letters.attempt = stop  # type: ignore[assignment]
+    elif stop_at == "sent":
+        letters.write_down = stop
+    worker(settings).run()
+
+
+@forks
+def test_killed_before_it_is_written_before_it_is_sent_and_after(
+    session: scoped_session[Session],
+    make_user: Callable[..., User],
+    with_mail: Settings,
+    mail: MailReceiver,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(claims, "LEASE", dt.timedelta(seconds=0.2))
+    emails = [make_user(f"{stop_at}@example.com").email for stop_at in STOPS]
+    session.commit()
+    engine, (reading, writing) = connect(with_mail), os.pipe()
+    for stop_at, email in zip(STOPS, emails, strict=True):
+        resets.request(email)
+        session.commit()
+        session.remove()
+        child = Child(lambda stop_at=stop_at: work(with_mail, stop_at, writing))  # type: ignore[misc]
+        assert os.read(reading, 1) == b"."
+        child.kill()
+    last = Child(lambda: work(with_mail, "never", writing))
+    wait_for(lambda: left(engine) == 0, "everything", 60)
+    last.kill()
+    engine.dispose()
+    os.close(reading)
+    os.close(writing)
+    told = [envelope.rcpt_tos[0] for envelope, _ in mail.mails]
+    assert set(told) == set(emails), "none is lost"
+    assert len(told) == len(emails) + 1, "and only the one whose sender was killed after it came twice"
+    assert len({found["Message-ID"] for _, found in mail.mails}) == len(emails)
+
+
+def left(engine: Engine) -> int:
+    """Of what is asked for, and of what is written."""
+    with engine.connect() as connection:
+        asked = select(func.count()).select_from(PasswordRequest)
+        waits = select(func.count()).select_from(Letter).where(Letter.due.is_not(None))
+        return sum(connection.scalar(one) or 0 for one in (asked, waits))
