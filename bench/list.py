@@ -102,6 +102,12 @@ class Way(NamedTuple):
 
 
 def fill(settings: Settings, links: int) -> str:
+    key = store_owners(settings, links)
+    count(settings, links)
+    return key
+
+
+def store_owners(settings: Settings, links: int) -> str:
     """An owner with so many links, and a stranger with a tenth of it. Returns the owner's key."""
     migrate(settings.data_dir, settings.database_url)
     app = create_app(settings)
@@ -118,7 +124,6 @@ def fill(settings: Settings, links: int) -> str:
             db.session.execute(sa.text("ANALYZE"))
             db.session.commit()
         db.engine.dispose()
-    count(settings, links)
     return key
 
 

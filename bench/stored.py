@@ -43,6 +43,11 @@ def fill(settings: Settings, clicks: int, links: int, days: int, now: dt.datetim
     with closing(sqlite3.connect(settings.data_dir / "main.db")) as main, main:
         main.execute(LINKS, {"links": links})
         main.execute(ALIASES)
+    fill_clicks(settings, clicks, links, days, now)
+
+
+def fill_clicks(settings: Settings, clicks: int, links: int, days: int, now: dt.datetime) -> None:
+    """Of links that are there."""
     engine = open_engine(settings)
     terms = Terms()
     agents = {AGENT.format(100 + n % 40, n) for n in range(TEXTS["agent"])}
