@@ -37,7 +37,7 @@ SLOWER = 4
 LCP_MS, INP_MS, CLS, KB = 2500, 200, 0.1, 150
 LINKS, CLICKS, DAYS, ROUNDS = 100_000, 200_000, 60, 3
 LEAST_MS = 16.0
-BETWEEN_KEYS_MS = 70
+BETWEEN_KEYS_MS, SLOWLY_MS = 70, 350  # so slowly that what is looked for meanwhile arrives between two letters
 SCRIPT = Path(__file__).with_suffix(".js").read_text()
 
 
@@ -116,8 +116,8 @@ class Person:
     def presses_key(self, kind: str, key: str) -> None:
         self.does(kind, lambda: self.page.keyboard.press(key))
 
-    def types(self, kind: str, text: str) -> None:
-        self.does(kind, lambda: self.page.keyboard.type(text, delay=BETWEEN_KEYS_MS))
+    def types(self, kind: str, text: str, delay: float = BETWEEN_KEYS_MS) -> None:
+        self.does(kind, lambda: self.page.keyboard.type(text, delay=delay))
 
 
 # ------------------------------------------------------------------ what is done
@@ -137,6 +137,7 @@ def in_list(one: Person) -> None:
     one.presses_key("close a menu", "Escape")
     one.clicks("into a field", "#ask-search")
     one.types("type a search", "spring")
+    one.types("type a search slowly", " sale no", delay=SLOWLY_MS)
     one.clicks("edit a link", "#rows > .row:nth-child(2) .side-actions a[hx-get]")
     one.presses_key("close the dialog", "Escape")
 
@@ -144,6 +145,7 @@ def in_list(one: Person) -> None:
 def in_dialog(one: Person) -> None:
     one.clicks("open the create dialog", "[data-create=one]")
     one.types("type a destination", "example.com/a/page")
+    one.types("type it slowly", "?to=harbour", delay=SLOWLY_MS)
     for n in (1, 2, 4, 6):
         one.clicks("open a fold", f"#sheet .folds > :nth-child({n}) summary")
     one.clicks("into a field", "#sheet [name=url]")

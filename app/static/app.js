@@ -125,6 +125,10 @@ document.addEventListener("htmx:beforeRequest", ({ target }) => {
   if (!sheet?.open) opener = returning ?? target;
   returning = null;
 });
+// htmx says good-bye to every element of the old rows, which takes longer than to draw the new ones
+document.addEventListener("htmx:beforeSwap", ({ detail }) => {
+  if (detail.shouldSwap && isList(detail)) detail.target.replaceChildren();
+});
 document.addEventListener("htmx:afterSwap", ({ detail }) => {
   if (detail.target?.id === "sheet-box") return openSheet();
   prepare(document); // also after Back, when all of the page is swapped
