@@ -38,7 +38,7 @@ window.vitals = (() => {
     });
   // a key's going up changes nothing, and until there is another picture its time goes on: so there is one
   const dot = document.createElement("i");
-  Object.assign(dot.style, { position: "fixed", bottom: 0, right: 0, width: "1px", height: "1px", contain: "strict" });
+  Object.assign(dot.style, { position: "fixed", top: 0, left: 0, width: "4px", height: "4px", zIndex: 2147483647 });
   const blink = () => {
     if (!dot.isConnected) document.documentElement.append(dot);
     dot.style.background = dot.style.background === "red" ? "green" : "red";
