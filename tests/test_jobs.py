@@ -15,10 +15,13 @@ from sqlalchemy.orm import Session, scoped_session
 
 from app import clock
 from app.accounts.models import User
+from app.clicks.ageing import MANY
 from app.clicks.models import Counter
+from app.clicks.periods import DAY_MS
+from app.clicks.rollup_models import OwnerDay
 from app.config import Settings
 from app.jobs import tending
-from app.jobs.worker import Duty, Worker
+from app.jobs.worker import UPKEEP_EVERY, Duty, Worker
 from app.journal.record import Visit, encode
 from app.journal.segments import directory_of
 from app.journal.writer import Journal
@@ -69,6 +72,28 @@ def test_it_counts_says_that_it_is_there_and_ends(
 
 def test_no_heartbeat_before_the_first_worker(settings: Settings) -> None:
     assert tending.heartbeat_age(settings.data_dir) is None
+
+
+def test_a_journal_that_never_runs_dry_still_gets_its_upkeep(
+    settings: Settings, session: scoped_session[Session], worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal, step = Journal(directory_of(settings.data_dir)), worker.ingest.step
+    long_ago = time.time_ns() // 1_000_000 - 3 * DAY_MS
+    for n in range(MANY):
+        assert journal.append(encode(Visit(long_ago, 7, 1, 0, visitor=f"v{n}")))
+
+    def step_of_many() -> bool:
+        assert journal.append(encode(Visit(time.time_ns() // 1_000_000, 7, 1, 0)))
+        return step()
+
+    monkeypatch.setattr(worker.ingest, "step", step_of_many)
+    steps = 10 * UPKEEP_EVERY
+    assert [worker.turn() for _ in range(steps)] == [True] * steps
+    journal.close()
+    assert clicks(session) == MANY + steps
+    day = session.get(OwnerDay, (1, long_ago // DAY_MS))
+    assert day is not None
+    assert day.rolled == day.visits == MANY
 
 
 def test_what_is_in_the_journal_at_the_end_is_taken_in(

@@ -43,19 +43,14 @@ def arrivals(scope: Scope, wanted: Sequence[ColumnElement[bool]], first: int) ->
     return select(quarter, func.count()).where(firsts.c.first >= first * QUARTER_MS).group_by(quarter)
 
 
-def values(
-    bind: Bind, scope: Scope, name: str, first: int, last: int, *, each_link: bool = False
-) -> Select[Any]:
-    """Rows of a dimension's value (each of its columns, 0 for none) and its two counts. With `each_link` for
-    each link apart, whose id comes first; of both people and bots for each apart, told before the value."""
+def values(bind: Bind, scope: Scope, name: str, first: int, last: int) -> Select[Any]:
+    """Rows of a dimension's value (each of its columns, 0 for none) and its two counts."""
     columns = DIMENSIONS[name].columns
     labelled: list[Any] = [func.coalesce(column(name), NO_VALUE).label(name) for name in columns]
-    if scope.is_bot is None:
-        labelled.insert(0, CLICKS.c.is_bot)
-    by_link = each_link or scope.link_ids is not None
+    by_link = scope.link_ids is not None
     wanted = conditions(bind, scope, first, last)
     each = visitors_of(scope, wanted, labelled, first, each_link=by_link, dimension=name).subquery()
-    keys = [*([each.c.link_id] if each_link else []), *(each.c[one.key] for one in labelled)]
+    keys = [each.c[one.key] for one in labelled]
     is_new = and_(each.c.visitor.is_not(None), each.c.first >= first * QUARTER_MS)
     counts = func.sum(each.c.visits), func.sum(case((is_new, 1), else_=0))
     return select(*keys, *counts).where(each.c.visits > 0).group_by(*keys)

@@ -14,8 +14,10 @@ from app.extensions import db
 
 IN_ORDER = {"schema": CLICKS, "sqlite_with_rowid": False}
 
-
 OTHERS = 0  # in place of a link's id: no link has it
+EMPTIED = (
+    -1
+)  # in place of how many rows are rolled up: the roll-ups are being removed, and the rows after them
 
 
 def key() -> Mapped[int]:

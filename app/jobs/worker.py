@@ -30,6 +30,7 @@ from app.journal.visitor_keys import sweep_keys
 
 IDLE_SECONDS = 0.05
 RETRY_SECONDS = 1.0
+UPKEEP_EVERY = 4  # steps of a journal that never runs dry
 
 log = logging.getLogger(__name__)
 
@@ -54,6 +55,7 @@ class Worker:
         self.ingest = Ingest(settings)
         self.upkeep = Upkeep(settings)
         self.ended = threading.Event()
+        self.steps_in_a_row = 0
         self.duties = [
             Duty("heartbeat", 1, lambda: beat(settings.data_dir)),
             Duty("checkpoint", 1, lambda: checkpoint(self.engine)),
@@ -95,11 +97,16 @@ class Worker:
             self.upkeep.close()
 
     def turn(self) -> bool:
-        """What is due, and one step of the journal; whether there may be more. A database that does not
-        answer is waited for: the journal keeps what was counted."""
+        """What is due, one step of the journal, and where that leaves time, or has left none for long, one of
+        the upkeep; whether there may be more. A database that does not answer is waited for: the journal
+        keeps what was counted."""
         try:
             self.see_to_duties(time.monotonic())
-            return bool(self.ingest.step()) or self.upkeep.step(now())
+            has_moved = bool(self.ingest.step())
+            self.steps_in_a_row = self.steps_in_a_row + 1 if has_moved else 0
+            if self.steps_in_a_row % UPKEEP_EVERY:
+                return True
+            return self.upkeep.step(now()) or has_moved
         except (SQLAlchemyError, OSError) as error:
             log.warning("The worker waits: %s", str(error).splitlines()[0])
             self.ended.wait(RETRY_SECONDS)

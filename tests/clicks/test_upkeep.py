@@ -15,6 +15,7 @@ import pytest
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session, scoped_session
 
+from app.clicks import ageing, in_order
 from app.clicks import ingest as ingest_module
 from app.clicks import upkeep as module
 from app.clicks.ingest import Ingest
@@ -37,6 +38,7 @@ SOON = BEGIN + dt.timedelta(days=DAYS, hours=2)
 # the first four days are older than 90 days then
 LATER = BEGIN + dt.timedelta(days=94, hours=2)
 PRUNED = 4
+PRUNED_AT_ONCE = 15
 SCOPES: list[dict[str, Any]] = [{}, {"link_ids": (10,)}, {"link_ids": (10, 11, 12)}, {"bots": True}]
 ZONES = ("UTC", "Asia/Kathmandu")
 
@@ -48,8 +50,14 @@ def visits() -> list[Visit]:
 
 @pytest.fixture
 def upkeep(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Upkeep]:
-    monkeypatch.setattr(module, "MANY", 25)  # some of the links' days have as many, some have not
+    monkeypatch.setattr(ageing, "MANY", 25)  # some of the links' days have as many, some have not
     monkeypatch.setattr(module, "REST_SECONDS", 0.0)
+    # so that a day takes many of each kind of step
+    monkeypatch.setattr(in_order, "READ", 25)
+    monkeypatch.setattr(ageing, "TALLIED", 20)
+    monkeypatch.setattr(ageing, "WRITTEN", 30)
+    monkeypatch.setattr(ageing, "PRUNED", PRUNED_AT_ONCE)
+    monkeypatch.setattr(ageing, "LINKS", 2)
     upkeep = Upkeep(settings)
     yield upkeep
     upkeep.close()
@@ -154,6 +162,48 @@ def test_rows_go_after_their_time_and_reports_stay(
     assert len(tables.all(Click, "id")) == sum(visit.time_ms >= kept for visit in visits)
     assert {day * DAY_MS >= kept for (day,) in tables.all(Seen, "day")} == {True}
     assert answers(session, asked) == before
+
+
+def test_at_every_step_each_visit_is_in_the_reports_once(
+    write: Callable[[list[Visit]], None], upkeep: Upkeep, tables: Tables, visits: list[Visit], session: Any
+) -> None:
+    """And no step removes more than a few rows, however many a day has."""
+    write(visits)
+    until_done(upkeep, SOON)
+    asked = [each for each in asked_everywhere(("UTC",)) if each.type in {"overview", "referrer_path"}]
+    before = [
+        pageviews(each.rows, wanted) for each, wanted in zip(answers(session, asked), asked, strict=True)
+    ]
+    left, steps = len(visits), 0
+    while upkeep.step(LATER):
+        gone, left = left - len(tables.all(Click, "id")), len(tables.all(Click, "id"))
+        assert gone <= PRUNED_AT_ONCE
+        steps += 1
+        if gone or steps % 5 == 0:
+            now = [
+                pageviews(each.rows, wanted)
+                for each, wanted in zip(answers(session, asked), asked, strict=True)
+            ]
+            assert now == before
+    assert left < len(visits)
+    assert steps > 2 * (len(visits) - left) / PRUNED_AT_ONCE
+
+
+def test_a_day_that_has_fewer_rows_than_it_says_is_not_waited_for(
+    write: Callable[[list[Visit]], None], upkeep: Upkeep, tables: Tables, visits: list[Visit]
+) -> None:
+    write(visits)
+    with tables.engine.begin() as connection:
+        connection.exec_driver_sql(f"UPDATE {prefix(tables)}owner_day SET visits = visits + 3")
+        connection.exec_driver_sql(f"DELETE FROM {prefix(tables)}click WHERE user_id = 2")
+    until_done(upkeep, LATER)
+    old = BEGIN.date() + dt.timedelta(PRUNED)
+    days = tables.all(OwnerDay, "day", "visits")
+    assert {visits for day, visits in days if day * DAY_MS < to_ms(old)} == {0}
+
+
+def to_ms(day: dt.date) -> int:
+    return int(dt.datetime.combine(day, dt.time(), dt.UTC).timestamp()) * 1000
 
 
 def test_late_visits_of_a_day_whose_rows_are_gone_are_added(

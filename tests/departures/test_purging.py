@@ -14,9 +14,9 @@ from sqlalchemy.orm import Session
 from app.accounts.models import User
 from app.accounts.standing import KEPT
 from app.api.models import IdempotencyKey
+from app.clicks.ageing import roll
 from app.clicks.models import Click, Counter
 from app.clicks.rollup_models import LinkQuarter, LinkValue, OwnerDay, OwnerQuarter, OwnerValue, Seen
-from app.clicks.upkeep import roll
 from app.clock import now
 from app.config import Settings
 from app.database import begin_write
@@ -118,7 +118,7 @@ def test_nothing_is_left_and_of_others_everything(
 ) -> None:
     monkeypatch.setattr(purging, "AT_ONCE", 2)  # many steps
     monkeypatch.setattr("app.clicks.erasure.AT_ONCE", 70)
-    monkeypatch.setattr("app.clicks.upkeep.MANY", 20)  # links have roll-ups of their own, too
+    monkeypatch.setattr("app.clicks.ageing.MANY", 20)  # links have roll-ups of their own, too
     furnish(session, factory, alice, settings)
     before = stock(session, settings)
     furnish(session, factory, bob, settings)

@@ -1,0 +1,191 @@
+"""How is a day that is over rolled up, and how do its rows go, in steps that are short however many it has?
+
+Counters and visits wait while a step runs, so that none may hold more than a few thousand rows.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Generator, Iterator, Sequence
+from typing import Any, NamedTuple, TypeVar, cast
+
+from sqlalchemy import ColumnElement, Engine, Table, Update, delete, select, tuple_, update
+from sqlalchemy.engine import Connection
+
+from app.clicks import bulk, day_lists
+from app.clicks.dimensions import DIMENSIONS
+from app.clicks.in_order import InOrder
+from app.clicks.raw import CLICKS
+from app.clicks.rollup_models import EMPTIED, LinkValue, OwnerDay, OwnerValue
+from app.clicks.rollups import write_alone
+from app.clicks.tally import Tally
+
+OWNER_VALUES = cast("Table", OwnerValue.__table__)
+LINK_VALUES = cast("Table", LinkValue.__table__)
+MANY = 200  # visits on a day; fewer are counted as quickly as roll-ups of them are read
+TALLIED = 2000  # rows counted in a step
+WRITTEN = 5000  # values written, or removed, in a step
+PRUNED = 300  # rows removed in a step: most make a dozen values of a link, each in another place
+LINKS = 200
+NUMBERS = [each.number for each in DIMENSIONS.values()]
+
+T = TypeVar("T")
+
+
+class State(NamedTuple):
+    """How a day is kept; the same as before: nothing happened to it since."""
+
+    visits: int
+    rolled: int | None
+    is_pruned: bool
+
+
+def roll(engine: Engine, user_id: int, day: int) -> Generator[None, None, None]:
+    """Roll a day up, of all the owner's links together and of those with many visits. What is written on
+    the way is read by nobody before the day says how many rows it stands for."""
+    before = state_of(engine, user_id, day)
+    if before is None:
+        return
+    with InOrder() as visits:
+        yield from visits.fill(engine, user_id, day)
+        tally = Tally(large_links(visits.visited))
+        for rows in visits.chunks(TALLIED):
+            tally.add(rows)
+            yield
+    values = [(OWNER_VALUES, tally.owner_rows(user_id, day)), (LINK_VALUES, tally.link_rows(day))]
+    for table, some in ((table, some) for table, all_ in values for some in parts(all_, WRITTEN)):
+        with engine.begin() as connection:
+            if not is_still(connection, user_id, day, before):
+                return
+            bulk.replace(connection, table, some)
+        yield
+    with engine.begin() as connection:
+        if is_still(connection, user_id, day, before):
+            day_lists.keep(connection, user_id, day, visits.visited)
+            connection.execute(day_of(user_id, day).values(rolled=before.visits))
+
+
+def prune(engine: Engine, user_id: int, day: int) -> Generator[None, None, None]:
+    """Remove a day's rows, some visitors' at a time, and add what they said to its roll-ups, of each link
+    too, in the same transaction: so a visit is always in one of the two. What was rolled up before, of all
+    visitors together, goes first. Rows that come later are added likewise."""
+    before = state_of(engine, user_id, day)
+    if before is None:
+        return
+    with InOrder() as visits:
+        yield from visits.fill(engine, user_id, day)
+        links = sorted({link_id for _, link_id in visits.visited})
+        if not is_counted(engine, user_id, day, before, visits.visited.total()):
+            return
+        if not before.is_pruned and not (yield from empty(engine, user_id, day, links)):
+            return
+        tally, is_first = Tally(None), True
+        for rows in visits.chunks(PRUNED):
+            tally.add(rows)
+            with engine.begin() as connection:
+                write_alone(connection)
+                is_begun = before.is_pruned or not is_first
+                if not remove(connection, user_id, day, rows, is_begun=is_begun):
+                    connection.rollback()  # another process sees to that day
+                    return
+                bulk.add(connection, OWNER_VALUES, tally.owner_rows(user_id, day))
+                bulk.add(connection, LINK_VALUES, tally.link_rows(day))
+                if is_first:
+                    note_list(connection, user_id, day, visits.visited, is_late=before.is_pruned)
+            is_first = False
+            yield
+
+
+def is_counted(engine: Engine, user_id: int, day: int, before: State, rows: int) -> bool:
+    """A day may not wait for ever for rows that are not there: it has as many as were found, unless others
+    came or went meanwhile."""
+    if rows >= before.visits:
+        return True
+    with engine.begin() as connection:
+        is_same = is_still(connection, user_id, day, before)
+        if is_same:
+            connection.execute(day_of(user_id, day).values(visits=rows))
+    return is_same
+
+
+def remove(connection: Connection, user_id: int, day: int, rows: Sequence[Any], *, is_begun: bool) -> bool:
+    """Whether all of these rows were there still, in a day that is kept as it should be."""
+    expected = OwnerDay.is_pruned if is_begun else OwnerDay.rolled == EMPTIED
+    said = day_of(user_id, day).where(expected, OwnerDay.is_pruned.is_(is_begun))
+    if (
+        connection.execute(said.values(visits=OwnerDay.visits - len(rows), rolled=0, is_pruned=True)).rowcount
+        != 1
+    ):
+        return False
+    ids = [row[1] for row in rows]
+    return connection.execute(delete(CLICKS).where(CLICKS.c.id.in_(ids))).rowcount == len(ids)
+
+
+def note_list(
+    connection: Connection, user_id: int, day: int, visited: day_lists.Visited, *, is_late: bool
+) -> None:
+    if not is_late:
+        day_lists.keep(connection, user_id, day, visited)
+    elif visited:
+        day_lists.add(connection, user_id, day, max(visited.values()))
+
+
+def empty(engine: Engine, user_id: int, day: int, links: Sequence[int]) -> Generator[None, None, bool]:
+    """Remove the roll-ups of a day whose rows are all there; whether nobody came between."""
+    with engine.begin() as connection:
+        write_alone(connection)
+        marked = day_of(user_id, day).where(OwnerDay.is_pruned.is_(False))
+        if connection.execute(marked.values(rolled=EMPTIED)).rowcount != 1:
+            return False
+    yield
+    values = [(OWNER_VALUES, OWNER_VALUES.c.user_id == user_id)]
+    values += [(LINK_VALUES, LINK_VALUES.c.link_id.in_(some)) for some in parts(links, LINKS)]
+    for table, whose in values:
+        key = table.c.dimension.in_(NUMBERS), table.c.is_bot.in_((False, True)), table.c.day == day
+        is_left = True
+        while is_left:
+            with engine.begin() as connection:
+                write_alone(connection)
+                now = state_in(connection, user_id, day)
+                if now is None or now.is_pruned or now.rolled != EMPTIED:
+                    return False
+                is_left = remove_values(connection, table, whose, *key) == WRITTEN
+            yield
+    return True
+
+
+def remove_values(connection: Connection, table: Table, *which: ColumnElement[bool]) -> int:
+    some = select(*table.primary_key).where(*which).limit(WRITTEN)
+    return connection.execute(delete(table).where(tuple_(*table.primary_key).in_(some))).rowcount
+
+
+def parts(all_: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    return (all_[start : start + size] for start in range(0, len(all_), size))
+
+
+def large_links(visited: day_lists.Visited) -> set[int]:
+    totals: Counter[int] = Counter()
+    for (_, link_id), count in visited.items():
+        totals[link_id] += count
+    return {link_id for link_id, count in totals.items() if count >= MANY}
+
+
+def is_still(connection: Connection, user_id: int, day: int, before: State) -> bool:
+    write_alone(connection)
+    return state_in(connection, user_id, day) == before
+
+
+def state_of(engine: Engine, user_id: int, day: int) -> State | None:
+    with engine.connect().execution_options(reads=True) as connection:
+        return state_in(connection, user_id, day)
+
+
+def state_in(connection: Connection, user_id: int, day: int) -> State | None:
+    """None where the owner is gone."""
+    wanted = select(OwnerDay.visits, OwnerDay.rolled, OwnerDay.is_pruned)
+    row = connection.execute(wanted.where(OwnerDay.user_id == user_id, OwnerDay.day == day)).first()
+    return State(*row) if row else None
+
+
+def day_of(user_id: int, day: int) -> Update:
+    return update(OwnerDay).where(OwnerDay.user_id == user_id, OwnerDay.day == day)

@@ -1,0 +1,77 @@
+"""How are an owner's visits of one day read in the order of their visitors, a little at a time?
+
+Counted in that order, visitors need no memory that grows with the day. No index has it, for it would cost
+every click; so a day is put in order in a file of its own, which has no name and goes with who uses it.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Any
+
+from sqlalchemy import Engine, Select, func, select, tuple_
+
+from app.clicks.day_lists import Visited
+from app.clicks.dimensions import DIMENSIONS
+from app.clicks.periods import DAY_MS
+from app.clicks.raw import CLICKS, NO_VALUE, column, source
+
+READ = 3000  # rows at once
+CACHE_KIB = 32 * 1024
+COLUMNS = tuple(dict.fromkeys(name for each in DIMENSIONS.values() for name in each.columns))
+NUMBERS = ("visitor", "id", "is_bot", "link_id", *COLUMNS)
+
+
+class InOrder:
+    """One day's visits. `visited`: how many of them each link has."""
+
+    def __init__(self) -> None:
+        self.visited: Visited = Counter()
+        self._file = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+        for pragma in ("journal_mode = OFF", "synchronous = OFF", f"cache_size = -{CACHE_KIB}"):
+            self._file.execute(f"PRAGMA {pragma}")
+        columns = ", ".join(NUMBERS)
+        self._file.execute(f"CREATE TABLE visit ({columns}, PRIMARY KEY (visitor, id)) WITHOUT ROWID")
+        self._insert = f"INSERT INTO visit VALUES ({', '.join('?' * len(NUMBERS))})"  # noqa: S608
+
+    def __enter__(self) -> InOrder:
+        return self
+
+    def __exit__(
+        self, _type: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        self._file.close()
+
+    def fill(self, engine: Engine, user_id: int, day: int) -> Iterator[None]:
+        after = day * DAY_MS, 0
+        while True:
+            with engine.connect().execution_options(reads=True) as connection:
+                rows = connection.execute(wanted(user_id, day, after)).all()
+            self.visited.update((bool(row.is_bot), row.link_id) for row in rows)
+            self._file.execute("BEGIN")
+            self._file.executemany(self._insert, [row[1:] for row in rows])
+            self._file.execute("COMMIT")
+            yield
+            if len(rows) < READ:
+                return
+            after = rows[-1].time_ms, rows[-1].id
+
+    def chunks(self, size: int) -> Iterator[list[Any]]:
+        """Tuples of what NUMBERS names, no more than `size` at once."""
+        cursor = self._file.execute("SELECT * FROM visit ORDER BY visitor, id")
+        while rows := cursor.fetchmany(size):
+            yield rows
+
+
+def wanted(user_id: int, day: int, after: tuple[int, int]) -> Select[Any]:
+    """The next rows of the day, in the order of the index. (An owner's ids do not grow with the time.)"""
+    key = CLICKS.c.time_ms, CLICKS.c.id
+    visitor = func.coalesce(CLICKS.c.visitor, "").label("visitor")
+    values = (func.coalesce(column(name), NO_VALUE).label(name) for name in COLUMNS)
+    found = select(CLICKS.c.time_ms, visitor, CLICKS.c.id, CLICKS.c.is_bot, CLICKS.c.link_id, *values)
+    mine = CLICKS.c.user_id == user_id, CLICKS.c.time_ms >= after[0], CLICKS.c.time_ms < (day + 1) * DAY_MS
+    later = tuple_(*key) > tuple_(*after)
+    return found.select_from(source([*DIMENSIONS])).where(*mine, later).order_by(*key).limit(READ)
