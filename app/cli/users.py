@@ -8,7 +8,7 @@ from collections.abc import Callable
 import click
 
 from app import clock
-from app.accounts import passwords, second_factor, services, setup, standing
+from app.accounts import passwords, services, setup, standing
 from app.accounts.forms import NewPasswordForm, NewUserForm
 from app.accounts.models import User
 from app.cli.database import migrate_first, settings
@@ -80,14 +80,7 @@ def reset_two_factor(email: str) -> None:
     """Switch two-factor off for a user who has lost both the app and the recovery codes.
 
     It ends every session of the user, who is told by mail where a mail server is set."""
-    change(email, without_two_factor, "Switched two-factor off for")
-
-
-def without_two_factor(user: User) -> None:
-    """Whoever asked for it may not have been the user: no session of a stranger's goes on."""
-    second_factor.forget(user)
-    standing.end_sessions(user)
-    SecurityMail(db.session, settings()).two_factor_was_reset(user)
+    change(email, SecurityMail(db.session, settings()).reset_two_factor, "Switched two-factor off for")
 
 
 @users.command("disable")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+import datetime as dt
+from collections.abc import Sequence
+from typing import Any
 
 from flask import Blueprint, Response, abort, flash, render_template, request, url_for
 from flask.typing import ResponseReturnValue
@@ -11,12 +12,12 @@ from sqlalchemy import Select, func, or_, select
 
 from app import clock
 from app.accounts import invitations, standing
-from app.accounts.models import ApiKey, User
+from app.accounts.models import ApiKey, SecondFactor, User, UserSession
 from app.dashboard import pages
 from app.dashboard.admins import admins_only
 from app.dashboard.guard import user
+from app.dashboard.user_actions import ACTIONS, YOURSELF, Action
 from app.database import begin_write
-from app.departures import leaving
 from app.errors import FieldError, Invalid, NotThere
 from app.extensions import db
 from app.links.models import Link
@@ -24,83 +25,6 @@ from app.ownership import MOST
 
 FOLDER = "dashboard/users"
 AT_ONCE = 50
-YOURSELF = "This is your own account. You can delete it on the account page."
-
-
-class Action(NamedTuple):
-    """One thing to do with a user. `words`: what it means, a sentence each."""
-
-    heading: str
-    words: Sequence[str]
-    save: str
-    service: Callable[[User], None]
-    is_done: str  # as a text with a place for the name
-    is_danger: bool = False
-    undo: str = ""
-    is_for_others: bool = False
-
-
-ACTIONS: Mapping[str, Action] = {
-    "admin": Action(
-        "Make this user admin?",
-        (
-            "Admins look after users, invitations and this instance.",
-            "They do not see other users' links or statistics.",
-        ),
-        "Make admin",
-        standing.make_admin,
-        "{name} is admin now.",
-    ),
-    "not-admin": Action(
-        "Take the admin's rights away?",
-        ("The user keeps everything else. Invitations that this admin made no longer open.",),
-        "Take rights away",
-        standing.unmake_admin,
-        "{name} is no admin any more.",
-    ),
-    "disable": Action(
-        "Disable this user?",
-        (
-            "Nobody can sign in to this account any more. Its sessions and API keys stop at once.",
-            "Its links go on, with their reports and messages: visitors notice nothing.",
-            "You can enable it again whenever you like.",
-        ),
-        "Disable user",
-        standing.disable,
-        "{name} is disabled.",
-        is_danger=True,
-        undo="enable",
-        is_for_others=True,
-    ),
-    "enable": Action(
-        "Enable this user?",
-        ("The password and the API keys work again as before.",),
-        "Enable user",
-        standing.enable,
-        "{name} is enabled again.",
-    ),
-    "delete": Action(
-        "Delete this user?",
-        (
-            "All links of this user stop at once: visitors are told that there is no such page.",
-            "Sessions and API keys stop too, and no more messages are sent.",
-            "For 30 days you can undo this. Then links, visits, pictures and history are gone for good.",
-        ),
-        "Delete user",
-        leaving.leave,
-        "{name} is deleted.",
-        is_danger=True,
-        undo="restore",
-        is_for_others=True,
-    ),
-    "restore": Action(
-        "Bring this user back?",
-        ("All links answer again, and the password and the API keys work as before.",),
-        "Bring back",
-        leaving.come_back,
-        "{name} is back.",
-    ),
-}
 
 
 def register(blueprint: Blueprint) -> None:
@@ -127,6 +51,7 @@ def rows() -> dict[str, Any]:
         "users": found,
         "links": counts_of(ids),
         "seen": last_seen(ids),
+        "with_codes": with_codes(ids),
         "state_of": standing.state_of,
         "gone_from": standing.gone_from,
         "search": search,
@@ -159,11 +84,21 @@ def counts_of(ids: Sequence[int]) -> dict[int, int]:
     return {row[0]: row[1] for row in db.session.execute(counted)}
 
 
-def last_seen(ids: Sequence[int]) -> dict[int, Any]:
-    """When each last used an API key."""
-    newest = func.max(ApiKey.last_datetime)
-    used = select(ApiKey.user_id, newest).where(ApiKey.user_id.in_(ids)).group_by(ApiKey.user_id)
-    return {row[0]: row[1] for row in db.session.execute(used)}
+def last_seen(ids: Sequence[int]) -> dict[int, dt.datetime]:
+    """When each last used the dashboard or an API key. (Sessions that ended tell no more.)"""
+    found: dict[int, dt.datetime] = {}
+    for model in (UserSession, ApiKey):
+        newest = select(model.user_id, func.max(model.last_datetime)).group_by(model.user_id)
+        for user_id, moment in db.session.execute(newest.where(model.user_id.in_(ids))):
+            if moment is not None:
+                found[user_id] = max(moment, found.get(user_id, moment))
+    return found
+
+
+def with_codes(ids: Sequence[int]) -> set[int]:
+    """Who is asked for a code at the sign-in."""
+    on = SecondFactor.user_id.in_(ids), SecondFactor.confirmed_datetime.is_not(None)
+    return set(db.session.scalars(select(SecondFactor.user_id).where(*on)))
 
 
 def found(id: int, action: str) -> tuple[User, Action]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime as dt
 from dataclasses import dataclass
 
+from app.accounts import second_factor, standing
 from app.accounts.models import User
 from app.accounts.resets import GOOD_FOR
 from app.clock import now
@@ -39,8 +40,10 @@ class SecurityMail:
             text = said("From now on your password alone opens your account.")
             self.tell(user, said("Two-factor authentication is off"), text, not_you())
 
-    def two_factor_was_reset(self, user: User) -> None:
-        """By whoever runs the instance."""
+    def reset_two_factor(self, user: User) -> None:
+        """By whoever runs the instance. Who asked for it may not have been the owner: every session ends."""
+        second_factor.forget(user)
+        standing.end_sessions(user)
         with speaking(user.language):
             text = said("Whoever runs this Waypost has switched it off, and signed you out everywhere.")
             password = said("From now on your password alone opens your account.")

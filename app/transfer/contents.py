@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy import func, select
 
-from app.accounts.models import ApiKey, User
+from app.accounts.models import ApiKey, User, UserSession
 from app.clicks import export, statistics
 from app.clicks.dimensions import TYPES
 from app.clicks.periods import QUARTER_MS
@@ -32,7 +32,7 @@ from app.trash.models import Trashed
 
 AT_ONCE = 500
 BLOCK = 256 * 1024
-NOT_TOLD = {"user_id", "digest", "password_hash", "session_version"}
+NOT_TOLD = {"user_id", "digest", "password_hash", "session_version", "version"}
 MASK = "********"
 TABLES: Mapping[str, Any] = {
     "pixels.json": Pixel,
@@ -40,6 +40,7 @@ TABLES: Mapping[str, Any] = {
     "projects.json": Project,
     "domains.json": Domain,
     "api-keys.json": ApiKey,
+    "sessions.json": UserSession,
     "history.json": LinkChange,
     "trash.json": Trashed,
 }
@@ -50,6 +51,7 @@ links.csv, links.json        all links, as an import takes them back without los
 pixels.json, notification-handlers.json, projects.json, domains.json
                              as the API returns them, with the secrets that are yours
 api-keys.json                names of API keys; the keys themselves nobody has but you
+sessions.json                where you are signed in: browser, system, since when, last seen
 history.json                 who changed what on links, and when
 trash.json                   what was deleted and can still be restored
 pictures/                    uploaded pictures; pictures.csv says which link has which

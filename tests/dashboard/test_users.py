@@ -13,13 +13,14 @@ from flask.testing import FlaskClient
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from app.accounts import invitations, standing
+from app.accounts import invitations, second_factor, standing
 from app.accounts.models import Invitation, User
 from app.clock import now
 from app.database import begin_write
 from app.departures import leaving
 from app.extensions import db
 from app.notifications.models import Letter
+from tests.accounts.codes import switch_on
 from tests.accounts.test_standing import write
 from tests.dashboard.conftest import HTMX, Desk
 from tests.factories import PASSWORD
@@ -54,7 +55,7 @@ def test_for_others_these_pages_are_not_there(app: Flask, desk: Desk, alice: Use
     assert "/dashboard/users/" in desk.get("/links/").text
 
 
-def test_the_list(desk: Desk, bob: User, factory: Any, make_user: Any, make_key: Any) -> None:
+def test_the_list(app: Flask, desk: Desk, bob: User, factory: Any, make_user: Any, make_key: Any) -> None:
     bob.name = "Bob the Builder"
     factory.link(bob)
     make_key(bob, last_datetime=now())
@@ -71,6 +72,10 @@ def test_the_list(desk: Desk, bob: User, factory: Any, make_user: Any, make_key:
         "Admin",
     ):
         assert text in page, text
+    erin = make_user("erin@example.com")
+    assert desk.get("/users/?search=erin").text.count("Not seen lately") == 1
+    signed_in(app, erin)
+    assert desk.get("/users/?search=erin").text.count("Last seen") == 1
     found = desk.get("/users/?search=BUILD", headers=HTMX).text
     assert "bob@example.com" in found
     assert "carol@example.com" not in found
@@ -127,6 +132,28 @@ def test_nobody_shuts_oneself_out_by_mistake(
     assert desk.post(f"/users/1/{action}", {}).status_code == 422
     session.refresh(alice)
     assert alice.is_active
+
+
+@pytest.mark.settings(SMTP_URL="smtp://127.0.0.1:2525")
+def test_who_lost_app_and_codes_comes_in_again(
+    app: Flask, desk: Desk, session: Session, alice: User, bob: User
+) -> None:
+    assert "Two-factor is on" not in desk.get("/users/").text
+    his = signed_in(app, bob)
+    for user in (alice, bob):
+        switch_on(user)
+    page = desk.get("/users/").text
+    assert page.count("Two-factor is on") == 2
+    assert (
+        re.findall(r"/users/(\d)/reset-two-factor", page) == ["2"] * 2
+    )  # the address, and what htmx asks for
+    assert "Be sure who asks you." in desk.get("/users/2/reset-two-factor").text
+    assert desk.post("/users/2/reset-two-factor", {}).status_code == 303
+    session.expire_all()
+    assert (second_factor.is_on(alice), second_factor.is_on(bob)) == (True, False)
+    assert his.get("/links/").status_code == 302
+    assert [letter.email for letter in session.scalars(select(Letter))] == [bob.email]
+    assert desk.post("/users/1/reset-two-factor", {}).status_code == 422  # that is on the account page
 
 
 @pytest.mark.parametrize("path", ["/users/99/disable", f"/users/{2**63}/disable", "/users/1/nothing"])

@@ -18,6 +18,7 @@ import pytest
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from app.accounts import sessions
 from app.accounts.models import User
 from app.clock import now
 from app.config import ROOT, Settings
@@ -60,6 +61,8 @@ def test_everything_of_the_owner_and_nothing_of_others(
     furnish(session, factory, alice, settings)
     furnish(session, factory, bob, settings)
     factory.link(alice, "formula", title="=1+1")
+    tokens = [sessions.begin(user, browser="Firefox", system="Linux") for user in (alice, bob)]
+    session.commit()
     row, files = made(alice, settings)
     path = archives.path_of(settings.data_dir, row.file)
     assert (row.state, row.bytes) == ("done", path.stat().st_size)
@@ -79,8 +82,19 @@ def test_everything_of_the_owner_and_nothing_of_others(
     }
     account = json.loads(files["account.json"])
     assert account["email"] == "alice@example.com"
+    [signed_in] = json.loads(files["sessions.json"])
+    assert (signed_in["browser"], signed_in["system"]) == ("Firefox", "Linux")
+    told = {"id", "browser", "system", "is_remembered", "last_datetime", "expires_datetime", "datetime"}
+    assert set(signed_in) == told
     together = b"".join(files.values())
-    for secret in (alice.password_hash, "digest", "bob", 'password_hash": "$argon'):
+    for secret in (
+        *tokens,
+        sessions.digest(tokens[0]),
+        alice.password_hash,
+        "digest",
+        "bob",
+        'password_hash": "$argon',
+    ):
         assert secret.encode() not in together, secret
 
 
