@@ -24,6 +24,7 @@ from app.accounts.models import User
 from app.clock import written
 from app.domains.models import Domain
 from app.domains.proofs import proofs
+from app.domains.services import seen_as_anothers
 from app.extensions import db
 from app.links.clicks import COUNTS
 from app.links.models import Link, LinkTag, link_notification_handler, link_pixel
@@ -34,6 +35,10 @@ from app.pixels.models import Pixel
 from app.projects.models import Project
 
 MASK = "********"
+LOOK_ALIKE = {
+    "code": "look_alike",
+    "detail": "This host looks like a domain that somebody else has here: visitors may take it for that.",
+}
 NOTHING: ColumnElement[Any] = cast(null(), String)
 
 
@@ -167,6 +172,8 @@ def projects(rows: Sequence[Project]) -> list[dict[str, Any]]:
 
 
 def domains(rows: Sequence[Domain]) -> list[dict[str, Any]]:
+    """Whose domain one looks like is not told: nobody sees another's."""
+    doubtful = seen_as_anothers(rows)
     return [
         {
             "id": row.id,
@@ -177,6 +184,7 @@ def domains(rows: Sequence[Domain]) -> list[dict[str, Any]]:
             "is_enabled": row.is_enabled,
             "is_verified": row.is_verified,
             "verification": proofs(row)._asdict(),
+            "warnings": [LOOK_ALIKE] if row.id in doubtful else [],
             "last_datetime": written(row.last_datetime),
             "datetime": written(row.datetime),
         }

@@ -53,7 +53,8 @@ class DomainFamily(Family):
 
     def verify_page(self, domain: Domain, found: Sequence[Finding] = (), status: int = 200) -> Response:
         heading = f"Verify {readable(domain.host)}"
-        beside = {"row": domain, "heading": heading, "found": found, "ways": WAYS}
+        beside = {"row": domain, "heading": heading, "found": found, "ways": WAYS, "readable": readable}
+        beside["is_doubtful"] = bool(services.seen_as_anothers([domain]))
         return self.page("verify", status, **beside, **pointing(domain))
 
     def created(self, row: Domain) -> ResponseReturnValue:
@@ -99,6 +100,7 @@ def beside_rows(rows: Sequence[Domain]) -> Context:
         "totals": totals_by(Link.domain_id, [row.id for row in rows]),
         "readable": readable,
         "is_warned": is_warned,
+        "doubtful": services.seen_as_anothers(rows),
     }
 
 

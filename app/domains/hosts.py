@@ -6,13 +6,13 @@ Stored as browsers send it: lower-case, `xn--`, with a port only where that is n
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Collection
+from functools import lru_cache
 
 import idna
-import regex
 
 from app.addresses import BadAddress, refuse_unwritable, wire_host
+from app.domains.look_alikes import is_look_alike, looks
 from app.reading import Rejected
 
 MOST = 261
@@ -20,24 +20,6 @@ SHAPE = re.compile(r"([^\s/?#@:\[\]\\%]+)(?::([0-9]{1,5}))?", re.ASCII)
 DOTTED = re.compile(r"[0-9.]+", re.ASCII)
 USUAL_PORTS = {80, 443}
 LOCAL = "localhost"
-
-# Scripts in everyday use, each by itself, and those that are written together (UTS #39, UAX #31)
-SCRIPTS = """
-    Latin Cyrillic Greek Armenian Hebrew Arabic Devanagari Bengali Gurmukhi Gujarati Oriya Tamil Telugu
-    Kannada Malayalam Sinhala Thai Lao Tibetan Myanmar Georgian Ethiopic Khmer Thaana Han+Hiragana+Katakana
-    Han+Hangul Han+Bopomofo
-"""
-
-
-def written_in(scripts: str) -> str:
-    allowed = "".join(rf"\p{{Script={script}}}" for script in scripts.split("+"))
-    return rf"[{allowed}\p{{Script=Common}}\p{{Script=Inherited}}]+"
-
-
-OF_ONE_SCRIPT = regex.compile("|".join(map(written_in, SCRIPTS.split())))
-# letters of other scripts that look like Latin ones: a label of these alone is read as another one
-AS_LATIN = str.maketrans("аеорсухіјѕһԁԛԝӏαορνικτս01ıł", "aeopcyxijshdqwlaopviktuolil")
-LOOK_LATIN = regex.compile(r"(?=.*\p{L})[аъьсԁеіјӏһорԛѕѵѡԝхуүпгҽαικνρυωηοτցհոսօյզգ\-\p{Nd}]+")
 
 
 def read_host(text: str) -> str:
@@ -72,32 +54,15 @@ def read_name(text: str) -> str:
     return name
 
 
-def is_look_alike(name: str) -> bool:
-    """Does a label mix scripts, or is it of foreign letters that all look like Latin ones?
-
-    The latter only under a Latin top level: under `рф` nobody takes Cyrillic for anything else.
-    """
-    labels = name.split(".")
-    if not all(OF_ONE_SCRIPT.fullmatch(label) for label in labels):
-        return True
-    return labels[-1].isascii() and any(
-        not label.isascii() and LOOK_LATIN.fullmatch(label) for label in labels[:-1]
-    )
-
-
 def is_like(name: str, others: Collection[str]) -> bool:
-    """Would a quick eye take it for one of these? Accents, digits for letters, foreign letters."""
-    return looks(name) in {looks(other) for other in others if other and not DOTTED.fullmatch(other)}
+    """Would a quick eye take this host for one of these? Accents, digits for letters, foreign letters."""
+    return glance(name) in {glance(other) for other in others if other and not DOTTED.fullmatch(other)}
 
 
-def looks(name: str) -> str:
-    """What is left of a name at a glance."""
-    plain = "".join(
-        letter
-        for letter in unicodedata.normalize("NFKD", readable(name))
-        if not unicodedata.combining(letter)
-    )
-    return plain.casefold().translate(AS_LATIN).replace("rn", "m").replace("vv", "w")
+@lru_cache(20_000)
+def glance(host: str) -> str:
+    """What a quick eye sees of it."""
+    return looks(readable(name_of(host)))
 
 
 def name_of(host: str) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection
+from collections import defaultdict
+from collections.abc import Collection, Sequence
 from hashlib import blake2b
 from typing import Any
 
@@ -14,7 +15,7 @@ from sqlalchemy.orm import InstrumentedAttribute
 from app.accounts.models import User
 from app.clock import now
 from app.database import reread
-from app.domains.hosts import name_of
+from app.domains.hosts import glance, name_of
 from app.domains.lapses import is_held
 from app.domains.models import Domain
 from app.errors import FieldError, InUse, Invalid
@@ -119,3 +120,12 @@ def verified_names(names: Collection[str]) -> set[str]:
     return {
         name_of(host) for host in db.session.scalars(select(Domain.host).where(wanted, Domain.is_verified))
     }
+
+
+def seen_as_anothers(domains: Sequence[Domain]) -> set[int]:
+    """The ids of those whose hosts a quick eye would take for a verified domain of somebody else here."""
+    owners = defaultdict[str, set[int]](set)
+    query = select(Domain.host, Domain.user_id).where(Domain.is_verified)
+    for host, owner in db.session.execute(query).all() if domains else ():
+        owners[glance(host)].add(owner)
+    return {one.id for one in domains if owners.get(glance(one.host), set()) - {one.user_id}}

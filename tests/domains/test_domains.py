@@ -16,7 +16,7 @@ from tests.api.shape import always, fields, problem
 from tests.clients import Api
 
 KEYS = ["id", "host", "scheme", "custom_index_url", "custom_not_found_url", "is_enabled", "is_verified"]
-KEYS += ["verification", "last_datetime", "datetime"]
+KEYS += ["verification", "warnings", "last_datetime", "datetime"]
 HOST = {"host": "go.example"}
 TO = "https://example.com/"
 

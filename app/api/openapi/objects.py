@@ -43,8 +43,10 @@ PROJECT = "id integer, name string, color string, last_datetime time?, datetime 
 VERIFICATION = "txt_name string, txt_value string, file_url address, file_content string"
 DOMAIN = """
     id integer, host string, scheme string, custom_index_url destination?, custom_not_found_url destination?,
-    is_enabled boolean, is_verified boolean, verification object, last_datetime time?, datetime time
+    is_enabled boolean, is_verified boolean, verification object, warnings [object],
+    last_datetime time?, datetime time
 """
+WARNING = "code string, detail string"
 USER = """
     id integer, email string, name string?, timezone string, language string, is_admin boolean, datetime time
 """
@@ -110,7 +112,11 @@ SCHEMAS: dict[str, Schema] = {
     "Pixel": read(PIXEL),
     "NotificationHandler": read(HANDLER),
     "Project": read(PROJECT),
-    "Domain": with_details("verification", read(DOMAIN), read(VERIFICATION)),
+    "Domain": with_details(
+        "warnings",
+        with_details("verification", read(DOMAIN), read(VERIFICATION)),
+        list_of(read(WARNING)),
+    ),
     "User": read(USER),
     "Delivery": with_details("attempts", read(DELIVERY), list_of(ATTEMPT)),
     "Trial": read(TRIAL),

@@ -1,0 +1,94 @@
+"""Is an owner warned of a host that visitors would take for somebody else's here?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from app.accounts.models import User
+from app.domains.hosts import is_like
+from tests.clients import Api
+from tests.dashboard.conftest import Desk, desk
+
+__all__ = ["desk"]
+
+# as a person reads them, and what they would be taken for
+LIKE = [
+    ("gö.example", "go.example"), ("g0.example", "go.example"), ("examp1e.com", "example.com"), ("rnail.example", "mail.example"),
+    ("vvay.example", "way.example"), ("соор.example", "coop.example"), ("кот.example", "kot.example"),
+    ("αβ.example", "ab.example"), ("pаypal.example", "paypal.example"), ("straße.example", "strasse.example"),
+    ("doud.example", "cloud.example"), ("go.example:8443", "gо.example"), ("xn--g-1ga.example", "go.example"),
+    ("xn--80ak6aa92e.com", "apple.com"),
+]  # fmt: skip
+UNLIKE = [("go.example", "to.example"), ("ab.example", "ba.example"), ("мир.example", "mir.example"), ("例え.example", "例.example")]  # fmt: skip
+
+
+@pytest.mark.parametrize(("one", "other"), LIKE)
+def test_what_a_quick_eye_takes_for_one_another(one: str, other: str) -> None:
+    assert is_like(one, [other])
+    assert is_like(other, [one])
+
+
+@pytest.mark.parametrize(("one", "other"), UNLIKE)
+def test_what_it_tells_apart(one: str, other: str) -> None:
+    assert not is_like(one, [other])
+
+
+def added(api: Api, host: str) -> dict[str, Any]:
+    answer = api.post("/domains", {"host": host}, headers={"Prefer": "return=representation"})
+    assert answer.status_code == 201, answer.text
+    data: dict[str, Any] = answer.json["data"]
+    return data
+
+
+@pytest.mark.databases
+def test_the_api_warns_when_it_is_added(
+    api: Api, bob: User, make_domain: Callable[..., Any], database: str
+) -> None:
+    make_domain(bob, "brand.example")
+    data = added(api, "bränd.example")
+    assert (data["host"], [one["code"] for one in data["warnings"]]) == (
+        "xn--brnd-moa.example",
+        ["look_alike"],
+    )
+    assert "brand" not in data["warnings"][0]["detail"]  # nobody sees another's
+    assert api.get("/domains?search=xn--").json["data"][0]["warnings"] == data["warnings"]
+    assert added(api, "other.example")["warnings"] == []
+
+
+def test_ones_own_and_unproved_hosts_are_no_reason(
+    api: Api, alice: User, bob: User, make_domain: Callable[..., Any]
+) -> None:
+    make_domain(alice, "mine.example")
+    make_domain(bob, "theirs.example", is_verified=False)
+    assert [added(api, host)["warnings"] for host in ("minë.example", "thêirs.example")] == [[], []]
+
+
+def after_adding(desk: Desk, host: str) -> str:
+    """The page that a new domain leads to."""
+    answer = desk.post("/domains/new", {"host": host, "scheme": "https://"})
+    assert answer.status_code == 303, answer.text
+    return desk.get(answer.headers["Location"].removeprefix("/dashboard")).text
+
+
+WARNING = {
+    "en": ("This host looks like a domain that somebody else has here.", "Looks like another"),
+    "de": ("Dieser Host sieht aus wie eine Domain, die hier jemand anderes hat.", "Verwechselbar"),
+}
+
+
+@pytest.mark.parametrize("language", WARNING)
+def test_the_dashboard_warns_when_it_is_added(
+    desk: Desk, alice: User, bob: User, make_domain: Callable[..., Any], language: str
+) -> None:
+    alice.language = language
+    make_domain(bob, "brand.example")
+    sentence, badge = WARNING[language]
+    page = after_adding(desk, "https://bränd.example/")
+    assert sentence in page
+    assert "<code>xn--brnd-moa.example</code>" in page
+    listed = desk.get("/domains/").text
+    assert (badge in listed, "xn--brnd-moa.example" in listed) == (True, True)
+    assert sentence not in after_adding(desk, "other.example")
