@@ -18,6 +18,8 @@ from app.extensions import db
 from app.languages import NAMES, SLOT, catalogue
 from app.languages.extraction import all_texts, needs_words, of_python, of_template
 from app.languages.marking import Marking
+from app.notifications.models import DeliveryAttempt
+from app.notifications.outbox import deliver
 from tests.dashboard.conftest import Desk, desk
 
 __all__ = ["desk"]
@@ -163,6 +165,46 @@ def test_errors_and_messages_are_german(german: Desk) -> None:
         "/links/new", {"location_url": "https://example.com", "url": "eins"}, follow_redirects=True
     )
     assert "localhost/eins ist angelegt." in done.text
+
+
+def test_what_is_kept_in_english_is_read_in_german(german: Desk, alice: Any, factory: Any, api: Any) -> None:
+    """Reasons of failures are kept as they came; so is what was changed in a link."""
+    reason = (
+        "Nothing has arrived for five days. The last answer: The server answered 503 Service Unavailable."
+    )
+    handler = factory.handler(alice, is_enabled=False, off_reason=reason)
+    delivery = deliver(factory.session, handler.id, "link.started", {})
+    delivery.attempts = [DeliveryAttempt(detail="The server did not answer in time.", duration_ms=1)]
+    factory.session.commit()
+    first = {"location_url": "https://example.com", "password": "one", "is_enabled": "0"}
+    id_ = api.post("/links", json=first).json["data"]["id"]
+    changes = {
+        "password": "two",
+        "is_enabled": "1",
+        "targeting_type": "country_code",
+        "http_status_code": "301",
+    }
+    assert api.post(f"/links/{id_}", json=changes).status_code == 200
+    told = {
+        "/handlers/": ("Der Server antwortete 503", "nicht rechtzeitig geantwortet", "Link begonnen"),
+        f"/handlers/{handler.id}": ("Der Server antwortete 503",),
+        f"/handlers/{handler.id}/deliveries": (
+            "Der Server antwortete 503",
+            "nicht rechtzeitig geantwortet",
+            "Link begonnen",
+        ),
+        f"/links/{id_}/history": (
+            "Angelegt",
+            "Geändert",
+            "Neu gesetzt",
+            "<del>Aus</del> <ins>Ein</ins>",
+            "Land",
+        ),
+    }
+    for path, words in told.items():
+        page = german.get(path).text
+        assert [word for word in words if word not in page] == [], path
+        assert [text for text in shown(page) if ENGLISH.search(text)] == [], path
 
 
 def test_before_the_sign_in_the_browser_says_which(client: Any) -> None:

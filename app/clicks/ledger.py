@@ -6,8 +6,9 @@ import datetime as dt
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, cast
 
-from sqlalchemy import Table, func, select
+from sqlalchemy import Table, exists, func, or_, select
 
+from app.clicks.models import Click, Counter
 from app.clicks.periods import EPOCH, ONE_DAY, QUARTERS
 from app.clicks.rollup_models import OwnerDay
 from app.clicks.scope import Bind
@@ -43,6 +44,13 @@ def first_moment(bind: Bind, user_id: int) -> dt.datetime | None:
     """When the first of the owner's days with visits begins."""
     found = bind.scalar(select(func.min(DAYS.c.day)).where(DAYS.c.user_id == user_id))
     return None if found is None else dt.datetime.combine(EPOCH + found * ONE_DAY, dt.time(), dt.UTC)
+
+
+def has_visits(bind: Bind, link_id: int) -> bool:
+    """Whether anybody, a bot included, has ever opened it, as far as that is still known."""
+    counted = exists().where(Counter.link_id == link_id, Counter.clicks > 0)
+    found: bool = bind.scalar(select(or_(counted, exists().where(Click.link_id == link_id)))) or False
+    return found
 
 
 def last_pruned(bind: Bind, user_id: int, first: int, last: int) -> int | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import select
@@ -12,6 +12,7 @@ from app.dashboard.link_rows import own_host
 from app.dashboard.pages import local
 from app.domains.models import Domain
 from app.extensions import db
+from app.languages import say
 from app.links.forms import STATUS_CODES, LinkForm
 from app.links.history import MOMENTS, PICTURES
 from app.links.models import LinkChange
@@ -35,7 +36,10 @@ NAMED = {
     "project_id": (Project, Project.name),
     "domain_id": (Domain, Domain.host),
 }
+#: fields whose values have words of their own
+CLOSED: Mapping[str, Mapping[Any, str]] = {"targeting_type": LABELS, "http_status_code": STATUS_CODES}
 SECRET = {"password_hash"}
+GONE, PICTURE, GONE_PICTURE = "One that is gone", "A picture", "A picture that is gone"
 
 
 class Told(NamedTuple):
@@ -70,17 +74,15 @@ class Wording:
         return dict(db.session.execute(found).all())
 
     def kind(self, change: LinkChange) -> str:
-        return KINDS[change.kind]
+        return say(KINDS[change.kind])
 
     def fields(self, change: LinkChange) -> Iterator[Told]:
         for name, (before, after) in change.fields.items():
             label = self.labels.get(name, name)
             if name in SECRET:
-                yield Told(
-                    label, "set" if before else "", "set anew" if before and after else "set" if after else ""
-                )
+                yield Told(label, *map(say, words_of_secret(before, after)))
             elif name in PICTURES:  # the file goes with the change
-                yield Told(label, "a picture that is gone" if before else "", "a picture" if after else "")
+                yield Told(label, say(GONE_PICTURE) if before else "", say(PICTURE) if after else "")
             else:
                 yield Told(label, self.words(name, before), self.words(name, after))
 
@@ -90,15 +92,21 @@ class Wording:
         if value is None or value == [] or value == "":
             return ""
         if isinstance(value, bool):
-            return "on" if value else "off"
+            return say("On" if value else "Off")
         if name in NAMED:
-            return ", ".join(self.names[name].get(id_, "one that is gone") for id_ in as_list(value))
+            return ", ".join(self.names[name].get(id_) or say(GONE) for id_ in as_list(value))
         if name in MOMENTS:
             return local(dt.datetime.fromisoformat(value), self.zone)
         if name == "targeting":
             return "\n".join(f"{key} → {to}" for key, to in value)
-        known = {"targeting_type": LABELS, "http_status_code": STATUS_CODES}.get(name, {})
-        return str(known.get(value, ", ".join(value) if isinstance(value, list) else value))
+        if name in CLOSED:
+            return say(CLOSED[name].get(value, value))
+        return ", ".join(value) if isinstance(value, list) else str(value)
+
+
+def words_of_secret(before: Any, after: Any) -> tuple[str, str]:
+    """Only whether there was one, and whether it is another."""
+    return "Set" if before else "", "Set anew" if before and after else "Set" if after else ""
 
 
 def as_list(value: Any) -> list[Any]:

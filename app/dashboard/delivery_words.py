@@ -10,6 +10,7 @@ from sqlalchemy import select
 
 from app.dashboard.states import State
 from app.extensions import db
+from app.languages import say
 from app.notifications.log import attempts_of, last_of
 from app.notifications.models import (
     DELIVERED,
@@ -52,7 +53,7 @@ def state_of(handler: NotificationHandler) -> State:
 def about(delivery: Delivery) -> str:
     """`Click limit reached: launch`."""
     link = delivery.data.get("link")
-    kind = TYPES.get(delivery.type, delivery.type)
+    kind = say(TYPES.get(delivery.type, delivery.type))
     return f"{kind}: {link['url']}" if isinstance(link, Mapping) else kind
 
 

@@ -43,6 +43,7 @@ class Place(NamedTuple):
     name: str
     title: str
     icon: str
+    opens_group: bool = False
 
     @property
     def endpoint(self) -> str:
@@ -52,15 +53,15 @@ class Place(NamedTuple):
 NAVIGATION = (
     Place("links", "Links", "link"),
     Place("statistics", "Statistics", "chart-no-axes-column"),
-    Place("projects", "Projects", "folder"),
+    Place("projects", "Projects", "folder", True),
     Place("domains", "Domains", "globe"),
     Place("pixels", "Pixels", "radio"),
     Place("handlers", "Handlers", "bell"),
-    Place("keys", "API keys", "key-round"),
+    Place("keys", "API keys", "key-round", True),
     Place("api", "API", "code-xml"),
     Place("imports", "Import, export", "arrow-left-right"),
     Place("trash", "Trash", "trash-2"),
-    Place("account", "Account", "user-round"),
+    Place("account", "Account", "user-round", True),
 )
 FOR_ADMINS = (Place("users", "Users", "users"), Place("instance", "Instance", "server-cog"))
 

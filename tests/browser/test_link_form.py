@@ -131,6 +131,15 @@ def test_lines_of_who_goes_where_are_named_and_moved(desk: Page, session: scoped
     desk.get_by_role("link", name="Edit 127").click()
     dialog.locator("summary", has_text="Who goes where").click()
     expect(group.get_by_label("Country 1")).to_have_value("France")
+    for type_, first, some in (  # what the browser offers while one types
+        ("browser_language", "Language", {"Portuguese (Brazil)", "German"}),
+        ("os_name", "Operating system", {"Windows", "Chrome OS"}),
+        ("country_code", "Country", {"Germany", "Japan"}),
+    ):
+        dialog.get_by_label("Send visitors by").select_option(type_)
+        field = dialog.get_by_role("group", name=first).get_by_label(f"{first} 1")
+        expect(field).to_be_visible()
+        assert some <= set(field.evaluate("field => [...field.list.options].map(option => option.value)"))
     dialog.get_by_label("Send visitors by").select_option("Share of visitors")
     shares = dialog.get_by_role("group", name="Share of visitors")
     shares.get_by_label("Weight 1").fill("50")

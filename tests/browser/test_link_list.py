@@ -90,6 +90,26 @@ def test_keys_of_the_focused_row(
     expect(desk).to_have_url(re.compile("/try$"))
 
 
+def test_what_else_a_key_opens(desk: Page, names: list[str], site: str) -> None:
+    desk.reload()
+    for key, name in (("e", "Edit link"), ("d", "Duplicate link"), ("q", f"QR code of {site[7:]}/apple")):
+        row(desk, "apple").locator("a.name").focus()
+        desk.keyboard.press(key)
+        expect(desk.get_by_role("dialog", name=name)).to_be_visible()
+        desk.keyboard.press("Escape")
+        expect(row(desk, "apple").locator("a.name")).to_be_focused()
+    with desk.context.expect_page() as opened:
+        desk.keyboard.press("o")
+    assert opened.value.evaluate("opener") is None
+    opened.value.close()
+    row(desk, "apple").locator("time").focus()  # the exact time, by keys and by a finger as well
+    exact = "getComputedStyle(document.activeElement, '::after').content"
+    assert re.match(r'"\d+ \w+ \d{4}, \d\d:\d\d:\d\d UTC"', desk.evaluate(exact))
+    row(desk, "apple").locator("a.name").focus()
+    desk.keyboard.press("s")
+    expect(desk.get_by_role("heading", name="Nobody has opened this link yet")).to_be_visible()
+
+
 def test_keys_are_listed_and_letters_can_be_turned_off(desk: Page, names: list[str]) -> None:
     desk.reload()
     desk.keyboard.press("?")

@@ -299,7 +299,7 @@ def broken(app: Flask, name: str) -> Iterator[None]:
 
 
 def test_loading_failing_and_nothing(
-    shown: Shown, years: Past, site: str, app: Flask, watch: Watch, factory: Factory
+    shown: Shown, years: Past, site: str, app: Flask, watch: Watch, factory: Factory, settings: Settings
 ) -> None:
     page = shown.page
     with broken(app, "sources"):
@@ -324,6 +324,13 @@ def test_loading_failing_and_nothing(
     watch.complaints.clear()
 
     unvisited = factory.link(years.owner, "unvisited")
+    page.goto(f"{site}/dashboard/links/{unvisited.id}/statistics/")
+    expect(page.get_by_role("heading", name="Nobody has opened this link yet")).to_be_visible()
+    page.get_by_role("button", name="Copy short address").click()
+    expect(page.get_by_role("status").filter(has_text="Copied.")).to_be_visible()
+    page.get_by_role("link", name="Wait for the first click").click()
+    expect(shown.part("latest")).to_contain_text("No clicks in this time.")
+    take_in(settings, [years.visits[-1]._replace(link_id=unvisited.id)])  # a year ago
     page.goto(f"{site}/dashboard/links/{unvisited.id}/statistics/")
     totals(shown, (0, 0))
     for part in (

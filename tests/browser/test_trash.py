@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -22,10 +23,7 @@ def delete(page: Page, name: str) -> None:
     expect(row).to_be_hidden()
 
 
-def test_undo_trash_and_history(
-    desk: Page, alice: User, make_link: Callable[..., Link], make_pixel: Any, site: str
-) -> None:
-    make_link(alice, "gone")
+def test_undo_trash_and_history(desk: Page, alice: User, make_pixel: Any, site: str) -> None:
     make_pixel(alice, name="My pixel")
     desk.goto(f"{site}/dashboard/pixels/")
     delete(desk, "My pixel")
@@ -37,6 +35,47 @@ def test_undo_trash_and_history(
     desk.get_by_role("button", name="Restore My pixel").click()
     expect(desk.get_by_role("status").filter(has_text="My pixel is back.")).to_be_visible()
     expect(desk.get_by_role("heading", name="The trash is empty")).to_be_visible()
+
+
+def test_a_link_whose_address_was_used_again(desk: Page, site: str) -> None:
+    """It asks for another one; and its history leads back to what it was."""
+    dialog = desk.get_by_role("dialog")
+    row = desk.get_by_role("listitem").filter(has_text="/gone")
+
+    def create(destination: str) -> None:
+        desk.keyboard.press("c")
+        dialog.get_by_label("Destination", exact=True).fill(destination)
+        dialog.get_by_label("Short address").fill("gone")
+        dialog.get_by_role("button", name="Create link").click()
+        expect(row).to_contain_text(destination)
+
+    create("https://example.com/first")
+    row.get_by_role("link", name="Edit 127").click()
+    dialog.get_by_label("Destination", exact=True).fill("https://example.com/second")
+    dialog.get_by_role("button", name="Save link").click()
+    expect(row).to_contain_text("example.com/second")
+    row.locator("a.name").focus()
+    desk.keyboard.press("Delete")
+    dialog.get_by_role("button", name="Delete link").click()
+    expect(row).to_be_hidden()
+    create("https://example.com/another")
+    desk.goto(f"{site}/dashboard/trash/")
+    desk.get_by_role("button", name=re.compile("Restore .*gone")).click()
+    alias = dialog.get_by_label("Short address")
+    expect(alias).to_have_attribute("aria-invalid", "true")
+    expect(alias).to_have_value("gone")
+    expect(alias).to_be_focused()
+    alias.fill("back-again")
+    alias.press("Enter")
+    expect(desk.get_by_role("status").filter(has_text="/back-again is back.")).to_be_visible()
+    desk.goto(f"{site}/dashboard/links/")
+    row = desk.get_by_role("listitem").filter(has_text="/back-again")
+    row.get_by_role("link", name="Edit 127").click()
+    dialog.get_by_role("link", name="History").click()
+    expect(desk.locator(".history")).to_contain_text("https://example.com/second")
+    desk.get_by_role("button", name="Restore the state of").last.click()
+    expect(desk.get_by_role("status").filter(has_text="is as it was.")).to_be_visible()
+    expect(row).to_contain_text("example.com/first")
 
 
 def test_in_german(

@@ -137,7 +137,7 @@ def test_history_in_words_and_back(desk: Desk, alice: User, make_pixel: Any, api
         "https://example.com/one",
         "https://example.com/two",
         "My pixel",
-        "set anew",
+        "Set anew",
     ):
         assert words in page, words
     assert "secret" not in page
@@ -157,7 +157,7 @@ def test_history_says_by_which_way_and_which_pictures_are_gone(desk: Desk, api: 
     desk.post("/links/many", {"do": "off", "ids": str(id_)})
     page = desk.get(f"/links/{id_}/history").text
     assert "(many at once)" in page
-    assert "<del>a picture that is gone</del> <ins>a picture</ins>" in page
+    assert "<del>A picture that is gone</del> <ins>A picture</ins>" in page
     assert ".png" not in page
 
 

@@ -59,6 +59,12 @@ class Scope:
         """The day of the owner before which nothing can have been counted."""
         return self.since.astimezone(zone).date()
 
+    def is_unvisited(self) -> bool:
+        """Nothing has ever happened here. (A project whose owner has visits elsewhere just shows none.)"""
+        if self.link:
+            return not ledger.has_visits(db.session, self.link.id)
+        return self.link_ids == () or ledger.first_moment(db.session, self.user.id) is None
+
     def asked(self, state: State, type: str, span: Span | None = None, limit: int = 100) -> Asked:
         """The question behind a part of the page."""
         start, end = span or state.span

@@ -16,6 +16,7 @@ from flask import Blueprint, Response, make_response, render_template, request
 from app import clock
 from app.dashboard import pages
 from app.dashboard.guard import user
+from app.dashboard.link_rows import short_url
 from app.dashboard.statistics import figures, words
 from app.dashboard.statistics.downloads import download
 from app.dashboard.statistics.latest import latest
@@ -94,6 +95,8 @@ def show(scope: Scope) -> Response:
     if pages.is_fragment():  # the parts stay as they were turned
         state = replace(state, views=asked(scope, current())[0].views)
     context = {**around(scope, state), **menus(scope, state), "wrong": wrong, "parts": parts_of(scope, state)}
+    if state.period != "realtime" and scope.is_unvisited():
+        context |= {"is_unvisited": True, "short_url": short_url(scope.link) if scope.link else ""}
     response = pages.page(
         "dashboard/statistics/page.html",
         "dashboard/statistics/_page.html",
