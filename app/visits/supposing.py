@@ -12,9 +12,10 @@ from app.errors import FieldError, Invalid
 from app.links.targeting import TYPES
 from app.reading import Problem, Rejected, flag, moment, plain
 from app.sent import Sent
+from app.visits import referring
 from app.visits.facts import PASSWORD, WARNING
 from app.visits.supposed import Supposed, as_sent
-from app.visits.visitor import LONGEST_LANGUAGES, LONGEST_REFERRER, languages, referrer
+from app.visits.visitor import LONGEST_LANGUAGES, languages
 
 LONGEST_AGENT = 4096
 LONGEST_QUERY = 8192
@@ -51,7 +52,7 @@ def query(text: str) -> str:
 
 
 def page(text: str) -> str:
-    if not referrer(as_sent(plain(text, LONGEST_REFERRER)))[0]:
+    if not referring.referrer(as_sent(plain(text, referring.LONGEST)))[0]:
         raise Rejected("This must be the whole address of a page, like https://example.com/page.", "url")
     return text
 

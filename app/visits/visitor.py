@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
-from urllib.parse import unquote_plus, urlsplit
+from urllib.parse import unquote_plus
 
 from werkzeug.http import parse_accept_header
 
 from app.journal.visitor_keys import visitor_hash
+from app.visits import referring
 from app.visits.agents import bot_name
 from app.visits.devices import Device, device
 from app.visits.forwarded import forwarded
 from app.visits.place import UNKNOWN, Place, place_of_country
 
-LONGEST_REFERRER = 2048
 LONGEST_LANGUAGES = 256
 LONGEST_UTM = 256
-REFERRER_SCHEMES = frozenset({"http", "https", "android-app"})
 UTM = ("utm_source", "utm_medium", "utm_campaign")
 
 
@@ -98,7 +97,7 @@ class Visitor:
     @property
     def referrer(self) -> tuple[str, str]:
         """Host and path of the page with the link, both empty when unknown. Never its query."""
-        return referrer(self.environ.get("HTTP_REFERER", "")[:LONGEST_REFERRER])
+        return referring.referrer(self.environ.get("HTTP_REFERER", "")[: referring.LONGEST])
 
     @property
     def query(self) -> str:
@@ -169,16 +168,6 @@ def languages(header: str) -> tuple[str, ...]:
     # a stable sort by falling q: equal ones stay in the visitor's order
     found = sorted(parse_accept_header(header), key=lambda pair: -pair[1])
     return tuple(tag for tag, q in found if q > 0 and tag not in {"", "*"})
-
-
-@lru_cache(maxsize=4096)
-def referrer(address: str) -> tuple[str, str]:
-    try:
-        parts = urlsplit(address)
-        host = parts.hostname
-    except ValueError:
-        return "", ""
-    return (host, parts.path or "/") if host and parts.scheme in REFERRER_SCHEMES else ("", "")
 
 
 def utm(query: str) -> tuple[str, str, str]:

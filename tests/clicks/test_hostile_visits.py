@@ -98,6 +98,7 @@ def test_what_visitors_send_and_a_locked_database(make_server: Callable[..., Ser
     agents, hosts, paths = (
         terms(server, f"{name}_id") for name in ("agent", "referrer_host", "referrer_path")
     )
+    assert hosts == {"news.example"}, "what is no host is nowhere that anybody came from"
     for name, texts in (("agent", agents), ("referrer_host", hosts), ("referrer_path", paths)):
         assert texts
         for text in texts:

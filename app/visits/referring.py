@@ -1,0 +1,36 @@
+"""From which page did a visitor come, as far as the browser says?"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from urllib.parse import urlsplit
+
+from app.addresses import wire_host
+
+LONGEST = 2048
+SCHEMES = frozenset({"http", "https", "android-app"})
+NOWHERE = "", ""
+
+
+@lru_cache(maxsize=4096)
+def referrer(address: str) -> tuple[str, str]:
+    """Its host as it is dialled, and its path; never its query. Both are empty for what can be no page:
+    anybody may send anything. `address` as the server hands it on, each byte a character."""
+    try:
+        parts = urlsplit(address.encode("latin-1", "replace").decode("utf-8", "replace"))
+        host = dialled(parts.hostname or "") if parts.scheme in SCHEMES else ""
+    except ValueError:  # also IDNA's and Punycode's own
+        return NOWHERE
+    return (host, parts.path or "/") if host else NOWHERE
+
+
+def dialled(host: str) -> str:
+    if "%" in host:  # an IPv6 address's zone may be any text
+        raise ValueError
+    if ":" in host:
+        return wire_host(f"[{host}]")[1:-1]
+    wire = wire_host(host)
+    for label in wire.split("."):
+        if label.startswith("xn--"):
+            label[4:].encode("ascii").decode("punycode")
+    return wire
