@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import text
+from flask.testing import FlaskClient
+from sqlalchemy import event, text
 
 from app.clicks import engine
 from app.clicks.ingest import Ingest
@@ -156,6 +157,46 @@ def test_the_lag_is_the_age_of_the_oldest_visit_that_waits(tmp_path: Path) -> No
 def test_a_torn_line_has_no_age(tmp_path: Path) -> None:
     (tmp_path / "1795000000000000000-00112233aabbccdd.v1").write_bytes(b"\ntorn")
     assert state(tmp_path, 100.0).counters == Lag(5, 0.0)
+
+
+def test_a_database_that_can_grow_no_more(
+    ingest: Ingest,
+    tables: Tables,
+    visit: Callable[..., None],
+    client: FlaskClient,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """As on a disk that is full for the database alone: the journal has its own room."""
+    visit(7)
+    take_in(ingest)
+    limits = ["PRAGMA max_page_count = 1"]  # no more than there are
+    for engine_ in (ingest._engine,):
+        event.listen(engine_, "checkout", lambda connection, *_: connection.execute(limits[0]))
+    texts = [f"{n} " + "a" * 500 for n in range(400)]
+    for agent in texts:
+        visit(7, agent=agent)
+    assert [any(ingest.step() for _ in range(5)) for _ in range(3)][1:] == [False, False]
+    assert caplog.text.count("Visits wait in the journal: database or disk is full") == 1, "said once"
+    before = checked(client)
+    assert before["waits_for"] == "database or disk is full"
+    assert before["waiting_bytes"] > 0
+    assert max(before["seconds"], before["rows_seconds"]) > 0
+    assert before["dropped"] == 0
+    assert len(tables.rows()) < 401
+
+    limits[0] = "PRAGMA max_page_count = 1073741823"
+    take_in(ingest)
+    assert tables.counters() == {7: 401}
+    assert len(tables.rows()) == 401
+    assert {*texts} <= {*tables.terms().values()}
+    assert "Visits are taken in again" in caplog.text
+    after = checked(client)
+    assert (after["waits_for"], after["waiting_bytes"], after["rows_seconds"]) == (None, 0, 0)
+
+
+def checked(client: FlaskClient) -> dict[str, Any]:
+    found: dict[str, Any] = client.get("/readyz").get_json()["checks"]["journal"]
+    return found
 
 
 NAMESPACE = ["unshare", "--user", "--map-root-user", "--mount"]
