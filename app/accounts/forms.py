@@ -59,6 +59,13 @@ class PasswordField(TextField):
         return ""
 
 
+class CodeField(TextField):
+    """Six digits, or a recovery code. A control never shows it again: the next one is another."""
+
+    def written(self) -> str:
+        return ""
+
+
 class SignInForm(ResourceForm):
     """Address and password as typed: what is wrong with them is only ever that they open nothing."""
 
@@ -70,7 +77,7 @@ class SignInForm(ResourceForm):
 class CodeForm(ResourceForm):
     """A code of the app's, or a recovery code."""
 
-    code = TextField("Code", most=64, required=True)
+    code = CodeField("Code", most=64, required=True)
 
 
 class CurrentPasswordForm(ResourceForm):

@@ -11,6 +11,7 @@ from app import clock
 from app.accounts import passwords, second_factor, services
 from app.accounts import sessions as owner_sessions
 from app.accounts.forms import AccountForm, PasswordForm
+from app.accounts.models import UserSession
 from app.dashboard import pages, proofs, sessions
 from app.dashboard.guard import sent, user
 from app.database import begin_write
@@ -70,12 +71,18 @@ def page(form: AccountForm, password_form: PasswordForm, status: int = 200) -> R
         password_form=password_form,
         here="account",
         has_second_factor=second_factor.is_on(user()),
-        user_sessions=owner_sessions.list_sessions(user()),
+        user_sessions=signed_in(),
         this_session=sessions.this_one(),
         now=clock.now(),
         zone=pages.zone(),
     )
     return make_response(body, status)
+
+
+def signed_in() -> list[UserSession]:
+    """This browser first, then those that were used last."""
+    here = sessions.this_one().id
+    return sorted(owner_sessions.list_sessions(user()), key=lambda row: row.id != here)
 
 
 def sent_on(message: str) -> ResponseReturnValue:

@@ -11,9 +11,11 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import User
+from app.config import Settings
 from app.notifications.models import Letter
 from tests.accounts.codes import shown
 from tests.browser.test_accessibility import NARROW, sideways, violations
+from tests.dashboard.test_forgotten import work
 from tests.factories import PASSWORD
 
 pytestmark = [pytest.mark.browser, pytest.mark.settings(SMTP_URL="smtp://127.0.0.1:2525")]
@@ -84,7 +86,9 @@ def test_two_factor_from_on_to_off(desk: Page, alice: User, tmp_path: Path) -> N
     expect(desk.get_by_role("link", name="Switch two-factor on")).to_be_visible()
 
 
-def test_a_forgotten_password(page: Page, site: str, alice: User, session: scoped_session[Session]) -> None:
+def test_a_forgotten_password(
+    page: Page, site: str, alice: User, session: scoped_session[Session], settings: Settings
+) -> None:
     page.goto(f"{site}/login")
     look(page)
     page.get_by_role("link", name="Forgotten password?").click()
@@ -94,6 +98,7 @@ def test_a_forgotten_password(page: Page, site: str, alice: User, session: scope
     expect(page.get_by_role("heading", name="Look into your mail")).to_be_visible()
     look(page)
     session.rollback()
+    work(settings)
     content = session.scalars(select(Letter)).one().content
     assert content
     path = re.sub(r"^https?://[^/]+", "", content["url"])
@@ -108,3 +113,22 @@ def test_a_forgotten_password(page: Page, site: str, alice: User, session: scope
     assert response
     assert response.status == 410
     look(page)
+
+
+def test_another_address(desk: Page, alice: User, session: scoped_session[Session]) -> None:
+    desk.get_by_role("link", name="Account").click()
+    desk.get_by_role("link", name="Change the address").click()
+    dialog = desk.get_by_role("dialog")
+    dialog.get_by_label("New e-mail address").fill("alice@new.example")
+    dialog.get_by_label("Current password").fill("not this one")
+    desk.keyboard.press("Enter")
+    expect(dialog.get_by_text("This is not your current password.")).to_be_visible()
+    expect(dialog.get_by_label("Current password")).to_be_focused()
+    look(desk)
+    dialog.get_by_label("Current password").fill(PASSWORD)
+    desk.keyboard.press("Enter")
+    said = desk.get_by_role("status").filter(has_text="You sign in with alice@new.example from now on.")
+    expect(said).to_be_visible()
+    expect(desk.locator("#email")).to_contain_text("alice@new.example")
+    session.rollback()
+    assert alice.email == "alice@new.example"

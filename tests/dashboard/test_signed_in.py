@@ -21,6 +21,7 @@ def test_they_are_listed_and_end(app: Flask, desk: Desk, alice: User, bob: User,
     sign_in(bobs, bob.email)
     page = desk.get("/account/").text
     assert (page.count("This browser"), page.count("Signed in ")) == (1, 3)
+    assert page.index("This browser") < page.index("Signed in ")
     assert "Chrome, Linux" in page
     ends = re.findall(r"/dashboard/account/sessions/(\d+)/end", page)
     assert len(ends) == 2
