@@ -18,6 +18,7 @@ from app.extensions import db
 from app.languages import say
 from app.notifications import letters
 from app.notifications.models import Letter
+from app.notifications.site import site_of
 
 FOLDER = "dashboard/instance"
 GIVEN_UP_AFTER = dt.timedelta(minutes=10)
@@ -59,6 +60,8 @@ def mail() -> dict[str, Any]:
     return {
         "smtp": origins.text_of("SMTP_URL", settings.smtp_url),
         "mail_from": settings.mail_from,
+        # a guess: for mails that the worker sends, no request tells how people come here
+        "site_of_mails": "" if settings.dashboard_url or settings.base_url else site_of(settings).owners,
         "letter": db.session.scalar(select(Letter).where(*mine).order_by(Letter.id.desc()).limit(1)),
         "zone": pages.zone(),
     }

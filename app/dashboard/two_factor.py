@@ -133,12 +133,12 @@ def renew() -> ResponseReturnValue:
         return here()
     form = CodeForm(sent(), owner=user())
     codes = codes_for(form, lambda code: second_factor.renew(user(), code))
-    return codes_page(codes) if codes else answer("renew", form)
+    return codes_page(codes, are_new=True) if codes else answer("renew", form)
 
 
-def codes_page(codes: list[str]) -> Response:
+def codes_page(codes: list[str], *, are_new: bool = False) -> Response:
     file = "\n".join(("Waypost", user().email, "", *codes, ""))
-    return answer("codes", None, codes=codes, file=file)
+    return answer("codes", None, codes=codes, file=file, are_new=are_new)
 
 
 def switch_off() -> ResponseReturnValue:

@@ -67,6 +67,7 @@ def test_a_test_mail(desk: Desk, session: Session, alice: User) -> None:
     page = desk.get("/instance/").text
     assert f"smtp://me:{MASK}@mail.example:587" in page
     assert "hush-hush" not in page
+    assert "Addresses in mails begin with <code>http://127.0.0.1:8000</code>" in page
     assert "on its way" in desk.post("/instance/mail", {}, headers=HTMX).text
     assert desk.post("/instance/mail", {}).status_code == 303  # twice: one mail
     letter = session.scalars(select(Letter)).one()

@@ -130,6 +130,7 @@ def test_new_codes_and_switching_off_ask_for_a_code(desk: Desk, alice: User) -> 
     assert desk.post("/account/two-factor/codes", {"code": old[0]}).status_code == 422
     page = desk.post("/account/two-factor/codes", {"code": code_of(alice)}).text
     new = codes_on(page)
+    assert "From now on" not in page
     assert len(set(new) - set(old)) == 10
     assert desk.get("/account/two-factor/off").status_code == 200
     sent = {"current_password": PASSWORD, "code": new[0]}
