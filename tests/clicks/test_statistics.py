@@ -88,6 +88,34 @@ def test_reports_equal_a_plain_count(loaded: Any, visits: list[Visit]) -> None:
     assert not differing
 
 
+# a day of 23 hours, one of 25, one of 24½, and one of 23½
+CHANGES = {
+    "Europe/Berlin": dt.date(2026, 3, 29),
+    "America/New_York": dt.date(2026, 11, 1),
+    "Australia/Lord_Howe": dt.date(2026, 4, 5),
+    "Australia/Lord_Howe, forward": dt.date(2026, 10, 4),
+}
+
+
+def test_days_on_which_clocks_change(journal: Journal, ingest: Ingest, session: Any) -> None:
+    visits = []
+    for day in CHANGES.values():
+        begin = dt.datetime.combine(day - dt.timedelta(2), dt.time(), dt.UTC)
+        visits += load(300, begin, 4, LINKS, Random(day.toordinal()))
+    assert all(journal.append(encode(visit)) for visit in visits)
+    take_in(ingest)
+    for zone, day in CHANGES.items():
+        one = dt.timedelta(1)
+        spans = [(day, day), (day - one, day + one)]
+        for start, end in spans:
+            for asked in questions(start=start, end=end, zone=ZoneInfo(zone.partition(",")[0])):
+                counted, found = plain(visits, asked), answer(session, asked)
+                assert found.rows == counted.rows(asked.type), (zone, asked.type)
+                assert found.pageviews > 10
+            week = hours_of_week(session, asked)
+            assert sum(cell.pageviews for hours in week for cell in hours) == found.pageviews
+
+
 def test_the_limit_keeps_the_most_and_the_totals(loaded: Any) -> None:
     [every] = [asked for asked in questions() if asked.type == "city_name"]
     found = answer(loaded, Asked(**{**every.__dict__, "limit": 1}))
