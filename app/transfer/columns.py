@@ -28,7 +28,11 @@ def own(label: str, *headings: str) -> Column:
     return Column(label, headings)
 
 
-# in this order: a heading goes to the first field that knows it
+WHOLE = ("short url", "short urls", "short link", "link")
+# Sources: the help of Bitly ("export all data from the Links page") and of Short.io ("export short links"),
+# the programs of Dub and of Shlink's web client, the APIs of Rebrandly and of Kutt (no export: people make
+# tables of its answers), and for YOURLS its table in the database and what its plugin Import Export writes.
+# In this order: a heading goes to the first field that knows it
 COLUMNS: dict[str, Column] = {
     "location_url": own(
         "Destination",
@@ -41,7 +45,7 @@ COLUMNS: dict[str, Column] = {
             "target url",
             "target",
         ),
-        *("long link", "redirect url", "redirect to", "full url", "url"),
+        *("original urls", "long link", "redirect url", "redirect to", "full url", "url"),
     ),
     "url": own(
         "Short address",
@@ -54,18 +58,21 @@ COLUMNS: dict[str, Column] = {
             "custom back half",
             "back half",
             "slug",
-            "path",
         ),
-        *("key", "address", "custom bitlink", "bitlink", "short url", "short link", "link"),
+        *("original path", "original paths", "path", "key", "address", "custom link", "custom bitlink"),
+        *("bitlink", *WHOLE, "source"),
     ),
+    # what tells the domain, and the alias in rows that have no other
+    "short_url": own("Whole short address", *WHOLE),
     "domain": own("Domain", "domain", "host"),
-    "title": own("Title", "title", "link title", "name"),
+    "title": own("Title", "title", "titles", "link title", "name"),
     "notes": own("Notes", "notes", "note", "description", "comments", "comment"),
     "tags": own("Tags", "tags", "labels", "tag"),
     "project": own("Project", "project", "folder", "campaign", "group"),
     "datetime": own(
         "Created",
         *("datetime", "created at", "created", "creation date", "date created", "created date"),
+        "created at date",
         *("timestamp", "date"),
     ),
     "clicks": own(
@@ -76,7 +83,16 @@ COLUMNS: dict[str, Column] = {
     "is_enabled": own("Enabled", "is enabled", "enabled", "active"),
     "schedule": own("Schedule", "schedule"),
     "start_date": own("Start", "start date", "valid since"),
-    "end_date": own("End", "end date", "valid until", "expires at", "expiration", "expire in", "expires"),
+    "end_date": own(
+        "End",
+        "end date",
+        "valid until",
+        "expires at",
+        "expires at date",
+        "expiration",
+        "expire in",
+        "expires",
+    ),
     "clicks_limit": own("Click limit", "clicks limit", "max visits", "click limit"),
     "expiration_url": own("Destination afterwards", "expiration url", "expired url"),
     "sensitive_content": own("Warn before sensitive content", "sensitive content"),
@@ -101,12 +117,20 @@ COLUMNS: dict[str, Column] = {
 # the headings by which a service's file is known, in the order of their looking alike
 ORIGINS: dict[str, tuple[frozenset[str], ...]] = {
     "Waypost": (frozenset({"url", "locationurl", "targetingtype"}),),
-    "YOURLS": (frozenset({"keyword", "url"}),),
+    "YOURLS": (frozenset({"keyword", "url"}), frozenset({"source", "target", "hits"})),
     "Kutt": (frozenset({"address", "target"}),),
     "Rebrandly": (frozenset({"slashtag", "destination"}),),
-    "Short.io": (frozenset({"path", "originalurl"}),),
+    "Short.io": (
+        frozenset({"path", "originalurl"}),
+        frozenset({"originalpath", "originalurl"}),
+        frozenset({"shorturls", "originalurls"}),
+    ),
     "Shlink": (frozenset({"shortcode", "longurl"}),),
-    "Bitly": (frozenset({"longurl", "link"}), frozenset({"longurl", "bitlink"})),
+    "Bitly": (
+        frozenset({"longurl", "link"}),
+        frozenset({"longurl", "bitlink"}),
+        frozenset({"link", "destinationurl", "engagements"}),
+    ),
     "Dub": (
         frozenset({"shortlink", "destinationurl"}),
         frozenset({"key", "url"}),

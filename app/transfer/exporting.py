@@ -32,7 +32,7 @@ from app.transfer.columns import COLUMNS
 AT_ONCE = 1000
 TABLE: Table = Link.__table__  # past the ORM: a row of it takes a tenth of the time
 # for a person, or another service: an import does not read them
-MORE = ("short_url", "last_datetime")
+MORE = ("last_datetime",)
 KINDS = {"csv": "text/csv; charset=utf-8", "json": "application/json"}
 Values = dict[str, Any]
 ShortUrl = Callable[[str, str | None], str]

@@ -77,6 +77,9 @@ def read_row(cells: Mapping[str, str], columns: Mapping[str, str], around: Aroun
     """`columns`: field → column. Raises Invalid with everything that is wrong, by field."""
     texts = {name: unguarded(cells.get(column, "")) for name, column in columns.items()}
     texts = {name: text for name, text in texts.items() if text}
+    whole_address = texts.pop("short_url", "")
+    if whole_address:
+        texts.setdefault("url", whole_address)
     problems: list[FieldError] = []
 
     def read(name: str, how: Callable[[str], Any], otherwise: Any = None) -> Any:
@@ -88,7 +91,11 @@ def read_row(cells: Mapping[str, str], columns: Mapping[str, str], around: Aroun
             return otherwise
 
     beside = {
-        "domain_id": read("domain", lambda text: domain_of(text, around), domain_of_short(texts, around)),
+        "domain_id": read(
+            "domain",
+            lambda text: domain_of(text, around),
+            domain_of_short(texts.get("url", ""), whole_address, around),
+        ),
         "pixels_ids": read("pixels", lambda text: named_ids(text, around.pixels, "pixel")),
         "email_reports": read("handlers", lambda text: named_ids(text, around.handlers, "handler")),
     }
@@ -142,10 +149,10 @@ def domain_of(text: str, around: Around) -> int | None:
     return around.domain_id
 
 
-def domain_of_short(texts: Texts, around: Around) -> int | None:
+def domain_of_short(address: str, whole_address: str, around: Around) -> int | None:
     """Rows that have whole short addresses name their domain with them."""
-    short = texts.get("url", "")
-    return domain_of(short, around) if "/" in short else around.domain_id
+    whole = [text for text in (address, whole_address) if "/" in text.strip("/")]
+    return domain_of(whole[0], around) if whole else around.domain_id
 
 
 def digest_of(texts: Texts) -> str:

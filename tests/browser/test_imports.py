@@ -12,7 +12,9 @@ from app.config import Settings
 from app.links.models import Link
 from app.transfer import taking
 from app.transfer.models import LinkImport
+from tests.transfer.conftest import bring
 
+__all__ = ["bring"]
 pytestmark = pytest.mark.browser
 TABLE = "keyword,url,title\nfoo,https://example.com/,Foo\nbar,javascript:alert(1),Bar\n"
 
@@ -44,4 +46,48 @@ def test_from_a_file_to_links(desk: Page, session: Any, settings: Settings, tmp_
     session.rollback()
     taking.run(job.id, settings)
     expect(desk.get_by_text("Done", exact=True)).to_be_visible(timeout=60_000)
+    session.rollback()
     assert [link.url for link in session.query(Link)] == ["foo"]
+
+
+def test_left_and_found_again(
+    desk: Page, session: Any, settings: Settings, alice: Any, bring: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """How far it is, after other pages and in another tab; it goes on meanwhile."""
+    bring(alice, "location_url\n" + "".join(f"https://example.com/{n}\n" for n in range(40)), rows=40)
+    monkeypatch.setattr(taking, "AT_ONCE", 10)
+    begun = taking.begin(session.query(LinkImport).one(), settings)
+
+    def progress(page: Page, rows: int) -> None:
+        bar = page.get_by_role("progressbar", name="Rows behind")
+        expect(bar).to_have_attribute("value", str(rows), timeout=60_000)
+        assert bar.get_attribute("max") == "40"
+        expect(page.get_by_role("status").filter(has_text=f"{rows} of 40 rows")).to_be_visible()
+
+    def step() -> None:
+        begun.step()
+        session.rollback()
+
+    find = lambda page: page.get_by_role("link", name="links.csv").click()  # noqa: E731
+    desk.get_by_role("link", name="Import, export").click()
+    find(desk)
+    step()
+    progress(desk, 10)
+    step()
+    progress(desk, 20)  # by itself
+    desk.get_by_role("link", name="Projects").click()
+    step()
+    desk.get_by_role("link", name="Import, export").click()
+    expect(desk.get_by_role("main")).to_contain_text("Under way")
+    find(desk)
+    progress(desk, 30)
+    second = desk.context.new_page()
+    second.goto(desk.url)
+    progress(second, 30)
+    step()
+    step()
+    for page in (desk, second):
+        expect(page.get_by_text("Done", exact=True)).to_be_visible(timeout=60_000)
+        expect(page.get_by_role("progressbar")).to_have_count(0)
+    second.close()
+    assert session.query(Link).count() == 40

@@ -14,7 +14,7 @@ FILES = {
     "Rebrandly": ("id,title,slashtag,destination,createdAt,clicks,shortUrl", "destination", "slashtag", "createdAt", "clicks"),
     "Short.io": ("Path,Original URL,Title,Tags,Created At,Clicks", "Original URL", "Path", "Created At", "Clicks"),
     "Bitly": ("created_at,link,long_url,title,tags,total_clicks", "long_url", "link", "created_at", "total_clicks"),
-    "Waypost": (",".join([*COLUMNS, "short_url", "last_datetime"]), "location_url", "url", "datetime", "clicks"),
+    "Waypost": (",".join([*COLUMNS, "last_datetime"]), "location_url", "url", "datetime", "clicks"),
 }  # fmt: skip
 
 
@@ -43,7 +43,12 @@ def test_nothing_known() -> None:
 
 
 def test_no_heading_means_two_fields_at_once() -> None:
-    words = [plain(word) for column in COLUMNS.values() for word in column.headings]
+    """But `url`, and whole short addresses: they are aliases where nothing else is."""
+    whole = {plain(word) for word in COLUMNS["short_url"].headings}
+    words = [
+        plain(word) for name, column in COLUMNS.items() if name != "short_url" for word in column.headings
+    ]
+    assert whole <= set(words)
     assert sorted({word for word in words if words.count(word) > 1}) == ["url"]
 
 
@@ -64,8 +69,13 @@ def test_without_headings(rows: list[dict[str, str]], expected: dict[str, str]) 
     assert guess_by_content(list(rows[0]), rows) == expected
 
 
-# as their own programs write them: the labels of Dub's export of links, the columns of Shlink's web client
+# as their own programs write them: the labels of Dub's export of links, the columns of Shlink's web client, what Bitly's and
+# Short.io's help say of their exports, YOURLS's plugin "Import Export", Kutt's API
 WRITTEN = {
+    "Bitly": ("Link,Custom Link,Date created,Title,Destination URL,Engagements,Status,Tags", "Destination URL", "Custom Link"),
+    "Short.io": ("ID strings,Short URLs,Original paths,Original URLs,Titles,Clicks,Created at (date),Updated at (date),Expires at (date),Tags", "Original URLs", "Original paths"),
+    "Kutt": ("id,address,link,target,description,visit_count,created_at,updated_at,expire_in,tags", "target", "address"),
+    "YOURLS": ("keyword,url,title,timestamp,ip,clicks,tags", "url", "keyword"),
     "Dub": ("Short link,Destination URL,Clicks,Leads,Conversions,Revenue,Created at,Link ID,Updated at,Tags", "Destination URL", "Short link"),
     "Shlink": ("createdAt,title,shortUrl,domain,shortCode,longUrl,tags,visits", "longUrl", "shortCode"),
 }  # fmt: skip
@@ -77,3 +87,16 @@ def test_as_their_own_programs_write_them(origin: str) -> None:
     found = guess(head.split(","))
     assert (origin_of(head.split(",")), found["location_url"], found["url"]) == (origin, destination, alias)
     assert {"clicks", "datetime", "tags"} <= set(found)
+
+
+def test_yourls_by_its_plugin() -> None:
+    head = ["source", "target", "hits"]
+    assert origin_of(head) == "YOURLS"
+    assert guess(head) == {"location_url": "target", "url": "source", "clicks": "hits"}
+
+
+def test_short_io_by_its_api() -> None:
+    head = ["idString", "shortURL", "originalPath", "path", "originalURL", "title", "clicks", "expiresAt"]
+    found = guess(head)
+    assert origin_of(head) == "Short.io"
+    assert (found["url"], found["short_url"], found["end_date"]) == ("originalPath", "shortURL", "expiresAt")

@@ -66,6 +66,29 @@ def test_twice_adds_nothing(session, take, alice):
     assert len(links(session, alice)) == 2
 
 
+BITLY = (
+    "Link,Custom Link,Date created,Title,Destination URL,Engagements,Status\n"
+    'https://bit.ly/3AbCdE,https://go.example/spring,2023-05-06T07:08:09Z,Spring,https://example.com/a,"1,234",Active\n'
+    "https://bit.ly/4FgHiJ,,2023-05-07T00:00:00Z,,https://example.com/b,0,Active\n"
+)
+YOURLS = "source,target,hits\r\n/spring/,https://example.com/a,1234\r\n/4FgHiJ/,https://example.com/b,0\r\n"
+
+
+@pytest.mark.parametrize("text", [BITLY, YOURLS], ids=["Bitly", "YOURLS"])
+def test_short_addresses_as_services_write_them(session, take, alice, factory, text):
+    """Where there is no address of one's own, the service's stays; a domain that one has is found."""
+    domain = factory.domain(alice, "go.example")
+    assert counts(take(alice, text)) == ("done", 2, 2, 0, 0)
+    first, second = links(session, alice)
+    assert [(one.url, one.location_url) for one in (first, second)] == [
+        ("spring", "https://example.com/a"),
+        ("4FgHiJ", "https://example.com/b"),
+    ]
+    assert (first.domain_id, second.domain_id) == (domain.id if text is BITLY else None, None)
+    assert clicks_of([first.id, second.id]) == {first.id: 1234, second.id: 0}
+    assert counts(take(alice, text)) == ("done", 2, 0, 2, 0)
+
+
 def test_rows_without_an_alias_come_once_too(session, take, alice):
     text = "long_url\nhttps://example.com/a\nhttps://example.com/a\nhttps://example.com/b\n"
     assert counts(take(alice, text)) == ("done", 3, 2, 1, 0)
