@@ -13,7 +13,11 @@ from babel.messages.pofile import read_po
 from flask import Flask
 from jinja2 import Environment
 
+from app.api import RESOURCES
+from app.api.openapi.document import PROBLEMS
+from app.api.openapi.operations import operations
 from app.config import ROOT
+from app.dashboard.api_page import WORDS, takes
 from app.extensions import db
 from app.languages import NAMES, SLOT, catalogue
 from app.languages.extraction import all_texts, needs_words, of_python, of_template
@@ -118,15 +122,8 @@ ENGLISH = re.compile(r"\b(the|of|your|with|and|not|can|this|have|are|for|what|mu
 UNREAD = re.compile(r"<(script|style|svg|code|pre|datalist|option|title)\b.*?</\1>", re.DOTALL)
 
 
-# the description of the API is English, as the API is, and says so
-CALLS = re.compile(
-    r'<div class="inside" lang="en">.*?</details>|<span class="what" lang="en">.*?</span>', re.DOTALL
-)
-
-
 def shown(page: str) -> list[str]:
     """All that a page says: texts, and attributes that are read out."""
-    page = CALLS.sub("", page)
     page = UNREAD.sub("", page)
     attributes = re.findall(r'(?:aria-label|title|placeholder)="([^"]*)"', page)
     return [
@@ -155,6 +152,27 @@ def test_every_page_is_german(german: Desk, alice: Any, factory: Any, app: Flask
         if found:
             left[path] = found
     assert not left, "\n".join(f"{path}: {texts}" for path, texts in left.items())
+
+
+def test_each_call_of_the_api_is_described_in_german(german: Desk) -> None:
+    found = catalogue("de")
+    assert found
+    every = operations(RESOURCES)
+    places = {told.place for one in every for told in takes(one)} - {"", "query"}
+    texts = {one.summary for one in every} | {one.tag for one in every} | places | set(PROBLEMS.values())
+    assert [text for text in sorted(texts) if found.found(text) is None] == [
+        "UTM campaign",  # names of parameters
+        "UTM medium",
+        "UTM source",
+    ]
+    page = german.get("/api/").text
+    assert "Text, höchstens 8.192 Zeichen; Eine vollständige Adresse" in page
+    assert "25 wenn nicht gesendet" in page
+    said = " ".join(shown(page))
+    words = {*WORDS.values(), "one of", "at most", "unless sent", "characters", "An absolute address"} - {
+        "text"
+    }
+    assert not [word for word in sorted(words) if re.search(rf"\b{re.escape(word)}\b", said)]
 
 
 def test_errors_and_messages_are_german(german: Desk) -> None:

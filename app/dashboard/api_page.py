@@ -17,6 +17,7 @@ from app.api.openapi.fields import Schema
 from app.api.openapi.operations import Operation, operations
 from app.dashboard.guard import user
 from app.extensions import db
+from app.languages import digits, say
 
 
 class Told(NamedTuple):
@@ -73,26 +74,26 @@ def fields(schema: Schema) -> list[Told]:
 
 
 def in_words(schema: Schema) -> str:
-    """What a schema allows, for people."""
-    found = [kind(schema), schema.get("description", "").rstrip(".")]
+    """What a schema allows, for people, in the reader's language."""
+    found = [kind(schema), say(schema.get("description", "").rstrip("."))]
     if (default := schema.get("default")) is not None:
-        found.append(f"{default} unless sent")
+        found.append(f"{default} {say('unless sent')}")
     return "; ".join(filter(None, found))
 
 
 def kind(schema: Schema) -> str:
     if "enum" in schema:
-        return "one of " + ", ".join(map(str, schema["enum"]))
+        return f"{say('one of')} {', '.join(map(str, schema['enum']))}"
     if schema["type"] == "array":
-        return f"a list, each {kind(schema['items'])}"
-    return WORDS.get(schema.get("format", ""), WORDS[schema["type"]]) + bounds(schema)
+        return f"{say('a list, each')} {kind(schema['items'])}"
+    return say(WORDS.get(schema.get("format", ""), WORDS[schema["type"]])) + bounds(schema)
 
 
 def bounds(schema: Schema) -> str:
     if "maxLength" in schema:
-        return f", at most {schema['maxLength']:,} characters"
+        return f", {say('at most')} {digits(schema['maxLength'])} {say('characters')}"
     if "maximum" in schema:
-        return f", {schema['minimum']:,} to {schema['maximum']:,}"
+        return f", {digits(schema['minimum'])} – {digits(schema['maximum'])}"
     return ""
 
 
