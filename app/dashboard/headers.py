@@ -16,11 +16,12 @@ POLICY = {
 }
 PAGE = {
     "Content-Security-Policy": "; ".join(f"{name} {value}" for name, value in POLICY.items()),
-    "Cross-Origin-Opener-Policy": "same-origin",
     # other sites do not learn the dashboard's addresses
     "Referrer-Policy": "same-origin",
     "X-Robots-Tag": "noindex",
 }
+#: on plain HTTP browsers ignore it, and complain in the console of every page
+SECURE_PAGE = {"Cross-Origin-Opener-Policy": "same-origin"}
 PRIVATE = {"Cache-Control": "no-store"}
 OWNERS = ("dashboard", "login", "logout", "setup")
 
@@ -31,11 +32,17 @@ def init_app(app: Flask) -> None:
 
 def protect(response: Response) -> Response:
     """A page that needs other rules, as visitors' pages do, has set its own: those stay."""
-    for name, value in PAGE.items() if response.mimetype == "text/html" else ():
-        response.headers.setdefault(name, value)
+    if response.mimetype == "text/html":
+        for name, value in (PAGE | SECURE_PAGE if is_secure() else PAGE).items():
+            response.headers.setdefault(name, value)
     if is_owners(request.path):
         response.headers.update(PRIVATE)
     return response
+
+
+def is_secure() -> bool:
+    """As the browser sees it: `Sec-Fetch-Site` comes over HTTPS and from localhost alone."""
+    return request.is_secure or "Sec-Fetch-Site" in request.headers
 
 
 def is_owners(path: str) -> bool:

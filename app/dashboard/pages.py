@@ -168,7 +168,8 @@ def local(moment: dt.datetime, zone: dt.tzinfo) -> str:
 
 def exactly(moment: dt.datetime, zone: dt.tzinfo) -> str:
     """`20 November 2026, 18:30:05 CET`: what a shorter one shows when the pointer rests on it."""
-    return dated(moment.astimezone(zone), "d MMMM y, HH:mm:ss z")
+    there = moment.astimezone(zone)
+    return f"{dated(there, 'd MMMM y, HH:mm:ss')} {there.tzname()}"
 
 
 def local_time(moment: dt.datetime, zone: dt.tzinfo) -> str:

@@ -261,6 +261,8 @@ def test_copied_where_the_browser_has_no_clipboard(
     """Plain HTTP at another name than localhost."""
     make_link(alice, "apple")
     page = context.new_page()
+    complaints: list[str] = []
+    page.on("console", lambda message: complaints.append(message.text))
     home = f"http://{ELSEWHERE}:{own_site.port}"
     page.goto(f"{home}/login")
     assert not page.evaluate("isSecureContext || Boolean(navigator.clipboard)")
@@ -272,6 +274,7 @@ def test_copied_where_the_browser_has_no_clipboard(
     search = page.get_by_role("searchbox")
     search.press("Control+V")
     expect(search).to_have_value(f"{home}/apple")
+    assert complaints == []
 
 
 @pytest.mark.parametrize(("chosen", "system"), [("light", "dark"), ("dark", "light")])

@@ -150,7 +150,11 @@ def test_headers(desk: Desk, path: str) -> None:
         "frame-ancestors": "'none'",
         "base-uri": "'none'",
     }
-    assert answer.headers["Cross-Origin-Opener-Policy"] == "same-origin"
+    assert "Cross-Origin-Opener-Policy" not in answer.headers  # plain HTTP, as far as anybody says
+    fetched = desk.get(path, headers={"Sec-Fetch-Site": "same-origin"})
+    secure = desk.get(path, base_url="https://localhost")
+    for other in (fetched, secure):
+        assert other.headers["Cross-Origin-Opener-Policy"] == "same-origin"
     assert answer.headers["Cache-Control"] == "no-store"
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
     assert path == "/nothing" or "HX-Request" in answer.headers["Vary"] or path == "/account/"
