@@ -54,6 +54,7 @@ def words_of(mail: EmailMessage) -> tuple[str, str]:
     return text.get_content(), html.get_content()
 
 
+@pytest.mark.databases
 def test_it_arrives_in_the_language_of_its_owner(
     session: scoped_session[Session], alice: User, bob: User, with_mail: Settings, mail: MailReceiver
 ) -> None:
