@@ -16,6 +16,7 @@ from sqlalchemy.orm import Session, scoped_session
 from app import clock
 from app.accounts.models import User
 from app.clicks.ageing import MANY
+from app.clicks.in_order import InOrder
 from app.clicks.models import Counter
 from app.clicks.periods import DAY_MS
 from app.clicks.rollup_models import OwnerDay
@@ -94,6 +95,29 @@ def test_a_journal_that_never_runs_dry_still_gets_its_upkeep(
     day = session.get(OwnerDay, (1, long_ago // DAY_MS))
     assert day is not None
     assert day.rolled == day.visits == MANY
+
+
+def test_an_upkeep_that_has_no_room_rests_and_visits_go_on(
+    settings: Settings, session: scoped_session[Session], worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried = []
+
+    def refuse(_self: InOrder) -> None:
+        tried.append(1)
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(InOrder, "__init__", refuse)
+    monkeypatch.setattr("app.jobs.worker.RETRY_SECONDS", 0.0)
+    journal = Journal(directory_of(settings.data_dir))
+    long_ago = time.time_ns() // 1_000_000 - 3 * DAY_MS
+    assert all(journal.append(encode(Visit(long_ago, 7, 1, 0))) for _ in range(MANY))
+    journal.close()
+    for _ in range(10):
+        worker.turn()
+    assert tried == [1]
+    visit(settings)
+    assert worker.turn()
+    assert clicks(session) == MANY + 1
 
 
 def test_what_is_in_the_journal_at_the_end_is_taken_in(

@@ -48,9 +48,11 @@ class Upkeep:
         if self._under_way is None:
             self._rests_until = time.monotonic() + REST_SECONDS
             return False
-        work, self._under_way = self._under_way, None  # what fails is begun anew
+        work, self._under_way = self._under_way, None  # what fails is begun anew, after a rest
+        self._rests_until = time.monotonic() + REST_SECONDS
         if next(work, ENDED) is not ENDED:
             self._under_way = work
+        self._rests_until = 0.0
         return True
 
     def close(self) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import signal
+import sqlite3
 import threading
 import time
 from collections.abc import Callable
@@ -107,7 +108,7 @@ class Worker:
             if self.steps_in_a_row % UPKEEP_EVERY:
                 return True
             return self.upkeep.step(now()) or has_moved
-        except (SQLAlchemyError, OSError) as error:
+        except (SQLAlchemyError, sqlite3.Error, OSError) as error:  # the upkeep has a file of its own
             log.warning("The worker waits: %s", str(error).splitlines()[0])
             self.ended.wait(RETRY_SECONDS)
             return False
