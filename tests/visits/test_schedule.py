@@ -13,7 +13,6 @@ from app.accounts.models import User
 from app.visits.front import Front
 from tests.clients import Api
 from tests.dashboard.conftest import Desk as Dashboard
-from tests.factories import PASSWORD
 from tests.visits.conftest import Person
 
 THERE, AFTER = "https://example.com/there", "https://after.example/?a=1"
@@ -83,9 +82,8 @@ def test_in_the_zone_that_the_owner_types_in(
 
 
 def signed_in(client: FlaskClient, user: User) -> Dashboard:
-    dashboard = Dashboard(client)
-    sent = {"csrf_token": dashboard.token("/login"), "email": user.email, "password": PASSWORD}
-    assert client.post("/login", data=sent).status_code == 303
+    dashboard = Dashboard(client, user.email)
+    dashboard.sign_in()
     return dashboard
 
 
