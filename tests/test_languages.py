@@ -167,7 +167,7 @@ def test_each_call_of_the_api_is_described_in_german(german: Desk) -> None:
     ]
     page = german.get("/api/").text
     assert "Text, höchstens 8.192 Zeichen; Eine vollständige Adresse" in page
-    assert "25 wenn nicht gesendet" in page
+    assert "<code>25</code> wenn nicht gesendet" in page
     said = " ".join(shown(page))
     words = {*WORDS.values(), "one of", "at most", "unless sent", "characters", "An absolute address"} - {
         "text"

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from flask import Blueprint, render_template
 from flask.typing import ResponseReturnValue
+from markupsafe import Markup, escape
 from sqlalchemy import func, select
 
 from app import own_addresses
@@ -25,7 +26,7 @@ class Told(NamedTuple):
 
     name: str
     place: str
-    words: str
+    words: Markup
     is_required: bool
 
 
@@ -73,20 +74,24 @@ def fields(schema: Schema) -> list[Told]:
     ]
 
 
-def in_words(schema: Schema) -> str:
-    """What a schema allows, for people, in the reader's language."""
+def in_words(schema: Schema) -> Markup:
+    """What a schema allows, for people, in the reader's language; values of the API's own as code."""
     found = [kind(schema), say(schema.get("description", "").rstrip("."))]
     if (default := schema.get("default")) is not None:
-        found.append(f"{default} {say('unless sent')}")
-    return "; ".join(filter(None, found))
+        found.append(literal(default) + f" {say('unless sent')}")
+    return Markup("; ").join(filter(None, found))
 
 
-def kind(schema: Schema) -> str:
+def kind(schema: Schema) -> Markup:
     if "enum" in schema:
-        return f"{say('one of')} {', '.join(map(str, schema['enum']))}"
+        return escape(f"{say('one of')} ") + Markup(", ").join(map(literal, schema["enum"]))
     if schema["type"] == "array":
-        return f"{say('a list, each')} {kind(schema['items'])}"
-    return say(WORDS.get(schema.get("format", ""), WORDS[schema["type"]])) + bounds(schema)
+        return escape(f"{say('a list, each')} ") + kind(schema["items"])
+    return escape(say(WORDS.get(schema.get("format", ""), WORDS[schema["type"]])) + bounds(schema))
+
+
+def literal(value: object) -> Markup:
+    return Markup("<code>{}</code>").format(value)
 
 
 def bounds(schema: Schema) -> str:

@@ -14,6 +14,7 @@ class Shown:
     def part(self, name: str) -> Locator:
         """A part of the page, once it is there; scrolled to, for those below come only when they are seen."""
         part = self.page.locator(f"#panel-{name}")
+        part.wait_for(state="attached")
         self.page.evaluate("name => document.getElementById(`panel-${name}`).scrollIntoView()", name)
         expect(part.locator(".skeleton")).to_have_count(0)
         return part

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
-from pytest_httpserver import HTTPServer
 
 from app.accounts.models import User
 from tests.browser.conftest import Watch
+from tests.notifications.receivers import WebReceiver
 from tests.server import Server
 
 pytestmark = pytest.mark.browser
@@ -103,21 +103,25 @@ def test_shortened_and_copied_after_a_paste(
         assert copied(page).startswith(f"{site}/")
 
 
+@pytest.fixture
+def web() -> Iterator[WebReceiver]:
+    receiver = WebReceiver()
+    yield receiver
+    receiver.stop()
+
+
 @pytest.mark.settings(ALLOW_PRIVATE_NETWORKS="127.0.0.0/8")
-def test_a_handler_made_and_tested(desk: Page, httpserver: HTTPServer) -> None:
+def test_a_handler_made_and_tested(desk: Page, web: WebReceiver) -> None:
     """Its name comes with its type, and may be another."""
-    httpserver.expect_oneshot_request("/hook", method="POST").respond_with_data("ok")
     hand = Hand(desk)
     hand.click(desk.get_by_role("link", name="Handlers"))
     hand.click(desk.get_by_role("link", name="Create handler"))
     dialog = desk.get_by_role("dialog")
     hand.click(dialog.get_by_role("radio", name="Webhook"))
-    hand.types(
-        dialog.get_by_role("group", name="Webhook").get_by_label("Address"), httpserver.url_for("/hook")
-    )
+    hand.types(dialog.get_by_role("group", name="Webhook").get_by_label("Address"), f"{web.url}/hook")
     hand.press("Enter")
     said(desk, "Webhook is created.")
     hand.click(desk.get_by_role("button", name="Test Webhook"))
     said(desk, "The test has arrived at Webhook.")
     assert hand.count <= 6
-    httpserver.check_assertions()
+    assert [heard.path for heard in web.heard] == ["/hook"]
