@@ -26,7 +26,7 @@ class Told(NamedTuple):
 
     name: str
     place: str
-    words: Markup
+    allowed: Markup
     is_required: bool
 
 
