@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flask import Blueprint
-from sqlalchemy import ColumnElement, func, select
+from sqlalchemy import case, func, select
 
 from app.accounts.models import User
 from app.dashboard.asked import Control
@@ -30,21 +30,20 @@ def controls(user: User) -> list[Control]:  # noqa: ARG001
 
 
 def beside_rows(rows: Sequence[Pixel]) -> Context:
-    ids = [row.id for row in rows]
+    counts = uses([row.id for row in rows])
     return {
         "providers": all_providers(),
-        "uses": uses(ids),
-        "uses_here": uses(ids, Link.domain_id.is_(None)),
+        "uses": {id_: everywhere for id_, everywhere, _ in counts},
+        "uses_here": {id_: here for id_, _, here in counts},
         "notes": pixel_notes(),
     }
 
 
-def uses(ids: Sequence[int], *conditions: ColumnElement[bool]) -> dict[int, int]:
-    """On how many links each pixel is."""
-    column = link_pixel.c.pixel_id
-    counted = select(column, func.count()).join(Link, Link.id == link_pixel.c.link_id)
-    counted = counted.where(column.in_(ids), *conditions).group_by(column)
-    return dict(db.session.execute(counted).all())
+def uses(ids: Sequence[int]) -> list[tuple[int, int, int]]:
+    """On how many links each pixel is: in all, and on links without a domain of their own."""
+    column, here = link_pixel.c.pixel_id, case((Link.domain_id.is_(None), 1), else_=0)
+    counted = select(column, func.count(), func.sum(here)).join(Link, Link.id == link_pixel.c.link_id)
+    return [*map(tuple, db.session.execute(counted.where(column.in_(ids)).group_by(column)))]
 
 
 FAMILY = Family(
