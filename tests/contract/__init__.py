@@ -3,8 +3,8 @@
     CONTRACT_URL=https://go.example CONTRACT_KEY=wp_… python -m pytest tests/contract
 
 Some cases need more, and are skipped without it: `CONTRACT_READ_KEY` (a key of the same user that can only read),
-`CONTRACT_REVOKED_KEY`, `CONTRACT_OTHER_KEY` (another user's), `CONTRACT_DOMAIN` (a host that is a verified domain of
-the user), and `CONTRACT_LIMITED_URL`, `CONTRACT_LIMITED_KEY`, `CONTRACT_LIMITED_READ_KEY` (a server with a low rate
-limit, or the same one, asked last: its limits are used up for a minute). Everything that is made is deleted again.
+`CONTRACT_REVOKED_KEY`, `CONTRACT_EXPIRED_KEY`, `CONTRACT_OTHER_KEY` (another user's), `CONTRACT_DOMAIN` (a host that
+is a verified domain of the user), and `CONTRACT_LIMITED_URL`, `CONTRACT_LIMITED_KEY`, `CONTRACT_LIMITED_READ_KEY` (a
+server with a low rate limit, or the same one, asked last: its limits are used up for a minute). Everything that is made is deleted again.
 Without `CONTRACT_URL` servers are started for it. Nothing here imports the application.
 """

@@ -27,13 +27,14 @@ class Keys(NamedTuple):
     read: str | None = None
     other: str | None = None
     revoked: str | None = None
+    expired: str | None = None
     # a verified domain of the user that answers on this server
     domain: str | None = None
 
 
 def of_environment() -> Keys:
     environ = os.environ
-    names = ("READ_KEY", "OTHER_KEY", "REVOKED_KEY", "DOMAIN")
+    names = ("READ_KEY", "OTHER_KEY", "REVOKED_KEY", "EXPIRED_KEY", "DOMAIN")
     more = (environ.get(f"CONTRACT_{name}") for name in names)
     return Keys(environ["CONTRACT_URL"], environ["CONTRACT_KEY"], *more)
 
@@ -47,9 +48,12 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Keys]:
     server = peopled(Server(folder))
     one, two = EMAILS
     revoked = key(server, one)
+    expired = key(server, one)
     server.flask("keys", "revoke", revoked[:16])
+    change(folder, "UPDATE api_key SET expires_datetime = datetime WHERE prefix = ?", [expired[:11]])
     give_domain(folder)
-    found = Keys(server.url, key(server, one), key(server, one, "read"), key(server, two), revoked, HOST)
+    more = (key(server, one, "read"), key(server, two), revoked, expired, HOST)
+    found = Keys(server.url, key(server, one), *more)
     server.start()
     yield found
     server.stop()
@@ -72,8 +76,13 @@ def give_domain(folder: Path) -> None:
         "custom_index_url": "https://example.com/index", "datetime": f"{dt.datetime.now(dt.UTC):%F %T.%f}",
     }  # fmt: skip
     marks = ", ".join(f":{name}" for name in row)
+    change(folder, f"INSERT INTO domain ({', '.join(row)}) VALUES ({marks})", row)
+
+
+def change(folder: Path, statement: str, values: list[str] | dict[str, object]) -> None:
+    """One row of a server that does not run yet."""
     with closing(sqlite3.connect(folder / "main.db")) as database, database:
-        database.execute(f"INSERT INTO domain ({', '.join(row)}) VALUES ({marks})", row)
+        assert database.execute(statement, values).rowcount == 1
 
 
 @pytest.fixture
@@ -100,6 +109,13 @@ def revoked(keys: Keys) -> Client:
     if not keys.revoked:
         pytest.skip("no CONTRACT_REVOKED_KEY")
     return Client(keys.url, keys.revoked)
+
+
+@pytest.fixture
+def expired(keys: Keys) -> Client:
+    if not keys.expired:
+        pytest.skip("no CONTRACT_EXPIRED_KEY")
+    return Client(keys.url, keys.expired)
 
 
 @pytest.fixture

@@ -65,6 +65,12 @@ def test_a_revoked_key_is_401(revoked: Client) -> None:
     assert answer.headers["WWW-Authenticate"] == "Bearer"
 
 
+def test_an_expired_key_is_401(expired: Client) -> None:
+    answer = expired.get("/user")
+    problem(answer, 401)
+    assert answer.headers["WWW-Authenticate"] == "Bearer"
+
+
 TEXT = {"data": b"x", "headers": {"Content-Type": "text/plain"}}
 
 
