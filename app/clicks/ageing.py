@@ -15,6 +15,7 @@ from sqlalchemy.engine import Connection
 from app.clicks import bulk, day_lists
 from app.clicks.dimensions import DIMENSIONS
 from app.clicks.in_order import InOrder
+from app.clicks.leaving import Leaving
 from app.clicks.raw import CLICKS
 from app.clicks.rollup_models import EMPTIED, LinkValue, OwnerDay, OwnerValue
 from app.clicks.rollups import write_alone
@@ -66,9 +67,9 @@ def roll(engine: Engine, user_id: int, day: int) -> Generator[None, None, None]:
 
 
 def prune(engine: Engine, user_id: int, day: int) -> Generator[None, None, None]:
-    """Remove a day's rows, some visitors' at a time, and add what they said to its roll-ups, of each link
-    too, in the same transaction: so a visit is always in one of the two. What was rolled up before, of all
-    visitors together, goes first. Rows that come later are added likewise."""
+    """Remove a day's rows, some at a time, and add what they said to its roll-ups, of each link too, in the
+    same transaction: so a visit is always in one of the two, and so is a visitor with each value. What was
+    rolled up before, of all visitors together, goes first. Rows that come later are added likewise."""
     before = state_of(engine, user_id, day)
     if before is None:
         return
@@ -79,8 +80,9 @@ def prune(engine: Engine, user_id: int, day: int) -> Generator[None, None, None]
             return
         if not before.is_pruned and not (yield from empty(engine, user_id, day, links)):
             return
-        tally, is_first = Tally(None), True
+        tally, is_first = Leaving(), True
         for rows in visits.chunks(PRUNED):
+            yield from tally.look_ahead(visits, rows)
             tally.add(rows)
             with engine.begin() as connection:
                 write_alone(connection)

@@ -15,7 +15,7 @@ from sqlalchemy import ColumnElement, Select, and_, case, func, select
 from app.clicks import day_lists, raw, sums
 from app.clicks.periods import QUARTER_MS
 from app.clicks.scope import Bind, Count, Scope
-from app.clicks.statistics import Asked
+from app.clicks.statistics import Asked, covered
 from app.links.models import Link
 
 LEAST_AT_ONCE = 20  # links that are counted
@@ -82,8 +82,8 @@ def of_sums(scope: Scope, asked: Asked) -> Select[Any]:
 
 
 def of_visits(bind: Bind, scope: Scope, asked: Asked) -> Select[Any]:
-    """Filters need the rows of single visits."""
-    first, last = asked.period.first, asked.period.last
+    """Filters need the rows of single visits: of the days of which all are there."""
+    first, last = covered(bind, asked)[0], asked.period.last
     wanted = [*raw.conditions(bind, scope, first, last), whose(scope, raw.CLICKS.c.link_id)]
     each = raw.visitors_of(scope, wanted, [], first, each_link=True).subquery()
     is_new = and_(each.c.visitor.is_not(None), each.c.first >= first * QUARTER_MS)

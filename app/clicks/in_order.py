@@ -65,6 +65,17 @@ class InOrder:
         while rows := cursor.fetchmany(size):
             yield rows
 
+    def goes_on(self, visitor: str, id_: int) -> bool:
+        """Whether a visitor came again after this visit of his."""
+        later = "SELECT 1 FROM visit WHERE visitor = ? AND id > ? LIMIT 1"
+        return self._file.execute(later, (visitor, id_)).fetchone() is not None
+
+    def of(self, visitor: str, size: int) -> Iterator[list[Any]]:
+        """All that one visitor did, no more than `size` at once."""
+        cursor = self._file.execute("SELECT * FROM visit WHERE visitor = ? ORDER BY id", (visitor,))
+        while rows := cursor.fetchmany(size):
+            yield rows
+
 
 def wanted(user_id: int, day: int, after: tuple[int, int]) -> Select[Any]:
     """The next rows of the day, in the order of the index. (An owner's ids do not grow with the time.)"""

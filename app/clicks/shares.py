@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from sqlalchemy import ColumnElement, Table, func, select
 
 from app.clicks import ledger, raw
 from app.clicks.dimensions import DIMENSIONS
-from app.clicks.ledger import Day, stretches
+from app.clicks.ledger import Day, Stretch, stretches
+from app.clicks.periods import QUARTERS
 from app.clicks.rollup_models import LinkValue, OwnerValue
 from app.clicks.scope import AT_ONCE, NONE, Bind, Count, Scope, added
 from app.clicks.words import texts_of
@@ -33,32 +34,46 @@ def by_value(bind: Bind, scope: Scope, name: str, first: int, last: int) -> Shar
         for part in scope.parts:
             collect(found, bind.execute(raw.values(bind, part, name, first, last)))
         return found
-    rolled, alone, rows = parted(ledger.days_of(bind, scope.user_id, first, last), first, last)
+    days = parted(ledger.days_of(bind, scope.user_id, first, last), first, last)
     for part in scope.parts:
-        collect_rolled(found, bind, part, name, {*rolled, *alone})
-        for each, missing in without_roll_ups(bind, part, name, rolled):
-            for stretch in stretches({*rows, *missing}, first, last):
+        collect_rolled(found, bind, part, name, {*days.rolled, *days.alone})
+        for each, missing in without_roll_ups(bind, part, name, days.rolled):
+            for stretch in (*stretches({*days.rows, *missing}, first, last), *whole(days.leaving)):
                 collect(found, bind.execute(raw.values(bind, each, name, *stretch)))
     return found
 
 
-def parted(days: Iterable[Day], first: int, last: int) -> tuple[set[int], set[int], set[int]]:
-    """The days that are rolled up; those that are nothing else any more; and those whose rows must be read.
+class Days(NamedTuple):
+    """The days that are rolled up; those that are nothing else any more, and those of them of which there
+    are rows as well that are in no roll-up; and those whose rows must be read."""
 
-    A part of a day that is nothing but rolled up can't be told from the rest: its noon decides.
-    """
-    rolled, alone, rows = set(), set(), set()
+    rolled: set[int]
+    alone: set[int]
+    leaving: set[int]
+    rows: set[int]
+
+
+def parted(days: Iterable[Day], first: int, last: int) -> Days:
+    """A part of a day that is nothing but rolled up can't be told from the rest: its noon decides, of its
+    late rows too, and of those that are being removed."""
+    found = Days(set(), set(), set(), set())
     for day in days:
         if day.is_pruned:
             if ledger.is_mostly(day.day, first, last):
-                alone.add(day.day)
-            if day.visits:
-                rows.add(day.day)
+                found.alone.add(day.day)
+                if day.visits:
+                    found.leaving.add(day.day)
         elif day.rolled == day.visits and ledger.is_whole(day.day, first, last):
-            rolled.add(day.day)
+            found.rolled.add(day.day)
         else:
-            rows.add(day.day)
-    return rolled, alone, rows
+            found.rows.add(day.day)
+    return found
+
+
+def whole(days: set[int]) -> Iterator[Stretch]:
+    """Days, from their beginning to their end."""
+    for day in days:
+        yield Stretch(day * QUARTERS, (day + 1) * QUARTERS)
 
 
 def without_roll_ups(
