@@ -103,11 +103,12 @@ const changed = (group) => {
   group.dispatchEvent(new Event("input", { bubbles: true }));
 };
 
+// the other line goes round this one: an element that leaves its place for a moment loses focus and pointer
 function move(row, step) {
   const other = step < 0 ? row.previousElementSibling : row.nextElementSibling;
   if (!other?.matches("[data-row]")) return false;
-  if (step < 0) other.before(row);
-  else other.after(row);
+  if (step < 0) row.after(other);
+  else row.before(other);
   changed(row.closest("[data-rows]"));
   return true;
 }
@@ -125,27 +126,35 @@ on("keydown", "[data-row]", (row, event) => {
   focused.focus();
 });
 
-// by its handle, with a finger as with a mouse
+// by its handle, with mouse, finger or pen; the first one that takes a line has it until it lets go
+const middle = ({ top, height }) => top + height / 2;
+const lineAt = (row, clientY) => {
+  const { top, bottom } = row.getBoundingClientRect();
+  const [above, below] = [row.previousElementSibling, row.nextElementSibling];
+  if (clientY < top && above?.matches("[data-row]") && clientY < middle(above.getBoundingClientRect())) return -1;
+  if (clientY > bottom && below?.matches("[data-row]") && clientY > middle(below.getBoundingClientRect())) return 1;
+  return 0;
+};
+
 on("pointerdown", "[data-grip]", (grip, event) => {
   const row = grip.closest("[data-row]");
+  if (event.button !== 0 || row.classList.contains("is-moving")) return;
+  const { pointerId } = event;
   event.preventDefault();
-  grip.setPointerCapture(event.pointerId);
+  grip.setPointerCapture(pointerId);
   row.classList.add("is-moving");
-  const follow = ({ clientY }) => {
-    const { top, bottom } = row.getBoundingClientRect();
-    const above = row.previousElementSibling?.matches("[data-row]") && row.previousElementSibling.getBoundingClientRect();
-    const below = row.nextElementSibling?.matches("[data-row]") && row.nextElementSibling.getBoundingClientRect();
-    if (above && clientY < top && clientY < above.top + above.height / 2) move(row, -1);
-    else if (below && clientY > bottom && clientY > below.top + below.height / 2) move(row, 1);
-    grip.setPointerCapture(event.pointerId);
+  const follow = (moved) => {
+    const step = moved.pointerId === pointerId && lineAt(row, moved.clientY);
+    if (step && move(row, step)) row.scrollIntoView({ block: "nearest" });
   };
-  const end = () => {
+  const end = (over) => {
+    if (over.pointerId !== pointerId) return;
     row.classList.remove("is-moving");
     grip.removeEventListener("pointermove", follow);
+    grip.removeEventListener("lostpointercapture", end);
   };
   grip.addEventListener("pointermove", follow);
-  grip.addEventListener("lostpointercapture", ({ pointerId }) => grip.hasPointerCapture(pointerId) || end(), { once: true });
-  grip.addEventListener("pointerup", end, { once: true });
+  grip.addEventListener("lostpointercapture", end); // let go, or taken away by the browser
 });
 
 // what share of visitors each weight is
