@@ -17,6 +17,7 @@ import segno
 from PIL import Image
 
 from app.colors import channels, contrast, luminance
+from app.links import qr_masks
 from app.reading import Rejected
 
 DARK, LIGHT = "#000000", "#ffffff"
@@ -62,10 +63,9 @@ class Drawing:
 def draw(text: str, look: Look) -> Drawing:
     """Raises Rejected, of the field `size`, where that is too small for so long an address."""
     try:
-        code = segno.make(text, error=WITH_LOGO if look.logo else WITHOUT_LOGO, micro=False)
+        modules = qr_masks.best(text, WITH_LOGO if look.logo else WITHOUT_LOGO)
     except segno.DataOverflowError:
         raise Rejected("This address is too long for a QR code.", "too_long", "url") from None
-    modules = tuple(bytes(row) for row in code.matrix)
     least = len(modules) + 2 * look.margin
     if look.size < least:
         raise Rejected(f"So long an address needs a size of {least} at least.", "range", "size")

@@ -1,0 +1,28 @@
+"""Is the mask chosen that the standard's rules choose, as segno reads them?"""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+import segno
+
+from app.links.qr_masks import best
+
+# with ten letters and with 300 a code has 25 and 73 modules in a row, from 45 on it says its version too
+LENGTHS = (1, 10, 20, 40, 60, 150, 300)
+
+
+@pytest.mark.parametrize("error", ["m", "h"])
+@pytest.mark.parametrize("length", LENGTHS)
+def test_as_segno_chooses(length: int, error: str) -> None:
+    chance = random.Random(length)
+    for _ in range(12 if length < 100 else 3):
+        text = "https://go.example/" + "".join(chance.choices("abcdefghijkmnpqrstuvwxyz23456789", k=length))
+        code = segno.make(text, error=error, micro=False)
+        assert best(text, error) == tuple(bytes(row) for row in code.matrix), text
+
+
+def test_too_long() -> None:
+    with pytest.raises(segno.DataOverflowError):
+        best("x" * 4000, "m")
