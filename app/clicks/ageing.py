@@ -17,13 +17,12 @@ from app.clicks.dimensions import DIMENSIONS
 from app.clicks.in_order import InOrder
 from app.clicks.leaving import Leaving
 from app.clicks.raw import CLICKS
-from app.clicks.rollup_models import EMPTIED, LinkValue, OwnerDay, OwnerValue
+from app.clicks.rollup_models import EMPTIED, MANY, LinkValue, OwnerDay, OwnerValue
 from app.clicks.rollups import write_alone
 from app.clicks.tally import Tally
 
 OWNER_VALUES = cast("Table", OwnerValue.__table__)
 LINK_VALUES = cast("Table", LinkValue.__table__)
-MANY = 200  # visits on a day; fewer are counted as quickly as roll-ups of them are read
 TALLIED = 2000  # rows counted in a step
 WRITTEN = 5000  # values written, or removed, in a step
 PRUNED = 300  # rows removed in a step: most make a dozen values of a link, each in another place

@@ -10,9 +10,9 @@ from __future__ import annotations
 import datetime as dt
 import time
 from collections.abc import Generator
-from typing import cast
+from typing import Any, cast
 
-from sqlalchemy import Engine, Table, delete, select, tuple_
+from sqlalchemy import Engine, Select, Table, delete, func, literal_column, select, tuple_
 from sqlalchemy.engine import Connection
 
 from app.clicks import ageing, backfill
@@ -66,19 +66,33 @@ class Upkeep:
             done, end = backfill.state(connection)
             if done < end:
                 return None
-            old = select(OwnerDay).where(OwnerDay.day < oldest, OwnerDay.visits > 0)
-            found = connection.execute(old.order_by(OwnerDay.day).limit(1)).first()
+            found = connection.execute(with_rows_before(oldest)).first()
             if found:
                 return ageing.prune(self._engine, found.user_id, found.day)
             if connection.scalar(select(Seen.day).where(Seen.day < oldest).limit(1)) is not None:
                 return forget_seen(self._engine, oldest)
-            over = OwnerDay.day < day_number((now - LATE).date())
-            late = OwnerDay.rolled.is_(None) | OwnerDay.rolled.not_in((OwnerDay.visits, EMPTIED))
-            unrolled = select(OwnerDay).where(
-                over, late, OwnerDay.visits >= ageing.MANY, OwnerDay.is_pruned.is_(False)
-            )
-            found = connection.execute(unrolled.order_by(OwnerDay.day.desc()).limit(1)).first()
+            found = connection.execute(unrolled_before(day_number((now - LATE).date()))).first()
             return ageing.roll(self._engine, found.user_id, found.day) if found else None
+
+
+# numbers stand in these as they do in the indexes, which would not be used else
+
+
+def with_rows_before(day: int) -> Select[Any]:
+    """The oldest of the days that have rows."""
+    wanted = OwnerDay.day < day, OwnerDay.visits > literal_column("0")
+    return select(OwnerDay).where(*wanted).order_by(OwnerDay.day).limit(1)
+
+
+def unrolled_before(day: int) -> Select[Any]:
+    """The last of the days of many visits whose roll-ups are not there, or not of all of them."""
+    due = (
+        OwnerDay.rolled.is_distinct_from(OwnerDay.visits),
+        OwnerDay.visits >= literal_column(str(ageing.MANY)),
+    )
+    others = OwnerDay.is_pruned | (func.coalesce(OwnerDay.rolled, 0) == EMPTIED)
+    wanted = select(OwnerDay).where(OwnerDay.day < day, *due, ~others)
+    return wanted.order_by(OwnerDay.day.desc()).limit(1)
 
 
 def reading(engine: Engine) -> Connection:

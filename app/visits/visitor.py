@@ -59,7 +59,9 @@ class Visitor:
 
     @property
     def agent(self) -> str:
-        return str(self.environ.get("HTTP_USER_AGENT", ""))
+        """As it was sent, read as UTF-8 where it is any."""
+        sent = str(self.environ.get("HTTP_USER_AGENT", ""))
+        return sent if sent.isascii() else read(sent)
 
     @property
     def bot_name(self) -> str:
@@ -156,6 +158,14 @@ class Visitor:
     def day_hash(self, owner_id: int) -> str:
         """What stands for the visitor among one owner's links until the UTC day ends, as in counting."""
         return visitor_hash(self.day_key() if self.day_key else b"", self.address, self.agent, owner_id)
+
+
+def read(sent: str) -> str:
+    """The text of a header whose bytes the server hands on as a character each."""
+    try:
+        return sent.encode("latin-1").decode()
+    except UnicodeError:  # it means something else, or nothing
+        return sent
 
 
 def is_prefetch(environ: Mapping[str, Any]) -> bool:

@@ -27,7 +27,7 @@ from app.clicks.periods import DAY_MS
 from app.clicks.rollup_models import LinkValue, OwnerDay, OwnerValue, Seen
 from app.clicks.scope import added
 from app.clicks.statistics import DIMENSIONS, Answer, Asked, answer, hours_of_week
-from app.clicks.upkeep import Upkeep
+from app.clicks.upkeep import Upkeep, unrolled_before, with_rows_before
 from app.config import Settings
 from app.journal.record import Visit, encode
 from app.journal.writer import Journal
@@ -339,6 +339,21 @@ def test_nothing_is_done_before_old_rows_are_in_the_sums(
         )
     assert not upkeep.step(LATER)
     assert tables.all(OwnerValue) == []
+
+
+def test_what_is_due_is_found_by_an_index(session: scoped_session[Session]) -> None:
+    """However many days there are that nothing is to be done with any more."""
+    connection = session.connection()
+    tell = "EXPLAIN QUERY PLAN"
+    if connection.dialect.name == "postgresql":
+        tell = "EXPLAIN (COSTS OFF)"
+        connection.exec_driver_sql("SET LOCAL enable_seqscan = off")  # which it takes for tables so small
+    wanted = {"ix_owner_day_with_rows": with_rows_before(5), "ix_owner_day_unrolled": unrolled_before(5)}
+    for index, statement in wanted.items():
+        plain = statement.compile(connection, compile_kwargs={"literal_binds": True})
+        steps = [str(row[-1]) for row in connection.exec_driver_sql(f"{tell} {plain}")]
+        assert any(index in step for step in steps), steps
+        assert not [step for step in steps if "Sort" in step or "TEMP B-TREE" in step]
 
 
 @forks

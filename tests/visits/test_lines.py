@@ -9,6 +9,7 @@ import pytest
 from app.journal.record import Visit, decode, encode
 from app.visits.desk import Desk
 from app.visits.plan import Plan
+from app.visits.supposed import as_sent
 from app.visits.visitor import Visitor
 from tests.server import BROWSER
 from tests.visits.test_resolve import plan
@@ -27,6 +28,10 @@ ENVIRONS = {
         "HTTP_REFERER": "https://news.example/\ta\u2028b",
         "HTTP_ACCEPT_LANGUAGE": "d\te",
         "QUERY_STRING": "utm_source=%09%0A%00&utm_medium=%ED%A0%80&utm_campaign=\ud800",
+    },
+    "beyond ASCII": {
+        "HTTP_USER_AGENT": as_sent(f"{BROWSER} Приложение/2 東京"),
+        "HTTP_REFERER": as_sent("https://news.example/новости"),
     },
     "too long": {
         "HTTP_USER_AGENT": "Mozilla/5.0 " + "é" * 5000,

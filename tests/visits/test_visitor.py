@@ -48,6 +48,24 @@ def test_no_agent_at_all_is_a_bot() -> None:
 
 
 @pytest.mark.parametrize(
+    ("sent", "agent"),
+    {
+        "plain": (b"Mozilla/5.0", "Mozilla/5.0"),
+        "UTF-8": ("Браузер/1.0 東京 🦊".encode(), "Браузер/1.0 東京 🦊"),
+        "Latin-1, and no UTF-8": (b"Caf\xe9/1.0", "Café/1.0"),
+        "a character cut off": ("Браузер".encode()[:-1], "Браузер".encode()[:-1].decode("latin-1")),
+        "half a surrogate pair": (b"x/1 \xed\xa0\x80", "x/1 \xed\xa0\x80"),
+    }.values(),
+)
+def test_an_agent_is_read_as_utf_8_where_it_is_any(sent: bytes, agent: str) -> None:
+    assert Visitor({"HTTP_USER_AGENT": sent.decode("latin-1")}).agent == agent
+
+
+def test_what_was_no_header_of_a_server_is_left_as_it_is() -> None:
+    assert Visitor({"HTTP_USER_AGENT": "東京"}).agent == "東京"
+
+
+@pytest.mark.parametrize(
     ("proxies", "header", "address"),
     {
         "nobody is believed": (0, "203.0.113.9", "192.0.2.1"),
