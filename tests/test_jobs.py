@@ -15,11 +15,10 @@ from sqlalchemy.orm import Session, scoped_session
 
 from app import clock
 from app.accounts.models import User
-from app.clicks.ageing import MANY
 from app.clicks.in_order import InOrder
 from app.clicks.models import Counter
 from app.clicks.periods import DAY_MS
-from app.clicks.rollup_models import OwnerDay
+from app.clicks.rollup_models import MANY, OwnerDay
 from app.config import Settings
 from app.jobs import tending
 from app.jobs.worker import UPKEEP_EVERY, Duty, Worker

@@ -12,12 +12,12 @@ from typing import Any, NamedTuple, TypeVar, cast
 from sqlalchemy import ColumnElement, Engine, Table, Update, delete, select, tuple_, update
 from sqlalchemy.engine import Connection
 
-from app.clicks import bulk, day_lists
+from app.clicks import bulk, day_lists, rollup_models
 from app.clicks.dimensions import DIMENSIONS
 from app.clicks.in_order import InOrder
 from app.clicks.leaving import Leaving
 from app.clicks.raw import CLICKS
-from app.clicks.rollup_models import EMPTIED, MANY, LinkValue, OwnerDay, OwnerValue
+from app.clicks.rollup_models import EMPTIED, LinkValue, OwnerDay, OwnerValue
 from app.clicks.rollups import write_alone
 from app.clicks.tally import Tally
 
@@ -168,7 +168,7 @@ def large_links(visited: day_lists.Visited) -> set[int]:
     totals: Counter[int] = Counter()
     for (_, link_id), count in visited.items():
         totals[link_id] += count
-    return {link_id for link_id, count in totals.items() if count >= MANY}
+    return {link_id for link_id, count in totals.items() if count >= rollup_models.MANY}
 
 
 def is_still(connection: Connection, user_id: int, day: int, before: State) -> bool:

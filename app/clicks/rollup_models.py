@@ -29,9 +29,9 @@ def key() -> Mapped[int]:
     return mapped_column(Id, primary_key=True, autoincrement=False)
 
 
-def partial_index(name: str, sqlite_where: str, postgresql_where: str) -> Index:
-    where = {"sqlite_where": text(sqlite_where), "postgresql_where": text(postgresql_where)}
-    return Index(f"ix_owner_day_{name}", "day", **where)
+def partial_index(name: str, sqlite: str, postgresql: str) -> Index:
+    name = f"ix_owner_day_{name}"
+    return Index(name, "day", sqlite_where=text(sqlite), postgresql_where=text(postgresql))
 
 
 class Agent(db.Model):

@@ -15,7 +15,7 @@ from typing import Any, cast
 from sqlalchemy import Engine, Select, Table, delete, func, literal_column, select, tuple_
 from sqlalchemy.engine import Connection
 
-from app.clicks import ageing, backfill
+from app.clicks import ageing, backfill, rollup_models
 from app.clicks.engine import open_engine
 from app.clicks.periods import day_number
 from app.clicks.rollup_models import EMPTIED, OwnerDay, Seen
@@ -88,7 +88,7 @@ def unrolled_before(day: int) -> Select[Any]:
     """The last of the days of many visits whose roll-ups are not there, or not of all of them."""
     due = (
         OwnerDay.rolled.is_distinct_from(OwnerDay.visits),
-        OwnerDay.visits >= literal_column(str(ageing.MANY)),
+        OwnerDay.visits >= literal_column(str(rollup_models.MANY)),
     )
     others = OwnerDay.is_pruned | (func.coalesce(OwnerDay.rolled, 0) == EMPTIED)
     wanted = select(OwnerDay).where(OwnerDay.day < day, *due, ~others)

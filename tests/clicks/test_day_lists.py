@@ -11,8 +11,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from app.clicks import ageing, day_lists, upkeep
 from app.clicks import by_link as ranking
+from app.clicks import day_lists, rollup_models, upkeep
 from app.clicks.by_link import by_link
 from app.clicks.ingest import Ingest
 from app.clicks.statistics import Asked
@@ -52,7 +52,7 @@ def write(journal: Journal, ingest: Ingest) -> Write:
 @pytest.fixture
 def work(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[dt.datetime], None]]:
     """What is due at a moment, with lists that are short."""
-    monkeypatch.setattr(ageing, "MANY", 5)
+    monkeypatch.setattr(rollup_models, "MANY", 5)
     monkeypatch.setattr(upkeep, "REST_SECONDS", 0.0)
     monkeypatch.setattr(day_lists, "LISTED", 8)
     monkeypatch.setattr(ranking, "LEAST_AT_ONCE", 3)

@@ -17,7 +17,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import User
-from app.clicks import ageing, in_order
+from app.clicks import ageing, in_order, rollup_models
 from app.clicks import ingest as ingest_module
 from app.clicks import upkeep as module
 from app.clicks.by_link import by_link
@@ -55,7 +55,7 @@ def visits() -> list[Visit]:
 
 @pytest.fixture
 def upkeep(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Upkeep]:
-    monkeypatch.setattr(ageing, "MANY", 25)  # some of the links' days have as many, some have not
+    monkeypatch.setattr(rollup_models, "MANY", 25)  # some of the links' days have as many, some have not
     monkeypatch.setattr(module, "REST_SECONDS", 0.0)
     # so that a day takes many of each kind of step
     monkeypatch.setattr(in_order, "READ", 25)

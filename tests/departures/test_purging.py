@@ -118,7 +118,7 @@ def test_nothing_is_left_and_of_others_everything(
 ) -> None:
     monkeypatch.setattr(purging, "AT_ONCE", 2)  # many steps
     monkeypatch.setattr("app.clicks.erasure.AT_ONCE", 70)
-    monkeypatch.setattr("app.clicks.ageing.MANY", 20)  # links have roll-ups of their own, too
+    monkeypatch.setattr("app.clicks.rollup_models.MANY", 20)  # links have roll-ups of their own, too
     furnish(session, factory, alice, settings)
     before = stock(session, settings)
     furnish(session, factory, bob, settings)
