@@ -14,8 +14,9 @@ from app.domains.models import Domain
 from app.extensions import db
 from app.languages import say
 from app.links.forms import STATUS_CODES, LinkForm
-from app.links.history import MOMENTS, PICTURES
+from app.links.history import MOMENTS
 from app.links.models import LinkChange
+from app.links.replaced import PICTURES, find
 from app.links.targeting import LABELS
 from app.notifications.models import NotificationHandler
 from app.pixels.models import Pixel
@@ -81,8 +82,8 @@ class Wording:
             label = self.labels.get(name, name)
             if name in SECRET:
                 yield Told(label, *map(say, words_of_secret(before, after)))
-            elif name in PICTURES:  # the file goes with the change
-                yield Told(label, say(GONE_PICTURE) if before else "", say(PICTURE) if after else "")
+            elif name in PICTURES:
+                yield Told(label, *(say(word_of_picture(change.link_id, one)) for one in (before, after)))
             else:
                 yield Told(label, self.words(name, before), self.words(name, after))
 
@@ -107,6 +108,10 @@ class Wording:
 def words_of_secret(before: Any, after: Any) -> tuple[str, str]:
     """Only whether there was one, and whether it is another."""
     return "Set" if before else "", "Set anew" if before and after else "Set" if after else ""
+
+
+def word_of_picture(link_id: int, name: str | None) -> str:
+    return "" if not name else PICTURE if find(link_id, name) else GONE_PICTURE
 
 
 def as_list(value: Any) -> list[Any]:

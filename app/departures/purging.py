@@ -20,8 +20,7 @@ from app.clicks import erasure
 from app.clock import now
 from app.config import Settings
 from app.database import begin_write
-from app.links import uploads
-from app.links.emptying import pictures_of
+from app.links import emptying, replaced, uploads
 from app.links.history import PICTURES
 from app.links.models import Alias, Link, LinkChange, PlanChange
 from app.notifications.models import Delivery, NotificationHandler
@@ -93,6 +92,7 @@ def remove_links(session: Session, _settings: Settings, user_id: int) -> int:
     found = session.execute(select(Link.id, *columns).where(Link.user_id == user_id).limit(AT_ONCE)).all()
     uploads.remove(name for _, *names in found for name in names if name)
     ids = [id_ for id_, *_ in found]
+    uploads.remove_files(replaced.of_links(ids))
     for model, column in ((Alias, Alias.link_id), (LinkChange, LinkChange.link_id), (Link, Link.id)):
         session.execute(delete(model).where(column.in_(ids)))
     session.commit()
@@ -103,7 +103,8 @@ def remove_trash(session: Session, _settings: Settings, user_id: int) -> int:
     begin_write(session)
     mine = select(Trashed).where(Trashed.user_id == user_id).options(undefer(Trashed.rows)).limit(AT_ONCE)
     found = session.scalars(mine).all()
-    uploads.remove(pictures_of(found))
+    uploads.remove(emptying.pictures_of(found))
+    uploads.remove_files(replaced.of_links(emptying.links_of(found)))
     session.execute(delete(Trashed).where(Trashed.id.in_([one.id for one in found])))
     session.commit()
     return len(found)

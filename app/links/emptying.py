@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session, undefer
 from app.clock import now
 from app.database import AnySession, begin_write
 from app.extensions import db
-from app.links import uploads
+from app.links import replaced, uploads
 from app.links.history import PICTURES
 from app.links.models import Link, LinkChange
 from app.trash.models import KEPT, Trashed
@@ -40,6 +40,7 @@ def purge_some(session: Session) -> int:
         .with_for_update(skip_locked=True)
     ).all()
     uploads.remove(pictures_of(found))
+    uploads.remove_files(replaced.of_links(links_of(found)))
     remove_rows(session, found)
     session.commit()
     return len(found)
@@ -51,6 +52,7 @@ def empty_trash(user_id: int, ids: Sequence[int] | None = None) -> int:
     found = db.session.scalars(mine if ids is None else mine.where(Trashed.id.in_(ids))).all()
     for name in pictures_of(found):
         uploads.discard(name)
+    replaced.forget(links_of(found))
     remove_rows(db.session, found)
     return len(found)
 
@@ -60,8 +62,12 @@ def pictures_of(trashed: Sequence[Trashed]) -> list[str]:
     return [row[name] for row in rows for name in PICTURES if row.get(name)]
 
 
+def links_of(trashed: Sequence[Trashed]) -> list[int]:
+    return [one.row_id for one in trashed if one.kind == KIND]
+
+
 def remove_rows(session: AnySession, trashed: Sequence[Trashed]) -> None:
-    links = [one.row_id for one in trashed if one.kind == KIND]
+    links = links_of(trashed)
     ids = [one.id for one in trashed]
     session.execute(delete(LinkChange).where(LinkChange.link_id.in_(links)))
     session.execute(delete(Trashed).where(Trashed.id.in_(ids)))

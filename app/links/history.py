@@ -14,12 +14,13 @@ from app.database import UtcDateTime
 from app.errors import NotThere
 from app.extensions import db
 from app.links.models import Link, LinkChange
+from app.links.replaced import PICTURES as PICTURES
+from app.links.replaced import find
 from app.notifications.models import NotificationHandler
 from app.pixels.models import Pixel
 from app.projects.models import Project
 
 KEPT = 100  # changes of a link
-PICTURES = ("cloaking_favicon", "cloaking_opengraph")
 NOT_TOLD = {"id", "user_id", "type", "search_text", "password_version", "last_datetime", "datetime"}
 COLUMNS = [column.key for column in Link.__table__.columns if column.key not in NOT_TOLD]
 MOMENTS = {column.key for column in Link.__table__.columns if isinstance(column.type, UtcDateTime)}
@@ -90,7 +91,8 @@ def history_of(link: Link) -> Sequence[LinkChange]:
 def changes_back_to(link: Link, change_id: int) -> Fields:
     """What `links.services.update` needs for the link to be as it was right after this change.
 
-    Pictures stay: replaced ones are gone. So does what hangs on something that is gone. Raises NotThere.
+    A picture whose file is gone stays as it is now. What hangs on something that is gone stays away. Raises
+    NotThere.
     """
     history = history_of(link)
     if change_id not in {change.id for change in history}:
@@ -99,7 +101,12 @@ def changes_back_to(link: Link, change_id: int) -> Fields:
     for change in history:
         if change.id == change_id:
             break
-        found |= {name: before for name, (before, _) in change.fields.items() if name not in PICTURES}
+        found |= {name: before for name, (before, _) in change.fields.items()}
+    for name in PICTURES:
+        if found.get(name) and not (file := find(link.id, found[name])):
+            del found[name]
+        elif found.get(name):
+            found[name] = file
     return {name: as_changed(link.user_id, name, value) for name, value in found.items()}
 
 

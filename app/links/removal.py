@@ -17,7 +17,7 @@ from app.database import reread
 from app.domains.models import Domain
 from app.errors import Invalid
 from app.extensions import db
-from app.links import uploads
+from app.links import replaced, uploads
 from app.links.aliases import HELD, claim, claim_random, key_of
 from app.links.attached import own_rows, refuse_unusable
 from app.links.history import PICTURES, note
@@ -58,6 +58,7 @@ def erase(user_id: int, ids: Collection[int]) -> None:
             uploads.discard(getattr(link, name))
     if there:
         forget_history([link.id for link in there])
+        replaced.forget([link.id for link in there])
         take_away(there)
 
 

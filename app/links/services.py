@@ -10,7 +10,7 @@ from app.clock import now
 from app.database import reread
 from app.errors import FieldError, Invalid
 from app.extensions import db
-from app.links import uploads
+from app.links import replaced, uploads
 from app.links.aliases import claim, claim_random, random_alias, release
 from app.links.attached import attach, attachments
 from app.links.history import PICTURES, changes_back_to, fields_of, note, note_change
@@ -67,7 +67,7 @@ def update(link: Link, changes: dict[str, Any], kind: str = "changed") -> Link:
     attach(link, attachments(link.user_id, changes), changes)
     for name in PICTURES:
         if name in changes:
-            uploads.discard(getattr(link, name))
+            replaced.put_away(link.id, getattr(link, name))
     keep_pictures([link], changes)
     if "password_hash" in changes and (link.password_hash or changes["password_hash"]):
         link.password_version += 1

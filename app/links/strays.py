@@ -9,7 +9,7 @@ import time
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from app.links import uploads
+from app.links import replaced, uploads
 from app.links.models import Link
 from app.trash.models import Trashed
 
@@ -20,6 +20,10 @@ AT_ONCE = 500
 
 def remove_strays(session: Session) -> int:
     """How many were removed. Of links that are in the trash they stay: these can come back."""
+    return replaced.remove_strays(session) + remove_unnamed(session)
+
+
+def remove_unnamed(session: Session) -> int:
     if not uploads.directory().exists():
         return 0
     late = time.time() - YOUNGEST_SECONDS

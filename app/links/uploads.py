@@ -11,10 +11,10 @@ import os
 import secrets
 import struct
 import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from threading import BoundedSemaphore
-from typing import Any
 
 from PIL import Image, ImageOps
 from sqlalchemy import event
@@ -110,36 +110,37 @@ def keep(picture: Picture) -> str:
     return name
 
 
-def keep_again(name: str) -> str:
-    """The same file under one more name, for one more link: each then goes by itself."""
-    other = f"{secrets.token_hex(16)}{Path(name).suffix}"
+def keep_again(file: str | Path) -> str:
+    """The same file, of this name or at another place, under one more name: each then goes by itself."""
+    other = f"{secrets.token_hex(16)}{Path(file).suffix}"
     prepared(other)
-    os.link(directory() / name, directory() / other)
+    os.link(directory() / file, directory() / other)
     return other
 
 
-def keep_any(picture: Picture | str | None) -> str | None:
-    """A new picture, or one more name for the file of this name; None where there is none."""
+def keep_any(picture: Picture | str | Path | None) -> str | None:
+    """A new picture, or one more name for a file that there is; None where there is none."""
     if not picture:
         return None
-    return keep_again(picture) if isinstance(picture, str) else keep(picture)
+    return keep(picture) if isinstance(picture, Picture) else keep_again(picture)
 
 
 def prepared(name: str) -> Path:
     """Note that a file is about to be, and name the draft to write it to."""
     directory().mkdir(parents=True, exist_ok=True)
-    noted("new_uploads").append(name)
-    return directory() / f".{name}"
+    draft = directory() / f".{name}"
+    noted("new_uploads").extend([directory() / name, draft])
+    return draft
 
 
 def discard(name: str | None) -> None:
     """Remove the file once the transaction is committed."""
     if name:
-        noted("old_uploads").append(name)
+        noted("old_uploads").append(directory() / name)
 
 
-def noted(what: str) -> list[str]:
-    found: list[str] = db.session.info.setdefault(what, [])
+def noted(what: str) -> list[Path]:
+    found: list[Path] = db.session.info.setdefault(what, [])
     return found
 
 
@@ -156,7 +157,7 @@ def back_to(marked: int) -> None:
 @event.listens_for(db.session, "after_commit")
 def committed(session: Session) -> None:
     session.info.pop("new_uploads", None)
-    remove(session.info.pop("old_uploads", ()))
+    remove_files(session.info.pop("old_uploads", ()))
 
 
 @event.listens_for(db.session, "after_transaction_end")
@@ -164,10 +165,13 @@ def ended(session: Session, transaction: SessionTransaction) -> None:
     """However it ended: what a commit would have kept or removed is not so."""
     if transaction.parent is None:
         session.info.pop("old_uploads", None)
-        remove(session.info.pop("new_uploads", ()))
+        remove_files(session.info.pop("new_uploads", ()))
 
 
-def remove(names: Any) -> None:
-    for name in names:
-        for path in (directory() / name, directory() / f".{name}"):
-            path.unlink(missing_ok=True)
+def remove(names: Iterable[str]) -> None:
+    remove_files(directory() / name for name in names)
+
+
+def remove_files(paths: Iterable[Path]) -> None:
+    for path in paths:
+        path.unlink(missing_ok=True)

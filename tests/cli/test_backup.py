@@ -155,7 +155,11 @@ def archive(run: Run, alice, make_link, data_dir: Path, tmp_path: Path) -> Path:
     """A backup of an instance with a link, a visitors' key, a picture and a table that is being taken in."""
     make_link(alice, url="kept")
     visitor_keys.day_key(data_dir, clock.now().date())
-    for folder, name in (("uploads", f"{'a' * 32}.png"), ("imports", f"{'b' * 32}.csv")):
+    for folder, name in (
+        ("uploads", f"{'a' * 32}.png"),
+        ("replaced", f"1-{'c' * 32}.png"),
+        ("imports", f"{'b' * 32}.csv"),
+    ):
         (data_dir / folder).mkdir(exist_ok=True)
         (data_dir / folder / name).write_bytes(name.encode())
     (data_dir / "secret_key").write_text("of the old one")
@@ -174,6 +178,7 @@ def test_what_is_in_it(archive: Path, data_dir: Path, run: Run) -> None:
         "clicks.db",
         "secret_key",
         f"uploads/{'a' * 32}.png",
+        f"replaced/1-{'c' * 32}.png",
         f"imports/{'b' * 32}.csv",
     } <= set(found)
     keys = [path.read_bytes() for path in (data_dir / "keys").iterdir()]
@@ -202,7 +207,7 @@ def test_it_comes_back_by_a_pipe(archive: Path, other: Server) -> None:
     moved = other.flask("restore", "--force", str(archive))
     aside = next(other.data_dir.glob("before-restore-*"))
     assert str(aside) in moved
-    assert {"main.db", "clicks.db", "uploads", "imports", "secret_key"} <= {
+    assert {"main.db", "clicks.db", "uploads", "replaced", "imports", "secret_key"} <= {
         path.name for path in aside.iterdir()
     }
     packed = subprocess.run(

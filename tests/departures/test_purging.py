@@ -22,8 +22,8 @@ from app.config import Settings
 from app.database import begin_write
 from app.departures import leaving, purging
 from app.extensions import db
+from app.links import replaced, uploads
 from app.links import services as links
-from app.links import uploads
 from app.links.models import Alias, Link
 from app.links.uploads import Picture
 from app.notifications.events import ENDED
@@ -66,6 +66,7 @@ def furnish(session: Session, factory: Any, user: User, settings: Settings) -> N
     visited = [first.id, second.id, gone.id]
     begin_write(db.session)
     links.delete(gone)
+    links.update(first, {"cloaking_favicon": Picture(b"new", "png")})
     db.session.commit()
     delivery = deliver(session, handler.id, ENDED, {})
     delivery.attempts = [DeliveryAttempt(detail="no", duration_ms=1)]
@@ -101,7 +102,11 @@ def stock(session: Session, settings: Settings) -> dict[str, int]:
         for table in User.metadata.sorted_tables
     }
     session.rollback()
-    directories = {"uploads": uploads.directory(), "imports": files.directory_of(settings.data_dir)}
+    directories = {
+        "uploads": uploads.directory(),
+        "replaced": replaced.directory(),
+        "imports": files.directory_of(settings.data_dir),
+    }
     return found | {name: len(list(path.iterdir())) for name, path in directories.items()}
 
 
@@ -132,6 +137,7 @@ def test_nothing_is_left_and_of_others_everything(
         "delivery",
         "failed_row",
         "uploads",
+        "replaced",
         "imports",
     } <= ours
     kept = {model.__table__.fullname for model in (Click, Counter, LinkQuarter, LinkValue, OwnerDay)}

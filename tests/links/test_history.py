@@ -13,9 +13,11 @@ from app.clock import now
 from app.database import begin_write
 from app.errors import AliasTaken, NotThere
 from app.extensions import db
-from app.links import services
+from app.links import replaced, services, uploads
 from app.links.history import KEPT, history_of
 from app.links.models import Link
+from app.links.removal import erase
+from app.links.uploads import Picture
 from app.pixels import services as pixels
 from app.projects.models import Project
 
@@ -89,6 +91,44 @@ def test_back_to_an_older_state(alice: Any, make_pixel: Any, make_handler: Any) 
     assert (link.targeting_type, link.targeting, link.project_id) == ("rotation", [["9", TO]], None)
     assert (link.password_hash, link.password_version) == ("secret", version + 2)
     assert [kind for kind, _ in told(link)] == ["reverted", "changed", "changed", "created"]
+
+
+def content(name: str | None) -> bytes | None:
+    return name and (uploads.directory() / name).read_bytes()
+
+
+def test_a_picture_comes_back(alice: Any) -> None:
+    link = make(alice, cloaking_opengraph=Picture(b"first", "png"), cloaking_favicon=Picture(b"icon", "png"))
+    first, icon = link.cloaking_opengraph, link.cloaking_favicon
+    write(services.update, link, {"cloaking_opengraph": Picture(b"second", "jpg"), "cloaking_favicon": None})
+    second = link.cloaking_opengraph
+    write(services.update, link, {"cloaking_opengraph": None})
+    assert not list(uploads.directory().iterdir())  # nothing of it is served
+    write(services.revert, link, history_of(link)[1].id)
+    assert (content(link.cloaking_opengraph), link.cloaking_favicon) == (b"second", None)
+    assert link.cloaking_opengraph != second  # an address that somebody may have kept shows nothing
+    write(services.revert, link, history_of(link)[-1].id)
+    assert (content(link.cloaking_opengraph), content(link.cloaking_favicon)) == (b"first", b"icon")
+    begin_write(db.session)
+    services.revert(link, history_of(link)[-2].id)
+    db.session.rollback()
+    assert content(link.cloaking_opengraph) == b"first"
+    replaced.place_of(link.id, first).unlink()
+    write(services.update, link, {"cloaking_opengraph": None, "cloaking_favicon": None})
+    write(services.revert, link, history_of(link)[-1].id)
+    assert (link.cloaking_opengraph, content(link.cloaking_favicon)) == (None, b"icon")
+    assert replaced.find(link.id, icon)
+    write(erase, alice.id, [link.id])
+    assert not list(replaced.directory().iterdir()) and not list(uploads.directory().iterdir())
+
+
+def test_a_change_that_fails_keeps_no_picture(alice: Any) -> None:
+    link = make(alice, cloaking_favicon=Picture(b"icon", "png"))
+    begin_write(db.session)
+    services.update(link, {"cloaking_favicon": None})
+    db.session.rollback()
+    assert content(link.cloaking_favicon) == b"icon"
+    assert not list(replaced.directory().iterdir())
 
 
 def test_back_to_an_alias_that_is_anothers_now(alice: Any) -> None:

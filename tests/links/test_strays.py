@@ -6,7 +6,11 @@ import os
 import time
 from pathlib import Path
 
+import pytest
+
 from app.config import Settings
+from app.database import begin_write
+from app.links import replaced, services
 from app.links.removal import delete
 from app.links.strays import remove_strays
 
@@ -37,6 +41,26 @@ def test_only_what_nobody_names(session, settings: Settings, alice, make_link) -
     left = {path.name for path in directory.iterdir()}
     assert left == {used, shown, trashed, f"{'d' * 32}.png", "somebody-elses.txt"}
     assert remove_strays(session()) == 0
+
+
+def test_of_replaced_ones_those_that_no_history_names(
+    session, settings: Settings, alice, make_link, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    uploads, shown, old = settings.data_dir / "uploads", f"{'a' * 32}.png", f"{'b' * 32}.png"
+    link = make_link(alice, cloaking_favicon=made(uploads, shown), cloaking_opengraph=made(uploads, old))
+    session.commit()
+    begin_write(session())
+    services.update(link, {"cloaking_opengraph": None})
+    session.commit()
+    kept, others = replaced.place_of(link.id, old), replaced.directory()
+    for stray in (f"{link.id}-{shown}", f"{link.id + 1}-{old}"):
+        made(others, stray)
+    made(others, "somebody-elses.txt")
+    assert remove_strays(session()) == 0  # they are young
+    monkeypatch.setattr(replaced, "YOUNGEST_SECONDS", -60)
+    assert remove_strays(session()) == 2
+    assert {path.name for path in others.iterdir()} == {kept.name, "somebody-elses.txt"}
+    assert [path.name for path in uploads.iterdir()] == [shown]
 
 
 def test_no_pictures_at_all(session, settings: Settings) -> None:

@@ -16,8 +16,8 @@ from app.database import begin_write
 from app.domains.models import Domain
 from app.errors import AliasTaken, Invalid, NotThere
 from app.extensions import db
+from app.links import replaced, uploads
 from app.links import services as links
-from app.links import uploads
 from app.links.emptying import empty_trash, purge
 from app.links.models import Alias, LimitCounter, Link, LinkChange, PlanChange
 from app.links.uploads import Picture
@@ -209,7 +209,9 @@ def test_a_thousand_go_and_come_in_one_batch(alice: Any, bob: Any) -> None:
 
 
 def test_after_thirty_days_it_is_gone_with_files_and_history(app: Flask, alice: Any) -> None:
-    old = make(alice, cloaking_favicon=Picture(b"x", "png"))
+    old = make(alice, cloaking_favicon=Picture(b"before", "png"))
+    write(links.update, old, {"cloaking_favicon": Picture(b"x", "png")})
+    assert len(list(replaced.directory().iterdir())) == 1
     new = make(alice, cloaking_favicon=Picture(b"y", "png"))
     kept = new.cloaking_favicon
     write(links.delete, old)
@@ -223,6 +225,7 @@ def test_after_thirty_days_it_is_gone_with_files_and_history(app: Flask, alice: 
     assert [one.row_id for one in trashed(alice)] == [new_id]
     assert set(db.session.scalars(select(LinkChange.link_id))) == {new_id}
     assert [path.name for path in uploads.directory().iterdir()] == [kept]
+    assert not list(replaced.directory().iterdir())
 
 
 def test_a_deleted_user_leaves_nothing_in_the_trash(alice: Any, bob: Any) -> None:

@@ -23,6 +23,7 @@ MEMBER = re.compile(
     r"main\.db|clicks\.db|main\.sql|clicks\.sql|secret_key"
     r"|journal/(?:dropped|\d{19}-[0-9a-f]{16}\.v\d+)"
     r"|uploads/[0-9a-f]{32}\.[a-z]{3,4}"
+    r"|replaced/\d{1,19}-[0-9a-f]{32}\.[a-z]{3,4}"
     r"|imports/[0-9a-f]{32}\.csv",
     re.ASCII,
 )

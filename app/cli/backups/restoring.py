@@ -26,7 +26,7 @@ from app.journal import segments
 
 DRAFT = ".restore-"
 # what an instance consists of, and a start alone does not make; visitors' keys stay, each night sweeps them
-FOLDERS = ("journal", "uploads", "imports")
+FOLDERS = ("journal", "uploads", "replaced", "imports")
 BESIDE = ("-wal", "-shm")
 
 

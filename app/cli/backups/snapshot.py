@@ -29,7 +29,7 @@ from app.journal import segments
 PATIENCE_SECONDS = 60
 BUSY_MS = 10_000
 SPARE_BYTES = 64 * 1024 * 1024  # the journal's, whatever a backup takes
-KEPT_WHOLE = ("uploads", "imports")
+KEPT_WHOLE = ("uploads", "replaced", "imports")
 DRAFT = ".backup-"
 
 

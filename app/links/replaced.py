@@ -1,0 +1,95 @@
+"""Which pictures did a link have before? They come back with an older state, and nobody is served them.
+
+A file by the link's id and the picture's name, apart from those that links have now. As long as the history
+says that a link had it, it stays; the nightly sweep takes those that no history names any more.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from app.links import uploads
+from app.links.models import LinkChange
+
+PICTURES = ("cloaking_favicon", "cloaking_opengraph")
+NAME = re.compile(r"([0-9]{1,19})-([0-9a-f]{32}\.[a-z]{3,4})", re.ASCII)
+YOUNGEST_SECONDS = 24 * 60 * 60  # a file is there before its history is
+AT_ONCE = 100  # links
+
+
+def directory() -> Path:
+    return uploads.directory().with_name("replaced")
+
+
+def place_of(link_id: int, name: str) -> Path:
+    return directory() / f"{link_id}-{name}"
+
+
+def put_away(link_id: int, name: str | None) -> None:
+    """The link has this picture no more once the transaction is committed; its history has it at once."""
+    if not name:
+        return
+    directory().mkdir(mode=0o700, parents=True, exist_ok=True)
+    place = place_of(link_id, name)
+    with contextlib.suppress(FileNotFoundError, FileExistsError):
+        os.link(uploads.directory() / name, place)
+        uploads.noted("new_uploads").append(place)
+    uploads.discard(name)
+
+
+def find(link_id: int, name: str) -> Path | None:
+    """The file of a picture that the link has, or had; None when it is gone."""
+    places = (place_of(link_id, name), uploads.directory() / name)  # what is replaced meanwhile is here first
+    return next((place for place in places if place.is_file()), None)
+
+
+def of_links(ids: Iterable[int]) -> list[Path]:
+    wanted = set(ids)
+    return [path for link_id, path, _ in listed() if link_id in wanted] if wanted else []
+
+
+def listed() -> Iterator[tuple[int, Path, str]]:
+    """Each file with the id of its link, and the picture's name."""
+    if directory().exists():
+        for path in directory().iterdir():
+            if match := NAME.fullmatch(path.name):
+                yield int(match[1]), path, match[2]
+
+
+def forget(ids: Iterable[int]) -> None:
+    """These links go for good, and their histories: the files go once that is committed."""
+    uploads.noted("old_uploads").extend(of_links(ids))
+
+
+def remove_strays(session: Session) -> int:
+    """How many were removed that no history names. (Another name for a file makes its inode young.)"""
+    late = time.time() - YOUNGEST_SECONDS
+    found: dict[int, dict[str, Path]] = defaultdict(dict)
+    for link_id, path, name in listed():
+        if path.stat().st_ctime < late:
+            found[link_id][name] = path
+    ids = sorted(found)
+    return sum(strays_of(session, ids[at : at + AT_ONCE], found) for at in range(0, len(ids), AT_ONCE))
+
+
+def strays_of(session: Session, ids: Sequence[int], found: Mapping[int, Mapping[str, Path]]) -> int:
+    changes = select(LinkChange.link_id, LinkChange.fields).where(LinkChange.link_id.in_(ids))
+    named = {
+        (link_id, fields[name][0])
+        for link_id, fields in session.execute(changes)
+        for name in PICTURES
+        if name in fields
+    }
+    session.rollback()
+    strays = [path for id_ in ids for name, path in found[id_].items() if (id_, name) not in named]
+    uploads.remove_files(strays)
+    return len(strays)
