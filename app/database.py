@@ -113,6 +113,18 @@ def begin_write(session: AnySession) -> None:
     session.connection(execution_options={"sqlite_begin": "IMMEDIATE"})
 
 
+def begin_read(session: AnySession) -> None:
+    """End what was read and begin a read of one moment, whatever is committed before it ends.
+
+    Figures are made of several statements, and on PostgreSQL each sees a moment of its own otherwise: a
+    visit that moves from the rows to the roll-ups meanwhile would be in none, or in both. (On SQLite every
+    read is of one moment.)
+    """
+    if session.get_bind().dialect.name == "postgresql":
+        session.rollback()
+        session.connection(execution_options={"isolation_level": "REPEATABLE READ"})
+
+
 def reread(session: AnySession, row: Any) -> None:
     """Read a row anew inside the write and keep others from changing it. Raises NotThere when it is gone.
 

@@ -11,9 +11,10 @@ from flask import Response
 from app.api import envelope
 from app.api.auth import caller
 from app.bodies import read_query
-from app.clicks import export
+from app.clicks import export, statistics
 from app.clicks.asking import NO_WORDS, asked_by
-from app.clicks.statistics import Answer, Asked, answer
+from app.clicks.statistics import Asked, Report
+from app.database import begin_read
 from app.extensions import db
 from app.links.models import Link
 from app.ownership import get_owned
@@ -40,9 +41,9 @@ def clicks_of_link(id: int) -> Response:
 def report(link_id: int | None) -> Response:
     question = asked(link_id, {"format": FORMATS})
     if dict(read_query()).get("format") == "csv":
-        found = answer(db.session, replace(question, limit=export.EVERYTHING))
+        found = statistics.report(db.session, replace(question, limit=export.EVERYTHING))
         return download(export.report(found.rows, question.type), question.type, question)
-    return envelope.answer(described(question, answer(db.session, question)))
+    return envelope.answer(described(question, statistics.report(db.session, question)))
 
 
 def clicks(link_id: int | None) -> Response:
@@ -54,11 +55,12 @@ def clicks(link_id: int | None) -> Response:
 def asked(link_id: int | None, words: Mapping[str, Sequence[str]] = NO_WORDS) -> Asked:
     """What is asked of a link of the caller's, or of all of them."""
     parameters = dict(read_query())
+    begin_read(db.session)
     link = get_owned(caller(), Link, link_id) if link_id is not None else None
     return asked_by(parameters, caller().id, None if link is None else (link.id,), words=words)
 
 
-def described(question: Asked, found: Answer) -> dict[str, Any]:
+def described(question: Asked, found: Report) -> dict[str, Any]:
     """With filters, also which days the answer is of: single visits are not kept for ever."""
     if not question.filters:
         return {"data": found.rows}

@@ -20,7 +20,7 @@ from app.clicks import statistics
 from app.clicks.dimensions import OVERVIEW
 from app.clicks.statistics import Answer, Asked
 from app.config import Settings
-from app.database import begin_write
+from app.database import begin_read, begin_write
 from app.links.clicks import clicks_of
 from app.links.models import Link, link_notification_handler
 from app.links.telling import described
@@ -112,6 +112,7 @@ def figures_of(
         )
         return statistics.answer(session, question)
 
+    begin_read(session)
     now, before = ask(period), ask(period.previous())
     top = {name: ask(period, name).rows for name in DIMENSIONS} if now.pageviews else {}
     session.rollback()

@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy.orm import Session, scoped_session
 
 from app.clicks.ingest import Ingest
-from app.clicks.statistics import TYPES, Asked, answer, before, hours_of_week, last_days
+from app.clicks.statistics import TYPES, Asked, Report, answer, before, hours_of_week, last_days, report
 from app.journal.record import Visit, encode
 from app.journal.writer import Journal
 from tests.clicks.conftest import take_in
@@ -85,6 +85,8 @@ def test_reports_equal_a_plain_count(loaded: Any, visits: list[Visit]) -> None:
                 differing.append((name, asked.type))
             if (found.pageviews, found.visitors) != total:
                 differing.append((name, asked.type, "total"))
+            if report(loaded, asked) != Report(found.rows, found.pageviews, found.covers):
+                differing.append((name, asked.type, "report"))
     assert not differing
 
 

@@ -17,7 +17,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import User
-from app.clicks import ageing, in_order, rollup_models
+from app.clicks import ageing, in_order, rollup_models, shares
 from app.clicks import ingest as ingest_module
 from app.clicks import upkeep as module
 from app.clicks.by_link import by_link
@@ -26,7 +26,7 @@ from app.clicks.models import Click
 from app.clicks.periods import DAY_MS
 from app.clicks.rollup_models import LinkValue, OwnerDay, OwnerValue, Seen
 from app.clicks.scope import added
-from app.clicks.statistics import DIMENSIONS, Answer, Asked, answer, hours_of_week
+from app.clicks.statistics import DIMENSIONS, Answer, Asked, Report, answer, hours_of_week, report
 from app.clicks.upkeep import Upkeep, unrolled_before, with_rows_before
 from app.config import Settings
 from app.journal.record import Visit, encode
@@ -36,6 +36,7 @@ from tests.clicks.conftest import Tables, take_in
 from tests.clicks.load import load
 from tests.clicks.test_kills import Tallies, wait_until
 from tests.clicks.test_statistics import BEGIN, DAYS, LINKS, plain, questions
+from tests.clients import Api
 from tests.journal.children import Child, forks
 
 pytestmark = pytest.mark.databases
@@ -201,6 +202,8 @@ def differing(session: scoped_session[Session], visits: list[Visit]) -> list[tup
             is_same = found.rows[-len(rows) :] == rows if rows else not any_of(found.rows)
             if not is_same or (found.pageviews, found.visitors) != total:
                 wrong.append((scope, each.type, found.covers))
+            if report(session, each) != Report(found.rows, found.pageviews, found.covers):
+                wrong.append((scope, each.type, "report"))
         week = added(cell for hours in hours_of_week(session, each) for cell in hours)
         if week != total:
             wrong.append((scope, "hours of the week"))
@@ -262,6 +265,37 @@ def test_after_a_kill_between_two_steps_reports_equal_a_plain_count(
         if len(tables.all(Click, "id")) < left:
             left = len(tables.all(Click, "id"))
             assert differing(session, crowded) == []
+
+
+@pytest.mark.usefixtures("links_of_alice")
+def test_rows_that_go_while_a_report_is_made_are_in_it_once(
+    write: Callable[[list[Visit]], None],
+    upkeep: Upkeep,
+    crowded: list[Visit],
+    tables: Tables,
+    api: Api,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The roll-ups are read before the rows that move to them, and the rows after."""
+    write(crowded)
+    until_done(upkeep, SOON)
+    collect = shares.collect_rolled
+
+    def collect_and_work(*arguments: Any) -> None:
+        collect(*arguments)
+        for _ in range(12):
+            upkeep.step(LATER)
+
+    monkeypatch.setattr(shares, "collect_rolled", collect_and_work)
+    begin, end = BEGIN.date(), BEGIN.date() + dt.timedelta(1)
+    asked = Asked(user_id=1, start=begin, end=end, zone=ZoneInfo("UTC"), type="referrer_path")
+    expected = plain(crowded, asked).rows(asked.type)
+    path = f"/statistics?start_date={begin}&end_date={end}&type={asked.type}"
+    answered = 0
+    while tables.all(Click, "id"):
+        assert api.get(path).json["data"] == expected
+        answered += 1
+    assert answered > 2
 
 
 def test_a_day_that_has_fewer_rows_than_it_says_is_not_waited_for(

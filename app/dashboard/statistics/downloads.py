@@ -8,7 +8,7 @@ from flask import Response
 
 from app.clicks import export
 from app.clicks.dimensions import TYPES
-from app.clicks.statistics import answer
+from app.clicks.statistics import report
 from app.dashboard.statistics.scopes import Scope
 from app.dashboard.statistics.state import State
 from app.errors import NotThere
@@ -29,5 +29,5 @@ def download(scope: Scope, state: State, name: str) -> Response:
 def lines(scope: Scope, state: State, name: str) -> Iterator[str]:
     if name == CLICKS:
         return export.visits(db.engine, scope.asked(state, "overview"))
-    found = answer(db.session, scope.asked(state, name, limit=export.EVERYTHING))
+    found = report(db.session, scope.asked(state, name, limit=export.EVERYTHING))
     return export.report(found.rows, name)

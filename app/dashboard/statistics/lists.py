@@ -8,7 +8,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import joinedload
 
 from app.clicks.by_link import by_link
-from app.clicks.statistics import answer
+from app.clicks.statistics import report
 from app.dashboard.link_rows import host_of, short_address
 from app.dashboard.statistics import figures, words
 from app.dashboard.statistics.scopes import LINK, Scope
@@ -66,7 +66,7 @@ def tab(scope: Scope, state: State, card: str, dimension: str) -> Tab:
 
 
 def listed(scope: Scope, state: State, dimension: str, limit: int = ALL_ROWS) -> dict[str, Any]:
-    found = answer(db.session, scope.asked(state, dimension, limit=limit))
+    found = report(db.session, scope.asked(state, dimension, limit=limit))
     most = max([row["pageviews"] for row in found.rows], default=0)
     return {
         "dimension": dimension,

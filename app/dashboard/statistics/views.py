@@ -14,6 +14,7 @@ from urllib.parse import parse_qsl, urlsplit
 from flask import Blueprint, Response, make_response, render_template, request
 
 from app import clock
+from app.accounts.models import User
 from app.dashboard import pages
 from app.dashboard.guard import user
 from app.dashboard.link_rows import short_url
@@ -26,7 +27,9 @@ from app.dashboard.statistics.overview import overview
 from app.dashboard.statistics.scopes import ALL, LINK, PROJECT, Scope, everything, of_link, of_project
 from app.dashboard.statistics.state import State, read
 from app.dashboard.statistics.week import week
+from app.database import begin_read
 from app.errors import FieldError, Invalid, NotThere
+from app.extensions import db
 
 Context = dict[str, Any]
 Find = Callable[..., Scope]
@@ -74,9 +77,15 @@ AT_ONCE = 3  # parts that are seen before anybody scrolls
 
 
 def register(blueprint: Blueprint) -> None:
-    add(blueprint, ALL, "/statistics/", lambda: everything(user()))
-    add(blueprint, LINK, "/links/<int:id>/statistics/", lambda **ids: of_link(user(), **ids))
-    add(blueprint, PROJECT, "/projects/<int:id>/statistics/", lambda **ids: of_project(user(), **ids))
+    add(blueprint, ALL, "/statistics/", lambda: everything(asking()))
+    add(blueprint, LINK, "/links/<int:id>/statistics/", lambda **ids: of_link(asking(), **ids))
+    add(blueprint, PROJECT, "/projects/<int:id>/statistics/", lambda **ids: of_project(asking(), **ids))
+
+
+def asking() -> User:
+    """Who asks; what follows is read as of one moment."""
+    begin_read(db.session)
+    return user()
 
 
 def add(blueprint: Blueprint, endpoint: str, rule: str, find: Find) -> None:
