@@ -95,7 +95,7 @@ def beside_form(form: Any) -> Context:
         "pixels_note": link_note(row["type"] for row in pixels),
         "copied": copied,
         "pictured": form.stored or copied,
-        "failing_since": failing(db.session, [form.stored.id]).get(form.stored.id) if form.stored else None,
+        "fault": failing(db.session, [form.stored.id]).get(form.stored.id) if form.stored else None,
         "zone": pages.zone(),
         **place_notes(),
     }

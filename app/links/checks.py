@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import random
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urljoin
 
 from sqlalchemy import ColumnElement, delete, exists, insert, or_, select, update
@@ -19,7 +19,7 @@ from app.accounts.models import User
 from app.claims import is_due, moment
 from app.clock import now, written
 from app.database import AnySession, begin_write
-from app.links.models import DestinationCheck, Link, link_notification_handler
+from app.links.models import LONGEST_REASON, DestinationCheck, Link, link_notification_handler
 from app.notifications import outbound
 from app.notifications.events import FAILING, RECOVERED, raise_event
 from app.notifications.judging import reason_of
@@ -75,10 +75,19 @@ FAILED = (
 IS_FAILING = Link.id.in_(FAILED)
 
 
-def failing(session: AnySession, ids: Collection[int]) -> Mapping[int, dt.datetime]:
-    """Those of the links whose destination fails, and since when."""
-    found = FAILED.add_columns(DestinationCheck.failing_since).where(DestinationCheck.link_id.in_(ids))
-    return {id_: since for id_, since in session.execute(found) if since}
+class Fault(NamedTuple):
+    """What is wrong with a destination, since when, and when that was seen last."""
+
+    since: dt.datetime
+    reason: str | None
+    checked: dt.datetime | None
+
+
+def failing(session: AnySession, ids: Collection[int]) -> Mapping[int, Fault]:
+    """Those of the links whose destination fails."""
+    columns = DestinationCheck.failing_since, DestinationCheck.reason, DestinationCheck.checked_datetime
+    found = FAILED.add_columns(*columns).where(DestinationCheck.link_id.in_(ids))
+    return {id_: Fault(since, *last) for id_, since, *last in session.execute(found) if since}
 
 
 def wanted() -> ColumnElement[bool]:
@@ -111,7 +120,8 @@ def enrol(session: Session) -> None:
         return
     begin_write(session)
     session.execute(delete(DestinationCheck).where(DestinationCheck.id.in_(gone)))
-    fresh: dict[str, Any] = {"failures": 0, "failing_since": None, "due": moment(), "planned": moment()}
+    fresh: dict[str, Any] = {"due": moment(), "planned": moment(), "failures": 0}
+    fresh |= {"failing_since": None, "reason": None, "checked_datetime": None}
     for id_, url in others:
         session.execute(update(DestinationCheck).where(DestinationCheck.id == id_).values(url=url, **fresh))
     if new:
@@ -151,6 +161,7 @@ def write_down(session: Session, all_that_came: Collection[Came]) -> None:
 
 def learn(session: Session, row: DestinationCheck, reason: str | None) -> None:
     """An event where it begins to fail, and where it ends."""
+    row.reason, row.checked_datetime = reason and reason[:LONGEST_REASON], now()
     if reason is None:
         if row.failing_since:
             raise_event(session, RECOVERED, row.link_id, failing_since=written(row.failing_since))

@@ -39,6 +39,7 @@ link_notification_handler = Table(
 )
 
 
+LONGEST_REASON = 512
 SEARCHED = ("url", "location_url", "title")
 
 
@@ -164,6 +165,9 @@ class DestinationCheck(Claimed, db.Model):
     url: Mapped[str] = mapped_column(Text)
     failures: Mapped[int] = mapped_column(default=0)  # in a row
     failing_since: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)  # set once the owner was told
+    # what was wrong the last time, and when that was
+    reason: Mapped[str | None] = mapped_column(String(LONGEST_REASON))
+    checked_datetime: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
 
 
 class LimitCounter(db.Model):

@@ -192,6 +192,7 @@ def test_the_list_in_every_state_and_what_it_opens(
     factory.session.add(LimitCounter(link_id=factory.link(alice, "used", clicks_limit=1).id, clicks=1))
     broken = factory.link(alice, "broken")
     times = {"failing_since": now(), "due": now(), "planned": now()}
+    times |= {"checked_datetime": now(), "reason": "The name of the server could not be resolved."}
     factory.session.add(DestinationCheck(link_id=broken.id, url=broken.location_url, failures=3, **times))
     factory.session.commit()
     found = {}

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import html
 import re
 from typing import Any
 
 import pytest
-from sqlalchemy import event
+from sqlalchemy import event, select
 from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import User
+from app.clock import now
 from app.dashboard.link_rows import COLUMNS
 from app.extensions import db
+from app.links.models import DestinationCheck, Link
 from tests.dashboard.conftest import HTMX, Desk
 
 pytestmark = pytest.mark.databases
@@ -90,6 +93,36 @@ def test_what_cannot_be_asked_is_said(desk: Desk, database: str) -> None:
     assert answer.status_code == 422
     assert "results_per_page: This must be one of" in answer.text
     assert "state: This must be one of: active, failing, scheduled, ended, limit, off." in answer.text
+
+
+FAULTS = {
+    "The server answered 503 Service Unavailable.": "Der Server antwortete 503 Service Unavailable.",
+    "The server did not answer in time.": "Der Server hat nicht rechtzeitig geantwortet.",
+    "The name of the server could not be resolved.": "Der Name des Servers",
+    "The certificate is not valid: certificate has expired.": "Das Zertifikat ist nicht gültig: ",
+    "The server refused the connection.": "Der Server hat die Verbindung",
+    "It redirects too many times.": "Es leitet zu oft weiter.",
+}
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_why_a_destination_fails_is_told(desk: Desk, alice: User, factory: Any, language: str) -> None:
+    alice.language = language
+    for number, reason in enumerate(FAULTS):
+        link = factory.link(alice, f"broken-{number}")
+        times = {"failing_since": now(), "due": now(), "planned": now(), "checked_datetime": now()}
+        factory.session.add(
+            DestinationCheck(link_id=link.id, url=link.location_url, failures=3, reason=reason, **times)
+        )
+    factory.session.commit()
+    listed = html.unescape(desk.get("/links/").text)
+    for number, (english, german) in enumerate(FAULTS.items()):
+        said = german if language == "de" else english
+        assert said in listed
+        id_ = factory.session.scalars(select(Link.id).where(Link.url == f"broken-{number}")).one()
+        edited = html.unescape(desk.get(f"/links/{id_}").text)
+        assert said in edited
+        assert ("Zuletzt geprüft" if language == "de" else "Last checked") in edited
 
 
 def test_three_kinds_of_nothing(desk: Desk, alice: User, factory: Any, database: str) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import ipaddress
 from collections.abc import Iterator
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 
+from app.clock import now
 from app.jobs.destinations import by_server, check_destinations
 from app.links import checks, services
 from app.links.models import DestinationCheck, link_notification_handler
@@ -106,6 +108,15 @@ def test_three_in_a_row_are_a_failure_and_one_success_ends_it(session, watched):
     assert [come(session, reason) for reason in ("a", "b", None, "c", "d")] == [[]] * 5
     assert come(session, "e") == [(events.FAILING, {"reason": "e"})]
     assert come(session, "f") == []
+    [fault] = checks.failing(session, [watched.id]).values()
+    assert (fault.reason, fault.checked is not None) == ("f", True), "the latest, not the first"
+    session.execute(update(DestinationCheck).values(checked_datetime=now() - dt.timedelta(days=1)))
+    session.commit()
+    assert come(session, "g" * 600) == []
+    assert come(session, "not known", is_known=False) == []
+    [again] = checks.failing(session, [watched.id]).values()
+    assert again.checked and fault.checked and again.checked >= fault.checked
+    assert (again.since, again.reason) == (fault.since, "g" * 512)
     [(type_, data)] = come(session, None)
     assert (type_, list(data)) == (events.RECOVERED, ["failing_since"])
     assert come(session, None) == []
@@ -132,7 +143,7 @@ def test_another_destination_begins_anew(session, watched):
     services.update(watched, {"location_url": "https://example.com/other"})
     assert enrolled(session) == [(watched.id, "https://example.com/other")]
     [row] = session.scalars(select(DestinationCheck))
-    assert (row.failures, row.failing_since) == (0, None)
+    assert (row.failures, row.failing_since, row.reason, row.checked_datetime) == (0, None, None, None)
     assert come(session, None) == [], "nothing has recovered: it is another one"
 
 
@@ -159,6 +170,7 @@ def test_a_round(session, settings, watched, peers, make_link, alice):
     session.commit()
     [row] = session.scalars(select(DestinationCheck))
     assert (row.failures, row.url) == (1, watched.location_url)
+    assert (row.reason, row.checked_datetime is None) == ("The server answered 404 Not Found.", False)
     check_destinations(session, settings)
     assert len(peers.heard) == 2, "it was not due again"
 
