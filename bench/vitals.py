@@ -143,7 +143,7 @@ def in_list(one: Person) -> None:
     one.clicks("into a field", "#ask-search")
     one.types("type a search", "spring")
     one.types("type a search slowly", " sale no", delay=SLOWLY_MS)
-    one.clicks("edit a link", "#rows > .row:nth-child(2) .side-actions a[hx-get]")
+    one.clicks("edit a link", "#rows > .row:nth-child(2) .side-actions a[aria-haspopup]")
     one.presses_key("close the dialog", "Escape")
 
 

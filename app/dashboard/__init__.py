@@ -21,6 +21,7 @@ from app.dashboard import (
     headers,
     history,
     home,
+    icons,
     imports,
     instance,
     invitations,
@@ -54,6 +55,6 @@ for family in (home, *THINGS, *PEOPLE):
 
 def init_app(app: Flask) -> None:
     """Register everything under `/dashboard/`, the static files, and what every page stands on."""
-    for part in (assets, accounts, stopping, headers, compression, pages, guard, instance):
+    for part in (assets, icons, accounts, stopping, headers, compression, pages, guard, instance):
         part.init_app(app)
     app.register_blueprint(blueprint)

@@ -22,6 +22,7 @@ FILES = (
     "handlers.css",
     "links.css",
     "links.js",
+    "lists.js",
     "icon.svg",
     "imports.css",
     "sending.js",

@@ -125,12 +125,9 @@ document.addEventListener("htmx:beforeRequest", ({ target }) => {
   if (!sheet?.open) opener = returning ?? target;
   returning = null;
 });
-// htmx says good-bye to every element of the old rows, which takes longer than to draw the new ones
-document.addEventListener("htmx:beforeSwap", ({ detail }) => {
-  if (detail.shouldSwap && isList(detail)) detail.target.replaceChildren();
-});
 document.addEventListener("htmx:afterSwap", ({ detail }) => {
   if (detail.target?.id === "sheet-box") return openSheet();
+  if (isList(detail)) return;
   prepare(document); // also after Back, when all of the page is swapped
   if (detail.requestConfig?.verb !== "post" || detail.elt.closest("[data-quiet]")) return;
   if (detail.xhr.status < 400) afterWrite();

@@ -115,12 +115,13 @@ let last = null; // where a range begins
 
 function tellSelected() {
   const form = many();
-  if (!form) return;
+  if (!form) return document.documentElement.classList.remove("is-choosing");
   const chosen = boxes().filter((box) => box.checked).length;
   const matching = find("[name=all]", form);
   if (!chosen) matching.checked = false;
   const isAll = matching.checked;
   form.classList.toggle("is-on", chosen > 0);
+  document.documentElement.classList.toggle("is-choosing", chosen > 0);
   find("[data-selected]", form).textContent = isAll ? matching.dataset.total : chosen;
   find("[data-select-page]", form).hidden = chosen === boxes().length || isAll;
   find("label.matching", form).hidden = chosen < boxes().length && !isAll;

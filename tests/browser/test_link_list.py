@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 from sqlalchemy import select
 from sqlalchemy.orm import Session, scoped_session
 
@@ -220,6 +220,29 @@ def test_many_by_ranges_and_all_that_match(
     dialog.get_by_role("button", name="Delete 4 links").click()
     said(desk, "4 links are deleted.")
     expect(desk.get_by_role("heading", name="Make your first short link")).to_be_visible()
+
+
+def test_a_search_that_was_typed_on_is_not_shown(desk: Page, names: list[str]) -> None:
+    """Its answer would only hold up the next letter."""
+    held: list[Route] = []
+    desk.reload()
+    desk.route(re.compile(r"/links/\?search=p&"), lambda route: held.append(route))
+    desk.evaluate(
+        "document.addEventListener('htmx:afterSwap', () => (window.swaps = (window.swaps ?? 0) + 1))"
+    )
+    desk.get_by_role("searchbox").focus()
+    with desk.expect_request(re.compile(r"/links/\?search=p&")):
+        desk.keyboard.type("p")
+    desk.keyboard.type("ea")
+    with desk.expect_response(re.compile(r"/links/\?search=pea&")):
+        held[0].continue_()
+    expect(desk).to_have_url(re.compile(r"\?search=pea$"))
+    expect(row(desk, "apple")).to_have_count(0)
+    assert desk.evaluate("window.swaps") == 1
+    with desk.context.expect_page() as tab:
+        row(desk, "pear").get_by_role("link", name="Edit").click(modifiers=["ControlOrMeta"])
+    expect(tab.value).to_have_url(re.compile(r"/links/\d+$"))
+    expect(desk.get_by_role("dialog")).to_have_count(0)
 
 
 def test_what_the_list_shows_is_in_its_address(desk: Page, names: list[str], site: str) -> None:

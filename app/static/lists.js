@@ -1,0 +1,34 @@
+// How does a list that was asked for come, without holding up who goes on typing?
+
+import { find, isList, on } from "./app.js";
+
+// ---------------------------------------------------------------- its place
+// htmx says good-bye to every element of the old rows, which takes longer than to draw the new ones. Those
+// further down are drawn after the first: a key that is pressed meanwhile comes in between.
+htmx.defineExtension("rows", {
+  handleSwap(style, target, fragment) {
+    const came = [...fragment.children];
+    const rows = find("#rows", fragment);
+    rows?.classList.add("is-fresh");
+    target.replaceChildren(fragment);
+    requestAnimationFrame(() => setTimeout(() => rows?.classList.remove("is-fresh")));
+    return came.filter((one) => one !== rows || find("[hx-get], [hx-post]", rows)); // what htmx is to set up
+  },
+});
+
+// an answer that a newer letter has overtaken is nothing that anybody waits for
+let isOvertaken = false;
+on("input", ".tools input[type=search]", () => (isOvertaken = true));
+document.addEventListener("htmx:beforeRequest", ({ detail }) => isList(detail) && (isOvertaken = false));
+document.addEventListener("htmx:beforeSwap", ({ detail }) => {
+  if (isOvertaken && isList(detail)) detail.shouldSwap = false;
+});
+
+// ------------------------------------------------------------------ its rows
+// one listener for all of them: htmx would set up each link of each row
+on("click", "#rows a[aria-haspopup=dialog]:not([hx-get])", (link, event) => {
+  if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return; // a tab of its own
+  event.preventDefault();
+  // that it failed is said where all of htmx's requests are
+  htmx.ajax("GET", link.href, { source: link, target: "#sheet-box" }).catch(() => {});
+});
