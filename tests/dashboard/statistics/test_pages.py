@@ -27,6 +27,8 @@ from app.extensions import db
 from app.journal.record import Visit
 from app.links.models import Link
 from app.trash.models import Trashed
+from tests.clicks.load import Plain
+from tests.clients import Api
 from tests.dashboard.conftest import HTMX, Desk
 from tests.past import Past, take_in
 
@@ -80,6 +82,69 @@ def test_it_is_compared_with_the_days_before(desk: Desk, past: Past, session: An
     assert sum(int(row[1]) for row in shown) == now.pageviews
     assert f"was {then.pageviews:,}" in page
     assert "was" not in desk.get("/statistics/overview?period=7d&compare=off", headers=HTMX).text
+
+
+def compared_spans() -> dict[str, tuple[str, Span, Span, dict[str, str]]]:
+    """What to ask a page for, the days that is, those they are compared with, and the API's words for the rest."""
+    one, end = dt.timedelta(1), today()
+    week, day = Span(end - 6 * one, end), Span(end - 5 * one, end - 5 * one)
+    own = Span(end - 5 * one, end - 2 * one)
+    custom = f"period=custom&start_date={own.start}&end_date={own.end}"
+    before = Span(week.start - 7 * one, week.end - 7 * one)
+    return {
+        "a week": ("period=7d", week, before, {}),
+        "filtered": ("period=7d&country_code=DE", week, before, {"country_code": "DE"}),
+        "bots": ("period=7d&bots=1", week, before, {"bots": "1"}),
+        "days of one's own": (custom, own, Span(own.start - 4 * one, own.end - 4 * one), {}),
+        "hours": (
+            f"period=day&date={day.start}",
+            day,
+            Span(day.start - one, day.end - one),
+            {"type": "hour"},
+        ),
+    }
+
+
+def test_comparisons_equal_the_api_and_a_plain_count(desk: Desk, past: Past, api: Api, session: Any) -> None:
+    """Of all links, of a project of two, and of one."""
+    session.get_one(Link, past.second.id).project_id = past.project.id
+    session.commit()
+    both = (past.first.id, past.second.id)
+    for path, links in {**scopes(past), f"/projects/{past.project.id}/statistics/": both}.items():
+        for name, (query, now, before, more) in compared_spans().items():
+            page = desk.get(f"{path}overview?{query}", headers=HTMX).text
+            shown = [
+                [int(cell) for cell in (row[1], row[2], row[4], row[5])] for row in rows(page, "figures")
+            ]
+            for columns, span in ((slice(2), now), (slice(2, 4), before)):
+                plain = plainly(past, links, span, more)
+                assert [row[columns] for row in shown] == plain, (path, name, span)
+                assert told_by_api(api, links, span, more) == plain, (path, name, span)
+            clicks, visitors = map(sum, zip(*plain, strict=True))
+            was = [text.replace(",", "") for text in re.findall(r"</span>was ([\d.,]+)", page)]
+            assert was == [str(clicks), str(visitors), f"{clicks / visitors:.2f}"], (path, name)
+
+
+def plainly(past: Past, links: tuple[int, ...] | None, span: Span, more: dict[str, str]) -> list[list[int]]:
+    visits = [
+        visit
+        for visit in past.visits
+        if (links is None or visit.link_id in links)
+        and visit.is_bot == int(more.get("bots", "0"))
+        and visit.country_code == more.get("country_code", visit.country_code)
+    ]
+    found = Plain(visits, KOLKATA, *span).rows(more.get("type", "overview"), over_links=links is not None)
+    return [[row["pageviews"], row["visitors"]] for row in found]
+
+
+def told_by_api(api: Api, links: tuple[int, ...] | None, span: Span, more: dict[str, str]) -> list[list[int]]:
+    """Of several links the sum of each."""
+    asked = {"timezone": KOLKATA.key, "start_date": span.start, "end_date": span.end, **more}
+    each = [
+        [(row["pageviews"], row["visitors"]) for row in api.get(path, query_string=asked).json["data"]]
+        for path in (["/statistics"] if links is None else [f"/statistics/{id_}" for id_ in links])
+    ]
+    return [[sum(counts) for counts in zip(*some, strict=True)] for some in zip(*each, strict=True)]
 
 
 def test_a_day_by_hours(desk: Desk, past: Past, session: Any) -> None:
