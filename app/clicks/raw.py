@@ -3,14 +3,30 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import reduce
+from operator import add
 from typing import Any, cast
 
-from sqlalchemy import Column, ColumnElement, FromClause, Select, Table, and_, case, false, func, select
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    FromClause,
+    Select,
+    String,
+    Table,
+    and_,
+    case,
+    false,
+    func,
+    literal,
+    select,
+)
+from sqlalchemy import cast as cast_to
 
 from app.clicks.dimensions import DIMENSIONS
 from app.clicks.models import Click
-from app.clicks.periods import DAY_MS, QUARTER_MS
+from app.clicks.periods import DAY_MS, QUARTER_MS, QUARTERS
 from app.clicks.rollup_models import Agent
 from app.clicks.scope import Bind, Count, Scope
 from app.clicks.words import numbers_of
@@ -43,17 +59,39 @@ def arrivals(scope: Scope, wanted: Sequence[ColumnElement[bool]], first: int) ->
     return select(quarter, func.count()).where(firsts.c.first >= first * QUARTER_MS).group_by(quarter)
 
 
-def values(bind: Bind, scope: Scope, name: str, first: int, last: int) -> Select[Any]:
-    """Rows of a dimension's value (each of its columns, 0 for none) and its two counts."""
-    columns = DIMENSIONS[name].columns
-    labelled: list[Any] = [func.coalesce(column(name), NO_VALUE).label(name) for name in columns]
-    by_link = scope.link_ids is not None
+def values(bind: Bind, scope: Scope, name: str, first: int, last: int) -> Iterator[Select[Any]]:
+    """Rows of a dimension's value (each of its columns, 0 for none) and its two counts; to be added up."""
+    whole = -(-first // QUARTERS) * QUARTERS  # from where on there are whole UTC days, or the last one's part
+    if first < whole:
+        yield values_within(bind, scope, name, first, min(whole, last))
+    if whole < last:
+        yield values_of_days(bind, scope, name, whole, last)
+
+
+def values_of_days(bind: Bind, scope: Scope, name: str, first: int, last: int) -> Select[Any]:
+    """From the beginning of a UTC day on: each visitor's first visit is within, and not looked for."""
+    keys = value_of(name)
+    day = CLICKS.c.time_ms // DAY_MS
+    apart = [day, *([CLICKS.c.link_id] if scope.link_ids is not None else [])]
+    who = reduce(add, (literal("/") + cast_to(each, String) for each in apart), CLICKS.c.visitor)
+    counts = func.count(), func.count(who.distinct())
+    found = select(*keys, *counts).select_from(source([*scope.filters, name]))
+    return found.where(*conditions(bind, scope, first, last)).group_by(*keys)
+
+
+def values_within(bind: Bind, scope: Scope, name: str, first: int, last: int) -> Select[Any]:
+    """From the middle of a UTC day on, which may be after a visitor's first visit."""
+    labelled, by_link = value_of(name), scope.link_ids is not None
     wanted = conditions(bind, scope, first, last)
     each = visitors_of(scope, wanted, labelled, first, each_link=by_link, dimension=name).subquery()
     keys = [each.c[one.key] for one in labelled]
     is_new = and_(each.c.visitor.is_not(None), each.c.first >= first * QUARTER_MS)
     counts = func.sum(each.c.visits), func.sum(case((is_new, 1), else_=0))
     return select(*keys, *counts).where(each.c.visits > 0).group_by(*keys)
+
+
+def value_of(name: str) -> list[Any]:
+    return [func.coalesce(column(one), NO_VALUE).label(one) for one in DIMENSIONS[name].columns]
 
 
 def visitors_of(

@@ -32,15 +32,21 @@ def by_value(bind: Bind, scope: Scope, name: str, first: int, last: int) -> Shar
     found: Shares = {}
     if scope.filters:  # which values came together is in no roll-up
         for part in scope.parts:
-            collect(found, bind.execute(raw.values(bind, part, name, first, last)))
+            count(found, bind, part, name, first, last)
         return found
     days = parted(ledger.days_of(bind, scope.user_id, first, last), first, last)
     for part in scope.parts:
         collect_rolled(found, bind, part, name, {*days.rolled, *days.alone})
         for each, missing in without_roll_ups(bind, part, name, days.rolled):
             for stretch in (*stretches({*days.rows, *missing}, first, last), *whole(days.leaving)):
-                collect(found, bind.execute(raw.values(bind, each, name, *stretch)))
+                count(found, bind, each, name, *stretch)
     return found
+
+
+def count(found: Shares, bind: Bind, scope: Scope, name: str, first: int, last: int) -> None:
+    """Add what the rows of single visits say."""
+    for counted in raw.values(bind, scope, name, first, last):
+        collect(found, bind.execute(counted))
 
 
 class Days(NamedTuple):
