@@ -28,8 +28,23 @@ WORKER_SECONDS = 8  # for the worker to finish what is under way
 LONGEST_PAUSE = 30.0
 
 
+FAREWELLS = frozenset({signal.SIGTERM, signal.SIGINT})
+
+
+@contextmanager
+def out_of_reach() -> Iterator[None]:
+    """Threads started here are none that the system hands a farewell to. Its handler runs in the main thread,
+    which waits without waking where another one was interrupted."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, FAREWELLS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def leave_with_parent(parent: int, farewell: signal.Signals = signal.SIGTERM) -> None:
     """Have the system send us `farewell` when the parent is gone, also by `kill -9`."""
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, FAREWELLS)  # what started us may have been out of reach
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, farewell)
     else:

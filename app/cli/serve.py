@@ -16,7 +16,7 @@ from flask.cli import with_appcontext
 from app.accounts.setup import pending_address
 from app.cli.database import migrate_first
 from app.cli.failures import Command
-from app.cli.lifetime import WorkerKeeper, held, is_free, wait_until
+from app.cli.lifetime import WorkerKeeper, held, is_free, out_of_reach, wait_until
 from app.config import Settings
 from app.extensions import db
 
@@ -60,8 +60,9 @@ def run(settings: Settings, role: str | None, invitation: str | None) -> None:
     from app.cli.web import server  # the server is large, and no other command needs it
 
     keeper = WorkerKeeper()
-    keeper.start()
-    threading.Thread(target=announce, args=(settings, invitation), daemon=True).start()
+    with out_of_reach():
+        keeper.start()
+        threading.Thread(target=announce, args=(settings, invitation), daemon=True).start()
     try:
         server(settings, role)()
     finally:

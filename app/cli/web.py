@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -20,7 +21,7 @@ from granian.server.mp import MPServer
 
 from app import create_app
 from app.cli.draining import refuse_newcomers
-from app.cli.lifetime import leave_with_parent
+from app.cli.lifetime import FAREWELLS, leave_with_parent, out_of_reach
 from app.config import Settings
 from app.visits import agents, devices
 from app.visits.cache import Poller
@@ -29,10 +30,12 @@ from app.visits.front import Front
 from app.visits.stock import Stocker
 
 THREADS = 64
-DRAIN_SECONDS = 0.5
+TICK_SECONDS = 0.05
+QUIET_TICKS = 10  # so many in a row without a request, and everybody has been told to close
+DRAIN_SECONDS = 10
 KILL_SECONDS = 20
 
-fronts: list[Front] = []  # the one of this process: the signal's handler must find it
+fronts: list[Front] = []  # the one of this process: whoever ends it must find it
 
 
 def server(settings: Settings, role: str | None) -> Callable[[], None]:
@@ -54,12 +57,11 @@ def server(settings: Settings, role: str | None) -> Callable[[], None]:
 
 def run_process(*arguments: Any) -> None:
     """A web process from beginning to end."""
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, signal.SIG_DFL)  # the parent's handlers would swallow it until ours are there
     parent = multiprocessing.parent_process()
     leave_with_parent(parent.pid if parent and parent.pid else 1)
-    granian._signals.set_sync_signals = draining_signals  # noqa: SLF001  its own would cut requests off
-    MPServer._spawn_wsgi_worker(*arguments)  # noqa: SLF001
+    granian._signals.set_sync_signals = end_at_farewell  # noqa: SLF001  its own would cut requests off
+    with out_of_reach():  # every thread is: one that does nothing else waits for farewells
+        MPServer._spawn_wsgi_worker(*arguments)  # noqa: SLF001
     for front in fronts:
         front.desk.close()
     sys.stdout.flush()
@@ -83,24 +85,36 @@ def make_front(settings: Settings, role: str | None) -> Front:
     return front
 
 
-def draining_signals() -> WorkerSignal:
+def end_at_farewell() -> WorkerSignal:
     """In place of the server's own: ask every client to close its connection first, and only then end."""
     ended = WorkerSignal()
 
-    def on_signal(_number: int, _frame: object) -> None:
-        if any(front.is_draining for front in fronts):
-            return
+    def wait() -> None:
+        signal.sigwait(FAREWELLS)
+        exit_after(KILL_SECONDS)  # also when there is no parent left to do it
         for front in fronts:
             refuse_newcomers(front.desk.settings.port)
             front.is_draining = True
-        after(DRAIN_SECONDS, ended.set)
-        after(KILL_SECONDS, partial(os._exit, 1))  # also when there is no parent left to do it
+        wait_for_quiet()
+        ended.set()
 
-    granian._signals.set_main_signals(on_signal)  # type: ignore[no-untyped-call]  # noqa: SLF001
+    threading.Thread(target=wait, name="farewell", daemon=True).start()
     return ended
 
 
-def after(seconds: float, action: Callable[[], object]) -> None:
-    timer = threading.Timer(seconds, action)
+def wait_for_quiet() -> None:
+    """Until nobody has asked for anything for a while. Counted in ticks, for where the whole machine stood
+    still meanwhile, a clock alone would leave no time for those whose requests lie waiting."""
+    deadline = time.monotonic() + DRAIN_SECONDS
+    quiet, before = 0, 0
+    while quiet < QUIET_TICKS and time.monotonic() < deadline:
+        time.sleep(TICK_SECONDS)
+        told = sum(front.told for front in fronts)
+        quiet = quiet + 1 if told == before else 0
+        before = told
+
+
+def exit_after(seconds: float) -> None:
+    timer = threading.Timer(seconds, partial(os._exit, 1))
     timer.daemon = True
     timer.start()

@@ -35,6 +35,7 @@ class Front:
         self.proxies = desk.settings.trusted_proxies
         # set while the process ends: clients are told to come back on a new connection, to the next process
         self.is_draining = False
+        self.told = 0  # answers with that word
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         host = self.host(environ) if self.proxies else environ.get("HTTP_HOST", "")
@@ -45,7 +46,7 @@ class Front:
         if found is None:
             return self.hand_on(environ, start_response)
         status, headers, body = found
-        start_response(status, [*headers, CLOSE] if self.is_draining else headers)
+        start_response(status, self.closing(headers) if self.is_draining else headers)
         return body
 
     def host(self, environ: WSGIEnvironment) -> str:
@@ -92,7 +93,7 @@ class Front:
         return plan.status, plan.headers, NOTHING
 
     def hand_on(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        answer = self.behind(environ, self.closing(start_response) if self.is_draining else start_response)
+        answer = self.behind(environ, self.last(start_response) if self.is_draining else start_response)
         if environ["REQUEST_METHOD"] not in SAFE:
             self.catch_up()
         return answer
@@ -102,8 +103,12 @@ class Front:
         with suppress(StoreDown):  # the poller says so, and asks again
             self.plans.poll()
 
-    def closing(self, start_response: StartResponse) -> StartResponse:
+    def closing(self, headers: Headers) -> Headers:
+        self.told += 1
+        return [*headers, CLOSE]
+
+    def last(self, start_response: StartResponse) -> StartResponse:
         def start(status: str, headers: Headers, *exc_info: Any) -> Any:
-            return start_response(status, [*headers, CLOSE], *exc_info)
+            return start_response(status, self.closing(headers), *exc_info)
 
         return start

@@ -15,7 +15,7 @@ import pytest
 import requests
 
 from app.config import ROOT
-from tests.server import BROWSER, Server, free_port, wait_for
+from tests.server import BROWSER, SECONDS, Server, free_port, wait_for
 from tests.test_kills import clicks, make_hot_link
 
 MakeServer = Callable[..., Server]
@@ -139,7 +139,7 @@ def test_nobody_outlives_a_killed_main_process_and_the_next_one_starts(make_serv
     os.kill(main_pid(server), signal.SIGKILL)
     assert server.process
     server.process.wait()
-    wait_for(lambda: not any(map(is_alive, family)), "their end", 25)
+    wait_for(lambda: not any(map(is_alive, family)), "their end")
     server.start()
     assert server.status("/healthz") == 200
 
@@ -193,26 +193,88 @@ def crowd() -> Iterator[Callable[[int], list[Visitor]]]:
         thread.join()
 
 
-@pytest.mark.parametrize("everybody", [False, True], ids=["main process", "all processes"])
+def end_main(pid: int) -> None:
+    os.kill(pid, signal.SIGTERM)
+
+
+def end_all(pid: int) -> None:
+    os.killpg(pid, signal.SIGTERM)
+
+
+def end_stopped(pid: int) -> None:
+    """As where the machine stands still: going on, the system may hand the signal to any thread."""
+    family = children(pid)
+    for each in family:
+        os.kill(each, signal.SIGSTOP)
+    wait_for(lambda: all(status(each, "State").startswith("T") for each in family), "a stand-still")
+    os.kill(pid, signal.SIGTERM)
+    wait_for(lambda: sum(map(is_signalled, family)) == 2, "SIGTERM at both web processes")
+    for each in family:
+        os.kill(each, signal.SIGCONT)
+
+
+def status(pid: int, name: str) -> str:
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(line.partition(":")[2].strip() for line in lines if line.startswith(f"{name}:"))
+
+
+def is_signalled(pid: int) -> bool:
+    """Whether SIGTERM waits for this process."""
+    return bool(int(status(pid, "ShdPnd"), 16) & 1 << (signal.SIGTERM - 1))
+
+
+ENDINGS = {"main process": end_main, "all processes": end_all, "while they stand still": end_stopped}
+
+
+@pytest.mark.parametrize("end", ENDINGS.values(), ids=ENDINGS)
 def test_sigterm_under_load_leaves_no_request_unanswered(
-    everybody: bool, make_server: MakeServer, crowd: Callable[[int], list[Visitor]]
+    end: Callable[[int], None], make_server: MakeServer, crowd: Callable[[int], list[Visitor]]
 ) -> None:
     server = make_server(PROCESSES="2")
     make_hot_link(server)
     visitors = crowd(server.port)
     wait_for(lambda: sum(each.answered for each in visitors) > 1000, "visits")
-    pid = main_pid(server)
-    if everybody:
-        os.killpg(pid, signal.SIGTERM)
-    else:
-        os.kill(pid, signal.SIGTERM)
+    end(main_pid(server))
     assert server.process
-    assert server.process.wait(30) == 0
+    assert server.process.wait(SECONDS) == 0
     for visitor in visitors:
-        visitor.join(30)
+        visitor.join(SECONDS)
         assert not visitor.is_alive()
     assert sum(visitor.unanswered for visitor in visitors) == 0
     assert clicks(server) == sum(visitor.answered for visitor in visitors)
+
+
+def test_sigterm_waits_for_a_request_that_takes_longer(make_server: MakeServer) -> None:
+    server = make_server(PROCESSES="2")
+    make_hot_link(server)
+    key = server.flask("keys", "create", "--email", "owner@example.com", "--name", "other").strip()
+    body = b'{"location_url": "https://example.com/slow", "url": "slow"}'
+    head = (
+        f"POST /api/links HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {key}\r\n"
+        f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    family = wait_for(lambda: len(found := children(main_pid(server))) == 3 and found, "all processes")
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as line:
+        line.sendall(head.encode() + body[:9])
+        wait_for(lambda: is_taken_in(line), "its reception")
+        os.kill(main_pid(server), signal.SIGTERM)
+        wait_for(lambda: not all(map(is_alive, family)), "the end of the web process without a request")
+        line.sendall(body[9:])
+        answer = line.recv(65536)
+    assert answer.startswith(b"HTTP/1.1 201")
+    assert b"connection: close" in answer.lower()
+    assert server.process
+    assert server.process.wait(SECONDS) == 0
+
+
+def is_taken_in(line: socket.socket) -> bool:
+    """Whether the other side has read all that was sent: nothing waits in its socket any more."""
+    here, there = (f"0100007F:{port:04X}" for port in (line.getsockname()[1], line.getpeername()[1]))
+    for row in Path("/proc/net/tcp").read_text().splitlines()[1:]:
+        _, local, remote, _, queues, *_ = row.split()
+        if (local, remote) == (there, here):
+            return queues.endswith(":00000000")
+    return False
 
 
 def test_a_change_is_seen_by_every_process(make_server: MakeServer) -> None:
