@@ -43,7 +43,7 @@ def running(worker: Worker) -> Iterator[threading.Thread]:
     thread.start()
     yield thread
     worker.end()
-    thread.join(30)
+    thread.join(90)
     assert not thread.is_alive()
 
 
@@ -64,7 +64,7 @@ def test_it_counts_says_that_it_is_there_and_ends(
     settings: Settings, session: scoped_session[Session], running: threading.Thread
 ) -> None:
     visit(settings)
-    wait_for(lambda: clicks(session) == 1, "the click", 20)
+    wait_for(lambda: clicks(session) == 1, "the click")
     age = tending.heartbeat_age(settings.data_dir)
     assert age is not None
     assert age < 15
@@ -131,7 +131,7 @@ def test_what_is_in_the_journal_at_the_end_is_taken_in(
 def test_a_second_one_stands_by_until_the_first_is_gone(
     settings: Settings, session: scoped_session[Session], worker: Worker, running: threading.Thread
 ) -> None:
-    wait_for(lambda: tending.heartbeat_age(settings.data_dir) is not None, "the first", 20)
+    wait_for(lambda: tending.heartbeat_age(settings.data_dir) is not None, "the first")
     second = Worker(settings)
     worked = threading.Event()
     second.duties = [Duty("sign", 0, worked.set)]
@@ -140,10 +140,10 @@ def test_a_second_one_stands_by_until_the_first_is_gone(
     try:
         assert not worked.wait(1.5)
         worker.end()
-        assert worked.wait(20)
+        assert worked.wait(90)
     finally:
         second.end()
-        thread.join(30)
+        thread.join(90)
 
 
 def test_a_database_that_is_locked_is_waited_for(
@@ -153,9 +153,9 @@ def test_a_database_that_is_locked_is_waited_for(
         other.execute("BEGIN IMMEDIATE")
         visit(settings)
         waits = directory_of(settings.data_dir) / "waits-for"
-        wait_for(lambda: waits.exists() and b"locked" in waits.read_bytes(), "the worker to say so", 20)
+        wait_for(lambda: waits.exists() and b"locked" in waits.read_bytes(), "the worker to say so")
         other.execute("ROLLBACK")
-    wait_for(lambda: clicks(session) == 1, "the click", 20)
+    wait_for(lambda: clicks(session) == 1, "the click")
 
 
 @pytest.mark.databases

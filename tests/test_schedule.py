@@ -63,7 +63,7 @@ def set_to(session, job: Job, **values) -> None:
 def turn(scheduler: Scheduler) -> None:
     scheduler.turn()
     for thread in list(scheduler.running.values()):
-        thread.join(20)
+        thread.join(90)
 
 
 def effects(session) -> int:
@@ -144,25 +144,25 @@ def test_a_job_that_was_taken_over_comes_to_nothing(session, job, make_scheduler
 
     def slow(session, _settings) -> None:
         begun.set()
-        assert go_on.wait(20)
+        assert go_on.wait(90)
         begin_write(session)
         session.add(Event(type="late", link_id=1))
 
     set_to(session, job, due=moment() - HOUR)
     sleeper = make_scheduler(slow)
     sleeper.turn()
-    assert begun.wait(20)
+    assert begun.wait(90)
     set_to(session, job, lease=moment() - HOUR)  # as though the machine had slept
     turn(make_scheduler())
     go_on.set()
-    wait_for(lambda: not any(thread.is_alive() for thread in sleeper.running.values()), "its end", 20)
+    wait_for(lambda: not any(thread.is_alive() for thread in sleeper.running.values()), "its end")
     assert [row.type for row in session.scalars(select(Event))] == ["ran"]
 
 
 def test_a_long_job_keeps_its_lease_and_holds_up_no_other(session, job, make_scheduler):
     go_on = threading.Event()
     set_to(session, job, due=moment() - HOUR)
-    worker = make_scheduler(lambda session, settings: go_on.wait(20))
+    worker = make_scheduler(lambda session, settings: go_on.wait(90))
     worker.turn()
     session.rollback()
     session.refresh(job)
@@ -174,7 +174,7 @@ def test_a_long_job_keeps_its_lease_and_holds_up_no_other(session, job, make_sch
     assert job.lease > lease
     go_on.set()
     for thread in worker.running.values():
-        thread.join(20)
+        thread.join(90)
 
 
 @pytest.mark.databases

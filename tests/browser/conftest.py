@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from flask import Flask
-from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request
+from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request, expect
 from sqlalchemy.orm import Session, scoped_session
 from werkzeug.serving import make_server
 
@@ -36,7 +36,8 @@ QUIET = [
 EXPECTED = re.compile(
     r"Failed to load resource: the server responded with a status of 4(09|13|22) |Applying inline style violates"
 )
-SECONDS = 15
+SECONDS = 60  # for whatever a page is to do next: a busy machine may take long
+expect.set_options(timeout=SECONDS * 1000)
 
 
 @pytest.fixture(scope="session")

@@ -33,19 +33,19 @@ def test_from_a_file_to_links(desk: Page, session: Any, settings: Settings, tmp_
     good.write_text(TABLE + (" " * 90_000 + "\n") * 130)  # more than any other body may have
     file.set_input_files(good)
     desk.get_by_role("button", name="Look at this file").click()
-    expect(desk.get_by_role("heading", name="yourls.csv")).to_be_visible(timeout=60_000)
+    expect(desk.get_by_role("heading", name="yourls.csv")).to_be_visible()
     desk.get_by_role("button", name="Check all rows").click()
     expect(desk.get_by_text("Being checked")).to_be_visible()
     session.rollback()
     job = session.query(LinkImport).one()
     taking.run(job.id, settings)
-    expect(desk.get_by_role("button", name="Make 1 link")).to_be_visible(timeout=60_000)
+    expect(desk.get_by_role("button", name="Make 1 link")).to_be_visible()
     expect(desk.get_by_role("cell", name="Destination:")).to_be_visible()
     desk.get_by_role("button", name="Make 1 link").click()
     expect(desk.get_by_text("Under way", exact=True)).to_be_visible()
     session.rollback()
     taking.run(job.id, settings)
-    expect(desk.get_by_text("Done", exact=True)).to_be_visible(timeout=60_000)
+    expect(desk.get_by_text("Done", exact=True)).to_be_visible()
     session.rollback()
     assert [link.url for link in session.query(Link)] == ["foo"]
 
@@ -60,7 +60,7 @@ def test_left_and_found_again(
 
     def progress(page: Page, rows: int) -> None:
         bar = page.get_by_role("progressbar", name="Rows behind")
-        expect(bar).to_have_attribute("value", str(rows), timeout=60_000)
+        expect(bar).to_have_attribute("value", str(rows))
         assert bar.get_attribute("max") == "40"
         expect(page.get_by_role("status").filter(has_text=f"{rows} of 40 rows")).to_be_visible()
 
@@ -87,7 +87,7 @@ def test_left_and_found_again(
     step()
     step()
     for page in (desk, second):
-        expect(page.get_by_text("Done", exact=True)).to_be_visible(timeout=60_000)
+        expect(page.get_by_text("Done", exact=True)).to_be_visible()
         expect(page.get_by_role("progressbar")).to_have_count(0)
     second.close()
     assert session.query(Link).count() == 40

@@ -517,7 +517,7 @@ def test_an_app_that_does_not_open_falls_back_to_the_web_address(
     outside.answers = {WATCH: {"body": "a film"}}
     page = context.new_page()
     page.goto(f"{site}/a")
-    expect(page).to_have_url(WATCH, timeout=15_000)
+    expect(page).to_have_url(WATCH)
     assert said(outside) == {"social_a": EXPECTED["social_a"]("123")}
     context.close()
 

@@ -66,7 +66,7 @@ class Dns:
     def close(self) -> None:
         with suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as bell:
             bell.sendto(b"", self.socket.getsockname())
-        self.thread.join(10)
+        self.thread.join(90)
         self.socket.close()
 
 

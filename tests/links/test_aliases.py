@@ -290,7 +290,7 @@ def test_of_many_at_once_one_gets_it(app, alice):
     def ask():
         with app.app_context():
             user = db.session.get(type(alice), user_id)
-            start.wait(10)
+            start.wait(90)
             try:
                 made.append(make(user, "foo").id)
             except AliasTaken:
@@ -301,6 +301,6 @@ def test_of_many_at_once_one_gets_it(app, alice):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(90)
     assert (len(made), len(taken)) == (1, 5)
     assert [link.id for link in db.session.scalars(select(Link))] == made

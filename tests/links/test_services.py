@@ -273,7 +273,7 @@ def test_deleting_a_pixel_while_links_take_it_on(app, alice, make_pixel):
     def take_on():
         with app.app_context():
             user = db.session.get(User, user_id)
-            start.wait(10)
+            start.wait(90)
             for pixel_id in pixel_ids:
                 try:
                     make(user, pixels_ids=[pixel_id])
@@ -284,10 +284,10 @@ def test_deleting_a_pixel_while_links_take_it_on(app, alice, make_pixel):
     db.session.commit()
     thread = threading.Thread(target=take_on)
     thread.start()
-    start.wait(10)
+    start.wait(90)
     for pixel_id in reversed(pixel_ids):
         write(pixel_services.delete, db.session.get(pixel_services.Pixel, pixel_id))
-    thread.join(30)
+    thread.join(90)
     assert not thread.is_alive()
     made = db.session.scalar(select(sa.func.count()).select_from(Link))
     assert made + len(refused) == len(pixel_ids)

@@ -108,7 +108,7 @@ class Peers:
                 listener.shutdown(socket.SHUT_RDWR)
             listener.close()
         for thread in self.threads:
-            thread.join(10)
+            thread.join(90)
         assert not [thread for thread in self.threads if thread.is_alive()]
 
 

@@ -124,7 +124,7 @@ def test_killed_before_it_is_written_before_it_is_sent_and_after(
         assert os.read(reading, 1) == b"."
         child.kill()
     last = Child(lambda: work(with_mail, "never", writing))
-    wait_for(lambda: left(engine) == 0, "everything", 60)
+    wait_for(lambda: left(engine) == 0, "everything")
     last.kill()
     engine.dispose()
     os.close(reading)

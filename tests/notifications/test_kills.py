@@ -125,11 +125,11 @@ def test_killed_before_during_and_after_the_send(
             "during": lambda: receiver.heard > heard,  # noqa: B023  asked within this round
             "after": lambda: receiver.answered > answered,  # noqa: B023
         }
-        wait_for(reached[stop_at], f"the moment {stop_at} the send", 30)
+        wait_for(reached[stop_at], f"the moment {stop_at} the send")
         child.kill()
         receiver.goes_on.set()
     last = Child(lambda: work(settings, "never"))
-    wait_for(lambda: left(engine) == 0, "everything", 60)
+    wait_for(lambda: left(engine) == 0, "everything")
     last.kill()
     arrived = {number: set(ids) for number, ids in receiver.ids.items()}
     assert sorted(arrived) == list(range(next(numbers))), "none is lost"

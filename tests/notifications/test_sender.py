@@ -76,7 +76,7 @@ def states(session) -> Counter:
 
 
 def waits_for(session, **expected: int) -> None:
-    wait_for(lambda: states(session) == expected, f"{expected}", 30)
+    wait_for(lambda: states(session) == expected, f"{expected}")
 
 
 def send(session, handler, times: int = 1) -> list[Delivery]:
@@ -135,9 +135,9 @@ def test_who_hangs_holds_up_nobody_else(session, make_receiver, make_sender, sin
     for number in range(20):
         send(session, make_receiver(f"/hangs/{number}"), 5)
     make_sender()
-    wait_for(lambda: len(sink.heard) == 20, "one try for each of those that hang", 30)
+    wait_for(lambda: len(sink.heard) == 20, "one try for each of those that hang")
     send(session, make_receiver("/good"), 10)
-    wait_for(lambda: len(sink.ids("/good")) == 10, "what the good one is sent", 10)
+    wait_for(lambda: len(sink.ids("/good")) == 10, "what the good one is sent")
     assert len(sink.heard) == 30  # none of those that hang was sent a second one meanwhile
     sink.released.set()
     waits_for(session, delivered=110)
@@ -151,8 +151,8 @@ def test_who_refuses_gets_them_one_at_a_time_and_later(
     sink.status["/bad"] = 500
     rows = send(session, handler, 40)
     make_sender()
-    wait_for(lambda: len(sink.heard) >= 40, "a try for each", 30)
-    wait_for(lambda: tries(session) == {1: 40}, "all of them written down", 30)
+    wait_for(lambda: len(sink.heard) >= 40, "a try for each")
+    wait_for(lambda: tries(session) == {1: 40}, "all of them written down")
     for row in rows:
         assert row.status == "pending"
         assert 300 <= (row.due - row.planned).total_seconds() <= 330
@@ -182,7 +182,7 @@ def test_a_mistake_of_a_transport_is_one_failed_try(session, make_receiver, make
     monkeypatch.setattr(delivery, "all_transports", lambda: broken)
     [row] = send(session, make_receiver())
     make_sender()
-    wait_for(lambda: tries(session) == {1: 1}, "the try", 30)
+    wait_for(lambda: tries(session) == {1: 1}, "the try")
     assert [one.detail for one in row.attempts] == ["Waypost failed to send this; its log says why."]
     assert "ZeroDivisionError" in caplog.text
 
@@ -201,7 +201,7 @@ def test_what_another_worker_has(session, make_receiver, make_sender, sink, leas
     session.commit()
     make_sender()
     send(session, make_receiver("/2"))
-    wait_for(lambda: sink.ids("/2") and (sink.ids("/1") or not is_sent), "what is nobody's", 30)
+    wait_for(lambda: sink.ids("/2") and (sink.ids("/1") or not is_sent), "what is nobody's")
     assert bool(sink.ids("/1")) == is_sent
     assert dt.timedelta(seconds=15 + 20) < LEASE < dt.timedelta(seconds=60)
 
@@ -217,7 +217,7 @@ def test_what_was_planned(session, make_receiver, make_sender, sink, planned, du
     session.commit()
     make_sender()
     send(session, make_receiver("/2"))
-    wait_for(lambda: sink.ids("/2") and (sink.ids("/1") or not is_sent), "what is due", 30)
+    wait_for(lambda: sink.ids("/2") and (sink.ids("/1") or not is_sent), "what is due")
     assert bool(sink.ids("/1")) == is_sent
 
 
@@ -226,14 +226,14 @@ def test_a_locked_database_is_waited_for_and_nothing_is_sent_twice(
 ):
     send(session, make_receiver("/hangs"))
     running = make_sender()
-    wait_for(lambda: sink.heard, "the try", 30)
+    wait_for(lambda: sink.heard, "the try")
     session.rollback()
     with running.engine.connect() as line:
         line.connection.execute("PRAGMA busy_timeout = 100")
     with closing(sqlite3.connect(settings.data_dir / "main.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         sink.released.set()
-        wait_for(lambda: "Deliveries wait" in caplog.text, "a word about the lock", 30)
+        wait_for(lambda: "Deliveries wait" in caplog.text, "a word about the lock")
         other.execute("ROLLBACK")
     waits_for(session, delivered=1)
     assert len(sink.heard) == 1
@@ -244,7 +244,7 @@ def test_who_is_stopped_writes_down_what_arrives_and_gives_back_the_rest(
 ):
     send(session, make_receiver("/hangs"), 5)
     running = make_sender()
-    wait_for(lambda: sink.heard, "the first try", 30)
+    wait_for(lambda: sink.heard, "the first try")
     sink.released.set()
     running.stop(20)
     assert states(session)["delivered"] >= 1
@@ -268,7 +268,7 @@ def test_an_attempt_for_what_another_has_by_now_is_kept_and_changes_nothing(
 ):
     [row] = send(session, make_receiver("/hangs"))
     make_sender()
-    wait_for(lambda: sink.heard, "the try", 30)
+    wait_for(lambda: sink.heard, "the try")
     session.rollback()
     session.refresh(row)
     row.who = "another"
