@@ -32,8 +32,12 @@ def compress(response: Response) -> Response:
     if response.mimetype != "text/html" or response.is_streamed or not is_owners(request.path):
         return response
     response.vary.update(("Accept-Encoding", "Sec-Fetch-Site"))
-    if is_wanted() and "Content-Encoding" not in response.headers and len(response.get_data()) >= SMALLEST:
-        response.set_data(packed(response.get_data()))
+    if (
+        is_wanted()
+        and "Content-Encoding" not in response.headers
+        and len(page := response.get_data()) >= SMALLEST
+    ):
+        response.set_data(packed(page))
         response.headers["Content-Encoding"] = "gzip"
     return response
 

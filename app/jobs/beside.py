@@ -31,7 +31,7 @@ class Beside:
         self.sender = Sender(self.engine, settings, feeds)
         self.postman = Postman(self.engine, settings, [lambda session: answer_forgotten(session, settings)])
         self.scheduler = Scheduler(self.engine, settings, TABLE)
-        self.importer = Importer(self.engine, settings.data_dir)
+        self.importer = Importer(self.engine, settings)
         self.archiver = Archiver(self.engine, settings)
 
     def start(self) -> None:
