@@ -27,7 +27,7 @@ from app.dashboard.statistics.views import OF_MANY, OF_ONE, REALTIME
 from app.extensions import db
 from bench.list import EMAIL, TARGET_MS, Asker, Way, measure
 from bench.vitals import LINKS, make
-from tests.migrations import environ
+from tests.migrations import environ, migrate
 
 HTMX = {"HX-Request": "true"}
 THROWN = 300
@@ -61,6 +61,10 @@ class Visitor:
         address = f"/dashboard/{path.replace('{id}', str(self.link(number)))}"
         return self.asker.client.get(address, headers=HTMX if part else {}, follow_redirects=True)
 
+    def get_page(self, size: str, number: int) -> TestResponse:
+        """Another page of the list each time."""
+        return self.get(f"links/?results_per_page={size}&page={number * 7 % 380 + 1}", number)
+
     def post(self, path: str, data: Mapping[str, str], number: int) -> TestResponse:
         sent = {"csrf_token": self.asker.csrf, **data}
         address = f"/dashboard/{path.replace('{id}', str(self.link(number)))}"
@@ -72,6 +76,8 @@ class Visitor:
     def pages(self) -> Iterator[Way]:
         for path in (*PAGES, *(f"links/{{id}}{name}" for name in OF_A_LINK)):
             yield Way(path, partial(self.get, path))
+        for size in ("", "100", "250"):
+            yield Way(f"links/ of {size or 25}", partial(self.get_page, size))
         yield Way("trash/?page=9", partial(self.get, "trash/?page=9"))
         for path in DIALOGS:
             yield Way(f"dialog {path}", partial(self.get, path, part=True))
@@ -140,7 +146,9 @@ def main() -> None:
         data_dir = asked.keep or Path(place) / "data"
         if is_new := not (data_dir / "made").exists():
             make(data_dir)
-        app = create_app(load_settings(environ(data_dir)))
+        settings = load_settings(environ(data_dir))
+        migrate(settings.data_dir, settings.database_url)  # what was kept may be of an older version
+        app = create_app(settings)
         with app.app_context():
             owner = db.session.scalars(select(User).where(User.email == EMAIL)).one()
             owner.is_admin = True

@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import datetime as dt
 import math
+import secrets
 import sqlite3
 import statistics
 import sys
@@ -145,6 +146,9 @@ def in_list(one: Person) -> None:
     one.types("type a search slowly", " sale no", delay=SLOWLY_MS)
     one.clicks("edit a link", "#rows > .row:nth-child(2) .side-actions a[aria-haspopup]")
     one.presses_key("close the dialog", "Escape")
+    one.clicks("edit a link", "#rows > .row:nth-child(2) .side-actions a[aria-haspopup]")
+    one.types("type a destination", "/now")
+    one.presses_key("save the link", "Enter")
 
 
 def in_dialog(one: Person) -> None:
@@ -154,7 +158,7 @@ def in_dialog(one: Person) -> None:
     for n in (1, 2, 4, 6):
         one.clicks("open a fold", f"#sheet .folds > :nth-child({n}) summary")
     one.clicks("into a field", "#sheet [name=url]")
-    one.types("type an alias", "harbour")
+    one.types("type an alias", f"at-{secrets.token_hex(3)}")  # a new one: the second of a name is refused
     one.presses_key("create the link", "Enter")
 
 

@@ -21,6 +21,7 @@ Asked = dict[str, str]
 Columns = Mapping[str, str]
 COLUMNS, NONE = "columns", "none"
 NO_COLUMNS: Columns = {}
+MOST = 250  # rows of a page; the API's lists have up to 1,000
 ORDER_WORDS = {
     "last_datetime": "Last edit",
     "clicks": "Clicks",
@@ -89,7 +90,7 @@ def answer(family: Family, asked: Asked, fresh: Sequence[Any] = ()) -> dict[str,
             ("", "Created"),
             *((name, ORDER_WORDS[name]) for name in family.listing.orders if name in ORDER_WORDS),
         ],
-        "sizes": [("" if size == DEFAULT_SIZE else str(size), str(size)) for size in SIZES],
+        "sizes": sizes(asked),
         "matching": urlencode(
             {name: value for name, value in asked.items() if name in family.listing.filters}
         ),
@@ -97,6 +98,12 @@ def answer(family: Family, asked: Asked, fresh: Sequence[Any] = ()) -> dict[str,
         "zone": pages.zone(),
         **family.beside_rows(rows),
     }
+
+
+def sizes(asked: Asked) -> list[tuple[str, str]]:
+    """How many rows a page is offered with: as many as are made in time, and what the address asks for."""
+    offered = [size for size in SIZES if size <= MOST or asked.get("results_per_page") == str(size)]
+    return [("" if size == DEFAULT_SIZE else str(size), str(size)) for size in offered]
 
 
 def find(family: Family, asked: Mapping[str, str]) -> tuple[Page[Any], Sequence[FieldError]]:

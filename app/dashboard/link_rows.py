@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache, partial
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -53,6 +54,7 @@ def beside_rows(rows: Sequence[Link]) -> dict[str, Any]:
         "short_url": short_url,
         "host_of": host_of,
         "places": places,
+        "list_address": cache(partial(url_for, "dashboard.links")),  # many rows have the same chips
         "has_samples": has_samples(user()),
     }
 

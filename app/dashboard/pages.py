@@ -163,23 +163,25 @@ def zone() -> ZoneInfo:
 
 def local(moment: dt.datetime, zone: dt.tzinfo) -> str:
     """`20 November 2026, 18:30` where the owner is."""
-    return dated(moment.astimezone(zone), "d MMMM y, HH:mm")
+    there = moment.astimezone(zone)
+    return f"{dated(there.date(), 'd MMMM y')}, {there:%H:%M}"
 
 
 def exactly(moment: dt.datetime, zone: dt.tzinfo) -> str:
     """`20 November 2026, 18:30:05 CET`: what a shorter one shows when the pointer rests on it."""
     there = moment.astimezone(zone)
-    return f"{dated(there, 'd MMMM y, HH:mm:ss')} {there.tzname()}"
+    return f"{dated(there.date(), 'd MMMM y')}, {there:%H:%M:%S} {there.tzname()}"
 
 
 def local_time(moment: dt.datetime, zone: dt.tzinfo) -> str:
     """`20 Nov, 18:30` where the owner is."""
-    return dated(moment.astimezone(zone), "d MMM, HH:mm")
+    there = moment.astimezone(zone)
+    return f"{dated(there.date(), 'd MMM')}, {there:%H:%M}"
 
 
 def local_day(moment: dt.datetime, zone: dt.tzinfo) -> str:
     """`20 Nov 2026` where the owner is."""
-    return dated(moment.astimezone(zone), "d MMM y")
+    return dated(moment.astimezone(zone).date(), "d MMM y")
 
 
 def hue(text: str) -> int:

@@ -9,7 +9,7 @@ import datetime as dt
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -146,13 +146,23 @@ def say(text: Any) -> str:
 
 def digits(number: float, places: int = 0) -> str:
     """A number as the reader writes it: `1,234.5`, `1.234,5`."""
-    return format_decimal(number, "#,##0" + "." * bool(places) + "0" * places, locale=language())
+    return digits_in(language(), number, places)
+
+
+@lru_cache(maxsize=5000)  # a long list has the same few numbers and days over and over
+def digits_in(tag: str, number: float, places: int) -> str:
+    return format_decimal(number, "#,##0" + "." * bool(places) + "0" * places, locale=tag)
 
 
 def dated(moment: dt.date, pattern: str) -> str:
     """A day or a moment by a pattern of Unicode's (`EEE d MMM y, HH:mm`), with the reader's names."""
+    return dated_in(language(), moment, pattern)
+
+
+@lru_cache(maxsize=5000)
+def dated_in(tag: str, moment: dt.date, pattern: str) -> str:
     found = format_datetime if isinstance(moment, dt.datetime) else format_date
-    return found(moment, re.sub(r"\bd\b", DAY[language()], pattern), locale=language())
+    return found(moment, re.sub(r"\bd\b", DAY[tag], pattern), locale=tag)
 
 
 def known(text: Any) -> str:

@@ -70,13 +70,16 @@ let opener = null;
 
 const firstError = (within) => find(":is(input, select, textarea)[aria-invalid=true], fieldset[aria-invalid=true] input:not([type=hidden])", within);
 
+function showSheet() {
+  if (sheet.open) return;
+  sheet.showModal();
+  raise(find("#toasts"));
+}
+
 function openSheet() {
   const first = firstError(sheet) ?? find("[autofocus]", sheet) ?? find("h2", sheet);
   sheet.classList.toggle("is-small", Boolean(find("[data-small]", sheet)));
-  if (!sheet.open) {
-    sheet.showModal();
-    raise(find("#toasts"));
-  }
+  showSheet();
   prepare(sheet);
   sheet.dataset.as = contents();
   openFoldOf(first);
@@ -92,6 +95,15 @@ const isTouched = () => Boolean(find("form[data-keep]", sheet)) && sheet.dataset
 function closeSheet() {
   sheet.close();
 }
+
+// A dialog makes all else inert, for which the browser looks at every element of the page anew: that gets a picture
+// of its own, before what is in the dialog comes.
+document.addEventListener("htmx:beforeSwap", ({ detail }) => {
+  if (detail.target?.id !== "sheet-box" || !detail.shouldSwap) return;
+  if (sheet.open) return detail.target.replaceChildren(); // htmx would say good-bye to each element
+  showSheet();
+  detail.swapOverride = "innerHTML swap:1ms";
+});
 
 if (sheet) {
   document.body.addEventListener("sheet-close", () => {

@@ -16,12 +16,13 @@ htmx.defineExtension("rows", {
   },
 });
 
-// an answer that a newer letter has overtaken is nothing that anybody waits for
+// Whatever puts a list there does it so. An answer that a newer letter has overtaken is nothing anybody waits for.
 let isOvertaken = false;
 on("input", ".tools input[type=search]", () => (isOvertaken = true));
 document.addEventListener("htmx:beforeRequest", ({ detail }) => isList(detail) && (isOvertaken = false));
 document.addEventListener("htmx:beforeSwap", ({ detail }) => {
   if (isOvertaken && isList(detail)) detail.shouldSwap = false;
+  if (detail.target?.id === "results") detail.swapOverride = isList(detail) ? "rows swap:1ms" : "rows"; // a letter may come before
 });
 
 // ------------------------------------------------------------------ its rows

@@ -45,6 +45,15 @@ def test_pages(desk: Desk, alice: User, factory: Any, database: str) -> None:
     assert 'rel="next"' not in second
 
 
+def test_as_many_rows_are_offered_as_are_made_in_time(desk: Desk, database: str) -> None:
+    """Whoever asks for more in the address gets them, and sees the number chosen."""
+    rows = re.compile(r'<option value="\d*"(?: selected)?>(\d+)</option>')
+    assert rows.findall(desk.get("/links/").text) == ["10", "25", "50", "100", "250"]
+    asked = desk.get("/links/?results_per_page=1000").text
+    assert rows.findall(asked) == ["10", "25", "50", "100", "250", "1000"]
+    assert '<option value="1000" selected>' in asked
+
+
 def test_filters_are_named_and_can_be_taken_away(
     desk: Desk, alice: User, factory: Any, database: str
 ) -> None:
