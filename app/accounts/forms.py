@@ -71,7 +71,7 @@ class SignInForm(ResourceForm):
 
     email = TextField("E-mail", most=320, required=True)
     password = PasswordField("Password", required=True)
-    remember = FlagField("Stay signed in for 30 days on this device")
+    remember = FlagField("Stay signed in")
 
 
 class CodeForm(ResourceForm):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, cast
 
 from sqlalchemy import Table, exists, func, or_, select
@@ -11,7 +11,7 @@ from sqlalchemy import Table, exists, func, or_, select
 from app.clicks.models import Click, Counter
 from app.clicks.periods import EPOCH, ONE_DAY, QUARTERS
 from app.clicks.rollup_models import OwnerDay
-from app.clicks.scope import Bind
+from app.clicks.scope import AT_ONCE, Bind
 
 DAYS = cast("Table", OwnerDay.__table__)
 
@@ -46,10 +46,15 @@ def first_moment(bind: Bind, user_id: int) -> dt.datetime | None:
     return None if found is None else dt.datetime.combine(EPOCH + found * ONE_DAY, dt.time(), dt.UTC)
 
 
-def has_visits(bind: Bind, link_id: int) -> bool:
-    """Whether anybody, a bot included, has ever opened it, as far as that is still known."""
-    counted = exists().where(Counter.link_id == link_id, Counter.clicks > 0)
-    found: bool = bind.scalar(select(or_(counted, exists().where(Click.link_id == link_id)))) or False
+def has_visits(bind: Bind, link_ids: Sequence[int]) -> bool:
+    """Whether anybody, a bot included, has ever opened one of them, as far as that is still known."""
+    parts = [link_ids[start : start + AT_ONCE] for start in range(0, len(link_ids), AT_ONCE)]
+    return any(are_visited(bind, some) for some in parts)
+
+
+def are_visited(bind: Bind, some: Sequence[int]) -> bool:
+    counted = exists().where(Counter.link_id.in_(some), Counter.clicks > 0)
+    found: bool = bind.scalar(select(or_(counted, exists().where(Click.link_id.in_(some))))) or False
     return found
 
 

@@ -7,15 +7,18 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from flask import Flask
+from playwright.sync_api import Browser, BrowserContext, Page, Response, expect
 
 from app.accounts.passwords import hash_password
 from app.clock import now
-from app.links.models import Link
+from app.links.models import LimitCounter, Link
 from app.public.deliveries import GO_ON_MS
+from app.visits.store import StoreDown
 from tests.browser.test_accessibility import NARROW, sideways, violations
 from tests.browser.test_visitor_pages import IPHONE, link, site  # noqa: F401
 from tests.browser.visitors import CALLS, HANGS, Outside
+from tests.factories import Factory
 from tests.server import BROWSER
 
 pytestmark = pytest.mark.browser
@@ -34,9 +37,18 @@ PAGES: dict[str, dict[str, Any]] = {
     "plain+": {"location_url": "https://example.com/" + "y" * 500},
     "consent": {"pixels": [(type_, "1") for type_ in CALLS]},
     "app": {"app_linking_is_enabled": True, "location_url": "https://www.youtube.com/watch?v=abc"},
+    "used": {"clicks_limit": 1},
     "cloaked": {"cloaking_is_enabled": True},
     "nothing": {},
 }
+
+
+def assert_status(answer: Response | None, status: int) -> None:
+    assert answer and answer.status == status
+
+
+def is_down(*_: object) -> None:
+    raise StoreDown
 
 
 @pytest.fixture
@@ -52,10 +64,22 @@ def opened(browser: Browser, site: str, theme: str, locale: str) -> tuple[Browse
 
 @pytest.mark.settings(PIXEL_CONSENT="ask")
 @pytest.mark.parametrize(("theme", "locale"), [("light", "en-GB"), ("dark", "de-DE"), ("light", "fr-FR")])
-def test_every_page(theme: str, locale: str, browser: Browser, link: Callable[..., Link], site: str) -> None:  # noqa: F811
+def test_every_page(
+    theme: str,
+    locale: str,
+    app: Flask,
+    browser: Browser,
+    link: Callable[..., Link],  # noqa: F811
+    site: str,  # noqa: F811
+    factory: Factory,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     for name, columns in PAGES.items():
         if name != "nothing":
-            link(name.rstrip("+"), title=LONG, **columns)
+            made = link(name.rstrip("+"), title=LONG, **columns)
+            if name == "used":
+                factory.session.add(LimitCounter(link_id=made.id, clicks=1))
+                factory.session.commit()
     context, page = opened(browser, site, theme, locale)
     found = {}
     for name in PAGES:
@@ -66,6 +90,13 @@ def test_every_page(theme: str, locale: str, browser: Browser, link: Callable[..
     page.locator("button").click()
     expect(page.get_by_role("alert")).to_be_visible()
     found["wrong"] = [*violations(page), *sideways(page)]
+    page.set_extra_http_headers({"Sec-Purpose": "prefetch"})
+    assert_status(page.goto(f"{site}/warning"), 503)
+    found["prefetch"] = [*violations(page), *sideways(page)]
+    page.set_extra_http_headers({})
+    monkeypatch.setattr(app.extensions["visits"].plans, "find", is_down)
+    assert_status(page.goto(f"{site}/warning"), 503)
+    found["down"] = [*violations(page), *sideways(page)]
     context.close()
     assert {name: what for name, what in found.items() if what} == {}
 
@@ -97,14 +128,14 @@ def test_a_password_by_keyboard(page: Page, link: Callable[..., Link], site: str
 @pytest.mark.settings(PIXEL_CONSENT="ask")
 def test_our_pages_ask_nobody_for_anything(browser: Browser, link: Callable[..., Link], site: str) -> None:  # noqa: F811
     for name, columns in PAGES.items():
-        if name != "cloaked":
+        if name not in {"cloaked", "used"}:
             link(name.rstrip("+"), **columns)
     context = browser.new_context(user_agent=IPHONE)
     outside = Outside(context, site)
     page = context.new_page()
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
-    shown = [f"{site}/{name}" for name in PAGES if name not in {"cloaked", "nothing"}]
+    shown = [f"{site}/{name}" for name in PAGES if name not in {"cloaked", "nothing", "used"}]
     for address in shown:
         page.goto(address)
     context.close()

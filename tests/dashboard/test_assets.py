@@ -13,6 +13,7 @@ from flask.testing import FlaskClient
 
 from app.config import ROOT
 from app.dashboard.assets import FILES
+from scripts.shrink_world import shrunken
 
 VENDOR = ROOT / "app" / "static" / "vendor"
 SPRITE = ROOT / "app" / "templates" / "_icons.svg"
@@ -30,6 +31,25 @@ def test_vendored_files_are_as_published() -> None:
     there = {path.name for path in VENDOR.iterdir() if path.suffix not in {".md", ".LICENSE"}}
     assert set(listed) == there
     assert {name: hashlib.sha256((VENDOR / name).read_bytes()).hexdigest() for name in there} == listed
+
+
+# of the published map: a country, and an island that is smaller than three units across
+PUBLISHED = (
+    (
+        "M429.29,144.05l1.91,0.24l2.1,-0.63l2.63,1.99l-0.21,1.66l-0.69,0.4l-0.18,1.2l-1.66,-1.13l-1.39,0.15"
+        "l-2.73,-2.7l-1.17,-0.18l-0.16,-0.52l1.54,-0.5Z"
+    ),
+    "M707.48,273.58l0.68,-0.65l1.41,-0.91l-0.15,1.63l-0.81,-0.05l-0.61,0.58l-0.53,-0.6Z",
+)
+
+
+def test_the_world_is_made_of_the_published_one() -> None:
+    world = (VENDOR / "jsvectormap-world.js").read_text()
+    for path in PUBLISHED:
+        assert shrunken(f'path:"{path}"').removeprefix('path:"').removesuffix('"') in world
+    assert shrunken('path:"M1.04,2l0.02,0.01l0.9,-3.1ZM0,0l9,0l-9.04,1Z"') == (
+        'path:"M1 2l.1 0 .9-3.1zM0 0l9 0-9 1z"'
+    )
 
 
 def test_every_icon_is_used_and_every_used_one_is_there() -> None:

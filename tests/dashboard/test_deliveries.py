@@ -116,7 +116,7 @@ def test_a_test_says_its_answer_in_a_message(desk: Desk, hook: NotificationHandl
 def test_the_log_shows_payload_answer_and_next_try(
     desk: Desk, hook: NotificationHandler, tell: Any, session: Any
 ) -> None:
-    assert "Nothing yet." in text(desk.get(f"/handlers/{hook.id}/deliveries"))
+    assert "Nothing was told yet" in text(desk.get(f"/handlers/{hook.id}/deliveries"))
     row = tell(hook, 503, answer="<b>come later</b>")
     page = desk.get(f"/handlers/{hook.id}/deliveries")
     for words in ("What Ours was told", "Waiting", "Click limit reached: launch", "The server answered 503.", "1,234 ms",
@@ -124,7 +124,7 @@ def test_the_log_shows_payload_answer_and_next_try(
         assert words in text(page)
     assert "&lt;b&gt;come later&lt;/b&gt;" in page.text and "<b>come later</b>" not in page.text
     assert "&#34;type&#34;: &#34;link.clicks_limit_reached&#34;" in page.text
-    assert "There is nothing like that." in text(desk.get(f"/handlers/{hook.id}/deliveries?status=failed"))
+    assert "No delivery is like that." in text(desk.get(f"/handlers/{hook.id}/deliveries?status=failed"))
     assert desk.get(f"/handlers/{hook.id}/deliveries?status=lost").status_code == 422
 
 

@@ -60,10 +60,10 @@ class Scope:
         return self.since.astimezone(zone).date()
 
     def is_unvisited(self) -> bool:
-        """Nothing has ever happened here. (A project whose owner has visits elsewhere just shows none.)"""
-        if self.link:
-            return not ledger.has_visits(db.session, self.link.id)
-        return self.link_ids == () or ledger.first_moment(db.session, self.user.id) is None
+        """Nothing has ever happened here."""
+        if self.link_ids is None:
+            return ledger.first_moment(db.session, self.user.id) is None
+        return not ledger.has_visits(db.session, self.link_ids)
 
     def asked(self, state: State, type: str, span: Span | None = None, limit: int = 100) -> Asked:
         """The question behind a part of the page."""

@@ -1,0 +1,104 @@
+"""Does every list and report without rows say which kind of nothing that is, and what to do about it?"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from app.accounts.models import User
+from app.clock import now
+from app.config import Settings
+from app.journal.record import Visit
+from tests.dashboard.conftest import Desk
+from tests.past import take_in
+
+FAMILIES = ("links", "projects", "domains", "pixels", "handlers")
+# the list, what it says before there is anything, and where its way on leads
+FIRST: Mapping[str, tuple[str, str]] = {
+    "/links/": ("Make your first short link", "/dashboard/links/new"),
+    "/projects/": ("No projects yet", "/dashboard/projects/new"),
+    "/domains/": ("No domains yet", "/dashboard/domains/new"),
+    "/pixels/": ("No pixels yet", "/dashboard/pixels/new"),
+    "/handlers/": ("Nobody is told yet", "/dashboard/handlers/new"),
+    "/keys/": ("No API keys yet", "/dashboard/keys/new"),
+    "/trash/": ("The trash is empty", ""),
+    "/handlers/{handler}/deliveries": ("Nothing was told yet", "/dashboard/links/"),
+    "/statistics/": ("No clicks yet", "/dashboard/links/"),
+    "/links/{link}/statistics/": ("Nobody has opened this link yet", "/dashboard/links/{link}/qr"),
+    "/projects/{empty}/statistics/": ("No clicks yet", "/dashboard/links/"),
+    "/projects/{project}/statistics/": (
+        "Nobody has opened a link of this project yet",
+        "/dashboard/links/?project_id={project}",
+    ),
+}
+# what asks for something that is not there, and where all of it is
+NOTHING: Mapping[str, str] = {
+    **{f"/{name}/?search=zzz": f"/dashboard/{name}/" for name in FAMILIES},
+    **{f"/{name}/?page=9": f"/dashboard/{name}/" for name in FAMILIES},
+    "/trash/?page=9": "/dashboard/trash/",
+    "/handlers/{handler}/deliveries?status=failed": "/dashboard/handlers/{handler}/deliveries",
+    "/handlers/{handler}/deliveries?page=9": "/dashboard/handlers/{handler}/deliveries",
+    "/users/?search=zzz": "/dashboard/users/",
+}
+# what can't be asked
+WRONG = [f"/{name}/?order_by=colour" for name in FAMILIES] + [
+    "/handlers/{handler}/deliveries?status=maybe",
+    "/statistics/?period=never",
+]
+
+
+@pytest.fixture
+def rows(alice: User, factory: Any) -> dict[str, int]:
+    """A link in a project, an empty project, and a handler; nobody has opened anything."""
+    project, empty = factory.project(alice, name="spring"), factory.project(alice, name="autumn")
+    link = factory.link(alice, "one", project_id=project.id)
+    handler = factory.handler(alice)
+    return {"link": link.id, "project": project.id, "empty": empty.id, "handler": handler.id}
+
+
+def shown(desk: Desk, path: str, status: int = 200) -> str:
+    answer = desk.get(path)
+    assert answer.status_code == status, path
+    return html.unescape(answer.text)
+
+
+@pytest.mark.parametrize("path", FIRST)
+def test_before_there_is_anything(desk: Desk, path: str, request: pytest.FixtureRequest) -> None:
+    rows = request.getfixturevalue("rows") if "{" in path else {}
+    words, way = FIRST[path]
+    page = shown(desk, path.format(**rows))
+    assert f"<h2>{words}</h2>" in page
+    assert f'href="{way.format(**rows)}"' in page or not way
+    assert "Nothing found" not in page
+
+
+@pytest.mark.parametrize("path", NOTHING)
+def test_nothing_is_like_that(desk: Desk, path: str, rows: dict[str, int], alice: User, factory: Any) -> None:
+    alice.is_admin = True
+    factory.session.commit()
+    page = shown(desk, path.format(**rows))
+    assert "<h2>No such user</h2>" in page if "users" in path else "<h2>Nothing found</h2>" in page
+    assert f'class="button" href="{NOTHING[path].format(**rows)}"' in page
+    assert "is-first" not in page
+
+
+@pytest.mark.parametrize("path", WRONG)
+def test_what_can_not_be_asked(desk: Desk, path: str, rows: dict[str, int]) -> None:
+    page = shown(desk, path.format(**rows), 422)
+    assert "can't be shown as asked" in page
+    assert "is-first" not in page and "Nothing found" not in page
+
+
+def test_visits_elsewhere_are_none_of_a_projects(
+    desk: Desk, alice: User, factory: Any, rows: dict[str, int], settings: Settings
+) -> None:
+    owner, other, moment = alice.id, factory.link(alice, "other").id, int(now().timestamp() * 1000)
+    factory.session.commit()
+    take_in(settings, [Visit(moment, other, owner, is_bot=0)])
+    assert "Nobody has opened" in shown(desk, f"/projects/{rows['project']}/statistics/")
+    assert "Nobody has opened" not in shown(desk, "/statistics/")
+    take_in(settings, [Visit(moment, rows["link"], owner, is_bot=0)])
+    assert "Nobody has opened" not in shown(desk, f"/projects/{rows['project']}/statistics/")
