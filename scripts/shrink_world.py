@@ -41,7 +41,8 @@ def corners(part: str) -> list[Corner]:
 def short(path: list[Corner]) -> str:
     """On the grid, without corners that fall together; rounding each place keeps errors from adding up."""
     grid = FINE if max(map(extent, zip(*path, strict=True))) < SMALL else GRID
-    steps, before = [], (0, 0)
+    steps: list[tuple[int, int]] = []
+    before = (0, 0)
     for x, y in path:
         here = round(x * grid), round(y * grid)
         if here != before or not steps:
