@@ -6,7 +6,7 @@ A resource describes its list once, as a `Listing`; the API and the dashboard re
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from sqlalchemy import ColumnElement, Select, func, or_, select
@@ -30,13 +30,15 @@ Filter = Callable[[str, Asked], ColumnElement[bool] | None]
 class Listing(Generic[Row]):
     """What one resource's list can be asked: its filters by parameter, its orders by word.
 
-    `mine`: which rows are the user's, where their own `user_id` does not say it.
+    `mine`: which rows are the user's, where their own `user_id` does not say it. `beside`: how an order gets
+    at what is not in the row, where it needs that.
     """
 
     model: type[Row]
     filters: Mapping[str, Filter]
     orders: Mapping[str, ColumnElement[Any] | InstrumentedAttribute[Any]]
     mine: ColumnElement[bool] | None = None
+    beside: Mapping[str, Callable[[Select[Any]], Select[Any]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -108,6 +110,7 @@ def ordered(listing: Listing[Row], order: tuple[str, bool], found: Select[Any]) 
     if not name:
         return found.order_by(by_id)
     column = listing.orders[name]
+    found = listing.beside[name](found) if name in listing.beside else found
     by_column = column.asc() if rising else column.desc()
     if getattr(column, "nullable", False):  # elsewhere the words would only keep PostgreSQL from its indexes
         by_column = by_column.nulls_first() if rising else by_column.nulls_last()

@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, false, select
 from sqlalchemy.orm import InstrumentedAttribute
 
 from app.forms import MOST_ID
-from app.links.clicks import CLICKS
+from app.links.clicks import IN_ORDER, joined
 from app.links.models import SEARCHED, Link, LinkTag, folded, link_pixel
 from app.lists import Asked, Listing, one_of
 from app.reading import flag, moment, whole
@@ -81,7 +81,8 @@ LISTING = Listing(
         "link_id": Link.id,
         "datetime": Link.datetime,
         "last_datetime": Link.last_datetime,
-        "clicks": CLICKS,
+        "clicks": IN_ORDER,
         "url": Link.url,
     },
+    beside={"clicks": joined},
 )
