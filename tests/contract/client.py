@@ -9,7 +9,7 @@ from typing import Any
 
 import requests
 
-SECONDS = 30
+SECONDS = 90
 PERSON = (
     "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36"
 )

@@ -18,6 +18,9 @@ from tests.server import Server
 PASSWORD = "correct horse battery staple"
 EMAILS = ("one@example.com", "two@example.com")
 HOST = "links.example"
+# what is loaded by every process of a server whose storage is to be full
+NO_SPACE = Path(__file__).with_name("no_space")
+SOME_PAGES = 64
 FEW = 20  # requests a minute, on the server whose limit is tried
 
 
@@ -152,3 +155,44 @@ def limited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Keys]:
     server.start()
     yield found
     server.stop()
+
+
+def of_operator(name: str) -> Keys | None:
+    """The server that the operator has prepared for one case, when asked from outside; None in our own suite."""
+    environ = os.environ
+    if "CONTRACT_URL" not in environ:
+        return None
+    if f"CONTRACT_{name}_URL" not in environ:
+        pytest.skip(f"no CONTRACT_{name}_URL")
+    return Keys(environ[f"CONTRACT_{name}_URL"], environ[f"CONTRACT_{name}_KEY"])
+
+
+@pytest.fixture(scope="session")
+def little_space(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, Keys]]:
+    """A server that can store a little and then nothing more: SQLite itself refuses, as on a disk that is full."""
+    server = peopled(Server(tmp_path_factory.mktemp("little_space") / "data"))
+    found = Keys(server.url, key(server, EMAILS[0]))
+    with closing(sqlite3.connect(server.data_dir / "main.db")) as database:
+        (pages,) = database.execute("PRAGMA page_count").fetchone()
+    server.environ |= {"PYTHONPATH": str(NO_SPACE), "NO_SPACE_PAGES": str(pages + SOME_PAGES)}
+    server.start()
+    yield server, found
+    server.stop()
+
+
+@pytest.fixture
+def full(request: pytest.FixtureRequest) -> Keys:
+    given = of_operator("FULL")
+    return given or Keys(*request.getfixturevalue("little_space")[1])
+
+
+@pytest.fixture
+def busy(request: pytest.FixtureRequest) -> Iterator[Keys]:
+    given = of_operator("BUSY")
+    if given:
+        yield given
+        return
+    server, found = request.getfixturevalue("little_space")
+    with closing(sqlite3.connect(server.data_dir / "main.db", isolation_level=None, timeout=90)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        yield found
