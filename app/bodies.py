@@ -90,6 +90,8 @@ def drain() -> None:
     """Read on for a while: who is still sending when the answer comes sees a broken connection instead."""
     if not request.environ.get("wsgi.input_terminated"):
         return  # nobody says where this body ends
+    if (request.content_length or 0) > MOST_DRAINED:
+        return  # its end is out of reach, and who sends nothing before the answer would wait for ever
     left, stream = MOST_DRAINED, request.environ["wsgi.input"]
     while left > 0 and (piece := stream.read(65536)):
         left -= len(piece)

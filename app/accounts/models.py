@@ -36,6 +36,8 @@ class User(UserMixin, db.Model):
     disabled_datetime: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
     # from then on there is nothing of the user for anybody, and 30 days later nothing at all
     deleted_datetime: Mapped[dt.datetime | None] = mapped_column(UtcDateTime, index=True)
+    # the last use of any session, for those that are over are forgotten; keys know their own
+    seen_datetime: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
     # raised to end every session of the user at once
     session_version: Mapped[int] = mapped_column(default=1)
     datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)

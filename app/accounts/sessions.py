@@ -36,6 +36,7 @@ def begin(user: User, *, browser: str = "", system: str = "", is_remembered: boo
         is_remembered=is_remembered,
         expires_datetime=now() + lasting(is_remembered=is_remembered),
     )
+    user.seen_datetime = now()
     db.session.add(row)
     db.session.flush()
     return token
@@ -68,6 +69,7 @@ def note_use(row: UserSession) -> None:
     try:
         with db.engine.connect() as connection, impatient(connection):
             connection.execute(update(UserSession).where(UserSession.id == row.id, before).values(**seen))
+            connection.execute(update(User).where(User.id == row.user_id).values(seen_datetime=now()))
             connection.commit()
     except SQLAlchemyError as error:
         log.warning("the last use of session %d is not written yet: %s", row.id, error)

@@ -58,7 +58,7 @@ def bring() -> ResponseReturnValue:
     """The file is written where the worker finds it, and looked at; nothing is made of it yet."""
     path = files.new_file(own_addresses.settings().data_dir)
     try:
-        require_room(path.parent)
+        require_room(path.parent, request.content_length or 0)
         services.require_few(user())
         db.session.rollback()  # no read goes on while the file comes and is looked at
         name = receive(path)

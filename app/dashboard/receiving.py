@@ -26,6 +26,7 @@ MOST_BYTES = 1024 * 1024 * 1024
 MOST_AROUND = 1024 * 1024  # heads, and fields beside the file
 MOST_FIELD = 10_000
 PIECE = 256 * 1024
+LOOKED_AFTER = 64 * 1024 * 1024  # of a file: is there still room?
 SPARE_BYTES = 256 * 1024 * 1024  # of the disk: the journal's
 
 
@@ -95,6 +96,10 @@ class Receiving:
             self.written += len(data)
             if self.written > MOST_BYTES:
                 raise too_large()
+            if self.written % LOOKED_AFTER < len(
+                data
+            ):  # a body that comes in chunks didn't say how long it is
+                require_room(self.out.fileno())
             self.out.write(data)
         elif self.is_field:
             name, text = self.fields[-1]
@@ -119,10 +124,10 @@ def require_fit() -> None:
         raise too_large()
 
 
-def require_room(path: Path) -> None:
-    """Raises Invalid where the file would leave too little for what matters more."""
-    space = os.statvfs(path)
-    if space.f_bavail * space.f_frsize < (request.content_length or 0) + SPARE_BYTES:
+def require_room(place: Path | int, more: int = 0) -> None:
+    """Raises Invalid where so much more would leave too little for what matters more."""
+    space = os.statvfs(place)
+    if space.f_bavail * space.f_frsize < more + SPARE_BYTES:
         raise Invalid(FieldError("There is no room for this file on the server.", "no_room", "file"))
 
 

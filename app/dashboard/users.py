@@ -12,7 +12,7 @@ from sqlalchemy import Select, func, or_, select
 
 from app import clock
 from app.accounts import invitations, standing
-from app.accounts.models import ApiKey, SecondFactor, User, UserSession
+from app.accounts.models import ApiKey, SecondFactor, User
 from app.dashboard import pages
 from app.dashboard.admins import admins_only
 from app.dashboard.guard import user
@@ -85,13 +85,13 @@ def counts_of(ids: Sequence[int]) -> dict[int, int]:
 
 
 def last_seen(ids: Sequence[int]) -> dict[int, dt.datetime]:
-    """When each last used the dashboard or an API key. (Sessions that ended tell no more.)"""
+    """When each last used the dashboard or an API key."""
+    seen = select(User.id, User.seen_datetime).where(User.id.in_(ids))
+    used = select(ApiKey.user_id, func.max(ApiKey.last_datetime)).where(ApiKey.user_id.in_(ids))
     found: dict[int, dt.datetime] = {}
-    for model in (UserSession, ApiKey):
-        newest = select(model.user_id, func.max(model.last_datetime)).group_by(model.user_id)
-        for user_id, moment in db.session.execute(newest.where(model.user_id.in_(ids))):
-            if moment is not None:
-                found[user_id] = max(moment, found.get(user_id, moment))
+    for user_id, moment in db.session.execute(seen.union_all(used.group_by(ApiKey.user_id))):
+        if moment is not None:
+            found[user_id] = max(moment, found.get(user_id, moment))
     return found
 
 

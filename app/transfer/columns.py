@@ -80,7 +80,7 @@ COLUMNS: dict[str, Column] = {
         *("clicks", "visits", "visit count", "total clicks", "click count", "visits count", "engagements"),
         *("total engagements", "hits"),
     ),
-    "is_enabled": own("Enabled", "is enabled", "enabled", "active"),
+    "is_enabled": own("Enabled", "is enabled", "enabled", "active", "status", "link status"),
     "schedule": own("Schedule", "schedule"),
     "start_date": own("Start", "start date", "valid since"),
     "end_date": own(

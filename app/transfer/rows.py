@@ -18,7 +18,7 @@ from app.links.forms import PAIRS, LinkForm
 from app.reading import Rejected, plain, whole
 from app.sent import Sent
 from app.transfer.cells import unguarded
-from app.transfer.texts import alias_of, host_of, named_ids, pairs_of, tags_of, when
+from app.transfer.texts import alias_of, flag_of, host_of, named_ids, pairs_of, tags_of, when
 
 Texts = dict[str, str]
 # a table can't hold these; nor what is looked up once for all of its rows
@@ -121,6 +121,8 @@ def filled(
     sent = dict(texts)
     if "url" in texts:
         sent["url"] = alias_of(texts["url"])
+    if "is_enabled" in texts:
+        sent["is_enabled"] = flag_of(texts["is_enabled"])
     for name in ("start_date", "end_date"):
         if moments[name]:
             sent |= {name: moments[name].strftime("%Y-%m-%d %H:%M:%S"), "schedule": "1"}  # type: ignore[union-attr]

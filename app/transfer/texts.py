@@ -19,6 +19,32 @@ WORDED = (
     *("%Y/%m/%d", "%Y/%m/%d %H:%M:%S"),
 )
 
+# What other services say of a link, without case. One that is hidden or archived there goes on to redirect
+# (Bitly, Dub and Short.io only take it out of their lists)
+STATES = {
+    **dict.fromkeys(("active", "enabled", "live", "published", "hidden", "archived", "ok"), "1"),
+    **dict.fromkeys(
+        (
+            "inactive",
+            "disabled",
+            "deleted",
+            "removed",
+            "expired",
+            "blocked",
+            "banned",
+            "suspended",
+            "paused",
+            "draft",
+        ),
+        "0",
+    ),
+}
+
+
+def flag_of(text: str) -> str:
+    """As our form reads it; what is no state stays, and is told to be none."""
+    return STATES.get(text.strip().lower(), text)
+
 
 def alias_of(text: str) -> str:
     """The alias itself, or the path of a whole short address."""

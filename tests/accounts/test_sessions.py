@@ -54,10 +54,14 @@ def test_the_last_visit_is_written_seldom(session, alice: User) -> None:
     sessions.note_use(sessions.find(token))
     session.rollback()
     assert sessions.find(token).last_datetime == first
+    assert first >= sessions.find(token).user.seen_datetime >= alice.datetime
     with time_machine.travel(now() + sessions.SEEN_EVERY):
         sessions.note_use(sessions.find(token))
         session.rollback()
-        assert sessions.find(token).last_datetime >= first + sessions.SEEN_EVERY
+        found = sessions.find(token)
+        assert found.last_datetime >= first + sessions.SEEN_EVERY
+        assert found.user.seen_datetime >= found.last_datetime
+        assert found.user.session_version == found.version
 
 
 def test_one_ends_or_all_others(session, alice: User, bob: User) -> None:

@@ -14,6 +14,8 @@ import pytest
 from click.testing import Result
 from flask import Flask
 
+from app.cli.checks.machine import settings_check
+from app.config import load_settings
 from app.journal import segments
 from app.journal.slate import Dropped
 from tests.server import Server
@@ -149,6 +151,24 @@ def test_a_key_that_is_not_the_one(doctor, make_handler, alice, app: Flask, sess
     finally:
         sealing.use_key(app.config["WAYPOST"].secret_key)
     assert "The settings of 1 handler can't be read" in done.stdout
+
+
+WITHOUT_AN_ADDRESS = {
+    "alone": ({}, ""),
+    "a proxy before it": ({"TRUSTED_PROXIES": "1"}, "a proxy stands before it"),
+    "mails": ({"SMTP_URL": "smtp://127.0.0.1:9"}, "send mails"),
+    "another host": ({"HOST": "0.0.0.0"}, "HOST is 0.0.0.0"),
+    "known": ({"TRUSTED_PROXIES": "1", "BASE_URL": "https://go.example"}, ""),
+}
+
+
+@pytest.mark.parametrize(("settings", "said"), WITHOUT_AN_ADDRESS.values(), ids=WITHOUT_AN_ADDRESS)
+def test_an_address_that_people_know(settings: dict[str, str], said: str, data_dir: Path) -> None:
+    environ = {f"WAYPOST_{name}": text for name, text in settings.items()}
+    told = settings_check(load_settings({"WAYPOST_DATA_DIR": str(data_dir), **environ}))
+    found = [one.detail for one in told if "BASE_URL is not set" in one.detail]
+    assert len(found) == bool(said)
+    assert all(said in one for one in found)
 
 
 @pytest.mark.settings(SMTP_URL="smtp://127.0.0.1:9")

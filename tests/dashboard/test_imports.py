@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from app.dashboard import receiving
+from app import bodies
+from app.dashboard import imports, receiving
 from app.links import services
 from app.links.models import Link
 from app.transfer import taking
@@ -182,6 +183,50 @@ def test_nothing_stays_of_what_does_not_come_whole(desk, session, settings, monk
     monkeypatch.setattr(receiving, "SPARE_BYTES", 1 << 60)
     answer = desk.client.post("/dashboard/imports/", **good)
     assert (answer.status_code, "no room for this file" in answer.text) == (422, True)
+    assert left(settings) == []
+    assert session.query(LinkImport).count() == 0
+
+
+class Endless(io.RawIOBase):
+    """A file that comes in chunks, and goes on for as long as somebody reads."""
+
+    def __init__(self, head: bytes) -> None:
+        self.head, self.given = head, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        piece = self.head or b"https://example.com/,x\n" * 100
+        piece, self.head = piece[: len(buffer)], piece[len(buffer) :] if self.head else b""
+        buffer[: len(piece)] = piece
+        self.given += len(piece)
+        return len(piece)
+
+
+@pytest.mark.parametrize(
+    ("changed", "status", "said"),
+    [("MOST_BYTES", 413, "at most"), ("SPARE_BYTES", 422, "no room for this file")],
+)
+def test_a_file_without_an_end(
+    desk, session, settings, monkeypatch, changed: str, status: int, said: str
+) -> None:
+    """It says nowhere how long it is: it is cut where it becomes too large, or the disk too full."""
+    few = 1024 * 1024
+    monkeypatch.setattr(bodies, "MOST_DRAINED", few)
+    monkeypatch.setattr(receiving, "LOOKED_AFTER", few)
+    monkeypatch.setattr(receiving, changed, {"MOST_BYTES": few, "SPARE_BYTES": 1 << 60}[changed])
+    monkeypatch.setattr(imports, "require_room", lambda *_: None)  # what is asked before anything came
+    head = b'--b\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\n'
+    body = Endless(head)
+    sent = {
+        "wsgi.input": body, "wsgi.input_terminated": True, "HTTP_TRANSFER_ENCODING": "chunked",
+        "CONTENT_TYPE": "multipart/form-data; boundary=b", "CONTENT_LENGTH": "",
+    }  # fmt: skip
+    token = {"X-CSRFToken": desk.token()}
+    answer = desk.client.post("/dashboard/imports/", headers=token, environ_overrides=sent)
+    assert (answer.status_code, said in answer.text) == (status, True)
+    assert few < body.given < 4 * few
     assert left(settings) == []
     assert session.query(LinkImport).count() == 0
 

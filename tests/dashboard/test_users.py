@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from app.accounts import invitations, second_factor, standing
-from app.accounts.models import Invitation, User
+from app.accounts.models import Invitation, User, UserSession
 from app.clock import now
 from app.database import begin_write
 from app.departures import leaving
@@ -55,7 +56,9 @@ def test_for_others_these_pages_are_not_there(app: Flask, desk: Desk, alice: Use
     assert "/dashboard/users/" in desk.get("/links/").text
 
 
-def test_the_list(app: Flask, desk: Desk, bob: User, factory: Any, make_user: Any, make_key: Any) -> None:
+def test_the_list(
+    app: Flask, desk: Desk, session: Session, bob: User, factory: Any, make_user: Any, make_key: Any
+) -> None:
     bob.name = "Bob the Builder"
     factory.link(bob)
     make_key(bob, last_datetime=now())
@@ -75,6 +78,9 @@ def test_the_list(app: Flask, desk: Desk, bob: User, factory: Any, make_user: An
     erin = make_user("erin@example.com")
     assert desk.get("/users/?search=erin").text.count("Not seen lately") == 1
     signed_in(app, erin)
+    assert desk.get("/users/?search=erin").text.count("Last seen") == 1
+    session.execute(sa.delete(UserSession).where(UserSession.user_id == erin.id))
+    session.commit()
     assert desk.get("/users/?search=erin").text.count("Last seen") == 1
     found = desk.get("/users/?search=BUILD", headers=HTMX).text
     assert "bob@example.com" in found

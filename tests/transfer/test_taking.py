@@ -69,7 +69,7 @@ def test_twice_adds_nothing(session, take, alice):
 BITLY = (
     "Link,Custom Link,Date created,Title,Destination URL,Engagements,Status\n"
     'https://bit.ly/3AbCdE,https://go.example/spring,2023-05-06T07:08:09Z,Spring,https://example.com/a,"1,234",Active\n'
-    "https://bit.ly/4FgHiJ,,2023-05-07T00:00:00Z,,https://example.com/b,0,Active\n"
+    "https://bit.ly/4FgHiJ,,2023-05-07T00:00:00Z,,https://example.com/b,0,Deleted\n"
 )
 YOURLS = "source,target,hits\r\n/spring/,https://example.com/a,1234\r\n/4FgHiJ/,https://example.com/b,0\r\n"
 
@@ -86,7 +86,29 @@ def test_short_addresses_as_services_write_them(session, take, alice, factory, t
     ]
     assert (first.domain_id, second.domain_id) == (domain.id if text is BITLY else None, None)
     assert clicks_of([first.id, second.id]) == {first.id: 1234, second.id: 0}
+    assert (first.is_enabled, second.is_enabled) == (True, text is YOURLS)
     assert counts(take(alice, text)) == ("done", 2, 0, 2, 0)
+
+
+def test_what_was_off_stays_off(session, take, alice):
+    """Archived is not off: such links go on to redirect where they come from."""
+    said = (
+        "Active",
+        "active ",
+        "Archived",
+        "Hidden",
+        "Deleted",
+        "INACTIVE",
+        "disabled",
+        "yes",
+        "0",
+        "",
+        "perhaps",
+    )
+    rows = [f"https://example.com/{n},a{n},{word}" for n, word in enumerate(said)]
+    assert counts(take(alice, "\n".join(["destination,slashtag,status", *rows]))) == ("done", 11, 10, 0, 1)
+    on = {said[int(one.url[1:])] for one in links(session, alice) if one.is_enabled}
+    assert on == {"Active", "active ", "Archived", "Hidden", "yes", ""}
 
 
 def test_rows_without_an_alias_come_once_too(session, take, alice):

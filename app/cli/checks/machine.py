@@ -25,10 +25,10 @@ LOOPBACK = ("127.", "::1", "localhost")
 
 
 def settings_check(settings: Settings) -> Iterator[Finding]:
-    is_public = settings.base_url is not None or not settings.host.startswith(LOOPBACK)
-    if settings.base_url is None and is_public:
+    reason = known_elsewhere(settings)
+    if settings.base_url is None and reason:
         yield warning(
-            f"{PREFIX}BASE_URL is not set.",
+            f"{PREFIX}BASE_URL is not set, but {reason}.",
             "Set it to the address people know: mails and exports name short links by it.",
         )
     if (settings.base_url or "").startswith("https:") and settings.trusted_proxies == 0:
@@ -45,6 +45,15 @@ def settings_check(settings: Settings) -> Iterator[Finding]:
         yield ok("Settings can be used. No e-mail: SMTP_URL is not set.")
     else:
         yield ok("Settings can be used.")
+
+
+def known_elsewhere(settings: Settings) -> str:
+    """Why nobody opens this instance by the address that it listens on; "" where that may be."""
+    if not settings.host.startswith(LOOPBACK):
+        return f"{PREFIX}HOST is {settings.host}"
+    if settings.trusted_proxies:
+        return f"{PREFIX}TRUSTED_PROXIES says that a proxy stands before it"
+    return f"{PREFIX}SMTP_URL has it send mails" if settings.smtp_url else ""
 
 
 PRIVATE = (
