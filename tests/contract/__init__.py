@@ -8,5 +8,6 @@ is a verified domain of the user), and `CONTRACT_LIMITED_URL`, `CONTRACT_LIMITED
 server with a low rate limit, or the same one, asked last: its limits are used up for a minute). Two want a server that its
 operator has brought into trouble: `CONTRACT_FULL_URL`, `CONTRACT_FULL_KEY` (no space is left where it stores, or little) and
 `CONTRACT_BUSY_URL`, `CONTRACT_BUSY_KEY` (somebody else holds its database locked). Everything that is made is deleted again.
+What must happen within some seconds may take `CONTRACT_PATIENCE` times as long (1; 30 for servers of our own suite).
 Without `CONTRACT_URL` servers are started for it. Nothing here imports the application.
 """

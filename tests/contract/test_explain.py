@@ -36,6 +36,10 @@ OUTCOMES: dict[str, tuple[dict[str, Any], str, tuple[str, int, str | None]]] = {
     "before its end": ({"schedule": 1, "end_date": "2090-01-01"}, "at=2089-12-31T23:59:59Z", ("redirect", 302, THERE)),
     "expired, from its end on": ({"schedule": 1, "end_date": "2090-01-01"}, "at=2090-01-01T00:00:00Z", ("expired", 410, None)),
     "expired, and where it leads then": ({"schedule": 1, "end_date": "2020-01-01", "expiration_url": AFTER}, "", ("expired", 302, AFTER)),
+    "disabled before anything else": ({"is_enabled": 0, "schedule": 1, "start_date": "2090-01-01", "password": "x"}, "", ("not_found", 404, None)),
+    "not active yet before a limit and a password": ({"schedule": 1, "start_date": "2090-01-01", "clicks_limit": 1, "password": "x"}, "", ("not_yet", 404, None)),
+    "a warning before a cloak": ({"cloaking_is_enabled": YES, "sensitive_content": YES}, "", ("warning", 200, None)),
+    "a cloak before an app": ({"location_url": VIDEO, "app_linking_is_enabled": YES, "cloaking_is_enabled": YES}, f"user_agent={quote(PHONE)}", ("cloak", 200, VIDEO)),
     "over before anything is asked": ({"schedule": 1, "end_date": "2020-01-01", "password": "x"}, "", ("expired", 410, None)),
 }  # fmt: skip
 
@@ -98,6 +102,24 @@ def test_the_steps_and_the_visitor(api: Client) -> None:
         data["visitor"].items()
         >= {"device_type": "mobile", "os_name": "iOS", "browser_name": "Safari"}.items()
     )
+
+
+def test_an_app_before_pixels(api: Client) -> None:
+    pixel = api.make("/pixels", type="social_a", name="n", pixel="1")
+    link = api.link(location_url=VIDEO, app_linking_is_enabled=YES, pixels_ids=pixel)
+    assert told(api, link, f"user_agent={quote(PHONE)}") == ("app", 200, VIDEO)
+
+
+TABLETS = {
+    "Android without Mobile": "Mozilla/5.0 (Linux; Android 14; SM-X710) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36",
+    "iPad": PHONE.replace("iPhone; CPU iPhone OS", "iPad; CPU OS"),
+}
+
+
+@pytest.mark.parametrize("name", TABLETS)
+def test_tablets(api: Client, name: str) -> None:
+    data = api.data(f"/links/{api.link()}/explain?user_agent={quote(TABLETS[name])}")
+    assert data["visitor"]["device_type"] == "tablet"
 
 
 def test_the_visitors_query(api: Client) -> None:

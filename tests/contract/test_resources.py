@@ -474,6 +474,27 @@ def test_a_webhook_has_a_secret_that_a_read_only_key_does_not_see(api: Client, r
     assert reader.data(path)["settings"]["secret"] == "********"
 
 
+def test_a_token_is_masked_for_a_read_only_key(api: Client, reader: Client) -> None:
+    sent = {"chat_c": "123:token", "chat_c_chat_id": "@shop"}
+    path = f"/notification-handlers/{api.make('/notification-handlers', type='chat_c', name='n', **sent)}"
+    assert api.data(path)["settings"] == sent
+    assert reader.data(path)["settings"] == {"chat_c": "********", "chat_c_chat_id": "@shop"}
+
+
+def test_order_and_duplicates_of_ids_do_not_matter(api: Client) -> None:
+    pixels = [api.make("/pixels", type="social_a", name="n", pixel="1") for _ in range(2)]
+    handlers = [
+        api.make("/notification-handlers", type="email", name="n", email="a@example.com") for _ in range(2)
+    ]
+    link = api.link(pixels_ids=[*reversed(pixels), *pixels], email_reports=[*reversed(handlers), *handlers])
+    for name, ids in (("pixels_ids", pixels), ("email_reports", handlers)):
+        assert sorted(api.data(f"/links/{link}")[name]) == ids
+        api.post(f"/links/{link}", {name: ids[:1]})
+        assert api.data(f"/links/{link}")[name] == ids[:1]
+        api.post(f"/links/{link}", {name: ""})
+        assert api.data(f"/links/{link}")[name] == []
+
+
 def test_another_type_needs_its_own_fields(api: Client) -> None:
     handler = api.make("/notification-handlers", type="email", name="n", email="me@example.com")
     path = f"/notification-handlers/{handler}"
@@ -526,6 +547,10 @@ def test_the_log_and_the_test_of_a_handler(api: Client) -> None:
     assert set(row) >= {"id", "type", "status", "attempts", "next_attempt", "datetime"}
     assert (row["id"], row["type"]) == (data["delivery_id"], "handler.test")
     assert set(row["attempts"][0]) >= {"datetime", "status_code", "detail", "duration_ms"}
+    second = api.post(f"{path}/test").json()["data"]["delivery_id"]
+    body = api.get(f"{path}/deliveries?results_per_page=10").json()
+    assert [one["id"] for one in body["data"]] == [second, row["id"]]
+    assert body["meta"] == {"page": 1, "results_per_page": 10, "total": 2, "total_pages": 1}
 
 
 def test_statistics(api: Client) -> None:
