@@ -1,14 +1,14 @@
 """when a user was last seen
 
 Revision ID: 4f8b2d6a1c93
-Revises: 2e7a9c1f5b60
+Revises: f3a86b0d214c
 """
 
 import sqlalchemy as sa
 from alembic import op
 
 revision = "4f8b2d6a1c93"
-down_revision = "2e7a9c1f5b60"
+down_revision = "f3a86b0d214c"
 branch_labels = None
 depends_on = None
 
