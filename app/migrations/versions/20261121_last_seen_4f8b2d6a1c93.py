@@ -1,14 +1,14 @@
 """when a user was last seen
 
 Revision ID: 4f8b2d6a1c93
-Revises: f3a86b0d214c
+Revises: 4b1f7e0c9a35
 """
 
 import sqlalchemy as sa
 from alembic import op
 
 revision = "4f8b2d6a1c93"
-down_revision = "f3a86b0d214c"
+down_revision = "4b1f7e0c9a35"
 branch_labels = None
 depends_on = None
 
