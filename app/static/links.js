@@ -48,7 +48,7 @@ let backTo = null; // gets the focus back after what was chosen
 function fill(row) {
   const address = find("a.name", row).href;
   menu.replaceChildren(find("#row-menu-template").content.cloneNode(true));
-  for (const element of all("*", menu))
+  for (const element of all("a, form", menu)) // what has addresses
     for (const { name, value } of [...element.attributes])
       if (value.includes("/links/0/") || value.endsWith("/links/0") || value.endsWith("copy=0"))
         element.setAttribute(name, value.replace(/\/links\/0(?=\/|$)/, `/links/${row.dataset.id}`).replace(/copy=0$/, `copy=${row.dataset.id}`));
