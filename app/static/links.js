@@ -3,8 +3,9 @@
 
 import { all, copy, find, on, openSheet, returnTo, sheet, toast } from "./app.js";
 
-const rows = () => all("#rows > .row");
-const rowOf = (element) => element?.closest?.("#rows > .row");
+// those of links alone: other lists have rows, too
+const rows = () => all("#rows > .row[data-id]");
+const rowOf = (element) => element?.closest?.("#rows > .row[data-id]");
 const isField = (element) => Boolean(element?.closest?.("input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]"));
 
 // ------------------------------------------------------------------- create
