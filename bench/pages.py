@@ -9,6 +9,7 @@ SQLite. The target is meant for nineteen of twenty. `--keep` keeps what was made
 from __future__ import annotations
 
 import argparse
+import gc
 import logging
 import statistics
 import sys
@@ -149,6 +150,8 @@ def main() -> None:
         settings = load_settings(environ(data_dir))
         migrate(settings.data_dir, settings.database_url)  # what was kept may be of an older version
         app = create_app(settings)
+        gc.collect()
+        gc.freeze()  # as what serves does: or every fourth page waits for a look at all of it
         with app.app_context():
             owner = db.session.scalars(select(User).where(User.email == EMAIL)).one()
             owner.is_admin = True
