@@ -413,4 +413,7 @@ const wrong = find("main") && firstError(find("main"));
 openFoldOf(wrong);
 wrong?.focus();
 
-export { all, copy, find, isList, LOST, on, openFoldOf, openSheet, returnTo, say, sheet, tell, toast };
+// a part that a script asks for: that it failed is said where all of htmx's requests are
+const fetchPart = (address, into) => htmx.ajax("GET", address, into).catch(() => {});
+
+export { all, copy, fetchPart, find, isList, LOST, on, openFoldOf, openSheet, returnTo, say, sheet, tell, toast };

@@ -1,7 +1,7 @@
 // What the list of links does beyond plain HTML: making one from anywhere, a menu and keys for each row,
 // changing a destination in its place, selecting many.
 
-import { all, copy, find, on, openSheet, returnTo, sheet, toast } from "./app.js";
+import { all, copy, fetchPart, find, on, openSheet, returnTo, sheet, toast } from "./app.js";
 
 // those of links alone: other lists have rows, too
 const rows = () => all("#rows > .row[data-id]");
@@ -99,7 +99,7 @@ on("click", "[data-inplace]", (link, event) => {
   event.preventDefault();
   event.stopPropagation();
   find(".inplace", row)?.remove();
-  htmx.ajax("GET", link.href, { source: row, target: find(".main", row), swap: "beforeend" }).then(() => find(".inplace input[name=location_url]", row)?.select());
+  fetchPart(link.href, { source: row, target: find(".main", row), swap: "beforeend" }).then(() => find(".inplace input[name=location_url]", row)?.select());
 });
 
 function endInPlace(form) {

@@ -1,6 +1,6 @@
 // How does a list that was asked for come, without holding up who goes on typing?
 
-import { find, isList, on } from "./app.js";
+import { fetchPart, find, isList, on } from "./app.js";
 
 // ---------------------------------------------------------------- its place
 // htmx says good-bye to every element of the old rows, which takes longer than to draw the new ones. Those
@@ -30,6 +30,5 @@ document.addEventListener("htmx:beforeSwap", ({ detail }) => {
 on("click", "#rows a[aria-haspopup=dialog]:not([hx-get])", (link, event) => {
   if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return; // a tab of its own
   event.preventDefault();
-  // that it failed is said where all of htmx's requests are
-  htmx.ajax("GET", link.href, { source: link, target: "#sheet-box" }).catch(() => {});
+  fetchPart(link.href, { source: link, target: "#sheet-box" });
 });

@@ -1,6 +1,6 @@
 // How is a form sent once, by a line that may be lost, with a sign that it takes its time?
 
-import { all, find, isList, LOST, on, say, toast } from "./app.js";
+import { all, fetchPart, find, isList, LOST, on, say, toast } from "./app.js";
 
 const PATIENCE_MS = 20_000;
 const sign = find("#progress");
@@ -59,4 +59,4 @@ function tellFailed({ target, pathInfo, xhr }) {
   find("[data-list-again]", part).dataset.listAgain = pathInfo.finalRequestPath ?? pathInfo.requestPath;
   target.replaceChildren(part);
 }
-on("click", "[data-list-again]", (button) => htmx.ajax("GET", button.dataset.listAgain, "#results"));
+on("click", "[data-list-again]", (button) => fetchPart(button.dataset.listAgain, "#results"));

@@ -254,6 +254,6 @@ function failed(event) {
   find("[data-retry]", part).dataset.retry = event.detail.pathInfo.finalRequestPath ?? event.detail.pathInfo.requestPath;
 }
 for (const name of ["htmx:responseError", "htmx:sendError", "htmx:timeout"]) document.addEventListener(name, failed);
-on("click", "[data-retry]", (button) => htmx.ajax("GET", button.dataset.retry, { target: button.closest("[data-part]"), swap: "innerHTML" }));
+on("click", "[data-retry]", (button) => htmx.ajax("GET", button.dataset.retry, { target: button.closest("[data-part]"), swap: "innerHTML" }).catch(() => {})); // said where all requests are
 
 draw(document);
