@@ -61,7 +61,7 @@ def test_a_stale_token_is_renewed(desk: Page, watch: Watch) -> None:
     expect(desk.get_by_role("status").filter(has_text="is created.")).to_be_visible()
 
 
-def test_pressed_twice_is_sent_once(desk: Page, session: scoped_session[Session]) -> None:
+def test_pressed_twice_is_sent_once_and_shows_that_it_goes_on(desk: Page, session: scoped_session[Session]) -> None:
     held: list[Route] = []
     desk.route(
         "**/dashboard/links/new",
@@ -73,8 +73,12 @@ def test_pressed_twice_is_sent_once(desk: Page, session: scoped_session[Session]
     desk.get_by_role("dialog").get_by_label("Destination", exact=True).press("Enter")
     expect(button).to_be_disabled()
     assert len(held) == 1
+    going_on = desk.locator("#progress")
+    expect(going_on).to_have_css("opacity", "1")
+    expect(going_on).to_have_css("transition-delay", "0.15s")  # what comes at once shows no sign of waiting
     held[0].continue_()
     expect(desk.get_by_role("status").filter(has_text="is created.")).to_be_visible()
+    expect(going_on).to_have_css("opacity", "0")
     session.rollback()
     assert session.scalar(select(func.count()).select_from(Link)) == 1
 
