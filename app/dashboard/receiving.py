@@ -96,9 +96,7 @@ class Receiving:
             self.written += len(data)
             if self.written > MOST_BYTES:
                 raise too_large()
-            if self.written % LOOKED_AFTER < len(
-                data
-            ):  # a body that comes in chunks didn't say how long it is
+            if self.written % LOOKED_AFTER < len(data):  # a body in chunks didn't say how long it is
                 require_room(self.out.fileno())
             self.out.write(data)
         elif self.is_field:

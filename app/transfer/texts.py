@@ -20,25 +20,13 @@ WORDED = (
 )
 
 # What other services say of a link, without case. One that is hidden or archived there goes on to redirect
-# (Bitly, Dub and Short.io only take it out of their lists)
-STATES = {
-    **dict.fromkeys(("active", "enabled", "live", "published", "hidden", "archived", "ok"), "1"),
-    **dict.fromkeys(
-        (
-            "inactive",
-            "disabled",
-            "deleted",
-            "removed",
-            "expired",
-            "blocked",
-            "banned",
-            "suspended",
-            "paused",
-            "draft",
-        ),
-        "0",
-    ),
-}
+# (as far as we know, Bitly, Dub and Short.io only take it out of their lists)
+ON = ("active", "enabled", "live", "published", "hidden", "archived", "ok")
+OFF = (
+    *("inactive", "disabled", "deleted", "removed", "expired", "blocked"),
+    *("banned", "suspended", "paused", "draft"),
+)
+STATES = {**dict.fromkeys(ON, "1"), **dict.fromkeys(OFF, "0")}
 
 
 def flag_of(text: str) -> str:
