@@ -40,7 +40,8 @@ NAMED = {
 #: fields whose values have words of their own
 CLOSED: Mapping[str, Mapping[Any, str]] = {"targeting_type": LABELS, "http_status_code": STATUS_CODES}
 SECRET = {"password_hash"}
-GONE, PICTURE, GONE_PICTURE = "One that is gone", "A picture", "A picture that is gone"
+GONE = "One that is gone"
+PICTURE, OTHER_PICTURE, GONE_PICTURE = "A picture", "Another picture", "A picture that is gone"
 
 
 class Told(NamedTuple):
@@ -83,7 +84,7 @@ class Wording:
             if name in SECRET:
                 yield Told(label, *map(say, words_of_secret(before, after)))
             elif name in PICTURES:
-                yield Told(label, *(say(word_of_picture(change.link_id, one)) for one in (before, after)))
+                yield Told(label, *map(say, words_of_picture(change.link_id, before, after)))
             else:
                 yield Told(label, self.words(name, before), self.words(name, after))
 
@@ -110,8 +111,13 @@ def words_of_secret(before: Any, after: Any) -> tuple[str, str]:
     return "Set" if before else "", "Set anew" if before and after else "Set" if after else ""
 
 
-def word_of_picture(link_id: int, name: str | None) -> str:
-    return "" if not name else PICTURE if find(link_id, name) else GONE_PICTURE
+def words_of_picture(link_id: int, before: str | None, after: str | None) -> tuple[str, str]:
+    another = OTHER_PICTURE if before else PICTURE
+    return word_of_picture(link_id, before, PICTURE), word_of_picture(link_id, after, another)
+
+
+def word_of_picture(link_id: int, name: str | None, word: str) -> str:
+    return "" if not name else word if find(link_id, name) else GONE_PICTURE
 
 
 def as_list(value: Any) -> list[Any]:

@@ -61,7 +61,9 @@ def test_a_stale_token_is_renewed(desk: Page, watch: Watch) -> None:
     expect(desk.get_by_role("status").filter(has_text="is created.")).to_be_visible()
 
 
-def test_pressed_twice_is_sent_once_and_shows_that_it_goes_on(desk: Page, session: scoped_session[Session]) -> None:
+def test_pressed_twice_is_sent_once_and_shows_that_it_goes_on(
+    desk: Page, session: scoped_session[Session]
+) -> None:
     held: list[Route] = []
     desk.route(
         "**/dashboard/links/new",

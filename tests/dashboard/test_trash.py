@@ -12,6 +12,7 @@ from sqlalchemy import select
 
 from app.accounts.models import User
 from app.extensions import db
+from app.links import replaced
 from app.links.models import Link
 from app.trash.models import Trashed
 from tests.clients import Api
@@ -157,8 +158,11 @@ def test_history_says_by_which_way_and_which_pictures_are_gone(desk: Desk, api: 
     desk.post("/links/many", {"do": "off", "ids": str(id_)})
     page = desk.get(f"/links/{id_}/history").text
     assert "(many at once)" in page
-    assert "<del>A picture that is gone</del> <ins>A picture</ins>" in page
+    assert "<del>A picture</del> <ins>Another picture</ins>" in page
     assert ".png" not in page
+    for file in replaced.of_links([id_]):  # as with those that an older version replaced
+        file.unlink()
+    assert "<del>A picture that is gone</del>" in desk.get(f"/links/{id_}/history").text
 
 
 def test_going_back_to_an_address_that_is_taken(desk: Desk, api: Api) -> None:
