@@ -123,7 +123,8 @@ def png(drawing: Drawing) -> bytes:
         return plain
     written = io.BytesIO()
     with Image.open(io.BytesIO(plain)) as whole:
-        with_logo(whole.convert("RGB"), drawing).save(written, "PNG", compress_level=6)
+        finished = with_logo(whole.convert("RGB"), drawing)
+    finished.save(written, "PNG", compress_level=3)  # 6 takes twice as long, for 5 kB less
     return written.getvalue()
 
 
