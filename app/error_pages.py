@@ -11,6 +11,7 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from app import headers, languages, logs
 from app.api.errors import problem
+from app.errors import Waiting
 from app.failures import Failure, failure_of
 
 
@@ -25,7 +26,7 @@ def answer(error: Exception) -> Response | AnyResponse | HTTPException:
 def told(error: Exception) -> Response:
     """What went wrong, in the form of the edge that was asked; a failure of ours is logged too."""
     failure = failure_of(error)
-    if failure.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+    if failure.status >= HTTPStatus.INTERNAL_SERVER_ERROR and not isinstance(error, Waiting):
         logs.log.error("failed", exc_info=error, status=failure.status)
     # for a host that is not ours nothing has an address, so a page can't name its own files
     needs_nothing = failure.status >= HTTPStatus.INTERNAL_SERVER_ERROR or isinstance(error, SecurityError)

@@ -79,6 +79,10 @@ class TooMany(Waiting):
     """More requests or tries than are allowed in a time."""
 
 
+class Busy(Waiting):
+    """More of the same kind of work than this process takes at once."""
+
+
 class StillRunning(Waiting, Conflict):
     """The same request was sent before and has not been answered yet."""
 

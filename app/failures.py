@@ -29,6 +29,7 @@ STATUSES: dict[type[errors.WaypostError], int] = {
     errors.UnreadableType: 415,
     errors.Invalid: 422,
     errors.TooMany: 429,
+    errors.Busy: 503,
 }
 RETRY_SECONDS = 2
 # SQLite has no codes for these in Python 3.11's messages that SQLAlchemy keeps; PostgreSQL has

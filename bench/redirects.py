@@ -156,8 +156,8 @@ def on_core(number: int) -> Iterator[None]:
 
 @contextmanager
 def started(directory: Path, **settings: str) -> Iterator[Server]:
-    """One web process and the worker, on a core of their own."""
-    server = Server(directory / "data", PROCESSES="1", API_RATE_LIMIT="0", **settings)
+    """The worker and one web process, unless `settings` say more, on a core of their own."""
+    server = Server(directory / "data", API_RATE_LIMIT="0", **settings)
     with on_core(1):
         server.start()
     try:

@@ -6,15 +6,14 @@ import re
 import unicodedata
 from functools import cache
 from itertools import pairwise
-from threading import BoundedSemaphore
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
+from app.accounts.hashing import GATE
+
 # OWASP's figures for argon2id: 26 ms where the library's own take 120 to 350 ms and 64 MiB
 HASHER = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1)
-# without it 64 threads of one process would take 1.2 GB for hashing at once
-AT_ONCE = BoundedSemaphore(4)
 LEAST, MOST = 8, 1024
 
 ROWS = "qwertyuiop asdfghjkl zxcvbnm qwertzuiop azertyuiop"
@@ -30,16 +29,14 @@ LOOK_ALIKES = str.maketrans("0134579@$!", "oleastgasi")
 
 
 def hash_password(password: str) -> str:
-    """The argon2id hash that is stored. Takes some 30 ms: do it before a write begins."""
-    with AT_ONCE:
-        return HASHER.hash(_octets(password))
+    """The argon2id hash that is stored. Takes some 30 ms: do it before a write begins. Raises Busy."""
+    return GATE.run(lambda: HASHER.hash(_octets(password)))
 
 
 def check_password(stored: str, password: str) -> bool:
-    """Is `password` the one that `stored` was made of? Takes as long either way."""
+    """Is `password` the one that `stored` was made of? Takes as long either way. Raises Busy."""
     try:
-        with AT_ONCE:
-            return HASHER.verify(stored, _octets(password[: MOST + 1]))
+        return GATE.run(lambda: HASHER.verify(stored, _octets(password[: MOST + 1])))
     except VerificationError:
         return False
 

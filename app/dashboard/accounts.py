@@ -22,13 +22,15 @@ from flask_login import current_user
 
 from app.accounts import passwords, second_factor, services, setup
 from app.accounts.forms import NewUserForm, SignInForm
+from app.accounts.hashing import GATE, Lane
 from app.accounts.models import User
 from app.config import Settings
 from app.dashboard import sessions, tries
 from app.dashboard.guard import require_own_write, sent
 from app.database import begin_write
-from app.errors import FieldError, Forbidden, TooMany
+from app.errors import FieldError, Forbidden, Waiting
 from app.extensions import db
+from app.failures import status_of
 from app.throttles import Throttles
 
 # `next` leads to pages of the dashboard only: any other path here may be somebody's short link to anywhere
@@ -83,11 +85,9 @@ def sign_in() -> ResponseReturnValue:
     if not form.validate():
         return sign_in_page(form, status=422)
     try:
-        tries.count_try(form.email.data)
-    except TooMany as wait:
-        return after_a_while(wait, sign_in_page(form, str(wait), status=429))
-    try:
-        user = services.authenticate(form.email.data, form.password.data)
+        user = authenticate(form.email.data, form.password.data)
+    except Waiting as wait:
+        return after_a_while(wait, sign_in_page(form, str(wait), status=status_of(wait)))
     except services.ShutOut as shut_out:
         return sign_in_page(form, str(shut_out), status=403)
     if user is None:
@@ -102,7 +102,14 @@ def sign_in() -> ResponseReturnValue:
     return redirect(safe_next(), 303)
 
 
-def after_a_while(wait: TooMany, response: Response) -> Response:
+def authenticate(email: str, password: str) -> User | None:
+    """Whose address and password these are. Raises Busy before the try is counted, TooMany, ShutOut."""
+    with GATE.reserve(Lane.STRANGERS):
+        tries.count_try(email)
+        return services.authenticate(email, password)
+
+
+def after_a_while(wait: Waiting, response: Response) -> Response:
     response.headers["Retry-After"] = str(wait.seconds)
     return response
 

@@ -103,7 +103,7 @@ def delete() -> ResponseReturnValue:
     if form.validate():
         proofs.ask_password(form, "own_password")
     if form.problems:
-        return delete_page(form, status=422 if pages.is_fragment() else proofs.status_of(form))
+        return delete_page(form, status=proofs.status_of(form))
     begin_write(db.session)
     row = db.session.get_one(User, user().id)  # `current_user` is a proxy
     try:

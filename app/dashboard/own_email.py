@@ -30,7 +30,7 @@ def page(form: OwnEmailForm, status: int = 200) -> Response:
     return pages.page(
         f"{FOLDER}/page_of.html",
         f"{FOLDER}/_email.html",
-        status=422 if status == 429 and pages.is_fragment() else status,  # which htmx shows
+        status=status,
         here="account",
         form=form,
         heading="Change your e-mail address",

@@ -8,19 +8,20 @@ from contextlib import contextmanager
 from flask import Response, after_this_request
 
 from app.accounts import passwords
-from app.dashboard import tries
+from app.accounts.hashing import GATE, Lane
+from app.dashboard import pages, tries
 from app.dashboard.guard import user
-from app.errors import TooMany
+from app.errors import Waiting
 from app.forms import ResourceForm
 
 NOT_CURRENT = "This is not your current password."
 WRONG_CODE = "This code is not right, or was used already. The app shows another one every 30 seconds."
-TOO_MANY = "too_many_tries"
+STATUSES = {"too_many_tries": 429, "busy": 503}  # by the code of a problem
 
 
 def ask_password(form: ResourceForm, name: str = "current_password") -> None:
     """Reject the field where it is another. Tried no oftener than at the sign-in: nobody may guess on."""
-    with told_at(form, name):
+    with told_at(form, name), GATE.reserve(Lane.KNOWN):
         tries.count_try(user().email)
         if passwords.check_password(user().password_hash, form[name].data):
             tries.forgive(user().email)
@@ -40,11 +41,11 @@ def ask_code(form: ResourceForm, takes: Callable[[str], bool]) -> None:
 
 @contextmanager
 def told_at(form: ResourceForm, name: str) -> Iterator[None]:
-    """What was tried too often is told beside the field, and when to come again in a header as well."""
+    """What can't be tried now is told beside the field, and when to come again in a header as well."""
     try:
         yield
-    except TooMany as wait:
-        form.reject(name, str(wait), TOO_MANY)
+    except Waiting as wait:
+        form.reject(name, str(wait), wait.errors[0].code)
         seconds = str(wait.seconds)
 
         @after_this_request
@@ -54,5 +55,7 @@ def told_at(form: ResourceForm, name: str) -> Iterator[None]:
 
 
 def status_of(form: ResourceForm) -> int:
-    """Of a page that shows what is wrong with `form`."""
-    return 429 if any(problem.code == TOO_MANY for problem in form.problems) else 422
+    """Of a page that shows what is wrong with `form`. htmx shows it with 422 alone."""
+    if pages.is_fragment():
+        return 422
+    return next((STATUSES[problem.code] for problem in form.problems if problem.code in STATUSES), 422)

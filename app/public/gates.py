@@ -6,17 +6,15 @@ with a signed cookie that says so; the visit itself is the GET that follows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from http import HTTPStatus
-from threading import BoundedSemaphore, Lock
 from urllib.parse import quote
 
 from flask import Response, current_app, request
 
+from app.accounts.hashing import GATE, Lane
 from app.accounts.passwords import check_password
 from app.bodies import read_sent
-from app.errors import WaypostError
+from app.errors import Busy, WaypostError
 from app.public import answers
 from app.throttles import Throttles, at_most, network_of
 from app.visits import unlock
@@ -27,13 +25,6 @@ from app.visits.visitor import Visitor
 
 GATES = (PASSWORD, WARNING)
 TRIES = at_most(10, minutes=10, name="link-password")
-# of a process's 64 threads; the others are for redirects, however many passwords are tried. Fewer would not
-# help those: who waits costs nothing, who is sent away comes again, and each page costs half a millisecond
-PLACES = 32
-AT_ONCE = BoundedSemaphore(PLACES)
-# of a machine's cores one process takes one for hashing (26 ms each)
-HASHING = Lock()
-BUSY_SECONDS = 1
 SAFE_IN_QUERY = "".join(map(chr, range(0x21, 0x7F)))
 
 
@@ -109,26 +100,21 @@ def check(plan: Plan, visitor: Visitor, password: str | None) -> None:
     if not password:
         raise Refused(HTTPStatus.FORBIDDEN, "missing")
     who = (network_of(visitor.address), str(plan.id))
-    with a_place():
-        # counted before it is looked at: as many at once as there may be in a row
-        if seconds := throttles().take(TRIES, *who):
-            raise Refused(HTTPStatus.TOO_MANY_REQUESTS, "too_many", seconds)
-        with HASHING:
-            is_right = check_password(plan.password_hash or "", password)
-        if not is_right:
-            raise Refused(HTTPStatus.FORBIDDEN, "wrong")
+    try:
+        is_right = try_password(plan, who, password)
+    except Busy as busy:
+        raise Refused(HTTPStatus.SERVICE_UNAVAILABLE, "busy", busy.seconds) from None
+    if not is_right:
+        raise Refused(HTTPStatus.FORBIDDEN, "wrong")
     throttles().forgive(TRIES, *who)
 
 
-@contextmanager
-def a_place() -> Iterator[None]:
-    """One of the few places for those whose password is looked at. Nobody waits for one."""
-    if not AT_ONCE.acquire(blocking=False):
-        raise Refused(HTTPStatus.SERVICE_UNAVAILABLE, "busy", BUSY_SECONDS)
-    try:
-        yield
-    finally:
-        AT_ONCE.release()
+def try_password(plan: Plan, who: tuple[str, str], password: str) -> bool:
+    """Whether it is right. Counted before it is compared: as many at once as there may be in a row."""
+    with GATE.reserve(Lane.VISITORS):
+        if seconds := throttles().take(TRIES, *who):
+            raise Refused(HTTPStatus.TOO_MANY_REQUESTS, "too_many", seconds)
+        return check_password(plan.password_hash or "", password)
 
 
 def throttles() -> Throttles:

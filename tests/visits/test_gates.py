@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
 from urllib.parse import quote
 
@@ -14,13 +13,14 @@ import time_machine
 from sqlalchemy.orm import Session, scoped_session
 from werkzeug.test import TestResponse
 
+from app.accounts.hashing import RETRY_SECONDS, Lane
 from app.accounts.models import User
 from app.accounts.passwords import hash_password
 from app.cli.web import THREADS
 from app.journal.record import Visit
-from app.public import gates
 from app.visits.desk import Desk
 from app.visits.front import Front
+from tests.accounts.places import fill
 from tests.factories import Factory
 from tests.visits.conftest import PHONE, Person
 
@@ -239,43 +239,27 @@ def test_no_address_is_written(guest: Guest, protected: Any, desk: Desk) -> None
     assert not [path for path in files if b"203.0.113" in path.read_bytes()]
 
 
-def test_many_at_once_do_not_wait(guest: Guest, protected: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of all threads only some may be about passwords; the others answer redirects."""
-    monkeypatch.setattr(gates, "AT_ONCE", threading.BoundedSemaphore(1))
+def test_where_all_places_for_hashes_are_taken_nobody_waits(guest: Guest, protected: Any) -> None:
     protected("a")
-    with gates.a_place():
+    with ExitStack() as taken:
+        fill(taken, Lane.VISITORS)
         answer = guest.give("/a")
-        assert (answer.status_code, answer.headers["Retry-After"]) == (503, "1")
+        assert (answer.status_code, answer.headers["Retry-After"]) == (503, str(RETRY_SECONDS))
         assert tells_nothing(answer)
         assert guest.open("/a").status_code == 200
     assert guest.give("/a").status_code == 303
 
 
-def test_half_of_the_threads_are_left_for_redirects() -> None:
-    assert gates.PLACES <= THREADS // 2
-
-
-def test_one_password_is_hashed_at_a_time(
-    front: Front, protected: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Or a crowd of guesses would have every core of the machine."""
+def test_who_is_turned_away_there_has_not_tried(guest: Guest, protected: Any) -> None:
     protected("a")
-    hashing, alone = threading.Semaphore(1), []
-    real = gates.check_password
+    with ExitStack() as taken:
+        fill(taken, Lane.VISITORS)
+        assert {guest.give("/a", "nope").status_code for _ in range(20)} == {503}
+    assert guest.give("/a").status_code == 303
 
-    def check(stored: str, password: str) -> bool:
-        is_alone = hashing.acquire(blocking=False)
-        alone.append(is_alone)
-        found = real(stored, password)
-        if is_alone:
-            hashing.release()
-        return found
 
-    monkeypatch.setattr(gates, "check_password", check)
-    with ThreadPoolExecutor(8) as pool:
-        answers = list(pool.map(lambda _: Guest(front).give("/a", "wrong"), range(8)))
-    assert {answer.status_code for answer in answers} == {403}
-    assert alone == [True] * 8
+def test_some_threads_are_left_however_many_wait_for_hashes() -> None:
+    assert sum(lane.places for lane in Lane) < THREADS
 
 
 def test_a_cookie_opens_nothing_else(guest: Guest, protected: Any, front: Front) -> None:
@@ -500,9 +484,3 @@ def test_a_password_a_limit_a_bot_cloaking_and_targeting_on_one_link(
 def test_a_prefetch_of_a_gate(guest: Guest, protected: Any) -> None:
     protected("a")
     assert guest.open("/a", headers={"Sec-Purpose": "prefetch"}).status_code == 503
-
-
-@pytest.fixture(autouse=True)
-def fresh_places(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    yield
-    assert gates.AT_ONCE._value >= 1  # type: ignore[attr-defined]

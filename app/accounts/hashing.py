@@ -1,0 +1,152 @@
+"""Password hashing has one small, bounded place in each process.
+
+One argon2 hash takes 26 ms of a core and 19 MiB. Without a bound, a flood of sign-ins takes every core and
+every thread from redirects. So one thread of low priority makes all hashes of the process, one at a time.
+Requests wait for it in lanes of a bounded length, and each lane has its turn: a flood of strangers' sign-ins
+fills the lane of strangers, and owners who are known here still get theirs.
+
+Beyond a lane's places, or after `WAIT_SECONDS` without a start, `Busy` is raised and no hash is made.
+See docs/decisions/2026-11-22-password-hashing.md.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from contextvars import ContextVar
+from enum import Enum
+from typing import Any, NamedTuple, TypeVar
+
+from app.errors import Busy, FieldError
+
+WAIT_SECONDS = 1.0  # for the start of a hash; one that has begun is waited for
+RETRY_SECONDS = 2
+LOW_PRIORITY = 5  # what `nice` adds: redirects get the core first
+
+Answer = TypeVar("Answer")
+
+
+class Job(NamedTuple):
+    """What is to be computed, and where the answer goes."""
+
+    future: Future[Any]
+    work: Callable[[], Any]
+
+
+class Lane(Enum):
+    """Who waits for a hash, and how many requests of each may wait or be served at once."""
+
+    STRANGERS = "strangers", 16  # who sign in
+    KNOWN = "known", 16  # with a session, an API key, a one-time address, or a browser that was signed in
+    VISITORS = "visitors", 16  # at a link's password
+
+    def __init__(self, _name: str, places: int) -> None:
+        self.places = places
+
+
+_reserved: ContextVar[Lane | None] = ContextVar("hashing_lane", default=None)
+
+
+class HashingGate:
+    """The queue of one process, and the thread that works it off."""
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin anew in a forked child: no thread lives on there, and a lock could be held for ever."""
+        self.changed = threading.Condition()
+        self.taken = dict.fromkeys(Lane, 0)
+        # rotated at each job, so that every lane has its turn
+        self.queues: deque[Lane] = deque(Lane)
+        self.jobs: dict[Lane, deque[Job]] = {lane: deque() for lane in Lane}
+        self.thread: threading.Thread | None = None
+
+    @contextmanager
+    def reserve(self, lane: Lane) -> Iterator[None]:
+        """Hold one of the lane's places for all hashes made inside. Raises Busy where there is none.
+
+        Reserved before a try is counted: what is turned away here is not counted as a try. Inside another
+        reservation this does nothing.
+        """
+        if _reserved.get() is not None:
+            yield
+            return
+        self.take_place(lane)
+        token = _reserved.set(lane)
+        try:
+            yield
+        finally:
+            _reserved.reset(token)
+            self.leave_place(lane)
+
+    def take_place(self, lane: Lane) -> None:
+        with self.changed:
+            if self.taken[lane] >= lane.places:
+                raise busy()
+            self.taken[lane] += 1
+
+    def leave_place(self, lane: Lane) -> None:
+        with self.changed:
+            self.taken[lane] -= 1
+
+    def run(self, work: Callable[[], Answer]) -> Answer:
+        """Let the hashing thread compute `work`. Raises Busy where that does not start in time."""
+        with self.reserve(Lane.KNOWN):
+            future: Future[Answer] = Future()
+            self.enqueue(_reserved.get() or Lane.KNOWN, Job(future, work))
+            try:
+                return future.result(WAIT_SECONDS)
+            except TimeoutError:
+                if future.cancel():
+                    raise busy() from None
+                return future.result()  # it has begun
+
+    def enqueue(self, lane: Lane, job: Job) -> None:
+        with self.changed:
+            self.jobs[lane].append(job)
+            if self.thread is None:
+                self.thread = threading.Thread(target=self.work_off, name="hashing", daemon=True)
+                self.thread.start()
+            self.changed.notify()
+
+    def work_off(self) -> None:
+        lower_priority()
+        while True:
+            future, work = self.next_job()
+            if not future.set_running_or_notify_cancel():
+                continue
+            try:
+                future.set_result(work())
+            except Exception as error:  # noqa: BLE001  the caller's: it is raised there
+                future.set_exception(error)
+            del future, work  # or the last password would stay in memory until the next job
+
+    def next_job(self) -> Job:
+        with self.changed:
+            while True:
+                for _ in range(len(self.queues)):
+                    self.queues.rotate(-1)
+                    if waiting := self.jobs[self.queues[0]]:
+                        return waiting.popleft()
+                self.changed.wait()
+
+
+def lower_priority() -> None:
+    """Of the calling thread alone, which only Linux can do; elsewhere it would be the whole process."""
+    if sys.platform == "linux":
+        os.nice(LOW_PRIORITY)
+
+
+def busy() -> Busy:
+    text = "Too many passwords are being checked at this moment. Try again in a few seconds."
+    return Busy(RETRY_SECONDS, FieldError(text, "busy"))
+
+
+GATE = HashingGate()
+os.register_at_fork(after_in_child=GATE.reset)

@@ -1,0 +1,298 @@
+"""Is password hashing bounded, does each lane have its turn, and what does each edge say when it is busy?"""
+
+from __future__ import annotations
+
+import ast
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
+
+from app.accounts import hashing, passwords
+from app.accounts.hashing import RETRY_SECONDS, HashingGate, Lane
+from app.accounts.models import User
+from app.dashboard.tries import BY_ACCOUNT
+from app.errors import Busy
+from tests.accounts.places import fill
+from tests.accounts.test_sign_in import sign_in, token_on
+from tests.api.shape import problem
+from tests.clients import Api
+from tests.dashboard.conftest import Desk, desk
+from tests.factories import PASSWORD
+from tests.test_architecture import MODULES, foreign, named
+
+__all__ = ["desk"]
+SECONDS = 60
+
+
+class Work:
+    """A hash that takes until `done` is set."""
+
+    def __init__(self) -> None:
+        self.begun, self.done = threading.Event(), threading.Event()
+
+    def __call__(self) -> str:
+        self.begun.set()
+        assert self.done.wait(SECONDS)
+        return "a hash"
+
+
+@pytest.fixture
+def pool() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(40) as pool:
+        yield pool
+
+
+@pytest.fixture
+def gate() -> HashingGate:
+    return HashingGate()
+
+
+@pytest.fixture
+def work(gate: HashingGate, pool: ThreadPoolExecutor) -> Iterator[Work]:
+    """What the gate's thread is at, until it is let go."""
+    work = Work()
+    pool.submit(gate.run, work)
+    assert work.begun.wait(SECONDS)
+    yield work
+    work.done.set()
+
+
+def ask(gate: HashingGate, lane: Lane, made: list[str], name: str) -> None:
+    with gate.reserve(lane):
+        gate.run(lambda: made.append(name))
+
+
+class Asked:
+    """Requests that wait for the gate, each in its own thread."""
+
+    def __init__(self, gate: HashingGate, pool: ThreadPoolExecutor) -> None:
+        self.gate, self.pool = gate, pool
+        self.made: list[str] = []
+        self.futures: list[Future[None]] = []
+
+    def wait_in(self, lane: Lane, name: str) -> None:
+        """Returns once it is in the queue."""
+        before = len(self.gate.jobs[lane])
+        self.futures.append(self.pool.submit(ask, self.gate, lane, self.made, name))
+        while len(self.gate.jobs[lane]) == before:
+            assert not self.futures[-1].done()
+
+
+def test_one_hash_is_made_at_a_time(gate: HashingGate, pool: ThreadPoolExecutor) -> None:
+    alone, found = threading.Semaphore(1), []
+
+    def work() -> None:
+        is_alone = alone.acquire(blocking=False)
+        found.append(is_alone)
+        passwords.HASHER.hash("plum tree")
+        if is_alone:
+            alone.release()
+
+    list(pool.map(lambda _: gate.run(work), range(10)))
+    assert found == [True] * 10
+
+
+def test_what_goes_wrong_is_raised_where_it_was_asked_for(gate: HashingGate) -> None:
+    with pytest.raises(ZeroDivisionError):
+        gate.run(lambda: 1 // 0)
+    assert gate.run(lambda: "the next") == "the next"
+
+
+def test_every_lane_has_its_turn(
+    gate: HashingGate, pool: ThreadPoolExecutor, work: Work, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hashing, "WAIT_SECONDS", SECONDS)
+    asked = Asked(gate, pool)
+    for number in range(10):
+        asked.wait_in(Lane.STRANGERS, f"stranger {number}")
+    asked.wait_in(Lane.KNOWN, "owner")
+    asked.wait_in(Lane.VISITORS, "visitor")
+    work.done.set()
+    for future in asked.futures:
+        future.result(SECONDS)
+    assert asked.made.index("owner") <= 3
+    assert asked.made.index("visitor") <= 3
+    assert [name for name in asked.made if name.startswith("s")] == [f"stranger {n}" for n in range(10)]
+
+
+def test_beyond_a_lanes_places_nobody_waits(gate: HashingGate) -> None:
+    with ExitStack() as taken:
+        for _ in range(Lane.STRANGERS.places):
+            gate.take_place(Lane.STRANGERS)
+            taken.callback(gate.leave_place, Lane.STRANGERS)
+        with pytest.raises(Busy), gate.reserve(Lane.STRANGERS):
+            pytest.fail("there is no place")
+        assert gate.run(lambda: "owner's") == "owner's"
+    with gate.reserve(Lane.STRANGERS):
+        assert gate.run(lambda: "stranger's") == "stranger's"
+
+
+def test_a_reserved_place_is_enough_for_several_hashes(gate: HashingGate) -> None:
+    with gate.reserve(Lane.STRANGERS):
+        assert [gate.run(lambda: 1), gate.run(lambda: 2)] == [1, 2]
+        assert gate.taken == {Lane.STRANGERS: 1, Lane.KNOWN: 0, Lane.VISITORS: 0}
+    assert set(gate.taken.values()) == {0}
+
+
+def test_what_does_not_begin_in_time_is_never_made(
+    gate: HashingGate, work: Work, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hashing, "WAIT_SECONDS", 0.01)
+    made: list[str] = []
+    with pytest.raises(Busy) as busy:
+        ask(gate, Lane.KNOWN, made, "too late")
+    assert busy.value.seconds == RETRY_SECONDS
+    monkeypatch.setattr(hashing, "WAIT_SECONDS", SECONDS)
+    work.done.set()
+    ask(gate, Lane.KNOWN, made, "in time")
+    assert made == ["in time"]
+
+
+def test_what_has_begun_is_waited_for(
+    gate: HashingGate, pool: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hashing, "WAIT_SECONDS", 0.01)
+    work = Work()
+    found = pool.submit(gate.run, work)
+    assert work.begun.wait(SECONDS)
+    threading.Timer(0.1, work.done.set).start()
+    assert found.result(SECONDS) == "a hash"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a thread has a priority of its own on Linux alone")
+def test_redirects_have_the_core_first(gate: HashingGate) -> None:
+    def priority() -> int:
+        return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+
+    assert gate.run(priority) == min(19, priority() + hashing.LOW_PRIORITY)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_a_forked_child_makes_hashes_too(gate: HashingGate) -> None:
+    passwords.hash_password("plum tree")  # the parent's thread is there
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if passwords.hash_password("plum tree").startswith("$argon2id$") else 1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+# ------------------------------------------------------------ what each edge says
+
+
+def is_busy(answer: TestResponse) -> bool:
+    return (answer.status_code, answer.headers.get("Retry-After")) == (503, str(RETRY_SECONDS))
+
+
+@pytest.fixture
+def full() -> Iterator[Callable[[Lane], None]]:
+    with ExitStack() as taken:
+        yield lambda lane: fill(taken, lane)
+
+
+class TestBusy:
+    def test_the_sign_in_says_so_on_its_page_and_counts_no_try(
+        self, client: FlaskClient, alice: User, full: Callable[[Lane], None]
+    ) -> None:
+        with ExitStack() as taken:
+            fill(taken, Lane.STRANGERS)
+            for _ in range(BY_ACCOUNT.amount + 1):
+                answer = sign_in(client, password="a guess")
+                assert is_busy(answer)
+            assert "Too many passwords are being checked" in answer.text
+            assert 'value="alice@example.com"' in answer.text
+        assert sign_in(client).status_code == 303
+
+    @pytest.mark.parametrize(
+        ("path", "sent"),
+        [
+            ("/account/password", {"current_password": PASSWORD, "password": "an even longer phrase"}),
+            ("/account/email", {"own_password": PASSWORD, "new_email": "a@example.com"}),
+            ("/account/two-factor/start", {"current_password": PASSWORD}),
+            ("/account/delete", {"own_password": PASSWORD, "own_email": "alice@example.com"}),
+        ],
+    )
+    def test_the_account_page_says_so_beside_the_field(
+        self, desk: Desk, full: Callable[[Lane], None], path: str, sent: dict[str, str]
+    ) -> None:
+        full(Lane.KNOWN)
+        answer = desk.post(path, sent)
+        assert is_busy(answer)
+        assert "Too many passwords are being checked" in answer.text
+
+    def test_strangers_do_not_stop_owners(self, desk: Desk, full: Callable[[Lane], None]) -> None:
+        full(Lane.STRANGERS)
+        full(Lane.VISITORS)
+        answer = desk.post(
+            "/account/password", {"current_password": PASSWORD, "password": "an even longer phrase"}
+        )
+        assert answer.status_code == 303
+
+    @pytest.mark.parametrize("path", ["/links", "/links/{id}"], ids=["create", "update"])
+    @pytest.mark.parametrize("many", [{}, {"is_bulk": "1", "location_urls": "https://example.com/"}])
+    def test_the_api_answers_a_problem(
+        self, api: Api, make_link: Any, alice: User, full: Callable[[Lane], None], path: str, many: Any
+    ) -> None:
+        link = make_link(alice)
+        full(Lane.KNOWN)
+        sent = {"location_url": "https://example.com/", "password": "open sesame", **many}
+        answer = api.post(path.format(id=link.id), sent)
+        problem(answer, 503)
+        assert is_busy(answer)
+        assert api.get("/links").json["meta"]["total"] == 1
+        assert api.get(f"/links/{link.id}").json["data"]["settings"]["password"] is None
+
+    def test_the_same_idempotency_key_may_be_sent_again(self, api: Api) -> None:
+        key = {"Idempotency-Key": "once"}
+        sent = {"location_url": "https://example.com/", "password": "open sesame"}
+        with ExitStack() as taken:
+            fill(taken, Lane.KNOWN)
+            assert api.post("/links", sent, headers=key).status_code == 503
+        assert api.post("/links", sent, headers=key).status_code == 201
+
+    def test_the_set_up_answers_a_page(
+        self, client: FlaskClient, settings: Any, app: Any, full: Callable[[Lane], None]
+    ) -> None:
+        from app.accounts.setup import setup_token
+
+        token = setup_token(settings.data_dir)
+        csrf = token_on(client.get(f"/setup?token={token}"))
+        full(Lane.KNOWN)
+        sent = {"csrf_token": csrf, "token": token, "email": "alice@example.com", "password": PASSWORD}
+        answer = client.post("/setup", data=sent)
+        assert is_busy(answer)
+        assert "Too many passwords are being checked" in answer.text
+
+    def test_it_is_no_error_in_the_log(
+        self, api: Api, full: Callable[[Lane], None], caplog: pytest.LogCaptureFixture
+    ) -> None:
+        full(Lane.KNOWN)
+        assert api.post("/links", {"location_url": "https://e.example/", "password": "x"}).status_code == 503
+        assert not [record for record in caplog.records if record.levelname == "ERROR"]
+
+
+def test_every_hash_of_the_application_goes_through_the_gate() -> None:
+    """Nothing but the module of passwords has the library, and that calls it in the gate alone."""
+    users = [path for path in MODULES if foreign(path, {"argon2"})]
+    assert [named(path) for path in users] == ["app/accounts/passwords.py"]
+    tree = ast.parse(users[0].read_text())
+    gated = {
+        id(part)
+        for call in ast.walk(tree)
+        if isinstance(call, ast.Call) and ast.unparse(call.func) == "GATE.run"
+        for part in ast.walk(call)
+    }
+    calls = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and ast.unparse(node) in {"HASHER.hash", "HASHER.verify"}
+    ]
+    assert calls
+    assert all(id(call) in gated for call in calls)
