@@ -34,6 +34,7 @@ EDGES = {"__init__", "languages", "api", "dashboard", "public", "cli", "jobs", "
 # single modules of the edges: what their requests have in common
 EDGES |= {
     "bodies",
+    "cookies",
     "domain_check",
     "trials",
     "error_pages",

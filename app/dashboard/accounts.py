@@ -25,7 +25,7 @@ from app.accounts.forms import NewUserForm, SignInForm
 from app.accounts.hashing import GATE, Lane
 from app.accounts.models import User
 from app.config import Settings
-from app.dashboard import sessions, tries
+from app.dashboard import known_browsers, sessions, tries
 from app.dashboard.guard import require_own_write, sent
 from app.database import begin_write
 from app.errors import FieldError, Forbidden, Waiting
@@ -93,7 +93,6 @@ def sign_in() -> ResponseReturnValue:
     if user is None:
         return sign_in_page(form, WRONG, status=403)
     db.session.commit()  # the hash, where it was made anew
-    tries.forgive(form.email.data)
     remember = bool(form.remember.data)
     if second_factor.is_on(user):
         sessions.start_half(user, remember=remember, next_=safe_next())
@@ -104,9 +103,14 @@ def sign_in() -> ResponseReturnValue:
 
 def authenticate(email: str, password: str) -> User | None:
     """Whose address and password these are. Raises Busy before the try is counted, TooMany, ShutOut."""
-    with GATE.reserve(Lane.STRANGERS):
-        tries.count_try(email)
-        return services.authenticate(email, password)
+    browser = known_browsers.name_for_email(email)
+    counts = tries.of_sign_in(email, browser)
+    with GATE.reserve(Lane.KNOWN if browser else Lane.STRANGERS):
+        tries.count_try(counts)
+        user = services.authenticate(email, password)
+    if user is not None:
+        tries.reset_counts(counts)
+    return user
 
 
 def after_a_while(wait: Waiting, response: Response) -> Response:

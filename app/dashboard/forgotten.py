@@ -12,7 +12,7 @@ from flask.typing import ResponseReturnValue
 from app.accounts import passwords, resets
 from app.accounts.forms import AddressForm, NewPasswordForm
 from app.accounts.models import User
-from app.dashboard import security_mail, tries
+from app.dashboard import known_browsers, security_mail, tries
 from app.dashboard.accounts import after_a_while, blueprint, typed
 from app.dashboard.guard import sent
 from app.database import begin_write
@@ -33,7 +33,7 @@ def ask() -> ResponseReturnValue:
     if not form.validate():
         return forgotten_page(form, 422)
     try:
-        tries.count_forgotten(form.email.data)
+        tries.count_try(tries.of_forgotten(form.email.data))
     except TooMany as wait:
         form.reject("email", str(wait), "too_many_tries")
         return after_a_while(wait, forgotten_page(form, 429))
@@ -74,6 +74,7 @@ def set_new() -> ResponseReturnValue:
     db.session.commit()
     if done is None:  # the same address, opened twice
         return over_page()
+    known_browsers.remember_browser(done)  # strangers who try the old password must not lock it out
     flash("Your new password is set. Sign in with it.")
     return redirect(url_for("accounts.login"), 303)
 

@@ -11,6 +11,8 @@ from app.accounts import passwords
 from app.accounts.hashing import GATE, Lane
 from app.dashboard import pages, tries
 from app.dashboard.guard import user
+from app.dashboard.sessions import this_one
+from app.dashboard.tries import Count
 from app.errors import Waiting
 from app.forms import ResourceForm
 
@@ -20,21 +22,23 @@ STATUSES = {"too_many_tries": 429, "busy": 503}  # by the code of a problem
 
 
 def ask_password(form: ResourceForm, name: str = "current_password") -> None:
-    """Reject the field where it is another. Tried no oftener than at the sign-in: nobody may guess on."""
+    """Reject the field where it is another. Counted by session, which strangers' tries never touch."""
+    counts = (Count(tries.BY_SESSION, str(this_one().id)),)
     with told_at(form, name), GATE.reserve(Lane.KNOWN):
-        tries.count_try(user().email)
+        tries.count_try(counts)
         if passwords.check_password(user().password_hash, form[name].data):
-            tries.forgive(user().email)
+            tries.reset_counts(counts)
         else:
             form.reject(name, NOT_CURRENT, "wrong_password")
 
 
 def ask_code(form: ResourceForm, takes: Callable[[str], bool]) -> None:
     """Reject the field `code` where `takes` does not take it; neither is that tried too often."""
+    counts = (Count(tries.CODE_BY_SESSION, str(this_one().id)),)
     with told_at(form, "code"):
-        tries.count_code(user().id)
+        tries.count_try(counts)
         if takes(form["code"].data):
-            tries.forgive_code(user().id)
+            tries.reset_counts(counts)
         else:
             form.reject("code", WRONG_CODE, "wrong_code")
 

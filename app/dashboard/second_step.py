@@ -39,15 +39,16 @@ def sign_in_with_code() -> ResponseReturnValue:
     form = CodeForm(sent(), owner=None)
     if not form.validate():
         return code_page(form, 422)
+    counts = tries.of_code(user)
     try:
-        tries.count_code(user.id)
+        tries.count_try(counts)
     except TooMany as wait:
         form.reject("code", str(wait), "too_many_tries")
         return after_a_while(wait, code_page(form, 429))
     if not is_taken(user, form.code.data):
         form.reject("code", proofs.WRONG_CODE, "wrong_code")
         return code_page(form, 403)
-    tries.forgive_code(user.id)
+    tries.reset_counts(counts)
     sessions.start(user, remember=remember)
     return redirect(next_, 303)
 

@@ -12,6 +12,8 @@ from app.accounts import sessions
 from app.accounts.models import User, UserSession
 from app.accounts.sessions import REMEMBERED
 from app.clock import now
+from app.cookies import host_cookie
+from app.dashboard.known_browsers import remember_browser
 from app.database import begin_write
 from app.extensions import db, login
 from app.visits.devices import device
@@ -28,7 +30,7 @@ class SchemeSessions(SecureCookieSessionInterface):
     """
 
     def get_cookie_name(self, app: Flask) -> str:  # noqa: ARG002  Flask's signature
-        return "__Host-waypost" if request.is_secure else "waypost"
+        return host_cookie("waypost")
 
     def get_cookie_secure(self, app: Flask) -> bool:  # noqa: ARG002
         return request.is_secure
@@ -82,6 +84,7 @@ def start(user: User, *, remember: bool = False) -> None:
     db.session.commit()
     login_user(user)
     session.permanent = remember
+    remember_browser(user)
 
 
 def start_half(user: User, *, remember: bool, next_: str) -> None:
