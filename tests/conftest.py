@@ -16,11 +16,14 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from argon2 import PasswordHasher
 from flask import Flask
 from flask.testing import FlaskClient
+from jinja2 import FileSystemBytecodeCache
 from sqlalchemy.orm import Session, scoped_session
 
 from app import create_app
+from app.accounts import passwords
 from app.accounts.models import ApiKey, User
 from app.config import Settings, load_settings
 from app.extensions import db
@@ -35,6 +38,7 @@ MARKS = {
     "databases": "runs on SQLite and on PostgreSQL",
     "settings(**values)": "settings of the environment, without their prefix",
     "browser": "needs Chromium",
+    "real_hashing": "hashes passwords with the parameters of production",
 }
 NO_CHROMIUM = "no Chromium found: install the package `chromium`, or name a binary in CHROMIUM"
 TEMPLATE = "waypost_template"
@@ -131,10 +135,27 @@ def settings(data_dir: Path, database_url: str, request: pytest.FixtureRequest) 
     return load_settings(environ(data_dir, database_url, **{k: v for mark in marks for k, v in mark.items()}))
 
 
+@pytest.fixture(autouse=True)
+def cheap_hashing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Passwords are hashed in microseconds instead of 26 ms, except under `@pytest.mark.real_hashing`."""
+    if request.node.get_closest_marker("real_hashing"):
+        passwords._nobodys.cache_clear()  # made cheaply by a test before
+    else:
+        cheap = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+        monkeypatch.setattr("app.accounts.passwords.HASHER", cheap)
+
+
+@pytest.fixture(scope="session")
+def compiled_templates(tmp_path_factory: pytest.TempPathFactory) -> FileSystemBytecodeCache:
+    """Each template is compiled once for all applications of a worker."""
+    return FileSystemBytecodeCache(str(tmp_path_factory.mktemp("templates")))
+
+
 @pytest.fixture
-def app(settings: Settings) -> Iterator[Flask]:
+def app(settings: Settings, compiled_templates: FileSystemBytecodeCache) -> Iterator[Flask]:
     app = create_app(settings)
     app.testing = True
+    app.jinja_env.bytecode_cache = compiled_templates
     app.test_client_class = ApartClient
     yield app
     app.extensions["visits"].close()

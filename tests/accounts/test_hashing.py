@@ -29,6 +29,7 @@ from tests.factories import PASSWORD
 from tests.test_architecture import MODULES, foreign, named
 
 __all__ = ["desk"]
+pytestmark = pytest.mark.real_hashing
 SECONDS = 60
 
 

@@ -7,6 +7,8 @@ from argon2 import PasswordHasher
 
 from app.accounts import passwords
 
+pytestmark = pytest.mark.real_hashing
+
 REFUSED = {
     "too short": "seven77",
     "too long": "long enough to be a book " * 42,

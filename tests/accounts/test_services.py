@@ -56,6 +56,7 @@ def test_who_knows_address_and_password_is_the_user(alice: User) -> None:
     assert services.authenticate("alice@example.com", PASSWORD + "x") is None
 
 
+@pytest.mark.real_hashing
 def test_an_unknown_address_costs_a_comparison_too(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
     compared: list[str] = []
     monkeypatch.setattr(passwords, "check_password", lambda stored, password: bool(compared.append(stored)))
@@ -64,6 +65,7 @@ def test_an_unknown_address_costs_a_comparison_too(alice: User, monkeypatch: pyt
     assert [stored.rpartition("$")[0].count("m=19456,t=2,p=1") for stored in compared] == [1, 1]
 
 
+@pytest.mark.real_hashing
 def test_an_outdated_hash_is_made_anew_at_sign_in(alice: User, session) -> None:
     alice.password_hash = PasswordHasher(time_cost=1, memory_cost=64, parallelism=1).hash(PASSWORD)
     version = alice.session_version

@@ -98,6 +98,7 @@ def test_create(read, pairs, changes):
     assert form.changes == {"location_url": TO[1], **changes}
 
 
+@pytest.mark.real_hashing
 def test_a_password_is_only_ever_a_hash(read):
     form = read(TO, ("password", "söcret"))
     assert set(form.changes) == {"location_url", "password_hash"}
