@@ -9,7 +9,7 @@ from app import api, cli, dashboard, error_pages, headers, languages, logs, medi
 from app.config import Settings, load_settings
 from app.database import engine_options, prepare_engine
 from app.extensions import csrf, db, login, migrate
-from app.links import uploads
+from app.links import pictures, uploads
 
 
 def create_app(settings: Settings | None = None) -> Flask:
@@ -19,6 +19,7 @@ def create_app(settings: Settings | None = None) -> Flask:
     configure(app, settings)
     sealing.use_key(settings.secret_key)
     uploads.use_directory(settings.data_dir / "uploads")
+    pictures.use_lock_directory(settings.data_dir)
     for extension in (db, migrate, login, csrf):
         extension.init_app(app, **({"db": db} if extension is migrate else {}))
     with app.app_context():

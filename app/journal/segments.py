@@ -12,13 +12,14 @@ import os
 import re
 import secrets
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
+from app.file_locks import lock_file
 from app.journal.record import FORMATS, NEWEST
 
 NAME = re.compile(r"\d{19}-[0-9a-f]{16}(\.v\d+)")
 DRAFT = re.compile(r"\d{19}-[0-9a-f]{16}\.new")
+lock = lock_file  # as its users here call it
 DRAFT_SECONDS = 60  # a live writer needs a thousandth of a second from making a draft to naming it
 
 
@@ -93,20 +94,6 @@ def is_swept(draft: Path, now: float) -> bool:
             draft.unlink()
             return True
     return False
-
-
-@contextlib.contextmanager
-def lock(path: Path, *, shared: bool = False) -> Iterator[bool]:
-    """Hold the lock of that name, if it is free: yields whether it is. Whoever dies lets go of it."""
-    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(fd, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
-    except BlockingIOError:
-        yield False
-    else:
-        yield True
-    finally:
-        os.close(fd)
 
 
 def removal_lock(directory: Path) -> contextlib.AbstractContextManager[bool]:

@@ -10,8 +10,8 @@ from app.addresses import Address
 from app.fields import SentField, TextField, UploadField
 from app.links.aliases import read_alias
 from app.links.destination import read_destination
+from app.links.pictures import Picture, read_picture
 from app.links.targeting import MOST_INDEX, MOST_PAIRS, TYPES
-from app.links.uploads import Picture, read_picture
 from app.reading import Problem, Rejected
 from app.sent import Upload, Value
 
@@ -157,11 +157,13 @@ class PasswordField(TextField):
 
 
 class PictureField(UploadField):
-    """A picture, told by its content and written anew."""
+    """A picture, told by its content and written anew, at most `max_width` pixels wide and high."""
 
-    def __init__(self, label: str = "", *, may_be_icon: bool = False, **options: Any) -> None:
+    def __init__(
+        self, label: str = "", *, may_be_icon: bool = False, max_width: int | None = None, **options: Any
+    ) -> None:
         super().__init__(label, **options)
-        self.may_be_icon = may_be_icon
+        self.may_be_icon, self.max_width = may_be_icon, max_width
 
     def open(self, upload: Upload) -> Picture:
-        return read_picture(upload.content, may_be_icon=self.may_be_icon)
+        return read_picture(upload.content, may_be_icon=self.may_be_icon, max_width=self.max_width)

@@ -6,7 +6,7 @@ from app.colors import ColorField
 from app.fields import ChoiceField, WholeField
 from app.forms import ResourceForm
 from app.links.fields import PictureField
-from app.links.qr import DARK, LIGHT, MARGIN, SIZE, Look
+from app.links.qr import DARK, LIGHT, LOGO_PIXELS, MARGIN, SIZE, Look
 
 FORMATS = {"svg": "SVG", "png": "PNG"}
 
@@ -19,7 +19,7 @@ class QrForm(ResourceForm):
     margin = WholeField("Margin", least=0, most=16, clears_to=MARGIN)
     dark = ColorField("Colour", clears_to=DARK)
     light = ColorField("Background", clears_to=LIGHT)
-    logo = PictureField("Logo", most_bytes=2 * 1024 * 1024)
+    logo = PictureField("Logo", most_bytes=2 * 1024 * 1024, max_width=LOGO_PIXELS)
 
     @property
     def look(self) -> Look:

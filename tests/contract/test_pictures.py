@@ -65,4 +65,6 @@ def test_more_than_twenty_megapixels_are_too_many(api: Client) -> None:
     large = drawn("PNG", (5001, 4000))
     assert len(large) < 512 * 1024
     for name in ("cloaking_favicon", "cloaking_opengraph"):
-        assert fields(put(api, api.link(), name, large)) == {name}
+        answer = put(api, api.link(), name, large)
+        assert fields(answer) == {name}
+        assert "20 megapixels" in answer.json()["message"]

@@ -1,0 +1,140 @@
+"""Decodes one picture and writes it anew; a program of its own, run by `app/links/pictures.py`.
+
+Standard input holds the picture. Standard output gets one line, the suffix of the new picture or `!` and an
+error code, and then the new picture. It imports nothing of Waypost, so that it starts within 60 ms of CPU
+time and knows no secret. It sets its own limits before it reads the first byte.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import os
+import resource
+import struct
+import sys
+import warnings
+import zlib
+
+from PIL import (
+    GifImagePlugin,
+    IcoImagePlugin,
+    Image,
+    ImageOps,
+    JpegImagePlugin,
+    PngImagePlugin,
+    WebPImagePlugin,
+)
+
+MAX_PIXELS = 20_000_000
+# address space. The most that 20 megapixels take is 420 MiB, as a WebP that becomes a PNG
+MAX_MEMORY = 512 * 1024 * 1024
+MAX_CPU_SECONDS = 30
+MAX_OPEN_FILES = 16
+LOW_PRIORITY = 5  # what `nice` adds: redirects get the core first
+# with transparency, Pillow takes 45 bytes a pixel to write a WebP: 900 MB for 20 megapixels
+MAX_CLEAR_WEBP_PIXELS = 8_000_000
+
+# only these decoders are loaded, whatever else Pillow knows
+FORMATS = [
+    plugin.format
+    for plugin in (
+        PngImagePlugin.PngImageFile,
+        JpegImagePlugin.JpegImageFile,
+        GifImagePlugin.GifImageFile,
+        WebPImagePlugin.WebPImageFile,
+    )
+]
+ICON = IcoImagePlugin.IcoImageFile.format
+SUFFIXES = {"JPEG": "jpg", "WEBP": "webp", "PNG": "png"}
+
+# what Pillow raises on bytes that are not what they seem, as found by feeding it such
+BROKEN = (OSError, SyntaxError, ValueError, LookupError, ArithmeticError, TypeError, struct.error, zlib.error)
+
+
+class TooManyPixelsError(Exception):
+    """The picture has more than `MAX_PIXELS`."""
+
+
+TOO_MANY = (TooManyPixelsError, Image.DecompressionBombError, Image.DecompressionBombWarning)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--icon", action="store_true", help="the picture may be an icon")
+    parser.add_argument("--width", type=int, help="of a smaller picture, at most, and its height")
+    asked = parser.parse_args()
+    limit_resources()
+    os.nice(LOW_PRIORITY)
+    try:
+        suffix, content = rewrite_picture(sys.stdin.buffer.read(), may_be_icon=asked.icon, width=asked.width)
+    except TOO_MANY:
+        suffix, content = "!too_many_pixels", b""
+    except MemoryError:
+        suffix, content = "!picture_too_complex", b""
+    except BROKEN:
+        suffix, content = "!picture", b""
+    sys.stdout.buffer.write(suffix.encode() + b"\n" + content)
+
+
+def limit_resources() -> None:
+    """Bound pixels, memory, CPU time and files for good; what exceeds them ends this process alone."""
+    Image.MAX_IMAGE_PIXELS = MAX_PIXELS  # guards what lies inside of an icon, too
+    warnings.simplefilter("error", Image.DecompressionBombWarning)
+    for kind, most in (
+        (resource.RLIMIT_AS, MAX_MEMORY),
+        (resource.RLIMIT_CPU, MAX_CPU_SECONDS),
+        (resource.RLIMIT_NOFILE, MAX_OPEN_FILES),
+        (resource.RLIMIT_FSIZE, 0),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        hard = resource.getrlimit(kind)[1]
+        allowed = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(kind, (allowed, allowed))
+
+
+def rewrite_picture(
+    content: bytes, *, may_be_icon: bool = False, width: int | None = None
+) -> tuple[str, bytes]:
+    """The suffix and the content of the same picture, without what else was in the file.
+
+    Of an animation the first frame is kept, of an icon the largest size. All but JPEG and WebP become PNG.
+    Raises one of TOO_MANY, one of BROKEN, or MemoryError.
+    """
+    with Image.open(io.BytesIO(content), formats=[*FORMATS, *([ICON] if may_be_icon else [])]) as image:
+        refuse_huge(image)
+        image.load()
+        refuse_huge(image)
+        kind = {"JPEG": "JPEG", "MPO": "JPEG", "WEBP": "WEBP"}.get(image.format or "", "PNG")
+        # the way up stands in the metadata, which goes
+        ImageOps.exif_transpose(image, in_place=True)
+        is_clear = kind != "JPEG" and image.has_transparency_data
+        mode = "RGBA" if is_clear else "RGB"
+        plain = image if image.mode == mode else image.convert(mode)
+    plain.info.clear()
+    if width:
+        plain.thumbnail((width, width), Image.Resampling.LANCZOS)
+    if kind == "WEBP" and is_clear and plain.width * plain.height > MAX_CLEAR_WEBP_PIXELS:
+        kind = "PNG"
+    return encode(plain, kind)
+
+
+def refuse_huge(image: Image.Image) -> None:
+    if image.width * image.height > MAX_PIXELS:
+        raise TooManyPixelsError
+
+
+def encode(image: Image.Image, kind: str) -> tuple[str, bytes]:
+    out = io.BytesIO()
+    if kind == "WEBP":
+        with contextlib.suppress(ValueError):  # the format can't hold some large noise: that becomes PNG
+            image.save(out, kind, quality=90)
+            return SUFFIXES[kind], out.getvalue()
+        kind = "PNG"
+    image.save(out, kind, **({"quality": 90} if kind == "JPEG" else {}))
+    return SUFFIXES[kind], out.getvalue()
+
+
+if __name__ == "__main__":
+    main()
