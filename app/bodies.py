@@ -2,54 +2,80 @@
 
 `multipart/form-data`, `application/x-www-form-urlencoded` and a JSON object mean the same. Whatever is
 not exactly well-formed is refused here, before a form sees it: Werkzeug's own reading lets bad UTF-8, NUL
-and a multipart body that was cut off pass in silence.
+and a multipart body that was cut off pass in silence. What is too much is refused as soon as it is seen
+(docs/decisions/2026-11-20-bodies.md).
 """
 
 from __future__ import annotations
 
-import json
-import unicodedata
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
-from urllib.parse import unquote_to_bytes
 
 from flask import request
 from werkzeug.exceptions import ClientDisconnected, RequestEntityTooLarge
 
-from app import multipart
-from app.errors import FieldError, Malformed, TooLarge, UnreadableType
+from app import json_object, multipart, urlencoded
+from app.errors import FieldError, Invalid, Malformed, TooLarge, UnreadableType
 from app.sent import Nested, Sent, Value
 
 MOST_BYTES = 10 * 1024 * 1024
+#: of a form that needs no sign-in: a password, a code, an address
+MAX_SMALL_BYTES = 64 * 1024
 MOST_PARTS = 1000
 MOST_DRAINED = 64 * 1024 * 1024
 WORDS = {True: "true", False: "false", None: ""}
 CHARSETS = frozenset({"", "utf-8", "utf8", "us-ascii", "ascii"})
+SENT, QUERY = "waypost.sent", "waypost.query"  # where a request's environment keeps what was parsed
+CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")  # all of Unicode's category Cc
 
 # None: a file control nobody touched, which is not sent but was a part
-Pairs = list[tuple[str, Value | None]]
+Pairs = Iterable[tuple[str, Value | None]]
 
 
-def read_sent() -> Sent:
-    """The fields of the current request.
+def read_sent(max_bytes: int = MOST_BYTES) -> Sent:
+    """The fields of the current request, parsed once however often they are asked for.
 
     Raises UnreadableType for a type that is none of the three, Malformed for a body that is broken, and
-    TooLarge for one of more than 10 MiB or 1,000 fields; in this order.
+    TooLarge for one of more than `max_bytes` or 1,000 fields; whichever comes first in it.
     """
+    if SENT not in request.environ:
+        keep_sent(parse_body(max_bytes))
+    found: Sent = request.environ[SENT]
+    return found
+
+
+def keep_sent(fields: Sent) -> None:
+    """What the current request sent, for those who ask for it later."""
+    request.environ[SENT] = fields
+
+
+def parse_body(max_bytes: int) -> Sent:
     read = reader()
-    body = whole_body()
+    body = whole_body(max_bytes)
     if read is None and body:
         raise UnreadableType(FieldError("The body came without a content type.", "content_type"))
-    pairs = checked(read(body)) if read else []
-    if read is not json_object:  # its arrays are one field of many members
-        require_few(pairs)
+    pairs = read(body) if read else ()
     return Sent((name, value) for name, value in pairs if value is not None)
 
 
 def read_query() -> list[tuple[str, str]]:
-    """The parameters of the current request's address, as strictly, in order."""
-    pairs = checked(urlencoded(request.query_string))
-    return [(name, str(value)) for name, value in pairs]
+    """The parameters of the current request's address, as strictly, in order, parsed once.
+
+    Raises Malformed, and Invalid for more than 1,000.
+    """
+    if QUERY not in request.environ:
+        request.environ[QUERY] = parse_query()
+    found: list[tuple[str, str]] = request.environ[QUERY]
+    return found
+
+
+def parse_query() -> list[tuple[str, str]]:
+    try:
+        return [(name, str(value)) for name, value in form_fields(request.query_string)]
+    except TooLarge:
+        text = f"There may be at most {MOST_PARTS:,} parameters."
+        raise Invalid(FieldError(text, "too_many_parameters")) from None
 
 
 def reader() -> Callable[[bytes], Pairs] | None:
@@ -65,25 +91,25 @@ def reader() -> Callable[[bytes], Pairs] | None:
     return found
 
 
-def whole_body() -> bytes:
+def whole_body(max_bytes: int = MOST_BYTES) -> bytes:
     """All of it. One byte more than allowed, for a chunked body is cut at its limit in silence."""
-    request.max_content_length = MOST_BYTES + 1
+    request.max_content_length = max_bytes + 1
     try:
         body = request.get_data()
     except RequestEntityTooLarge:
-        raise too_large() from None
+        raise too_large(max_bytes) from None
     except (ClientDisconnected, OSError):
         raise malformed("The body ended early.") from None
-    if len(body) > MOST_BYTES:
-        raise too_large()
+    if len(body) > max_bytes:
+        raise too_large(max_bytes)
     if request.content_length not in {None, len(body)}:
         raise malformed("The body ended early.")
     return body
 
 
-def too_large() -> TooLarge:
+def too_large(max_bytes: int) -> TooLarge:
     drain()
-    return TooLarge(FieldError(f"The body may have at most {MOST_BYTES >> 20} MiB.", "too_large"))
+    return TooLarge(FieldError(f"The body may have at most {max_bytes >> 10:,} KiB.", "too_large"))
 
 
 def drain() -> None:
@@ -97,23 +123,20 @@ def drain() -> None:
         left -= len(piece)
 
 
-def checked(pairs: Pairs) -> Pairs:
-    """The same pairs, where every name and text can be stored."""
-    for name, value in pairs:
+def checked(pairs: Pairs) -> Iterator[tuple[str, Value | None]]:
+    """The same pairs, where every name and text can be stored; stops at the first that is too many."""
+    for number, (name, value) in enumerate(pairs, 1):
+        if number > MOST_PARTS:
+            raise TooLarge(FieldError(f"There may be at most {MOST_PARTS:,} fields.", "too_many_fields"))
         if not name or has_control(name):
             raise malformed("A field has no name, or a control character in it.")
         if isinstance(value, str) and "\0" in value:
             raise malformed("A field contains NUL.")
-    return pairs
-
-
-def require_few(pairs: Pairs) -> None:
-    if len(pairs) > MOST_PARTS:
-        raise TooLarge(FieldError(f"There may be at most {MOST_PARTS:,} fields.", "too_many_fields"))
+        yield name, value
 
 
 def has_control(name: str) -> bool:
-    return any(unicodedata.category(character) == "Cc" for character in name)
+    return CONTROL.search(name) is not None
 
 
 def malformed(text: str) -> Malformed:
@@ -122,62 +145,29 @@ def malformed(text: str) -> Malformed:
 
 def form_data(body: bytes) -> Pairs:
     try:
-        return list(multipart.fields(body, request.mimetype_params.get("boundary", "")))
+        yield from checked(multipart.fields(body, request.mimetype_params.get("boundary", "")))
     except ValueError as error:
         raise malformed(f"The multipart body is broken: {error}.") from None
 
 
-def urlencoded(body: bytes) -> Pairs:
-    """As the URL standard reads it: `+` is a space, a `%` that encodes nothing stays as it is."""
+def form_fields(body: bytes) -> Pairs:
     try:
-        pairs = (pair.partition(b"=") for pair in body.split(b"&") if pair)
-        return [(plain(name), plain(value)) for name, _, value in pairs]
+        yield from checked(urlencoded.fields(body))
     except ValueError:
         raise malformed("This is not UTF-8.") from None
 
 
-def plain(encoded: bytes) -> str:
-    return unquote_to_bytes(encoded.replace(b"+", b" ")).decode()
-
-
-def json_object(body: bytes) -> Pairs:
-    """A JSON object's members; numbers keep the text they were sent as, so that 1.0 is not 1."""
+def json_fields(body: bytes) -> Pairs:
+    """An array is one field of many members."""
     try:
-        found = json.loads(body.decode(), parse_int=str, parse_float=str, parse_constant=refuse)
-        for text in texts(found):
-            require_storable(text)
-    except (ValueError, RecursionError):
-        raise malformed("The body is not well-formed JSON in UTF-8.") from None
-    if not isinstance(found, dict):
-        raise malformed("The body must be a JSON object.")
-    return [pair for name, value in found.items() for pair in members(name, value)]
+        found = json_object.parse(body)
+    except ValueError:
+        raise malformed("The body is not a well-formed JSON object in UTF-8.") from None
+    for name, value in checked(found.items()):
+        yield from members(name, value)
 
 
-def refuse(constant: str) -> None:
-    raise ValueError(constant)
-
-
-def require_storable(text: str) -> None:
-    """No lone surrogate, no NUL: neither can be written anywhere."""
-    if "\0" in text:
-        raise ValueError("NUL")
-    text.encode()
-
-
-def texts(found: Any) -> Iterator[str]:
-    """Every text anywhere in `found`, names too."""
-    if isinstance(found, str):
-        yield found
-    elif isinstance(found, dict):
-        for name, value in found.items():
-            yield name
-            yield from texts(value)
-    elif isinstance(found, list):
-        for value in found:
-            yield from texts(value)
-
-
-def members(name: str, value: Any) -> Pairs:
+def members(name: str, value: Any) -> list[tuple[str, Value]]:
     """One pair, or one for each member of an array; an empty array is "sent empty"."""
     if isinstance(value, list):
         return [(name, single(member)) for member in value] or [(name, "")]
@@ -192,6 +182,6 @@ def single(value: Any) -> Value:
 
 READERS: dict[str, Callable[[bytes], Pairs]] = {
     "multipart/form-data": form_data,
-    "application/x-www-form-urlencoded": urlencoded,
-    "application/json": json_object,
+    "application/x-www-form-urlencoded": form_fields,
+    "application/json": json_fields,
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from werkzeug.datastructures import Headers
@@ -21,6 +22,8 @@ LINE_BREAKS = (b"\r", b"\n")
 # behind the boundary: the last one has two more dashes
 TAIL = re.compile(rb"(--[^\S\n\r]*(?:\r\n|\n|\r)?|[^\S\n\r]*(?:\r\n|\n|\r))")
 MOST_HEAD = 64 * 1024  # also of what is kept back because a boundary may begin in it
+MAX_HEADS = 1024 * 1024  # all heads of a body together: a parameter of a head costs 3 µs
+MAX_FALSE_MARKS = 100
 ENCODINGS = frozenset({"7bit", "8bit", "binary"})
 CHARSETS = frozenset({"utf-8", "us-ascii", "ascii", "iso-8859-1"})
 
@@ -43,20 +46,28 @@ class Found(NamedTuple):
 
 class Delimiter:
     """Finds what Werkzeug's patterns find. It compiles two for each new boundary, and every request brings a
-    new one: that took longer than all else about a small body."""
+    new one: that took longer than all else about a small body. Only a body in which much looks like the
+    boundary gets a pattern of its own."""
 
     def __init__(self, boundary: bytes, *, needs_break: bool) -> None:
         self.mark, self.needs_break = b"--" + boundary, needs_break
 
-    def search(self, data: bytes | bytearray, position: int = 0) -> Found | None:
+    def search(self, data: bytes | bytearray, position: int = 0) -> Found | re.Match[bytes] | None:
         at = data.find(self.mark, position)
-        while at >= 0:
+        for _ in range(MAX_FALSE_MARKS):
+            if at < 0:
+                return None
             start = at - len(line_break_before(data, at, position))
             tail = TAIL.match(data, at + len(self.mark))
             if tail and (start < at or not self.needs_break):
                 return Found(start, tail)
             at = data.find(self.mark, at + 1)
-        return None
+        return self.pattern.search(data, max(position, at - 2)) if at >= 0 else None
+
+    @cached_property
+    def pattern(self) -> re.Pattern[bytes]:
+        line_break = rb"(?:\r\n|\n|\r)" + (b"" if self.needs_break else b"?")
+        return re.compile(line_break + re.escape(self.mark) + TAIL.pattern)
 
 
 def line_break_before(data: bytes | bytearray, at: int, position: int) -> bytes:
@@ -70,6 +81,7 @@ class StrictDecoder(MultipartDecoder):
     def __init__(self, boundary: bytes) -> None:
         super().__init__(b"")  # for which its patterns are compiled already
         self.boundary = boundary
+        self.heads = 0  # bytes of all heads so far
         self.preamble_re: Any = Delimiter(boundary, needs_break=False)
         self.boundary_re: Any = Delimiter(boundary, needs_break=True)
 
@@ -81,6 +93,9 @@ class StrictDecoder(MultipartDecoder):
         return found.start() if found else len(data)
 
     def _parse_headers(self, data: bytes | bytearray) -> Headers:
+        self.heads += len(data)
+        if len(data) > MOST_HEAD or self.heads > MAX_HEADS:
+            raise ValueError("the heads of its parts are too long")
         for line in bytes(data).replace(b"\r\n", b"\n").strip(b"\n").split(b"\n"):
             if not HEADER.fullmatch(line):
                 raise ValueError("the head of a part is not well-formed")
@@ -127,9 +142,9 @@ def parts(body: bytes, boundary: str) -> Iterator[tuple[Field | File, bytes]]:
         if isinstance(event, Field | File):
             head, content = event, bytearray()
         elif isinstance(event, Data) and head is not None:
-            content += event.data
+            content += event.data if event.more_data or content else b""
             if not event.more_data:
-                yield head, bytes(content)
+                yield head, bytes(content) or event.data
 
 
 def following(decoder: MultipartDecoder) -> Event:

@@ -134,6 +134,13 @@ def test_smtp_is_spoken_on_the_doors_line_only() -> None:
     assert not [call for call in calls if ast.unparse(call.func).endswith(".connect")]
 
 
+def test_bodies_are_read_in_one_place() -> None:
+    """The framework's own parser lets through what app/bodies.py refuses, and would parse a body once more."""
+    readers = {"app/bodies.py", "app/dashboard/receiving.py"}
+    parsed = re.compile(r"\brequest\.(?:form|files|values|data|json|get_json|get_data|stream)\b")
+    assert not offenders(lambda path: named(path) not in readers and parsed.findall(path.read_text()))
+
+
 def test_a_module_says_which_question_it_answers() -> None:
     def silent(path: Path) -> bool:
         tree = ast.parse(path.read_text())

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from collections.abc import Callable
 from contextlib import suppress
 from io import BytesIO
+from urllib.parse import unquote_to_bytes
 
 import pytest
 from flask import Flask
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from app import urlencoded
 from app.bodies import read_query, read_sent
-from app.errors import Malformed, TooLarge, UnreadableType, WaypostError
+from app.errors import Invalid, Malformed, TooLarge, UnreadableType, WaypostError
+from app.json_object import require_bounded
 from app.sent import Nested, Sent, Upload
 
 FORM = "application/x-www-form-urlencoded"
@@ -99,7 +103,7 @@ MALFORMED_JSON = {
     "lone surrogate": b'{"a": "\\ud800"}', "lone surrogate in a name": b'{"\\udfff": 1}',
     "lone surrogate deep": b'{"a": [["\\ud800"]]}', "encoded surrogate": b'{"a": "\xed\xa0\x80"}',
     "control character in a name": b'{"a\\n": 1}', "no name": b'{"": 1}', "two objects": b"{}{}",
-    "very deep": b'{"a":' + b"[" * 200_000 + b"]" * 200_000 + b"}", "comment": b"{} // x", "trailing": b'{"a": 1,}',
+    "comment": b"{} // x", "trailing": b'{"a": 1,}',
 }  # fmt: skip
 
 
@@ -107,6 +111,37 @@ MALFORMED_JSON = {
 def test_malformed_json(read: Reader, body: bytes) -> None:
     with pytest.raises(Malformed):
         read(body, JSON)
+
+
+DEEP_JSON = {
+    "lists": b"[" * 200_000 + b"]" * 200_000,
+    "objects": b'{"a":' * 101 + b"1" + b"}" * 101,
+    "lists that never end": b"[" * 1_000_000,
+    "in a list": b"[1, [2], " + b"[" * 100 + b"]" * 100 + b"]",
+}
+
+
+@pytest.mark.parametrize("value", DEEP_JSON.values(), ids=DEEP_JSON)
+def test_json_of_great_depth(read: Reader, value: bytes) -> None:
+    with pytest.raises(Invalid):
+        read(b'{"a":' + value + b"}", JSON)
+
+
+def test_json_of_some_depth(read: Reader) -> None:
+    body = b'{"a":' + b"[" * 99 + b"]" * 99 + b', "b": "' + b"[" * 200 + b'"}'
+    assert shown(read(body, JSON)) == [("a", 0, Nested()), ("b", 0, "[" * 200)]
+
+
+@settings(deadline=None)
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+        max_leaves=50,
+    )
+)
+def test_no_json_is_refused_for_what_stands_in_its_texts(value: object) -> None:
+    require_bounded(json.dumps({'[{,"\\': value}).encode())
 
 
 URLENCODED = {
@@ -265,6 +300,10 @@ CHUNKED = {"HTTP_TRANSFER_ENCODING": "chunked", "wsgi.input_terminated": True}
         (whole(*[part("k")] * 1001), MULTIPART),
         (whole(*[part("k", b"", filename="")] * 1001), MULTIPART),
         (b"&".join([b"k=v"] * 1001), FORM),
+        (b"k&" * 1001, FORM),
+        (json.dumps({f"k{number}": 1 for number in range(1001)}).encode(), JSON),
+        (json.dumps({"k": [1] * 10_000}).encode(), JSON),
+        (json.dumps({"k": [[]] * 5_001}).encode(), JSON),
         (b"k=" + b"x" * (10 * MIB - 1), FORM),
         (whole(part("k", b"x" * 20 * MIB)), MULTIPART),
         (b'{"k": "' + b"x" * 20 * MIB + b'"}', JSON),
@@ -278,15 +317,70 @@ def test_too_much(read: Reader, body: bytes, content_type: str, environ: dict[st
 
 def test_the_most_that_is_read(read: Reader) -> None:
     assert len(read(whole(*[part("k")] * 1000), MULTIPART).getlist("k")) == 1000
+    assert len(read(json.dumps({f"k{number}": 1 for number in range(1000)}).encode(), JSON).pairs()) == 1000
+    assert len(read(json.dumps({"k": [1] * 9_999}).encode(), JSON).getlist("k")) == 9_999
     for environ in ({}, CHUNKED):
         assert read(b"k=" + b"x" * (10 * MIB - 2), FORM, **environ).last("k") == "x" * (10 * MIB - 2)
 
 
-def test_malformed_comes_before_too_many(read: Reader) -> None:
+MANY = {
+    "parts": (part("k"), part(""), b"", MULTIPART),
+    "pairs": (b"k=v&", b"k=%FF&", b"", FORM),
+    "members": (b'"k":1,', b'"k":\xff,', b"{", JSON),
+}
+
+
+@pytest.mark.parametrize(("good", "bad", "start", "content_type"), MANY.values(), ids=MANY)
+def test_what_comes_first_in_a_body_is_what_is_wrong_with_it(
+    read: Reader, good: bytes, bad: bytes, start: bytes, content_type: str
+) -> None:
+    """Nothing behind the 1,001st field is looked at (of JSON, behind the 10,000th value)."""
     with pytest.raises(Malformed):
-        read(whole(*[part("k")] * 1001, part("")), MULTIPART)
-    with pytest.raises(Malformed):
-        read(whole(*[part("k")] * 1001)[:-6], MULTIPART)
+        read(start + good * 999 + bad + good * 100, content_type)
+    with pytest.raises(TooLarge):
+        read(start + good * 10_001 + bad, content_type)
+
+
+HEAVY = {
+    "fields without a value": (b"a&", b"", FORM),
+    "no fields": (b"&", b"", FORM),
+    "escapes": (b"%41", b"a=", FORM),
+    "percent signs": (b"%", b"a=", FORM),
+    "parts": (part("a", b""), b"", MULTIPART),
+    "boundaries that are none": (b"\r\n--Xa", part("a"), MULTIPART),
+    "lines of a head": (b"X: y\r\n", b"--X\r\n", MULTIPART),
+    "parameters of a head": (b"; x=y", b"--X\r\nContent-Disposition: form-data", MULTIPART),
+    "members": (b'"a":0,', b"{", JSON),
+    "empty lists": (b"[],", b'{"a":[', JSON),
+    "depth": (b"[", b'{"a":', JSON),
+    "texts that never end": (b'\\"', b'{"', JSON),
+}
+
+
+@pytest.mark.parametrize(("piece", "start", "content_type"), HEAVY.values(), ids=HEAVY)
+def test_no_body_takes_many_times_its_size(
+    read: Reader, piece: bytes, start: bytes, content_type: str
+) -> None:
+    body = start + piece * (MIB // len(piece))
+    tracemalloc.start()
+    with suppress(WaypostError):
+        read(body, content_type)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 8 * MIB
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.sampled_from([b"%41", b"%", b"%4", b"%zz", b"=", b"x", b"\r\n", b" "]), max_size=30).map(
+        b"".join
+    )
+)
+@example(b"x" * 16383 + b"%41")
+@example(b"x" * 16382 + b"%41%41")
+@example(b"%" * 70_000 + b"%e4")
+def test_percent_signs_are_read_as_everywhere(encoded: bytes) -> None:
+    assert urlencoded.decode_percent(encoded) == unquote_to_bytes(encoded)
 
 
 @settings(deadline=None, max_examples=300)
@@ -323,6 +417,8 @@ def test_the_query_is_read_as_strictly() -> None:
     app = Flask(__name__)
     with app.test_request_context("/?a=1&a=2&b=%C3%A4"):
         assert read_query() == [("a", "1"), ("a", "2"), ("b", "ä")]
+    with app.test_request_context("/?" + "a=1&" * 1001), pytest.raises(Invalid):
+        read_query()
     for query in ("a=%ff", "a=%00", "%0a=1"):
         with app.test_request_context(f"/?{query}"), pytest.raises(Malformed):
             read_query()

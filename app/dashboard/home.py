@@ -5,6 +5,7 @@ from __future__ import annotations
 from flask import Blueprint, make_response, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 
+from app.dashboard.guard import sent
 from app.dashboard.pages import THEME_COOKIE, THEMES
 
 YEAR = 365 * 24 * 3600
@@ -21,13 +22,18 @@ def home() -> ResponseReturnValue:
 
 def theme() -> ResponseReturnValue:
     """Keep the colours for a year and go back. Scripts set the same cookie themselves, without this."""
-    chosen = request.form.get("theme", "")
-    response = make_response(redirect(local_path(request.form.get("back", "")), 303))
+    chosen = typed("theme")
+    response = make_response(redirect(local_path(typed("back")), 303))
     if chosen in THEMES:
         response.set_cookie(THEME_COOKIE, chosen, max_age=YEAR, samesite="Lax", secure=request.is_secure)
     else:
         response.delete_cookie(THEME_COOKIE, samesite="Lax", secure=request.is_secure)
     return response
+
+
+def typed(name: str) -> str:
+    found = sent().last(name) if name in sent() else ""
+    return found if isinstance(found, str) else ""
 
 
 def local_path(text: str) -> str:

@@ -76,7 +76,7 @@ class LinkFamily(Family):
         return self.form_page(form, heading="Duplicate link" if copied else "")
 
     def create(self) -> ResponseReturnValue:
-        form = self.read_form(sent(), None)
+        form = self.read_form(typed.with_bulk(sent(), is_bulk=False), None)
         return self.write(form, lambda: services.create(user(), self.changes_of(form)), self.created)
 
     def changes_of(self, form: ResourceForm) -> dict[str, Any]:
@@ -119,7 +119,7 @@ class LinkFamily(Family):
         return self.bulk_page(self.read_form(None, None))
 
     def create_bulk(self) -> ResponseReturnValue:
-        form = self.read_form(sent(), None)
+        form = self.read_form(typed.with_bulk(sent(), is_bulk=True), None)
         return self.write(
             form, lambda: services.create_bulk(user(), form.changes), self.created_bulk, self.bulk_page
         )

@@ -12,12 +12,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from flask import g, request
+from flask import request
 from werkzeug.exceptions import ClientDisconnected, RequestEntityTooLarge
 from werkzeug.sansio.multipart import Data, Field, File
 
 from app import multipart
-from app.bodies import drain, has_control, malformed
+from app.bodies import drain, has_control, keep_sent, malformed
 from app.dashboard.guard import TOKEN_HEADER, require_token, sent, token_of
 from app.errors import FieldError, Invalid, TooLarge, WaypostError
 from app.sent import Sent
@@ -76,7 +76,7 @@ class Receiving:
         except ValueError as error:
             raise malformed(f"The multipart body is broken: {error}.") from None
         self.know_or_refuse()
-        g.sent = Sent(self.fields)
+        keep_sent(Sent(self.fields))
         return self.filename
 
     def begin(self, head: Field | File) -> None:

@@ -29,6 +29,12 @@ def link_fields(sent: Sent) -> Sent:
     return Sent([*fields(sent), *removed(sent)])
 
 
+def with_bulk(sent: Sent, *, is_bulk: bool) -> Sent:
+    """The same for one link or for many: which, the page says, whatever was sent."""
+    kept = ((f"{name}[{index}]", value) for name, index, value in sent.pairs() if name != "is_bulk")
+    return Sent([*kept, ("is_bulk", str(int(is_bulk)))])
+
+
 def fields(sent: Sent) -> Iterator[tuple[str, Value]]:
     for name, index, value in sent.pairs():
         if name.startswith(REMOVE):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from http import HTTPStatus
 
-from app.bodies import read_sent
+from app.bodies import MAX_SMALL_BYTES, read_sent
 from app.public import here
 from app.public.gates import has_form
 from app.visits import tickets
@@ -24,7 +24,7 @@ def is_asked(plan: Plan) -> bool:
 
 def was_answered(plan: Plan) -> bool:
     """Whether what was sent is the answer, and not the form of one of its gates. Raises WaypostError."""
-    return is_asked(plan) and (TICKET in read_sent() or not has_form(plan))
+    return is_asked(plan) and (TICKET in read_sent(MAX_SMALL_BYTES) or not has_form(plan))
 
 
 def after(plan: Plan) -> Outcome | None:
@@ -32,7 +32,7 @@ def after(plan: Plan) -> Outcome | None:
 
     He was counted, and passed whatever the link has, when he was asked: a limited link must not ask again.
     """
-    sent = read_sent()
+    sent = read_sent(MAX_SMALL_BYTES)
     ticket = sent.last(TICKET) if TICKET in sent else None
     secret = here.desk().settings.secret_key
     found = tickets.read(secret, Passage, ticket) if isinstance(ticket, str) else None

@@ -13,8 +13,9 @@ from flask import Response, current_app, request
 
 from app.accounts.hashing import GATE, Lane
 from app.accounts.passwords import check_password
-from app.bodies import read_sent
+from app.bodies import MAX_SMALL_BYTES, read_sent
 from app.errors import Busy, WaypostError
+from app.failures import status_of
 from app.public import answers
 from app.throttles import Throttles, at_most, network_of
 from app.visits import unlock
@@ -88,9 +89,9 @@ def passing(desk: Desk, plan: Plan, visitor: Visitor, gate: str) -> Response:
 
 def sent_password() -> str | None:
     try:
-        sent = read_sent()
+        sent = read_sent(MAX_SMALL_BYTES)
     except WaypostError as error:
-        raise Refused(HTTPStatus.BAD_REQUEST, "unreadable") from error
+        raise Refused(status_of(error), "unreadable") from error
     found = sent.last("password") if "password" in sent else None
     return found if isinstance(found, str) else None
 

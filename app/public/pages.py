@@ -11,6 +11,7 @@ from werkzeug.routing import BaseConverter
 
 from app import error_pages
 from app.errors import WaypostError
+from app.failures import status_of
 from app.headers import is_api
 from app.public import answers, boxes, consent, deliveries, gates, here, leads, methods
 from app.public.answers import page, to
@@ -84,8 +85,8 @@ def visit(alias: str) -> Response:  # noqa: ARG001  the path as sent says more t
     try:
         if request.method == "POST" and consent.was_answered(plan):
             return asked(plan)
-    except WaypostError:
-        return page("unreadable", HTTPStatus.BAD_REQUEST)
+    except WaypostError as error:
+        return page("unreadable", status_of(error))
     facts = gates.facts_of(desk(), plan)
     outcome = resolve(plan, visitor, dt.datetime.now(dt.UTC), facts)
     if outcome.outcome != "not_found" and not methods.allows(plan):

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
+from sqlalchemy import select
 from wtforms.fields.core import UnboundField
 
 from app.accounts.models import User
 from app.domains.models import Domain
 from app.links.forms import PAIRS, LinkForm
+from app.links.models import Link
 from tests.dashboard.conftest import Desk
 from tests.factories import Factory
 
@@ -37,6 +40,17 @@ def is_named(page: str, control: str) -> bool:
     id_ = re.search(r'\bid="([^"]+)"', control)
     inside = re.search(rf"<label[^>]*>\s*{re.escape(control)}", page)
     return "aria-label=" in control or bool(inside) or bool(id_ and f'<label for="{id_[1]}"' in page)
+
+
+def test_each_page_makes_what_it_says(desk: Desk, session: Any) -> None:
+    """One link or many, whatever the request says of it."""
+    one = desk.post("/links/new", {"is_bulk": "1", "location_url": "https://example.com/one"})
+    many = desk.post("/links/bulk", {"is_bulk": "0", "location_urls": "https://example.com/two"})
+    assert (one.status_code, many.status_code) == (303, 303)
+    assert set(session.scalars(select(Link.location_url))) == {
+        "https://example.com/one",
+        "https://example.com/two",
+    }
 
 
 def test_every_field_has_a_control_with_a_name(pages: dict[str, str]) -> None:

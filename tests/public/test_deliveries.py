@@ -415,6 +415,9 @@ def test_a_ticket_is_good_for_its_link_for_ten_minutes(
 def test_a_body_that_can_not_be_read(person: Person, link: Links) -> None:
     link("a", META)
     assert person.open("/a", method="POST", data=b"\xff", content_type="application/json").status_code == 400
+    large = b"x=".ljust(64 * 1024 + 1, b"x")
+    form = "application/x-www-form-urlencoded"
+    assert person.open("/a", method="POST", data=large, content_type=form).status_code == 413
 
 
 @ask

@@ -181,6 +181,22 @@ def test_a_broken_form(guest: Guest, protected: Any) -> None:
     assert tells_nothing(answer)
 
 
+@pytest.mark.parametrize(
+    "columns", [{}, {"password_hash": None, "sensitive_content": True}], ids=["password", "warning"]
+)
+def test_a_form_takes_64_kib(guest: Guest, protected: Any, columns: dict[str, Any]) -> None:
+    protected("a", **columns)
+    form = {"method": "POST", "content_type": "application/x-www-form-urlencoded"}
+    body = f"password={PASSWORD}&x=".ljust(64 * 1024, "x")
+    answer = guest.open("/a", data=f"{body}x", **form)
+    assert answer.status_code == 413
+    assert tells_nothing(answer)
+    assert "Set-Cookie" not in answer.headers
+    assert guest.open("/a", data="a&" * 1001, **form).status_code == 413
+    body = body if not columns else body.replace("password", "passwore")
+    assert guest.open("/a", data=body, **form).status_code == 303
+
+
 def test_ten_tries_then_not_even_the_right_one(guest: Guest, protected: Any, front: Front) -> None:
     protected("a"), protected("b")
     for _ in range(10):

@@ -1,0 +1,79 @@
+"""Reads a JSON object strictly; refuses a great depth or number of values before it builds any of them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from app.errors import FieldError, Invalid, TooLarge
+
+MAX_VALUES = 10_000
+MAX_DEPTH = 100
+# One match is all up to the next character of structure: texts are passed over, also one that never ends.
+# Possessive, so that nothing is ever read twice.
+STRUCTURE = re.compile(rb'(?:[^"\[\]{},]|"(?:[^"\\]|\\.)*+"?)*+([\[\]{},]|\Z)', re.DOTALL)
+
+
+OPENING = frozenset({b"[", b"{"})
+CLOSING = frozenset({b"]", b"}"})
+
+
+def parse(body: bytes) -> dict[str, Any]:
+    """The members of the object; numbers keep the text they were sent as, so that 1.0 is not 1.
+
+    Raises ValueError for anything but a well-formed object of Unicode text, Invalid for a great depth, and
+    TooLarge for a great number of values.
+    """
+    require_bounded(body)
+    found = json.loads(body.decode(), parse_int=str, parse_float=str, parse_constant=refuse)
+    if not isinstance(found, dict):
+        raise ValueError("it is not an object")  # noqa: TRY004  malformed, as all else here
+    for text in texts(found):
+        require_storable(text)
+    return found
+
+
+def require_bounded(body: bytes) -> None:
+    """Count brackets and commas outside of texts, and stop at the first that is too many.
+
+    Ends with the outermost value. What is not well-formed is left to the parser.
+    """
+    depth = values = 0
+    for match in STRUCTURE.finditer(body):
+        if match[1] in OPENING:
+            depth += 1
+        elif match[1] in CLOSING:
+            depth -= 1
+        if depth <= 0:
+            return
+        values += match[1] not in CLOSING
+        if depth > MAX_DEPTH:
+            raise Invalid(FieldError(f"JSON may be nested at most {MAX_DEPTH} deep.", "too_deep"))
+        if values > MAX_VALUES:
+            raise TooLarge(FieldError(f"JSON may have at most {MAX_VALUES:,} values.", "too_many_fields"))
+
+
+def refuse(constant: str) -> None:
+    raise ValueError(constant)
+
+
+def require_storable(text: str) -> None:
+    """No half of a surrogate pair, no NUL: neither can be written anywhere. Raises ValueError."""
+    if "\0" in text:
+        raise ValueError("NUL")
+    text.encode()
+
+
+def texts(found: Any) -> Iterator[str]:
+    """Every text anywhere in `found`, names too."""
+    if isinstance(found, str):
+        yield found
+    elif isinstance(found, dict):
+        for name, value in found.items():
+            yield name
+            yield from texts(value)
+    elif isinstance(found, list):
+        for value in found:
+            yield from texts(value)
