@@ -9,9 +9,9 @@ from zoneinfo import available_timezones
 from email_validator import EmailNotValidError, validate_email
 
 from app import clock
-from app.accounts import passwords
 from app.accounts.keys import SCOPES
 from app.accounts.models import User
+from app.accounts.password_rules import MAX_LENGTH, find_weakness
 from app.accounts.services import written_email
 from app.forms import ChoiceField, FlagField, Rejected, ResourceForm, TextField, WholeField
 
@@ -53,7 +53,7 @@ class PasswordField(TextField):
     """A password as typed: nothing is trimmed, and a control never shows it again."""
 
     def __init__(self, label: str = "", **options: Any) -> None:
-        super().__init__(label, most=passwords.MOST, **options)
+        super().__init__(label, most=MAX_LENGTH, **options)
 
     def written(self) -> str:
         return ""
@@ -162,7 +162,7 @@ class InvitationForm(ResourceForm):
 
 
 def refuse_weak(field: PasswordField, *about: str) -> None:
-    if problem := passwords.weakness(field.data or "", *about):
+    if problem := find_weakness(field.data or "", *about):
         raise Rejected(problem, "weak_password")
 
 

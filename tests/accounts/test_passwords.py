@@ -1,4 +1,4 @@
-"""Are passwords kept and judged as they should be?"""
+"""Are passwords kept and compared as they should be?"""
 
 from __future__ import annotations
 
@@ -8,43 +8,6 @@ from argon2 import PasswordHasher
 from app.accounts import passwords
 
 pytestmark = pytest.mark.real_hashing
-
-REFUSED = {
-    "too short": "seven77",
-    "too long": "long enough to be a book " * 42,
-    "the word itself": "password",
-    "with a capital and a number": "Password123",
-    "with look-alikes": "P@ssw0rd!",
-    "digits in order": "12345678",
-    "digits in order, backwards": "987654321",
-    "letters in order": "abcdefgh",
-    "along the keyboard": "qwertyuiop",
-    "one letter": "aaaaaaaaaaaa",
-    "three letters": "abcabcabcabc",
-    "the address": "alice@example.com",
-    "the name and a year": "Alice2026",
-    "the product": "waypost!!",
-    "a control character": "correct\x00horse",
-    "a lone surrogate": "correct\ud800horse",
-}
-TAKEN = {
-    "a phrase": "correct horse battery staple",
-    "eight letters that are no word": "kzpwqumv",
-    "digits without order": "80472916",
-    "other scripts": "пять слонов",
-    "spaces at the ends count": " plum tree ",
-    "the most": "plum tree " * 102 + "four",
-}
-
-
-@pytest.mark.parametrize("password", REFUSED.values(), ids=REFUSED)
-def test_a_trivial_password_is_refused(password: str) -> None:
-    assert passwords.weakness(password, "alice@example.com", "Alice")
-
-
-@pytest.mark.parametrize("password", TAKEN.values(), ids=TAKEN)
-def test_any_other_is_taken_whatever_it_is_made_of(password: str) -> None:
-    assert passwords.weakness(password, "alice@example.com", "Alice") is None
 
 
 def test_only_the_same_password_matches() -> None:
