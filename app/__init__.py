@@ -5,7 +5,19 @@ from __future__ import annotations
 from flask import Flask
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from app import api, cli, dashboard, error_pages, headers, languages, logs, media, public, sealing
+from app import (
+    api,
+    cli,
+    dashboard,
+    error_pages,
+    headers,
+    languages,
+    logs,
+    media,
+    public,
+    sealing,
+    sign_in_failures,
+)
 from app.config import Settings, load_settings
 from app.database import engine_options, prepare_engine
 from app.extensions import csrf, db, login, migrate
@@ -24,7 +36,7 @@ def create_app(settings: Settings | None = None) -> Flask:
         extension.init_app(app, **({"db": db} if extension is migrate else {}))
     with app.app_context():
         prepare_engine(db.engine, settings)
-    for part in (logs, headers, languages, error_pages, public, api, media, dashboard):
+    for part in (logs, sign_in_failures, headers, languages, error_pages, public, api, media, dashboard):
         part.init_app(app)
     cli.register(app)
     return app

@@ -2,17 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import NamedTuple
 
+from app.database import AnySession
 from app.extensions import db
 
 
 class Actor(NamedTuple):
-    """`way`: `dashboard`, `many` (links at once), `api`, `import`, or `` for Waypost itself. `name`: of the
-    person, of the API key, or of the file."""
+    """`way`: `dashboard`, `many` (links at once), `api`, `import`, `command` (the operator on the machine),
+    or `` for Waypost itself. `name`: of the person, of the API key, of the file, or of the operator's login.
+
+    `user_id`, `email` and `key_prefix` tell which account and which API key that is, where it is one."""
 
     way: str = ""
     name: str = ""
+    user_id: int | None = None
+    email: str = ""
+    key_prefix: str = ""
+
+
+class Origin(NamedTuple):
+    """Where a request came from: a /24 or a /48 network, never an address, and the request's id."""
+
+    network: str = ""
+    request_id: str = ""
+
+
+WAYPOST = Actor()
+# of a process that has no requests; a command sets it for as long as it runs
+_process_actor: ContextVar[Actor] = ContextVar("actor", default=WAYPOST)
 
 
 def act_as(actor: Actor) -> None:
@@ -20,6 +41,26 @@ def act_as(actor: Actor) -> None:
     db.session.info["actor"] = actor
 
 
-def acting() -> Actor:
-    found: Actor = db.session.info.get("actor", Actor())
+def acting(session: AnySession = db.session) -> Actor:
+    found: Actor = session.info.get("actor", _process_actor.get())
+    return found
+
+
+@contextmanager
+def process_actor(actor: Actor) -> Iterator[None]:
+    """Acts as `actor` wherever no request says otherwise."""
+    token = _process_actor.set(actor)
+    try:
+        yield
+    finally:
+        _process_actor.reset(token)
+
+
+def set_origin(origin: Origin) -> None:
+    """For as long as this request's session lives."""
+    db.session.info["origin"] = origin
+
+
+def origin(session: AnySession = db.session) -> Origin:
+    found: Origin = session.info.get("origin", Origin())
     return found

@@ -51,6 +51,7 @@ class Settings:
     pixel_consent: str | None
     api_rate_limit: int
     click_retention_days: int
+    audit_log_days: int
     journal_sync: str
     destination_schemes: frozenset[str]
     log_format: str
@@ -145,6 +146,7 @@ TABLE: dict[str, tuple[str | None, Callable[[str], Any]]] = {
     "PIXEL_CONSENT": (None, one_of("ask")),
     "API_RATE_LIMIT": ("6000", whole(0, 10_000_000)),
     "CLICK_RETENTION_DAYS": ("90", whole(1, 36_500)),
+    "AUDIT_LOG_DAYS": ("365", whole(30, 3650)),
     "JOURNAL_SYNC": ("worker", one_of("worker", "group")),
     "DESTINATION_SCHEMES": ("http https", schemes),
     "LOG_FORMAT": ("text", one_of("text", "json")),

@@ -9,10 +9,23 @@ from __future__ import annotations
 
 import datetime as dt
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import BigInteger, DateTime, Dialect, Engine, Integer, MetaData, event, inspect, make_url
+from sqlalchemy import (
+    BigInteger,
+    DateTime,
+    Dialect,
+    Engine,
+    Integer,
+    MetaData,
+    event,
+    inspect,
+    make_url,
+    text,
+)
 from sqlalchemy.engine import Connection
 from sqlalchemy.orm import DeclarativeBase, InstanceState, Session, scoped_session
 from sqlalchemy.pool import ConnectionPoolEntry
@@ -23,6 +36,8 @@ from app.errors import NotThere
 
 CLICKS = "clicks"
 BUSY_SECONDS = 10
+# the most that a request waits for writing down what a later one can write as well
+WAIT_MILLISECONDS = 50
 
 NAMES = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",
@@ -136,3 +151,18 @@ def reread(session: AnySession, row: Any) -> None:
     )
     if not found:
         raise NotThere(str(type(row).__tablename__).replace("_", " "))
+
+
+@contextmanager
+def impatient(connection: Connection, milliseconds: int = WAIT_MILLISECONDS) -> Iterator[None]:
+    """Wait for a lock no longer than that."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(text(f"SET LOCAL lock_timeout = {milliseconds}"))
+        yield
+        return
+    connection.execute(text(f"PRAGMA busy_timeout = {milliseconds}"))
+    try:
+        yield
+    finally:  # the connection goes back to the pool, for those who have time
+        connection.rollback()
+        connection.execute(text(f"PRAGMA busy_timeout = {BUSY_SECONDS * 1000}"))

@@ -16,6 +16,9 @@ import structlog
 from flask import Flask, Response, g, request
 from structlog.typing import Processor
 
+from app.acting import Origin, set_origin
+from app.audit.networks import mask_address
+
 ECHOED = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
 log = structlog.stdlib.get_logger("waypost")
 
@@ -89,6 +92,7 @@ def begin() -> None:
     g.request_id = sent if ECHOED.fullmatch(sent) else uuid.uuid4().hex
     structlog.contextvars.clear_contextvars()
     structlog.contextvars.bind_contextvars(request_id=g.request_id)
+    set_origin(Origin(mask_address(request.remote_addr or ""), g.request_id))
 
 
 def finish(response: Response) -> Response:

@@ -18,6 +18,7 @@ from app.config import ROOT
 # lowest first; a room may import from those before its own
 LAYERS = [
     "core",  # the single modules under app/: clock, errors, forms …
+    "audit",
     "accounts",
     "projects domains ownership trash",
     "pixels",
@@ -43,6 +44,7 @@ EDGES |= {
     "logs",
     "media",
     "own_addresses",
+    "sign_in_failures",
     "throttles",
 }
 

@@ -28,7 +28,7 @@ SHOWN = {"aria-label", "title", "placeholder", "alt", "data-says"}
 # what is the same everywhere, and what the rows of this test are called
 DATA = re.compile(
     r"""UTM[ ](?:source|medium|campaign) | \S+[@/]\S* | \S+\.(?:test|example|com)\b | localhost\S* | wp_\S+ | \d+\s*(?:KB|MB|GB|ms|s|h|px)\b |
-    \b(?:zz\w*|CSV|TSV|JSON|PNG|SVG|QR|API|URL|UTM|HTTP|OpenAPI|IP|UTC|CET|OK|DNS|TXT|CNAME|Waypost|DE|EU)\b |
+    \b(?:zz\w*|CSV|TSV|JSON|NDJSON|PNG|SVG|QR|API|URL|UTM|HTTP|OpenAPI|IP|UTC|CET|OK|DNS|TXT|CNAME|Waypost|DE|EU)\b |
     iOS | iPhone | Python | PostgreSQL | SQLite | Redis | flask | granian | sqlalchemy | Bytes | \d+:AA\w+ | ref=\w+ | E-Mail | YOURLS.*Dub |
     \b(?:newsletter|spring|email|value)\b | \b(?:GET|POST|DELETE|PATCH|PUT|Esc|Enter|Alt|Ctrl)\b |
     \b(?:Jan|Feb|März?|Apr|Mai|Juni?|Juli?|Aug|Sept?|Okt|Nov|Dez)\w*\b | \b(?:Mo|Di|Mi|Do|Fr|Sa|So)\b |

@@ -10,6 +10,7 @@ from sqlalchemy import select, update
 
 from app.accounts.models import Invitation, User
 from app.accounts.services import store_user
+from app.audit.services import Object, record
 from app.clock import now
 from app.errors import WaypostError
 from app.extensions import db
@@ -38,7 +39,12 @@ def invite(admin: User, *, email: str = "", is_admin: bool = False) -> tuple[Inv
     )
     db.session.add(row)
     db.session.flush()
+    record(db.session, "invitation.created", on=object_of(row), is_admin=is_admin)
     return row, token
+
+
+def object_of(row: Invitation) -> Object:
+    return Object("invitation", row.id, row.email)
 
 
 def digest(token: str) -> str:
@@ -87,6 +93,8 @@ def accept(token: str, email: str, password_hash: str, name: str) -> User:
 
 def revoke(row: Invitation) -> None:
     """From now on it opens nothing."""
+    if row.revoked_datetime is None:
+        record(db.session, "invitation.revoked", on=object_of(row))
     row.revoked_datetime = row.revoked_datetime or now()
     db.session.flush()
 

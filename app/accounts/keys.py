@@ -10,18 +10,17 @@ import secrets
 import string
 import time
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, or_, select, text, update
+from sqlalchemy import Row, bindparam, or_, select, update
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import joinedload, make_transient_to_detached
 from sqlalchemy.orm.attributes import set_committed_value
 
 from app import clock
 from app.accounts.models import ApiKey, User
-from app.database import BUSY_SECONDS
+from app.audit.services import Object, record
+from app.database import impatient
 from app.extensions import db
 
 log = logging.getLogger(__name__)
@@ -38,8 +37,6 @@ MOST_MADE = 1000
 _made: dict[str, tuple[Row[Any], ApiKey]] = {}
 
 USE_SECONDS = 60
-# the most that a request waits for writing down a use; then a later one does it
-WAIT_MILLISECONDS = 50
 RETRY_SECONDS = 1.0
 _tried: dict[str, float] = {}
 
@@ -78,7 +75,12 @@ def create_key(
     row.expires_datetime = expires
     db.session.add(row)
     db.session.flush()
+    record(db.session, "api_key.created", account=user, on=object_of(row), scope=scope, key=row.prefix)
     return row, key
+
+
+def object_of(key: ApiKey) -> Object:
+    return Object("api_key", key.id, key.name)
 
 
 def find_key(key: str) -> ApiKey | None:
@@ -158,24 +160,11 @@ def write_use(key_id: int) -> None:
         connection.commit()
 
 
-@contextmanager
-def impatient(connection: Connection) -> Iterator[None]:
-    """Wait for a lock no longer than WAIT_MILLISECONDS."""
-    if connection.dialect.name == "postgresql":
-        connection.execute(text(f"SET LOCAL lock_timeout = {WAIT_MILLISECONDS}"))
-        yield
-        return
-    connection.execute(text(f"PRAGMA busy_timeout = {WAIT_MILLISECONDS}"))
-    try:
-        yield
-    finally:  # the connection goes back to the pool, for those who have time
-        connection.rollback()
-        connection.execute(text(f"PRAGMA busy_timeout = {BUSY_SECONDS * 1000}"))
-
-
 def revoke_key(key: ApiKey) -> None:
     """From now on the key opens nothing; it stays in the list to tell what it was."""
-    key.revoked_datetime = key.revoked_datetime or clock.now()
+    if key.revoked_datetime is None:
+        key.revoked_datetime = clock.now()
+        record(db.session, "api_key.revoked", account=key.user, on=object_of(key), key=key.prefix)
     db.session.flush()
 
 

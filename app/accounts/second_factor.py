@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives.twofactor.totp import TOTP
 from sqlalchemy import delete, func, select, update
 
 from app.accounts.models import RecoveryCode, SecondFactor, User
+from app.audit.services import record
 from app.clock import now
 from app.extensions import db
 
@@ -42,6 +43,8 @@ def begin(user: User) -> None:
 
 def forget(user: User) -> None:
     """Neither app nor recovery codes any more."""
+    if is_on(user):
+        record(db.session, "two_factor.disabled", account=user)
     for model in (RecoveryCode, SecondFactor):
         db.session.execute(delete(model).where(model.user_id == user.id))
     db.session.expire_all()
@@ -75,12 +78,16 @@ def confirm(user: User, code: str) -> list[str]:
         return []
     on = update(SecondFactor).where(SecondFactor.user_id == user.id).values(confirmed_datetime=now())
     db.session.execute(on)
+    record(db.session, "two_factor.enabled", account=user)
     return new_recovery_codes(user)
 
 
 def renew(user: User, code: str) -> list[str]:
     """New recovery codes, for a code of the app's alone. None of them for any other."""
-    return new_recovery_codes(user) if is_on(user) and takes_code(user, code) else []
+    if not (is_on(user) and takes_code(user, code)):
+        return []
+    record(db.session, "recovery_codes.renewed", account=user)
+    return new_recovery_codes(user)
 
 
 def new_recovery_codes(user: User) -> list[str]:

@@ -8,6 +8,7 @@ from sqlalchemy import delete, exists, func, select, text, update
 
 from app.accounts import passwords
 from app.accounts.models import PasswordReset, User
+from app.audit.services import record
 from app.clock import now
 from app.database import begin_write
 from app.errors import FieldError, Forbidden, Invalid
@@ -53,6 +54,7 @@ def store_user(email: str, password_hash: str, *, name: str = "", is_admin: bool
     user.is_admin = bool(is_admin) or not has_users()
     db.session.add(user)
     db.session.flush()
+    record(db.session, "user.created", account=user, is_admin=user.is_admin)
     return user
 
 
@@ -117,6 +119,7 @@ def store_password(user: User, password_hash: str) -> None:
     user.password_hash = password_hash
     user.session_version = User.session_version + 1
     db.session.flush()
+    record(db.session, "password.changed", account=user)
 
 
 def update_user(user: User, changes: dict[str, Any]) -> User:
@@ -132,6 +135,7 @@ def update_user(user: User, changes: dict[str, Any]) -> User:
             )
         if user.email != changes["email"]:
             db.session.execute(delete(PasswordReset).where(PasswordReset.user_id == user.id))
+            record(db.session, "email.changed", account=user, email=[user.email, changes["email"]])
     if changes.get("report_period", user.report_period) != user.report_period:
         user.report_since = now()  # periods before are none of the new kind
     for name, value in changes.items():

@@ -11,10 +11,9 @@ from sqlalchemy import delete, select, update
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import joinedload
 
-from app.accounts.keys import impatient
 from app.accounts.models import User, UserSession
 from app.clock import now
-from app.database import AnySession, begin_write
+from app.database import AnySession, begin_write, impatient
 from app.extensions import db
 
 REMEMBERED = dt.timedelta(days=30)  # since the last visit

@@ -11,6 +11,7 @@ from sqlalchemy import exists, select
 
 from app.accounts.models import User
 from app.accounts.services import one_at_a_time
+from app.audit.services import record
 from app.clock import now
 from app.database import reread
 from app.errors import FieldError, Invalid, NotThere
@@ -56,6 +57,8 @@ def make_admin(user: User) -> None:
     hold(user)
     if not user.is_active:
         raise Invalid(FieldError("Only somebody who may sign in can be admin.", "not_active"))
+    if not user.is_admin:
+        record(db.session, "user.made_admin", account=user)
     user.is_admin = True
     db.session.flush()
 
@@ -65,6 +68,7 @@ def unmake_admin(user: User) -> None:
     hold(user)
     if user.is_admin:
         require_another_admin(user)
+        record(db.session, "user.unmade_admin", account=user)
     user.is_admin = False
     db.session.flush()
 
@@ -74,12 +78,16 @@ def disable(user: User) -> None:
     hold(user)
     if user.is_admin and user.is_active:
         require_another_admin(user)
+    if user.disabled_datetime is None:
+        record(db.session, "user.disabled", account=user)
     user.disabled_datetime = user.disabled_datetime or now()
     end_sessions(user)
 
 
 def enable(user: User) -> None:
     hold(user)
+    if user.disabled_datetime is not None:
+        record(db.session, "user.enabled", account=user)
     user.disabled_datetime = None
     db.session.flush()
 

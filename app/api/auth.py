@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from flask import g, request
 
+from app import sign_in_failures
 from app.accounts.keys import find_key
 from app.accounts.models import ApiKey, User
 from app.acting import Actor, act_as
@@ -22,6 +23,7 @@ def require_key() -> ApiKey:
         raise NoKey(FieldError("Send an API key: `Authorization: Bearer <key>`.", "key_missing"))
     key = find_key(text)
     if key is None:
+        sign_in_failures.note_key()
         count = rates().of_wrong_key(address)
         note(count)
         count.require_room()
@@ -39,7 +41,7 @@ def bearer(header: str) -> str | None:
 def remember(key: ApiKey) -> None:
     """Keep who asks for as long as the request."""
     g.user, g.scope, g.log_user = key.user, key.scope, key.user_id
-    act_as(Actor("api", key.name))
+    act_as(Actor("api", key.name, key.user_id, key.user.email, key.prefix))
 
 
 def caller() -> User:

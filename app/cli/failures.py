@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import errno
+import os
+import pwd
 from typing import Any
 
 import click
 from flask.cli import AppGroup
 from sqlalchemy.exc import DBAPIError
 
+from app.acting import Actor, process_actor
 from app.errors import WaypostError
 
 
@@ -22,11 +25,27 @@ class Command(click.Command):
             raise told(error) from error
 
 
+class OperatorCommand(Command):
+    """A command whose changes the audit log ascribes to whoever runs it."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with process_actor(Actor("command", login_name())):
+            return super().invoke(ctx)
+
+
 class Group(AppGroup):
     """Commands of that kind, each in an application context."""
 
     def command(self, *args: Any, **kwargs: Any) -> Any:
-        return super().command(*args, **{"cls": Command, **kwargs})
+        return super().command(*args, **{"cls": OperatorCommand, **kwargs})
+
+
+def login_name() -> str:
+    """Of the person at the machine, also behind sudo."""
+    try:
+        return os.environ.get("SUDO_USER") or pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:  # a container's user without a name
+        return str(os.getuid())
 
 
 def told(error: WaypostError | DBAPIError | OSError) -> Exception:

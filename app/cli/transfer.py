@@ -15,8 +15,9 @@ from sqlalchemy import select
 
 from app.accounts.models import User
 from app.accounts.setup import site
+from app.audit.services import record
 from app.cli.database import migrate_first, settings
-from app.cli.failures import Command
+from app.cli.failures import Command, OperatorCommand
 from app.cli.lifetime import leave_with_parent
 from app.cli.users import require_user
 from app.database import begin_write
@@ -30,7 +31,7 @@ from app.transfer.models import FailedRow, LinkImport
 SHOWN = 20  # failed rows
 
 
-@click.command("export", cls=Command)
+@click.command("export", cls=OperatorCommand)
 @click.option("--email", required=True, help="Whose links.")
 @click.option("--format", "kind", type=click.Choice(list(KINDS)), default="csv", show_default=True)
 @click.option("--filter", "filters", multiple=True, metavar="NAME=VALUE", help="As the API's list takes it.")
@@ -41,7 +42,11 @@ def export_links(email: str, kind: str, filters: tuple[str, ...], output: Path |
     migrate_first()
     asked = dict(each.partition("=")[::2] for each in filters)
     base = settings().base_url or site(settings())
-    found = export(require_user(email).id, asked, kind, lambda url, domain: short_url_at(domain or base, url))
+    user = require_user(email)
+    begin_write(db.session)
+    record(db.session, "links.exported", account=user, format=kind)
+    db.session.commit()
+    found = export(user.id, asked, kind, lambda url, domain: short_url_at(domain or base, url))
     if output is None:
         write(found, sys.stdout.write)
         return

@@ -10,6 +10,7 @@ from app.dashboard import (
     api_page,
     as_visitor,
     assets,
+    audit_log,
     compression,
     data,
     deliveries,
@@ -45,7 +46,7 @@ from app.dashboard.blueprint import blueprint
 from app.dashboard.statistics import views as statistics
 
 # once, and not for each application: a blueprint takes no more pages after it was registered
-ACCOUNT = (account, own_email, two_factor, signed_in, data)
+ACCOUNT = (account, own_email, two_factor, signed_in, data, audit_log)
 PEOPLE = (keys, api_page, *ACCOUNT, samples, users, invitations, instance)
 ROWS = (links, many, history, as_visitor, qr, statistics)
 THINGS = (*ROWS, projects, domains, pixels, handlers, deliveries, imports, exports, trash)

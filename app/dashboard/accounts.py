@@ -20,6 +20,7 @@ from flask import (
 from flask.typing import ResponseReturnValue
 from flask_login import current_user
 
+from app import sign_in_failures
 from app.accounts import passwords, second_factor, services, setup
 from app.accounts.forms import NewUserForm, SignInForm
 from app.accounts.hashing import GATE, Lane
@@ -28,7 +29,7 @@ from app.config import Settings
 from app.dashboard import known_browsers, sessions, tries
 from app.dashboard.guard import require_own_write, sent
 from app.database import begin_write
-from app.errors import FieldError, Forbidden, Waiting
+from app.errors import FieldError, Forbidden, TooMany, Waiting
 from app.extensions import db
 from app.failures import status_of
 from app.throttles import Throttles
@@ -87,10 +88,14 @@ def sign_in() -> ResponseReturnValue:
     try:
         user = authenticate(form.email.data, form.password.data)
     except Waiting as wait:
+        if isinstance(wait, TooMany):
+            sign_in_failures.note_password(form.email.data, sign_in_failures.TOO_MANY_TRIES)
         return after_a_while(wait, sign_in_page(form, str(wait), status=status_of(wait)))
     except services.ShutOut as shut_out:
+        sign_in_failures.note_password(form.email.data, sign_in_failures.SHUT_OUT)
         return sign_in_page(form, str(shut_out), status=403)
     if user is None:
+        sign_in_failures.note_password(form.email.data)
         return sign_in_page(form, WRONG, status=403)
     db.session.commit()  # the hash, where it was made anew
     remember = bool(form.remember.data)

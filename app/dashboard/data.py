@@ -15,8 +15,10 @@ from app import clock, own_addresses
 from app.accounts import standing
 from app.accounts.forms import LeaveForm
 from app.accounts.models import User
+from app.audit.services import record
 from app.dashboard import pages, proofs
 from app.dashboard.blueprint import blueprint
+from app.dashboard.exports import note_export
 from app.dashboard.guard import sent, user
 from app.database import begin_write
 from app.departures import leaving
@@ -60,6 +62,7 @@ def make() -> ResponseReturnValue:
     """The worker makes it: this page may be left."""
     begin_write(db.session)
     archives.ask(user(), own_addresses.site())
+    record(db.session, "archive.requested", account=user())
     db.session.commit()
     if pages.is_fragment():
         return show()
@@ -78,6 +81,7 @@ def file() -> ResponseReturnValue:
     name = f"waypost-{(row.done_datetime or clock.now()):%Y-%m-%d}.zip"
     if not path.is_file():
         abort(404)
+    note_export("archive.downloaded")
     return send_file(path, mimetype="application/zip", as_attachment=True, download_name=name, max_age=0)
 
 

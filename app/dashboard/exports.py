@@ -5,16 +5,19 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from flask import Blueprint, Response, stream_with_context
 from sqlalchemy import select
 
 from app import own_addresses
+from app.audit.services import record
 from app.bodies import read_query
 from app.clock import now
 from app.dashboard.guard import user
 from app.dashboard.imports import mine, table_of
 from app.dashboard.link_filters import LISTING
+from app.database import begin_write
 from app.extensions import db
 from app.transfer.cells import guarded
 from app.transfer.exporting import KINDS, export, taken
@@ -30,6 +33,7 @@ def register(blueprint: Blueprint) -> None:
 def export_file(kind: str) -> Response:
     """Those links that the list shows with the same parameters, all pages of it."""
     site = own_addresses.site()
+    note_export("links.exported", format=kind)
     found = export(
         user().id,
         dict(read_query()),
@@ -38,6 +42,13 @@ def export_file(kind: str) -> Response:
         LISTING,
     )
     return download(found, KINDS[kind], f"links-{now():%Y-%m-%d}.{kind}")
+
+
+def note_export(action: str, **changes: str) -> None:
+    """In the audit log, before the first byte of the file leaves."""
+    begin_write(db.session)
+    record(db.session, action, account=user(), **dict[str, Any](changes))
+    db.session.commit()
 
 
 def failed_file(id: int) -> Response:

@@ -40,11 +40,15 @@ def require_user() -> ResponseReturnValue | None:
         return None
     if current_user.is_authenticated:
         require_own_write()
-        act_as(Actor("dashboard", user().name or user().email))
+        act_as(actor_of(user()))
         return None
     if is_fragment() or request.method not in SAFE:
         raise Unauthorized("You are signed out. Sign in again in another tab, then send this once more.")
     return redirect(url_for("accounts.login", next=request.full_path.rstrip("?")))
+
+
+def actor_of(user: User) -> Actor:
+    return Actor("dashboard", user.name or user.email, user.id, user.email)
 
 
 def require_own_write() -> None:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from flask import Response, after_this_request
 
+from app import sign_in_failures
 from app.accounts import passwords
 from app.accounts.hashing import GATE, Lane
 from app.dashboard import pages, tries
@@ -29,6 +30,7 @@ def ask_password(form: ResourceForm, name: str = "current_password") -> None:
         if passwords.check_password(user().password_hash, form[name].data):
             tries.reset_counts(counts)
         else:
+            sign_in_failures.note_proof(user(), sign_in_failures.WRONG_PASSWORD)
             form.reject(name, NOT_CURRENT, "wrong_password")
 
 
@@ -40,6 +42,7 @@ def ask_code(form: ResourceForm, takes: Callable[[str], bool]) -> None:
         if takes(form["code"].data):
             tries.reset_counts(counts)
         else:
+            sign_in_failures.note_proof(user(), sign_in_failures.WRONG_CODE)
             form.reject("code", WRONG_CODE, "wrong_code")
 
 

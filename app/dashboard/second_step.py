@@ -5,6 +5,7 @@ from __future__ import annotations
 from flask import Response, flash, make_response, redirect, render_template, url_for
 from flask.typing import ResponseReturnValue
 
+from app import sign_in_failures
 from app.accounts import second_factor
 from app.accounts.forms import CodeForm
 from app.accounts.models import User
@@ -43,24 +44,27 @@ def sign_in_with_code() -> ResponseReturnValue:
     try:
         tries.count_try(counts)
     except TooMany as wait:
+        sign_in_failures.note_code(user, sign_in_failures.TOO_MANY_TRIES)
         form.reject("code", str(wait), "too_many_tries")
         return after_a_while(wait, code_page(form, 429))
-    if not is_taken(user, form.code.data):
+    method = way_in(user, form.code.data)
+    if method is None:
+        sign_in_failures.note_code(user)
         form.reject("code", proofs.WRONG_CODE, "wrong_code")
         return code_page(form, 403)
     tries.reset_counts(counts)
-    sessions.start(user, remember=remember)
+    sessions.start(user, remember=remember, method=method)
     return redirect(next_, 303)
 
 
-def is_taken(user: User, typed: str) -> bool:
-    """What was a good code is none any more from here on, whatever comes of the rest."""
+def way_in(user: User, typed: str) -> str | None:
+    """`app` or `recovery` for a good code, which is spent from here on, whatever comes of the rest."""
     begin_write(db.session)
     found = second_factor.opens(user, typed)
     if found == second_factor.RECOVERY:
         security_mail.told().recovery_code_used(user, second_factor.codes_left(user))
     db.session.commit()
-    return found is not None
+    return found
 
 
 def code_page(form: CodeForm, status: int = 200) -> Response:

@@ -11,8 +11,11 @@ from flask_login import current_user, login_user, logout_user
 from app.accounts import sessions
 from app.accounts.models import User, UserSession
 from app.accounts.sessions import REMEMBERED
+from app.acting import act_as
+from app.audit.services import record
 from app.clock import now
 from app.cookies import host_cookie
+from app.dashboard.guard import actor_of
 from app.dashboard.known_browsers import remember_browser
 from app.database import begin_write
 from app.extensions import db, login
@@ -70,10 +73,11 @@ def this_one() -> UserSession:
     return found
 
 
-def start(user: User, *, remember: bool = False) -> None:
+def start(user: User, *, remember: bool = False, method: str | None = "password") -> None:
     """Sign this user in, with nothing taken over of what this browser was before.
 
     `remember`: for 30 days since the last visit; else until the browser is closed, and a day at most.
+    `method`: how the user has signed in, for the audit log; None where an open session goes on.
     """
     session.clear()
     known = device(request.headers.get("User-Agent", ""))
@@ -81,6 +85,9 @@ def start(user: User, *, remember: bool = False) -> None:
     user.session_token = sessions.begin(
         user, browser=known.browser_name, system=known.os_name, is_remembered=remember
     )
+    act_as(actor_of(user))
+    if method is not None:
+        record(db.session, "sign_in", account=user, method=method)
     db.session.commit()
     login_user(user)
     session.permanent = remember
@@ -123,6 +130,7 @@ def end() -> None:
     if current_user.is_authenticated:
         begin_write(db.session)
         sessions.end(this_one())
+        record(db.session, "sign_out", account=current_user)
         db.session.commit()
     logout_user()
     session.clear()
@@ -131,4 +139,4 @@ def end() -> None:
 def renew(user: User) -> None:
     """After a new password, which ended this session too: go on as before, for as long as before."""
     # the row itself: `current_user` is a proxy, which would come to stand for itself
-    start(db.session.get_one(User, user.id), remember=session.permanent)
+    start(db.session.get_one(User, user.id), remember=session.permanent, method=None)

@@ -6,6 +6,7 @@ from flask import Blueprint, url_for
 from flask.typing import ResponseReturnValue
 
 from app.accounts import sessions
+from app.audit.services import record
 from app.dashboard import pages
 from app.dashboard.guard import user
 from app.dashboard.sessions import this_one
@@ -27,13 +28,15 @@ def end(id: int) -> ResponseReturnValue:
         raise NotThere("session")
     begin_write(db.session)
     sessions.end(row)
+    record(db.session, "session.ended", account=user())
     db.session.commit()
     return back("This browser is signed out.")
 
 
 def end_others() -> ResponseReturnValue:
     begin_write(db.session)
-    sessions.end_others(this_one())
+    ended = sessions.end_others(this_one())
+    record(db.session, "session.ended", account=user(), count=ended)
     db.session.commit()
     return back("Every other browser is signed out.")
 

@@ -10,6 +10,7 @@ from sqlalchemy import delete, insert, update
 
 from app.accounts import standing
 from app.accounts.models import User
+from app.audit.services import record
 from app.clock import now
 from app.errors import FieldError, Invalid
 from app.extensions import db
@@ -31,6 +32,7 @@ def leave(user: User) -> None:
     if user.is_admin and standing.has_company(user):
         require_successor(user)
     user.deleted_datetime = now()
+    record(db.session, "user.deleted", account=user)
     standing.end_sessions(user)
     end_pending(db.session)
     end_imports(user)
@@ -50,6 +52,8 @@ def come_back(user: User) -> None:
     """As before, with all links and keys; what had waited to be sent, and imports, do not go on. Raises
     NotThere when the 30 days are over."""
     standing.hold(user)
+    if user.deleted_datetime is not None:
+        record(db.session, "user.restored", account=user)
     user.deleted_datetime = None
     db.session.flush()
     drop_plans()

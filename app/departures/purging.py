@@ -16,6 +16,7 @@ from sqlalchemy.orm import Session, undefer
 
 from app.accounts.models import User
 from app.accounts.standing import KEPT
+from app.audit.services import record
 from app.clicks import erasure
 from app.clock import now
 from app.config import Settings
@@ -148,6 +149,7 @@ def remove_some(session: Session, table: Table, condition: ColumnElement[bool]) 
 def finish(session: Session, user_id: int) -> None:
     """With whatever was added at the last moment. Hosts that were the user's are anybody's again."""
     begin_write(session)
+    record(session, "user.purged", account=session.get(User, user_id), owner_id=user_id)
     session.execute(delete(Alias).where(Alias.user_id == user_id))
     session.execute(delete(User).where(User.id == user_id))
     session.execute(insert(PlanChange.__table__), [{"domain_id": None, "alias": None}])

@@ -13,6 +13,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import InstrumentedAttribute
 
 from app.accounts.models import User
+from app.audit.services import Object, record
 from app.clock import now
 from app.database import reread
 from app.domains.hosts import glance, name_of
@@ -28,12 +29,24 @@ def create(user: User, changes: dict[str, Any]) -> Domain:
     refuse_anothers(domain)
     db.session.add(domain)
     db.session.flush()
+    note(domain, "domain.created")
     return domain
+
+
+def note(domain: Domain, action: str, **changes: Any) -> None:
+    record(
+        db.session, action, owner_id=domain.user_id, on=Object("domain", domain.id, domain.host), **changes
+    )
 
 
 def update(domain: Domain, changes: dict[str, Any]) -> Domain:
     """Change what `changes` names; another host must be verified anew. Raises NotThere, Invalid."""
     reread(db.session, domain)
+    changed = {
+        name: [old, value] for name, value in changes.items() if (old := getattr(domain, name)) != value
+    }
+    if changed:
+        note(domain, "domain.updated", **changed)
     if changes.get("host", domain.host) != domain.host:
         domain.host, domain.is_verified, domain.token = changes["host"], False, new_token()
         domain.unproven_since = None
@@ -48,6 +61,7 @@ def update(domain: Domain, changes: dict[str, Any]) -> Domain:
 def delete(domain: Domain) -> None:
     """Delete it. Raises InUse while it has links, NotThere when it is gone already."""
     reread(db.session, domain)
+    note(domain, "domain.deleted")
     db.session.delete(domain)
     try:
         db.session.flush()
@@ -66,6 +80,7 @@ def verify(domain: Domain, token: str) -> Domain:
     refuse_anothers(domain)
     let_go(domain)
     domain.is_verified, domain.checked_datetime, domain.unproven_since = True, now(), None
+    note(domain, "domain.verified")
     db.session.flush()
     return domain
 
@@ -83,6 +98,7 @@ def let_go(domain: Domain) -> None:
     others = Domain.user_id != domain.user_id, Domain.is_verified
     for other in db.session.scalars(select(Domain).where(of_name(domain.host), *others)):
         other.is_verified = False
+        note(other, "domain.lost")
     db.session.flush()  # before the other: there is one verified owner of a host
 
 

@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from app.accounts import resets
 from app.accounts.models import PasswordRequest, User
+from app.audit.services import record
 from app.clock import now
 from app.config import Settings
 from app.database import begin_write
@@ -32,5 +33,6 @@ def answer_forgotten(session: Session, settings: Settings) -> bool:
     for user in session.scalars(select(User).where(User.email.in_(wanted))).all():
         if user.is_active:
             SecurityMail(session, settings).new_password(user, resets.ask(session, user))
+            record(session, "password.reset_requested", account=user)
     session.commit()
     return True

@@ -6,6 +6,7 @@ from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from app.accounts import resets, sessions
+from app.audit.retention import delete_old_entries
 from app.config import Settings
 from app.departures import purging
 from app.jobs.destinations import check_destinations
@@ -35,6 +36,11 @@ TABLE: tuple[Scheduled, ...] = (
     Scheduled("reports", "*/15 * * * *", make_reports),
     Scheduled("destinations", "* * * * *", check_destinations),
     Scheduled("old deliveries", "41 * * * *", forget_deliveries),
+    Scheduled(
+        "audit log",
+        "47 * * * *",
+        lambda session, settings: delete_old_entries(session, settings.audit_log_days),
+    ),
     Scheduled("proofs of domains", "*/5 * * * *", check_proofs),
     Scheduled("stray pictures", "50 4 * * *", lambda session, _settings: remove_strays(session)),
     Scheduled("places", "23 4 * * *", refresh_places),

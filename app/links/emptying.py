@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from sqlalchemy import Engine, delete, select
 from sqlalchemy.orm import Session, undefer
 
+from app.audit.services import Object, record
 from app.clock import now
 from app.database import AnySession, begin_write
 from app.extensions import db
@@ -54,6 +55,10 @@ def empty_trash(user_id: int, ids: Sequence[int] | None = None) -> int:
         uploads.discard(name)
     replaced.forget(links_of(found))
     remove_rows(db.session, found)
+    if found:
+        one = found[0] if len(found) == 1 else None
+        on = Object(one.kind, one.row_id, one.name) if one else Object("")
+        record(db.session, "trash.purged", owner_id=user_id, on=on, count=len(found))
     return len(found)
 
 

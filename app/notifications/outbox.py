@@ -9,9 +9,10 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypeVar
 
 from sqlalchemy import insert, select, update
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, object_session
 
 from app.accounts.models import User
+from app.audit.services import Object, record
 from app.claims import is_free, moment
 from app.clock import now
 from app.database import AnySession
@@ -157,4 +158,11 @@ def learn(handler: NotificationHandler, outcome: Outcome, *, is_test: bool = Fal
 
 
 def switch_off(handler: NotificationHandler, reason: str) -> None:
+    """In the audit log, too, without what the other side has answered."""
+    session = object_session(handler)
+    if session is not None:
+        on = Object("notification_handler", handler.id, handler.name)
+        record(
+            session, "handler.switched_off", owner_id=handler.user_id, on=on, reason=reason.partition(":")[0]
+        )
     handler.is_enabled, handler.off_reason, handler.failing_since = False, reason[:512], None

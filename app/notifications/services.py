@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from app.accounts.models import User
+from app.audit.services import Object, record
 from app.claims import moment
 from app.clock import now
 from app.database import reread
@@ -24,7 +25,14 @@ def create(user: User, changes: dict[str, Any]) -> NotificationHandler:
     require_settings(handler)
     db.session.add(handler)
     db.session.flush()
+    note(handler, "handler.created")
     return handler
+
+
+def note(handler: NotificationHandler, action: str, **changes: Any) -> None:
+    """In the audit log: names of settings, and never what they are."""
+    on = Object("notification_handler", handler.id, handler.name)
+    record(db.session, action, owner_id=handler.user_id, on=on, type=handler.type, **changes)
 
 
 def update(handler: NotificationHandler, changes: dict[str, Any]) -> NotificationHandler:
@@ -34,9 +42,11 @@ def update(handler: NotificationHandler, changes: dict[str, Any]) -> Notificatio
     """
     reread(db.session, handler)
     kept = handler.settings if changes.get("type", handler.type) == handler.type else made(changes["type"])
+    settings = {**kept, **changes.get("settings", {})}
+    note_changes(handler, changes, settings)
     for name, value in changes.items():
         setattr(handler, name, value)
-    handler.settings = {**kept, **changes.get("settings", {})}
+    handler.settings = settings
     require_settings(handler)
     if changes.keys() & {"is_enabled", "type", "settings"}:
         # the owner has seen to it: what failed before says nothing any more
@@ -48,6 +58,16 @@ def update(handler: NotificationHandler, changes: dict[str, Any]) -> Notificatio
     return handler
 
 
+def note_changes(handler: NotificationHandler, changes: dict[str, Any], settings: dict[str, Any]) -> None:
+    """Which settings are others than before, by name alone: nearly each of them may be a secret."""
+    plain = {name: value for name, value in changes.items() if name != "settings"}
+    changed = [name for name, value in plain.items() if getattr(handler, name) != value]
+    names = settings.keys() | handler.settings.keys()
+    changed += sorted(name for name in names if settings.get(name) != handler.settings.get(name))
+    if changed:
+        note(handler, "handler.updated", fields=changed)
+
+
 def renew(handler: NotificationHandler) -> NotificationHandler:
     """Make anew what nobody fills in. Raises NotThere, and Invalid where its type makes nothing."""
     reread(db.session, handler)
@@ -55,6 +75,7 @@ def renew(handler: NotificationHandler) -> NotificationHandler:
     if make_anew is None:
         raise Invalid(FieldError("A handler of this type has no secret.", "no_secret", "type"))
     handler.settings = make_anew(handler.settings, moment())
+    note(handler, "handler.secret_renewed")
     handler.last_datetime = now()
     db.session.flush()
     return handler
@@ -75,6 +96,7 @@ def delete(handler: NotificationHandler) -> str:
 def restore(trashed: Trashed) -> NotificationHandler:
     """Have it again, on the links that it was on."""
     handler: NotificationHandler = trash.put_back([trashed], NotificationHandler)[0]
+    note(handler, "handler.restored")
     return handler
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from app.accounts.models import User
+from app.audit.services import Object, record
 from app.clock import now
 from app.database import reread
 from app.extensions import db
@@ -32,5 +33,11 @@ def update(project: Project, changes: dict[str, Any]) -> Project:
 def delete(project: Project) -> None:
     """Delete it; its links stay, without one. Raises NotThere when it is gone already."""
     reread(db.session, project)
+    record(
+        db.session,
+        "project.deleted",
+        owner_id=project.user_id,
+        on=Object("project", project.id, project.name),
+    )
     db.session.delete(project)
     db.session.flush()

@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import Select, delete, insert, select
 from sqlalchemy.orm import undefer
 
+from app.audit.services import Object, record
 from app.clock import now
 from app.errors import NotThere
 from app.extensions import db
@@ -49,6 +50,9 @@ def throw_away(
         for row, name, detail in told
     ]
     db.session.execute(insert(Trashed), kept)
+    row, name, _ = told[0]
+    on = Object(table.name, row.id, name) if len(told) == 1 else Object(table.name)
+    record(db.session, f"{table.name}.deleted", owner_id=row.user_id, on=on, count=len(told))
     return batch
 
 

@@ -110,7 +110,11 @@ def stock(session: Session, settings: Settings) -> dict[str, int]:
     return found | {name: len(list(path.iterdir())) for name, path in directories.items()}
 
 
-SHARED = {"clicks.term", "clicks.agent", "clicks.position", "plan_change", "clicks.limited_taken"}
+# the audit log outlives accounts: `tests/audit/test_append_only.py` looks at what it keeps
+SHARED = {
+    *("clicks.term", "clicks.agent", "clicks.position", "clicks.limited_taken"),
+    *("plan_change", "audit_entry"),
+}
 
 
 def test_nothing_is_left_and_of_others_everything(

@@ -1,0 +1,67 @@
+"""Audited actions: their names, by groups, and which of them tell about what an owner keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+SIGN_INS, KEYS, USERS = "sign-ins", "keys", "users"
+SETTINGS, DOMAINS, EXPORTS, DELETIONS = "settings", "domains", "exports", "deletions"
+
+GROUPS = (SIGN_INS, KEYS, USERS, SETTINGS, DOMAINS, EXPORTS, DELETIONS)
+
+
+class Action(NamedTuple):
+    """`is_content`: its object is an owner's own (a link, a handler …), so that admins see neither its name
+    nor what changed, as they see no links of others."""
+
+    group: str
+    is_content: bool = False
+
+
+ACTIONS: Mapping[str, Action] = {
+    "sign_in": Action(SIGN_INS),
+    "sign_in.failed": Action(SIGN_INS),
+    "sign_out": Action(SIGN_INS),
+    "session.ended": Action(SIGN_INS),
+    "proof.failed": Action(SIGN_INS),
+    "api_key.refused": Action(SIGN_INS),
+    "api_key.created": Action(KEYS),
+    "api_key.revoked": Action(KEYS),
+    "user.created": Action(USERS),
+    "user.made_admin": Action(USERS),
+    "user.unmade_admin": Action(USERS),
+    "user.disabled": Action(USERS),
+    "user.enabled": Action(USERS),
+    "user.deleted": Action(USERS),
+    "user.restored": Action(USERS),
+    "user.purged": Action(USERS),
+    "invitation.created": Action(USERS),
+    "invitation.revoked": Action(USERS),
+    "password.reset_requested": Action(SETTINGS),
+    "password.changed": Action(SETTINGS),
+    "email.changed": Action(SETTINGS),
+    "two_factor.enabled": Action(SETTINGS),
+    "two_factor.disabled": Action(SETTINGS),
+    "recovery_codes.renewed": Action(SETTINGS),
+    "handler.created": Action(SETTINGS, is_content=True),
+    "handler.updated": Action(SETTINGS, is_content=True),
+    "handler.secret_renewed": Action(SETTINGS, is_content=True),
+    "handler.restored": Action(SETTINGS, is_content=True),
+    "handler.switched_off": Action(SETTINGS, is_content=True),
+    "domain.created": Action(DOMAINS, is_content=True),
+    "domain.updated": Action(DOMAINS, is_content=True),
+    "domain.verified": Action(DOMAINS, is_content=True),
+    "domain.lost": Action(DOMAINS, is_content=True),
+    "domain.deleted": Action(DOMAINS, is_content=True),
+    "links.exported": Action(EXPORTS),
+    "statistics.exported": Action(EXPORTS),
+    "archive.requested": Action(EXPORTS),
+    "archive.downloaded": Action(EXPORTS),
+    "audit_log.exported": Action(EXPORTS),
+    "link.deleted": Action(DELETIONS, is_content=True),
+    "pixel.deleted": Action(DELETIONS, is_content=True),
+    "notification_handler.deleted": Action(DELETIONS, is_content=True),
+    "project.deleted": Action(DELETIONS, is_content=True),
+    "trash.purged": Action(DELETIONS, is_content=True),
+}

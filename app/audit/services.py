@@ -1,0 +1,110 @@
+"""Records audit entries, in the transaction of what they tell, and logs each once that is committed."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+import structlog
+from sqlalchemy import event
+from sqlalchemy.orm import Session, SessionTransaction
+
+from app.acting import acting, origin
+from app.audit.actions import ACTIONS
+from app.audit.models import AuditEntry
+from app.database import AnySession
+
+PENDING = "audit_entries"
+# fields of an entry that a log line shows; e-mail addresses and names stay in the database, and the id of the
+# request is in every line anyway
+LOGGED = (
+    *("count", "account_id", "actor_id", "actor_way", "key_prefix"),
+    *("object_type", "object_id", "network"),
+)
+# changes whose values a log line shows; of all others it has the names
+LOGGED_CHANGES = {"reason", "method", "scope", "key", "format", "report", "type", "is_admin", "fields"}
+
+log = structlog.stdlib.get_logger("waypost.audit")
+
+
+class Account(Protocol):
+    """A user, as far as an entry tells it."""
+
+    id: Any
+    email: Any
+
+
+class Object(NamedTuple):
+    """What was acted on: a table's name, the row's id, and a name for people."""
+
+    type: str
+    id: int | None = None
+    name: str = ""
+
+
+NO_OBJECT = Object("")
+
+
+def record(
+    session: AnySession,
+    action: str,
+    *,
+    account: Account | None = None,
+    owner_id: int | None = None,
+    on: Object = NO_OBJECT,
+    count: int = 1,
+    **changes: Any,
+) -> None:
+    """Add an entry to the caller's transaction.
+
+    It is about `account`, or the account with the id `owner_id`, or else the actor's own. `changes` must hold
+    no secret: the name of a setting, never its value.
+    """
+    if action not in ACTIONS:
+        raise ValueError(action)
+    actor, came = acting(session), origin(session)
+    account_id = account.id if account is not None else owner_id or actor.user_id
+    is_own = account is None and account_id == actor.user_id
+    entry = AuditEntry(
+        action=action,
+        count=count,
+        account_id=account_id,
+        account_email=account.email if account is not None else actor.email if is_own else "",
+        actor_id=actor.user_id,
+        actor_email=actor.email,
+        actor_way=actor.way,
+        actor_name=actor.name[:320],
+        key_prefix=actor.key_prefix,
+        object_type=on.type,
+        object_id=on.id,
+        object_name=on.name[:256],
+        changes=changes,
+        network=came.network,
+        request_id=came.request_id,
+    )
+    session.add(entry)
+    session.info.setdefault(PENDING, []).append(entry_values(entry))
+
+
+def entry_values(entry: AuditEntry) -> dict[str, Any]:
+    values = {name: getattr(entry, name) for name in LOGGED}
+    changes = {name: value if name in LOGGED_CHANGES else "changed" for name, value in entry.changes.items()}
+    values["changes"] = changes
+    return {"action": entry.action} | {name: value for name, value in values.items() if value}
+
+
+def log_entry(values: dict[str, Any]) -> None:
+    """One structured log line: ids, no address, no e-mail address and no secret."""
+    log.info("audit", **values)
+
+
+@event.listens_for(Session, "after_commit")
+def log_committed(session: Session) -> None:
+    if session.get_nested_transaction() is None:
+        for values in session.info.pop(PENDING, ()):
+            log_entry(values)
+
+
+@event.listens_for(Session, "after_transaction_end")
+def forget_rolled_back(session: Session, transaction: SessionTransaction) -> None:
+    if transaction.parent is None:
+        session.info.pop(PENDING, None)

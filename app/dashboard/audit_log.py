@@ -1,0 +1,144 @@
+"""Pages of the audit log: an owner's own entries, and for admins those of the instance."""
+
+from __future__ import annotations
+
+import csv
+import datetime as dt
+import io
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from flask import Blueprint, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from app.audit.actions import GROUPS
+from app.audit.queries import AuditQuery, find_entries, iterate_entries
+from app.dashboard import pages
+from app.dashboard.admins import admins_only
+from app.dashboard.audit_words import GROUP_LABELS, Reader, describe_entry, visible_values
+from app.dashboard.exports import download, note_export
+from app.dashboard.guard import user
+from app.errors import FieldError, Invalid
+from app.extensions import db
+from app.own_addresses import settings
+from app.ownership import MOST
+from app.transfer.cells import guarded
+from app.transfer.exporting import taken
+
+FILTERS = ("group", "from", "until", "email")
+FORMATS: Mapping[str, str] = {"csv": "text/csv; charset=utf-8", "ndjson": "application/x-ndjson"}
+NO_DAY = "This must be a day, as 2026-11-22."
+
+
+class Scope(NamedTuple):
+    """Which of the two logs: the endpoint of its page, and where its page hangs in the navigation."""
+
+    endpoint: str
+    here: str
+    is_instance: bool
+
+    def reader(self) -> Reader:
+        return Reader(None if self.is_instance else user().id)
+
+    def address(self, suffix: str = "", **query: Any) -> str:
+        return url_for(f"dashboard.{self.endpoint}{suffix}", **query)
+
+
+OWN = Scope("account_audit_log", "account", is_instance=False)
+INSTANCE = Scope("instance_audit_log", "instance", is_instance=True)
+
+
+def register(blueprint: Blueprint) -> None:
+    for scope, rule in ((OWN, "/account/audit-log"), (INSTANCE, "/instance/audit-log")):
+        for suffix, path, view in (("", "", show), ("_file", "/file.<kind>", send_file)):
+            guarded_view = admins_only(view) if scope.is_instance else view
+            name = f"{scope.endpoint}{suffix}"
+            blueprint.add_url_rule(f"{rule}{path}", name, guarded_view, defaults={"scope": scope})
+
+
+def show(scope: Scope) -> ResponseReturnValue:
+    reader, query = scope.reader(), read_query(scope)
+    entries, before = find_entries(db.session, query)
+    filters = {name: value for name in FILTERS if (value := request.args.get(name, ""))}
+    return render_template(
+        "dashboard/audit_log/page.html",
+        here=scope.here,
+        scope=scope,
+        entries=[describe_entry(entry, reader) for entry in entries],
+        groups=GROUP_LABELS,
+        filters=filters,
+        kinds=FORMATS,
+        next_page=scope.address(**filters, before=before) if before else "",
+        first_page=scope.address(**filters) if query.before is not None else "",
+        days=settings().audit_log_days,
+        zone=pages.zone(),
+    )
+
+
+def read_query(scope: Scope) -> AuditQuery:
+    """What the address asks for. Raises Invalid."""
+    group, before = request.args.get("group", ""), request.args.get("before", "")
+    if group and group not in GROUPS:
+        raise Invalid(FieldError("There is no such kind of entry.", "unknown", "group"))
+    is_number = before.isascii() and before.isdigit()
+    first, last = (read_day(name) for name in ("from", "until"))
+    return AuditQuery(
+        user_id=scope.reader().user_id,
+        group=group,
+        first=start_of(first),
+        last=start_of(last + dt.timedelta(days=1)) if last else None,
+        email=request.args.get("email", "")[:320] if scope.is_instance else "",
+        before=min(int(before[:19]), MOST) if is_number else None,
+    )
+
+
+def read_day(name: str) -> dt.date | None:
+    text = request.args.get(name, "")
+    if not text:
+        return None
+    try:
+        day = dt.date.fromisoformat(text)
+    except ValueError:
+        raise Invalid(FieldError(NO_DAY, "invalid", name)) from None
+    if not 1970 <= day.year <= 9000:
+        raise Invalid(FieldError(NO_DAY, "invalid", name))
+    return day
+
+
+def start_of(day: dt.date | None) -> dt.datetime | None:
+    """Where the reader is."""
+    return dt.datetime.combine(day, dt.time(), pages.zone()).astimezone(dt.UTC) if day else None
+
+
+def send_file(scope: Scope, kind: str) -> ResponseReturnValue:
+    """All entries that the page shows with the same parameters. Taking them away is an entry itself."""
+    if kind not in FORMATS:
+        raise Invalid(FieldError("There is no such format.", "unknown", "format"))
+    reader, query = scope.reader(), read_query(scope)
+    note_export("audit_log.exported", format=kind)
+    rows = (visible_values(entry, reader) for entry in iterate_entries(db.session, query))
+    lines = csv_lines(rows) if kind == "csv" else ndjson_lines(rows)
+    return download(lines, FORMATS[kind], f"audit-log.{kind}")
+
+
+def csv_lines(rows: Iterator[dict[str, Any]]) -> Iterator[str]:
+    buffer = io.StringIO()
+    writer = csv.writer(buffer)
+    yield "\ufeff"
+    for number, row in enumerate(rows):
+        if number == 0:
+            writer.writerow(row)
+        writer.writerow([cell(value) for value in row.values()])
+        yield taken(buffer)
+
+
+def cell(value: Any) -> str:
+    if isinstance(value, dict):
+        value = json.dumps(value, ensure_ascii=False) if value else ""
+    return "" if value is None else guarded(str(value))
+
+
+def ndjson_lines(rows: Iterator[dict[str, Any]]) -> Iterator[str]:
+    for row in rows:
+        yield json.dumps(row, ensure_ascii=False) + "\n"

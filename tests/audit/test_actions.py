@@ -1,0 +1,343 @@
+"""Audited actions: each is recorded where it happens, with whom and what, and without a secret."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import logging
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from flask import Flask
+
+from app.accounts import invitations, keys, second_factor, services, standing
+from app.accounts.models import User
+from app.audit.actions import ACTIONS
+from app.audit.models import AuditEntry
+from app.audit.services import record
+from app.clock import now
+from app.config import Settings
+from app.database import begin_write
+from app.departures import leaving
+from app.departures.purging import purge
+from app.domains import services as domains
+from app.extensions import db
+from app.jobs.forgotten import answer_forgotten
+from app.links import services as links
+from app.links.emptying import empty_trash
+from app.notifications import outbox, stopping
+from app.notifications import services as handlers
+from app.pixels import services as pixels
+from app.projects import services as projects
+from app.trash import services as trash
+from tests.accounts.codes import code_of, switch_on
+from tests.accounts.test_sign_in import sign_in
+from tests.dashboard.conftest import Desk, desk
+from tests.factories import PASSWORD, Factory
+
+__all__ = ["desk"]
+NEW_PASSWORD = "another horse, battery and staple"
+SECRET = "a-secret-that-no-entry-may-hold"
+
+
+@pytest.fixture
+def world(
+    app: Flask, desk: Desk, alice: User, bob: User, factory: Factory, settings: Settings, session
+) -> Any:
+    """What the deeds of the table below need."""
+    return SimpleNamespace(
+        app=app, desk=desk, alice=alice, bob=bob, factory=factory, settings=settings, session=session
+    )
+
+
+def sign_out(world: Any) -> None:
+    world.desk.client.post("/logout", data={"csrf_token": world.desk.token()})
+
+
+def sign_in_once_more(world: Any) -> None:
+    sign_in(world.app.test_client())
+
+
+def fail_to_sign_in(world: Any) -> None:
+    sign_in(world.app.test_client(), password="wrong")
+
+
+def fail_to_prove(world: Any) -> None:
+    world.desk.post("/account/email", {"new_email": "a@example.com", "own_password": "wrong"})
+
+
+def end_another_session(world: Any) -> None:
+    sign_in(world.app.test_client())
+    world.desk.post("/account/sessions/end", {})
+
+
+def send_a_wrong_key(world: Any) -> None:
+    world.app.test_client().get("/api/links", headers={"Authorization": "Bearer wp_wrong"})
+
+
+def revoke(world: Any) -> None:
+    keys.revoke_key(world.factory.key(world.bob)[0])
+
+
+def restore_user(world: Any) -> None:
+    leaving.leave(world.bob)
+    leaving.come_back(world.bob)
+
+
+def enable(world: Any) -> None:
+    standing.disable(world.bob)
+    standing.enable(world.bob)
+
+
+def unmake_admin(world: Any) -> None:
+    standing.make_admin(world.bob)
+    standing.unmake_admin(world.bob)
+
+
+def purge_user(world: Any) -> None:
+    world.bob.deleted_datetime = now() - dt.timedelta(days=31)
+    db.session.commit()
+    world.session.expunge(world.bob)
+    purge(db.session(), world.settings)
+
+
+def revoke_invitation(world: Any) -> None:
+    invitations.revoke(invitations.invite(world.alice, email="eve@example.com")[0])
+
+
+def ask_for_a_new_password(world: Any) -> None:
+    from app.accounts import resets
+
+    resets.request(world.alice.email)
+    db.session.commit()
+    answer_forgotten(db.session(), world.settings)
+
+
+def renew_codes(world: Any) -> None:
+    switch_on(world.alice)
+    second_factor.renew(world.alice, code_of(world.alice, 1))
+
+
+def switch_two_factor_off(world: Any) -> None:
+    switch_on(world.alice)
+    second_factor.forget(world.alice)
+
+
+def webhook(world: Any) -> Any:
+    return handlers.create(
+        world.alice,
+        {"type": "webhook", "name": "Hook", "settings": {"webhook": f"https://a.example/{SECRET}"}},
+    )
+
+
+def restore_handler(world: Any) -> None:
+    batch = handlers.delete(webhook(world))
+    handlers.restore(trash.find_batch(world.alice.id, batch)[0])
+
+
+def domain(world: Any) -> Any:
+    return world.factory.domain(world.alice, "go.example", is_verified=False)
+
+
+def lose_domain(world: Any) -> None:
+    lapsed = now() - dt.timedelta(days=20)
+    world.factory.domain(world.bob, "go.example", unproven_since=lapsed)
+    mine = domain(world)
+    domains.verify(mine, mine.token)
+
+
+def verify_domain(world: Any) -> None:
+    mine = domain(world)
+    domains.verify(mine, mine.token)
+
+
+def delete_link(world: Any) -> None:
+    links.delete(world.factory.link(world.alice, "launch"))
+
+
+def purge_link(world: Any) -> None:
+    delete_link(world)
+    empty_trash(world.alice.id)
+
+
+def download_archive(world: Any) -> None:
+    from app.transfer import archives
+    from app.transfer.models import Archive
+
+    archives.ask(world.alice, "http://localhost")
+    row = world.session.scalars(sa.select(Archive)).one()
+    row.state, row.done_datetime = archives.DONE, now()
+    path = archives.path_of(world.settings.data_dir, row.file)
+    path.parent.mkdir()
+    path.write_bytes(b"PK")
+    db.session.commit()
+    assert world.desk.get("/account/data/file").status_code == 200
+
+
+def command(*arguments: str) -> Callable[[Any], None]:
+    def run(world: Any) -> None:
+        done = world.app.test_cli_runner().invoke(
+            args=[one.format(**vars(world.settings)) for one in arguments]
+        )
+        assert done.exit_code == 0, done.output
+
+    return run
+
+
+# by action: what is done, and the account that its entry is about
+DEEDS: dict[str, Callable[[Any], Any]] = {
+    "sign_in": sign_in_once_more,
+    "sign_in.failed": fail_to_sign_in,
+    "sign_out": sign_out,
+    "session.ended": end_another_session,
+    "proof.failed": fail_to_prove,
+    "api_key.refused": send_a_wrong_key,
+    "api_key.created": lambda world: keys.create_key(world.bob, "ci"),
+    "api_key.revoked": revoke,
+    "user.created": lambda world: services.create_user("eve@example.com", PASSWORD),
+    "user.made_admin": lambda world: standing.make_admin(world.bob),
+    "user.unmade_admin": unmake_admin,
+    "user.disabled": lambda world: standing.disable(world.bob),
+    "user.enabled": enable,
+    "user.deleted": lambda world: leaving.leave(world.bob),
+    "user.restored": restore_user,
+    "user.purged": purge_user,
+    "invitation.created": lambda world: invitations.invite(world.alice, email="eve@example.com"),
+    "invitation.revoked": revoke_invitation,
+    "password.reset_requested": ask_for_a_new_password,
+    "password.changed": lambda world: services.set_password(world.bob, NEW_PASSWORD),
+    "email.changed": lambda world: services.update_user(world.bob, {"email": "b@example.com"}),
+    "two_factor.enabled": lambda world: switch_on(world.bob),
+    "two_factor.disabled": switch_two_factor_off,
+    "recovery_codes.renewed": renew_codes,
+    "handler.created": webhook,
+    "handler.updated": lambda world: handlers.update(
+        webhook(world), {"name": "Other", "settings": {"webhook": f"https://b.example/{SECRET}"}}
+    ),
+    "handler.secret_renewed": lambda world: handlers.renew(webhook(world)),
+    "handler.restored": restore_handler,
+    "handler.switched_off": lambda world: stopping.stop(webhook(world)),
+    "domain.created": lambda world: domains.create(world.alice, {"host": "go.example"}),
+    "domain.updated": lambda world: domains.update(domain(world), {"host": "to.example"}),
+    "domain.verified": verify_domain,
+    "domain.lost": lose_domain,
+    "domain.deleted": lambda world: domains.delete(domain(world)),
+    "links.exported": lambda world: world.desk.get("/links/export.csv"),
+    "statistics.exported": lambda world: world.desk.get("/statistics/export.csv"),
+    "archive.requested": lambda world: world.desk.post("/account/data", {}),
+    "archive.downloaded": download_archive,
+    "audit_log.exported": lambda world: world.desk.get("/account/audit-log/file.csv"),
+    "link.deleted": delete_link,
+    "pixel.deleted": lambda world: pixels.delete(world.factory.pixel(world.alice)),
+    "notification_handler.deleted": lambda world: handlers.delete(webhook(world)),
+    "project.deleted": lambda world: projects.delete(world.factory.project(world.alice)),
+    "trash.purged": purge_link,
+}
+
+
+def test_each_action_has_a_deed() -> None:
+    assert set(DEEDS) == set(ACTIONS)
+
+
+def new_entries(session, after: int) -> list[AuditEntry]:
+    session.rollback()
+    return list(session.scalars(sa.select(AuditEntry).where(AuditEntry.id > after).order_by(AuditEntry.id)))
+
+
+@pytest.mark.parametrize("action", DEEDS)
+def test_it_is_recorded(world: Any, action: str) -> None:
+    before = world.session.scalar(sa.select(sa.func.max(AuditEntry.id)))
+    begin_write(db.session)
+    DEEDS[action](world)
+    db.session.commit()
+    made = new_entries(world.session, before)
+    told = [entry for entry in made if entry.action == action]
+    assert len(told) == 1, [entry.action for entry in made]
+    assert action == "api_key.refused" or told[0].account_id is not None or told[0].actor_way == ""
+    text = str(world.session.execute(sa.text("SELECT * FROM audit_entry")).all())
+    for secret in (SECRET, PASSWORD, NEW_PASSWORD, "whsec_", "127.0.0.1"):
+        assert secret not in text
+
+
+@pytest.mark.settings(LOG_FORMAT="json")
+def test_an_entry_is_a_log_line_once_it_is_committed(
+    app: Flask, session, alice: User, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "waypost.audit")
+
+    def lines() -> list[dict[str, Any]]:
+        return [one.msg for one in caplog.records if one.name == "waypost.audit"]
+
+    caplog.clear()
+    begin_write(db.session)
+    keys.create_key(alice, "ci")
+    session.flush()
+    assert lines() == []
+    session.rollback()
+    keys.create_key(alice, "ci")
+    session.commit()
+    services.update_user(alice, {"email": "other@example.com"})
+    session.commit()
+    line, changed = lines()
+    assert changed["changes"] == {"email": "changed"}
+    assert (line["event"], line["action"], line["account_id"]) == ("audit", "api_key.created", alice.id)
+    assert alice.email not in json.dumps(line, default=str)
+
+
+def test_who_did_it_and_from_where(desk: Desk, alice: User, bob: User, session) -> None:
+    answer = desk.post(
+        f"/users/{bob.id}/disable",
+        {},
+        headers={"X-Request-Id": "abc-1"},
+        environ_overrides={"REMOTE_ADDR": "203.0.113.77"},
+    )
+    assert answer.status_code == 303
+    entry = session.scalars(sa.select(AuditEntry).where(AuditEntry.action == "user.disabled")).one()
+    who = entry.actor_id, entry.actor_email, entry.actor_way, entry.account_id, entry.account_email
+    assert who == (alice.id, alice.email, "dashboard", bob.id, bob.email)
+    assert (entry.network, entry.request_id) == ("203.0.113.0/24", "abc-1")
+
+
+def test_by_an_api_key(api, make_pixel, alice: User, session) -> None:
+    pixel_id = make_pixel(alice).id
+    assert api.delete(f"/pixels/{pixel_id}").status_code == 204
+    entry = session.scalars(sa.select(AuditEntry).where(AuditEntry.action == "pixel.deleted")).one()
+    assert (entry.actor_way, entry.actor_id, entry.object_id) == ("api", alice.id, pixel_id)
+    assert entry.key_prefix.startswith("wp_")
+    assert len(entry.key_prefix) == 11
+
+
+def test_by_the_operator(app: Flask, bob: User, session, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SUDO_USER", "carol")
+    done = app.test_cli_runner().invoke(args=["users", "disable", "--email", bob.email])
+    assert done.exit_code == 0, done.output
+    entry = session.scalars(sa.select(AuditEntry).where(AuditEntry.action == "user.disabled")).one()
+    assert (entry.actor_way, entry.actor_name, entry.actor_id) == ("command", "carol", None)
+
+
+def test_many_links_at_once_are_one_entry(desk: Desk, alice: User, make_link, session) -> None:
+    ids = [make_link(alice).id for _ in range(7)]
+    begin_write(db.session)
+    links.delete_many(alice.id, ids)
+    session.commit()
+    entry = session.scalars(sa.select(AuditEntry).where(AuditEntry.action == "link.deleted")).one()
+    assert (entry.count, entry.object_id, entry.object_name) == (7, None, "")
+
+
+def test_an_unknown_action_is_a_mistake_of_the_program(session) -> None:
+    with pytest.raises(ValueError, match=r"no\.such"):
+        record(session, "no.such")
+
+
+def test_a_handler_that_fails_for_days_is_switched_off_on_the_record(
+    session, alice: User, make_handler
+) -> None:
+    handler = make_handler(alice)
+    outbox.switch_off(handler, "Nothing has arrived for five days. The last answer: a-secret-of-theirs")
+    session.commit()
+    entry = session.scalars(sa.select(AuditEntry).where(AuditEntry.action == "handler.switched_off")).one()
+    assert entry.account_id == alice.id
+    assert "a-secret-of-theirs" not in json.dumps(entry.changes)

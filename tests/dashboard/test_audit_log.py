@@ -1,0 +1,158 @@
+"""Pages of the audit log: owners see their own entries, admins the instance's, and both can take them away."""
+
+from __future__ import annotations
+
+import csv
+import datetime as dt
+import io
+import json
+import re
+
+import pytest
+from flask import Flask
+from sqlalchemy import insert
+
+from app.accounts import keys
+from app.accounts.models import User
+from app.audit.actions import ACTIONS
+from app.audit.models import AuditEntry
+from app.audit.queries import PAGE_SIZE
+from app.clock import now
+from app.dashboard import audit_words
+from app.domains import services as domains
+from tests.accounts.test_sign_in import sign_in
+from tests.dashboard.conftest import Desk
+
+OWN, INSTANCE = "/account/audit-log", "/instance/audit-log"
+
+
+@pytest.fixture
+def bobs(app: Flask, bob: User) -> Desk:
+    """Bob's dashboard. He is no admin."""
+    bobs = Desk(app.test_client(), bob.email)
+    bobs.sign_in()
+    return bobs
+
+
+def labels(page: str) -> list[str]:
+    return re.findall(r'<span class="badge [a-z]*">([^<]+)</span>', page)
+
+
+def csv_rows(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text.removeprefix("\ufeff"))))
+
+
+def test_an_owner_sees_their_own_entries_alone(desk: Desk, bobs: Desk, make_key, bob: User) -> None:
+    make_key(bob, name="zz-deploy")
+    page = bobs.get(OWN).text
+    assert labels(page) == ["API key created", "Signed in", "User created"]
+    assert "zz-deploy" in page
+    assert "alice@example.com" not in page
+    assert bobs.get(INSTANCE).status_code == 404
+    assert bobs.get(f"{INSTANCE}/file.csv").status_code == 404
+
+
+def test_an_admin_sees_the_instance_without_what_owners_keep(
+    desk: Desk, bob: User, make_handler, make_link, session
+) -> None:
+    domains.create(bob, {"host": "secret-project.example"})
+    session.commit()
+    page = desk.get(INSTANCE).text
+    assert "Domain created" in page
+    assert "secret-project" not in page
+    assert "secret-project" not in desk.get(f"{INSTANCE}/file.csv").text
+    assert "secret-project" not in desk.get(f"{INSTANCE}/file.ndjson").text
+
+
+def test_an_owner_does_not_see_who_else_did_it(desk: Desk, bobs: Desk, bob: User) -> None:
+    environ = {"REMOTE_ADDR": "203.0.113.77"}
+    desk.post(f"/users/{bob.id}/admin", {}, environ_overrides=environ)
+    page, file = bobs.get(OWN).text, bobs.get(f"{OWN}/file.csv").text
+    assert "Made admin" in page
+    assert "Another user of this Waypost" in page
+    for seen in (page, file):
+        assert "alice@example.com" not in seen
+        assert "203.0.113" not in seen
+    instance = desk.get(INSTANCE).text
+    assert "alice@example.com" in instance
+    assert "203.0.113.0/24" in instance
+
+
+def test_failed_tries_show_from_where(app: Flask, desk: Desk) -> None:
+    sign_in(app.test_client(), password="wrong", environ={"REMOTE_ADDR": "198.51.100.9"})
+    page = desk.get(OWN).text
+    assert "Sign-in failed" in page
+    assert "Wrong password" in page
+    assert "198.51.100.0/24" in page
+    assert "Somebody who is not signed in" in page
+
+
+FILTERS = {
+    "by kind": ("group=keys", ["API key created"]),
+    "by another kind": ("group=domains", []),
+    "from tomorrow": (f"from={now() + dt.timedelta(days=2):%Y-%m-%d}", []),
+    "until the day before yesterday": (f"until={now() - dt.timedelta(days=2):%Y-%m-%d}", []),
+    "today": (f"from={now() - dt.timedelta(days=1):%Y-%m-%d}&group=keys", ["API key created"]),
+}
+
+
+@pytest.mark.parametrize("name", FILTERS)
+@pytest.mark.parametrize("path", [OWN, INSTANCE])
+def test_filters(desk: Desk, alice: User, make_key, name: str, path: str) -> None:
+    make_key(alice)
+    query, wanted = FILTERS[name]
+    assert labels(desk.get(f"{path}?{query}").text) == wanted
+    assert len(csv_rows(desk.get(f"{path}/file.csv?{query}").text)) == len(wanted)
+
+
+def test_an_admin_searches_by_email(desk: Desk, bob: User) -> None:
+    assert labels(desk.get(f"{INSTANCE}?email=BOB%40").text) == ["User created"]
+    assert labels(desk.get(f"{INSTANCE}?email=%25").text) == []
+
+
+@pytest.mark.parametrize("query", ["from=yesterday", "until=0001-01-01", "group=nonsense"])
+def test_what_cant_be_asked_is_said(desk: Desk, query: str) -> None:
+    assert desk.get(f"{OWN}?{query}").status_code == 422
+
+
+def test_older_entries_are_on_other_pages(desk: Desk, alice: User, session) -> None:
+    entry = {"action": "sign_out", "account_id": alice.id, "datetime": now() - dt.timedelta(days=1)}
+    session.execute(insert(AuditEntry), [entry] * (2 * PAGE_SIZE))
+    session.commit()
+    address, seen = f"{OWN}?group=sign-ins", []
+    while address:
+        page = desk.get(address).text
+        seen += re.findall(r'id="entry-(\d+)"', page)
+        found = re.search(r'rel="next" href="/dashboard([^"]+)"', page)
+        address = found[1].replace("&amp;", "&") if found else ""
+    assert len(seen) == len(set(seen)) == 2 * PAGE_SIZE + 1
+    assert seen == sorted(seen, key=int, reverse=True)
+
+
+def test_files_hold_every_entry_and_no_formula(desk: Desk, alice: User, session) -> None:
+    for name in ("=1+1", "@SUM(A1)", "plain"):
+        keys.create_key(alice, name)
+    entry = {"action": "sign_out", "account_id": alice.id, "datetime": now() - dt.timedelta(days=1)}
+    session.execute(insert(AuditEntry), [entry] * 2500)
+    session.commit()
+    answer = desk.get(f"{OWN}/file.csv")
+    assert answer.headers["Content-Disposition"] == 'attachment; filename="audit-log.csv"'
+    rows = csv_rows(answer.text)
+    names = [row["object_name"] for row in rows if row["action"] == "api_key.created"]
+    assert names == ["plain", "'@SUM(A1)", "'=1+1"]
+    assert len([row for row in rows if row["action"] == "sign_out"]) == 2500
+    lines = [json.loads(line) for line in desk.get(f"{OWN}/file.ndjson").text.splitlines()]
+    # the second file holds that the first was taken away
+    assert [line["action"] for line in lines][:2] == ["audit_log.exported"] * 2
+    assert len(lines) == len(rows) + 1
+    assert desk.get(f"{OWN}/file.exe").status_code == 422
+
+
+def test_the_pages_are_reached(desk: Desk) -> None:
+    assert f'href="/dashboard{OWN}"' in desk.get("/account/").text
+    assert f'href="/dashboard{INSTANCE}"' in desk.get("/instance/").text
+
+
+def test_each_action_has_words() -> None:
+    assert set(audit_words.ACTION_LABELS) == set(ACTIONS)
+    assert set(audit_words.GROUP_LABELS) == {action.group for action in ACTIONS.values()}
