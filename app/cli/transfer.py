@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import click
-from flask import current_app
 from flask.cli import with_appcontext
 from sqlalchemy import select
 
@@ -18,13 +17,14 @@ from app.accounts.setup import site
 from app.audit.services import record
 from app.cli.database import migrate_first, settings
 from app.cli.failures import Command, OperatorCommand
+from app.cli.import_turn import Turn
 from app.cli.lifetime import leave_with_parent
 from app.cli.users import require_user
 from app.database import begin_write
 from app.errors import Invalid
 from app.extensions import db
 from app.own_addresses import short_url_at
-from app.transfer import files, services, tables, taking
+from app.transfer import files, runs, services, tables, taking
 from app.transfer.exporting import KINDS, export
 from app.transfer.models import FailedRow, LinkImport
 
@@ -85,17 +85,17 @@ def import_links(
         leave_with_parent(parent)
     gc.freeze()  # the program itself stays: a sixth of the time went into looking through it again and again
     if import_id is not None:
-        taking.run(import_id, current_app.config["WAYPOST"])
+        runs.run(import_id, settings(), Turn(import_id, settings()).is_over)
         return
     if file is None or email is None:
         raise click.UsageError("give FILE and --email.")
     migrate_first()
     job = brought(require_user(email), file, dict(each.partition("=")[::2] for each in named), project)
-    with files.held(files.path_of(settings().data_dir, job.file)):  # before a worker sees that it waits
+    with files.held(settings().data_dir, job.file):  # before a worker sees that it waits
         begin_write(db.session)
         taking.start(job, "checking" if is_check else "taking")
         db.session.commit()
-        taking.go_on(job, settings())
+        runs.go_on(job, settings())
     told(job)
 
 

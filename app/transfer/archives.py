@@ -10,6 +10,7 @@ import datetime as dt
 import re
 import secrets
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from sqlalchemy import delete, select
@@ -18,6 +19,7 @@ from sqlalchemy.exc import IntegrityError
 from app.accounts.models import User
 from app.clock import now
 from app.database import AnySession
+from app.error_boundary import ErrorBoundary
 from app.extensions import db
 from app.transfer.models import Archive
 
@@ -27,6 +29,8 @@ TRIES = 3
 WAITING, MAKING, DONE, FAILED = "waiting", "making", "done", "failed"
 UNDER_WAY = (WAITING, MAKING)
 NAME = re.compile(r"[0-9a-f]{32}\.zip")
+
+errors = ErrorBoundary("old archives")
 
 
 def directory_of(data_dir: Path) -> Path:
@@ -69,10 +73,10 @@ def ask(user: User, site: str) -> None:
         db.session.rollback()
 
 
-def waiting(session: AnySession) -> int | None:
-    """The one that somebody should make, or begin again."""
-    wanted = select(Archive.id).where(Archive.state.in_(UNDER_WAY)).order_by(Archive.id).limit(1)
-    return session.scalar(wanted)
+def waiting(session: AnySession) -> Sequence[tuple[int, int]]:
+    """Ids of those that some process should make, or begin again, and of their owners; the oldest first."""
+    wanted = select(Archive.id, Archive.user_id).where(Archive.state.in_(UNDER_WAY)).order_by(Archive.id)
+    return session.execute(wanted).all()
 
 
 def sweep(session: AnySession, data_dir: Path) -> int:
@@ -88,5 +92,6 @@ def sweep(session: AnySession, data_dir: Path) -> int:
     found = [path for path in directory_of(data_dir).glob("*.*") if path.stat().st_mtime < fresh]
     left = [path for path in found if f"{path.stem}.zip" not in needed]
     for path in left:
-        path.unlink(missing_ok=True)
+        with errors.attempt(path.name):
+            path.unlink(missing_ok=True)
     return len(left)

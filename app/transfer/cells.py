@@ -15,3 +15,8 @@ def guarded(text: str) -> str:
 def unguarded(text: str) -> str:
     """What `guarded` was given; a quote before anything else stays."""
     return text[1:] if text.startswith("'") and text[1:].startswith((*BEGINS_FORMULA, "'")) else text
+
+
+def storable(text: str) -> str:
+    """The text as every database and answer can carry it: without NUL and halves of surrogate pairs."""
+    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()

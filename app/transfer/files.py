@@ -31,14 +31,14 @@ def new_file(data_dir: Path) -> Path:
 
 
 @contextmanager
-def held(path: Path) -> Iterator[bool]:
+def held(data_dir: Path, name: str) -> Iterator[bool]:
     """Whether this process is the one that takes this table in, meanwhile; it ends with the process, too.
 
-    A file that is gone is nobody else's: who opens it says so.
+    A file that is gone or can't be opened is nobody else's: who reads it says so.
     """
     try:
-        file = path.open("rb")
-    except FileNotFoundError:
+        file = path_of(data_dir, name).open("rb")
+    except (OSError, ValueError):
         yield True
         return
     with file:
@@ -50,6 +50,6 @@ def held(path: Path) -> Iterator[bool]:
             yield True
 
 
-def is_held(path: Path) -> bool:
-    with held(path) as is_ours:
+def is_held(data_dir: Path, name: str) -> bool:
+    with held(data_dir, name) as is_ours:
         return not is_ours

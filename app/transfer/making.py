@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -41,8 +41,11 @@ def short(place: Place) -> int:
     return int.from_bytes(blake2b(f"{place[0]} {place[1]}".encode(), digest_size=8).digest())
 
 
-def decided(user_id: int, wanted: Sequence[Wanted], places: set[int] | None = None) -> list[Outcome]:
-    """What would become of these rows, in their order, as things are. `places`: `short` of rows before."""
+def decided(
+    user_id: int, wanted: Sequence[Wanted], before: Container[int] = (), places: set[int] | None = None
+) -> list[Outcome]:
+    """What would become of these rows, in their order, as things are. `before`: `short` of rows before them,
+    `places` gets those of these rows."""
     digests = known_digests(user_id, [one.digest for one in wanted])
     holders = holders_of([place for one in wanted if (place := place_of(one))])
     places = set() if places is None else places
@@ -51,7 +54,7 @@ def decided(user_id: int, wanted: Sequence[Wanted], places: set[int] | None = No
         place = place_of(one)
         if one.digest in digests:
             found.append(Outcome("known"))
-        elif place and short(place) in places:
+        elif place and (short(place) in places or short(place) in before):
             found.append(Outcome("failed", [["url", TWICE]]))
         else:
             found.append(free_or_not(user_id, one, holders.get(place) if place else None))

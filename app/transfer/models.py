@@ -42,6 +42,8 @@ class LinkImport(db.Model):
     known: Mapped[int] = mapped_column(Id, default=0)  # there already, from this table or another
     failed: Mapped[int] = mapped_column(Id, default=0)
     problem: Mapped[str] = mapped_column(Text, default="")  # of the table as a whole
+    # processes that were started for it since it last moved: one more than have died
+    tries: Mapped[int] = mapped_column(default=0, server_default="0")
     last_datetime: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
     datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)
 

@@ -9,10 +9,13 @@ from typing import NamedTuple
 from sqlalchemy import func, select
 
 from app.accounts.models import User
+from app.config import Settings
 from app.errors import FieldError, Invalid
 from app.extensions import db
 from app.reading import Rejected, plain
 from app.transfer import columns, tables
+from app.transfer.cells import storable
+from app.transfer.mails import tell_failed
 from app.transfer.models import LinkImport
 
 LARGE = 10 * 1024 * 1024
@@ -45,7 +48,8 @@ def look(path: Path, *, is_hasty: bool = False) -> Looked:
 
 def bring(user: User, path: Path, name: str, looked: Looked, host: str = "") -> LinkImport:
     """An import of the table at `path`, its columns guessed."""
-    job = LinkImport(user_id=user.id, name=name[:255] or "links.csv", file=path.name, host=host)
+    name = storable(name[:255]) or "links.csv"
+    job = LinkImport(user_id=user.id, name=name, file=path.name, host=host)
     job.columns, job.rows = looked
     db.session.add(job)
     db.session.flush()
@@ -113,3 +117,9 @@ def end(job: LinkImport) -> None:
     """Leave the rest of the rows. What was made stays."""
     job.state = "ended"
     db.session.flush()
+
+
+def fail(job: LinkImport, problem: str, settings: Settings) -> None:
+    """End an import that can't go on, and tell its owner. The caller has begun the write, and commits."""
+    job.state, job.problem = "failed", problem
+    tell_failed(db.session, job, settings)

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import codecs
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
+from app.transfer.json_reader import cells_of, elements
 from app.transfer.lines import Lines, whole_lines, written
-from app.transfer.objects import objects, texts_of
 
 MOST_COLUMNS = 100
 DELIMITERS = ",;\t|"
 JSON = "json"  # in the place of what separates cells
 BLOCK = 1 << 20
+HEAD_OBJECTS = 100  # of a JSON file, whose names are its columns
 MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
     codecs.BOM_UTF32_LE: "utf-32",
@@ -58,9 +60,8 @@ class Table:
 
     def objects(self) -> Iterator[Row]:
         with open_text(self.path, self.encoding) as file:
-            for number, (line, found) in enumerate(objects(file), 1):
-                problem = "" if isinstance(found, dict) else "This line is no object of JSON."
-                yield Row(number, line, texts_of(found) if isinstance(found, dict) else {}, problem)
+            for number, (line, value, problem) in enumerate(elements(file), 1):
+                yield Row(number, line, cells_of(value) if value else {}, problem)
 
     def separated(self) -> Iterator[Row]:
         with open_text(self.path, self.encoding) as file:
@@ -80,7 +81,7 @@ def open_table(path: Path) -> Table:
     """Look at a file: its encoding, what separates its cells, and its headings. Raises Unreadable."""
     encoding = encoding_of(path)
     with open_text(path, encoding) as file:
-        if file.read(1) == "[":
+        if file.read(BLOCK).lstrip()[:1] in {"[", "{"}:
             return json_table(path, encoding)
         file.seek(0)
         first = next((line for line in whole_lines(file) if line.strip()), "")
@@ -89,8 +90,7 @@ def open_table(path: Path) -> Table:
         head = next((cells for _, cells, _ in written(Lines(file), delimiter)), None)
     if not head:
         raise Unreadable("There is nothing in this file.")
-    if len(head) > MOST_COLUMNS:
-        raise Unreadable(f"This file has {len(head):,} columns; at most {MOST_COLUMNS} are read.")
+    refuse_many(head)
     has_headings = not any("://" in cell for cell in head)
     return Table(
         path, encoding, delimiter, names_of(head if has_headings else [""] * len(head)), has_headings
@@ -98,12 +98,19 @@ def open_table(path: Path) -> Table:
 
 
 def json_table(path: Path, encoding: str) -> Table:
-    """Our own export as JSON has a link on each line. Raises Unreadable for any other."""
+    """Columns are the names that the first objects have. Raises Unreadable."""
     with open_text(path, encoding) as file:
-        first = next((found for _, found in objects(file)), None)
-    if not isinstance(first, dict):
-        raise Unreadable("JSON is read as Waypost writes it: an array with one link on each line.")
-    return Table(path, encoding, JSON, tuple(first)[:MOST_COLUMNS], has_headings=True)
+        some = [found.value for found in islice(elements(file), HEAD_OBJECTS)]
+    columns = tuple(dict.fromkeys(name for value in some if value for name in cells_of(value)))
+    if not columns:
+        raise Unreadable("There is no list of links in this JSON.")
+    refuse_many(columns)
+    return Table(path, encoding, JSON, columns, has_headings=True)
+
+
+def refuse_many(columns: Collection[str]) -> None:
+    if len(columns) > MOST_COLUMNS:
+        raise Unreadable(f"This file has {len(columns):,} columns; at most {MOST_COLUMNS} are read.")
 
 
 def names_of(head: list[str]) -> tuple[str, ...]:

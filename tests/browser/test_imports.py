@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from app.config import Settings
 from app.links.models import Link
-from app.transfer import taking
+from app.transfer import runs, taking
 from app.transfer.models import LinkImport
 from tests.transfer.conftest import bring
 
@@ -38,13 +38,13 @@ def test_from_a_file_to_links(desk: Page, session: Any, settings: Settings, tmp_
     expect(desk.get_by_text("Being checked")).to_be_visible()
     session.rollback()
     job = session.query(LinkImport).one()
-    taking.run(job.id, settings)
+    runs.run(job.id, settings)
     expect(desk.get_by_role("button", name="Make 1 link")).to_be_visible()
     expect(desk.get_by_role("cell", name="Destination:")).to_be_visible()
     desk.get_by_role("button", name="Make 1 link").click()
     expect(desk.get_by_text("Under way", exact=True)).to_be_visible()
     session.rollback()
-    taking.run(job.id, settings)
+    runs.run(job.id, settings)
     expect(desk.get_by_text("Done", exact=True)).to_be_visible()
     session.rollback()
     assert [link.url for link in session.query(Link)] == ["foo"]
@@ -56,7 +56,7 @@ def test_left_and_found_again(
     """How far it is, after other pages and in another tab; it goes on meanwhile."""
     bring(alice, "location_url\n" + "".join(f"https://example.com/{n}\n" for n in range(40)), rows=40)
     monkeypatch.setattr(taking, "AT_ONCE", 10)
-    begun = taking.begin(session.query(LinkImport).one(), settings)
+    begun = runs.begin(session.query(LinkImport).one(), settings)
 
     def progress(page: Page, rows: int) -> None:
         bar = page.get_by_role("progressbar", name="Rows behind")

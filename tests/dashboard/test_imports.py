@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import io
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -12,8 +14,9 @@ from app import bodies
 from app.dashboard import imports, receiving
 from app.links import services
 from app.links.models import Link
-from app.transfer import taking
+from app.transfer import runs, taking
 from app.transfer.models import LinkImport
+from tests.transfer import hostile
 
 TABLE = "keyword,url,title\nfoo,https://example.com/,Foo\nbar,javascript:alert(1),=1+1\n"
 
@@ -43,7 +46,7 @@ def work(session, settings) -> Callable[[LinkImport], str]:
     """What the worker does; the state that this comes to."""
 
     def run(job: LinkImport) -> str:
-        taking.run(job.id, settings)
+        runs.run(job.id, settings)
         session.refresh(job)
         return job.state
 
@@ -281,3 +284,37 @@ def test_what_is_no_table_of_links_ends_early(desk, session, brought, work, monk
     desk.post(f"/imports/{job.id}/check", {"column:location_url": "location_url"})
     assert work(job) == "failed"
     assert session.query(Link).count() == 0
+
+
+@pytest.mark.parametrize("name", hostile.FILES)
+def test_no_file_is_an_error_of_the_server(desk, session, work, name) -> None:
+    """From the upload to the list of failed rows: refused with words, or taken as far as it goes."""
+    fields = [("csrf_token", "", desk.token()), ("file", '; filename="a.csv"', hostile.FILES[name])]
+    answer = desk.client.post("/dashboard/imports/", **raw(fields))
+    assert answer.status_code in {303, 422}
+    if answer.status_code == 422:
+        assert 'id="file-error"' in answer.text
+        return
+    job = session.get(LinkImport, int(answer.location.rpartition("/")[2]))
+    page = desk.get(f"/imports/{job.id}")
+    assert page.status_code == 200
+    columns = re.findall(r'name="column:([^"]*)"', html.unescape(page.text))
+    found = dict.fromkeys((f"column:{column}" for column in columns), "")
+    found |= {f"column:{column}": field for field, column in job.columns.items()}
+    if "location_url" not in job.columns:
+        found[f"column:{columns[0]}"] = "location_url"
+    desk.post(f"/imports/{job.id}/check", found)
+    assert work(job) == "checked"
+    desk.post(f"/imports/{job.id}/take", {})
+    assert work(job) == "done"
+    for path in ("", "/failed.csv"):
+        assert desk.get(f"/imports/{job.id}{path}").status_code in {200, 404}
+
+
+def test_an_import_that_processes_die_of_says_so(desk, session, brought, work) -> None:
+    job = brought(TABLE.encode())
+    job.state, job.tries = "taking", runs.MAX_TRIES
+    session.commit()
+    assert work(job) == "failed"
+    assert html.escape(runs.DIED, quote=False) in desk.get(f"/imports/{job.id}").text
+    assert "Failed" in desk.get("/imports/").text

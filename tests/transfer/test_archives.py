@@ -178,14 +178,14 @@ def test_what_fails_again_and_again_is_given_up(
 
     monkeypatch.setattr(archiving, "members", broken)
     for _ in range(archives.TRIES):
-        assert archives.waiting(session) == row.id
+        assert archives.waiting(session) == [(row.id, row.user_id)]
         with pytest.raises(RuntimeError):
             archiving.run(row.id, settings)
         session.rollback()
     archiving.run(row.id, settings)
     session.refresh(row)
     assert (row.state, bool(row.problem)) == ("failed", True)
-    assert archives.waiting(session) is None
+    assert archives.waiting(session) == []
 
 
 def test_a_killed_process_is_begun_anew_and_leaves_nothing(

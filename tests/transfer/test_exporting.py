@@ -15,7 +15,7 @@ from app.links import services
 from app.links.clicks import clicks_of
 from app.links.models import LimitCounter, Link
 from app.projects.models import Project
-from app.transfer import exporting, taking
+from app.transfer import exporting, runs
 from app.transfer.models import LinkImport
 
 pytestmark = pytest.mark.databases
@@ -72,7 +72,7 @@ def test_it_comes_back_as_it_was(session, settings, alice, bring, full, kind):
     services.delete_many(alice.id, [link.id for link in session.scalars(sa.select(Link))])
     session.commit()
     job = bring(alice, text)
-    taking.run(job.id, settings)
+    runs.run(job.id, settings)
     session.refresh(job)
     assert (job.state, job.made, job.failed) == ("done", 2, 0)
     assert described(session, alice) == before

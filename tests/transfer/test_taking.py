@@ -13,7 +13,7 @@ from app.links import services
 from app.links.clicks import clicks_of
 from app.links.models import Link, LinkTag
 from app.projects.models import Project
-from app.transfer import files, taking
+from app.transfer import files, runs, taking
 from app.transfer.models import FailedRow, LinkImport
 
 pytestmark = pytest.mark.databases
@@ -31,7 +31,7 @@ def take(session, settings, bring):
 
     def run(user, text, state="taking", **values):
         job = bring(user, text, state, **values)
-        taking.run(job.id, settings)
+        runs.run(job.id, settings)
         return session.get(LinkImport, job.id, populate_existing=True)
 
     return run
@@ -125,7 +125,7 @@ def test_a_check_says_the_same_and_makes_nothing(session, take, alice):
     said = problems(session, job)
     taking.start(job, "taking")
     session.commit()
-    taking.run(job.id, settings_of(take))
+    runs.run(job.id, settings_of(take))
     session.refresh(job)
     assert counts(job) == ("done", 4, 2, 0, 2)
     assert [line for line, _ in problems(session, job)] == [line for line, _ in said] == [4, 5]
@@ -198,16 +198,16 @@ def test_to_an_address_of_this_instance(session, take, alice):
 def test_it_goes_on_where_it_was(session, settings, bring, alice, monkeypatch):
     text = "location_url\n" + "".join(f"https://example.com/{n}\n" for n in range(450))
     job = bring(alice, text)
-    begun = taking.begin(job, settings)
+    begun = runs.begin(job, settings)
     assert begun.step()
     session.rollback()
     assert session.get(LinkImport, job.id).position == 200
-    other = taking.begin(session.get(LinkImport, job.id), settings)
+    other = runs.begin(session.get(LinkImport, job.id), settings)
     assert other.step()
     with pytest.raises(taking.Overtaken):
         begun.step()
     session.rollback()
-    taking.run(job.id, settings)
+    runs.run(job.id, settings)
     session.refresh(job)
     assert counts(job) == ("done", 450, 450, 0, 0)
     assert {link.location_url for link in links(session, alice)} == {
@@ -217,19 +217,19 @@ def test_it_goes_on_where_it_was(session, settings, bring, alice, monkeypatch):
 
 def test_one_at_a_time_goes_on_with_it(session, settings, bring, alice):
     job = bring(alice, "location_url\nhttps://example.com/\n")
-    with files.held(files.path_of(settings.data_dir, job.file)) as is_ours:
+    with files.held(settings.data_dir, job.file) as is_ours:
         assert is_ours
-        assert taking.waiting(session, settings.data_dir) == []
-        taking.run(job.id, settings)
+        assert runs.waiting(session, settings.data_dir) == []
+        runs.run(job.id, settings)
         assert session.get(LinkImport, job.id).position == 0
-    assert taking.waiting(session, settings.data_dir) == [job.id]
-    taking.run(job.id, settings)
+    assert [one.id for one in runs.waiting(session, settings.data_dir)] == [job.id]
+    runs.run(job.id, settings)
     assert counts(session.get(LinkImport, job.id)) == ("done", 1, 1, 0, 0)
 
 
 def test_its_owner_goes_meanwhile(session, settings, bring, alice):
     job = bring(alice, "location_url\n" + "https://example.com/\n" * 300)
-    begun = taking.begin(job, settings)
+    begun = runs.begin(job, settings)
     begun.step()
     number = job.id
     session.delete(alice)
@@ -237,14 +237,14 @@ def test_its_owner_goes_meanwhile(session, settings, bring, alice):
     with pytest.raises((NoResultFound, ObjectDeletedError)):
         begun.step()
     session.rollback()
-    taking.run(number, settings)
+    runs.run(number, settings)
     assert session.query(LinkImport).count() == session.query(Link).count() == 0
 
 
 def test_a_file_that_is_gone(session, settings, bring, alice):
     job = bring(alice, "location_url\nhttps://example.com/\n")
     (settings.data_dir / "imports" / job.file).unlink()
-    taking.run(job.id, settings)
+    runs.run(job.id, settings)
     session.refresh(job)
     assert (job.state, job.problem) == ("failed", "The file is not there any more.")
     assert session.query(LinkTag).count() == 0

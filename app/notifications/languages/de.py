@@ -53,6 +53,12 @@ WORDS: Mapping[str, str] = {
     "Sent to {to} by Waypost, {note}": "Von Waypost an {to} gesendet, {note}",
     "because somebody here asked for it.": "weil jemand hier darum gebeten hat.",
     "because it is about your account.": "weil es um dein Konto geht.",
+    "An import has failed": "Ein Import ist gescheitert",
+    "The import of {name} ended after {rows} rows.": "Der Import von {name} endete nach {rows} Zeilen.",
+    "Links that were made stay. The import's page says what to do.": (
+        "Angelegte Links bleiben. Die Seite des Imports sagt, was zu tun ist."
+    ),
+    "See the import": "Import ansehen",
     "A new password for Waypost": "Ein neues Passwort für Waypost",
     "Somebody asked for a new password for your account.": (
         "Jemand hat ein neues Passwort für dein Konto angefordert."

@@ -1,0 +1,160 @@
+"""No file and no row stops an import: what cannot be read is a failed row, with words, and the rest is made."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+import sqlalchemy as sa
+
+from app.errors import Invalid
+from app.links.models import Link
+from app.transfer import columns, files, runs, services, tables, taking
+from app.transfer.models import FailedRow, LinkImport
+from tests.transfer.hostile import FILES, GOOD, HOSTILE, as_json
+
+
+@pytest.fixture
+def take(session, settings, bring):
+    def run(user, text, state="taking", **values):
+        job = bring(user, text, state, **values)
+        runs.run(job.id, settings)
+        return session.get(LinkImport, job.id, populate_existing=True)
+
+    return run
+
+
+def destinations(session, user) -> list[str]:
+    return list(
+        session.scalars(sa.select(Link.location_url).where(Link.user_id == user.id).order_by(Link.id))
+    )
+
+
+def failed(session, job) -> list[FailedRow]:
+    return list(session.scalars(sa.select(FailedRow).filter_by(import_id=job.id).order_by(FailedRow.number)))
+
+
+@pytest.mark.databases
+@pytest.mark.parametrize("state", ["checking", "taking"])
+def test_no_cell_stops_an_import(session, take, alice, state):
+    """Each hostile text in each column, between good rows: all of them in one table."""
+    rows: list[dict[str, object]] = []
+    for text in [*HOSTILE.values(), "\ud800", "\udfff\ud800", "http://\ud800/", "https://example.com/\udcff"]:
+        rows += [{"location_url": GOOD, field: text} for field in columns.COLUMNS]
+        rows.append(dict.fromkeys(columns.COLUMNS, text))
+        rows.append({"location_url": GOOD, "title": "good"})
+    job = take(alice, as_json(rows), state)
+    assert (job.state, job.problem) == ("checked" if state == "checking" else "done", "")
+    assert job.position == len(rows) == job.made + job.known + job.failed
+    assert all(words and words[0][1] for words in (row.problems for row in failed(session, job)))
+    json.dumps([[row.cells, row.problems] for row in failed(session, job)], ensure_ascii=False).encode()
+    if state == "taking":
+        made = session.scalar(sa.select(sa.func.count()).select_from(Link).where(Link.title == "good"))
+        assert made >= 1, "the good rows are there"
+
+
+def test_a_row_that_raises_anything_is_a_failed_row(session, take, alice, monkeypatch):
+    read = taking.read_row
+
+    def broken(cells, names, around):
+        if cells.get("title") == "broken":
+            raise RecursionError("maximum recursion depth exceeded")
+        return read(cells, names, around)
+
+    monkeypatch.setattr(taking, "read_row", broken)
+    job = take(alice, f"location_url,title\n{GOOD}/1,one\n{GOOD}/2,broken\n{GOOD}/3,three\n")
+    assert (job.state, job.made, job.failed) == ("done", 2, 1)
+    assert [(row.line, row.problems[0][1]) for row in failed(session, job)] == [(3, taking.UNREADABLE_ROW)]
+
+
+@pytest.mark.databases
+def test_a_row_that_the_database_refuses_is_a_failed_row(session, take, alice, monkeypatch):
+    """What raises in the transaction takes none of the rows beside it along."""
+    make = taking.make
+
+    def broken(user_id, wanted):
+        made = make(user_id, wanted)
+        if any(one.changes.get("title") == "broken" for one in wanted):
+            session.execute(sa.insert(Link.__table__).values(id=1, url=None))
+        return made
+
+    monkeypatch.setattr(taking, "make", broken)
+    rows = [f"{GOOD}/{number},{'broken' if number in {3, 250} else 'fine'}" for number in range(300)]
+    job = take(alice, "\n".join(["location_url,title", *rows]))
+    assert (job.state, job.position, job.made, job.failed) == ("done", 300, 298, 2)
+    assert [row.line for row in failed(session, job)] == [5, 252]
+    assert len(set(destinations(session, alice))) == 298
+
+
+# --- whole files
+
+
+def look(path):
+    try:
+        return services.look(path)
+    except Invalid:
+        return None
+
+
+def brought(session, settings, user, content: bytes) -> LinkImport | None:
+    """As the dashboard takes it: looked at, and where it is a table, checked and taken in."""
+    path = files.new_file(settings.data_dir)
+    path.write_bytes(content)
+    looked = look(path)
+    if looked is None:
+        assert not path.exists(), "nothing stays behind"
+        return None
+    job = services.bring(user, path, "links\udcff.csv", looked)
+    table = tables.open_table(path)
+    assert len(list(table.rows())) == looked.rows
+    if "location_url" not in job.columns:
+        job.columns = {"location_url": table.columns[0]}
+    for state in ("checking", "taking"):
+        taking.start(job, state)
+        session.commit()
+        runs.run(job.id, settings)
+        session.refresh(job)
+    return job
+
+
+@pytest.mark.databases
+@pytest.mark.parametrize("name", FILES)
+def test_no_file_stops_an_import(session, settings, alice, name):
+    job = brought(session, settings, alice, FILES[name])
+    if job is not None:
+        assert job.state == "done", job.problem
+        assert job.position == job.made + job.known + job.failed
+        json.dumps([row.cells for row in failed(session, job)], ensure_ascii=False).encode()
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_no_damage_stops_an_import(session, settings, alice, seed):
+    """Good files with bytes replaced, removed, doubled and cut."""
+    rng = random.Random(seed)
+    good = [
+        b'location_url,url,tags,datetime\nhttps://a.example/,a,"x,y",2024-01-01\n"https://b.example/",b,,\n'
+        * 3,
+        as_json(
+            [{"location_url": GOOD, "tags": ["a", "b"], "clicks": 3, "targeting": [["DE", GOOD]]}] * 5
+        ).encode(),
+    ]
+    content = bytearray(
+        rng.choice(good).decode().encode(rng.choice(["utf-8", "utf-8-sig", "utf-16", "utf-32"]))
+    )
+    for _ in range(rng.randrange(1, 12)):
+        at = rng.randrange(len(content))
+        how = rng.randrange(4)
+        if how == 0:
+            content[at] = rng.randrange(256)
+        elif how == 1:
+            del content[at : at + rng.randrange(1, 9)]
+        elif how == 2:
+            content[at:at] = rng.choice(
+                [b'"', b"\\", b"[", b"\x00", b"\xd8", b"\r", b"\n", b"{", content[:30]]
+            )
+        else:
+            content = content[: max(4, at)]
+        content = content or bytearray(b"x")
+    job = brought(session, settings, alice, bytes(content))
+    assert job is None or job.state == "done", job.problem

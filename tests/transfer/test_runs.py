@@ -1,0 +1,227 @@
+"""An import never stays under way for ever, and no owner's imports keep another's waiting."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+
+import pytest
+from sqlalchemy import create_engine, select
+
+from app.cli.import_turn import STEP_SECONDS, Turn
+from app.clock import now
+from app.database import engine_options, prepare_engine
+from app.jobs.archives import Archiver
+from app.jobs.imports import Importer
+from app.jobs.programs import ProgramRunner
+from app.notifications.models import Letter
+from app.transfer import archives, runs, taking
+from app.transfer.models import LinkImport
+from tests.server import wait_for
+
+TABLE = "location_url\n" + "".join(f"https://example.com/{n}\n" for n in range(30))
+
+
+class Died(BaseException):
+    """A process that is killed: no `except Exception` sees it."""
+
+
+@pytest.fixture
+def dying(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Reading a row kills the process; called, it does no more."""
+    read = taking.outcome_of
+
+    def die(*_: object) -> None:
+        raise Died
+
+    monkeypatch.setattr(taking, "outcome_of", die)
+    return lambda: monkeypatch.setattr(taking, "outcome_of", read)
+
+
+def run(job: LinkImport, settings) -> None:
+    try:
+        runs.run(job.id, settings)
+    except Died:
+        from app.extensions import db
+
+        db.session.rollback()
+
+
+@pytest.mark.databases
+@pytest.mark.settings(SMTP_URL="smtp://127.0.0.1:1", BASE_URL="https://go.example")
+@pytest.mark.parametrize("state", ["checking", "taking"])
+def test_an_import_that_dies_three_times_has_failed_with_words(session, settings, bring, alice, dying, state):
+    job = bring(alice, TABLE, state)
+    for tries in (1, 2, 3):
+        run(job, settings)
+        session.refresh(job)
+        assert (job.state, job.tries, job.problem) == (state, tries, "")
+    run(job, settings)
+    session.refresh(job)
+    assert (job.state, job.problem) == ("failed", runs.DIED)
+    assert runs.waiting(session, settings.data_dir) == []
+    [letter] = session.scalars(select(Letter))
+    assert (letter.email, letter.content["title"]) == (alice.email, "An import has failed")
+    assert letter.content["url"] == f"https://go.example/dashboard/imports/{job.id}"
+    run(job, settings)
+    assert len(session.scalars(select(Letter)).all()) == 1
+
+
+def test_an_import_that_moves_between_deaths_goes_on(session, settings, bring, alice, dying, monkeypatch):
+    monkeypatch.setattr(taking, "AT_ONCE", 10)
+    job = bring(alice, TABLE)
+    run(job, settings)
+    run(job, settings)
+    dying()
+    assert runs.begin(job, settings).step()
+    session.rollback()
+    session.refresh(job)
+    assert (job.position, job.tries) == (10, 0)
+    runs.run(job.id, settings)
+    session.refresh(job)
+    assert (job.state, job.made) == ("done", 30)
+
+
+# --- turns
+
+
+@pytest.mark.databases
+def test_owners_take_turns(session, settings, bring, alice, bob, make_user):
+    carol = make_user("carol@example.com")
+    first, second, third, fourth = (bring(user, TABLE) for user in (alice, alice, bob, carol))
+    waiting = lambda: [one.id for one in runs.waiting(session, settings.data_dir)]  # noqa: E731
+    assert waiting() == [first.id, second.id, third.id, fourth.id]
+    first.last_datetime = now()
+    session.commit()
+    assert waiting() == [third.id, fourth.id, first.id, second.id], (
+        "an owner's other imports had that turn, too"
+    )
+
+
+@pytest.mark.databases
+def test_a_turn_ends_for_another_owner_only(session, settings, bring, alice, bob, monkeypatch):
+    mine = bring(alice, TABLE)
+    assert not runs.must_share(mine.id, settings)
+    bring(alice, TABLE)
+    assert not runs.must_share(mine.id, settings), "her own other one waits its turn"
+    other = bring(bob, TABLE)
+    assert runs.must_share(mine.id, settings)
+    other.tries = 1
+    session.commit()
+    assert not runs.must_share(mine.id, settings), "processes die of that one: nothing is gained"
+
+
+@pytest.fixture
+def turn(session, settings, bring, alice) -> Iterator[Turn]:
+    before = signal.getsignal(signal.SIGTERM)
+    yield Turn(bring(alice, TABLE).id, settings)
+    signal.signal(signal.SIGTERM, before)
+    signal.alarm(0)
+
+
+def test_a_process_ends_after_its_turn_or_when_it_is_told(session, bring, bob, turn):
+    assert not turn.is_over()
+    turn.until = 0.0
+    assert not turn.is_over(), "nobody waits"
+    bring(bob, TABLE)
+    assert not turn.is_over(), "a new turn has begun"
+    turn.until = 0.0
+    assert turn.is_over()
+    turn.until = float("inf")
+    signal.raise_signal(signal.SIGTERM)
+    assert turn.is_over()
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL, "a second one ends it at once"
+    assert 0 < signal.alarm(0) <= STEP_SECONDS
+
+
+# --- processes
+
+
+EXIT = {
+    "ends well": "pass",
+    "fails": "raise SystemExit(1)",
+    "is killed": "import os; os.kill(os.getpid(), 9)",
+}
+
+
+@pytest.fixture
+def engine(settings) -> Iterator:
+    engine = create_engine(settings.database_url, **engine_options(settings))
+    prepare_engine(engine, settings)
+    yield engine
+    engine.dispose()
+
+
+@pytest.fixture
+def programs(monkeypatch) -> dict[int, str]:
+    """What the process of each id does."""
+    found: dict[int, str] = {}
+
+    def start(_self: ProgramRunner, id_: int) -> subprocess.Popen[bytes]:
+        return subprocess.Popen([sys.executable, "-c", found[id_]])
+
+    monkeypatch.setattr(ProgramRunner, "start_process", start)
+    return found
+
+
+def ends(runner: ProgramRunner) -> None:
+    def are_over() -> bool:
+        runner.reap()
+        return not runner.running
+
+    wait_for(are_over, "the ends of the processes")
+
+
+@pytest.mark.parametrize("kind", [Importer, Archiver])
+@pytest.mark.parametrize("how", EXIT)
+def test_a_process_that_fails_keeps_nobody_waiting(
+    session, settings, engine, bring, alice, bob, make_user, programs, kind, how
+):
+    users = [alice, bob, make_user("carol@example.com"), make_user("dave@example.com")]
+    if kind is Importer:
+        ids = [bring(user, TABLE).id for user in users]
+    else:
+        for user in users:
+            archives.ask(user, "https://go.example")
+            session.commit()
+        ids = [id_ for id_, _ in archives.waiting(session)]
+    session.rollback()
+    programs |= dict.fromkeys(ids, EXIT["ends well"]) | {ids[0]: EXIT[how], ids[1]: EXIT[how]}
+    runner = kind(engine, settings)
+    runner.turn()
+    assert sorted(runner.running) == ids[:2], "two at once"
+    ends(runner)
+    runner.turn()
+    assert sorted(runner.running) == (ids[:2] if how == "ends well" else ids[2:])
+    ends(runner)
+
+
+def test_one_process_for_each_owner(settings, engine, session, bring, alice, bob, programs):
+    ids = [bring(user, TABLE).id for user in (alice, alice, alice, bob)]
+    programs |= dict.fromkeys(ids, "import time; time.sleep(600)")
+    runner = Importer(engine, settings)
+    runner.turn()
+    runner.turn()
+    assert sorted(runner.running) == [ids[0], ids[3]]
+    runner.start()
+    processes = [running.process for running in runner.running.values()]
+    runner.stop(60)
+    assert [process.wait(60) for process in processes] == [-signal.SIGTERM] * 2
+
+
+def test_errors_are_backed_off_and_go_when_it_works_again(settings, engine, session, bring, alice, programs):
+    job = bring(alice, TABLE)
+    programs[job.id] = EXIT["fails"]
+    runner = Importer(engine, settings)
+    runner.errors.first_seconds = 0.0
+    for _ in range(3):
+        runner.turn()
+        ends(runner)
+    runner.errors.first_seconds = 60.0
+    runner.turn()
+    ends(runner)
+    runner.turn()
+    assert not runner.running
+    assert runner.errors.backed_off() == [job.id]
