@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import hashlib
+
 import pytest
 import sqlalchemy as sa
 from alembic import command
 from alembic.script import ScriptDirectory
 
+from app.accounts import second_factor
+from app.accounts.models import RecoveryCode, User
+from app.database import begin_write
 from app.links.models import Link
+from tests.accounts.codes import switch_on
 from tests.migrations import alembic_config
 
 
@@ -29,3 +36,31 @@ def test_links_of_before_are_found(session, alice, make_link) -> None:
     command.downgrade(alembic_config(), "e1a4c7093b5d-1")
     command.upgrade(alembic_config(), "head")
     assert session.scalar(sa.select(Link.search_text)) == wanted == f"strasse\n{destination}\ntwo lines"
+
+
+@pytest.mark.databases
+@pytest.mark.real_hashing
+def test_recovery_codes_of_before_stay_good(session, alice) -> None:
+    """They were stored as SHA-256; printed ones must open after the upgrade."""
+    codes, user_id = switch_on(alice), alice.id
+    session.close()
+    command.downgrade(alembic_config(), "7c3d9e15a4b8-1")
+    insert = sa.text(
+        "INSERT INTO recovery_code (user_id, digest, used_datetime) VALUES (:user_id, :digest, :used)"
+    )
+    for number, code in enumerate(codes):
+        plain = f"{user_id}:{code.replace('-', '')}"
+        used = dt.datetime(2026, 1, 1) if number == 0 else None
+        row = {"user_id": user_id, "digest": hashlib.sha256(plain.encode()).hexdigest(), "used": used}
+        session.execute(insert, row)
+    session.commit()
+    session.close()
+    command.upgrade(alembic_config(), "head")
+    alice = session.get_one(User, user_id)
+    assert second_factor.codes_left(alice) == 9
+    assert all(one.startswith("$argon2id$") for one in session.scalars(sa.select(RecoveryCode.digest)))
+    for code, opened in ((codes[0], None), (codes[1], "recovery"), (codes[1], None)):
+        read = second_factor.read_typed(alice, code)
+        begin_write(session)
+        assert second_factor.opens(alice, read) == opened
+        session.commit()

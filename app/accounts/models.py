@@ -92,11 +92,14 @@ class SecondFactor(db.Model):
 
 
 class RecoveryCode(db.Model):
-    """Opens the second door once where the app is lost. Only its SHA-256 is stored."""
+    """Opens the second door once where the app is lost. Only its argon2id hash is stored.
+
+    The codes of one set have one salt, so that one hash tells whether a text is among them.
+    """
 
     id: Mapped[int] = mapped_column(Id, primary_key=True)
     user_id: Mapped[int] = mapped_column(ForeignKey("user.id", ondelete="CASCADE"), index=True)
-    digest: Mapped[str] = mapped_column(String(64), unique=True)
+    digest: Mapped[str] = mapped_column(String(255), unique=True)
     used_datetime: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
 
 

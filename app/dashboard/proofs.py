@@ -37,7 +37,7 @@ def ask_password(form: ResourceForm, name: str = "current_password") -> None:
 def ask_code(form: ResourceForm, takes: Callable[[str], bool]) -> None:
     """Reject the field `code` where `takes` does not take it; neither is that tried too often."""
     counts = (Count(tries.CODE_BY_SESSION, str(this_one().id)),)
-    with told_at(form, "code"):
+    with told_at(form, "code"), GATE.reserve(Lane.KNOWN):
         tries.count_try(counts)
         if takes(form["code"].data):
             tries.reset_counts(counts)

@@ -8,13 +8,15 @@ from flask.typing import ResponseReturnValue
 from app import sign_in_failures
 from app.accounts import second_factor
 from app.accounts.forms import CodeForm
+from app.accounts.hashing import GATE, Lane
 from app.accounts.models import User
 from app.dashboard import proofs, security_mail, sessions, tries
 from app.dashboard.accounts import after_a_while, blueprint
 from app.dashboard.guard import sent
 from app.database import begin_write
-from app.errors import TooMany
+from app.errors import TooMany, Waiting
 from app.extensions import db
+from app.failures import status_of
 
 
 @blueprint.get("/login/code")
@@ -42,12 +44,14 @@ def sign_in_with_code() -> ResponseReturnValue:
         return code_page(form, 422)
     counts = tries.of_code(user)
     try:
-        tries.count_try(counts)
-    except TooMany as wait:
-        sign_in_failures.note_code(user, sign_in_failures.TOO_MANY_TRIES)
-        form.reject("code", str(wait), "too_many_tries")
-        return after_a_while(wait, code_page(form, 429))
-    method = way_in(user, form.code.data)
+        with GATE.reserve(Lane.KNOWN):  # who comes here knows the password
+            tries.count_try(counts)
+            method = way_in(user, form.code.data)
+    except Waiting as wait:
+        if isinstance(wait, TooMany):
+            sign_in_failures.note_code(user, sign_in_failures.TOO_MANY_TRIES)
+        form.reject("code", str(wait), wait.errors[0].code)
+        return after_a_while(wait, code_page(form, status_of(wait)))
     if method is None:
         sign_in_failures.note_code(user)
         form.reject("code", proofs.WRONG_CODE, "wrong_code")
@@ -58,9 +62,11 @@ def sign_in_with_code() -> ResponseReturnValue:
 
 
 def way_in(user: User, typed: str) -> str | None:
-    """`app` or `recovery` for a good code, which is spent from here on, whatever comes of the rest."""
+    """`app` or `recovery` for a good code, which is spent from here on, whatever comes of the rest. Raises
+    Busy."""
+    read = second_factor.read_typed(user, typed)
     begin_write(db.session)
-    found = second_factor.opens(user, typed)
+    found = second_factor.opens(user, read)
     if found == second_factor.RECOVERY:
         security_mail.told().recovery_code_used(user, second_factor.codes_left(user))
     db.session.commit()

@@ -12,6 +12,7 @@ from markupsafe import Markup
 from app.accounts import second_factor
 from app.accounts.forms import CodeForm, CurrentPasswordForm, LeaveTwoFactorForm
 from app.accounts.models import SecondFactor
+from app.accounts.second_factor import NewCodes
 from app.dashboard import pages, proofs, security_mail
 from app.dashboard.guard import sent, user
 from app.database import begin_write
@@ -98,20 +99,22 @@ def confirm() -> ResponseReturnValue:
     return here()
 
 
-def switch_on(code: str) -> list[str]:
-    codes = second_factor.confirm(user(), code)
-    if codes:
+def switch_on(code: str, drawn: NewCodes) -> bool:
+    is_on = second_factor.confirm(user(), code, drawn)
+    if is_on:
         security_mail.told().two_factor_is_on(user())
-    return codes
+    return is_on
 
 
-def codes_for(form: CodeForm, service: Callable[[str], list[str]]) -> list[str]:
-    """What `service` gives for the code that was typed; nothing, and `form` says why."""
+def codes_for(form: CodeForm, service: Callable[[str, NewCodes], bool]) -> list[str]:
+    """New recovery codes where `service` takes the code that was typed; else none, and `form` says why."""
     codes: list[str] = []
 
     def takes(code: str) -> bool:
+        drawn = second_factor.draw_codes(user(), code)
         begin_write(db.session)
-        codes.extend(service(code))
+        if drawn and service(code, drawn):
+            codes.extend(drawn.shown)
         db.session.commit()
         return bool(codes)
 
@@ -132,7 +135,7 @@ def renew() -> ResponseReturnValue:
     if state() != ON:
         return here()
     form = CodeForm(sent(), owner=user())
-    codes = codes_for(form, lambda code: second_factor.renew(user(), code))
+    codes = codes_for(form, lambda code, drawn: second_factor.renew(user(), code, drawn))
     return codes_page(codes, are_new=True) if codes else answer("renew", form)
 
 
@@ -155,8 +158,9 @@ def switch_off() -> ResponseReturnValue:
 
 
 def leave(code: str) -> bool:
+    typed = second_factor.read_typed(user(), code)
     begin_write(db.session)
-    is_right = second_factor.opens(user(), code) is not None
+    is_right = second_factor.opens(user(), typed) is not None
     if is_right:
         second_factor.forget(user())
         security_mail.told().two_factor_is_off(user())

@@ -26,6 +26,8 @@ def code_of(user: User, steps: int = 0) -> str:
 def switch_on(user: User) -> list[str]:
     """Two-factor is on, confirmed with the code of just now; the recovery codes."""
     second_factor.begin(user)
-    codes = second_factor.confirm(user, code_of(user))
+    drawn = second_factor.draw_codes(user, code_of(user))
+    assert drawn
+    assert second_factor.confirm(user, code_of(user), drawn)
     db.session.commit()
-    return codes
+    return drawn.shown

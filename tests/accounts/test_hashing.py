@@ -293,7 +293,10 @@ def test_every_hash_of_the_application_goes_through_the_gate() -> None:
     calls = [
         node
         for node in ast.walk(tree)
-        if isinstance(node, ast.Attribute) and ast.unparse(node) in {"HASHER.hash", "HASHER.verify"}
+        if isinstance(node, ast.Attribute | ast.Name)
+        and ast.unparse(node) in {"HASHER.hash", "HASHER.verify", "_hash_like"}
     ]
-    assert calls
+    assert len(calls) == 4
+    used = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == "hash_secret"]
+    assert len(used) == 1, "in _hash_like"
     assert all(id(call) in gated for call in calls)

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 import time_machine
 from flask import Flask
 
-from app.accounts import second_factor
+from app.accounts import passwords, second_factor
 from app.accounts.models import RecoveryCode, User
 from app.clock import now
 from app.database import begin_write
@@ -30,8 +30,9 @@ def test_codes_are_those_of_the_rfc(second: int, code: str) -> None:
 
 
 def opens(user: User, typed: str) -> str | None:
+    read = second_factor.read_typed(user, typed)
     begin_write(db.session)
-    found = second_factor.opens(user, typed)
+    found = second_factor.opens(user, read)
     db.session.commit()
     return found
 
@@ -40,13 +41,46 @@ def test_nothing_is_asked_for_before_a_code_confirms_it(session, alice: User) ->
     second_factor.begin(alice)
     session.commit()
     assert not second_factor.is_on(alice)
-    assert second_factor.confirm(alice, "000000") == []
-    codes = second_factor.confirm(alice, code_of(alice))
+    assert second_factor.draw_codes(alice, "000000") is None
+    drawn = second_factor.draw_codes(alice, code_of(alice))
+    assert not second_factor.confirm(alice, "000000", drawn)
+    assert not second_factor.is_on(alice)
+    assert second_factor.confirm(alice, code_of(alice), drawn)
     session.commit()
     assert second_factor.is_on(alice)
-    assert len(set(codes)) == second_factor.codes_left(alice) == 10
+    assert len(set(drawn.shown)) == second_factor.codes_left(alice) == 10
+
+
+@pytest.mark.real_hashing
+def test_recovery_codes_are_stored_as_argon2id(session, alice: User) -> None:
+    codes = switch_on(alice)
     stored = session.scalars(sa.select(RecoveryCode.digest)).all()
-    assert not set(stored) & set(codes)
+    assert len(set(stored)) == 10
+    assert all(one.startswith("$argon2id$v=19$m=19456,t=2,p=1$") for one in stored)
+    assert not [code for code in codes for one in stored if code in one or code.replace("-", "") in one]
+    assert opens(alice, codes[3]) == "recovery"
+    assert opens(alice, codes[3]) is None
+
+
+def test_a_recovery_code_is_looked_for_by_one_hash(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    codes = switch_on(alice)
+    hashed = []
+    real = passwords.hash_secret
+    monkeypatch.setattr(
+        passwords, "hash_secret", lambda *args, **more: hashed.append(1) or real(*args, **more)
+    )
+    assert opens(alice, codes[9]) == "recovery"
+    assert len(hashed) == 1
+
+
+def test_none_is_hashed_inside_a_write(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A write keeps all others waiting."""
+    codes = switch_on(alice)
+    read = second_factor.read_typed(alice, codes[0])
+    monkeypatch.setattr(passwords, "GATE", None)
+    begin_write(db.session)
+    assert second_factor.opens(alice, read) == "recovery"
+    db.session.commit()
 
 
 WRONG = ["", "12345", "1234567", "١٢٣٤٥٦", "abcdef", "-", "x" * 5000, "é\ud800", "0" * 6]
@@ -81,10 +115,12 @@ def test_a_recovery_code_opens_once_and_for_its_owner(alice: User, bob: User) ->
     assert opens(alice, first.upper().replace("-", " ")) == "recovery"
     assert opens(alice, first) is None
     assert second_factor.codes_left(alice) == 9
-    begin_write(db.session)
-    second_factor.new_recovery_codes(alice)
-    db.session.commit()
+    with time_machine.travel(now() + dt.timedelta(seconds=60)):
+        drawn = second_factor.draw_codes(alice, code_of(alice))
+        assert second_factor.renew(alice, code_of(alice), drawn)
+        db.session.commit()
     assert opens(alice, second) is None
+    assert opens(alice, drawn.shown[0]) == "recovery"
 
 
 @pytest.mark.parametrize("kind", ["app", "recovery"])

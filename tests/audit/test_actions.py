@@ -118,7 +118,10 @@ def ask_for_a_new_password(world: Any) -> None:
 
 def renew_codes(world: Any) -> None:
     switch_on(world.alice)
-    second_factor.renew(world.alice, code_of(world.alice, 1))
+    code = code_of(world.alice, 1)
+    drawn = second_factor.draw_codes(world.alice, code)
+    assert drawn
+    second_factor.renew(world.alice, code, drawn)
 
 
 def switch_two_factor_off(world: Any) -> None:
