@@ -3,6 +3,7 @@
 - `@pytest.mark.databases` runs a test once on SQLite and once on PostgreSQL; the others use SQLite.
 - `@pytest.mark.settings(BASE_URL="https://go.example")` changes settings for a test.
 - `@pytest.mark.browser` needs Chromium, and is skipped with a message where there is none.
+- `@pytest.mark.matrix` tests every combination of something, and runs only with `-m matrix`.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ MARKS = {
     "settings(**values)": "settings of the environment, without their prefix",
     "browser": "needs Chromium",
     "real_hashing": "hashes passwords with the parameters of production",
+    "matrix": "every combination of what other tests show by a few; runs when asked for with `-m matrix`",
 }
 NO_CHROMIUM = "no Chromium found: install the package `chromium`, or name a binary in CHROMIUM"
 TEMPLATE = "waypost_template"
@@ -58,7 +60,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("database", ["sqlite", "postgresql"], indirect=True)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if "matrix" not in config.option.markexpr:
+        items[:] = [item for item in items if not item.get_closest_marker("matrix")]
     if chromium() is None:
         for item in items:
             if item.get_closest_marker("browser"):

@@ -189,7 +189,11 @@ def require_token() -> None:
 
 
 def setup_page(form: NewUserForm, *, status: int = 200) -> Response:
-    return make_response(render_template("accounts/setup.html", form=form, token=typed("token")), status)
+    has_own_address = settings_of(current_app).dashboard_url is not None
+    page = render_template(
+        "accounts/setup.html", form=form, token=typed("token"), recommends_own_address=not has_own_address
+    )
+    return make_response(page, status)
 
 
 def too_late() -> ResponseReturnValue:

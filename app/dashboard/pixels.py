@@ -10,7 +10,7 @@ from sqlalchemy import case, func, select
 from app.accounts.models import User
 from app.dashboard.asked import Control
 from app.dashboard.family import Context, Family
-from app.dashboard.script_notes import pixel_notes
+from app.dashboard.script_notes import boxed, pixel_notes
 from app.extensions import db
 from app.links.models import Link, link_pixel
 from app.pixels import services
@@ -35,7 +35,7 @@ def beside_rows(rows: Sequence[Pixel]) -> Context:
         "providers": all_providers(),
         "uses": {id_: everywhere for id_, everywhere, _ in counts},
         "uses_here": {id_: here for id_, _, here in counts},
-        "notes": pixel_notes(),
+        "notes": {type_: note for type_, note in pixel_notes().items() if type_ in boxed()},
     }
 
 

@@ -1,4 +1,4 @@
-"""Where do an owner's pixels run without their providers' cookies, and what is he told about it?"""
+"""Notes on how each pixel provider runs on the links of this instance: sandboxed, or with its cookies."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ from app.dashboard.link_rows import own_host
 from app.pixels.provider import Provider, all_providers
 from app.public.scripts import boxed_types
 
-COUNTS = "views are counted, but without {label}’s cookies, so it recognises nobody"
-CLOSED = "a container runs closed off, so its tags see neither the page nor any cookies"
-CURE = "On links of a domain of your own that is different."
+CURE = (
+    "Cookies work on a domain of your own, or once the dashboard has its own address (WAYPOST_DASHBOARD_URL)."
+)
+CONTAINER_CURE = "On a domain of your own it runs in the page itself."
+PICTURE = "If its script is blocked, an image counts the click."
+NO_PICTURE = "If its script is blocked, or JavaScript is off, the click is not counted."
 
 
 def boxed() -> frozenset[str]:
@@ -23,13 +26,34 @@ def boxed() -> frozenset[str]:
 
 
 def pixel_notes() -> dict[str, str]:
-    """For each type that loses its cookies: what that means."""
-    return {type_: said(all_providers()[type_]) for type_ in sorted(boxed())}
+    """How a pixel of each type runs on links without an own domain, and what that means."""
+    return {type_: describe_provider(type_, provider) for type_, provider in all_providers().items()}
 
 
-def said(provider: Provider) -> str:
-    what = CLOSED if provider.is_owners_script else COUNTS.format(label=provider.label)
-    return f"On {own_host()} {what}. {CURE}"
+def describe_provider(type_: str, provider: Provider) -> str:
+    if provider.is_owners_script:
+        return describe_container()
+    blocked = PICTURE if provider.picture else NO_PICTURE
+    if type_ in boxed():
+        return f"{describe_boxed(provider.label)} {blocked}"
+    return f"{describe_open(provider.label)} {blocked}"
+
+
+def describe_container() -> str:
+    runs = f"On {own_host()}, a container runs in a sandboxed frame: its tags see no cookies and no page."
+    return " ".join((runs, CONTAINER_CURE))  # noqa: FLY002  each is translated by itself
+
+
+def describe_boxed(label: str) -> str:
+    runs = (
+        f"On {own_host()}, {label} runs in a sandboxed frame: clicks are counted, but without cookies, so "
+        "returning visitors are not recognised."
+    )
+    return " ".join((runs, CURE))  # noqa: FLY002
+
+
+def describe_open(label: str) -> str:
+    return f"On {own_host()}, {label} runs with its cookies, because the dashboard has its own address."
 
 
 def link_note(types: Iterable[str]) -> str | None:
@@ -38,5 +62,5 @@ def link_note(types: Iterable[str]) -> str | None:
     if not lost:
         return None
     if all(all_providers()[type_].is_owners_script for type_ in lost):
-        return f"On {own_host()} {CLOSED}. {CURE}"
-    return f"On {own_host()} {COUNTS.format(label='the provider')}. {CURE}"
+        return describe_container()
+    return describe_boxed("each pixel")

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from urllib.parse import quote
 
 from app.pixels.provider import Provider, all_providers
@@ -26,35 +29,16 @@ DIRECTIVES = {
     "frame-src": "frames",
 }
 
-# `blocked` is called once, when not one of the providers' scripts could be had
-PROGRAM = """(function (blocked) {
-  var waiting = 0, answered = false;
-  function load(address) {
-    var script = document.createElement("script");
-    script.async = true;
-    script.src = address;
-    script.onload = function () { answered = true; };
-    script.onerror = function () { waiting -= 1; if (!waiting && !answered) { blocked(); } };
-    waiting += 1;
-    document.head.appendChild(script);
-  }
-  function fire(ids, calls) {
-    try { calls(ids); } catch (error) { console.error(error); }
-  }
-%s
-})(%s);"""
+COMMENTS = re.compile(r"^\s*//.*\n", re.MULTILINE)
 
-# Without a page's origin a provider's script may fail at its cookies: then its picture still counts the view
-LATE_PICTURES = """setTimeout(function () {
-  var asked = performance.getEntriesByType("resource").map(function (entry) { return entry.name; });
-  %s.forEach(function (picture) {
-    var is_asked = asked.some(function (name) {
-      return name.indexOf(picture.begins) === 0 && name.indexOf(picture.id) >= 0;
-    });
-    if (!is_asked) { new Image().src = picture.address; }
-  });
-}, %d);"""
-LATE_MS = 400
+
+@cache
+def program_of(path: Path) -> str:
+    """A file of JavaScript, one expression, as it goes to visitors: without the comments."""
+    return COMMENTS.sub("", path.read_text("utf-8")).strip()
+
+
+FIRE_PIXELS = Path(__file__).with_name("fire_pixels.js")
 
 
 @dataclass(frozen=True)
@@ -82,31 +66,34 @@ class Firing:
             Firing({type_: ids for type_, ids in self.ids.items() if type_ in owners}),
         )
 
-    def script(self, blocked: str = "function () {}") -> str:
-        """The program that fires them, safe in a script element; `blocked` is JavaScript of a function."""
-        calls = [
-            f"  fire({as_script(ids)}, function (ids) {{{self.providers[type_].code}}});"
-            for type_, ids in self.ids.items()
-        ]
-        return PROGRAM % ("\n".join(calls), blocked) if calls else ""
+    def program(self, tell: str = "function () {}") -> str:
+        """A JavaScript expression that fires them, safe in a script element; its value is a function that
+        sends the pictures of those whose script has not counted the view by then.
 
-    def late_pictures(self) -> str:
-        """JavaScript that asks for the pictures of those whose script has asked for no such thing."""
-        pictures = [
-            {"address": address, "begins": address.partition("?")[0].rstrip("/"), "id": id_}
-            for id_, address in self.by_picture()
+        `tell` is JavaScript of a function: see `fire_pixels.js`.
+        """
+        if not self.ids:
+            return ""
+        calls = [
+            f"{as_script(type_)}: function (ids, load) {{{one.code}}}"
+            for type_, one in self.providers.items()
         ]
-        return LATE_PICTURES % (as_script(pictures), LATE_MS) if pictures else ""
+        pixels = [
+            {
+                "type": type_,
+                "id": id_,
+                "counts": provider.counts,
+                "picture": picture_of(provider, id_),
+            }
+            for type_, provider in self.providers.items()
+            for id_ in self.ids[type_]
+        ]
+        return f"{program_of(FIRE_PIXELS)}({as_script(pixels)}, {{{', '.join(calls)}}}, {tell})"
 
     def pictures(self) -> list[str]:
         """What counts the view where no script runs."""
-        return [address for _, address in self.by_picture()]
-
-    def by_picture(self) -> list[tuple[str, str]]:
-        found = [(provider.picture, self.ids[type_]) for type_, provider in self.providers.items()]
-        return [
-            (id_, picture.format(id=quote(id_, safe=""))) for picture, ids in found if picture for id_ in ids
-        ]
+        found = [picture_of(one, id_) for type_, one in self.providers.items() for id_ in self.ids[type_]]
+        return [address for address in found if address]
 
     def hosts(self) -> dict[str, str]:
         """What the page's policy has to allow, by directive: the hosts of these providers and no other."""
@@ -131,6 +118,11 @@ def firing(pixels: Iterable[tuple[str, str]]) -> Firing:
         if type_ in all_providers() and id_ not in ids.setdefault(type_, []):
             ids[type_].append(id_)
     return Firing({type_: tuple(found) for type_, found in ids.items() if found})
+
+
+def picture_of(provider: Provider, id_: str) -> str | None:
+    """The address that counts a view of this id without a script."""
+    return provider.picture and provider.picture.format(id=quote(id_, safe=""))
 
 
 def as_script(value: object) -> str:

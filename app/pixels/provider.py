@@ -20,10 +20,11 @@ class Provider:
     `hint` in words; another value is stored all the same, for providers change them.
 
     `code`: JavaScript that makes the provider's documented calls for one page view. It finds `ids`, an
-    array of texts, each once, and `load(address)`, which adds a script to the page. `picture`: what counts
-    the view without a script, with `{id}` in it. `scripts`, `images`, `connections`, `frames`: the origins
-    that it needs, for the page's policy. `is_owners_script`: it runs what the owner likes, so it is boxed
-    wherever a script of his would be, and may ask any host.
+    array of texts, each once, and `load(address)`, which adds a script to the page. `counts`: a JavaScript
+    pattern of the addresses by which that script counts a view; the id stands in the address or in the body.
+    `picture`: what counts the view without a script, with `{id}` in it. `scripts`, `images`, `connections`,
+    `frames`: the origins that it needs, for the page's policy. `is_owners_script`: it runs what the owner
+    likes, so it is boxed wherever a script of his would be, and may ask any host.
     """
 
     label: str
@@ -39,6 +40,7 @@ class Provider:
     images: tuple[str, ...] = ()
     connections: tuple[str, ...] = ()
     frames: tuple[str, ...] = ()
+    counts: str | None = None
     picture: str | None = None
     is_owners_script: bool = False
 

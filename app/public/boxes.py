@@ -6,10 +6,12 @@ end. (A frame made by `srcdoc` would inherit the page's policy.)
 
 from __future__ import annotations
 
+from pathlib import Path
 from urllib.parse import quote
 
 from flask import Response, make_response, request
 
+from app.pixels.firing import program_of
 from app.public import answers, here, policies
 from app.public.scripts import Scripts, parted, scripts_of
 from app.visits import tickets
@@ -20,6 +22,8 @@ from app.visits.tickets import Box
 PARAMETER = "box"
 SANDBOX = {"sandbox": "allow-scripts"}
 SAFE_IN_QUERY = "".join(map(chr, range(0x21, 0x7F)))
+STORAGE = Path(__file__).with_name("sandbox_storage.js")
+REPORT = Path(__file__).with_name("report_pixels.js")
 # providers are told the link's address with the visitor's own query, not with our parameter
 OWN_ADDRESS = """try {
   history.replaceState(null, "", location.href.replace(/[?&]box=[^&#]*$/, ""));
@@ -48,9 +52,9 @@ def document(plan: Plan, ticket: Box) -> Response:
     _, boxed = parted(scripts, plan, here.site(), here.host(), here.desk().settings)
     nonce = policies.nonce()
     told = {"words": here.words(), "title": details.get("cloaking_title") or details.get("title")}
-    program = f"{OWN_ADDRESS}\n{boxed.program()}\n{boxed.pixels.late_pictures()}"
+    parts = (OWN_ADDRESS, program_of(STORAGE), reported(boxed), boxed.custom_program())
     body = answers.rendered(
-        "public/box.html", **told, nonce=nonce, program=program, pictures=boxed.pixels.pictures()
+        "public/box.html", **told, nonce=nonce, program="\n".join(parts), pictures=boxed.pixels.pictures()
     )
     directives = policies.united(
         policies.closed(), {"script-src": f"'nonce-{nonce}'"}, boxed.policy(), SANDBOX
@@ -58,6 +62,12 @@ def document(plan: Plan, ticket: Box) -> Response:
     answer = make_response(body, 200, ALWAYS)
     directives["frame-ancestors"] = "'self'"
     return answers.open_to_others(answers.guarded(answer, directives, answers.ORIGIN_ONLY))
+
+
+def reported(scripts: Scripts) -> str:
+    """JavaScript that fires the pixels of a box, and tells the page beside it how far they are."""
+    fired = scripts.pixels.program("tell")
+    return f"{program_of(REPORT)}(function (tell) {{ return {fired}; }});" if fired else ""
 
 
 def scripts_here(plan: Plan, *, fires: bool) -> tuple[Row, Scripts]:

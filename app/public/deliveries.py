@@ -10,32 +10,26 @@ from app.pixels.firing import as_script
 from app.pixels.provider import all_providers
 from app.public import answers, boxes, here, policies
 from app.public.gates import path_of
-from app.public.scripts import NO_SCRIPTS, Scripts, parted
+from app.public.leaving import leaving_program
+from app.public.scripts import Scripts, parted
 from app.visits import tickets
-from app.visits.delivery import WEB
 from app.visits.outcomes import Outcome
 from app.visits.plan import Plan
 from app.visits.store import Row
 from app.visits.tickets import Passage
 
-GO_ON_MS = 800  # the contract's second, less what it takes to begin
 APP_MS = 2000  # a phone that has opened the app has hidden the page by then
 # a page that stands in nobody's way may stand in somebody's frame, as a redirect may
 ANYWHERE = {"frame-ancestors": None}
-# where it leads may be a file, and a browser takes none for a sandboxed page without this
-SANDBOX = {"sandbox": "allow-scripts allow-downloads"}
 ANY_PAGE = {"frame-src": "http: https:", "img-src": "'self'"}
 
-GO_ON = """var go = function () { go = function () {}; location.replace(%s); };
-setTimeout(function () { go(); }, %d);"""
-OPEN_APP = """(function (app, web, wait) {
-  var is_away = false;
-  document.addEventListener("visibilitychange", function () { is_away = is_away || document.hidden; });
-  setTimeout(function () {
-    location.href = app;
-    setTimeout(function () { if (!is_away) { location.replace(web); } }, %d);
-  }, wait);
-})(%s, %s, %d);"""
+OPEN_APP = """function () {
+  var isAway = false;
+  document.addEventListener("visibilitychange", function () { isAway = isAway || document.hidden; });
+  location.href = %s;
+  setTimeout(function () { if (!isAway) { location.replace(%s); } }, %d);
+}"""
+GO_ON = "function () { location.replace(%s); }"
 
 
 def cloak(plan: Plan, outcome: Outcome) -> Response:
@@ -70,20 +64,15 @@ def preview(plan: Plan, outcome: Outcome) -> Response:  # noqa: ARG001
 
 
 def pixels(plan: Plan, outcome: Outcome) -> Response:
-    """Fires the pixels and goes on: when the time is up, or at once when all are blocked."""
+    """Fires the pixels and goes on. Not sandboxed itself: the destination would see no referrer."""
     details, scripts = boxes.scripts_here(plan, fires=True)
     own, boxed = divided(scripts, plan)
-    is_box = not own and is_web(outcome)
-    if is_box:
-        own, boxed = boxed, NO_SCRIPTS
-    onwards = GO_ON % (as_script(outcome.location), GO_ON_MS)
-    late = own.pixels.late_pictures() if is_box else ""
     return answered(
         "pixels",
         details,
         own,
-        program="\n".join((onwards, own.program("function () { go(); }"), late)),
-        policy=SANDBOX if is_box else {"frame-src": "'self'"},
+        program=leaving_program(GO_ON % as_script(outcome.location), own, boxed),
+        policy={"frame-src": "'self'"},
         template="public/pixels.html",
         box=boxes.address(plan, fires=True) if boxed else None,
         location=outcome.location,
@@ -97,13 +86,12 @@ def app(plan: Plan, outcome: Outcome) -> Response:
     own, boxed = divided(scripts, plan)
     opening = outcome.opening
     assert opening is not None  # noqa: S101  what makes it an outcome of this name
-    addresses = (as_script(opening.address), as_script(opening.fallback))
-    opens = OPEN_APP % (APP_MS, *addresses, GO_ON_MS if scripts else 0)
+    opens = OPEN_APP % (as_script(opening.address), as_script(opening.fallback), APP_MS)
     return answered(
         "app_by_tap" if opening.needs_tap else "app",
         details,
         own,
-        program="\n".join((own.program(), "" if opening.needs_tap else opens)),
+        program=own.program() if opening.needs_tap else leaving_program(opens, own, boxed),
         policy={"frame-src": "'self'"},
         template="public/app.html",
         box=boxes.address(plan, fires=outcome.fires) if boxed else None,
@@ -177,10 +165,6 @@ def card(details: Row, plan: Plan) -> dict[str, str | None]:
         "picture": picture and f"{request.host_url}media/{picture}",
         "address": request.host_url.rstrip("/") + path_of(plan),
     }
-
-
-def is_web(outcome: Outcome) -> bool:
-    return (outcome.location or "").lower().startswith(WEB)
 
 
 def upgrade(outcome: Outcome) -> dict[str, str]:

@@ -35,10 +35,13 @@ class Scripts:
     def __bool__(self) -> bool:
         return bool(self.pixels or self.custom)
 
-    def program(self, blocked: str = "function () {}") -> str:
-        """JavaScript that is safe in a script element; `blocked` is called when no provider can be had."""
-        custom = OWNERS_SCRIPT % as_script(self.custom) if self.custom else ""
-        return "\n".join(part for part in (self.pixels.script(blocked), custom) if part)
+    def program(self, tell: str = "function () {}") -> str:
+        """JavaScript that is safe in a script element; `tell` is told how far the pixels are."""
+        pixels = self.pixels.program(tell)
+        return "\n".join(part for part in (pixels and f"{pixels};", self.custom_program()) if part)
+
+    def custom_program(self) -> str:
+        return OWNERS_SCRIPT % as_script(self.custom) if self.custom else ""
 
     def policy(self) -> dict[str, str]:
         return dict(ANY_HOST) if self.custom else self.pixels.hosts()

@@ -50,8 +50,11 @@ class Shop:
         self.server = make_server("127.0.0.1", 0, self.answer, threaded=True)
         self.url = f"http://shop.localhost:{self.server.server_port}"
         self.headers: list[tuple[str, str]] = [("Content-Type", "text/html; charset=utf-8")]
+        self.referrers: list[str | None] = []  # one for each request for a page
 
-    def answer(self, _environ: WSGIEnvironment, start_response: StartResponse) -> list[bytes]:
+    def answer(self, environ: WSGIEnvironment, start_response: StartResponse) -> list[bytes]:
+        if environ["PATH_INFO"] != "/favicon.ico":
+            self.referrers.append(environ.get("HTTP_REFERER"))
         start_response("200 OK", [*self.headers, ("Cache-Control", "no-store")])
         return [self.page.encode()]
 

@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 from flask import Flask
+from flask.testing import FlaskClient
 
 from app.accounts.models import User
+from app.accounts.setup import setup_token
 from app.config import Settings
 from app.domains.models import Domain
 from app.links.models import Link
@@ -22,10 +24,13 @@ from app.visits.plan import compiled
 from tests.dashboard.conftest import Desk
 from tests.factories import Factory
 
-COUNTED = "On localhost views are counted, but without Pinterest’s cookies, so it recognises nobody."
-OF_A_LINK = "On localhost views are counted, but without the provider’s cookies"
-CLOSED = "On localhost a container runs closed off"
-CURE = "On links of a domain of your own that is different."
+COUNTED = "On localhost, Pinterest runs in a sandboxed frame: clicks are counted, but without cookies"
+OF_A_LINK = "On localhost, each pixel runs in a sandboxed frame: clicks are counted, but without cookies"
+CLOSED = "On localhost, a container runs in a sandboxed frame"
+CURE = "on a domain of your own"
+OPEN = "runs with its cookies, because the dashboard has its own address."
+PICTURE = "If its script is blocked, an image counts the click."
+NO_PICTURE = "If its script is blocked, or JavaScript is off, the click is not counted."
 
 
 def page(desk: Desk, path: str) -> str:
@@ -44,8 +49,35 @@ def test_the_form_says_so_for_each_type(desk: Desk) -> None:
     shown = page(desk, "/pixels/new")
     assert COUNTED in shown
     assert CLOSED in shown
-    assert shown.count(CURE) == len(all_providers())
+    assert shown.lower().count(CURE) == len(all_providers())
     assert re.search(rf'data-for="type social_c">{re.escape(COUNTED)}', shown)
+    without = [one for one in all_providers().values() if not one.picture and not one.is_owners_script]
+    assert shown.count(NO_PICTURE) == len(without)
+    assert shown.count(PICTURE) == len(all_providers()) - len(without) - 1
+
+
+@pytest.mark.settings(DASHBOARD_URL="http://localhost", BASE_URL="https://go.example")
+def test_and_where_the_dashboard_is_elsewhere_that_cookies_work(desk: Desk) -> None:
+    shown = page(desk, "/pixels/new")
+    assert shown.count(OPEN) == len(all_providers()) - 1
+    assert "On go.example, a container runs in a sandboxed frame" in shown
+    assert "WAYPOST_DASHBOARD_URL" not in shown
+
+
+SETUP = "give the dashboard its own address first"
+
+
+@pytest.mark.parametrize(
+    "is_recommended",
+    [True, pytest.param(False, marks=pytest.mark.settings(DASHBOARD_URL="http://localhost"))],
+)
+def test_set_up_recommends_an_address_of_its_own_for_the_dashboard(
+    is_recommended: bool, app: Flask, client: FlaskClient
+) -> None:
+    token = setup_token(app.config["WAYPOST"].data_dir)
+    shown = client.get(f"/setup?token={token}").text
+    assert "This is a new Waypost" in shown
+    assert (SETUP in shown) is is_recommended
 
 
 def test_the_list_says_so_where_it_is_the_case(
@@ -55,10 +87,10 @@ def test_the_list_says_so_where_it_is_the_case(
     put_on_links(factory, alice, make_link, "social_c", domain_id=own.id)
     factory.pixel(alice, "tagmanager_a")
     factory.session.commit()
-    assert CURE not in page(desk, "/pixels/"), "one is on a domain of hers, the other on no link"
+    assert CURE not in page(desk, "/pixels/").lower(), "one is on a domain of hers, the other on no link"
     put_on_links(factory, alice, make_link, "tagmanager_a")
     shown = page(desk, "/pixels/")
-    assert (CLOSED in shown, COUNTED in shown, shown.count(CURE)) == (True, False, 1)
+    assert (CLOSED in shown, COUNTED in shown, shown.lower().count(CURE)) == (True, False, 1)
 
 
 def test_a_links_form_says_so_for_links_without_a_domain(desk: Desk, factory: Factory, alice: User) -> None:

@@ -35,4 +35,5 @@ PROVIDER = Provider(
     images=MEASURES,
     connections=(*MEASURES, "https://pagead2.googlesyndication.com"),
     frames=("https://td.doubleclick.net", "https://www.googletagmanager.com"),
+    counts=r"https://[a-z0-9.-]+/g/collect\?",
 )

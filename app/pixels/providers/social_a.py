@@ -31,5 +31,6 @@ PROVIDER = Provider(
     scripts=("https://connect.facebook.net",),
     images=("https://www.facebook.com",),
     connections=("https://connect.facebook.net", "https://www.facebook.com"),
+    counts=r"https://www\.facebook\.com/tr/?(?:\?|$)",
     picture="https://www.facebook.com/tr?id={id}&ev=PageView&noscript=1",
 )

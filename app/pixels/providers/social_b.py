@@ -28,5 +28,6 @@ PROVIDER = Provider(
     scripts=("https://snap.licdn.com",),
     images=COUNTS,
     connections=COUNTS,
+    counts=r"https://[a-z0-9]+\.ads\.linkedin\.com/collect/?\?",
     picture="https://px.ads.linkedin.com/collect/?pid={id}&fmt=gif",
 )

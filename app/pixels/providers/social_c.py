@@ -27,5 +27,6 @@ PROVIDER = Provider(
     images=("https://ct.pinterest.com",),
     connections=("https://ct.pinterest.com",),
     frames=("https://ct.pinterest.com",),
+    counts=r"https://ct\.pinterest\.com/v3/",
     picture="https://ct.pinterest.com/v3/?event=init&tid={id}&noscript=1",
 )

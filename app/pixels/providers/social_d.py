@@ -35,4 +35,5 @@ PROVIDER = Provider(
     scripts=("https://static.ads-twitter.com",),
     images=COUNTS,
     connections=COUNTS,
+    counts=r"https://(?:t\.co|analytics\.twitter\.com)/(?:1/)?i/adsct\?",
 )

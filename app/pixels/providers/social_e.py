@@ -27,5 +27,6 @@ PROVIDER = Provider(
     scripts=("https://a.quora.com",),
     images=("https://q.quora.com",),
     connections=("https://q.quora.com",),
+    counts=r"https://q\.quora\.com/_/ad/",
     picture="https://q.quora.com/_/ad/{id}/pixel?tag=ViewContent&noscript=1",
 )

@@ -47,4 +47,5 @@ PROVIDER = Provider(
     scripts=HOSTS,
     images=HOSTS,
     connections=HOSTS,
+    counts=r"https://analytics\.tiktok\.com/api/v2/pixel(?:/track)?/?(?:\?|$)",
 )

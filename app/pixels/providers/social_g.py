@@ -30,4 +30,5 @@ PROVIDER = Provider(
     images=COUNTS,
     connections=COUNTS,
     frames=("https://tr.snapchat.com",),
+    counts=r"https://tr6?\.snapchat\.com/p(?:\?|$)",
 )
