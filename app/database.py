@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import psycopg
 from sqlalchemy import (
     BigInteger,
     DateTime,
@@ -26,6 +27,7 @@ from sqlalchemy import (
     make_url,
     text,
 )
+from sqlalchemy import exc as failures
 from sqlalchemy.engine import Connection
 from sqlalchemy.orm import DeclarativeBase, InstanceState, Session, scoped_session
 from sqlalchemy.pool import ConnectionPoolEntry
@@ -138,6 +140,22 @@ def begin_read(session: AnySession) -> None:
     if session.get_bind().dialect.name == "postgresql":
         session.rollback()
         session.connection(execution_options={"isolation_level": "REPEATABLE READ"})
+
+
+def is_outage(error: BaseException) -> bool:
+    """Whether the database gives no answer, or takes no writes, which no row is to blame for.
+
+    PostgreSQL says in the same way that a value is too large for an index (class 54), and that one statement
+    took too long (57014).
+    """
+    if isinstance(error, failures.TimeoutError | failures.InterfaceError):
+        return True
+    state = str(getattr(getattr(error, "orig", error), "sqlstate", None) or "")
+    is_answer = state.startswith("54") or state == "57014"
+    return (
+        isinstance(error, failures.OperationalError | sqlite3.OperationalError | psycopg.OperationalError)
+        and not is_answer
+    )
 
 
 def reread(session: AnySession, row: Any) -> None:

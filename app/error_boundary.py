@@ -8,31 +8,41 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from fcntl import LOCK_EX, flock
 from pathlib import Path
+from typing import TypeVar
 
 from sqlalchemy.exc import SQLAlchemyError
 
+from app.database import is_outage
+
 FIRST_SECONDS, MAX_SECONDS = 10.0, 900.0
+OUTAGE_SECONDS = 1.0
+MAX_OUTAGES = 3  # in a row: then the database is away, and no item is to blame
 MAX_ITEMS = 10_000  # that are remembered as failing; the oldest are forgotten first
 COUNTS_FILE = "worker-errors.json"
 
+T = TypeVar("T")
+H = TypeVar("H", bound=Hashable)
 log = logging.getLogger(__name__)
 
-_counts: Counter[str] = Counter()
+_uncounted: Counter[str] = Counter()  # errors that `flush_counts` has not stored yet
 _counts_lock = threading.Lock()
 
 
 @dataclass
 class Attempt:
-    """What came of one item; `error` is None where it went well."""
+    """What came of one item. `error` is None where it went well; else it is tried again in `seconds`."""
 
     error: Exception | None = None
+    seconds: float = 0.0
 
 
 @dataclass
@@ -44,10 +54,10 @@ class Failing:
 
 
 class ErrorBoundary:
-    """Keeps the errors of one loop's items apart. `loop` is its name in logs and metrics.
+    """Keeps the errors of one loop's items apart. `loop` is its name in logs and metrics. Thread-safe.
 
-    An item that fails again and again waits twice as long each time, up to `max_seconds`. `is_passed` tells
-    errors that no item is to blame for: these go on to the loop. Thread-safe.
+    An item that fails again and again waits twice as long each time, up to `max_seconds`. Errors for which
+    `is_passed` is true go on to the caller; so does the third in a row that says that the database is away.
     """
 
     def __init__(
@@ -57,13 +67,13 @@ class ErrorBoundary:
         first_seconds: float = FIRST_SECONDS,
         max_seconds: float = MAX_SECONDS,
         is_passed: Callable[[Exception], bool] = lambda _error: False,
+        max_outages: float = MAX_OUTAGES,
     ) -> None:
         self.loop, self.first_seconds, self.max_seconds = loop, first_seconds, max_seconds
-        self.is_passed = is_passed
+        self.is_passed, self.max_outages = is_passed, max_outages
         self._failing: dict[Hashable, Failing] = {}
+        self._outages = 0
         self._lock = threading.Lock()
-        with _counts_lock:
-            _counts.setdefault(loop, 0)
 
     @contextmanager
     def attempt(self, item: Hashable = None) -> Iterator[Attempt]:
@@ -72,24 +82,57 @@ class ErrorBoundary:
         try:
             yield made
         except Exception as error:  # whatever one item raises must not end the loop for others
-            if self.is_passed(error):
+            self._outages = self._outages + 1 if is_outage(error) else 0
+            if self.is_passed(error) or self._outages >= self.max_outages:
                 raise
-            made.error = error
-            self.fail(item, error)
+            made.error, made.seconds = error, self.fail(item, error)
         else:
+            self._outages = 0
             self.succeed(item)
 
-    def fail(self, item: Hashable, error: Exception | str) -> None:
-        """Log and count an error of an item, and back it off."""
+    def each(
+        self,
+        items: Sequence[T],
+        work: Callable[[Sequence[T]], object],
+        key: Callable[[T], Hashable] = lambda item: item,  # type: ignore[assignment,return-value]
+    ) -> list[T]:
+        """Do the items together; where that raises, each alone. Returns those that failed.
+
+        `work` does all or nothing: it is called again for the same items. `key` names an item.
+        """
+        if len(items) > 1:
+            try:
+                work(items)
+            except Exception:  # noqa: BLE001  one of these: which one shows when each is done alone
+                log.debug("%s: %d items are done one by one", self.loop, len(items))
+            else:
+                self._outages = 0
+                return []
+        failed = []
+        for item in items:
+            with self.attempt(key(item)) as made:
+                work([item])
+            if made.error is not None:
+                failed.append(item)
+        return failed
+
+    def fail(self, item: Hashable, error: Exception | str) -> float:
+        """Log and count an error of an item, and back it off; for how many seconds."""
         with _counts_lock:
-            _counts[self.loop] += 1
-        seconds = self._back_off(item) if item is not None else 0.0
+            _uncounted[self.loop] += 1
+        seconds = self._back_off(item, error) if item is not None else 0.0
         again = f", tried again in {seconds:g} s" if item is not None else ""
-        text = describe(error)
         # what a database or the system refuses says so in one line; any other error is a mistake of ours
         is_ours = isinstance(error, Exception) and not isinstance(error, (SQLAlchemyError, OSError))
-        trace = error if is_ours and isinstance(error, Exception) else None
-        log.warning("%s: item %s failed%s: %s", self.loop, item, again, text, exc_info=trace)
+        log.warning(
+            "%s: item %s failed%s: %s",
+            self.loop,
+            item,
+            again,
+            describe(error),
+            exc_info=error if is_ours and isinstance(error, Exception) else None,
+        )
+        return seconds
 
     def succeed(self, item: Hashable) -> None:
         with self._lock:
@@ -101,16 +144,19 @@ class ErrorBoundary:
             found = self._failing.get(item)
             return found is not None and time.monotonic() < found.until
 
-    def backed_off(self) -> list[Hashable]:
-        """Every item that is not to be tried yet."""
+    def backed_off(self, kind: type[H]) -> list[H]:
+        """Every item of this type that is not to be tried yet."""
         now = time.monotonic()
         with self._lock:
-            return [item for item, found in self._failing.items() if now < found.until]
+            waiting = [item for item, found in self._failing.items() if now < found.until]
+        return [item for item in waiting if isinstance(item, kind)]
 
-    def _back_off(self, item: Hashable) -> float:
+    def _back_off(self, item: Hashable, error: Exception | str) -> float:
         with self._lock:
             before = self._failing.pop(item, Failing(0, 0.0))
             seconds: float = min(self.first_seconds * 2 ** min(before.times, 30), self.max_seconds)
+            if isinstance(error, Exception) and is_outage(error):
+                seconds = min(seconds, OUTAGE_SECONDS)
             self._failing[item] = Failing(before.times + 1, time.monotonic() + seconds)
             while len(self._failing) > MAX_ITEMS:
                 self._failing.pop(next(iter(self._failing)))
@@ -122,28 +168,30 @@ def describe(error: Exception | str) -> str:
     return (str(error).strip() or repr(error)).splitlines()[0]
 
 
-def write_counts(data_dir: Path) -> None:
-    """Store the errors that this process counted, for processes that answer `/metrics`."""
+# --- counts, for `/metrics`
+
+
+def flush_counts(data_dir: Path) -> None:
+    """Add what this process has counted since the last time to the file that all processes share."""
     with _counts_lock:
-        text = json.dumps(_counts)
-    path = data_dir / COUNTS_FILE
-    if text != _read(path):
-        draft = path.with_suffix(".draft")
-        draft.write_text(text)
-        draft.replace(path)
+        if not _uncounted:
+            return
+        path = data_dir / COUNTS_FILE
+        fd = os.open(path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            flock(fd, LOCK_EX)
+            draft = path.with_suffix(".draft")
+            draft.write_text(json.dumps(Counter(read_counts(data_dir)) + _uncounted))
+            draft.replace(path)
+        finally:
+            os.close(fd)
+        _uncounted.clear()
 
 
 def read_counts(data_dir: Path) -> dict[str, int]:
-    """Errors of the worker by loop, since it started; empty where none was ever stored."""
+    """Errors by loop, of all processes; empty where none was ever stored."""
     try:
-        found = json.loads(_read(data_dir / COUNTS_FILE) or "{}")
-    except ValueError:  # half-written by a power cut
+        found = json.loads((data_dir / COUNTS_FILE).read_text())
+    except (FileNotFoundError, ValueError):  # a power cut may leave half of it
         return {}
     return {str(loop): int(number) for loop, number in found.items()}
-
-
-def _read(path: Path) -> str | None:
-    try:
-        return path.read_text()
-    except FileNotFoundError:
-        return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import islice
 from time import monotonic
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urlsplit
 
 from app import own_addresses
 from app.dashboard.link_rows import short_url
@@ -21,7 +21,6 @@ MOST = 5
 HOPS = 4
 # as for a frame; of the body nothing is needed
 HEADERS = {"accept": "text/html,*/*;q=0.8", "sec-fetch-dest": "iframe", "sec-fetch-mode": "navigate"}
-REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 
 def warning(links: Sequence[Link]) -> str | None:
@@ -51,19 +50,19 @@ def destinations(link: Link) -> list[tuple[str, str]]:
 
 
 def is_forbidden(url: str, framing: str, until: float) -> bool:
-    """Whoever does not answer in time forbids nothing that we know of."""
-    for _ in range(HOPS):
-        left = until - monotonic()
-        if left <= 0:
-            return False
-        try:
+    """A destination that does not answer in time, or oddly, forbids nothing that we know of."""
+    try:
+        for _ in range(HOPS):
+            left = until - monotonic()
+            if left <= 0:
+                return False
             answer = outbound.request("GET", url, headers=HEADERS, allowed=allowed(), seconds=left, limit=1)
-        except outbound.NoAnswer:
-            return False
-        location = answer.header("location")
-        if answer.status not in REDIRECTS or not location:
-            return forbids_framing(answer.headers, url, framing)
-        url = urljoin(url, location)
+            target = outbound.redirect_target(url, answer)
+            if target is None:
+                return forbids_framing(answer.headers, url, framing)
+            url = target
+    except outbound.NoAnswer:
+        return False
     return False
 
 

@@ -7,6 +7,7 @@ come into other hands; so who proves it then, after some time, may have it.
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Collection
 from typing import cast
 
 from sqlalchemy import ColumnElement, Table, func, or_, select, update
@@ -22,11 +23,13 @@ LAPSED = dt.timedelta(days=14)
 DOMAINS = cast("Table", Domain.__table__)  # past the ORM: nothing of this spoils a plan
 
 
-def due(session: Session, most: int) -> list[Domain]:
-    """Verified hosts whose proof was not looked for since yesterday, the longest ago first."""
+def due(session: Session, most: int, without: Collection[int] = ()) -> list[Domain]:
+    """Verified hosts whose proof was not looked for since yesterday: owners in turns, and of each owner the
+    longest ago first."""
     last = func.coalesce(Domain.checked_datetime, Domain.datetime)
-    oldest = select(Domain).where(Domain.is_verified, last <= now() - EVERY).order_by(last, Domain.id)
-    return list(session.scalars(oldest.limit(most)))
+    turn = func.row_number().over(partition_by=Domain.user_id, order_by=(last, Domain.id))
+    wanted = Domain.is_verified, last <= now() - EVERY, Domain.id.not_in(without)
+    return list(session.scalars(select(Domain).where(*wanted).order_by(turn, last, Domain.id).limit(most)))
 
 
 def note(session: Session, domain_id: int, token: str, *, is_there: bool | None) -> None:

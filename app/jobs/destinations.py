@@ -1,60 +1,41 @@
-"""How are many destinations asked without any server noticing? A few at a time, and of one server one."""
+"""Asks destinations how they do: few at once, of one owner fewer, and of one server one.
+
+Each check stands alone: whatever one destination answers, or does to us, the others' results are written down
+as they come.
+"""
 
 from __future__ import annotations
-
-import time
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from urllib.parse import urlsplit
 
 from sqlalchemy.orm import Session
 
 from app.config import Settings
+from app.error_boundary import ErrorBoundary
+from app.jobs.fair_pool import run_fairly
 from app.links import checks
-from app.links.checks import Came, NotOurs
-from app.notifications.networks import Network
+from app.links.checks import Check, Result
 
-AT_ONCE = 8
-MOST = 400
-SECONDS = 50.0  # of a minute; what is left is asked in the next
-PAUSE = 1.0  # between two questions to one server
+MAX_CHECKS = 400
+SECONDS = 30.0  # of a minute, to begin in; what is left is asked in the next
+
+# what fails by a fault of ours is asked again at the pace of all checks
+errors = ErrorBoundary(
+    "destination checks",
+    first_seconds=checks.USUAL.total_seconds(),
+    max_seconds=checks.USUAL.total_seconds(),
+)
 
 
 def check_destinations(session: Session, settings: Settings) -> None:
-    """One round: what is due by now."""
-    checks.enrol(session)
+    """One round: what is due by now. No transaction is open while servers are asked."""
+    with errors.attempt("the list of links"):
+        checks.enrol(session)
     session.rollback()
-    until = time.monotonic() + SECONDS
-    lists = by_server(checks.due(session, MOST))
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        for came in pool.map(lambda some: list(ask(some, settings.allow_private_networks, until)), lists):
-            if came:
-                checks.write_down(session, came)
+    due = checks.due(session, MAX_CHECKS, without=errors.backed_off(int))
 
+    def ask(check: Check) -> Result:
+        return checks.ask(check, settings.allow_private_networks)
 
-def by_server(due: Mapping[int, str]) -> list[list[tuple[int, str]]]:
-    servers: dict[str, list[tuple[int, str]]] = defaultdict(list)
-    for id_, url in due.items():
-        servers[server_of(url)].append((id_, url))
-    return list(servers.values())
-
-
-def server_of(url: str) -> str:
-    try:
-        return (urlsplit(url).hostname or "").lower()
-    except ValueError:
-        return ""
-
-
-def ask(some: Sequence[tuple[int, str]], allowed: Sequence[Network], until: float) -> Iterator[Came]:
-    """All of one server's, one after the other; those there is no time for stay due."""
-    for number, (id_, url) in enumerate(some):
-        if number:
-            time.sleep(PAUSE)
-        if time.monotonic() > until:
-            return
-        try:
-            yield id_, url, checks.problem(url, allowed), True
-        except NotOurs:
-            yield id_, url, None, False
+    for check, future in run_fairly(due, ask, seconds=SECONDS):
+        with errors.attempt(check.id):
+            checks.write_down(session, [future.result()])
+        session.rollback()

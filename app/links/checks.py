@@ -10,9 +10,8 @@ import datetime as dt
 import random
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
-from urllib.parse import urljoin
 
-from sqlalchemy import ColumnElement, delete, exists, insert, or_, select, update
+from sqlalchemy import ColumnElement, delete, exists, func, insert, or_, select, update
 from sqlalchemy.orm import Session, aliased
 
 from app.accounts.models import User
@@ -21,6 +20,7 @@ from app.clock import now, written
 from app.database import AnySession, begin_write
 from app.links.models import LONGEST_REASON, DestinationCheck, Link, link_notification_handler
 from app.notifications import outbound
+from app.notifications.dial import TOO_SLOW, Deadline
 from app.notifications.events import FAILING, RECOVERED, raise_event
 from app.notifications.judging import reason_of
 from app.notifications.models import NotificationHandler
@@ -31,7 +31,6 @@ FAILURES = 3
 USUAL, SOON = dt.timedelta(minutes=30), dt.timedelta(minutes=5)
 JITTER = 0.2
 HOPS = 10
-REDIRECTS = frozenset({301, 302, 303, 307, 308})
 IS_THERE = frozenset({401, 403, 405, 406, 407, 429, 451})
 HEADERS = {"user-agent": "Mozilla/5.0 (compatible; Waypost checks a link)", "accept": "text/html,*/*;q=0.8"}
 AT_ONCE = 1000
@@ -47,19 +46,24 @@ def problem(url: str, allowed: Sequence[Network] = ()) -> str | None:
 
 
 def problem_by(method: str, url: str, allowed: Sequence[Network]) -> str | None:
-    """Redirects are followed, each through the door as a new address."""
-    for _ in range(HOPS):
-        try:
-            answer = outbound.request(method, url, headers=HEADERS, allowed=allowed, limit=1)
-        except NoAnswer as silent:
-            if silent.code == "private_address":
-                raise NotOurs from silent
-            return silent.reason
-        location = answer.header("location")
-        if answer.status not in REDIRECTS or not location:
-            is_good = answer.status < 400 or answer.status in IS_THERE
-            return None if is_good else reason_of(answer.status)
-        url = urljoin(url, location)
+    """Redirects are followed, each through the door as a new address, all within the time of one request."""
+    deadline = Deadline(outbound.SECONDS)
+    try:
+        for _ in range(HOPS):
+            answer = outbound.request(
+                method, url, headers=HEADERS, allowed=allowed, limit=1, seconds=deadline.left()
+            )
+            target = outbound.redirect_target(url, answer)
+            if target is None:
+                is_good = answer.status < 400 or answer.status in IS_THERE
+                return None if is_good else reason_of(answer.status)
+            url = target
+    except TimeoutError:
+        return TOO_SLOW
+    except NoAnswer as silent:
+        if silent.code == "private_address":
+            raise NotOurs from silent
+        return silent.reason
     return "It redirects too many times."
 
 
@@ -104,18 +108,19 @@ def wanted() -> ColumnElement[bool]:
 
 
 def enrol(session: Session) -> None:
-    """Have a row for each of these links and no other; one with another destination begins anew."""
+    """Have a row for each of these links and no other; one with another destination begins anew. Some of each
+    at a time, and of each owner alike."""
     mine = DestinationCheck.link_id == Link.id
     changed = (
         select(DestinationCheck.id, Link.location_url)
         .join(Link, mine)
         .where(DestinationCheck.url != Link.location_url)
     )
-    others = session.execute(changed).all()
-    gone = session.scalars(select(DestinationCheck.id).where(~exists().where(mine, wanted()))).all()
-    new = session.execute(
-        select(Link.id, Link.location_url).where(wanted(), ~exists().where(mine)).limit(AT_ONCE)
-    ).all()
+    others = session.execute(changed.limit(AT_ONCE)).all()
+    unwanted = select(DestinationCheck.id).where(~exists().where(mine, wanted()))
+    gone = session.scalars(unwanted.limit(AT_ONCE)).all()
+    missing = select(Link.id, Link.location_url).where(wanted(), ~exists().where(mine))
+    new = session.execute(missing.order_by(turn_of_owner(Link.id)).limit(AT_ONCE)).all()
     if not (others or gone or new):
         return
     begin_write(session)
@@ -131,29 +136,66 @@ def enrol(session: Session) -> None:
     session.commit()
 
 
-def due(session: Session, most: int) -> Mapping[int, str]:
-    """The checks whose time has come, by id: their addresses."""
-    rows = select(DestinationCheck.id, DestinationCheck.url).where(is_due(DestinationCheck, moment()))
-    found = {row.id: row.url for row in session.execute(rows.order_by(DestinationCheck.due).limit(most))}
+def turn_of_owner(order: Any) -> ColumnElement[int]:
+    """Orders rows of links so that each owner has one of the first, one of the next, and so on."""
+    return func.row_number().over(partition_by=Link.user_id, order_by=order)
+
+
+class Check(NamedTuple):
+    """A destination that is to be asked, and whose link it is of."""
+
+    id: int
+    url: str
+    user_id: int
+
+    @property
+    def server(self) -> str:
+        return outbound.server_of(self.url)
+
+
+class Result(NamedTuple):
+    """What a destination answered: `problem` in words, None where all is well. Nothing is known where nothing
+    of ours may ask."""
+
+    id: int
+    url: str
+    problem: str | None
+    is_known: bool = True
+
+
+def due(session: Session, most: int, without: Collection[int] = ()) -> list[Check]:
+    """The checks whose time has come, owners in turns, and of each owner the longest due first."""
+    rows = select(DestinationCheck.id, DestinationCheck.url, Link.user_id).join(
+        Link, Link.id == DestinationCheck.link_id
+    )
+    mine = is_due(DestinationCheck, moment()), DestinationCheck.id.not_in(without)
+    turns = turn_of_owner(DestinationCheck.due), DestinationCheck.due
+    found = [Check(*row) for row in session.execute(rows.where(*mine).order_by(*turns).limit(most))]
     session.rollback()
     return found
 
 
+def ask(check: Check, allowed: Sequence[Network]) -> Result:
+    """What is known of a destination now. Takes twice the time of a request at most."""
+    try:
+        return Result(check.id, check.url, problem(check.url, allowed))
+    except NotOurs:
+        return Result(check.id, check.url, None, is_known=False)
+
+
 # --- what came of it
 
-Came = tuple[int, str, str | None, bool]  # a check's id, what was asked, the problem, and whether it is known
 
-
-def write_down(session: Session, all_that_came: Collection[Came]) -> None:
+def write_down(session: Session, results: Collection[Result]) -> None:
     begin_write(session)
-    ids = [id_ for id_, _, _, _ in all_that_came]
+    ids = [result.id for result in results]
     there = select(DestinationCheck).where(DestinationCheck.id.in_(ids)).order_by(DestinationCheck.id)
     rows = {row.id: row for row in session.scalars(there.with_for_update())}
-    for id_, url, reason, is_known in all_that_came:
-        row = rows.get(id_)
-        if row is not None and row.url == url:
-            if is_known:
-                learn(session, row, reason)
+    for result in results:
+        row = rows.get(result.id)
+        if row is not None and row.url == result.url:
+            if result.is_known:
+                learn(session, row, result.problem)
             row.planned = moment()
             row.due = row.planned + pause(row)
     session.commit()

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import errno
 import ipaddress
+import logging
 import socket
 import ssl
 import time
@@ -24,6 +25,8 @@ from app.notifications.networks import Network, is_public
 Found = tuple[socket.AddressFamily, tuple[Any, ...]]
 
 # `allowed=EVERYWHERE` is for servers that the operator himself names in a setting.
+log = logging.getLogger(__name__)
+
 EVERYWHERE: tuple[Network, ...] = (ipaddress.ip_network("0.0.0.0/0"), ipaddress.ip_network("::/0"))
 
 
@@ -126,10 +129,12 @@ def connect_to(found: Found, seconds: float) -> socket.socket:
     return line
 
 
+TOO_SLOW = "The server did not answer in time."
+
 # Each kind of failure, the first that fits: its code for programs, its words for people.
 WORDS: tuple[tuple[type[Exception], str, str], ...] = (
     (NotPublic, "private_address", "This address leads into a private network, or to this very server."),
-    (TimeoutError, "timed_out", "The server did not answer in time."),
+    (TimeoutError, "timed_out", TOO_SLOW),
     (socket.gaierror, "not_resolved", "The name of the server could not be resolved."),
     (UnicodeError, "not_resolved", "This can't be the name of a server."),
     (ssl.SSLCertVerificationError, "bad_certificate", "The certificate is not valid: {0.verify_message}."),
@@ -139,17 +144,28 @@ WORDS: tuple[tuple[type[Exception], str, str], ...] = (
     (OSError, "unreachable", "The server can't be reached: {0.strerror}."),
     (httpcore.RemoteProtocolError, "bad_answer", "The server hung up early, or its answer is not HTTP."),
     (httpcore.LocalProtocolError, "bad_request", "This can't be sent as HTTP: {0}."),
+    # what servers do is without end, and must not end what asked them
+    (Exception, "bad_answer", "The server's answer can't be read."),
 )
 
 
 @contextmanager
-def in_words(deadline: Deadline) -> Iterator[None]:
-    """Whatever goes wrong with the network inside is raised as NoAnswer."""
+def in_words(deadline: Deadline, passing: tuple[type[Exception], ...] = ()) -> Iterator[None]:
+    """Whatever goes wrong with the network inside is raised as NoAnswer, but for what the caller words."""
     try:
         yield
-    except tuple(kind for kind, _, _ in WORDS) as error:
-        code, words = next((code, words) for kind, code, words in WORDS if isinstance(error, kind))
-        raise NoAnswer(code, words.format(error).rstrip(".") + ".", deadline.spent_ms()) from error
+    except (NoAnswer, *passing):
+        raise
+    except Exception as error:
+        kind, code, words = next(each for each in WORDS if isinstance(error, each[0]))
+        if kind is Exception:
+            log.exception("An odd answer")
+        raise NoAnswer(code, printable(words.format(error)), deadline.spent_ms()) from error
+
+
+def printable(text: str) -> str:
+    """A sentence that every database and page can show, whatever a server put into it."""
+    return "".join(c if c.isprintable() else "\ufffd" for c in text).rstrip(".") + "."
 
 
 class Line(httpcore.NetworkStream):

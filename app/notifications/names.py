@@ -8,7 +8,7 @@ from __future__ import annotations
 import dns.exception
 import dns.resolver
 
-from app.notifications.dial import NoAnswer
+from app.notifications.dial import Deadline, NoAnswer, in_words
 
 
 def resolver() -> dns.resolver.Resolver:
@@ -19,7 +19,8 @@ def resolver() -> dns.resolver.Resolver:
 def text_records(name: str, *, seconds: float) -> list[str]:
     """The TXT records of a whole name, none where there are none. Raises NoAnswer."""
     try:
-        answer = resolver().resolve(f"{name}.", "TXT", lifetime=seconds, search=False)
+        with in_words(Deadline(seconds), passing=(dns.exception.DNSException, OSError)):
+            answer = resolver().resolve(f"{name}.", "TXT", lifetime=seconds, search=False)
     except (dns.resolver.NXDOMAIN, dns.resolver.NoAnswer):
         return []
     except dns.exception.Timeout as error:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import BinaryIO, NamedTuple
-from urllib.parse import SplitResult, quote, unquote, urlsplit
+from urllib.parse import SplitResult, quote, unquote, urljoin, urlsplit
 
 import httpcore
 import idna
@@ -28,6 +28,7 @@ DOWNLOAD_SECONDS = 900.0
 DOWNLOAD_LIMIT = 512 * 1024 * 1024
 PORTS = {"http": 80, "https": 443}
 COMPRESSED = {"gzip", "x-gzip", "deflate"}
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 Socket = socket.socket  # what `connect` gives, for those who may make none
 BOTH_WAYS = socket.SHUT_RDWR
@@ -109,20 +110,46 @@ def connect(
         return dial(host, port, allowed, deadline)
 
 
+def redirect_target(url: str, answer: Answer) -> str | None:
+    """Where the answer at `url` redirects to; None for any other answer.
+
+    Raises NoAnswer where that is no http(s) address: browsers go nowhere then.
+    """
+    location = answer.header("location")
+    if answer.status not in REDIRECTS or not location:
+        return None
+    try:
+        target = urljoin(url, location)
+        target_of(target)
+    except (ValueError, NoAnswer) as error:
+        text = "The server redirects to an address that can't be opened."
+        raise NoAnswer("bad_redirect", text, answer.duration_ms) from error
+    return target
+
+
+def server_of(url: str) -> str:
+    """The host of an address, to tell servers apart; "" where it names none."""
+    try:
+        return (urlsplit(url).hostname or "").lower()
+    except ValueError:
+        return ""
+
+
 # --- what is sent
 
 
 def target_of(url: str) -> Target:
     try:
         parts = urlsplit(url)
-        host = parts.hostname or ""
-        port = parts.port or PORTS[parts.scheme]
+        host, usual = parts.hostname or "", PORTS[parts.scheme]
+        port = usual if parts.port is None else parts.port
         host = host if host.isascii() else idna.encode(host, uts46=True).decode("ascii")
+        path, headers = path_of(parts), headers_of(parts, host, port)
     except (ValueError, KeyError) as error:
         raise NoAnswer("bad_address", "This is not an http(s) address.") from error
     if not host:
         raise NoAnswer("bad_address", "This address names no server.")
-    return Target(parts.scheme == "https", host, port, path_of(parts), headers_of(parts, host, port))
+    return Target(parts.scheme == "https", host, port, path, headers)
 
 
 def path_of(parts: SplitResult) -> bytes:

@@ -13,14 +13,14 @@ from itertools import islice
 from typing import Any
 
 from sqlalchemy import delete, insert, select, update
-from sqlalchemy.exc import NoResultFound, OperationalError
+from sqlalchemy.exc import NoResultFound
 from sqlalchemy.orm.exc import ObjectDeletedError
 
 from app.accounts.models import User
 from app.acting import Actor, act_as
 from app.clock import now
 from app.config import Settings
-from app.database import begin_write
+from app.database import begin_write, is_outage
 from app.error_boundary import ErrorBoundary
 from app.errors import Invalid
 from app.extensions import db
@@ -51,13 +51,8 @@ GONE = (Overtaken, NoResultFound, ObjectDeletedError)  # also where owner and im
 
 
 def is_no_rows_fault(error: Exception) -> bool:
-    """Whether the import is another's, or the database gives no answer.
-
-    PostgreSQL says in the same way that a value is too large for an index (class 54).
-    """
-    if isinstance(error, OperationalError):
-        return not str(getattr(error.orig, "sqlstate", "")).startswith("54")
-    return isinstance(error, GONE)
+    """Whether the import is another's, or the database gives no answer."""
+    return isinstance(error, GONE) or is_outage(error)
 
 
 errors = ErrorBoundary("import rows", is_passed=is_no_rows_fault)

@@ -12,7 +12,6 @@ import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
-from urllib.parse import urljoin
 
 from app.errors import FieldError, WaypostError
 from app.notifications import outbound
@@ -132,12 +131,12 @@ def download(url: str, packed: Path, allowed: Sequence[Network], elsewhere: Sequ
         try:
             with packed.open("wb") as file:
                 answer = outbound.download(url, file, allowed=allowed)
+            target = outbound.redirect_target(url, answer)
         except outbound.NoAnswer as error:
             raise NotUpdated(f"{url}: {error.reason}") from error
-        location = answer.header("location")
-        if answer.status not in {301, 302, 303, 307, 308} or not location:
+        if target is None:
             return answer.status
-        url, allowed = urljoin(url, location), elsewhere
+        url, allowed = target, elsewhere
     raise NotUpdated(f"More than {HOPS} redirects.")
 
 

@@ -16,7 +16,10 @@ from app.dashboard import framing_check
 from app.extensions import db
 from app.links.models import Link
 from tests.dashboard.conftest import HTMX, Desk
+from tests.notifications.odd_answers import ANSWERS, no_dns
 from tests.notifications.peers import Peers
+
+__all__ = ["no_dns"]
 
 pytestmark = pytest.mark.settings(ALLOW_PRIVATE_NETWORKS="127.0.0.0/8")
 
@@ -129,3 +132,11 @@ def test_many_links_at_once(desk: Desk, peers: Peers) -> None:
     said = warning(answer)
     assert said
     assert said.count("127.0.0.1") == 1
+
+
+@pytest.mark.usefixtures("no_dns")
+@pytest.mark.parametrize("name", ANSWERS)
+def test_whatever_is_odd_is_saved_without_an_error(desk: Desk, peers: Peers, name: str) -> None:
+    """With a warning where it forbids frames, in whatever words."""
+    said = warning(create(desk, peers.serve(peers.says(ANSWERS[name])).url, **CLOAKED))
+    assert said is None or "policy" in name

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import datetime as dt
 import ipaddress
+import threading
 from collections.abc import Iterator
 
 import pytest
 from sqlalchemy import select, update
 
 from app.clock import now
-from app.jobs.destinations import by_server, check_destinations
+from app.jobs import destinations
+from app.jobs.destinations import check_destinations
+from app.jobs.fair_pool import FairPool, run_fairly
 from app.links import checks, services
 from app.links.models import DestinationCheck, link_notification_handler
 from app.notifications import events
 from app.notifications.models import Event
+from tests.notifications.odd_answers import ANSWERS, no_dns, redirects
 from tests.notifications.peers import Peers, Script
+
+__all__ = ["no_dns"]
 
 LOOPBACK = (ipaddress.ip_network("127.0.0.0/8"),)
 
@@ -94,7 +100,7 @@ def come(session, reason: str | None, *, is_known: bool = True) -> list[tuple[st
     """One more check of all; the events that it raised."""
     rows = session.execute(select(DestinationCheck.id, DestinationCheck.url)).all()
     session.rollback()
-    checks.write_down(session, [(id_, url, reason, is_known) for id_, url in rows])
+    checks.write_down(session, [checks.Result(id_, url, reason, is_known) for id_, url in rows])
     found = session.scalars(select(Event)).all()
     for row in found:
         session.delete(row)
@@ -175,10 +181,152 @@ def test_a_round(session, settings, watched, peers, make_link, alice):
     assert len(peers.heard) == 2, "it was not due again"
 
 
+@pytest.mark.usefixtures("no_dns")
+@pytest.mark.parametrize("name", ANSWERS)
+def test_whatever_is_odd_is_no_answer(peers, name):
+    """Words, or nothing known: never an error."""
+    peer = peers.serve(peers.says(ANSWERS[name]))
+    check = checks.Check(1, peer.url, 1)
+    result = checks.ask(check, LOOPBACK)
+    assert (result.id, result.url) == (1, peer.url)
+    assert result.problem is None or (result.problem.endswith(".") and result.problem.isprintable())
+
+
+def test_all_redirects_of_a_check_share_the_time_of_a_request(peers, monkeypatch):
+    peer = peers.serve(peers.says(redirects(b"/")))
+    asked = []
+
+    def request(*arguments, seconds, **options):
+        asked.append(seconds)
+        return real(*arguments, seconds=seconds, **options)
+
+    real = checks.outbound.request
+    monkeypatch.setattr(checks.outbound, "request", request)
+    checks.problem(peer.url, LOOPBACK)
+    assert len(asked) == 2 * checks.HOPS
+    for method in (asked[: checks.HOPS], asked[checks.HOPS :]):
+        assert method == sorted(method, reverse=True)
+        assert method[0] <= checks.outbound.SECONDS
+
+
+ODD = ("http://[/x", "http://h:x/", "gopher://h:1/")
+
+
+@pytest.fixture
+def watch(session, make_link, make_handler):
+    """`watch(user, url)`: a link of hers that is checked."""
+
+    def make(user, url):
+        user.checks_destinations = True
+        link = make_link(user, location_url=url)
+        rows = {"link_id": link.id, "notification_handler_id": make_handler(user).id}
+        session.execute(link_notification_handler.insert(), [rows])
+        session.commit()
+        return link
+
+    return make
+
+
+@pytest.mark.databases
+@pytest.mark.settings(ALLOW_PRIVATE_NETWORKS="127.0.0.0/8")
+@pytest.mark.parametrize(
+    "what", ["an odd answer", "an odd address", "a fault of ours", "a fault when it is written down"]
+)
+def test_one_odd_destination_holds_up_no_other(
+    session, settings, alice, bob, watch, peers, monkeypatch, what
+):
+    """And it is asked again at the usual pace, not in every round."""
+    odd_url = peers.serve(peers.says(redirects(b"gopher://h:1/"))).url if what == "an odd answer" else ODD[0]
+    good = answers(peers, HEAD=404, GET=404)
+    odd, fine = watch(alice, odd_url), watch(bob, peers.serve(good).url)
+    other = watch(alice, peers.serve(good).url)
+    asked = []
+
+    def ask(check, allowed):
+        asked.append(check.url)
+        if what == "a fault of ours" and check.url == odd_url:
+            raise RecursionError
+        return real_ask(check, allowed)
+
+    def write_down(session, results):
+        if what.endswith("down") and results[0].url == odd_url:
+            raise ValueError("A string literal cannot contain NUL (0x00) characters.")
+        real_write_down(session, results)
+
+    real_ask, real_write_down = checks.ask, checks.write_down
+    monkeypatch.setattr(checks, "ask", ask)
+    monkeypatch.setattr(checks, "write_down", write_down)
+    monkeypatch.setattr(destinations, "errors", type(destinations.errors)("checks", first_seconds=1800.0))
+    for _ in range(3):
+        check_destinations(session, settings)
+    rows = {row.link_id: row for row in session.scalars(select(DestinationCheck))}
+    assert [rows[link.id].failures for link in (fine, other)] == [1, 1]
+    assert sorted(asked) == sorted([odd.location_url, fine.location_url, other.location_url])
+    if not what.startswith("a fault"):
+        assert (rows[odd.id].failures, bool(rows[odd.id].reason)) == (1, True)
+        assert rows[odd.id].due > rows[odd.id].planned
+
+
+@pytest.mark.databases
+def test_owners_take_turns(session, alice, bob, watch):
+    mine = [watch(alice, f"https://a{n}.example/") for n in range(5)]
+    other = watch(bob, "https://b.example/")
+    enrolled(session)
+    checks_of = {row.link_id: row.id for row in session.scalars(select(DestinationCheck))}
+    first = [check.id for check in checks.due(session, 2)]
+    assert sorted(first) == sorted([checks_of[mine[0].id], checks_of[other.id]])
+    assert checks_of[other.id] not in [check.id for check in checks.due(session, 2, [checks_of[other.id]])]
+
+
+@pytest.mark.databases
+def test_more_links_than_are_enrolled_at_once(session, alice, bob, watch, monkeypatch):
+    """Owners in turns, and what is gone goes some at a time."""
+    monkeypatch.setattr(checks, "AT_ONCE", 2)
+    mine = [watch(alice, f"https://a{n}.example/") for n in range(4)]
+    other = watch(bob, "https://b.example/")
+    assert {link for link, _ in enrolled(session)} == {mine[0].id, other.id}
+    assert len(enrolled(session)) == 4
+    assert len(enrolled(session)) == 5
+    alice.checks_destinations = False
+    assert len(enrolled(session)) == 3
+    assert enrolled(session) == [(other.id, other.location_url)]
+
+
+# --- turns
+
+
 def test_one_server_is_asked_one_question_at_a_time():
-    due = {1: "https://a.example/1", 2: "https://b.example/", 3: "https://A.example/2", 4: "http://[bad"}
-    assert by_server(due) == [
-        [(1, "https://a.example/1"), (3, "https://A.example/2")],
-        [(2, "https://b.example/")],
-        [(4, "http://[bad")],
-    ]
+    pool = FairPool()
+    one, same, other, hers = (
+        checks.Check(1, "https://a.example/1", 1),
+        checks.Check(2, "https://A.example/2", 2),
+        checks.Check(3, "https://b.example/", 1),
+        checks.Check(4, "https://c.example/", 1),
+    )
+    assert [pool.is_free(each) for each in (one, same, other, hers)] == [True] * 4
+    pool.begin(one)
+    assert [pool.is_free(each) for each in (same, other, hers)] == [False, True, True]
+    pool.begin(other)
+    assert [pool.is_free(each) for each in (same, hers)] == [False, False], "an owner has two threads at most"
+    pool.end(one)
+    assert [pool.is_free(each) for each in (same, hers)] == [False, True], "a server has a pause"
+
+
+def test_an_owner_whose_servers_hang_holds_up_no_other():
+    """Her two threads hang until all the others' checks are done."""
+    slow = [checks.Check(number, f"https://slow{number}.example/", 1) for number in range(40)]
+    quick = [checks.Check(100 + number, f"https://q{number}.example/", 2 + number) for number in range(40)]
+    done, others_are_done = [], threading.Event()
+
+    def work(check):
+        if check.user_id == 1:
+            assert others_are_done.wait(90)
+        return check.id
+
+    for check, future in run_fairly([*slow, *quick], work, seconds=90):
+        done.append(future.result())
+        if len(done) == len(quick):
+            assert set(done) == {check.id for check in quick}
+            others_are_done.set()
+        if len(done) > len(quick) + 2:
+            break
