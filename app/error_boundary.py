@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from fcntl import LOCK_EX, flock
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -94,7 +94,7 @@ class ErrorBoundary:
         self,
         items: Sequence[T],
         work: Callable[[Sequence[T]], object],
-        key: Callable[[T], Hashable] = lambda item: item,  # type: ignore[assignment,return-value]
+        key: Callable[[T], Any] = lambda item: item,
     ) -> list[T]:
         """Do the items together; where that raises, each alone. Returns those that failed.
 

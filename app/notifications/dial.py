@@ -154,9 +154,9 @@ def in_words(deadline: Deadline, passing: tuple[type[Exception], ...] = ()) -> I
     """Whatever goes wrong with the network inside is raised as NoAnswer, but for what the caller words."""
     try:
         yield
-    except (NoAnswer, *passing):
-        raise
     except Exception as error:
+        if isinstance(error, (NoAnswer, *passing)):
+            raise
         kind, code, words = next(each for each in WORDS if isinstance(error, each[0]))
         if kind is Exception:
             log.exception("An odd answer")
