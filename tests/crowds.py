@@ -4,49 +4,81 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
 
 import requests
 
 from tests.server import BROWSER, Server
 
 SECONDS = 120
+NO_HEADERS: Mapping[str, str] = {}
 
 
-async def ask(port: int, path: str, start: asyncio.Event, ready: asyncio.Semaphore) -> tuple[int, str]:
-    """One visitor, who is connected before all ask at once. The status, and where to."""
+class Reply(NamedTuple):
+    status: int
+    location: str
+    cookie: str
+    body: str
+
+
+def make_request(
+    port: int, path: str, *, form: Mapping[str, str] | None = None, headers: Mapping[str, str] = NO_HEADERS
+) -> bytes:
+    """A GET of a person's browser, or with `form` the POST of that form."""
+    body = urlencode(form or {}).encode()
+    lines = [
+        f"{'GET' if form is None else 'POST'} {path} HTTP/1.1",
+        f"Host: 127.0.0.1:{port}",
+        f"User-Agent: {BROWSER}",
+        "Connection: close",
+        *(f"{name}: {value}" for name, value in headers.items()),
+    ]
+    if form is not None:
+        lines += ["Content-Type: application/x-www-form-urlencoded", f"Content-Length: {len(body)}"]
+    return "\r\n".join([*lines, "", ""]).encode() + body
+
+
+async def ask(port: int, request: bytes, start: asyncio.Event, ready: asyncio.Semaphore) -> Reply:
+    """One visitor, who is connected before all ask at once."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     ready.release()
     await start.wait()
-    writer.write(
-        f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nUser-Agent: {BROWSER}\r\nConnection: close\r\n\r\n".encode()
-    )
-    head, _, _ = (await reader.read()).decode("latin-1").partition("\r\n\r\n")
+    writer.write(request)
+    head, _, body = (await reader.read()).decode("utf-8", "replace").partition("\r\n\r\n")
     writer.close()
     await writer.wait_closed()
     status, *lines = head.split("\r\n")
     headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
-    return int(status.split()[1]), headers.get("location", "")
+    cookie = headers.get("set-cookie", "").partition(";")[0]
+    return Reply(int(status.split()[1]), headers.get("location", ""), cookie, body)
 
 
-async def come(port: int, path: str, visitors: int) -> Counter[tuple[int, str]]:
+async def come(port: int, requests: Sequence[bytes]) -> list[Reply]:
     start, ready = asyncio.Event(), asyncio.Semaphore(0)
-    asking = [asyncio.create_task(ask(port, path, start, ready)) for _ in range(visitors)]
+    asking = [asyncio.create_task(ask(port, request, start, ready)) for request in requests]
     for _ in asking:
         await ready.acquire()
     start.set()
-    return Counter(await asyncio.gather(*asking))
+    return await asyncio.gather(*asking)
 
 
-def visit_at_once(port: int, path: str, visitors: int) -> Counter[tuple[int, str]]:
-    """How many got which status and address. In a thread: this one may have a browser's loop running."""
+def send_at_once(port: int, requests: Sequence[bytes]) -> list[Reply]:
+    """All answers, in the order of the requests. In a thread: this one may have a browser's loop running."""
 
-    def run() -> Counter[tuple[int, str]]:
-        return asyncio.run(asyncio.wait_for(come(port, path, visitors), SECONDS))
+    def run() -> list[Reply]:
+        return asyncio.run(asyncio.wait_for(come(port, requests), SECONDS))
 
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(run).result()
+
+
+def visit_at_once(port: int, path: str, visitors: int) -> Counter[tuple[int, str]]:
+    """How many got which status and address."""
+    replies = send_at_once(port, [make_request(port, path)] * visitors)
+    return Counter((reply.status, reply.location) for reply in replies)
 
 
 class Owner:
@@ -64,6 +96,12 @@ class Owner:
 
     def make_link(self, **fields: Any) -> int:
         answer = self.session.post(f"{self.site}/links", json=fields, timeout=SECONDS)
+        assert answer.status_code == 201, answer.text
+        return int(answer.json()["data"]["id"])
+
+    def make_pixel(self) -> int:
+        fields = {"type": "social_a", "name": "Pixel", "pixel": "123"}
+        answer = self.session.post(f"{self.site}/pixels", json=fields, timeout=SECONDS)
         assert answer.status_code == 201, answer.text
         return int(answer.json()["data"]["id"])
 

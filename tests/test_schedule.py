@@ -13,11 +13,13 @@ from sqlalchemy import create_engine, select
 from app.claims import moment
 from app.clock import now
 from app.database import begin_write, engine_options, prepare_engine
+from app.jobs import retention
 from app.jobs.models import Job
-from app.jobs.retention import forget_deliveries
+from app.jobs.retention import forget_deliveries, forget_redeemed_tickets
 from app.jobs.schedule import Scheduled, Scheduler, next_time, register
 from app.jobs.table import TABLE
 from app.notifications.models import Delivery, DeliveryAttempt, Event
+from app.visits.models import RedeemedTicket
 from tests.server import wait_for
 
 HOUR = dt.timedelta(hours=1)
@@ -195,3 +197,14 @@ def test_old_deliveries_go_with_their_attempts_and_what_waits_stays(session, set
     left = session.scalars(select(Delivery).order_by(Delivery.id)).all()
     assert [(row.webhook_id, row.status) for row in left] == [("msg_2", "pending"), ("msg_3", "delivered"), ("msg_4", "failed")]  # fmt: skip
     assert [row.delivery_id for row in session.scalars(select(DeliveryAttempt))] == [left[2].id]
+
+
+@pytest.mark.databases
+def test_redeemed_tickets_go_a_day_after_their_time(session, settings, monkeypatch):
+    monkeypatch.setattr(retention, "AT_ONCE", 2)
+    for number in range(5):
+        session.add(RedeemedTicket(id=f"old{number}", expires_datetime=now() - dt.timedelta(hours=25)))
+    session.add(RedeemedTicket(id="new", expires_datetime=now() - dt.timedelta(hours=23)))
+    session.commit()
+    forget_redeemed_tickets(session, settings)
+    assert session.scalars(select(RedeemedTicket.id)).all() == ["new"]

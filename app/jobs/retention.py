@@ -1,4 +1,4 @@
-"""How long is it kept what became of messages?"""
+"""Rows that are kept for a while and then removed: deliveries, redeemed tickets."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ from app.config import Settings
 from app.database import begin_write
 from app.notifications.models import PENDING, Delivery
 from app.notifications.outbox import end_pending
+from app.visits.models import RedeemedTicket
 
 KEPT = dt.timedelta(days=30)
+# beyond a ticket's own ten minutes: a clock that is set back must not make one good again
+TICKET_RETENTION = dt.timedelta(days=1)
 AT_ONCE = 500  # in a transaction: others write, too
 
 
@@ -26,4 +29,13 @@ def forget_deliveries(session: Session, _settings: Settings) -> None:
     while ids := session.scalars(over.limit(AT_ONCE)).all():
         begin_write(session)
         session.execute(delete(Delivery).where(Delivery.id.in_(ids)))
+        session.commit()
+
+
+def forget_redeemed_tickets(session: Session, _settings: Settings) -> None:
+    """Removes the tickets that have expired long ago."""
+    over = select(RedeemedTicket.id).where(RedeemedTicket.expires_datetime < now() - TICKET_RETENTION)
+    while ids := session.scalars(over.limit(AT_ONCE)).all():
+        begin_write(session)
+        session.execute(delete(RedeemedTicket).where(RedeemedTicket.id.in_(ids)))
         session.commit()

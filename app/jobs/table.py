@@ -13,7 +13,7 @@ from app.jobs.destinations import check_destinations
 from app.jobs.domains import check_proofs
 from app.jobs.places import refresh_places
 from app.jobs.reports import make_reports
-from app.jobs.retention import forget_deliveries
+from app.jobs.retention import forget_deliveries, forget_redeemed_tickets
 from app.jobs.schedule import Scheduled
 from app.links.emptying import purge
 from app.links.strays import remove_strays
@@ -41,6 +41,7 @@ TABLE: tuple[Scheduled, ...] = (
         "47 * * * *",
         lambda session, settings: delete_old_entries(session, settings.audit_log_days),
     ),
+    Scheduled("redeemed tickets", "42 * * * *", forget_redeemed_tickets),
     Scheduled("proofs of domains", "*/5 * * * *", check_proofs),
     Scheduled("stray pictures", "50 4 * * *", lambda session, _settings: remove_strays(session)),
     Scheduled("places", "23 4 * * *", refresh_places),

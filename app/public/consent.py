@@ -27,18 +27,21 @@ def was_answered(plan: Plan) -> bool:
     return is_asked(plan) and (TICKET in read_sent(MAX_SMALL_BYTES) or not has_form(plan))
 
 
-def after(plan: Plan) -> Outcome | None:
-    """How the visitor goes on; None when he has to ask for the link once more.
-
-    He was counted, and passed whatever the link has, when he was asked: a limited link must not ask again.
-    """
+def find_passage(plan: Plan) -> Passage | None:
+    """The visitor's leave to go on along this link; None when the link must be asked for once more."""
     sent = read_sent(MAX_SMALL_BYTES)
     ticket = sent.last(TICKET) if TICKET in sent else None
     secret = here.desk().settings.secret_key
     found = tickets.read(secret, Passage, ticket) if isinstance(ticket, str) else None
     if found is None or found[:2] != (plan.id, plan.password_version) or not plan.is_enabled:
         return None
+    return found
+
+
+def resolve_answer(plan: Plan, passage: Passage) -> Outcome:
+    """How the visitor goes on, who was counted and passed whatever the link has when they were asked."""
+    sent = read_sent(MAX_SMALL_BYTES)
     agreed = ANSWER in sent and sent.last(ANSWER) == YES
-    outcome, _ = delivery(plan, here.visitor(), found.location, found.destination, agreed)
+    outcome, _ = delivery(plan, here.visitor(), passage.location, "", agreed)  # it was counted
     # whatever the link's own status: the answer must not be sent on to the destination
     return replace(outcome, status=HTTPStatus.SEE_OTHER) if outcome.outcome == "redirect" else outcome

@@ -104,13 +104,12 @@ def consent(plan: Plan, outcome: Outcome) -> Response:
     """Asks before pixels fire. Both answers lead on, and nothing is remembered: there is no cookie for it."""
     details, scripts = boxes.scripts_here(plan, fires=True)
     labels = [all_providers()[type_].label for type_ in scripts.pixels.ids]
-    passage = Passage(plan.id, plan.password_version, outcome.location or "", outcome.destination)
+    passage = Passage(plan.id, plan.password_version, outcome.location or "", tickets.make_id())
     return answers.shown(
         "consent",
         200,
         template="public/consent.html",
-        # browsers apply `form-action` also to where a form's answer leads, which is the destination
-        policy={"form-action": None},
+        policy=policies.with_form(),
         link_title=details.get("title"),
         values={"providers": here.words().listed(labels)},
         ticket=tickets.signed(here.desk().settings.secret_key, passage),

@@ -13,7 +13,7 @@ from app import error_pages
 from app.errors import WaypostError
 from app.failures import status_of
 from app.headers import is_api
-from app.public import answers, boxes, consent, deliveries, gates, here, leads, methods
+from app.public import answers, boxes, consent, deliveries, gates, here, leads, methods, policies
 from app.public.answers import page, to
 from app.public.here import desk, site
 from app.reserved import RESERVED, RESERVED_START
@@ -116,9 +116,15 @@ def counted(plan: Plan, visitor: Visitor, outcome: Outcome, facts: Facts) -> Out
 
 
 def asked(plan: Plan) -> Response:
-    """How a visitor goes on who was asked about pixels."""
-    outcome = consent.after(plan)
-    return shown(plan, outcome) if outcome else gates.again(plan, HTTPStatus.SEE_OTHER)
+    """How a visitor goes on who was asked about pixels. A ticket that leads nobody on (any more) asks for the
+    link once more, which counts anew."""
+    passage = consent.find_passage(plan)
+    if passage:
+        # made before the ticket is used up: nobody loses a click to a page that can't be made
+        answer = shown(plan, consent.resolve_answer(plan, passage))
+        if desk().redeem(plan, passage):
+            return answer
+    return gates.again(plan, HTTPStatus.SEE_OTHER)
 
 
 def passed(plan: Plan, visitor: Visitor, outcome: Outcome) -> Response:
@@ -177,13 +183,12 @@ def is_down(error: StoreDown) -> Response:
 
 
 def gate(plan: Plan, name: str, status: int, problem: str = "") -> Response:
-    """A gate's page. Its policy leaves `form-action` out: browsers apply that to where a form's answer leads
-    in the end, too, which is the destination."""
+    """A gate's page."""
     return answers.shown(
         name,
         status,
         template="public/gate.html",
-        policy={"form-action": None},
+        policy=policies.with_form(),
         link_title=title_of(plan),
         gate=name,
         problem=here.words()(problem) if problem else None,

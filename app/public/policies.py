@@ -13,6 +13,7 @@ from flask import current_app
 Directives = Mapping[str, str | None]
 
 STYLE = "public/_style.css"
+SEND_ONCE = "public/_send_once.js"
 NONE = "'none'"
 ANY_INLINE = "'unsafe-inline'"
 INLINE = ("'nonce-", "'sha256-")
@@ -22,7 +23,7 @@ def closed() -> Directives:
     """Nothing but the page itself: one style, known by its digest, and no request to anywhere."""
     return {
         "default-src": NONE,
-        "style-src": f"'{style_digest()}'",
+        "style-src": f"'{digest_of(STYLE)}'",
         "img-src": "data:",
         "base-uri": NONE,
         "form-action": NONE,
@@ -35,10 +36,17 @@ def nonce() -> str:
     return secrets.token_urlsafe(16)
 
 
+def with_form() -> Directives:
+    """What a page with a form needs. Browsers apply `form-action` also to where the form's answer leads in
+    the end, which is the destination."""
+    return {"form-action": None, "script-src": f"'{digest_of(SEND_ONCE)}'"}
+
+
 @cache
-def style_digest() -> str:
-    style = current_app.jinja_env.get_template(STYLE).render().encode()
-    return f"sha256-{base64.b64encode(hashlib.sha256(style).digest()).decode()}"
+def digest_of(template: str) -> str:
+    """Of what stands in a page as it is in its file."""
+    text = current_app.jinja_env.get_template(template).render().encode()
+    return f"sha256-{base64.b64encode(hashlib.sha256(text).digest()).decode()}"
 
 
 def united(*parts: Directives) -> dict[str, str | None]:

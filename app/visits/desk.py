@@ -22,6 +22,7 @@ from app.visits.limits import Limits
 from app.visits.place import Places, database_path
 from app.visits.place_check import FIRST_SECONDS, Vetting
 from app.visits.plan import Plan
+from app.visits.tickets import Passage
 from app.visits.unlock import Unlock
 from app.visits.visitor import Visitor
 
@@ -80,6 +81,11 @@ class Desk:
             self.record(plan, visitor, destination)
             return True
         return self.limits.take(plan, self.line(plan, visitor, destination))
+
+    def redeem(self, plan: Plan, passage: Passage) -> bool:
+        """Let a visitor on who was counted before a page of ours asked something; False when this passage of
+        a limited link has led somebody on already. Raises StoreDown."""
+        return plan.clicks_limit is None or self.limits.redeem(passage)
 
     def record(self, plan: Plan, visitor: Visitor, destination: str) -> None:
         """Write the visit down before its answer leaves. What can't be written, the journal counts."""

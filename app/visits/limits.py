@@ -1,11 +1,13 @@
 """How do exactly as many visitors get through as a link's limit says, however many come at once?
 
 By one transaction for each visit: it raises the link's count if that is below the limit, and writes the visit
-down. Of one process, all visits that wait at the same moment share one commit.
+down. Of one process, all visits that wait at the same moment share one commit. Tickets of pages that come
+between the count and the destination are redeemed in the same way.
 """
 
 from __future__ import annotations
 
+import datetime as dt
 import logging
 import threading
 from collections import deque
@@ -16,15 +18,18 @@ from sqlalchemy import Engine, bindparam, create_engine, event, select, text
 from sqlalchemy.engine import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
+from app.clock import now
 from app.config import Settings
-from app.database import prepare_engine
+from app.database import UtcDateTime, prepare_engine
 from app.journal.record import NEWEST
 from app.journal.segments import directory_of
 from app.links.clicks import LIMIT_COUNTER
 from app.notifications.events import LIMIT_REACHED, raise_event
+from app.visits import tickets
 from app.visits.journaled import Journaled
 from app.visits.plan import Plan
 from app.visits.store import Statement, Store, StoreDown
+from app.visits.tickets import Passage
 
 BUSY_MS = 2000  # a visitor is told to come again rather than kept waiting
 CONNECT_SECONDS = 5
@@ -41,6 +46,10 @@ TAKE = text("""
     RETURNING clicks, (SELECT clicks_limit FROM link WHERE link.id = link_id) AS clicks_limit
 """)
 WRITE = text("INSERT INTO limited_visit (version, line) VALUES (:version, :line)")
+REDEEM = text("""
+    INSERT INTO redeemed_ticket (id, expires_datetime) VALUES (:id, :expires)
+    ON CONFLICT DO NOTHING RETURNING id
+""").bindparams(bindparam("expires", type_=UtcDateTime))
 
 log = logging.getLogger(__name__)
 
@@ -54,6 +63,33 @@ class Ticket:
     line: bytes
     passed: bool | None = None
 
+    @property
+    def lock_order(self) -> tuple[int, int, str]:
+        return (0, self.link_id, "")
+
+    def decide(self, connection: Connection) -> bool:
+        return passes(connection, self)
+
+
+@dataclass(eq=False, slots=True)
+class Redemption:
+    """One signed ticket that asks to be used up. `passed` is None until that is known, for good.
+
+    docs/decisions/2026-11-22-tickets-of-limited-links.md says why a ticket alone is not enough.
+    """
+
+    id: str
+    expires: dt.datetime
+    passed: bool | None = None
+
+    @property
+    def lock_order(self) -> tuple[int, int, str]:
+        return (1, 0, self.id)
+
+    def decide(self, connection: Connection) -> bool:
+        """Whether it was unused; on PostgreSQL this waits for others who try it at this moment."""
+        return connection.execute(REDEEM, {"id": self.id, "expires": self.expires}).first() is not None
+
 
 class Limits:
     """The limits of all links, as one process sees and uses them up."""
@@ -63,7 +99,7 @@ class Limits:
         self.journal = Journaled(store, directory_of(settings.data_dir))
         self.used_statement = Statement(USED, store.engine)
         self.engine = open_engine(settings)
-        self.waiting: deque[Ticket] = deque()
+        self.waiting: deque[Ticket | Redemption] = deque()
         self.turn = threading.Lock()
 
     def clicks(self, plan: Plan) -> int:
@@ -74,32 +110,38 @@ class Limits:
     def take(self, plan: Plan, line: bytes) -> bool:
         """Use up one click and keep the visit's line; False if there is none left. Raises StoreDown, and
         then nobody has got through."""
-        ticket = Ticket(plan.id, self.journal.visits(plan), line)
-        self.waiting.append(ticket)
-        with self.turn:  # whoever is first writes for all that wait by then
-            if ticket.passed is None:
-                self.write(self.all_waiting())
-        if ticket.passed is None:
-            raise StoreDown("the visit of a limited link can't be written")
-        return ticket.passed
+        return self.decide(Ticket(plan.id, self.journal.visits(plan), line))
 
-    def all_waiting(self) -> list[Ticket]:
+    def redeem(self, passage: Passage) -> bool:
+        """Use a passage up; False if that was done before. Raises StoreDown, and then it was not."""
+        return self.decide(Redemption(passage.id, now() + dt.timedelta(seconds=tickets.SECONDS)))
+
+    def decide(self, item: Ticket | Redemption) -> bool:
+        self.waiting.append(item)
+        with self.turn:  # whoever is first writes for all that wait by then
+            if item.passed is None:
+                self.write(self.all_waiting())
+        if item.passed is None:
+            raise StoreDown("the visit of a limited link can't be written")
+        return item.passed
+
+    def all_waiting(self) -> list[Ticket | Redemption]:
         return [self.waiting.popleft() for _ in range(len(self.waiting))]
 
-    def write(self, tickets: list[Ticket]) -> None:
-        """One transaction for some tickets. Where it fails, none of them passes."""
-        # in order, or two processes could wait for each other's links on PostgreSQL
-        tickets.sort(key=lambda ticket: ticket.link_id)
+    def write(self, items: list[Ticket | Redemption]) -> None:
+        """One transaction for all of these. Where it fails, none of them passes."""
+        # in order, or two processes could wait for each other's rows on PostgreSQL
+        items.sort(key=lambda item: item.lock_order)
         try:
             engine = self.engine.execution_options(sqlite_begin="IMMEDIATE")
             with engine.begin() as connection:
-                answers = [passes(connection, ticket) for ticket in tickets]
+                answers = [item.decide(connection) for item in items]
         except (SQLAlchemyError, self.engine.dialect.loaded_dbapi.Error) as error:
             log.error("visits of limited links can't be written: %s", str(error).partition("\n")[0])  # noqa: TRY400
             self.all_waiting()  # those who came meanwhile shall not wait as long again
             return
-        for ticket, answer in zip(tickets, answers, strict=True):
-            ticket.passed = answer
+        for item, answer in zip(items, answers, strict=True):
+            item.passed = answer
 
     def close(self) -> None:
         self.engine.dispose()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 from sqlalchemy import LargeBinary, String
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.database import Id
+from app.database import Id, UtcDateTime
 from app.extensions import db
 
 
@@ -21,3 +23,13 @@ class LimitedVisit(db.Model):
     id: Mapped[int] = mapped_column(Id, primary_key=True)
     version: Mapped[str] = mapped_column(String(8))  # of the journal's format
     line: Mapped[bytes] = mapped_column(LargeBinary)
+
+
+class RedeemedTicket(db.Model):
+    """A signed ticket of a limited link that has led its visitor on, and leads nobody on again.
+
+    The row is kept until long after the ticket's own time is over.
+    """
+
+    id: Mapped[str] = mapped_column(String(32), primary_key=True)
+    expires_datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, index=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import secrets
 from typing import NamedTuple, TypeVar
 
 from itsdangerous import BadSignature, URLSafeTimedSerializer
@@ -18,15 +19,22 @@ class Box(NamedTuple):
 
 
 class Passage(NamedTuple):
-    """Leave to go on to a destination, the visit having been counted while the link had this password."""
+    """Leave to go on to a destination, the visit having been counted while the link had this password.
+
+    `id` is random: a limited link's passage is redeemed once, and is known by it.
+    """
 
     link_id: int
     password_version: int
     location: str
-    destination: str
+    id: str
 
 
 Ticket = TypeVar("Ticket", Box, Passage)
+
+
+def make_id() -> str:
+    return secrets.token_urlsafe(16)
 
 
 def signed(secret: str, ticket: Box | Passage) -> str:
@@ -42,6 +50,7 @@ def read(secret: str, kind: type[Ticket], text: str) -> Ticket | None:
 
 
 def serializer(secret: str, kind: type[Box] | type[Passage]) -> URLSafeTimedSerializer:
-    """One for each kind, so that none is ever taken for another."""
+    """One for each kind and its fields, so that none is taken for another, nor for one of another version."""
     how = {"key_derivation": "hmac", "digest_method": hashlib.sha256}
-    return URLSafeTimedSerializer(secret, salt=f"waypost: a ticket, {kind.__name__}", signer_kwargs=how)
+    salt = f"waypost: a ticket, {kind.__name__} {' '.join(kind._fields)}"
+    return URLSafeTimedSerializer(secret, salt=salt, signer_kwargs=how)

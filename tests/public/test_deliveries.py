@@ -17,6 +17,8 @@ from app.domains.models import Domain
 from app.journal.record import Visit
 from app.links.models import Link
 from app.public.words import all_words
+from app.visits.store import StoreDown
+from tests.clients import Api
 from tests.factories import Factory
 from tests.public.conftest import THERE
 from tests.visits.conftest import Person
@@ -440,6 +442,74 @@ def test_consent_takes_one_click_of_a_limited_link(person: Person, link: Links) 
     asked = person.open("/a")
     assert person.open("/a").status_code == 410
     assert answered(person, "/a", ticket(asked), "no").headers["Location"] == THERE
+
+
+WAYS_ON = {
+    "redirect": ({}, "no"),
+    "pixels": ({}, "yes"),
+    "frame": (CLOAKED, "no"),
+    "app": ({"app_linking_is_enabled": True, "location_url": FILM}, "no"),
+}
+
+
+@ask
+@pytest.mark.databases
+@pytest.mark.parametrize(("columns", "consent"), WAYS_ON.values(), ids=WAYS_ON)
+def test_a_ticket_of_a_limited_link_leads_on_once(
+    columns: Any, consent: str, person: Person, link: Links, api: Api
+) -> None:
+    """Sent again (a reload, or somebody it was passed to) it asks for the link once more, which counts anew."""
+    made = link("a", META, clicks_limit=2, **columns)
+    leads_on = columns.get("location_url", THERE)
+    good = ticket(person.open("/a", agent=ANDROID))
+    answers = [answered(person, "/a?x=1", good, consent, agent=ANDROID) for _ in range(5)]
+    reached = [answer for answer in answers if leads_to(answer, leads_on)]
+    assert reached == answers[:1]
+    assert {(answer.status_code, answer.headers["Location"]) for answer in answers[1:]} == {(303, "/a?x=1")}
+    assert clicks(api, made) == 1
+    other = ticket(person.open("/a", agent=ANDROID))
+    assert other != good
+    assert person.open("/a").status_code == 410
+    assert leads_to(answered(person, "/a", other, consent, agent=ANDROID), leads_on)
+    assert clicks(api, made) == 2
+
+
+def leads_to(answer: TestResponse, address: str) -> bool:
+    pages = html.unescape(answer.text).replace("\\u0026", "&").replace("intent://", "https://")
+    return address in answer.headers.get("Location", "") or address in pages
+
+
+def clicks(api: Api, link: Link) -> int:
+    return int(api.get(f"/links/{link.id}").json["data"]["clicks"])
+
+
+@ask
+def test_a_ticket_from_before_the_limit_leads_on_once_after_it(
+    person: Person, link: Links, change: Callable[..., None], desk: Any
+) -> None:
+    made = link("a", META)
+    good = ticket(person.open("/a"))
+    assert [answered(person, "/a", good, "no").headers["Location"] for _ in range(2)] == [THERE] * 2
+    change(made, clicks_limit=5)
+    desk.plans.poll()
+    assert [answered(person, "/a", good, "no").headers["Location"] for _ in range(2)] == [THERE, "/a"]
+
+
+@ask
+def test_a_ticket_is_not_used_up_by_an_answer_that_can_not_be_made(
+    person: Person, link: Links, desk: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link("a", META, clicks_limit=1)
+    good = ticket(person.open("/a"))
+
+    def fail(_items: object) -> None:
+        raise StoreDown("away")
+
+    for part, name in ((desk.plans.store, "pixels"), (desk.limits, "write")):
+        with monkeypatch.context() as patched:
+            patched.setattr(part, name, fail)
+            assert answered(person, "/a", good, "yes").status_code == 503
+    assert THERE in answered(person, "/a", good, "yes").text
 
 
 @ask
