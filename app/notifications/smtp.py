@@ -29,7 +29,7 @@ class Letter(NamedTuple):
 
 def hand_in(letter: Letter, server: MailServer, door: Door, *, name: str) -> Sent:
     """The server has taken it; or Refused. `name` is what we call ourselves. Raises NoAnswer too."""
-    with in_words(door.deadline), in_smtp_words(), spoken_to(server, door, name) as client:
+    with in_words(door.deadline, (Refused,)), in_smtp_words(), spoken_to(server, door, name) as client:
         greet(client, server)
         return send(client, letter)
 

@@ -49,7 +49,7 @@ def mail_check(settings: Settings) -> Iterator[Finding]:
     server, door = read_server(settings.smtp_url), Door(settings)
     name = parseaddr(settings.mail_from or "")[1].rpartition("@")[2] or "localhost"
     try:
-        with in_words(door.deadline), in_smtp_words(), spoken_to(server, door, name) as client:
+        with in_words(door.deadline, (Refused,)), in_smtp_words(), spoken_to(server, door, name) as client:
             greet(client, server)
             client.quit()
     except NoAnswer as error:
