@@ -9,7 +9,7 @@ import secrets
 from sqlalchemy import select, update
 
 from app.accounts.models import Invitation, User
-from app.accounts.services import store_user
+from app.accounts.services import store_user, written_email
 from app.audit.services import Object, record
 from app.clock import now
 from app.errors import WaypostError
@@ -85,7 +85,9 @@ def accept(token: str, email: str, password_hash: str, name: str) -> User:
     row = db.session.get_one(Invitation, row_id, populate_existing=True)
     if row.revoked_datetime is not None:
         raise Over(REVOKED)
-    user = store_user(email, password_hash, name=name, is_admin=row.is_admin)
+    # who could choose any address has proved none
+    is_invited = bool(row.email) and written_email(row.email) == written_email(email)
+    user = store_user(email, password_hash, name=name, is_admin=row.is_admin, is_verified=is_invited)
     row.account_id = user.id
     db.session.flush()
     return user

@@ -22,6 +22,8 @@ class User(UserMixin, db.Model):
 
     id: Mapped[int] = mapped_column(Id, primary_key=True)
     email: Mapped[str] = mapped_column(String(320), unique=True)
+    # the address that is known to be this user's: by a mail that was read, or by the operator's word
+    verified_email: Mapped[str | None] = mapped_column(String(320))
     password_hash: Mapped[str] = mapped_column(String(255))
     name: Mapped[str] = mapped_column(String(128), default="")
     timezone: Mapped[str] = mapped_column(String(64), default="UTC")
@@ -48,6 +50,10 @@ class User(UserMixin, db.Model):
     def is_active(self) -> bool:
         """May this user come in, by whatever way? (Flask-Login's name, which it asks for, too.)"""
         return self.disabled_datetime is None and self.deleted_datetime is None
+
+    def is_own_address(self, email: str) -> bool:
+        """Is this the address of the account, and verified?"""
+        return self.email == self.verified_email == email.strip().lower()
 
     # what the cookie holds of the session that begins with this object; no column
     session_token = ""

@@ -53,6 +53,7 @@ def use(token: str, password_hash: str) -> User | None:
     gone = db.session.scalar(delete(PasswordReset).where(mine).returning(PasswordReset.user_id))
     if user is None or gone is None:
         return None
+    user.verified_email = user.email  # the token was mailed there, and goes with another address
     store_password(user, password_hash)
     return user
 

@@ -45,12 +45,23 @@ def create_user(email: str, password: str, *, name: str = "", is_admin: bool | N
     return store_user(email, passwords.hash_password(password), name=name, is_admin=is_admin)
 
 
-def store_user(email: str, password_hash: str, *, name: str = "", is_admin: bool | None = None) -> User:
-    """`create_user` with the password hashed before the write began."""
+def store_user(
+    email: str,
+    password_hash: str,
+    *,
+    name: str = "",
+    is_admin: bool | None = None,
+    is_verified: bool = True,
+) -> User:
+    """`create_user` with the password hashed before the write began.
+
+    `is_verified`: the address is known to be the user's, by the operator's word or by a mail that was read.
+    """
     one_at_a_time()
     if find_user(email):
         raise EmailTaken()
     user = User(email=written_email(email), password_hash=password_hash, name=name)
+    user.verified_email = user.email if is_verified else None
     user.is_admin = bool(is_admin) or not has_users()
     db.session.add(user)
     db.session.flush()

@@ -41,6 +41,7 @@ def init_app(app: Flask) -> None:
         ("deliveries", deliveries.find, "GET"),
         ("test", deliveries.test, "POST"),
         ("secret", deliveries.renew_secret, "POST"),
+        ("confirmation", deliveries.ask_for_confirmation, "POST"),
     ):
         name = f"notification-handlers_{path}"
         blueprint.add_url_rule(f"{handler}/{path}", name, view, methods=[method], strict_slashes=False)

@@ -48,6 +48,13 @@ def renew_secret(id: int) -> Response:
     return answer
 
 
+def ask_for_confirmation(id: int) -> Response:
+    """Have the mail with the link sent once more."""
+    read_sent()
+    handler = trials.ask_again(caller(), id)
+    return envelope.answer({"data": shown([handler])[0]})
+
+
 def delivery(row: Delivery, tries: Sequence[DeliveryAttempt]) -> dict[str, Any]:
     return {
         "id": row.id,

@@ -204,6 +204,7 @@ def handler(row: NotificationHandler, *, with_secrets: bool) -> dict[str, Any]:
         "is_enabled": row.is_enabled,
         "last_datetime": written(row.last_datetime),
         "datetime": written(row.datetime),
+        "is_confirmed": row.is_confirmed,
     }
 
 

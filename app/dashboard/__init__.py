@@ -12,6 +12,7 @@ from app.dashboard import (
     assets,
     audit_log,
     compression,
+    confirming,
     data,
     deliveries,
     domains,
@@ -56,6 +57,6 @@ for family in (home, *THINGS, *PEOPLE):
 
 def init_app(app: Flask) -> None:
     """Register everything under `/dashboard/`, the static files, and what every page stands on."""
-    for part in (assets, icons, accounts, stopping, headers, compression, pages, guard, instance):
+    for part in (assets, icons, accounts, stopping, confirming, headers, compression, pages, guard, instance):
         part.init_app(app)
     app.register_blueprint(blueprint)

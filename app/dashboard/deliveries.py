@@ -8,7 +8,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, cast
 
-from flask import Blueprint, Response, make_response, render_template, request, url_for
+from flask import Blueprint, Response, current_app, make_response, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from sqlalchemy import select
 
@@ -19,7 +19,7 @@ from app.dashboard.guard import sent, user
 from app.dashboard.handlers import FAMILY, target_of, uses
 from app.dashboard.link_rows import short_address
 from app.database import begin_write
-from app.errors import FieldError, Invalid, NotThere
+from app.errors import FieldError, Invalid, NotThere, TooMany
 from app.extensions import db
 from app.links.models import Link, link_notification_handler
 from app.lists import DEFAULT_SIZE, Page, find_page
@@ -41,6 +41,7 @@ def register(blueprint: Blueprint) -> None:
         ("test", test),
         ("on", turn_on),
         ("secret", renew_secret),
+        ("confirmation", ask_for_confirmation),
         ("deliveries/<int:delivery_id>/again", again),
     ):
         blueprint.add_url_rule(f"{one}/{path}", f"handlers_{view.__name__}", view, methods=["POST"])
@@ -66,6 +67,7 @@ def log_page(
 ) -> str:
     address = partial(address_of, handler)
     tries = attempts_of([row.id for row in page.rows])
+    transport = all_transports()[handler.type]
     return render_template(
         "dashboard/handlers/deliveries.html",
         here="handlers",
@@ -75,8 +77,9 @@ def log_page(
         used=uses([handler.id]).get(handler.id, 0),
         links=links_of(handler),
         short_address=short_address,
-        transport=all_transports()[handler.type],
+        transport=transport,
         target=target_of(handler),
+        lacks=transport.lacks(current_app.config["WAYPOST"]),
         page=page,
         told=[told(row, tries.get(row.id, ())) for row in page.rows],
         wrong=wrong,
@@ -139,9 +142,22 @@ def again(id: int, delivery_id: int) -> ResponseReturnValue:
     if not handler.is_enabled:
         db.session.rollback()
         return back(handler, "", f"{handler.name} is off. Turn it on first.")
+    trials.count_send(handler)
     outbox.again(delivery)
     db.session.commit()
     return back(handler, "It is sent again in a moment.")
+
+
+def ask_for_confirmation(id: int) -> ResponseReturnValue:
+    handler = get_owned(user(), NotificationHandler, id)
+    try:
+        handler = trials.ask_again(user(), id)
+    except (Invalid, TooMany) as refused:
+        db.session.rollback()
+        return back(handler, "", str(refused))
+    if handler.is_confirmed:
+        return back(handler, "This address is confirmed.")
+    return back(handler, f"Another mail with a link goes to {target_of(handler)}.")
 
 
 def delivery_of(handler: NotificationHandler, id: int) -> Delivery:

@@ -25,6 +25,7 @@ ON = State("On", "good")
 OFF = State("Off", "")
 SWITCHED_OFF = State("Switched off", "bad")
 FAILING = State("Failing", "warn")
+UNCONFIRMED = State("Not confirmed", "warn")
 
 TYPES = {
     "link.clicks_limit_reached": "Click limit reached",
@@ -47,6 +48,8 @@ def state_of(handler: NotificationHandler) -> State:
         return SWITCHED_OFF
     if not handler.is_enabled:
         return OFF
+    if not handler.is_confirmed:
+        return UNCONFIRMED
     return FAILING if handler.failing_since else ON
 
 

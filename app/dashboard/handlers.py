@@ -33,12 +33,13 @@ def controls(user: User) -> list[Control]:  # noqa: ARG001
 
 
 def beside_form(form: Any) -> Context:  # noqa: ARG001
-    transports = all_transports()
+    return {"transports": all_transports(), "lacks": lacks()}
+
+
+def lacks() -> dict[str, str]:
+    """What the operator has not set up for each type, in words."""
     settings = current_app.config["WAYPOST"]
-    return {
-        "transports": transports,
-        "lacks": {type_: one.lacks(settings) for type_, one in transports.items()},
-    }
+    return {type_: one.lacks(settings) for type_, one in all_transports().items()}
 
 
 def beside_rows(rows: Sequence[NotificationHandler]) -> Context:
@@ -49,6 +50,7 @@ def beside_rows(rows: Sequence[NotificationHandler]) -> Context:
         "last_told": last_told(ids),
         "target_of": target_of,
         "state_of": state_of,
+        "lacks": lacks(),
     }
 
 

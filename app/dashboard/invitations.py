@@ -62,13 +62,14 @@ def create() -> ResponseReturnValue:
     begin_write(db.session)
     row, token = invitations.invite(user(), email=form.email.data or "", is_admin=bool(form.is_admin.data))
     address = own_addresses.owners_site() + url_for("accounts.invited", token=token)
-    if row.email and has_mail():
+    is_mailed = bool(row.email) and has_mail() and not letters.has_enough(db.session, row.email)
+    if is_mailed:
         letters.post(
             db.session, user().id, about_of(row), row.email, letter(row, address), row.expires_datetime
         )
     db.session.commit()
     response = answer(
-        "invited", row=row, address=address, is_mailed=bool(row.email) and has_mail(), zone=pages.zone(),
+        "invited", row=row, address=address, is_mailed=is_mailed, zone=pages.zone(),
         heading="The invitation",
     )  # fmt: skip
     response.headers["HX-Trigger"] = "users-changed"

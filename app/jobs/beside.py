@@ -7,6 +7,7 @@ from sqlalchemy import create_engine
 from app.config import Settings
 from app.database import engine_options, prepare_engine
 from app.jobs.archives import Archiver
+from app.jobs.confirmations import post_confirmations
 from app.jobs.forgotten import answer_forgotten
 from app.jobs.imports import Importer
 from app.jobs.schedule import Scheduler
@@ -16,6 +17,7 @@ from app.links.telling import tell
 from app.notifications.letters import Postman
 from app.notifications.sender import Sender
 from app.notifications.site import site_of
+from app.throttles import Throttles
 
 LAST_SECONDS = 1.5  # for what is under way when the end is asked for
 
@@ -29,7 +31,12 @@ class Beside:
         site = site_of(settings)
         feeds = (tell_moments, lambda session: tell(session, site))
         self.sender = Sender(self.engine, settings, feeds)
-        self.postman = Postman(self.engine, settings, [lambda session: answer_forgotten(session, settings)])
+        self.throttles = Throttles(settings)
+        letter_feeds = (
+            lambda session: answer_forgotten(session, settings),
+            lambda session: post_confirmations(session, settings, self.throttles),
+        )
+        self.postman = Postman(self.engine, settings, letter_feeds)
         self.scheduler = Scheduler(self.engine, settings, TABLE)
         self.importer = Importer(self.engine, settings)
         self.archiver = Archiver(self.engine, settings)
@@ -48,3 +55,4 @@ class Beside:
         self.postman.stop(LAST_SECONDS)
         self.archiver.stop(LAST_SECONDS)
         self.engine.dispose()
+        self.throttles.close()

@@ -35,9 +35,16 @@ class Outcome:
     is_gone: bool = False
 
 
-def attempt(type_: str, fields: Mapping[str, str], message: Message, door: Door) -> Outcome:
-    """Try once, for at most the door's time. No transaction may be open meanwhile."""
+def attempt(
+    type_: str, fields: Mapping[str, str], message: Message, door: Door, *, refusal: str = ""
+) -> Outcome:
+    """Try once, for at most the door's time. No transaction may be open meanwhile.
+
+    `refusal`: why nothing may be sent, in words; the try has failed then.
+    """
     start = moment()
+    if refusal:
+        return failed(Refused(refusal), start, door)
     try:
         with speaking(message.language):
             return delivered(all_transports()[type_].send(fields, message, door), start, door)

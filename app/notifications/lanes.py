@@ -21,13 +21,14 @@ PATIENCE_SECONDS = 20.0  # for waiting in a lane: with the 15 of a try, less tha
 
 @dataclass(frozen=True)
 class Parcel:
-    """One delivery on its way, with all that a thread needs."""
+    """One delivery on its way, with all that a thread needs. `refusal`: why it may not be sent."""
 
     id: int
     handler_id: int
     type: str
     fields: Mapping[str, str]
     message: Message
+    refusal: str = ""
     taken: float = field(default_factory=time.monotonic)
 
     def is_stale(self) -> bool:

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 
-from sqlalchemy import Engine, delete, select
+from sqlalchemy import Engine, delete, func, select
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
@@ -30,6 +30,7 @@ from app.notifications.outbox import PAUSES, pause
 POLL_SECONDS = 0.5
 RETRY_SECONDS = 10.0
 KEPT = dt.timedelta(days=7)  # what became of one
+MAX_A_DAY = 5
 
 log = logging.getLogger(__name__)
 
@@ -58,6 +59,13 @@ def post(
     session.add(letter)
     session.flush()
     return letter
+
+
+def has_enough(session: AnySession, email: str) -> bool:
+    """Did this address get `MAX_A_DAY` mails already? Asked for one whose reader has agreed to nothing."""
+    is_theirs, since = func.lower(Letter.email) == email.lower(), now() - dt.timedelta(days=1)
+    lately = select(func.count()).select_from(Letter).where(is_theirs, Letter.datetime > since)
+    return session.scalars(lately).one() >= MAX_A_DAY
 
 
 def withdraw(session: AnySession, about: str) -> None:

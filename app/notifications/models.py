@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from typing import Any
 
-from sqlalchemy import JSON, ForeignKey, Index, String, Text, text
+from sqlalchemy import JSON, ForeignKey, Index, String, Text, text, true
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from app.claims import Claimed, moment
@@ -16,12 +16,21 @@ from app.sealing import SealedJson
 
 PENDING, DELIVERED, FAILED = "pending", "delivered", "failed"
 WAITING = text("due IS NOT NULL")
+CONFIRMATION_WAITING = text("confirmation_due IS NOT NULL")
 
 
 class NotificationHandler(db.Model):
     """A place to deliver to; `type` is a file of `notifications/transports`, which names its settings."""
 
-    __table_args__ = {"sqlite_autoincrement": True}
+    __table_args__ = (
+        Index(
+            "ix_notification_handler_confirmation_due",
+            "confirmation_due",
+            sqlite_where=CONFIRMATION_WAITING,
+            postgresql_where=CONFIRMATION_WAITING,
+        ),
+        {"sqlite_autoincrement": True},
+    )
 
     id: Mapped[int] = mapped_column(Id, primary_key=True)
     user_id: Mapped[int] = mapped_column(ForeignKey("user.id", ondelete="CASCADE"), index=True)
@@ -29,6 +38,11 @@ class NotificationHandler(db.Model):
     name: Mapped[str] = mapped_column(String(128))
     settings: Mapped[dict[str, Any]] = mapped_column(SealedJson)
     is_enabled: Mapped[bool] = mapped_column(default=True)
+    # whether the reader of its e-mail address has agreed; true where the type asks nobody
+    is_confirmed: Mapped[bool] = mapped_column(default=True, server_default=true())
+    # when to write the mail that asks for that, and when the last one was written
+    confirmation_due: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
+    confirmation_datetime: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
     # the first try that failed since the last one that did not
     failing_since: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
     # why Waypost switched it off by itself, in words; null where the owner did, or it is on

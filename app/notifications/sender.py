@@ -156,6 +156,8 @@ class Sender(threading.Thread):
     def work(self, lane: Lane) -> None:
         """The life of a thread that sends: what its lane has, one after the other."""
         while parcel := lane.next():
-            outcome = attempt(parcel.type, parcel.fields, parcel.message, Door(self.settings))
+            outcome = attempt(
+                parcel.type, parcel.fields, parcel.message, Door(self.settings), refusal=parcel.refusal
+            )
             lane.learn(is_delivered=outcome.is_delivered)
             self.outcomes.put((parcel, outcome))

@@ -11,8 +11,11 @@ from app.clock import now
 from app.database import reread
 from app.errors import FieldError, Invalid
 from app.extensions import db
+from app.notifications.confirmation import about, require_confirmation
+from app.notifications.letters import withdraw
 from app.notifications.models import NotificationHandler
 from app.notifications.outbox import end_pending
+from app.notifications.stopping import place_of
 from app.notifications.transport import all_transports
 from app.trash import services as trash
 from app.trash.models import Trashed
@@ -24,6 +27,8 @@ def create(user: User, changes: dict[str, Any]) -> NotificationHandler:
     handler = NotificationHandler(user_id=user.id, **{**changes, "settings": settings})
     require_settings(handler)
     db.session.add(handler)
+    db.session.flush()
+    require_confirmation(db.session, handler)
     db.session.flush()
     note(handler, "handler.created")
     return handler
@@ -41,6 +46,7 @@ def update(handler: NotificationHandler, changes: dict[str, Any]) -> Notificatio
     Raises NotThere when the handler was deleted meanwhile, Invalid when its type was changed meanwhile.
     """
     reread(db.session, handler)
+    place = place_of(handler)
     kept = handler.settings if changes.get("type", handler.type) == handler.type else made(changes["type"])
     settings = {**kept, **changes.get("settings", {})}
     note_changes(handler, changes, settings)
@@ -51,6 +57,7 @@ def update(handler: NotificationHandler, changes: dict[str, Any]) -> Notificatio
     if changes.keys() & {"is_enabled", "type", "settings"}:
         # the owner has seen to it: what failed before says nothing any more
         handler.failing_since = handler.off_reason = None
+        require_confirmation(db.session, handler, place)
     if not handler.is_enabled:
         end_pending(db.session, handler.id)
     handler.last_datetime = now()
@@ -87,6 +94,7 @@ def delete(handler: NotificationHandler) -> str:
     Returns the batch, by which it can be put back.
     """
     reread(db.session, handler)
+    withdraw(db.session, about(handler))
     batch = trash.throw_away([handler], lambda row: (row.name, all_transports()[row.type].label))
     db.session.delete(handler)
     db.session.flush()

@@ -35,6 +35,9 @@ class Site:
     def stop_page(self, token: str) -> str:
         return f"{self.owners}/dashboard/stop/{token}"
 
+    def confirm_page(self, token: str) -> str:
+        return f"{self.owners}/dashboard/confirm/{token}"
+
     def handlers_page(self) -> str:
         return f"{self.owners}/dashboard/handlers/"
 

@@ -31,9 +31,11 @@ def handler_of(session: AnySession, token: str, secret: str) -> NotificationHand
 
 
 def stop(handler: NotificationHandler) -> None:
-    """Switch it off; a second time changes nothing. (The caller commits.)"""
+    """Switch it off; a second time changes nothing. On again, its address is confirmed anew. (The caller
+    commits.)"""
     if handler.is_enabled:
         switch_off(handler, REASON)
+        handler.is_confirmed, handler.confirmation_datetime = False, None
 
 
 def tokens(secret: str) -> URLSafeSerializer:

@@ -7,12 +7,32 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
+from urllib.parse import urlsplit
 
 from app.config import Settings
 from app.notifications import transports
 from app.notifications.door import Door
 from app.notifications.message import Message
 from app.registry import modules
+
+
+def mailbox_of(email: str) -> str:
+    """`Ann+news@x.example` → `ann@x.example`: most mail servers deliver both to one reader."""
+    local, _, domain = email.lower().rpartition("@")
+    return f"{local.partition('+')[0]}@{domain}"
+
+
+def host_of(address: str) -> str:
+    """`https://X.example/hook/1` → `x.example`: a path costs nothing."""
+    return urlsplit(address).hostname or ""
+
+
+# by the kind of setting; a token only says who may write there
+TARGETS: Mapping[str, Callable[[str], str]] = {
+    "email": mailbox_of,
+    "address": host_of,
+    "chat": str.lower,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +92,7 @@ class Transport:
     `words`: other names for the type, taken as input. `makes`: settings nobody fills in, made when a handler
     becomes one of this type; `renew` gives the settings with new ones of these. `steps`: how an owner comes
     by what he has to fill in. `lacks`: what the operator has not set up, in words. `icon` is one of
-    templates/_icons.svg.
+    templates/_icons.svg. `confirms`: the setting with an e-mail address whose reader has to agree first.
     """
 
     label: str
@@ -84,11 +104,19 @@ class Transport:
     steps: tuple[str, ...] = ()
     lacks: Callable[[Settings], str] = lambda settings: ""  # noqa: ARG005
     icon: str = "message-square"
+    confirms: str = ""
 
     def shown(self, settings: Mapping[str, str]) -> dict[str, str]:
         """What an owner knows of the settings: what he filled in, and what was made for him."""
         names = [*(one.name for one in self.settings), *self.makes]
         return {name: settings[name] for name in names if name in settings}
+
+    def target_of(self, settings: Mapping[str, str]) -> str:
+        """Who receives what is sent, by which tests are limited: another spelling is the same one."""
+        found = [
+            TARGETS[one.kind](settings.get(one.name, "")) for one in self.settings if one.kind in TARGETS
+        ]
+        return "\n".join(found)
 
     @property
     def secrets(self) -> frozenset[str]:

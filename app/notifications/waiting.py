@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session, joinedload
 from app.accounts.models import User
 from app.claims import claim, is_due, is_free, moment
 from app.database import AnySession, begin_write
+from app.notifications.confirmation import refusal_of
 from app.notifications.lanes import Parcel
 from app.notifications.messages import message_of
 from app.notifications.models import Delivery, NotificationHandler
@@ -81,4 +82,5 @@ def take(session: Session, ids: Sequence[int], who: str, site: Site) -> list[Par
 def parcel_of(session: Session, row: Delivery, site: Site) -> Parcel:
     owner = session.get_one(User, row.handler.user_id)
     message = replace(message_of(row, site, owner.language), stop_url=stop_url(row.handler, site))
-    return Parcel(row.id, row.handler_id, row.handler.type, dict(row.handler.settings), message)
+    handler = row.handler
+    return Parcel(row.id, handler.id, handler.type, dict(handler.settings), message, refusal_of(handler))

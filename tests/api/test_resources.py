@@ -62,7 +62,16 @@ def test_location_is_where_it_lies(api: Api, client: Any) -> None:
 def test_each_type_of_handler(api: Api, make_api: Callable[..., Api], alice: User, type_: str) -> None:
     number = made(api, "/notification-handlers", {"type": type_, "name": "n", **HANDLERS[type_]})
     data = api.get(f"/notification-handlers/{number}").json["data"]
-    assert list(data) == ["id", "type", "name", "settings", "is_enabled", "last_datetime", "datetime"]
+    assert list(data) == [
+        "id",
+        "type",
+        "name",
+        "settings",
+        "is_enabled",
+        "last_datetime",
+        "datetime",
+        "is_confirmed",
+    ]
     assert (data["id"], data["type"], data["is_enabled"], data["last_datetime"]) == (
         number,
         type_,

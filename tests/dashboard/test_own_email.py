@@ -8,6 +8,7 @@ from sqlalchemy import select
 
 from app.accounts import resets
 from app.accounts.models import PasswordReset, User
+from app.notifications import letters
 from app.notifications.models import Letter
 from tests.accounts.test_sign_in import sign_in
 from tests.dashboard.conftest import HTMX, Desk
@@ -68,3 +69,21 @@ def test_it_is_changed_and_the_old_address_told(app: Flask, desk: Desk, alice: U
     # the same once more: nobody is told
     assert desk.post(PATH, NEW, headers=HTMX).headers["HX-Redirect"] == "/dashboard/account/"
     assert len(session.scalars(select(Letter)).all()) == 1
+
+
+def test_an_address_that_nobody_has_verified_gets_few_mails(desk: Desk, alice: User, session) -> None:
+    """Each change tells the address before: to and fro, that was a mail to a stranger each time."""
+    for _ in range(8):
+        for email in ("stranger@elsewhere.example", "alice@example.com"):
+            assert desk.post(PATH, NEW | {"new_email": email}).status_code == 303
+    to = [letter.email for letter in session.scalars(select(Letter))]
+    assert to.count("stranger@elsewhere.example") == letters.MAX_A_DAY
+    assert to.count("alice@example.com") == 8  # verified: told each time
+
+
+def test_an_invited_address_gets_few_mails(desk: Desk, session) -> None:
+    sent = {"email": "Stranger@elsewhere.example"}
+    answers = [desk.post("/users/invitations/new", sent).text for _ in range(letters.MAX_A_DAY + 2)]
+    is_mailed = ["on its way by e-mail" in answer for answer in answers]
+    assert is_mailed == [True] * letters.MAX_A_DAY + [False] * 2
+    assert all("token=" in answer for answer in answers)

@@ -37,7 +37,7 @@ LINK = """
 PIXEL = "id integer, type string, name string, pixel string, last_datetime time?, datetime time"
 HANDLER = """
     id integer, type string, name string, settings object, is_enabled boolean, last_datetime time?,
-    datetime time
+    datetime time, is_confirmed boolean
 """
 PROJECT = "id integer, name string, color string, last_datetime time?, datetime time"
 VERIFICATION = "txt_name string, txt_value string, file_url address, file_content string"

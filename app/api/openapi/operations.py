@@ -204,6 +204,10 @@ OTHERS: tuple[Operation, ...] = (
         "notification-handlers_secret", "POST", f"{HANDLER}/secret", HANDLERS,
         "Renew a webhook's signing secret", "NotificationHandler",
     ),
+    call(
+        "notification-handlers_confirmation", "POST", f"{HANDLER}/confirmation", HANDLERS,
+        "Ask again for confirmation of its e-mail address", "NotificationHandler",
+    ),
     call("domains_verify", "POST", "/domains/{id}/verify", DOMAINS, "Look for its proof now", "Verification"),
     call("user", "GET", "/user", ACCOUNT, "Read whose key it is", "User"),
     call(

@@ -59,6 +59,18 @@ WORDS: Mapping[str, str] = {
         "Angelegte Links bleiben. Die Seite des Imports sagt, was zu tun ist."
     ),
     "See the import": "Import ansehen",
+    "because somebody entered this address.": "weil jemand diese Adresse eingetragen hat.",
+    "Confirm your e-mail address": "Bestätige deine E-Mail-Adresse",
+    "Somebody wants to have reports about short links sent to this address.": (
+        "Jemand möchte Berichte über Kurzlinks an diese Adresse schicken lassen."
+    ),
+    "Confirm it by the link below within seven days, if you want to get them.": (
+        "Bestätige sie innerhalb von sieben Tagen über den Link unten, wenn du sie bekommen möchtest."
+    ),
+    "If not, there is nothing to do: nothing else is sent to you.": (
+        "Wenn nicht, ist nichts zu tun: Du bekommst sonst nichts."
+    ),
+    "Confirm the address": "Adresse bestätigen",
     "A new password for Waypost": "Ein neues Passwort für Waypost",
     "Somebody asked for a new password for your account.": (
         "Jemand hat ein neues Passwort für dein Konto angefordert."

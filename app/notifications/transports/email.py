@@ -33,9 +33,10 @@ TRANSPORT = Transport(
             label="E-mail address",
             kind="email",
             example="team@example.com",
-            guidance="Reports and events are mailed there. Each mail has a link that ends them.",
+            guidance="Reports and events go there once it is confirmed. Each mail has a link that ends them.",
         ),
     ),
     send=send,
+    confirms="email",
     lacks=lambda settings: "" if settings.smtp_url else NOT_SET_UP,
 )

@@ -1,0 +1,65 @@
+"""Mails that ask for the confirmation of an address are written by the worker, within limits.
+
+By handler, user and receiver: an owner who enters other people's addresses reaches few of them, and no
+receiver gets many from all owners together. What is over a limit waits until that allows it.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from app.accounts.models import User
+from app.clock import now
+from app.config import Settings
+from app.database import begin_write
+from app.notifications.confirmation import address_to_confirm, post_confirmation
+from app.notifications.models import NotificationHandler
+from app.notifications.site import site_of
+from app.notifications.transport import mailbox_of
+from app.throttles import Throttles, at_most
+
+BATCH_SIZE = 50
+DAY = 24 * 60
+BY_HANDLER = at_most(5, minutes=DAY, name="confirmation-handler")
+BY_USER = at_most(20, minutes=DAY, name="confirmation-user")
+BY_TARGET = at_most(3, minutes=DAY, name="confirmation-target")
+
+
+def post_confirmations(session: Session, settings: Settings, throttles: Throttles) -> bool:
+    """Write the mails that are due, or put them off; whether there were any. They wait for a mail server."""
+    if not settings.smtp_url:
+        return False
+    due = (
+        select(NotificationHandler.id)
+        .join(User, User.id == NotificationHandler.user_id)
+        .where(NotificationHandler.confirmation_due <= now())
+        .where(User.disabled_datetime.is_(None), User.deleted_datetime.is_(None))
+        .order_by(NotificationHandler.confirmation_due)
+        .limit(BATCH_SIZE)
+    )
+    ids = session.scalars(due).all()
+    session.rollback()
+    if not ids:
+        return False
+    begin_write(session)
+    rows = select(NotificationHandler).where(NotificationHandler.id.in_(ids)).order_by(NotificationHandler.id)
+    for handler in session.scalars(rows.with_for_update()).all():
+        if handler.confirmation_due is not None and handler.confirmation_due <= now():
+            post_or_put_off(session, handler, settings, throttles)
+    session.commit()
+    return True
+
+
+def post_or_put_off(
+    session: Session, handler: NotificationHandler, settings: Settings, throttles: Throttles
+) -> None:
+    target = mailbox_of(address_to_confirm(handler))
+    counts = ((BY_HANDLER, str(handler.id)), (BY_USER, str(handler.user_id)), (BY_TARGET, target))
+    for limit, who in counts:
+        if seconds := throttles.take(limit, who):
+            handler.confirmation_due = now() + dt.timedelta(seconds=seconds)
+            return
+    post_confirmation(session, handler, site_of(settings))

@@ -1,0 +1,118 @@
+"""Confirmation of e-mail addresses: one mail asks, and nothing else is sent until its reader has agreed.
+
+The verified address of the owner's own account needs no confirmation.
+See docs/decisions/2026-11-22-confirmed-addresses.md.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+
+from itsdangerous import BadSignature, SignatureExpired, URLSafeTimedSerializer
+from sqlalchemy import update
+
+from app.accounts.models import User
+from app.claims import is_free, moment
+from app.clock import now
+from app.database import AnySession
+from app.notifications import letters
+from app.notifications.models import Delivery, NotificationHandler
+from app.notifications.site import Site
+from app.notifications.speech import said, speaking
+from app.notifications.stopping import place_of
+from app.notifications.transport import all_transports
+
+SALT = "waypost: confirm an address"  # nothing else that this key signs can be taken for it
+VALID = dt.timedelta(days=7)
+UNCONFIRMED = "This address is not confirmed yet: open the link in the mail that Waypost has sent there."
+
+
+class Expired(Exception):
+    """The link is genuine, and too old."""
+
+
+def address_to_confirm(handler: NotificationHandler) -> str:
+    """The e-mail address whose reader has to agree; "" where the type has none."""
+    name = all_transports()[handler.type].confirms
+    return str(handler.settings.get(name, "")) if name else ""
+
+
+def require_confirmation(session: AnySession, handler: NotificationHandler, before: str = "") -> None:
+    """Ask for what the handler's place needs; call it for a new handler, and for each change of one.
+
+    `before`: `place_of` the handler before the change. Another place has to be confirmed anew.
+    """
+    if place_of(handler) != before:
+        letters.withdraw(session, about(handler))
+        handler.is_confirmed, handler.confirmation_datetime = False, None
+    address, owner = address_to_confirm(handler), session.get_one(User, handler.user_id)
+    handler.is_confirmed = handler.is_confirmed or not address or owner.is_own_address(address)
+    waits = handler.is_enabled and not handler.is_confirmed
+    handler.confirmation_due = (handler.confirmation_due or now()) if waits else None
+
+
+def refusal_of(handler: NotificationHandler) -> str:
+    """Why nothing may be sent to it, in words; "" where it may."""
+    return "" if handler.is_confirmed else UNCONFIRMED
+
+
+def post_confirmation(session: AnySession, handler: NotificationHandler, site: Site) -> None:
+    """Write the mail that asks. Nothing in it is what an owner typed: it goes to whoever has the address."""
+    owner = session.get_one(User, handler.user_id)
+    with speaking(owner.language):
+        content = letters.Content(
+            title=said("Confirm your e-mail address"),
+            text=" ".join(
+                (
+                    said("Somebody wants to have reports about short links sent to this address."),
+                    said("Confirm it by the link below within seven days, if you want to get them."),
+                    said("If not, there is nothing to do: nothing else is sent to you."),
+                )
+            ),
+            url=site.confirm_page(token_of(handler, site.secret)),
+            button=said("Confirm the address"),
+            note="because somebody entered this address.",
+            language=owner.language,
+        )
+    letters.withdraw(session, about(handler))
+    address = address_to_confirm(handler)
+    letters.post(session, owner.id, about(handler), address, content, now() + VALID)
+    handler.confirmation_due, handler.confirmation_datetime = None, now()
+
+
+def about(handler: NotificationHandler) -> str:
+    return f"confirmation:{handler.id}"
+
+
+def token_of(handler: NotificationHandler, secret: str) -> str:
+    return str(serializer(secret).dumps([handler.id, place_of(handler)]))
+
+
+def find_handler(session: AnySession, token: str, secret: str) -> NotificationHandler | None:
+    """Whose address a token confirms; None once it has another one. Raises Expired."""
+    try:
+        id_, place = serializer(secret).loads(token, max_age=int(VALID.total_seconds()))
+    except SignatureExpired:
+        raise Expired from None
+    except (BadSignature, ValueError, TypeError):
+        return None
+    handler = session.get(NotificationHandler, id_)
+    return handler if handler and place_of(handler) == place else None
+
+
+def confirm(session: AnySession, handler: NotificationHandler) -> None:
+    """The reader has agreed: what waits is sent at once. (The caller commits.)"""
+    if handler.is_confirmed:
+        return
+    handler.is_confirmed, handler.confirmation_due, handler.failing_since = True, None, None
+    owner = session.get_one(User, handler.user_id)
+    if owner.email == address_to_confirm(handler).lower():
+        owner.verified_email = owner.email
+    waits = Delivery.handler_id == handler.id, Delivery.due.is_not(None), is_free(Delivery, moment())
+    session.execute(update(Delivery).where(*waits).values(due=moment()))
+
+
+def serializer(secret: str) -> URLSafeTimedSerializer:
+    how = {"key_derivation": "hmac", "digest_method": hashlib.sha256}
+    return URLSafeTimedSerializer(secret, salt=SALT, signer_kwargs=how)
