@@ -49,6 +49,7 @@ class Settings:
     geo_country_header: str | None
     allow_private_networks: tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]
     pixel_consent: str | None
+    session_days: int
     api_rate_limit: int
     click_retention_days: int
     audit_log_days: int
@@ -144,6 +145,7 @@ TABLE: dict[str, tuple[str | None, Callable[[str], Any]]] = {
     "GEO_COUNTRY_HEADER": (None, str),
     "ALLOW_PRIVATE_NETWORKS": ("", networks),
     "PIXEL_CONSENT": (None, one_of("ask")),
+    "SESSION_DAYS": ("30", whole(1, 3650)),
     "API_RATE_LIMIT": ("6000", whole(0, 10_000_000)),
     "CLICK_RETENTION_DAYS": ("90", whole(1, 36_500)),
     "AUDIT_LOG_DAYS": ("365", whole(30, 3650)),

@@ -86,6 +86,13 @@ class CurrentPasswordForm(ResourceForm):
     current_password = PasswordField("Current password", required=True)
 
 
+class PasswordAgainForm(ResourceForm):
+    """The password again, before keys, exports and deletions."""
+
+    # a name that no form has beside which this stands
+    own_password = PasswordField("Current password", required=True)
+
+
 class LeaveTwoFactorForm(CodeForm, CurrentPasswordForm):
     """Both, to switch two-factor off."""
 
@@ -119,9 +126,10 @@ class AccountForm(ResourceForm):
 
 
 class NewPasswordForm(ResourceForm):
-    """A new password for the account of `owner`."""
+    """A new password for the account of `owner`, and whether API keys go with the old one."""
 
     password = PasswordField("New password", required=True)
+    revoke_keys = FlagField("Revoke all API keys")
 
     def validate_password(self, field: PasswordField) -> None:
         owner: User = self.owner

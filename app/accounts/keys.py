@@ -168,6 +168,18 @@ def revoke_key(key: ApiKey) -> None:
     db.session.flush()
 
 
+def revoke_keys(user: User) -> int:
+    """Revoke all keys of the user that are good; how many."""
+    found = active_keys(user)
+    for key in found:
+        revoke_key(key)
+    return len(found)
+
+
+def active_keys(user: User) -> list[ApiKey]:
+    return [key for key in list_keys(user) if state_of(key) == "active"]
+
+
 def list_keys(user: User | None = None) -> list[ApiKey]:
     """A user's keys, or everybody's, the newest first."""
     query = select(ApiKey).options(joinedload(ApiKey.user)).order_by(ApiKey.id.desc())

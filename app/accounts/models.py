@@ -66,6 +66,7 @@ class UserSession(db.Model):
     """A browser in which somebody is signed in: only its token's SHA-256 is stored, and no address.
 
     `version`: the user's when it began. `browser` and `system` as its agent tells them, "" where it does not.
+    `datetime`: of the sign-in. `password_datetime`: when the password was last typed in it.
     """
 
     id: Mapped[int] = mapped_column(Id, primary_key=True)
@@ -75,6 +76,7 @@ class UserSession(db.Model):
     browser: Mapped[str] = mapped_column(String(64), default="")
     system: Mapped[str] = mapped_column(String(64), default="")
     is_remembered: Mapped[bool] = mapped_column(default=False)
+    password_datetime: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
     last_datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)
     expires_datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, index=True)
     datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)

@@ -7,7 +7,7 @@ import hashlib
 import logging
 import secrets
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import ColumnElement, delete, select, update
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import joinedload
 
@@ -16,6 +16,7 @@ from app.clock import now
 from app.database import AnySession, begin_write, impatient
 from app.extensions import db
 
+DEFAULT_LIFETIME = dt.timedelta(days=30)  # since the sign-in, however often the session is used
 REMEMBERED = dt.timedelta(days=30)  # since the last visit
 OTHERWISE = dt.timedelta(days=1)  # its cookie ends with the browser; some browsers hardly ever end
 SEEN_EVERY = dt.timedelta(minutes=5)
@@ -23,9 +24,22 @@ SEEN_EVERY = dt.timedelta(minutes=5)
 log = logging.getLogger(__name__)
 
 
-def begin(user: User, *, browser: str = "", system: str = "", is_remembered: bool = False) -> str:
-    """A session and its token, which nothing here keeps. Does not commit."""
+def begin(
+    user: User,
+    *,
+    browser: str = "",
+    system: str = "",
+    is_remembered: bool = False,
+    lifetime: dt.timedelta = DEFAULT_LIFETIME,
+    signed_in: dt.datetime | None = None,
+    password_typed: dt.datetime | None = None,
+) -> str:
+    """A session and its token, which nothing here keeps. Does not commit.
+
+    `signed_in` and `password_typed`: when that was, if it was not just now.
+    """
     token = secrets.token_urlsafe(32)
+    began = signed_in or now()
     row = UserSession(
         user_id=user.id,
         digest=digest(token),
@@ -33,12 +47,19 @@ def begin(user: User, *, browser: str = "", system: str = "", is_remembered: boo
         browser=browser[:64],
         system=system[:64],
         is_remembered=is_remembered,
-        expires_datetime=now() + lasting(is_remembered=is_remembered),
+        datetime=began,
+        password_datetime=password_typed or now(),
+        expires_datetime=expiry(began, lifetime, is_remembered=is_remembered),
     )
     user.seen_datetime = now()
     db.session.add(row)
     db.session.flush()
     return token
+
+
+def expiry(began: dt.datetime, lifetime: dt.timedelta, *, is_remembered: bool) -> dt.datetime:
+    """Some time after this use, and never later than `lifetime` after the sign-in."""
+    return min(now() + lasting(is_remembered=is_remembered), began + lifetime)
 
 
 def lasting(*, is_remembered: bool) -> dt.timedelta:
@@ -49,20 +70,25 @@ def digest(token: str) -> str:
     return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
 
 
-def find(token: str) -> UserSession | None:
+def find(token: str, lifetime: dt.timedelta = DEFAULT_LIFETIME) -> UserSession | None:
     """The session of this token, its user with it, while both are good."""
-    mine = UserSession.digest == digest(token), UserSession.expires_datetime > now()
+    mine = UserSession.digest == digest(token), *are_good(lifetime)
     row = db.session.scalar(select(UserSession).where(*mine).options(joinedload(UserSession.user)))
     return row if row and row.user.is_active and row.version == row.user.session_version else None
 
 
-def note_use(row: UserSession) -> None:
+def are_good(lifetime: dt.timedelta) -> tuple[ColumnElement[bool], ...]:
+    """Not over yet; by the sign-in as well, for the setting may have been longer when the row was written."""
+    return UserSession.expires_datetime > now(), UserSession.datetime > now() - lifetime
+
+
+def note_use(row: UserSession, lifetime: dt.timedelta = DEFAULT_LIFETIME) -> None:
     """Go on for as long again; written seldom, and where the database is busy, next time."""
     if now() - row.last_datetime < SEEN_EVERY:
         return
     seen = {
         "last_datetime": now(),
-        "expires_datetime": now() + lasting(is_remembered=row.is_remembered),
+        "expires_datetime": expiry(row.datetime, lifetime, is_remembered=row.is_remembered),
     }
     before = UserSession.last_datetime == row.last_datetime
     try:
@@ -74,10 +100,18 @@ def note_use(row: UserSession) -> None:
         log.warning("the last use of session %d is not written yet: %s", row.id, error)
 
 
-def list_sessions(user: User) -> list[UserSession]:
+def note_password(row: UserSession) -> None:
+    """The password was typed just now. Commits."""
+    begin_write(db.session)
+    typed = update(UserSession).where(UserSession.id == row.id).values(password_datetime=now())
+    db.session.execute(typed)
+    db.session.commit()
+
+
+def list_sessions(user: User, lifetime: dt.timedelta = DEFAULT_LIFETIME) -> list[UserSession]:
     """Those that are good, the last used first."""
     mine = UserSession.user_id == user.id, UserSession.version == user.session_version
-    good = select(UserSession).where(*mine, UserSession.expires_datetime > now())
+    good = select(UserSession).where(*mine, *are_good(lifetime))
     return list(db.session.scalars(good.order_by(UserSession.last_datetime.desc(), UserSession.id.desc())))
 
 

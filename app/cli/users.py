@@ -8,7 +8,7 @@ from collections.abc import Callable
 import click
 
 from app import clock
-from app.accounts import passwords, services, setup, standing
+from app.accounts import keys, passwords, services, setup, standing
 from app.accounts.forms import NewPasswordForm, NewUserForm
 from app.accounts.models import User
 from app.cli.database import migrate_first, settings
@@ -59,9 +59,12 @@ def row_of(user: User) -> tuple[str, ...]:
 
 @users.command("set-password")
 @click.option("--email", required=True)
+@click.option("--revoke-keys", is_flag=True, help="Revoke all API keys of the user, too.")
 @from_stdin
-def set_one(email: str, *, password_stdin: bool) -> None:
-    """Set a new password. It ends every session of the user."""
+def set_one(email: str, *, revoke_keys: bool, password_stdin: bool) -> None:
+    """Set a new password. It ends every session of the user.
+
+    The user is told by mail where a mail server is set."""
     password = read_password(from_stdin=password_stdin)
     migrate_first()
     user = require_user(email)
@@ -70,8 +73,13 @@ def set_one(email: str, *, password_stdin: bool) -> None:
     password_hash = passwords.hash_password(password)
     begin_write(db.session)
     services.store_password(user, password_hash)
+    revoked = keys.revoke_keys(user) if revoke_keys else 0
+    SecurityMail(db.session, settings()).password_is_changed(user, revoked)
     db.session.commit()
     click.echo(f"Set the password of {user.email}")
+    left = len(keys.active_keys(user))
+    if left:
+        click.echo(f"API keys that go on working: {left} (--revoke-keys ends them)", err=True)
 
 
 @users.command("reset-two-factor")

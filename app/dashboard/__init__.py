@@ -35,6 +35,7 @@ from app.dashboard import (
     pixels,
     projects,
     qr,
+    reauthentication,
     samples,
     second_step,  # noqa: F401
     signed_in,
@@ -47,7 +48,7 @@ from app.dashboard.blueprint import blueprint
 from app.dashboard.statistics import views as statistics
 
 # once, and not for each application: a blueprint takes no more pages after it was registered
-ACCOUNT = (account, own_email, two_factor, signed_in, data, audit_log)
+ACCOUNT = (account, reauthentication, own_email, two_factor, signed_in, data, audit_log)
 PEOPLE = (keys, api_page, *ACCOUNT, samples, users, invitations, instance)
 ROWS = (links, many, history, as_visitor, qr, statistics)
 THINGS = (*ROWS, projects, domains, pixels, handlers, deliveries, imports, exports, trash)

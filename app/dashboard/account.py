@@ -8,11 +8,10 @@ from flask import Blueprint, make_response, render_template, url_for
 from flask.typing import ResponseReturnValue
 
 from app import clock
-from app.accounts import passwords, second_factor, services
-from app.accounts import sessions as owner_sessions
+from app.accounts import keys, passwords, second_factor, services
 from app.accounts.forms import AccountForm, PasswordForm
 from app.accounts.models import UserSession
-from app.dashboard import pages, proofs, sessions
+from app.dashboard import pages, proofs, security_mail, sessions
 from app.dashboard.guard import sent, user
 from app.database import begin_write
 from app.errors import Invalid
@@ -35,18 +34,24 @@ def save() -> ResponseReturnValue:
 
 
 def save_password() -> ResponseReturnValue:
-    """A new one ends every session; this browser gets a new one, for it has just proved itself."""
+    """A new one ends every session; this browser's goes on, for its owner has just typed the old one."""
     form = PasswordForm(sent(), owner=user())
     if form.validate():
         proofs.ask_password(form)
     if form.problems:
         return page(AccountForm(None, owner=user(), stored=user()), form, proofs.status_of(form))
-    password_hash = passwords.hash_password(form.password.data)
+    password_hash, signed_in_at = passwords.hash_password(form.password.data), sessions.this_one().datetime
     begin_write(db.session)
     services.store_password(user(), password_hash)
+    revoked = keys.revoke_keys(user()) if form.revoke_keys.data else 0
+    security_mail.told().password_is_changed(user(), revoked)
     db.session.commit()
-    sessions.renew(user())
-    return sent_on("Your password is changed. Every other session is signed out.")
+    sessions.renew(user(), signed_in_at)
+    return sent_on(
+        "Your password is changed, and your API keys are revoked. Every other session is signed out."
+        if revoked
+        else "Your password is changed. Every other session is signed out."
+    )
 
 
 def kept(form: AccountForm, write: Callable[[], object]) -> ResponseReturnValue | None:
@@ -73,6 +78,7 @@ def page(form: AccountForm, password_form: PasswordForm, status: int = 200) -> R
         has_second_factor=second_factor.is_on(user()),
         user_sessions=signed_in(),
         this_session=sessions.this_one(),
+        active_keys=len(keys.active_keys(user())),
         now=clock.now(),
         zone=pages.zone(),
     )
@@ -82,7 +88,7 @@ def page(form: AccountForm, password_form: PasswordForm, status: int = 200) -> R
 def signed_in() -> list[UserSession]:
     """This browser first, then those that were used last."""
     here = sessions.this_one().id
-    return sorted(owner_sessions.list_sessions(user()), key=lambda row: row.id != here)
+    return sorted(sessions.list_own(), key=lambda row: row.id != here)
 
 
 def sent_on(message: str) -> ResponseReturnValue:

@@ -125,8 +125,9 @@ def after_a_while(wait: Waiting, response: Response) -> Response:
 
 def sign_in_page(form: SignInForm, problem: str = "", *, status: int = 200) -> Response:
     has_mail = bool(settings_of(current_app).smtp_url)
+    days = current_app.permanent_session_lifetime.days
     body = render_template(
-        "accounts/login.html", form=form, problem=problem, next=typed("next"), has_mail=has_mail
+        "accounts/login.html", form=form, problem=problem, next=typed("next"), has_mail=has_mail, days=days
     )
     return make_response(body, status)
 

@@ -20,6 +20,7 @@ from app.dashboard import pages, proofs
 from app.dashboard.blueprint import blueprint
 from app.dashboard.exports import note_export
 from app.dashboard.guard import sent, user
+from app.dashboard.reauthentication import reauthenticated
 from app.database import begin_write
 from app.departures import leaving
 from app.errors import Invalid
@@ -35,7 +36,7 @@ UNITS = ("B", "kB", "MB", "GB", "TB")
 def register(blueprint: Blueprint) -> None:
     rule = blueprint.add_url_rule
     rule("/account/data", "account_data", show)
-    rule("/account/data", "account_data_write", make, methods=["POST"])
+    rule("/account/data", "account_data_write", reauthenticated(make, show), methods=["POST"])
     rule("/account/data/file", "account_data_file", file)
     rule("/account/delete", "account_delete", ask_delete)
     rule("/account/delete", "account_delete_write", delete, methods=["POST"])

@@ -17,6 +17,7 @@ from app.clock import now
 from app.dashboard.guard import user
 from app.dashboard.imports import mine, table_of
 from app.dashboard.link_filters import LISTING
+from app.dashboard.reauthentication import require_recent_password
 from app.database import begin_write
 from app.extensions import db
 from app.transfer.cells import guarded
@@ -45,7 +46,8 @@ def export_file(kind: str) -> Response:
 
 
 def note_export(action: str, **changes: str) -> None:
-    """In the audit log, before the first byte of the file leaves."""
+    """In the audit log, before the first byte of the file leaves. Raises PasswordNeeded."""
+    require_recent_password()
     begin_write(db.session)
     record(db.session, action, account=user(), **dict[str, Any](changes))
     db.session.commit()

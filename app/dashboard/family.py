@@ -18,6 +18,7 @@ from app.accounts.models import User
 from app.dashboard import asked, pages
 from app.dashboard.asked import Control
 from app.dashboard.guard import sent, user
+from app.dashboard.reauthentication import reauthenticated
 from app.dashboard.touched import touched
 from app.database import begin_write
 from app.errors import AliasTaken, Invalid, TooLarge, WaypostError
@@ -68,7 +69,8 @@ class Family:
         blueprint.add_url_rule(f"/{self.name}/", self.name, self.show_list)
         self.add(blueprint, "new", "/new", self.ask_new, self.create)
         self.add(blueprint, "edit", "/<int:id>", self.ask_edit, self.update)
-        self.add(blueprint, "delete", "/<int:id>/delete", self.ask_delete, self.delete)
+        delete = reauthenticated(self.delete, self.ask_delete)
+        self.add(blueprint, "delete", "/<int:id>/delete", self.ask_delete, delete)
 
     def add(self, blueprint: Blueprint, page: str, rule: str, ask: View, write: View) -> None:
         """One page: asked for with GET, sent with POST."""

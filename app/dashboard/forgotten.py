@@ -9,7 +9,7 @@ from __future__ import annotations
 from flask import Response, abort, flash, make_response, redirect, render_template, url_for
 from flask.typing import ResponseReturnValue
 
-from app.accounts import passwords, resets
+from app.accounts import keys, passwords, resets
 from app.accounts.forms import AddressForm, NewPasswordForm
 from app.accounts.models import User
 from app.dashboard import known_browsers, security_mail, tries
@@ -71,6 +71,9 @@ def set_new() -> ResponseReturnValue:
     password_hash = passwords.hash_password(form.password.data)
     begin_write(db.session)
     done = resets.use(typed("token"), password_hash)
+    if done is not None:
+        revoked = keys.revoke_keys(done) if form.revoke_keys.data else 0
+        security_mail.told().password_is_changed(done, revoked)
     db.session.commit()
     if done is None:  # the same address, opened twice
         return over_page()
@@ -80,7 +83,10 @@ def set_new() -> ResponseReturnValue:
 
 
 def reset_page(form: NewPasswordForm, user: User, status: int = 200) -> Response:
-    body = render_template("accounts/reset.html", form=form, user=user, token=typed("token"))
+    active_keys = len(keys.active_keys(user))
+    body = render_template(
+        "accounts/reset.html", form=form, user=user, token=typed("token"), active_keys=active_keys
+    )
     return make_response(body, status)
 
 

@@ -16,6 +16,7 @@ from app.dashboard.accounts import blueprint as accounts
 from app.dashboard.accounts import settings_of, typed
 from app.dashboard.admins import admins_only
 from app.dashboard.guard import sent, user
+from app.dashboard.reauthentication import reauthenticated
 from app.dashboard.users import rows
 from app.database import begin_write, reread
 from app.errors import NotThere
@@ -32,7 +33,7 @@ def register(blueprint: Blueprint) -> None:
     rule = blueprint.add_url_rule
     new, revoking = "/users/invitations/new", "/users/invitations/<int:id>/revoke"
     rule(new, "invitations_new", admins_only(ask_new))
-    rule(new, "invitations_new_write", admins_only(create), methods=["POST"])
+    rule(new, "invitations_new_write", admins_only(reauthenticated(create, ask_new_again)), methods=["POST"])
     rule(revoking, "invitations_revoke", admins_only(ask_revoke))
     rule(revoking, "invitations_revoke_write", admins_only(revoke), methods=["POST"])
 
@@ -42,6 +43,11 @@ def register(blueprint: Blueprint) -> None:
 
 def ask_new() -> ResponseReturnValue:
     return form_page(InvitationForm(None, owner=user()))
+
+
+def ask_new_again() -> ResponseReturnValue:
+    """With what was typed, where the password was missing or wrong."""
+    return form_page(InvitationForm(sent(), owner=user()))
 
 
 def form_page(form: InvitationForm, status: int = 200) -> Response:

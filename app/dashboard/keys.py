@@ -12,6 +12,7 @@ from app.accounts.models import ApiKey
 from app.dashboard import pages
 from app.dashboard.family import Context
 from app.dashboard.guard import sent, user
+from app.dashboard.reauthentication import reauthenticated
 from app.database import begin_write
 from app.extensions import db
 from app.ownership import get_owned
@@ -22,9 +23,11 @@ FOLDER = "dashboard/keys"
 def register(blueprint: Blueprint) -> None:
     blueprint.add_url_rule("/keys/", "keys", show_list)
     blueprint.add_url_rule("/keys/new", "keys_new", ask_new)
-    blueprint.add_url_rule("/keys/new", "keys_new_write", create, methods=["POST"])
+    make = reauthenticated(create, ask_new_again)
+    blueprint.add_url_rule("/keys/new", "keys_new_write", make, methods=["POST"])
     blueprint.add_url_rule("/keys/<int:id>/revoke", "keys_revoke", ask_revoke)
-    blueprint.add_url_rule("/keys/<int:id>/revoke", "keys_revoke_write", revoke, methods=["POST"])
+    end = reauthenticated(revoke, ask_revoke)
+    blueprint.add_url_rule("/keys/<int:id>/revoke", "keys_revoke_write", end, methods=["POST"])
 
 
 def show_list() -> ResponseReturnValue:
@@ -37,6 +40,11 @@ def rows() -> Context:
 
 def ask_new() -> ResponseReturnValue:
     return form_page(KeyForm(None, owner=user()))
+
+
+def ask_new_again() -> ResponseReturnValue:
+    """With what was typed, where the password was missing or wrong."""
+    return form_page(KeyForm(sent(), owner=user()))
 
 
 def create() -> ResponseReturnValue:

@@ -22,6 +22,7 @@ from app.dashboard.guard import sent, user
 from app.dashboard.link_filters import LISTING
 from app.dashboard.link_rows import short_address
 from app.dashboard.links import FAMILY
+from app.dashboard.reauthentication import FIELD, PERMIT, has_permit, permit, reauthenticated
 from app.errors import FieldError, Invalid
 from app.extensions import db
 from app.links import together
@@ -49,7 +50,7 @@ CARRIED = {
     "total",
     "batch",
 }
-BUTTONS = {"go", "stop", "csrf_token"}
+BUTTONS = {"go", "stop", "csrf_token", PERMIT, FIELD}
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,8 @@ class Work:
 
 def register(blueprint: Blueprint) -> None:
     blueprint.add_url_rule("/links/many", "links_many", begin, methods=["POST"])
-    blueprint.add_url_rule("/links/many/go", "links_many_go", go, methods=["POST"])
+    carry = reauthenticated(go, ask_again, needs=is_new_deletion)
+    blueprint.add_url_rule("/links/many/go", "links_many_go", carry, methods=["POST"])
 
 
 def begin() -> ResponseReturnValue:
@@ -98,6 +100,15 @@ def ask(work: Work, form: ManyForm, status: int = 200) -> Response:
     heading = f"Delete {some}?" if work.do == "delete" else f"Change {some}"
     beside = link_choices.beside_many() if work.do == "change" else {}
     return FAMILY.page("many", status, work=work, some=some, form=form, heading=heading, **beside)
+
+
+def is_new_deletion() -> bool:
+    """Whether this deletes, and is not the next step of what was begun with the password."""
+    return text(sent(), "do") == "delete" and not has_permit()
+
+
+def ask_again() -> ResponseReturnValue:
+    return ask(read_work(), ManyForm(None, owner=user(), zone=pages.zone()))
 
 
 def go() -> ResponseReturnValue:
@@ -144,6 +155,8 @@ def further(work: Work, ids: Sequence[int], failures: Sequence[Failure]) -> Work
 def going(work: Work) -> Response:
     heading = f"{work.done + work.failed:,} of {work.total:,}"
     fields = [(name, value) for name, _, value in kept(sent()).pairs() if isinstance(value, str)]
+    if work.do == "delete":
+        fields.append((PERMIT, permit()))
     return FAMILY.page("going", work=work, heading=heading, fields=fields)
 
 

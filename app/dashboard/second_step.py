@@ -38,7 +38,7 @@ def sign_in_with_code() -> ResponseReturnValue:
     half = sessions.half()
     if half is None:
         return over()
-    user, remember, next_ = half
+    user = half.user
     form = CodeForm(sent(), owner=None)
     if not form.validate():
         return code_page(form, 422)
@@ -57,8 +57,8 @@ def sign_in_with_code() -> ResponseReturnValue:
         form.reject("code", proofs.WRONG_CODE, "wrong_code")
         return code_page(form, 403)
     tries.reset_counts(counts)
-    sessions.start(user, remember=remember, method=method)
-    return redirect(next_, 303)
+    sessions.start(user, remember=half.remember, method=method, password_typed=half.password_typed)
+    return redirect(half.next_, 303)
 
 
 def way_in(user: User, typed: str) -> str | None:

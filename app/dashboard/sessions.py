@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import datetime as dt
+from typing import NamedTuple
 
 from flask import Flask, g, request, session
 from flask.sessions import SecureCookieSessionInterface
 from flask_login import current_user, login_user, logout_user
 
+from app import own_addresses
 from app.accounts import sessions
 from app.accounts.models import User, UserSession
 from app.accounts.sessions import REMEMBERED
 from app.acting import act_as
 from app.audit.services import record
 from app.clock import now
+from app.config import Settings
 from app.cookies import host_cookie
 from app.dashboard.guard import actor_of
 from app.dashboard.known_browsers import remember_browser
@@ -50,19 +53,25 @@ def init_app(app: Flask) -> None:
     app.config.update(
         SESSION_COOKIE_HTTPONLY=True,
         SESSION_COOKIE_SAMESITE="Lax",
-        PERMANENT_SESSION_LIFETIME=REMEMBERED,
+        PERMANENT_SESSION_LIFETIME=min(REMEMBERED, lifetime(app.config["WAYPOST"])),
     )
     login.user_loader(load)
     login.login_view = "accounts.login"
     login.session_protection = None  # a phone's address changes, and no address is kept
 
 
+def lifetime(settings: Settings) -> dt.timedelta:
+    """How long after the sign-in a session ends, however often it is used."""
+    return dt.timedelta(days=settings.session_days)
+
+
 def load(token: str) -> User | None:
     """Who has this session, which the request is then part of."""
-    row = sessions.find(token)
+    longest = lifetime(own_addresses.settings())
+    row = sessions.find(token, longest)
     if row is None:
         return None
-    sessions.note_use(row)
+    sessions.note_use(row, longest)
     g.user_session = row
     return row.user
 
@@ -73,17 +82,36 @@ def this_one() -> UserSession:
     return found
 
 
-def start(user: User, *, remember: bool = False, method: str | None = "password") -> None:
+def list_own() -> list[UserSession]:
+    """Those of who is signed in that are good, the last used first."""
+    return sessions.list_sessions(this_one().user, lifetime(own_addresses.settings()))
+
+
+def start(
+    user: User,
+    *,
+    remember: bool = False,
+    method: str | None = "password",
+    signed_in: dt.datetime | None = None,
+    password_typed: dt.datetime | None = None,
+) -> None:
     """Sign this user in, with nothing taken over of what this browser was before.
 
     `remember`: for 30 days since the last visit; else until the browser is closed, and a day at most.
-    `method`: how the user has signed in, for the audit log; None where an open session goes on.
+    `method`: how the user has signed in, for the audit log; None where an open session goes on. `signed_in`
+    and `password_typed`: when that was, if it was not just now.
     """
     session.clear()
     known = device(request.headers.get("User-Agent", ""))
     begin_write(db.session)
     user.session_token = sessions.begin(
-        user, browser=known.browser_name, system=known.os_name, is_remembered=remember
+        user,
+        browser=known.browser_name,
+        system=known.os_name,
+        is_remembered=remember,
+        lifetime=lifetime(own_addresses.settings()),
+        signed_in=signed_in,
+        password_typed=password_typed,
     )
     act_as(actor_of(user))
     if method is not None:
@@ -106,15 +134,24 @@ def start_half(user: User, *, remember: bool, next_: str) -> None:
     }
 
 
-def half() -> tuple[User, bool, str] | None:
-    """Whose code is awaited, whether to remember this browser, and where to then."""
+class Half(NamedTuple):
+    """Whose code is awaited, whether to remember this browser, where to then, and when the password came."""
+
+    user: User
+    remember: bool
+    next_: str
+    password_typed: dt.datetime
+
+
+def half() -> Half | None:
     found = session.get(HALF)
     if not isinstance(found, dict) or found["until"] < now().timestamp():
         return None
     user = db.session.get(User, found["user"])
     if user is None or not user.is_active or user.session_version != found["version"]:
         return None
-    return user, found["remember"], found["next"]
+    typed = dt.datetime.fromtimestamp(found["until"], dt.UTC) - HALF_GOOD_FOR
+    return Half(user, found["remember"], found["next"], typed)
 
 
 def forget_half() -> tuple[str, str]:
@@ -136,7 +173,8 @@ def end() -> None:
     session.clear()
 
 
-def renew(user: User) -> None:
+def renew(user: User, signed_in: dt.datetime) -> None:
     """After a new password, which ended this session too: go on as before, for as long as before."""
     # the row itself: `current_user` is a proxy, which would come to stand for itself
-    start(db.session.get_one(User, user.id), remember=session.permanent, method=None)
+    row = db.session.get_one(User, user.id)
+    start(row, remember=session.permanent, method=None, signed_in=signed_in)

@@ -9,7 +9,7 @@ from app.accounts import sessions
 from app.audit.services import record
 from app.dashboard import pages
 from app.dashboard.guard import user
-from app.dashboard.sessions import this_one
+from app.dashboard.sessions import list_own, this_one
 from app.database import begin_write
 from app.errors import NotThere
 from app.extensions import db
@@ -23,7 +23,7 @@ def register(blueprint: Blueprint) -> None:
 
 def end(id: int) -> ResponseReturnValue:
     """One of the owner's others. (This browser has a button of its own: it signs out.)"""
-    row = next((row for row in sessions.list_sessions(user()) if row.id == id), None)
+    row = next((row for row in list_own() if row.id == id), None)
     if row is None or row.id == this_one().id:
         raise NotThere("session")
     begin_write(db.session)

@@ -14,6 +14,7 @@ from app.dashboard.family import Family, note
 from app.dashboard.guard import sent, user
 from app.dashboard.link_choices import usable_domains
 from app.dashboard.link_rows import own_host
+from app.dashboard.reauthentication import reauthenticated
 from app.database import begin_write
 from app.errors import AliasTaken, Invalid
 from app.extensions import db
@@ -55,8 +56,8 @@ def register(blueprint: Blueprint) -> None:
     blueprint.add_url_rule("/trash/", "trash", show)
     for name, rule, ask, write in (
         ("restore", "/trash/<int:id>/restore", ask_restore, restore),
-        ("erase", "/trash/<int:id>/delete", ask_erase, erase),
-        ("empty", "/trash/empty", ask_empty, empty),
+        ("erase", "/trash/<int:id>/delete", ask_erase, reauthenticated(erase, ask_erase)),
+        ("empty", "/trash/empty", ask_empty, reauthenticated(empty, ask_empty)),
     ):
         blueprint.add_url_rule(rule, f"trash_{name}", ask)
         blueprint.add_url_rule(rule, f"trash_{name}_write", write, methods=["POST"])

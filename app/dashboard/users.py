@@ -16,6 +16,7 @@ from app.accounts.models import ApiKey, SecondFactor, User
 from app.dashboard import pages
 from app.dashboard.admins import admins_only
 from app.dashboard.guard import user
+from app.dashboard.reauthentication import reauthenticated
 from app.dashboard.user_actions import ACTIONS, YOURSELF, Action
 from app.database import begin_write
 from app.errors import FieldError, Invalid, NotThere
@@ -31,7 +32,8 @@ def register(blueprint: Blueprint) -> None:
     change_url = "/users/<int:id>/<action>"
     blueprint.add_url_rule("/users/", "users", admins_only(show_list))
     blueprint.add_url_rule(change_url, "users_change", admins_only(ask))
-    blueprint.add_url_rule(change_url, "users_change_write", admins_only(change), methods=["POST"])
+    write = admins_only(reauthenticated(change, ask))
+    blueprint.add_url_rule(change_url, "users_change_write", write, methods=["POST"])
 
 
 def show_list() -> ResponseReturnValue:

@@ -55,6 +55,17 @@ class SecurityMail:
             text = said("Somebody signed in with one of your recovery codes. Codes left: {left}.", left=left)
             self.tell(user, said("A recovery code was used"), text, not_you())
 
+    def password_is_changed(self, user: User, revoked: int) -> None:
+        """`revoked`: how many API keys went with the old password."""
+        letters.withdraw(self.session, about_reset(user))
+        with speaking(user.language):
+            text = said("Your account has a new password, and every other session has ended.")
+            keys = said("Your API keys go on working.")
+            if revoked:
+                keys = said("API keys that were revoked with it: {count}.", count=revoked)
+            you = said("If this was not you, choose another one at once by “Forgotten password?”.")
+            self.tell(user, said("Your account has a new password"), text, keys, you)
+
     def email_is_changed(self, user: User, old: str) -> None:
         """To the address that was, whose reader may know nothing of it. No new password is sent there now."""
         letters.withdraw(self.session, about_reset(user))

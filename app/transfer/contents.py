@@ -32,7 +32,7 @@ from app.trash.models import Trashed
 
 AT_ONCE = 500
 BLOCK = 256 * 1024
-NOT_TOLD = {"user_id", "digest", "password_hash", "session_version", "version"}
+NOT_TOLD = {"user_id", "digest", "password_hash", "session_version", "version", "password_datetime"}
 MASK = "********"
 TABLES: Mapping[str, Any] = {
     "pixels.json": Pixel,

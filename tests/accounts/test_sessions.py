@@ -30,21 +30,34 @@ def test_only_a_digest_is_stored(session, alice: User) -> None:
 
 @pytest.mark.parametrize(("is_remembered", "days"), [(True, 30), (False, 1)], ids=["remembered", "not"])
 def test_it_lasts_since_the_last_visit(session, alice: User, is_remembered: bool, days: int) -> None:
-    token = sessions.begin(alice, is_remembered=is_remembered)
+    year = dt.timedelta(days=365)  # the sign-in ends it much later
+    token = sessions.begin(alice, is_remembered=is_remembered, lifetime=year)
     session.commit()
     almost = dt.timedelta(days=days, minutes=-1)
     with time_machine.travel(now() + almost):
-        sessions.note_use(sessions.find(token))
+        sessions.note_use(sessions.find(token, year), year)
         session.rollback()
         with time_machine.travel(now() + almost):
-            assert sessions.find(token)
+            assert sessions.find(token, year)
             session.rollback()
         with time_machine.travel(now() + dt.timedelta(days=days, minutes=1)):
-            assert sessions.find(token) is None
-            assert sessions.list_sessions(alice) == []
+            assert sessions.find(token, year) is None
+            assert sessions.list_sessions(alice, year) == []
             session.rollback()
             sessions.sweep(session)
             assert session.scalar(sa.select(sa.func.count()).select_from(UserSession)) == 0
+
+
+def test_it_ends_thirty_days_after_the_sign_in_however_it_is_used(session, alice: User) -> None:
+    token, began = sessions.begin(alice, is_remembered=True), now()
+    session.commit()
+    for day in range(1, 30):
+        with time_machine.travel(began + dt.timedelta(days=day)):
+            sessions.note_use(sessions.find(token))
+            session.rollback()
+    with time_machine.travel(began + dt.timedelta(days=30, seconds=1)):
+        assert sessions.find(token) is None
+        assert sessions.list_sessions(alice) == []
 
 
 def test_the_last_visit_is_written_seldom(session, alice: User) -> None:

@@ -104,6 +104,15 @@ WORDS: Mapping[str, str] = {
     "Somebody signed in with one of your recovery codes. Codes left: {left}.": (
         "Jemand hat sich mit einem deiner Wiederherstellungscodes angemeldet. Übrige Codes: {left}."
     ),
+    "Your account has a new password": "Dein Konto hat ein neues Passwort",
+    "Your account has a new password, and every other session has ended.": (
+        "Dein Konto hat ein neues Passwort, und jede andere Sitzung ist beendet."
+    ),
+    "Your API keys go on working.": "Deine API-Schlüssel gelten weiter.",
+    "API keys that were revoked with it: {count}.": "Damit widerrufene API-Schlüssel: {count}.",
+    "If this was not you, choose another one at once by “Forgotten password?”.": (
+        "Wenn du das nicht warst, wähl über „Passwort vergessen?“ sofort ein anderes."
+    ),
     "Your account has another e-mail address": "Dein Konto hat eine andere E-Mail-Adresse",
     "From now on {email} signs in to your account, and mails go there.": (
         "Von jetzt an meldet sich {email} in deinem Konto an, und E-Mails gehen dorthin."

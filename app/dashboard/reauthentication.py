@@ -1,0 +1,148 @@
+"""Asks for the password again before keys, exports and deletions.
+
+An open session alone is not enough for them when the password was last typed over ten minutes ago: forms then
+have one more field, and downloads a page before them. See docs/decisions/2026-11-22-password-again.md.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import re
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from flask import Blueprint, Response, abort, g, make_response, render_template, request
+from flask.typing import ResponseReturnValue
+from itsdangerous import BadSignature, URLSafeTimedSerializer
+from markupsafe import Markup
+
+from app import own_addresses
+from app.accounts.forms import PasswordAgainForm
+from app.clock import now
+from app.dashboard import proofs
+from app.dashboard.blueprint import blueprint
+from app.dashboard.guard import sent, user
+from app.dashboard.sessions import this_one
+from app.errors import FieldError, Forbidden
+
+RECENT = dt.timedelta(minutes=10)
+FIELD = "own_password"
+NEEDED = "Type your password once more. You last did so more than 10 minutes ago."
+# pages of the dashboard and files of theirs; never another host, and no path with `..`
+OWN_FILE = re.compile(r"/dashboard(/[A-Za-z0-9_-]+(\.[a-z]+)?)+(\?[^\\#\s]*)?", re.ASCII)
+
+PERMIT, PERMIT_SECONDS = "permit", 3600
+SALT = "waypost: a deletion in steps that was begun with the password"
+
+View = Callable[..., ResponseReturnValue]
+
+
+class PasswordNeeded(Forbidden):
+    """What was asked for needs the password again."""
+
+    def __init__(self) -> None:
+        super().__init__(FieldError(NEEDED, "password_needed"))
+
+
+def register(blueprint: Blueprint) -> None:
+    blueprint.add_url_rule("/account/password-again", "password_again_write", confirm, methods=["POST"])
+
+
+def is_recent() -> bool:
+    """Whether this session's password was typed within the last ten minutes."""
+    typed = this_one().password_datetime
+    return typed is not None and typed > now() - RECENT
+
+
+def require_recent_password() -> None:
+    """For what is opened by its address alone. Raises PasswordNeeded, which is answered with a page."""
+    if not is_recent():
+        raise PasswordNeeded
+
+
+def reauthenticated(write: View, ask: View, needs: Callable[[], bool] = lambda: True) -> View:
+    """`write`, where the password was typed recently or came along; else `ask`, which shows what is wrong.
+
+    `needs`: whether this request is one that needs the password at all.
+    """
+
+    @wraps(write)
+    def view(**values: Any) -> ResponseReturnValue:
+        form = None if is_recent() or not needs() else check_sent()
+        if form is None or not form.problems:
+            return write(**values)
+        response = make_response(ask(**values))
+        response.status_code = proofs.status_of(form)
+        return response
+
+    return view
+
+
+def check_sent() -> PasswordAgainForm:
+    """The form with the password that was sent; `password_again` shows what is wrong with it."""
+    form = g.password_again = PasswordAgainForm(sent(), owner=user())
+    if form.validate():
+        proofs.ask_password(form, FIELD)
+    return form
+
+
+@blueprint.app_template_global()
+def password_again() -> Markup:
+    """The field for the forms of what needs the password; nothing while it is recent."""
+    if is_recent():
+        return Markup()
+    form = g.get("password_again") or PasswordAgainForm(None, owner=user())
+    return Markup(render_template("dashboard/_password_again.html", form=form))  # noqa: S704  a template of ours
+
+
+# ------------------------------------------------------------- before a download
+
+
+@blueprint.errorhandler(PasswordNeeded)
+def ask(error: PasswordNeeded) -> Response:  # noqa: ARG001
+    """The page before a download. It sends the password, and where to then, to `confirm`."""
+    return page(PasswordAgainForm(None, owner=user()), request.full_path.rstrip("?"), 403)
+
+
+def confirm() -> ResponseReturnValue:
+    """The password was typed: the download follows by itself."""
+    next_ = sent().last("next") if "next" in sent() else ""
+    if not isinstance(next_, str) or not OWN_FILE.fullmatch(next_):
+        abort(404)
+    form = check_sent()
+    return page(form, next_, proofs.status_of(form) if form.problems else 200)
+
+
+def page(form: PasswordAgainForm, next_: str, status: int) -> Response:
+    is_done = status == 200
+    heading = "Your download starts" if is_done else "Type your password"
+    body = render_template(
+        "dashboard/password_again.html", form=form, next=next_, is_done=is_done, heading=heading
+    )
+    response = make_response(body, status)
+    if is_done:
+        response.headers["Refresh"] = f"0; url={next_}"
+    return response
+
+
+# --------------------------------------------------- for deletions that take many requests
+
+
+def permit() -> str:
+    """Signed leave to go on with what this session has begun, for an hour."""
+    return str(serializer().dumps(this_one().id))
+
+
+def has_permit() -> bool:
+    text = sent().last(PERMIT) if PERMIT in sent() else ""
+    try:
+        return bool(serializer().loads(str(text), max_age=PERMIT_SECONDS) == this_one().id)
+    except BadSignature:
+        return False
+
+
+def serializer() -> URLSafeTimedSerializer:
+    how = {"key_derivation": "hmac", "digest_method": hashlib.sha256}
+    return URLSafeTimedSerializer(own_addresses.settings().secret_key, salt=SALT, signer_kwargs=how)
