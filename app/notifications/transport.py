@@ -40,7 +40,8 @@ class Setting:
     """One thing that an owner fills in, stored under `name` in the handler's settings.
 
     `kind`: what it has to be, one of `email`, `address`, `token`, `chat`. `words`: the provider's own names
-    for it, taken as input. `is_secret`: a read-only key does not see it.
+    for it, taken as input. `is_secret`: a read-only key does not see it, and lists do not show it.
+    `is_hidden`: a read-only key does not see it, for it may hold a key (the address of a webhook).
     """
 
     name: str
@@ -50,6 +51,7 @@ class Setting:
     guidance: str
     words: tuple[str, ...] = ()
     is_secret: bool = False
+    is_hidden: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,7 +123,8 @@ class Transport:
     @property
     def secrets(self) -> frozenset[str]:
         """The names of all settings that a read-only key does not see."""
-        return frozenset({one.name for one in self.settings if one.is_secret} | set(self.makes))
+        hidden = {one.name for one in self.settings if one.is_secret or one.is_hidden}
+        return frozenset(hidden | set(self.makes))
 
 
 @cache

@@ -467,11 +467,13 @@ def test_the_moment_of_the_last_edit(api: Client, path: str) -> None:
     assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", api.data(f"{path}/{number}")["last_datetime"])
 
 
-def test_a_webhook_has_a_secret_that_a_read_only_key_does_not_see(api: Client, reader: Client) -> None:
+def test_a_read_only_key_sees_neither_address_nor_secret_of_a_webhook(api: Client, reader: Client) -> None:
     handler = api.make("/notification-handlers", type="webhook", name="n", webhook="https://example.com/hook")
     path = f"/notification-handlers/{handler}"
     assert api.data(path)["settings"]["secret"].startswith("whsec_")
-    assert reader.data(path)["settings"]["secret"] == "********"
+    assert api.data(path)["settings"]["webhook"] == "https://example.com/hook"
+    assert reader.data(path)["settings"] == {"webhook": "********", "secret": "********"}
+    assert "example.com/hook" not in reader.get("/notification-handlers").text
 
 
 def test_a_token_is_masked_for_a_read_only_key(api: Client, reader: Client) -> None:

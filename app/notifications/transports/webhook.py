@@ -73,6 +73,7 @@ TRANSPORT = Transport(
             kind="address",
             example="https://example.com/hooks/waypost",
             guidance="Receives a signed POST with JSON. Any library of Standard Webhooks verifies it.",
+            is_hidden=True,
         ),
     ),
     makes={"secret": new_secret},
