@@ -23,7 +23,8 @@ MOST_BYTES = 10 * 1024 * 1024
 #: of a form that needs no sign-in: a password, a code, an address
 MAX_SMALL_BYTES = 64 * 1024
 MOST_PARTS = 1000
-MOST_DRAINED = 64 * 1024 * 1024
+# in the environ of a request whose connection ended before its body did
+IS_TORN = "waypost.body_is_torn"
 WORDS = {True: "true", False: "false", None: ""}
 CHARSETS = frozenset({"", "utf-8", "utf8", "us-ascii", "ascii"})
 SENT, QUERY = "waypost.sent", "waypost.query"  # where a request's environment keeps what was parsed
@@ -108,19 +109,14 @@ def whole_body(max_bytes: int = MOST_BYTES) -> bytes:
 
 
 def too_large(max_bytes: int) -> TooLarge:
-    drain()
     return TooLarge(FieldError(f"The body may have at most {max_bytes >> 10:,} KiB.", "too_large"))
 
 
-def drain() -> None:
-    """Read on for a while: who is still sending when the answer comes sees a broken connection instead."""
-    if not request.environ.get("wsgi.input_terminated"):
-        return  # nobody says where this body ends
-    if (request.content_length or 0) > MOST_DRAINED:
-        return  # its end is out of reach, and who sends nothing before the answer would wait for ever
-    left, stream = MOST_DRAINED, request.environ["wsgi.input"]
-    while left > 0 and (piece := stream.read(65536)):
-        left -= len(piece)
+def require_whole_request() -> None:
+    """Raises Malformed for a request that broke off, also where its body says nothing to the endpoint."""
+    if request.environ.get(IS_TORN):
+        reader()  # a type that is not read comes first
+        raise malformed("The body ended early.")
 
 
 def checked(pairs: Pairs) -> Iterator[tuple[str, Value | None]]:

@@ -82,10 +82,10 @@ def engine_options(settings: Settings) -> dict[str, Any]:
     # what an error says ends in the log, which keeps no values
     common: dict[str, Any] = {"hide_parameters": True}
     if settings.is_sqlite:
-        # more than the 64 threads of a web process never wait for one another here
+        # one for each thread of a web process (`POOLS` in app/http_server/dispatcher.py), so none waits
         return common | {
             "pool_size": 8,
-            "max_overflow": 72,
+            "max_overflow": 112,
             "connect_args": {"uri": True, "check_same_thread": False},
         }
     return common | {"pool_size": 8, "max_overflow": 12, "pool_pre_ping": True, "pool_timeout": BUSY_SECONDS}

@@ -88,11 +88,15 @@ def init_app(app: Flask) -> None:
 
 def begin() -> None:
     g.began = time.perf_counter()
-    sent = request.headers.get("X-Request-Id", "")
-    g.request_id = sent if ECHOED.fullmatch(sent) else uuid.uuid4().hex
+    g.request_id = request_id_of(request.headers.get("X-Request-Id", ""))
     structlog.contextvars.clear_contextvars()
     structlog.contextvars.bind_contextvars(request_id=g.request_id)
     set_origin(Origin(mask_address(request.remote_addr or ""), g.request_id))
+
+
+def request_id_of(sent: str) -> str:
+    """The id that was sent, where it is plain; else a new one."""
+    return sent if ECHOED.fullmatch(sent) else uuid.uuid4().hex
 
 
 def finish(response: Response) -> Response:

@@ -31,7 +31,7 @@ LAYERS = [
     "edges",
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names.split()}
-EDGES = {"__init__", "languages", "api", "dashboard", "public", "cli", "jobs", "migrations"}
+EDGES = {"__init__", "languages", "api", "dashboard", "public", "cli", "jobs", "migrations", "http_server"}
 # single modules of the edges: what their requests have in common
 EDGES |= {
     "bodies",
@@ -54,6 +54,13 @@ DOORS |= {"httpcore", "httpx", "requests", "urllib3", "websockets", "aiohttp", "
 MAY_DIAL = {f"app/notifications/{name}.py" for name in ("outbound", "dial", "names")}
 # asks which of the process's sockets listens, and closes the door of that one
 MAY_BIND = {f"app/cli/{name}.py": {"socket"} for name in ("serve", "lifetime", "draining")}
+# looks at connections that were accepted, and runs on the event loop that granian serves with
+MAY_BIND["app/http_server/connections.py"] = {"socket"}
+MAY_BIND |= {
+    f"app/http_server/{name}.py": {"asyncio"}
+    for name in ("granian_worker", "dispatcher", "answers", "request_bodies", "body_inputs")
+}
+MAY_BIND["app/cli/web.py"] = {"asyncio"}
 # speaks SMTP on a line that the door has made, and never gives smtplib a host to dial
 MAY_BIND["app/notifications/smtp.py"] = {"smtplib"}
 

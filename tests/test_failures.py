@@ -175,7 +175,9 @@ def test_no_value_gets_into_what_an_error_says(session: scoped_session[Session])
 
 def test_entries_keep_their_fields(app: Flask) -> None:
     with app.test_request_context("/api/links"):
-        found = described(failure_of(errors.Invalid(FieldError("A.", "a", "x"), FieldError("B.", "b"))))
+        found = described(
+            failure_of(errors.Invalid(FieldError("A.", "a", "x"), FieldError("B.", "b"))), "/api"
+        )
     assert found["errors"] == [
         {"title": "A.", "status": 422, "field": "x", "code": "a"},
         {"title": "B.", "status": 422, "code": "b"},

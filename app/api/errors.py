@@ -15,18 +15,18 @@ PROBLEM = "application/problem+json"
 
 def problem(failure: Failure) -> Response:
     """One shape for every status: RFC 9457, with `message` and an entry for each thing that is wrong."""
-    body = json.dumps(described(failure), ensure_ascii=False)
+    body = json.dumps(described(failure, request.path), ensure_ascii=False)
     return Response(body, failure.status, failure.headers, content_type=PROBLEM)
 
 
-def described(failure: Failure) -> dict[str, Any]:
+def described(failure: Failure, path: str) -> dict[str, Any]:
     detail = " ".join(entry.title for entry in failure.entries[:3])
     return {
         "type": "about:blank",
         "title": HTTPStatus(failure.status).phrase,
         "status": failure.status,
         "detail": detail,
-        "instance": request.path,
+        "instance": path,
         "message": detail,
         "errors": [
             {

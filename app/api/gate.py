@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from flask import request
 
+from app import bodies
 from app.api import auth, rates
 from app.api.openapi.views import PATH as OPEN
 from app.headers import is_api
@@ -27,3 +28,4 @@ def check() -> None:
     if count:
         count.require_room()
     auth.require_scope()
+    bodies.require_whole_request()

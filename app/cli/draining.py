@@ -9,12 +9,12 @@ what is there, and only then is the socket closed.
 from __future__ import annotations
 
 import ctypes
-import os
 import socket
 import struct
 import sys
 from collections.abc import Iterator
-from pathlib import Path
+
+from app.http_server.connections import each_socket
 
 # a classic BPF program over a TCP segment: nothing of a SYN without ACK, all of anything else
 PROGRAM = (
@@ -41,20 +41,8 @@ def refuse_newcomers(port: int) -> None:
 
 def listeners(port: int) -> Iterator[socket.socket]:
     """Every listening socket of this process on a port, each by a descriptor of our own."""
-    for path in Path("/proc/self/fd").iterdir():
-        found = listener(int(path.name), port)
-        if found:
-            yield found
-
-
-def listener(fd: int, port: int) -> socket.socket | None:
-    try:
-        copy = socket.socket(fileno=os.dup(fd))
-    except OSError:  # no socket, or gone meanwhile: the listing's own descriptor is one
-        return None
-    if copy.family in {socket.AF_INET, socket.AF_INET6} and copy.type == socket.SOCK_STREAM:
-        is_listening = copy.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
-        if is_listening and copy.getsockname()[1] == port:
-            return copy
-    copy.close()
-    return None
+    for each in each_socket():
+        if each.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN) and each.getsockname()[1] == port:
+            yield each
+        else:
+            each.close()

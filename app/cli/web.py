@@ -5,17 +5,20 @@ from __future__ import annotations
 import gc
 import multiprocessing
 import os
+import resource
 import signal
 import sys
 import threading
 import time
+from asyncio import AbstractEventLoop
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import granian._signals
+from flask import Flask
 from granian._granian import WorkerSignal
-from granian.constants import Interfaces
+from granian.constants import HTTPModes, Interfaces, Loops
+from granian.http import HTTP1Settings
 from granian.log import LogLevels
 from granian.server.mp import MPServer
 
@@ -23,19 +26,39 @@ from app import create_app
 from app.cli.draining import refuse_newcomers
 from app.cli.lifetime import FAREWELLS, leave_with_parent, out_of_reach
 from app.config import Settings
+from app.http_server.dispatcher import Dispatcher
+from app.http_server.granian_worker import Schedule, run_worker
 from app.visits import agents, devices
 from app.visits.cache import Poller
 from app.visits.desk import Desk
 from app.visits.front import Front
 from app.visits.stock import Stocker
 
-THREADS = 64
+# both measured beside busy pages: docs/decisions/2026-11-22-bodies-read-before-threads.md
+REDIRECT_THREADS = 4
+SWITCH_SECONDS = 0.001
+FILE_THREADS = 8
+# connections of one process, 7 KB each while idle; those beyond wait in the system's queue
+MAX_CONNECTIONS = 8192
+BACKLOG = 2048
+SPARE_DESCRIPTORS = 256
+# for the head of the next request, and so for an idle connection too
+HEAD_MS = 15_000
+# the longest head
+MAX_HEAD_BYTES = 64 * 1024
+
 TICK_SECONDS = 0.05
 QUIET_TICKS = 10  # so many in a row without a request, and everybody has been told to close
 DRAIN_SECONDS = 10
 KILL_SECONDS = 20
 
-fronts: list[Front] = []  # the one of this process: whoever ends it must find it
+
+class Process:
+    """What this web process runs: whoever ends it must find it."""
+
+    app: Flask
+    front: Front
+    dispatcher: Dispatcher | None = None
 
 
 def server(settings: Settings, role: str | None) -> Callable[[], None]:
@@ -44,74 +67,98 @@ def server(settings: Settings, role: str | None) -> Callable[[], None]:
         "app",  # a name for its messages only: `make_front` is what is called
         address=settings.host,
         port=settings.port,
+        # `run_process` serves ASGI all the same, for which granian allows one thread only
         interface=Interfaces.WSGI,
         workers=settings.processes,
-        blocking_threads=THREADS,
+        blocking_threads=REDIRECT_THREADS,
+        runtime_blocking_threads=FILE_THREADS,
+        loop=Loops.asyncio,
+        http=HTTPModes.http1,
+        http1_settings=HTTP1Settings(header_read_timeout=HEAD_MS, max_buffer_size=MAX_HEAD_BYTES),
+        backlog=BACKLOG,
+        backpressure=max_connections(),
         respawn_failed_workers=True,
         workers_kill_timeout=KILL_SECONDS,
         websockets=False,
         log_level=LogLevels.error,
     )
-    return partial(made.serve, run_process, partial(make_front, settings, role), wrap_loader=False)
+    process = Process()
+    return partial(
+        made.serve,
+        partial(run_process, process),
+        partial(make_front, process, settings, role),
+        wrap_loader=False,
+    )
 
 
-def run_process(*arguments: Any) -> None:
+def max_connections() -> int:
+    """As many as descriptors allow, of which the process may have as many as the system lets it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    unlimited = hard == resource.RLIM_INFINITY
+    return MAX_CONNECTIONS if unlimited else max(128, min(MAX_CONNECTIONS, hard - SPARE_DESCRIPTORS))
+
+
+def run_process(process: Process, *arguments: Any) -> None:
     """A web process from beginning to end."""
     parent = multiprocessing.parent_process()
     leave_with_parent(parent.pid if parent and parent.pid else 1)
-    granian._signals.set_sync_signals = end_at_farewell  # noqa: SLF001  its own would cut requests off
+    sys.setswitchinterval(SWITCH_SECONDS)
     with out_of_reach():  # every thread is: one that does nothing else waits for farewells
-        MPServer._spawn_wsgi_worker(*arguments)  # noqa: SLF001
-    for front in fronts:
-        front.desk.close()
+        run_worker(arguments, partial(make_schedule, process), partial(end_at_farewell, process))
+    process.front.desk.close()
     sys.stdout.flush()
 
 
-def make_front(settings: Settings, role: str | None) -> Front:
-    app = create_app(settings)
-    desk: Desk = app.extensions["visits"]
+def make_front(process: Process, settings: Settings, role: str | None) -> Front:
+    process.app = create_app(settings)
+    desk: Desk = process.app.extensions["visits"]
     desk.role = role
-    front = Front(app.wsgi_app, desk)
+    process.front = front = Front(process.app.wsgi_app, desk)
     Poller(front.plans).start()
     if role != "owners":
         Stocker(front.plans).start()
     agents.warm()
     devices.warm()
     desk.places.refresh()
-    fronts.append(front)
-    gc.collect()
-    gc.set_threshold(20_000, 20, 50)  # plans are made by the thousand, and none of them is ever a cycle
-    gc.freeze()  # what is here stays: to look through all of it again holds up visitors for 80 ms
     return front
 
 
-def end_at_farewell() -> WorkerSignal:
+def make_schedule(process: Process, loop: AbstractEventLoop) -> Schedule:
+    """What granian calls for each request. The last thing that is made: nothing of it will be garbage."""
+    process.dispatcher = Dispatcher(process.app, process.front, loop)
+    gc.collect()
+    gc.set_threshold(20_000, 20, 50)  # plans are made by the thousand, and none of them is ever a cycle
+    gc.freeze()  # what is here stays: to look through all of it again holds up visitors for 80 ms
+    return process.dispatcher.schedule
+
+
+def end_at_farewell(process: Process) -> WorkerSignal:
     """In place of the server's own: ask every client to close its connection first, and only then end."""
     ended = WorkerSignal()
 
     def wait() -> None:
         signal.sigwait(FAREWELLS)
         exit_after(KILL_SECONDS)  # also when there is no parent left to do it
-        for front in fronts:
-            refuse_newcomers(front.desk.settings.port)
-            front.is_draining = True
-        wait_for_quiet()
+        refuse_newcomers(process.front.desk.settings.port)
+        if process.dispatcher:
+            process.dispatcher.drain()
+        wait_for_quiet(process.front)
         ended.set()
 
     threading.Thread(target=wait, name="farewell", daemon=True).start()
     return ended
 
 
-def wait_for_quiet() -> None:
+def wait_for_quiet(front: Front) -> None:
     """Until nobody has asked for anything for a while. Counted in ticks, for where the whole machine stood
     still meanwhile, a clock alone would leave no time for those whose requests lie waiting."""
     deadline = time.monotonic() + DRAIN_SECONDS
     quiet, before = 0, 0
     while quiet < QUIET_TICKS and time.monotonic() < deadline:
         time.sleep(TICK_SECONDS)
-        told = sum(front.told for front in fronts)
-        quiet = quiet + 1 if told == before else 0
-        before = told
+        quiet, before = (quiet + 1 if front.told == before else 0), front.told
 
 
 def exit_after(seconds: float) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -17,9 +16,9 @@ from werkzeug.exceptions import ClientDisconnected, RequestEntityTooLarge
 from werkzeug.sansio.multipart import Data, Field, File
 
 from app import multipart
-from app.bodies import drain, has_control, keep_sent, malformed
+from app.bodies import has_control, keep_sent, malformed
 from app.dashboard.guard import TOKEN_HEADER, require_token, sent, token_of
-from app.errors import FieldError, Invalid, TooLarge, WaypostError
+from app.errors import FieldError, Invalid, TooLarge
 from app.sent import Sent
 
 MOST_BYTES = 1024 * 1024 * 1024
@@ -42,11 +41,8 @@ def receive(path: Path, name: str = "file") -> str | None:
         path.touch(mode=0o600, exist_ok=False)
         with path.open("wb") as out:
             found = Receiving(out, name).run()
-    except BaseException as error:
+    except BaseException:
         path.unlink(missing_ok=True)
-        if isinstance(error, WaypostError):
-            with suppress(OSError, ClientDisconnected, RequestEntityTooLarge):
-                drain()
         raise
     if found is None:
         path.unlink()

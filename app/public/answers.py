@@ -32,6 +32,9 @@ SIGNS = {
     "leads": "signpost",
     "preview": "link",
     "down": "triangle-alert",
+    "busy": "timer",
+    "slow": "timer",
+    "no_host": "search",
 }
 
 

@@ -68,22 +68,36 @@ class Plans:
 
     def find(self, host: str, path: str) -> Plan | None:
         """The plan for what was asked, or None when there is no such link here. Raises StoreDown."""
+        epoch = self.begin()
+        site = self.site(host)
+        plan = self.find_cached(host, path)
+        alias = alias_key(path)
+        if plan is not None or alias is None or not site.has_links:
+            return plan
+        row = self.store.link(site.domain_id, alias)
+        if row is None:
+            return None
+        plan = self.compiled(row)
+        self.shelve([(alias, row)], epoch)
+        self.keep((host, path), (site.domain_id, alias), plan, epoch)
+        return plan
+
+    def find_cached(self, host: str, path: str) -> Plan | None:
+        """The plan for what was asked, where no database is needed for it."""
         plan = self.spellings.get((host, path))
         if plan is not None and not plan.is_gone:
             return plan
-        epoch = self.begin()
-        site, alias = self.site(host), alias_key(path)
-        if alias is None or not site.has_links:
+        epoch, sites, alias = self.epoch, self.sites, alias_key(path)
+        if sites is None or alias is None or not (site := sites.at(host)).has_links:
             return None
         key = (site.domain_id, alias)
         plan = self.known(key)
         if plan is None:
-            if (row := self.shelf.get(*key)) and self.is_passing():
-                return self.compiled(row)
-            if (row := row or self.store.link(*key)) is None:
-                return None
+            row = self.shelf.get(*key)
+            if row is None or self.is_passing():
+                return self.compiled(row) if row else None
             plan = self.compiled(row)
-            self.shelve([(alias, row)], epoch)
+            self.shelve([(alias, row)], epoch)  # as the newest: the oldest go first
         self.keep((host, path), key, plan, epoch)
         return plan
 
@@ -148,9 +162,9 @@ class Plans:
             news = self.changes.news()
             if news:
                 with self.lock:
-                    self.epoch += 1
                     for change in news:
                         self.drop(change)
+                    self.epoch += 1  # last: who notes the new one finds nothing old any more
             self.polled = asked
 
     def drop(self, change: Change) -> None:

@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from app.visits.desk import Desk
+from app.visits.hosts import is_host
 from app.visits.paths import is_ours
 from app.visits.plan import ALWAYS, Headers, Plan
 from app.visits.resolve import resolve
@@ -17,7 +18,7 @@ from app.visits.visitor import is_prefetch
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
-Answer = tuple[str, Headers, list[bytes]]
+Answer = tuple[str, Headers]  # a redirect has no body
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 VISITS = frozenset({"GET", "HEAD"})
@@ -38,25 +39,38 @@ class Front:
         self.told = 0  # answers with that word
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        host = self.host(environ) if self.proxies else environ.get("HTTP_HOST", "")
-        plan = self.plans.spellings.get((host, environ["PATH_INFO"]))
-        if plan is None or plan.is_gone:
-            plan = self.look_up(host, environ["PATH_INFO"])
+        """Answer a request, whatever must be looked up or waited for."""
+        host, path = self.host(environ), environ["PATH_INFO"]
+        plan = None if is_ours(path) else self.look_up(host, path)
         found = self.answer(plan, environ) if plan is not None else None
         if found is None:
             return self.hand_on(environ, start_response)
-        status, headers, body = found
+        status, headers = found
         start_response(status, self.closing(headers) if self.is_draining else headers)
-        return body
+        return NOTHING
+
+    def answer_from_memory(self, environ: WSGIEnvironment) -> Answer | None:
+        """The redirect, where its compiled link is at hand; None for all else. Waits for nothing."""
+        host = self.host(environ) if self.proxies else environ.get("HTTP_HOST", "")
+        path = environ["PATH_INFO"]
+        plan = self.plans.spellings.get((host, path))
+        if plan is None or plan.is_gone:
+            plan = None if is_ours(path) or not is_host(host) else self.plans.find_cached(host, path)
+        found = self.answer(plan, environ) if plan is not None else None
+        if found is None or not self.is_draining:
+            return found
+        return found[0], self.closing(found[1])
 
     def host(self, environ: WSGIEnvironment) -> str:
         """The host that the visitor asked for, as the nearest proxy says it."""
-        said: str = environ.get("HTTP_X_FORWARDED_HOST", "")
+        said: str = environ.get("HTTP_X_FORWARDED_HOST", "") if self.proxies else ""
         return said.rpartition(",")[2].strip() or str(environ.get("HTTP_HOST", ""))
 
+    def names_host(self, environ: WSGIEnvironment) -> bool:
+        """Whether the request names a host that there can be, or none at all, as HTTP/1.0 may."""
+        return all(not host or is_host(host) for host in (environ.get("HTTP_HOST", ""), self.host(environ)))
+
     def look_up(self, host: str, path: str) -> Plan | None:
-        if is_ours(path):
-            return None
         try:
             return self.plans.find(host, path)
         except StoreDown:
@@ -79,7 +93,7 @@ class Front:
             return None
         if method == "GET":
             self.desk.record(plan, visitor, outcome.destination)
-        return plan.status, [("Location", outcome.location), *ALWAYS], NOTHING
+        return plan.status, [("Location", outcome.location), *ALWAYS]
 
     def plain(self, plan: Plan, environ: WSGIEnvironment) -> Answer | None:
         """A GET that is no prefetch is a visit. Statuses that keep the method redirect every method."""
@@ -90,7 +104,7 @@ class Front:
             self.desk.record(plan, self.desk.visitor(environ), plan.location_url)
         elif method != "HEAD" and not plan.keeps_method:
             return None
-        return plan.status, plan.headers, NOTHING
+        return plan.status, plan.headers
 
     def hand_on(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         answer = self.behind(environ, self.last(start_response) if self.is_draining else start_response)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
@@ -10,6 +11,8 @@ from app.visits.paths import OPERATORS, OWNERS, first_segment
 from app.visits.store import Row
 
 DEFAULT_PORTS = (":80", ":443")
+# a name, an IPv4 or an IPv6 address, perhaps with a port: at most 261 characters
+HOST = re.compile(r"(?:[A-Za-z0-9._-]{1,255}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{0,5})?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +61,11 @@ def site_of(row: Row, role: str | None) -> Site:
         custom_index_url=row["custom_index_url"],
         custom_not_found_url=row["custom_not_found_url"],
     )
+
+
+def is_host(host: str) -> bool:
+    """Whether there can be such a host. What is none is refused before anything keeps it."""
+    return HOST.fullmatch(host) is not None
 
 
 def plain_host(host: str) -> str:

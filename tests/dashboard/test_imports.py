@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from app import bodies
 from app.dashboard import imports, receiving
 from app.links import services
 from app.links.models import Link
@@ -216,7 +215,6 @@ def test_a_file_without_an_end(
 ) -> None:
     """It says nowhere how long it is: it is cut where it becomes too large, or the disk too full."""
     few = 1024 * 1024
-    monkeypatch.setattr(bodies, "MOST_DRAINED", few)
     monkeypatch.setattr(receiving, "LOOKED_AFTER", few)
     monkeypatch.setattr(receiving, changed, {"MOST_BYTES": few, "SPARE_BYTES": 1 << 60}[changed])
     monkeypatch.setattr(imports, "require_room", lambda *_: None)  # what is asked before anything came

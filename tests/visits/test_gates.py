@@ -16,7 +16,7 @@ from werkzeug.test import TestResponse
 from app.accounts.hashing import RETRY_SECONDS, Lane
 from app.accounts.models import User
 from app.accounts.passwords import hash_password
-from app.cli.web import THREADS
+from app.http_server.dispatcher import POOLS
 from app.journal.record import Visit
 from app.visits.desk import Desk
 from app.visits.front import Front
@@ -275,7 +275,8 @@ def test_who_is_turned_away_there_has_not_tried(guest: Guest, protected: Any) ->
 
 
 def test_some_threads_are_left_however_many_wait_for_hashes() -> None:
-    assert sum(lane.places for lane in Lane) < THREADS
+    assert Lane.STRANGERS.places + Lane.VISITORS.places < POOLS["forms"]["threads"]
+    assert Lane.KNOWN.places < POOLS["pages"]["threads"]
 
 
 def test_a_cookie_opens_nothing_else(guest: Guest, protected: Any, front: Front) -> None:

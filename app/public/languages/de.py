@@ -40,6 +40,9 @@ PAGES = {
         "Etwas funktioniert gerade nicht",
         "Es liegt nicht an Ihnen. Bitte versuchen Sie es gleich noch einmal.",
     ),
+    "busy": ("Zu viele Anfragen auf einmal", "Bitte versuchen Sie es gleich noch einmal."),
+    "slow": ("Das hat zu lange gedauert", "Bitte senden Sie es noch einmal."),
+    "no_host": ("Das lässt sich nicht öffnen", "Die Adresse dieser Seite ist ungültig."),
     "prefetch": ("Nicht vor dem Besuch", "Öffnen Sie den Link, um hinzugelangen."),
     "method": ("Das geht hier nicht", "Öffnen Sie die Adresse im Browser."),
 }

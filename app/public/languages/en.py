@@ -23,6 +23,9 @@ PAGES = {
     "unreadable": ("This can’t be read", "Open the address in a browser."),
     "unavailable": ("This link can’t be opened yet", "Try again later, or ask whoever sent it."),
     "down": ("Something is not working", "This is not your fault. Please try again in a moment."),
+    "busy": ("Too many requests at once", "Please try again in a moment."),
+    "slow": ("This took too long to arrive", "Please send it once more."),
+    "no_host": ("This can’t be opened", "The address of this site is not valid."),
     "prefetch": ("Not ahead of the visit", "Open the link to go there."),
     "method": ("This can’t be done here", "Open the address in a browser."),
 }

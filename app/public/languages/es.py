@@ -28,6 +28,9 @@ PAGES = {
         "Inténtalo más tarde o pregunta a quien te lo envió.",
     ),
     "down": ("Algo no funciona", "No es culpa tuya. Inténtalo de nuevo en un momento."),
+    "busy": ("Demasiadas solicitudes a la vez", "Inténtalo de nuevo en un momento."),
+    "slow": ("Ha tardado demasiado en llegar", "Envíalo otra vez."),
+    "no_host": ("Esto no se puede abrir", "La dirección de este sitio no es válida."),
     "prefetch": ("No antes de la visita", "Abre el enlace para ir allí."),
     "method": ("Esto no se puede hacer aquí", "Abre la dirección en un navegador."),
 }

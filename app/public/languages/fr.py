@@ -34,6 +34,9 @@ PAGES = {
         "Quelque chose ne fonctionne pas",
         "Vous n’y êtes pour rien. Réessayez dans un instant.",
     ),
+    "busy": ("Trop de demandes à la fois", "Réessayez dans un instant."),
+    "slow": ("L’envoi a pris trop de temps", "Veuillez l’envoyer de nouveau."),
+    "no_host": ("Ceci ne peut pas être ouvert", "L’adresse de ce site n’est pas valide."),
     "prefetch": ("Pas avant la visite", "Ouvrez le lien pour y aller."),
     "method": ("Ce n’est pas possible ici", "Ouvrez l’adresse dans un navigateur."),
 }

@@ -28,6 +28,9 @@ PAGES = {
         "Tente mais tarde ou pergunte a quem o enviou.",
     ),
     "down": ("Algo não está funcionando", "A culpa não é sua. Tente novamente daqui a pouco."),
+    "busy": ("Muitas solicitações ao mesmo tempo", "Tente novamente daqui a pouco."),
+    "slow": ("O envio demorou demais", "Envie mais uma vez."),
+    "no_host": ("Não foi possível abrir isto", "O endereço deste site não é válido."),
     "prefetch": ("Não antes da visita", "Abra o link para ir até lá."),
     "method": ("Isto não pode ser feito aqui", "Abra o endereço em um navegador."),
 }

@@ -1,0 +1,219 @@
+"""Sends what a WSGI application answers over granian's ASGI protocol.
+
+A whole answer and a file are handed over at once, and no thread waits for their reader. A streamed answer is
+pulled piece by piece as its reader takes it, by threads of its own, and is cut off when nothing moves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
+from contextvars import Context
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
+
+from app.http_server.connections import abort_connection
+from app.http_server.granian_worker import AsgiProtocol
+from app.http_server.pools import Job, Pool
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import WSGIApplication, WSGIEnvironment
+
+PIECE_BYTES = 64 * 1024
+# an answer up to this size is sent in one piece
+WHOLE_BYTES = 512 * 1024
+MAX_STREAMS = 64
+# for a reader to take the next piece
+STALLED_SECONDS = 30.0
+
+BODY = "http.response.body"
+Headers = list[tuple[str, str]]
+Found = TypeVar("Found")
+log = logging.getLogger(__name__)
+
+
+class SentFile:
+    """A file that the server sends by itself (`wsgi.file_wrapper`). Iterating over it reads it instead."""
+
+    def __init__(self, file: BinaryIO, size: int = PIECE_BYTES) -> None:
+        self.file, self.size = file, size
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(lambda: self.file.read(self.size), b"")
+
+    @property
+    def path(self) -> str | None:
+        """Where it lies; None for what is no file of the system."""
+        name = getattr(self.file, "name", None)
+        return name if isinstance(name, str) else None
+
+    def close(self) -> None:
+        self.file.close()
+
+
+def send_start(proto: AsgiProtocol, status: str, headers: Headers) -> None:
+    pairs = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
+    proto.send({"type": "http.response.start", "status": int(status[:3]), "headers": pairs})
+
+
+def send_whole(proto: AsgiProtocol, status: str, headers: Headers, body: bytes) -> None:
+    send_start(proto, status, headers)
+    proto.send({"type": BODY, "body": body})
+
+
+class Answer:
+    """One request's answer, from calling the application to its last byte."""
+
+    def __init__(self, environ: WSGIEnvironment, proto: AsgiProtocol, network: str) -> None:
+        self.environ, self.proto, self.network = environ, proto, network
+        self.status = ""
+        self.headers: Headers = []
+        self.result: Iterable[bytes] = ()
+        self.is_sent = False
+        # a generator may keep context variables over its pauses, in whichever thread it goes on
+        self.context = Context()
+
+    def start(self, status: str, headers: Headers, _exc_info: Any = None) -> Callable[[bytes], object]:
+        self.status, self.headers = status, headers
+        return refuse_write
+
+    def call(self, application: WSGIApplication, streams: Streams) -> None:
+        """Run the application and send its answer, or begin to stream it. Raises StreamStoppedError where
+        too many are being streamed, and nothing else."""
+        try:
+            self.result = self.context.run(application, self.environ, self.start)
+            if isinstance(self.result, SentFile) and self.result.path:
+                self.send_file(self.result.path)
+                return
+            pieces = iter(self.result)
+            body, is_all = self.context.run(take_pieces, pieces, WHOLE_BYTES)
+            if is_all:
+                self.send_whole(body)
+            else:
+                streams.begin(self, pieces, body)
+        except StreamStoppedError:
+            self.close()
+            raise
+        except Exception:
+            log.exception("an answer failed")
+            self.close()
+            self.fail()
+
+    def send_whole(self, body: bytes) -> None:
+        self.close()
+        self.is_sent = True
+        send_whole(self.proto, self.status, self.headers, body)
+
+    def send_file(self, path: str) -> None:
+        self.is_sent = True
+        send_start(self.proto, self.status, self.headers)
+        self.proto.send({"type": "http.response.pathsend", "path": path})
+        self.close()
+
+    def fail(self) -> None:
+        """500 where nothing was sent yet; else the connection ends, so that no part passes for the whole."""
+        if self.is_sent:
+            abort_connection(self.environ)
+        else:
+            self.is_sent = True
+            send_whole(self.proto, "500", [("Cache-Control", "no-store")], b"")
+
+    def close(self) -> None:
+        close = getattr(self.result, "close", None)
+        self.result = ()
+        if close:
+            self.context.run(close)
+
+
+def refuse_write(_data: bytes) -> object:
+    raise NotImplementedError("this server has no write(): return the body")
+
+
+def take_pieces(pieces: Iterator[bytes], most: int) -> tuple[bytes, bool]:
+    """The next bytes, at least `most` where there are as many; whether that was all."""
+    taken, size = [], 0
+    for piece in pieces:
+        taken.append(piece)
+        size += len(piece)
+        if size >= most:
+            return b"".join(taken), False
+    return b"".join(taken), True
+
+
+class Streams:
+    """The answers of a process that are being streamed."""
+
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, pool: Pool, stalled_seconds: float = STALLED_SECONDS
+    ) -> None:
+        self.loop, self.pool, self.stalled_seconds = loop, pool, stalled_seconds
+        self.tasks: set[asyncio.Task[None]] = set()
+
+    def begin(self, answer: Answer, pieces: Iterator[bytes], first: bytes) -> None:
+        """Go on with an answer whose first piece is there. Called from any thread."""
+        if len(self.tasks) >= MAX_STREAMS:
+            raise StreamStoppedError("too many answers are being streamed")
+        self.loop.call_soon_threadsafe(self.add_task, answer, pieces, first)
+
+    def add_task(self, answer: Answer, pieces: Iterator[bytes], first: bytes) -> None:
+        task = self.loop.create_task(self.run(answer, pieces, first))
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+
+    async def run(self, answer: Answer, pieces: Iterator[bytes], first: bytes) -> None:
+        """Stream one answer to its end. Whatever stops it before ends the connection."""
+        reader = self.loop.create_task(wait_for_disconnect(answer.proto))
+        try:
+            await self.send(answer, pieces, first, reader)
+        except Exception as error:
+            if not isinstance(error, StreamStoppedError):
+                log.exception("a streamed answer failed")
+            answer.fail()
+        finally:
+            reader.cancel()
+            await self.in_thread(answer, answer.close)
+
+    async def send(
+        self, answer: Answer, pieces: Iterator[bytes], piece: bytes, reader: asyncio.Task[None]
+    ) -> None:
+        answer.is_sent = True
+        send_start(answer.proto, answer.status, answer.headers)
+        is_all = False
+        while True:
+            try:
+                async with asyncio.timeout(self.stalled_seconds):
+                    await answer.proto.send({"type": BODY, "body": piece, "more_body": True})
+            except TimeoutError:
+                raise StreamStoppedError("its reader takes nothing") from None
+            if reader.done():
+                raise StreamStoppedError("its reader has gone")
+            if is_all:
+                break
+            piece, is_all = await self.in_thread(answer, take_pieces, pieces, PIECE_BYTES)
+        await answer.proto.send({"type": BODY, "body": b""})
+
+    async def in_thread(self, answer: Answer, call: Callable[..., Found], *arguments: object) -> Found:
+        """What `call` returns, run by a thread of the pool in the answer's context."""
+        done: Future[Found] = Future()
+
+        def run() -> None:
+            try:
+                done.set_result(answer.context.run(call, *arguments))
+            except BaseException as error:  # noqa: BLE001  raised where it is awaited
+                done.set_exception(error)
+
+        def refuse() -> None:
+            done.set_exception(StreamStoppedError("no thread was free for it"))
+
+        self.pool.submit(Job(answer.network, run, refuse))
+        return await asyncio.wrap_future(done)
+
+
+class StreamStoppedError(Exception):
+    """A streamed answer can't go on, and nothing is wrong with what made it."""
+
+
+async def wait_for_disconnect(proto: AsgiProtocol) -> None:
+    while (await proto.receive())["type"] != "http.disconnect":
+        pass

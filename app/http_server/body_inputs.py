@@ -1,0 +1,71 @@
+"""What the application finds as `wsgi.input`: nothing, an error, or a body that is still coming."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from typing import Any
+
+from app.http_server.request_bodies import BodyCutError, BodyTornError, Reading, RequestBodies
+
+
+class FailedInput(io.RawIOBase):
+    """Raises the same error at every read: the application answers it, after its own earlier checks."""
+
+    def __init__(self, error: type[Exception]) -> None:
+        super().__init__()
+        self.error = error
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, _buffer: Any) -> int:
+        raise self.error
+
+
+class StreamedInput(io.RawIOBase):
+    """A body that is read while it comes, for uploads larger than memory.
+
+    Its bytes, its deadlines and its place are those of RequestBodies; only the waiting is done by the thread
+    that reads. A body that ends early or is cut off raises OSError.
+    """
+
+    def __init__(self, bodies: RequestBodies, reading: Reading) -> None:
+        super().__init__()
+        self.bodies, self.reading = bodies, reading
+        self.piece = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self.piece and not self.reading.is_ended:
+            # no name for the future: its error would hold this frame, and with it the connection
+            self.piece = memoryview(
+                asyncio.run_coroutine_threadsafe(self.receive(self.reading), self.bodies.loop).result()
+            )
+        count = min(len(buffer), len(self.piece))
+        buffer[:count], self.piece = self.piece[:count], self.piece[count:]
+        return count
+
+    def close(self) -> None:
+        """Give the place up, and read the rest of a body that was refused."""
+        if not self.closed:
+            self.bodies.loop.call_soon_threadsafe(self.bodies.run, self.leave(self.reading))
+            del self.reading  # what still knows this input must not keep the connection open
+        super().close()
+
+    async def leave(self, reading: Reading) -> None:
+        self.bodies.remove(reading)
+        if not reading.is_ended and reading.received:
+            await self.bodies.discard(reading)
+
+    async def receive(self, reading: Reading) -> bytes:
+        try:
+            if reading not in self.bodies.readings:
+                self.bodies.add(reading)
+            return await self.bodies.receive(reading)
+        except BodyTornError:
+            raise ConnectionError("the body ended early") from None
+        except BodyCutError:
+            raise TimeoutError("the body was too slow") from None

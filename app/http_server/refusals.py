@@ -1,0 +1,108 @@
+"""Answers that are ready before anything is asked: too busy, too slow, no host.
+
+Under a flood they must cost next to nothing. Pages are rendered once at the start, in each language of
+visitors' pages; for the API they are problem details.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from flask import Flask
+
+from app import headers
+from app.api.errors import PROBLEM, described
+from app.errors import FieldError
+from app.failures import Failure
+from app.http_server.answers import send_whole
+from app.http_server.granian_worker import AsgiProtocol
+from app.logs import request_id_of
+from app.public import answers, policies
+from app.public.words import all_words, words_for
+from app.visits.visitor import LONGEST_LANGUAGES, languages
+
+RETRY_SECONDS = 2
+LOG_SECONDS = 60.0
+CLOSE = ("Connection", "close")
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """`page` names its texts for visitors. `is_last`: the connection ends with it."""
+
+    page: str
+    status: str
+    title: str
+    code: str
+    is_last: bool = False
+
+
+BUSY = Refusal("busy", "503 Service Unavailable", "Too many requests at once; try again in a moment.", "busy")
+CUT = Refusal("busy", BUSY.status, BUSY.title, BUSY.code, is_last=True)
+SLOW = Refusal(
+    "slow", "408 Request Timeout", "The request took too long to arrive.", "too_slow", is_last=True
+)
+NO_HOST = Refusal("no_host", "400 Bad Request", "The Host header names no host.", "malformed")
+FULL = Refusal("down", "507 Insufficient Storage", "There is no space left to store this.", "storage_full")
+REFUSALS = (FULL, BUSY, CUT, SLOW, NO_HOST)
+
+
+class Refusals:
+    """Makes refusals and sends them. One line a minute of each kind says so in the log."""
+
+    def __init__(self, app: Flask) -> None:
+        self.silent_until: dict[str, float] = {}
+        with app.app_context():
+            self.policy = policies.written(policies.closed())
+            self.pages = {
+                (kind.page, words.lang): render_page(kind, words.lang).encode()
+                for kind in REFUSALS
+                for words in all_words().values()
+            }
+
+    def send(self, proto: AsgiProtocol, environ: Mapping[str, Any], kind: Refusal, more: str = "") -> None:
+        self.complain(kind, more)
+        path = environ["PATH_INFO"]
+        is_api = headers.is_api(path)
+        body, about = self.problem(kind, path) if is_api else self.page(kind, environ)
+        request_id = request_id_of(environ.get("HTTP_X_REQUEST_ID", ""))
+        always = [("Cache-Control", "no-store"), *headers.ALWAYS.items(), ("X-Request-Id", request_id)]
+        retry = [("Retry-After", str(RETRY_SECONDS))] if kind.status.startswith("503") else []
+        send_whole(proto, kind.status, [*about, *always, *retry, *([CLOSE] if kind.is_last else [])], body)
+
+    def problem(self, kind: Refusal, path: str) -> tuple[bytes, list[tuple[str, str]]]:
+        failure = Failure(int(kind.status[:3]), [FieldError(kind.title, kind.code)])
+        about = {**headers.API, "Content-Type": PROBLEM}
+        del about["Cache-Control"]
+        return json.dumps(described(failure, path)).encode(), list(about.items())
+
+    def page(self, kind: Refusal, environ: Mapping[str, Any]) -> tuple[bytes, list[tuple[str, str]]]:
+        asked = environ.get("HTTP_ACCEPT_LANGUAGE", "")[:LONGEST_LANGUAGES]
+        about = [
+            ("Content-Type", "text/html; charset=utf-8"),
+            ("Content-Security-Policy", self.policy),
+            ("X-Robots-Tag", "noindex"),
+            ("Vary", "Accept-Language"),
+        ]
+        return self.pages[kind.page, words_for(languages(asked)).lang], about
+
+    def complain(self, kind: Refusal, more: str) -> None:
+        now = time.monotonic()
+        if now >= self.silent_until.get(kind.page, 0.0):
+            self.silent_until[kind.page] = now + LOG_SECONDS
+            log.warning("requests are refused: %s", " ".join(filter(None, (kind.title, more))))
+
+
+def render_page(kind: Refusal, language: str) -> str:
+    words = words_for([language])
+    told = {"title": words.title(kind.page), "text": words.text(kind.page), "link_title": None}
+    return answers.rendered(
+        "public/page.html", words=words, sign=answers.sign(answers.SIGNS[kind.page]), **told
+    )

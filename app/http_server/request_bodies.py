@@ -1,0 +1,232 @@
+"""Reads request bodies on the event loop, with deadlines and within bounds, before any thread is taken.
+
+A slow body costs one place and a little memory, never a thread. When all places are taken, the slowest body
+of the network that holds the most of them is cut off, so one client cannot take them from others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import SpooledTemporaryFile
+from typing import Any
+
+from app.http_server.granian_worker import AsgiProtocol
+
+MAX_BODIES = 256
+# kept in memory of one body; what is longer goes to a file
+MEMORY_BYTES = 256 * 1024
+# of all bodies that are being read, in memory and files
+MAX_BYTES = 256 * 1024 * 1024
+
+IDLE_SECONDS = 10.0
+TOTAL_SECONDS = 60.0
+# a body may take longer than TOTAL_SECONDS where it comes at this rate, in bytes a second
+MIN_RATE = 16 * 1024
+DRAINING_SECONDS = 8.0
+SWEEP_SECONDS = 0.5
+# a body younger than this is not slow yet
+GRACE_SECONDS = 0.25
+
+# the event loop takes about so many small pieces a second, of all bodies together: hundreds that drip byte by
+# byte wait between two bytes and cost no more than a few do
+SMALL_PIECE = 512
+FREE_PIECES = 4
+MAX_SMALL_PIECES_A_SECOND = 4000
+
+# of a body that is refused: a client that is still sending when the answer comes may never see it
+MAX_DISCARDED = 64 * 1024 * 1024
+
+Spool = SpooledTemporaryFile[bytes]
+
+
+class BodyTornError(Exception):
+    """The connection ended before the body did."""
+
+
+class BodyTooLargeError(Exception):
+    """The body is larger than its path allows."""
+
+
+class BodyCutError(Exception):
+    """The body was too slow (`is_slow`), or its place is needed for others."""
+
+    def __init__(self, *, is_slow: bool) -> None:
+        super().__init__()
+        self.is_slow = is_slow
+
+
+@dataclass(eq=False)
+class Reading:
+    """One body that is being read. Times are of the monotonic clock."""
+
+    proto: AsgiProtocol
+    network: str
+    length: int | None
+    limit: int
+    began: float = field(default_factory=time.monotonic)
+    # since when the client has been waited for
+    waiting_since: float = 0.0
+    received: int = 0
+    stored: int = 0
+    small_pieces: int = 0
+    is_ended: bool = False
+    task: asyncio.Task[Any] | None = None
+    # set when it is ended: whether for being slow. No exception is kept here: its traceback would hold this
+    # and the connection with it
+    was_slow: bool | None = None
+
+    def end(self, *, is_slow: bool) -> None:
+        """Make what waits for this body raise BodyCutError."""
+        if self.was_slow is None:
+            self.was_slow = is_slow
+        if self.task is not None:
+            self.task.cancel()
+
+    def is_late(self, now: float) -> bool:
+        if self.task is None:  # nothing waits for the client
+            return False
+        allowed = max(TOTAL_SECONDS, self.received / MIN_RATE)
+        return now - self.waiting_since > IDLE_SECONDS or now - self.began > allowed
+
+    def rate(self, now: float) -> float:
+        return self.received / max(now - self.began, 0.001)
+
+
+class RequestBodies:
+    """All bodies that one process reads. Everything here runs on its event loop."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, directory: Path) -> None:
+        self.loop = loop
+        self.directory = directory
+        self.readings: set[Reading] = set()
+        self.stored = 0
+        self.disk = ThreadPoolExecutor(2, "spool")
+        self.ends_at: float | None = None
+        self.tasks: set[asyncio.Task[None]] = set()
+
+    def run(self, work: Coroutine[Any, Any, None]) -> None:
+        """Start what reads a body. (The loop itself would forget a task that nobody holds.)"""
+        task = self.loop.create_task(work)
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+
+    def sweep(self) -> None:
+        """End what is late, and look again in a moment."""
+        now = time.monotonic()
+        is_over = self.ends_at is not None and now > self.ends_at
+        for reading in [each for each in self.readings if is_over or each.is_late(now)]:
+            reading.end(is_slow=True)
+        self.loop.call_later(SWEEP_SECONDS, self.sweep)
+
+    def drain(self) -> None:
+        """Give the bodies under way some seconds: the process ends."""
+        self.ends_at = time.monotonic() + DRAINING_SECONDS
+
+    async def read(self, reading: Reading) -> Spool:
+        """The whole body, rewound. Raises BodyTornError, BodyTooLargeError or BodyCutError."""
+        if reading.length is not None and reading.length > reading.limit:
+            raise BodyTooLargeError
+        self.add(reading)
+        spool: Spool = SpooledTemporaryFile(MEMORY_BYTES, dir=str(self.directory))  # noqa: SIM115  the caller's
+        try:
+            while not reading.is_ended:
+                await self.store(spool, await self.receive(reading), reading)
+            spool.seek(0)
+        except BaseException:
+            spool.close()
+            raise
+        finally:
+            self.remove(reading)
+        return spool
+
+    async def discard(self, reading: Reading) -> None:
+        """Read on for a while and throw it away, so that a client that is still sending sees its answer."""
+        if reading.length is not None and reading.length > MAX_DISCARDED:
+            return  # its end is out of reach
+        try:
+            self.add(reading)
+            while not reading.is_ended and reading.received < MAX_DISCARDED:
+                await self.receive(reading)
+        except (BodyTornError, BodyCutError):
+            return
+        finally:
+            self.remove(reading)
+
+    async def receive(self, reading: Reading) -> bytes:
+        """The next piece. Raises BodyTornError, or BodyCutError after `Reading.end`."""
+        reading.task, reading.waiting_since = asyncio.current_task(), time.monotonic()
+        message: dict[str, Any] = {}
+        try:
+            if reading.small_pieces > FREE_PIECES:
+                await asyncio.sleep(len(self.readings) / MAX_SMALL_PIECES_A_SECOND)
+            if reading.was_slow is None:
+                message = await reading.proto.receive()
+        except asyncio.CancelledError:
+            if reading.was_slow is None or reading.task is None:
+                raise
+            reading.task.uncancel()
+        finally:
+            reading.task = None
+        if reading.was_slow is not None:
+            raise BodyCutError(is_slow=reading.was_slow)
+        if message["type"] != "http.request":
+            raise BodyTornError
+        piece: bytes = message["body"]
+        reading.received += len(piece)
+        reading.small_pieces = reading.small_pieces + 1 if len(piece) < SMALL_PIECE else 0
+        # where the length is known nothing follows the last byte, and there is no need to ask
+        reading.is_ended = not message["more_body"] or reading.received == reading.length
+        return piece
+
+    async def store(self, spool: Spool, piece: bytes, reading: Reading) -> None:
+        """Append a piece; by a thread where it goes to disk, for a disk may stall."""
+        if reading.received > reading.limit:
+            raise BodyTooLargeError
+        reading.stored += len(piece)
+        self.stored += len(piece)
+        if reading.stored <= MEMORY_BYTES:
+            spool.write(piece)
+            return
+        if self.stored > MAX_BYTES:
+            self.make_room(reading, lambda each: each.stored, lambda each: -each.stored)
+        await self.loop.run_in_executor(self.disk, spool.write, piece)
+
+    def add(self, reading: Reading) -> None:
+        """Give a body its place, if need be that of another. Raises BodyCutError where none can be had."""
+        if len(self.readings) >= MAX_BODIES:
+            now = time.monotonic()
+            self.make_room(reading, lambda _: 1, lambda each: each.rate(now))
+        self.readings.add(reading)
+
+    def remove(self, reading: Reading) -> None:
+        self.readings.discard(reading)
+        self.stored -= reading.stored
+        reading.stored = 0
+
+    def make_room(
+        self, reading: Reading, weight: Callable[[Reading], int], order: Callable[[Reading], float]
+    ) -> None:
+        """End the first by `order` of the network that takes the most by `weight`.
+
+        Where that is the network of `reading`, and no body of it is slow yet, `reading` itself is refused.
+        """
+        taken: Counter[str] = Counter()
+        for each in self.readings | {reading}:
+            taken[each.network] += weight(each)
+        network, _ = taken.most_common(1)[0]
+        now = time.monotonic()
+        found = [each for each in self.readings if each.network == network]
+        slow = [each for each in found if now - each.began > GRACE_SECONDS]
+        if not (slow or found) or (not slow and network == reading.network):
+            raise BodyCutError(is_slow=False)
+        loser = min(slow or found, key=order)
+        if loser is reading:
+            raise BodyCutError(is_slow=False)
+        self.remove(loser)
+        loser.end(is_slow=False)

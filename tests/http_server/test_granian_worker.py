@@ -1,0 +1,46 @@
+"""Are granian's internals, which `app/http_server/granian_worker.py` replaces, still what they were?
+
+Each of these fails when an update of granian moves something. Then read its `server/mp.py`, `_futures.py` and
+`src/callbacks.rs` again before changing the version in requirements.txt.
+"""
+
+from __future__ import annotations
+
+import inspect
+from asyncio import AbstractEventLoop
+
+import granian
+import granian._futures
+import granian._signals
+import granian.server.mp
+from granian._granian import CallbackScheduler
+from granian.server.mp import MPServer
+
+KNOWN = "2.8.7"
+
+
+def test_the_version_is_the_one_that_was_read() -> None:
+    assert granian.__version__ == KNOWN, "granian has changed: read its internals again, then change KNOWN"
+
+
+def test_the_worker_takes_its_scheduler_and_its_signal_by_these_names() -> None:
+    source = inspect.getsource(MPServer._spawn_asgi_worker)
+    assert "scheduler = _new_cbscheduler(loop, wcallback, impl_asyncio=" in source
+    assert "from granian._signals import set_loop_signals" in source
+    assert "shutdown_event = set_loop_signals(loop)" in source
+    assert "serve(scheduler, loop, shutdown_event)" in source
+    assert granian.server.mp._new_cbscheduler is granian._futures._new_cbscheduler
+
+
+def test_both_workers_take_the_same_arguments() -> None:
+    """A server for WSGI starts ours, which serves ASGI: granian refuses more than one thread for that."""
+    asgi, wsgi = (
+        inspect.signature(inspect.unwrap(spawn)).parameters
+        for spawn in (MPServer._spawn_asgi_worker, MPServer._spawn_wsgi_worker)
+    )
+    assert list(asgi) == list(wsgi)
+
+
+def test_the_scheduler_calls_what_it_is_given(event_loop_of_test: AbstractEventLoop) -> None:
+    scheduler = CallbackScheduler(event_loop_of_test, None, None, None, None)  # type: ignore[call-arg]
+    scheduler._schedule_fn = print  # type: ignore[attr-defined]

@@ -1,0 +1,121 @@
+"""Are threads and queues bounded, and does each network get its turn?"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from queue import SimpleQueue
+
+import pytest
+
+from app.http_server.pools import Job, Pool
+
+SECONDS = 60
+
+
+class Work:
+    """Jobs that say when they run, and end when they are told to."""
+
+    def __init__(self) -> None:
+        self.began: SimpleQueue[str] = SimpleQueue()
+        self.may_end = threading.Semaphore(0)
+        self.refused: list[str] = []
+
+    def job(self, network: str) -> Job:
+        def run() -> None:
+            self.began.put(network)
+            self.may_end.acquire(timeout=SECONDS)
+
+        return Job(network, run, lambda: self.refused.append(network))
+
+    def next(self) -> str:
+        return self.began.get(timeout=SECONDS)
+
+
+@pytest.fixture
+def work() -> Iterator[Work]:
+    work = Work()
+    yield work
+    work.may_end.release(1000)
+
+
+@pytest.fixture
+def make_pool() -> Callable[..., Pool]:
+    def make(threads: int = 1, queue: int = 100, wait_seconds: float = SECONDS) -> Pool:
+        pool = Pool("test", threads=threads, queue=queue, wait_seconds=wait_seconds)
+        pool.start()
+        return pool
+
+    return make
+
+
+def test_networks_take_turns(make_pool: Callable[..., Pool], work: Work) -> None:
+    pool = make_pool()
+    pool.submit(work.job("flood"))
+    order = [work.next()]
+    for network in (*["flood"] * 5, "a", "b", "b"):
+        pool.submit(work.job(network))
+    for _ in range(8):
+        work.may_end.release()
+        order.append(work.next())
+    assert order == ["flood", "flood", "a", "b", "flood", "b", "flood", "flood", "flood"]
+    assert not work.refused
+
+
+def test_one_network_never_has_all_threads(make_pool: Callable[..., Pool], work: Work) -> None:
+    pool = make_pool(threads=4)
+    for _ in range(10):
+        pool.submit(work.job("flood"))
+    assert [work.next() for _ in range(3)] == ["flood"] * 3
+    pool.submit(work.job("a"))
+    assert work.next() == "a"
+    assert work.began.empty()
+    assert pool.running == {"flood": 3, "a": 1}
+
+
+def test_a_full_queue_refuses_and_leaves_room_for_others(make_pool: Callable[..., Pool], work: Work) -> None:
+    pool = make_pool(queue=8)
+    pool.submit(work.job("flood"))
+    assert work.next() == "flood"
+    for _ in range(20):
+        pool.submit(work.job("flood"))
+    assert len(work.refused) == 20 - 6
+    for _ in range(3):
+        pool.submit(work.job("a"))
+    assert work.refused.count("a") == 1
+    assert pool.waiting_count == 8
+    assert {network: len(jobs) for network, jobs in pool.waiting.items()} == {"flood": 6, "a": 2}
+
+
+def test_what_waited_too_long_is_refused(make_pool: Callable[..., Pool], work: Work) -> None:
+    pool = make_pool(wait_seconds=0)
+    pool.submit(work.job("a"))
+    pool.submit(work.job("a"))
+    pool.wait_seconds = -1
+    late = threading.Event()
+    pool.submit(Job("b", work.may_end.release, late.set))
+    work.may_end.release(5)
+    assert late.wait(SECONDS)
+
+
+def test_a_job_that_raises_costs_no_thread(make_pool: Callable[..., Pool], work: Work, caplog) -> None:  # type: ignore[no-untyped-def]
+    pool = make_pool()
+    for _ in range(3):
+        pool.submit(Job("a", lambda: 1 / 0, lambda: None))  # type: ignore[arg-type, return-value]
+    pool.submit(work.job("a"))
+    assert work.next() == "a"
+    assert sum("a job of the pool test failed" in record.message for record in caplog.records) == 3
+    assert pool.running == {"a": 1}
+
+
+def test_nothing_of_a_network_stays(make_pool: Callable[..., Pool], work: Work) -> None:
+    pool = make_pool(queue=2)
+    for number in range(50):
+        pool.submit(work.job(f"192.0.2.{number}"))
+    work.may_end.release(100)
+    for _ in range(50 - len(work.refused)):
+        work.next()
+    done = threading.Event()
+    pool.submit(Job("last", done.set, done.set))
+    assert done.wait(SECONDS)
+    assert not pool.waiting
