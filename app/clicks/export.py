@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 from sqlalchemy import Engine, Select, select, tuple_
@@ -17,10 +16,10 @@ from app.clicks.scope import Bind, Scope
 from app.clicks.statistics import Asked, Row
 from app.clicks.words import texts_of
 from app.clock import written_ms
+from app.csv_files import csv_pieces
 
 EVERYTHING = 1_000_000_000  # as a limit: no report has as many rows
 AT_ONCE = 1000
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
 WORDS = {
     "bot_name": CLICKS.c.bot_name_id,
     "referrer_host": CLICKS.c.referrer_host_id,
@@ -42,19 +41,24 @@ WORDS = {
 def report(rows: Sequence[Row], type_: str) -> Iterator[str]:
     """A report's rows as CSV."""
     first = {"overview": "formatted_date"}.get(type_, type_)
-    yield from lines([(first, "pageviews", "visitors")])
-    yield from lines(row.values() for row in rows)
+    head = (first, "pageviews", "visitors")
+    return csv_pieces(chain([head], (row.values() for row in rows)), has_mark=False)
 
 
 def visits(engine: Engine, asked: Asked) -> Iterator[str]:
-    """Every visit asked for as CSV, oldest first; read in pages, each by itself, so that nothing waits."""
-    yield from lines([("datetime", "link_id", "is_bot", *WORDS)])
+    """Every visit asked for as CSV, oldest first."""
+    head = ("datetime", "link_id", "is_bot", *WORDS)
+    return csv_pieces(chain([head], visit_rows(engine, asked)), has_mark=False)
+
+
+def visit_rows(engine: Engine, asked: Asked) -> Iterator[list[Any]]:
+    """Read in pages, each by itself, so that nothing waits."""
     for part in asked.scope.parts:
         after = (asked.period.first * QUARTER_MS, 0)
         while True:
             with engine.connect() as connection:
                 found = page(connection, part, asked, after)
-            yield from lines(found.rows)
+            yield from found.rows
             if found.last is None:
                 break
             after = found.last
@@ -90,21 +94,3 @@ def next_visits(bind: Bind, scope: Scope, asked: Asked, after: tuple[int, int]) 
 
 
 WORDS_OF_AGENT = ("device_type",)
-
-
-def lines(rows: Iterable[Iterable[Any]]) -> Iterator[str]:
-    """Each row as a line of CSV (RFC 4180)."""
-    out = io.StringIO()
-    writer = csv.writer(out)
-    for row in rows:
-        writer.writerow([cell(value) for value in row])
-        yield out.getvalue()
-        out.seek(0)
-        out.truncate()
-
-
-def cell(value: Any) -> Any:
-    """A text that a spreadsheet would take for a formula gets an apostrophe, which makes it a text."""
-    if value is None:
-        return ""
-    return f"'{value}" if isinstance(value, str) and value.lstrip().startswith(FORMULA) else value

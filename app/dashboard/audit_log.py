@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import datetime as dt
-import io
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from flask import Blueprint, render_template, request, url_for
@@ -14,6 +12,7 @@ from flask.typing import ResponseReturnValue
 
 from app.audit.actions import GROUPS
 from app.audit.queries import AuditQuery, find_entries, iterate_entries
+from app.csv_files import csv_pieces
 from app.dashboard import pages
 from app.dashboard.admins import admins_only
 from app.dashboard.audit_words import GROUP_LABELS, Reader, describe_entry, visible_values
@@ -23,8 +22,6 @@ from app.errors import FieldError, Invalid
 from app.extensions import db
 from app.own_addresses import settings
 from app.ownership import MOST
-from app.transfer.cells import guarded
-from app.transfer.exporting import taken
 
 FILTERS = ("group", "from", "until", "email")
 FORMATS: Mapping[str, str] = {"csv": "text/csv; charset=utf-8", "ndjson": "application/x-ndjson"}
@@ -118,25 +115,16 @@ def send_file(scope: Scope, kind: str) -> ResponseReturnValue:
     reader, query = scope.reader(), read_query(scope)
     note_export("audit_log.exported", format=kind)
     rows = (visible_values(entry, reader) for entry in iterate_entries(db.session, query))
-    lines = csv_lines(rows) if kind == "csv" else ndjson_lines(rows)
+    lines = csv_pieces(table_of(rows)) if kind == "csv" else ndjson_lines(rows)
     return download(lines, FORMATS[kind], f"audit-log.{kind}")
 
 
-def csv_lines(rows: Iterator[dict[str, Any]]) -> Iterator[str]:
-    buffer = io.StringIO()
-    writer = csv.writer(buffer)
-    yield "\ufeff"
+def table_of(rows: Iterator[dict[str, Any]]) -> Iterator[Iterable[Any]]:
+    """The names of the columns, and then the rows."""
     for number, row in enumerate(rows):
         if number == 0:
-            writer.writerow(row)
-        writer.writerow([cell(value) for value in row.values()])
-        yield taken(buffer)
-
-
-def cell(value: Any) -> str:
-    if isinstance(value, dict):
-        value = json.dumps(value, ensure_ascii=False) if value else ""
-    return "" if value is None else guarded(str(value))
+            yield row
+        yield row.values()
 
 
 def ndjson_lines(rows: Iterator[dict[str, Any]]) -> Iterator[str]:

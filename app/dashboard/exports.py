@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -14,14 +12,14 @@ from app import own_addresses
 from app.audit.services import record
 from app.bodies import read_query
 from app.clock import now
+from app.csv_files import csv_pieces, unescape_text
 from app.dashboard.guard import user
 from app.dashboard.imports import mine, table_of
 from app.dashboard.link_filters import LISTING
 from app.dashboard.reauthentication import require_recent_password
 from app.database import begin_write
 from app.extensions import db
-from app.transfer.cells import guarded
-from app.transfer.exporting import KINDS, export, taken
+from app.transfer.exporting import KINDS, export
 from app.transfer.models import FailedRow
 
 
@@ -58,20 +56,16 @@ def failed_file(id: int) -> Response:
     job = mine(id)
     table = table_of(job)
     head = table.columns if table else ()
-    return download(failed_lines(job.id, head), "text/csv; charset=utf-8", f"failed-{job.id}.csv")
+    return download(csv_pieces(failed_rows(job.id, head)), "text/csv; charset=utf-8", f"failed-{job.id}.csv")
 
 
-def failed_lines(import_id: int, head: Sequence[str]) -> Iterator[str]:
-    buffer = io.StringIO()
-    writer = csv.writer(buffer)
-    writer.writerow([*map(guarded, head), "line", "problem"])
+def failed_rows(import_id: int, head: Sequence[str]) -> Iterator[list[Any]]:
+    yield [*map(unescape_text, head), "line", "problem"]
     rows = select(FailedRow).where(FailedRow.import_id == import_id).order_by(FailedRow.number)
-    yield "\ufeff"
     for row in db.session.scalars(rows.execution_options(yield_per=500)):
         said = "; ".join(f"{field}: {words}" if field else words for field, words in row.problems)
-        writer.writerow([*map(guarded, row.cells), row.line, guarded(said)])
-        yield taken(buffer)
-    yield taken(buffer)
+        # the cells are kept as they came: what was escaped there is not escaped twice here
+        yield [*map(unescape_text, row.cells), row.line, said]
 
 
 def download(pieces: Iterator[str], kind: str, name: str) -> Response:

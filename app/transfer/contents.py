@@ -18,6 +18,7 @@ from app.clicks.periods import QUARTER_MS
 from app.clicks.rollup_models import OwnerDay, OwnerQuarter
 from app.clicks.statistics import Asked
 from app.clock import now, written
+from app.csv_files import csv_pieces
 from app.domains.models import Domain
 from app.extensions import db
 from app.links import uploads
@@ -141,7 +142,7 @@ def pictures(user_id: int) -> Iterator[Member]:
                     yield Member(f"pictures/{name}", blocks(name), is_text=False)
         if not found:
             break
-    yield Member("pictures.csv", export.lines(listed))
+    yield Member("pictures.csv", csv_pieces(listed, has_mark=False))
 
 
 def blocks(name: str) -> Iterator[bytes]:

@@ -6,17 +6,17 @@ columns are those that an import knows, so what is written is what is read.
 
 from __future__ import annotations
 
-import csv
 import datetime as dt
-import io
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from sqlalchemy import RowMapping, Table, select
 
 from app.clock import written
+from app.csv_files import csv_pieces
 from app.domains.models import Domain
 from app.extensions import db
 from app.links.clicks import clicks_of
@@ -26,7 +26,6 @@ from app.lists import Asked, Listing, Question
 from app.notifications.models import NotificationHandler
 from app.pixels.models import Pixel
 from app.projects.models import Project
-from app.transfer.cells import guarded
 from app.transfer.columns import COLUMNS
 
 AT_ONCE = 1000
@@ -117,30 +116,8 @@ def out(value: Any) -> Any:
 
 
 def as_csv(found: Iterable[list[Values]]) -> Iterator[str]:
-    """UTF-8 with its mark, which spreadsheets want to see."""
-    buffer = io.StringIO()
-    writer = csv.writer(buffer)
-    writer.writerow([*COLUMNS, *MORE])
-    yield "\ufeff"
-    for rows in found:
-        writer.writerows([[cell(value) for value in row.values()] for row in rows])
-        yield taken(buffer)
-    yield taken(buffer)
-
-
-def taken(buffer: io.StringIO) -> str:
-    text = buffer.getvalue()
-    buffer.seek(0)
-    buffer.truncate()
-    return text
-
-
-def cell(value: Any) -> str:
-    if isinstance(value, bool):
-        return "1" if value else "0"
-    if isinstance(value, list):
-        return json.dumps(value, ensure_ascii=False) if value else ""
-    return "" if value is None else guarded(str(value))
+    rows = (row.values() for rows in found for row in rows)
+    return csv_pieces(chain([(*COLUMNS, *MORE)], rows))
 
 
 def as_json(found: Iterable[list[Values]]) -> Iterator[str]:

@@ -12,7 +12,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple, TextIO
 
-from app.transfer.cells import guarded, storable
+from app.csv_files import escape_text
+from app.transfer.cells import storable
 from app.transfer.lines import MOST_LINE
 
 LIST_KEYS = frozenset({"data", "links", "shortUrls", "short_urls", "results", "result", "items", "urls"})
@@ -206,7 +207,7 @@ def column_name(name: str) -> str:
 def cell_of(value: Any) -> str:
     """As a cell of CSV has it."""
     if isinstance(value, str):
-        return guarded(value)
+        return escape_text(value)
     if value is None or value in ([], {}):
         return ""
     return json.dumps(value, ensure_ascii=False)

@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 from app.addresses import Address
 from app.config import Settings
+from app.csv_files import unescape_text
 from app.errors import FieldError, Invalid
 from app.forms import ResourceForm
 from app.links.forms import PAIRS, LinkForm
 from app.reading import Rejected, plain, whole
 from app.sent import Sent
-from app.transfer.cells import unguarded
 from app.transfer.texts import alias_of, flag_of, host_of, named_ids, pairs_of, tags_of, when
 
 Texts = dict[str, str]
@@ -75,7 +75,7 @@ def form_for(fields: frozenset[str]) -> type[RowForm]:
 
 def read_row(cells: Mapping[str, str], columns: Mapping[str, str], around: Around) -> Wanted:
     """`columns`: field → column. Raises Invalid with everything that is wrong, by field."""
-    texts = {name: unguarded(cells.get(column, "")) for name, column in columns.items()}
+    texts = {name: unescape_text(cells.get(column, "")) for name, column in columns.items()}
     texts = {name: text for name, text in texts.items() if text}
     whole_address = texts.pop("short_url", "")
     if whole_address:

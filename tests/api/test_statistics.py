@@ -203,7 +203,17 @@ def test_single_visits_as_csv(api: Api, link: Link, visits: Visits, monkeypatch:
         assert len(table(api.get(f"{path}?{DAY}&bots=1").text)) == 2
 
 
-FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", " =1+1", "＝1", '=HYPERLINK("https://a.example","b")']
+FORMULAS = [
+    "=1+1",
+    "+1",
+    "-1",
+    "@SUM(A1)",
+    " =1+1",
+    "＝1",
+    "\u00a0-1",
+    "\u200b＠x",
+    '=HYPERLINK("https://a.example","b")',
+]
 
 
 def test_no_cell_is_a_formula(api: Api, visits: Visits) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import html
 import io
 import re
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from app.csv_files import unescape_text
 from app.dashboard import imports, receiving
 from app.links import services
 from app.links.models import Link
@@ -77,6 +79,28 @@ def test_from_the_file_to_the_links(desk, session, brought, work, alice) -> None
     assert failed.text.splitlines()[0] == "\ufeffkeyword,url,title,line,problem"
     assert failed.text.splitlines()[1].startswith("bar,javascript:alert(1),'=1+1,3,location_url: ")
     assert "yourls.csv" in desk.get("/imports/").text
+
+
+CELLS = {
+    "a formula of another service": "=1+1",
+    "a formula that we have escaped": "'=1+1",
+    "an escaped apostrophe": "''tis",
+    "an apostrophe of another service": "'tis",
+    "hidden": "\u200b＝1",
+}
+
+
+@pytest.mark.parametrize("cell", CELLS.values(), ids=CELLS)
+def test_the_file_of_failed_rows_brings_in_what_the_first_one_would_have(desk, brought, work, cell) -> None:
+    job = brought(f"url,location_url,title\nbar,javascript:alert(1),{cell}\n".encode())
+    named = {"column:url": "url", "column:location_url": "location_url", "column:title": "title"}
+    desk.post(f"/imports/{job.id}/check", named)
+    work(job)
+    desk.post(f"/imports/{job.id}/take", {})
+    work(job)
+    [_, row] = list(csv.reader(io.StringIO(desk.get(f"/imports/{job.id}/failed.csv").text)))
+    assert row[2].startswith("'")
+    assert unescape_text(row[2]) == unescape_text(cell)
 
 
 BAD = {

@@ -7,7 +7,6 @@ import datetime as dt
 import pytest
 
 from app.reading import Rejected
-from app.transfer.cells import guarded, unguarded
 from app.transfer.texts import alias_of, host_of, named_ids, pairs_of, tags_of, when
 
 MOMENTS = {
@@ -100,11 +99,3 @@ def test_bad_pairs_and_names(text: str) -> None:
         pairs_of(text)
     with pytest.raises(Rejected):
         named_ids(text, {}, "pixel")
-
-
-@pytest.mark.parametrize(
-    "text", ["", "plain", "=1+1", "+4930", "-1", "@x", "\tx", "\rx", "'", "'=x", "''", "it's", "'quoted'"]
-)
-def test_a_cell_comes_back_as_it_was(text: str) -> None:
-    assert unguarded(guarded(text)) == text
-    assert not guarded(text).startswith(("=", "+", "-", "@", "\t", "\r"))
