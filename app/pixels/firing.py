@@ -95,6 +95,11 @@ class Firing:
         found = [picture_of(one, id_) for type_, one in self.providers.items() for id_ in self.ids[type_]]
         return [address for address in found if address]
 
+    def picture_hosts(self) -> dict[str, str]:
+        """What a page's policy has to allow for the pictures alone."""
+        hosts = dict.fromkeys("/".join(address.split("/")[:3]) for address in self.pictures())
+        return {"img-src": " ".join(hosts)} if hosts else {}
+
     def hosts(self) -> dict[str, str]:
         """What the page's policy has to allow, by directive: the hosts of these providers and no other."""
         if self.has_owners_script:

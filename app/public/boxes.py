@@ -53,9 +53,7 @@ def document(plan: Plan, ticket: Box) -> Response:
     nonce = policies.nonce()
     told = {"words": here.words(), "title": details.get("cloaking_title") or details.get("title")}
     parts = (OWN_ADDRESS, program_of(STORAGE), reported(boxed), boxed.custom_program())
-    body = answers.rendered(
-        "public/box.html", **told, nonce=nonce, program="\n".join(parts), pictures=boxed.pixels.pictures()
-    )
+    body = answers.rendered("public/box.html", **told, nonce=nonce, program="\n".join(parts))
     directives = policies.united(
         policies.closed(), {"script-src": f"'nonce-{nonce}'"}, boxed.policy(), SANDBOX
     )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from flask import Response, request
 
-from app.pixels.firing import as_script
+from app.pixels.firing import as_script, program_of
 from app.pixels.provider import all_providers
 from app.public import answers, boxes, here, policies
 from app.public.gates import path_of
@@ -18,34 +19,26 @@ from app.visits.plan import Plan
 from app.visits.store import Row
 from app.visits.tickets import Passage
 
-APP_MS = 2000  # a phone that has opened the app has hidden the page by then
+APP_MS = 2000  # until the web address follows
 # a page that stands in nobody's way may stand in somebody's frame, as a redirect may
 ANYWHERE = {"frame-ancestors": None}
 ANY_PAGE = {"frame-src": "http: https:", "img-src": "'self'"}
 
-OPEN_APP = """function () {
-  var isAway = false;
-  document.addEventListener("visibilitychange", function () { isAway = isAway || document.hidden; });
-  location.href = %s;
-  setTimeout(function () { if (!isAway) { location.replace(%s); } }, %d);
-}"""
+OPEN_APP = Path(__file__).with_name("open_app.js")
 GO_ON = "function () { location.replace(%s); }"
 
 
 def cloak(plan: Plan, outcome: Outcome) -> Response:
     """The destination in a frame as large as the window; what is boxed runs in a hidden one beside it."""
-    details, scripts = boxes.scripts_here(plan, fires=outcome.fires)
-    own, boxed = divided(scripts, plan)
+    parts = parts_of(plan, fires=outcome.fires)
     return answered(
         "preview",
-        details,
-        own,
-        program=own.program(),
+        parts,
+        program=parts.own.program(),
         policy=ANY_PAGE | upgrade(outcome),
         template="public/cloak.html",
-        box=boxes.address(plan, fires=outcome.fires) if boxed else None,
         location=outcome.location,
-        card=card(details, plan),
+        card=card(parts.details, plan),
     )
 
 
@@ -65,37 +58,31 @@ def preview(plan: Plan, outcome: Outcome) -> Response:  # noqa: ARG001
 
 def pixels(plan: Plan, outcome: Outcome) -> Response:
     """Fires the pixels and goes on. Not sandboxed itself: the destination would see no referrer."""
-    details, scripts = boxes.scripts_here(plan, fires=True)
-    own, boxed = divided(scripts, plan)
+    parts = parts_of(plan, fires=True)
     return answered(
         "pixels",
-        details,
-        own,
-        program=leaving_program(GO_ON % as_script(outcome.location), own, boxed),
+        parts,
+        program=leaving_program(GO_ON % as_script(outcome.location), parts.own, parts.boxed),
         policy={"frame-src": "'self'"},
         template="public/pixels.html",
-        box=boxes.address(plan, fires=True) if boxed else None,
         location=outcome.location,
     )
 
 
 def app(plan: Plan, outcome: Outcome) -> Response:
-    """Opens the app and falls back to the web address. What only a tap opens waits for one, and needs no
-    second button: without the app the same address opens in the browser."""
-    details, scripts = boxes.scripts_here(plan, fires=outcome.fires)
-    own, boxed = divided(scripts, plan)
+    """Opens the app, where it can be opened without a tap, and falls back to the web address."""
+    parts = parts_of(plan, fires=outcome.fires)
     opening = outcome.opening
     assert opening is not None  # noqa: S101  what makes it an outcome of this name
-    opens = OPEN_APP % (as_script(opening.address), as_script(opening.fallback), APP_MS)
+    addresses = f"{as_script(opening.address)}, {as_script(opening.fallback)}, {APP_MS}"
     return answered(
-        "app_by_tap" if opening.needs_tap else "app",
-        details,
-        own,
-        program=own.program() if opening.needs_tap else leaving_program(opens, own, boxed),
+        "app" if opening.address else "app_by_tap",
+        parts,
+        program=leaving_program(f"{program_of(OPEN_APP)}({addresses})", parts.own, parts.boxed),
         policy={"frame-src": "'self'"},
         template="public/app.html",
-        box=boxes.address(plan, fires=outcome.fires) if boxed else None,
         opening=opening,
+        seconds=APP_MS // 1000,
         values={"app": opening.app},
     )
 
@@ -119,15 +106,25 @@ def consent(plan: Plan, outcome: Outcome) -> Response:
 PAGES = {"cloak": cloak, "preview": preview, "pixels": pixels, "app": app, "consent": consent}
 
 
-def divided(scripts: Scripts, plan: Plan) -> tuple[Scripts, Scripts]:
-    """What runs with the page's origin here, and what is boxed."""
-    return parted(scripts, plan, here.site(), here.host(), here.desk().settings)
+class Parts(NamedTuple):
+    """What a page of a link is made of: what it shows, the scripts that run in it, those that are boxed, and
+    the address of their box."""
+
+    details: Row
+    own: Scripts
+    boxed: Scripts
+    box: str | None
+
+
+def parts_of(plan: Plan, *, fires: bool) -> Parts:
+    details, scripts = boxes.scripts_here(plan, fires=fires)
+    own, boxed = parted(scripts, plan, here.site(), here.host(), here.desk().settings)
+    return Parts(details, own, boxed, boxes.address(plan, fires=fires) if boxed else None)
 
 
 def answered(
     name: str,
-    details: Row,
-    own: Scripts,
+    parts: Parts,
     *,
     program: str,
     policy: policies.Directives,
@@ -135,20 +132,26 @@ def answered(
     values: dict[str, str] | None = None,
     **told: Any,
 ) -> Response:
-    """A page with a program: its policy names the hosts of its own providers, and lets nothing else run."""
+    """A page with a program: its policy names the hosts of its own providers, and lets nothing else run.
+
+    Without JavaScript the pictures of all providers stand in the page itself: a box might come too late.
+    """
     nonce = policies.nonce()
     inline = {"script-src": f"'nonce-{nonce}'"} if program.strip() else {}
     answer = answers.shown(
         name,
         200,
         template=template,
-        policy=policies.united(inline, own.policy(), policy, ANYWHERE),
+        policy=policies.united(
+            inline, parts.own.policy(), parts.boxed.pixels.picture_hosts(), policy, ANYWHERE
+        ),
         referrer=answers.ORIGIN_ONLY,
-        link_title=details.get("title"),
+        link_title=parts.details.get("title"),
         values=values,
         nonce=nonce,
         program=program,
-        pictures=own.pixels.pictures(),
+        pictures=[*parts.own.pixels.pictures(), *parts.boxed.pixels.pictures()],
+        box=parts.box,
         **told,
     )
     return answers.open_to_others(answer)

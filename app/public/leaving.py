@@ -20,11 +20,11 @@ SOONEST_MS, STAND_IN_MS, LATEST_MS = 800, 1400, 1500
 def leaving_program(leave: str, own: Scripts, boxed: Scripts) -> str:
     """JavaScript that fires the page's own pixels, waits for them and for those in the box, and then leaves.
 
-    `leave` is JavaScript of a function. Without any pixels it is called at once.
+    `leave` is JavaScript of a function. Without any pixels it is called as soon as the page has come.
     """
     parts = [name for name, scripts in (("page", own), ("sandbox", boxed)) if scripts.pixels]
     if not parts:
-        return f"({leave})();"
+        return f'addEventListener("load", {leave});'  # earlier, an app's address would end the loading
     times = f"{SOONEST_MS}, {STAND_IN_MS}, {LATEST_MS}"
     waiting = f"var leaving = {program_of(LEAVE_PAGE)}({leave}, {parts}, {times});"
     fired = own.pixels.program("leaving.tell")

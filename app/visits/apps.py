@@ -14,20 +14,28 @@ TABLE = tuple(
 )
 
 
+# before a web address: opens it in Safari, also from a web view (iOS 17 and later)
+SAFARI = "x-safari-"
+
+
 @dataclass(frozen=True)
 class Opening:
-    """How an app is opened. `needs_tap`: only a person's tap does, so put `address` behind a button."""
+    """How an app is opened. The page opens `address` by itself; None where only a person's tap does.
+
+    `button` is what a tap opens. `fallback` is the web address, to which the page goes where no app opens.
+    """
 
     app: str
-    address: str
-    needs_tap: bool
+    address: str | None
+    button: str
     fallback: str
 
 
-def opening(destination: str, os_name: str) -> Opening | None:
+def opening(destination: str, os_name: str, *, in_web_view: bool = False) -> Opening | None:
     """How a phone of this system opens the destination in its app; None when it does not.
 
-    `destination` is the address as it would leave in a redirect; `os_name` is `iOS` or `Android`.
+    `destination` is the address as it would leave in a redirect; `os_name` is `iOS` or `Android`. A web view
+    is the browser inside another app: on iOS it follows no universal links, so its button leads to Safari.
     """
     parts = plain_parts(destination)
     if parts is None or os_name not in {"iOS", "Android"}:
@@ -36,21 +44,31 @@ def opening(destination: str, os_name: str) -> Opening | None:
     target = written(parts.path or "/") + (f"?{written(parts.query)}" if parts.query else "")
     end = f"#{written(parts.fragment)}" if parts.fragment else ""
     fallback = f"{parts.scheme}://{host}{target}{end}"
-    known = match(host, target, end)
+    known = match(host, target, end, fallback)
     if known is None:
         return None
     app, ios = known
-    address = ios if os_name == "iOS" else app.package and intent(host + target, app.package, fallback)
-    return Opening(app.name, address, address.startswith("https:"), fallback) if address else None
+    if os_name == "Android":
+        address = app.package and intent(host + target, app.package, fallback)
+        return Opening(app.name, address, address, fallback) if address else None
+    if ios is None:
+        return None
+    own = None if ios.startswith("https:") else ios
+    return Opening(app.name, own, SAFARI + fallback if in_web_view else ios, fallback)
 
 
-def match(host: str, target: str, end: str) -> tuple[App, str | None] | None:
+def match(host: str, target: str, end: str, fallback: str) -> tuple[App, str | None] | None:
     """The first app of the table that takes it, and its address on iOS."""
     for hosts, targets, app in TABLE:
         if hosts.fullmatch(host):
             for pattern, ios in targets:
                 if found := pattern.fullmatch(target):
-                    return app, ios and ios.format(rest=host + target + end, **found.groupdict())
+                    parts = {
+                        "rest": host + target + end,
+                        "target": target,
+                        "encoded": quote(fallback, safe=""),
+                    }
+                    return app, ios and ios.format(**parts, **found.groupdict())
     return None
 
 

@@ -49,4 +49,4 @@ def opened_in_app(plan: Plan, visitor: Visitor, location: str) -> Opening | None
     """A bot has no apps, whatever phone it says it is."""
     if not plan.app_linking_is_enabled or visitor.is_bot or visitor.device_type not in HAND_HELD:
         return None
-    return opening(location, visitor.os_name)
+    return opening(location, visitor.os_name, in_web_view=visitor.is_in_web_view)

@@ -42,6 +42,13 @@ HAND_HELD = re.compile(
 )
 
 
+# the browsers inside these apps say so
+WEB_VIEW = re.compile(
+    r"\bFB(?:AN|AV|_IAB)/|Instagram|Barcelona|musical_ly|Bytedance|TikTok|LinkedInApp|Pinterest/|"
+    r"Snapchat|Twitter for|\bLine/|MicroMessenger|KAKAOTALK|\bGSA/|Reddit/|Discord/"
+)
+
+
 class Device(NamedTuple):
     """Empty is unknown; `device_type` is so only where there was no agent at all."""
 
@@ -63,6 +70,12 @@ def known_device(agent: str) -> Device:
     system = found.os.family if found.os else ""
     browser = found.user_agent.family if found.user_agent else ""
     return Device(device_type(agent), system_name(system), browser_name(browser))
+
+
+def is_web_view(agent: str) -> bool:
+    """Whether it is the browser inside an app. On iOS such browsers do not call themselves Safari."""
+    is_bare = "AppleWebKit/" in agent and ("iPhone" in agent or "iPad" in agent) and "Safari/" not in agent
+    return is_bare or WEB_VIEW.search(agent) is not None
 
 
 def device_type(agent: str) -> str:

@@ -1,10 +1,12 @@
-"""Which apps are known, what addresses does each take, and how is it opened?
+"""Known apps: the addresses that each takes, and how it is opened.
 
 On Android each is opened by an `intent:` address that names its package and the web address for where it is
-not installed (https://developer.chrome.com/docs/android/intents). On iOS only schemes that their owners have
-documented are used; the source stands beside each. Everywhere else the web address itself is the app's, as a
-universal link: it opens the app only when a person taps it on a page of another site, and the browser where
-there is no app
+not installed (https://developer.chrome.com/docs/android/intents).
+
+On iOS an app's own scheme is used where one is known: documented by the app's company (the source stands
+beside it), or named by the company's own web pages for the same content (`al:ios:url`, App Links), or used
+unchanged by many public projects for years ("in wide use"). Everywhere else the web address itself is the
+app's, as a universal link: it opens the app only when a person taps it on a page of another site
 (https://developer.apple.com/documentation/xcode/allowing-apps-and-websites-to-link-to-your-content).
 """
 
@@ -47,16 +49,32 @@ GOOGLE = one_of(
     "com.na com.ng com.ni com.np com.om com.pa com.pe com.pg com.ph com.pk com.pr com.py com.qa com.sa "
     "com.sb com.sg com.sl com.sv com.tj com.tr com.tw com.ua com.uy com.vc com.vn"
 )
+EBAY = one_of("com co.uk de fr it es com.au ca at ch be nl ie pl com.hk com.sg com.my ph")
+TRIPADVISOR = one_of(
+    "com co.uk ca de fr it es nl at ch be ie se dk pt ru jp in cl co com.au co.nz com.sg com.my com.ph "
+    "com.br com.mx com.ar com.tr com.tw com.hk com.vn com.gr com.eg co.id co.il co.kr co.za"
+)
+# Shopee has an app for each country, named by it
+SHOPEE = {
+    "sg": "sg", "com.my": "my", "co.th": "th", "tw": "tw", "co.id": "id", "vn": "vn", "ph": "ph",
+    "com.br": "br", "com.mx": "mx", "com.co": "co", "cl": "cl",
+}  # fmt: skip
 ANY = r"/.+"
 END = r"/?(?:\?.*)?"  # nothing more but a query
 NAME = r"(?P<name>[A-Za-z0-9_.]+)"
+
+
+X_PAGES = "i|home|explore|search|hashtag|intent|share|compose|messages|notifications"
+X_COMPANY = "tos|privacy|login|logout|settings|account|jobs|about"
+WHATSAPP_TEXT = "whatsapp://send?phone={phone}&text={text}"
 
 
 class App(NamedTuple):
     """`hosts` and the targets (path and query, percent-encoded) are patterns for the whole text.
 
     Each target has the address for iOS beside it, with what the pattern has named, or `rest` for all behind
-    the scheme; None where there is none. No `package`: not on Android.
+    the scheme, `target` for path and query, `encoded` for the whole address in a parameter; None where there
+    is none. No `package`: not on Android.
     """
 
     name: str
@@ -70,9 +88,33 @@ APPS = (
         "YouTube",
         r"(?:www\.|m\.)?youtube\.com",
         "com.google.android.youtube",
-        ((r"/(?:watch\?|playlist\?|shorts/|live/|channel/|c/|user/|@|post/|clip/).+", UNIVERSAL),),
+        # App Links of its pages
+        (
+            (
+                r"/(?:watch\?|playlist\?|shorts/|live/|channel/|c/|user/|@|post/|clip/).+",
+                "vnd.youtube://www.youtube.com{target}",
+            ),
+        ),
     ),
-    App("YouTube", r"youtu\.be", "com.google.android.youtube"),
+    App(
+        "YouTube",
+        r"youtu\.be",
+        "com.google.android.youtube",
+        (
+            (
+                r"/(?P<id>[A-Za-z0-9_-]+)\?(?P<query>.+)",
+                "vnd.youtube://www.youtube.com/watch?v={id}&{query}",
+            ),
+            (r"/(?P<id>[A-Za-z0-9_-]+)/?", "vnd.youtube://www.youtube.com/watch?v={id}"),
+            (ANY, UNIVERSAL),
+        ),
+    ),
+    App(
+        "YouTube Music",
+        r"music\.youtube\.com",
+        "com.google.android.apps.youtube.music",
+        ((r"/(?:watch\?|playlist\?|channel/|browse/|@).+", UNIVERSAL),),
+    ),
     App(
         "Instagram",
         r"(?:www\.)?(?:instagram\.com|instagr\.am)",
@@ -91,26 +133,42 @@ APPS = (
         "TikTok",
         r"(?:(?:www|m|vm|vt)\.)?tiktok\.com",
         "com.zhiliaoapp.musically",
-        ((rf"/{but('legal|about|login|signup|business')}.+", UNIVERSAL),),
+        (
+            # App Links of its pages
+            (r"/@[^/?]+/video/(?P<id>[0-9]+)" + END, "snssdk1233://aweme/detail/{id}"),
+            (rf"/{but('legal|about|login|signup|business')}.+", UNIVERSAL),
+        ),
     ),
     App(
         "X",
         r"(?:(?:www|mobile)\.)?(?:x|twitter)\.com",
         "com.twitter.android",
-        ((rf"/{but('tos|privacy|login|logout|settings|account')}.+", UNIVERSAL),),
+        (
+            # App Links of its pages
+            (r"/[A-Za-z0-9_]+/status/(?P<id>[0-9]+)(?:[/?].*)?", "twitter://status?id={id}"),
+            (
+                rf"/{but(X_PAGES)}{but(X_COMPANY)}(?P<name>[A-Za-z0-9_]+){END}",
+                "twitter://user?screen_name={name}",
+            ),
+            (rf"/{but(X_COMPANY)}.+", UNIVERSAL),
+        ),
     ),
     App(
         "Facebook",
-        r"(?:(?:www|m|web)\.)?facebook\.com|fb\.watch",
+        r"(?:(?:www|m|web)\.)?facebook\.com",
         "com.facebook.katana",
         (
+            # App Links of its pages
+            (r"/groups/(?P<id>[0-9]+)" + END, "fb://group/?id={id}"),
+            (r"/profile\.php\?id=(?P<id>[0-9]+)(?:&.*)?", "fb://profile/{id}"),
+            # in wide use: the app shows the web address
             (
                 rf"/{but('login|business|policies|privacy|legal|sharer[.]php|sharer|dialog|plugins|l|tr')}.+",
-                UNIVERSAL,
+                "fb://facewebmodal/f?href={encoded}",
             ),
         ),
     ),
-    App("Facebook", r"fb\.me|fb\.com", "com.facebook.katana"),
+    App("Facebook", r"fb\.me|fb\.com|fb\.watch", "com.facebook.katana"),
     App("Messenger", r"(?:www\.)?(?:m\.me|messenger\.com)", "com.facebook.orca"),
     App(
         "WhatsApp",
@@ -119,7 +177,13 @@ APPS = (
         (
             # `text` alone, as under "How to link to WhatsApp from a different app" in https://faq.whatsapp.com
             (r"/(?:send/?)?\?text=(?P<text>[^&]*)", "whatsapp://send?text={text}"),
-            (r"/(?:send/?\?.+|channel/.+|message/.+|qr/.+|\+?[0-9]+.*|[A-Za-z0-9]{20,24})", UNIVERSAL),
+            # what the pages at these addresses open themselves
+            (r"/\+?(?P<phone>[0-9]{5,15})/?\?(?:.*&)?text=(?P<text>[^&]*).*", WHATSAPP_TEXT),
+            (r"/\+?(?P<phone>[0-9]{5,15})" + END, "whatsapp://send?phone={phone}"),
+            (r"/send/?\?phone=%?2?B?(?P<phone>[0-9]{5,15})&text=(?P<text>[^&]*)", WHATSAPP_TEXT),
+            (r"/send/?\?phone=%?2?B?(?P<phone>[0-9]{5,15})", "whatsapp://send?phone={phone}"),
+            (r"/(?P<code>[A-Za-z0-9]{20,24})" + END, "whatsapp://chat?code={code}"),
+            (r"/(?:send/?\?.+|channel/.+|message/.+|qr/.+|\+?[0-9]+.*)", UNIVERSAL),
         ),
     ),
     App(
@@ -134,6 +198,10 @@ APPS = (
                 "tg://resolve?domain={name}&post={post}",
             ),
             (r"/(?:s/)?(?P<name>[A-Za-z][A-Za-z0-9_]{3,31})/?", "tg://resolve?domain={name}"),
+            (
+                r"/(?P<name>[A-Za-z][A-Za-z0-9_]{3,31})/?\?start=(?P<start>[A-Za-z0-9_-]{1,64})",
+                "tg://resolve?domain={name}&start={start}",
+            ),
             (ANY, UNIVERSAL),
         ),
     ),
@@ -141,7 +209,11 @@ APPS = (
         "Snapchat",
         r"(?:(?:www|story|t)\.)?snapchat\.com",
         "com.snapchat.android",
-        ((r"/(?:add|@|p|t|s|u|spotlight|discover|lens|unlock).*", UNIVERSAL),),
+        (
+            # in wide use
+            (r"/add/(?P<name>[A-Za-z0-9._-]+)" + END, "snapchat://add/{name}"),
+            (r"/(?:add|@|p|t|s|u|spotlight|discover|lens|unlock).*", UNIVERSAL),
+        ),
     ),
     App(
         "LinkedIn",
@@ -159,7 +231,11 @@ APPS = (
         "Pinterest",
         rf"(?:(?:www|[a-z]{{2}})\.)?pinterest\.{PINTEREST}|pin\.it",
         "com.pinterest",
-        ((rf"/{but('_|login|business')}.+", UNIVERSAL),),
+        (
+            # in wide use
+            (r"/pin/(?P<id>[0-9]+)" + END, "pinterest://pin/{id}"),
+            (rf"/{but('_|login|business')}.+", UNIVERSAL),
+        ),
     ),
     App(
         "Reddit",
@@ -193,7 +269,13 @@ APPS = (
         "Netflix",
         r"(?:www\.)?netflix\.com",
         "com.netflix.mediaclient",
-        ((r"/(?:[a-z]{2}(?:-[a-z]{2})?/)?(?:title|watch)/[0-9]+.*", UNIVERSAL),),
+        (
+            # App Links of its pages
+            (
+                r"/(?:[a-z]{2}(?:-[a-z]{2})?/)?(?P<kind>title|watch)/(?P<id>[0-9]+)(?:[/?].*)?",
+                "nflx://www.netflix.com/{kind}/{id}",
+            ),
+        ),
     ),
     App(
         "Twitch",
@@ -216,6 +298,18 @@ APPS = (
         ((r"/(?:invite|channels|users|events)/.+", UNIVERSAL),),
     ),
     App("Discord", r"discord\.gg", "com.discord"),
+    App(
+        "Prime Video",
+        rf"(?:(?:www|m)\.)?amazon\.{AMAZON}",
+        "com.amazon.avod.thirdpartyclient",
+        ((r"/(?:-/[a-z]{2}/)?gp/video/.+", UNIVERSAL),),
+    ),
+    App(
+        "Prime Video",
+        r"(?:(?:www|app|watch)\.)?primevideo\.com",
+        "com.amazon.avod.thirdpartyclient",
+        ((r"/(?:-/[a-z]{2}/)?(?:region/[a-z]{2}/)?(?:detail|watch)[/?].+", UNIVERSAL),),
+    ),
     App(
         "Amazon",
         rf"(?:(?:www|m)\.)?amazon\.{AMAZON}",
@@ -260,12 +354,219 @@ APPS = (
         "com.google.android.apps.docs.editors.docs",
         ((r"/(?:a/[a-z0-9.-]+/)?document/.+", UNIVERSAL),),
     ),
+    App(
+        "Google Slides",
+        r"docs\.google\.com",
+        "com.google.android.apps.docs.editors.slides",
+        ((r"/(?:a/[a-z0-9.-]+/)?presentation/.+", UNIVERSAL),),
+    ),
+    # forms have no app of their own: Drive shows them
+    App(
+        "Google Forms",
+        r"docs\.google\.com",
+        "com.google.android.apps.docs",
+        ((r"/(?:a/[a-z0-9.-]+/)?forms/.+", UNIVERSAL),),
+    ),
+    App("Google Forms", r"forms\.gle", "com.google.android.apps.docs"),
+    App(
+        "Google Drive",
+        r"drive\.google\.com",
+        "com.google.android.apps.docs",
+        ((r"/(?:a/[a-z0-9.-]+/)?(?:file/|drive/|folderview\?|open\?).+", UNIVERSAL),),
+    ),
     App("Apple Music", r"(?:geo\.)?music\.apple\.com", "com.apple.android.music"),
-    App("App Store", r"(?:apps|itunes)\.apple\.com", None, ((r"/(?:[a-z]{2}/)?app/.+", UNIVERSAL),)),
+    App(
+        "App Store",
+        r"(?:apps|itunes)\.apple\.com",
+        None,
+        # Apple's Technical Q&A QA1629, "Launching the App Store from an iOS app"
+        ((r"/(?:[a-z]{2}/)?app/.+", "itms-apps://{rest}"),),
+    ),
+    App(
+        "Apple Podcasts",
+        r"podcasts\.apple\.com",
+        None,
+        ((r"/(?:[a-z]{2}/)?(?:podcast|channel)/.+", UNIVERSAL),),
+    ),
     App(
         "Play Store",
         r"play\.google\.com",
         "com.android.vending",
         ((r"/store/(?:apps|books|movies)?.+", None),),
+    ),
+    App(
+        "Threads",
+        r"(?:www\.)?threads\.(?:net|com)",
+        "com.instagram.barcelona",
+        (
+            # App Links of its pages
+            (
+                r"/(?:@[A-Za-z0-9_.]+/post|t)/(?P<code>[A-Za-z0-9_-]+)" + END,
+                "barcelona://media?shortcode={code}",
+            ),
+            # in wide use
+            (rf"/@{NAME}{END}", "barcelona://user?username={name}"),
+            (r"/@.+", UNIVERSAL),
+        ),
+    ),
+    App(
+        "Bluesky",
+        r"bsky\.app",
+        "xyz.blueskyweb.app",
+        # the prefixes in the app's public source, https://github.com/bluesky-social/social-app
+        ((r"/(?P<path>(?:profile|starter-pack|hashtag)/.+)", "bluesky://{path}"),),
+    ),
+    App(
+        "Vimeo",
+        r"(?:www\.)?vimeo\.com",
+        "com.vimeo.android.videoapp",
+        (
+            # App Links of its pages
+            (r"/(?P<id>[0-9]+)" + END, "vimeo://app.vimeo.com/videos/{id}"),
+            (r"/(?:[0-9]+/|channels/|groups/|showcase/|ondemand/|user[0-9]).+", UNIVERSAL),
+        ),
+    ),
+    App(
+        "Etsy",
+        r"(?:www\.)?etsy\.com",
+        "com.etsy.android",
+        (
+            # App Links of its pages
+            (r"/(?:[a-z]{2}(?:-[a-z]{2})?/)?listing/(?P<id>[0-9]+)(?:[/?].*)?", "etsy://listing/{id}"),
+            (r"/(?:[a-z]{2}(?:-[a-z]{2})?/)?shop/.+", UNIVERSAL),
+        ),
+    ),
+    App("Etsy", r"etsy\.me", "com.etsy.android"),
+    App(
+        "eBay",
+        rf"(?:(?:www|m)\.)?ebay\.{EBAY}",
+        "com.ebay.mobile",
+        (
+            # in eBay's public code for campaigns, https://github.com/eBay
+            (r"/itm/(?:[^/?]+/)?(?P<id>[0-9]{9,14})(?:[/?].*)?", "ebay://link/?nav=item.view&id={id}"),
+            (r"/(?:itm|usr|str|sch|b|p)/.+", UNIVERSAL),
+        ),
+    ),
+    App("eBay", r"ebay\.us", "com.ebay.mobile"),
+    App(
+        "Walmart",
+        r"(?:www\.)?walmart\.com",
+        "com.walmart.android",
+        ((r"/(?:ip|browse|cp|search|store)[/?].+", UNIVERSAL),),
+    ),
+    App(
+        "Booking.com",
+        r"(?:(?:www|m)\.)?booking\.com",
+        "com.booking",
+        ((r"/(?:hotel/|city/|searchresults|Share-).+", UNIVERSAL),),
+    ),
+    App(
+        "Tripadvisor",
+        rf"(?:(?:www|m)\.)?tripadvisor\.{TRIPADVISOR}",
+        "com.tripadvisor.tripadvisor",
+        # App Links of its pages
+        (
+            (
+                r"/(?:[A-Za-z]+_Review|AttractionProductReview|Tourism|Hotels|Restaurants|Attractions)-.+",
+                "tripadvisor://{rest}",
+            ),
+        ),
+    ),
+    *(
+        App(
+            "Shopee",
+            rf"(?:s\.)?shopee\.{re.escape(ending)}",
+            f"com.shopee.{country}",
+            ((r"/(?:product/|shop/|universal-link/|[^/?]+-i\.[0-9]|[A-Za-z0-9]{8,}).*", UNIVERSAL),),
+        )
+        for ending, country in SHOPEE.items()
+    ),
+    App(
+        "Deezer",
+        r"(?:www\.)?deezer\.com",
+        "deezer.android.app",
+        (
+            # the addresses that its pages open, as for an account's plan
+            (
+                r"/(?:[a-z]{2}/)?(?P<path>(?:track|album|artist|playlist|show|episode)/[0-9]+)" + END,
+                "deezer://www.deezer.com/{path}",
+            ),
+            (r"/(?:[a-z]{2}/)?(?:profile|channels)/.+", UNIVERSAL),
+        ),
+    ),
+    App("Deezer", r"link\.deezer\.com|deezer\.page\.link", "deezer.android.app"),
+    App(
+        "TIDAL",
+        r"(?:(?:www|listen)\.)?tidal\.com",
+        "com.aspiro.tidal",
+        ((r"/(?:browse/)?(?:track|album|artist|playlist|video|mix)/.+", UNIVERSAL),),
+    ),
+    App(
+        "Medium",
+        r"(?:www\.)?medium\.com",
+        "com.medium.reader",
+        (
+            # App Links of its pages
+            (r"/(?:[^/?]+/)?(?:[^/?]*-)?(?P<id>[0-9a-f]{8,12})" + END, "medium://p/{id}"),
+            (r"/(?P<name>@[A-Za-z0-9_.]+)" + END, "medium://{name}"),
+            (rf"/{but('about|m|me|policy|business|jobs-at-medium|membership')}.+", UNIVERSAL),
+        ),
+    ),
+    App(
+        "Quora",
+        r"(?:(?:www|[a-z]{2})\.)?quora\.com",
+        "com.quora.android",
+        ((rf"/{but('about|business|careers|contact|login|press')}.+", UNIVERSAL),),
+    ),
+    App("Quora", r"qr\.ae", "com.quora.android"),
+    App(
+        "Zoom",
+        r"(?:[a-z0-9-]+\.)?zoom\.us",
+        "us.zoom.videomeetings",
+        (
+            # "Launch App" in https://developers.zoom.us/docs/meeting-sdk/url-schemes/
+            (
+                r"/[jw]/(?P<id>[0-9]{9,12})/?\?(?:.*&)?pwd=(?P<password>[^&]+).*",
+                "zoomus://zoom.us/join?confno={id}&pwd={password}",
+            ),
+            (r"/[jw]/(?P<id>[0-9]{9,12})" + END, "zoomus://zoom.us/join?confno={id}"),
+            (r"/(?:my|s)/.+", UNIVERSAL),
+        ),
+    ),
+    App(
+        "Microsoft Teams",
+        r"teams\.microsoft\.com",
+        "com.microsoft.teams",
+        # https://learn.microsoft.com/microsoftteams/platform/concepts/build-and-test/deep-links
+        ((r"/l/.+", "msteams://{rest}"), (r"/meet/.+", UNIVERSAL)),
+    ),
+    App("Microsoft Teams", r"teams\.live\.com", "com.microsoft.teams", ((r"/(?:l|meet)/.+", UNIVERSAL),)),
+    App(
+        "Waze",
+        r"(?:www\.)?waze\.com",
+        "com.waze",
+        (
+            # https://developers.google.com/waze/deeplinks
+            (r"/ul\?(?P<query>.+)", "waze://?{query}"),
+            (r"/(?:[a-z]{2}(?:-[A-Z]{2})?/)?(?:ul/|live-map).*", UNIVERSAL),
+        ),
+    ),
+    App("PayPal", r"(?:www\.)?paypal\.me", "com.paypal.android.p2pmobile"),
+    App(
+        "PayPal",
+        r"(?:www\.)?paypal\.com",
+        "com.paypal.android.p2pmobile",
+        ((r"/(?:[a-z]{2}/)?(?:paypalme|qrcodes|pools)/.+", UNIVERSAL),),
+    ),
+    App(
+        "Disney+",
+        r"(?:www\.)?disneyplus\.com",
+        "com.disney.disneyplus",
+        (
+            (
+                r"/(?:[a-z]{2}(?:-[a-z0-9]{2,3})?/)?(?:movies/|series/|video/|play/|sharing/|browse/entity-).+",
+                UNIVERSAL,
+            ),
+        ),
     ),
 )

@@ -12,7 +12,7 @@ from werkzeug.http import parse_accept_header
 from app.journal.visitor_keys import visitor_hash
 from app.visits import referring
 from app.visits.agents import bot_name
-from app.visits.devices import Device, device
+from app.visits.devices import Device, device, is_web_view
 from app.visits.forwarded import forwarded
 from app.visits.place import UNKNOWN, Place, place_of_country
 
@@ -120,6 +120,11 @@ class Visitor:
     def device_type(self) -> str:
         """`desktop`, `mobile` or `tablet`; empty without any agent."""
         return self.device.device_type
+
+    @property
+    def is_in_web_view(self) -> bool:
+        """Whether the browser is one inside another app."""
+        return is_web_view(self.agent)
 
     @property
     def os_name(self) -> str:

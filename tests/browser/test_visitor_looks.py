@@ -38,7 +38,7 @@ PAGES: dict[str, dict[str, Any]] = {
     "expired": {"end_date": now() - DAY},
     "plain+": {"location_url": "https://example.com/" + "y" * 500},
     "consent": {"pixels": [(type_, "1") for type_ in CALLS]},
-    "app": {"app_linking_is_enabled": True, "location_url": "https://www.youtube.com/watch?v=abc"},
+    "app": {"app_linking_is_enabled": True, "location_url": "https://www.reddit.com/r/cats/"},
     "used": {"clicks_limit": 1},
     "cloaked": {"cloaking_is_enabled": True},
     "nothing": {},
@@ -130,6 +130,23 @@ def test_the_page_with_pixels(theme: str, browser: Browser, link: Callable[..., 
     assert [*violations(page), *sideways(page)] == []
     for route in outside.held:
         route.abort()
+    context.close()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_page_that_opens_an_app(
+    theme: str,
+    browser: Browser,
+    link: Callable[..., Link],  # noqa: F811
+    site: str,  # noqa: F811
+) -> None:
+    """In a browser of its own: after an unknown scheme Chromium asks, and takes no clicks until it is answered."""
+    link("a", app_linking_is_enabled=True, location_url="https://www.youtube.com/watch?v=abc", title=LONG)
+    context, page = opened(browser, site, theme, "en-GB")
+    page.goto(f"{site}/a", wait_until="commit")
+    expect(page.get_by_role("link", name="Open YouTube")).to_be_visible()
+    expect(page.get_by_role("link", name="Go on in the browser")).to_be_visible()
+    assert [*violations(page), *sideways(page)] == []
     context.close()
 
 

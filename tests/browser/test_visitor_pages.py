@@ -208,7 +208,7 @@ def test_without_javascript_the_picture_counts_and_it_goes_on(
     page = context.new_page()
     page.goto(f"{site}/a")
     page.wait_for_url(there)
-    assert all(len(outside.pictures(begin)) == 1 for begin in PICTURES)
+    assert {begin: len(outside.pictures(begin)) for begin in PICTURES} == dict.fromkeys(PICTURES, 1)
     for route in outside.held:
         route.abort()
     context.close()
@@ -511,14 +511,65 @@ def test_an_app_that_does_not_open_falls_back_to_the_web_address(
     context.close()
 
 
-def test_what_only_a_tap_opens_waits_for_one(browser: Browser, link: Callable[..., Link], site: str) -> None:
-    link("a", app_linking_is_enabled=True, location_url=WATCH)
+TAPPED = "https://www.reddit.com/r/cats/comments/1/x/"
+# the page's clock stands still but for what a test lets pass
+FROZEN = 4_102_444_800
+
+
+@pytest.mark.parametrize(("address", "opened"), [(WATCH, "vnd.youtube:"), (TAPPED, None)])
+@pytest.mark.parametrize("pixels", [[], [("social_a", "123")]], ids=["alone", "with pixels"])
+def test_on_an_iphone_the_web_address_follows_after_two_seconds(
+    address: str, opened: str | None, pixels: Any, browser: Browser, link: Callable[..., Link], site: str
+) -> None:
+    link("a", pixels, app_linking_is_enabled=True, location_url=address)
     context = browser.new_context(user_agent=IPHONE)
-    Outside(context, site).answers = {WATCH: {"body": "a film"}}
+    outside = Outside(context, site)
+    outside.answers = {address: {"body": "the web"}}
+    page = context.new_page()
+    page.clock.install(time=FROZEN)
+    page.clock.pause_at(FROZEN + 1)
+    context.add_init_script(TRIED)
+    page.goto(f"{site}/a")
+    if pixels:
+        until(page, lambda: outside.said, "the provider's script")
+        page.clock.run_for(LATEST_MS)
+    if opened:
+        until(page, lambda: page.evaluate("window.tried.length"), "the app's address")
+        assert page.evaluate("window.tried")[0].startswith(opened)
+    page.clock.run_for(2000 - 1 - (LATEST_MS if pixels and not opened else 0))
+    assert page.url == f"{site}/a"
+    page.clock.run_for(1)
+    page.wait_for_url(address)
+    context.close()
+
+
+# which addresses the page goes to by itself
+TRIED = """window.tried = [];
+navigation.addEventListener("navigate", event => { window.tried.push(event.destination.url); });"""
+
+
+def test_a_tap_goes_on_at_once(browser: Browser, link: Callable[..., Link], site: str) -> None:
+    link("a", app_linking_is_enabled=True, location_url=TAPPED)
+    context = browser.new_context(user_agent=IPHONE)
+    Outside(context, site).answers = {TAPPED: {"body": "the web"}}
+    page = context.new_page()
+    page.clock.install(time=FROZEN)
+    page.clock.pause_at(FROZEN + 1)
+    page.goto(f"{site}/a")
+    page.get_by_role("link", name="Open Reddit").click()
+    page.wait_for_url(TAPPED)
+    context.close()
+
+
+def test_without_javascript_the_web_address_follows(
+    browser: Browser, link: Callable[..., Link], site: str
+) -> None:
+    link("a", app_linking_is_enabled=True, location_url=TAPPED)
+    context = browser.new_context(user_agent=IPHONE, java_script_enabled=False)
+    Outside(context, site).answers = {TAPPED: {"body": "the web"}}
     page = context.new_page()
     page.goto(f"{site}/a")
-    page.get_by_role("link", name="Open YouTube").click()
-    page.wait_for_url(WATCH)
+    page.wait_for_url(TAPPED)
     context.close()
 
 

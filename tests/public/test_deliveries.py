@@ -143,16 +143,16 @@ def test_a_pixel_page(person: Person, link: Links) -> None:
     nonce = re.findall(r'<script nonce="([\w-]+)">', answer.text)[0]
     assert policy(answer)["script-src"] == f"'nonce-{nonce}'"
     assert policy(answer)["frame-src"] == "'self'"
-    assert policy(answer)["img-src"] == "data:"
+    assert "https://www.facebook.com/tr?id=123&amp;ev=PageView&amp;noscript=1" in without
+    assert "https://ct.pinterest.com/v3/?event=init&amp;tid=456&amp;noscript=1" in without
+    assert policy(answer)["img-src"] == "data: https://www.facebook.com https://ct.pinterest.com"
     assert "sandbox" not in policy(answer), "or the destination sees no referrer"
     assert "fbq" not in answer.text
     assert answer.headers["Cross-Origin-Opener-Policy"] == "unsafe-none"
     assert answer.headers["Referrer-Policy"] == "strict-origin-when-cross-origin"
     [address] = boxes(answer)
     box = person.open(f"/a{address}")
-    without = "".join(re.findall(r"<noscript>(.*?)</noscript>", box.text))
-    assert "https://www.facebook.com/tr?id=123&amp;ev=PageView&amp;noscript=1" in without
-    assert "https://ct.pinterest.com/v3/?event=init&amp;tid=456&amp;noscript=1" in without
+    assert "<noscript>" not in box.text, "or they would count twice"
     assert policy(box)["script-src"].partition(" ")[2] == "https://connect.facebook.net https://s.pinimg.com"
     assert policy(box)["img-src"] == "data: https://www.facebook.com https://ct.pinterest.com"
     assert policy(box)["sandbox"] == "allow-scripts"
@@ -336,25 +336,54 @@ def test_what_no_frame_can_show_is_gone_to(person: Person, link: Links) -> None:
 # --- apps
 
 
+FILM_INTENT = (
+    "intent://www.youtube.com/watch?v=abc#Intent;scheme=https;package=com.google.android.youtube;"
+    "S.browser_fallback_url=https%3A%2F%2Fwww.youtube.com%2Fwatch%3Fv%3Dabc;end"
+)
+UNIVERSAL = "https://www.reddit.com/r/cats/comments/1/x/"
+WEB_VIEW = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Mobile/15E148 Instagram 350.0.0"
+
+
 def test_an_app_page(person: Person, link: Links) -> None:
     link("a", META, app_linking_is_enabled=True, location_url=FILM, title="A film")
     android, iphone = (person.open("/a", agent=agent) for agent in (ANDROID, IPHONE))
-    assert 'location.href = "intent://' in android.text
-    assert 'href="intent://www.youtube.com/watch?v=abc#Intent;' in html.unescape(android.text)
-    assert f'href="{FILM}"' in android.text
-    assert "location.href" not in iphone.text
-    assert [page.text.count("<a class=") for page in (android, iphone)] == [2, 1]
-    assert re.findall(r'<a class="button main" href="([^"]+)"', iphone.text) == [FILM], (
-        "with or without the app"
-    )
-    english = all_words()["en"]
-    assert english.text("app") in android.text
-    assert english.text("app_by_tap") in iphone.text
+    assert buttons(android) == [
+        FILM_INTENT,
+        FILM,
+    ]
+    assert buttons(iphone) == ["vnd.youtube://www.youtube.com/watch?v=abc", FILM]
     for answer in (android, iphone):
+        first = buttons(answer)[0].replace("&", "\\u0026")
+        assert f'("{first}", "{FILM}", 2000)' in answer.text
+        assert f'<meta http-equiv="refresh" content="2;url={FILM}">' in answer.text
+        assert all_words()["en"].text("app") in answer.text
         assert "A film" in answer.text
         assert policy(answer)["frame-src"] == "'self'"
         assert "sandbox" not in policy(answer)
         assert "fbq" in person.open(f"/a{boxes(answer)[0]}").text
+
+
+def test_an_app_that_only_a_tap_opens(person: Person, link: Links) -> None:
+    link("a", app_linking_is_enabled=True, location_url=UNIVERSAL)
+    answer = person.open("/a", agent=IPHONE)
+    assert buttons(answer) == [UNIVERSAL], "with or without the app"
+    assert f'(null, "{UNIVERSAL}", 2000)' in answer.text
+    assert f'<meta http-equiv="refresh" content="2;url={UNIVERSAL}">' in answer.text
+    assert html.escape(all_words()["en"].text("app_by_tap")) in answer.text
+
+
+@pytest.mark.parametrize("location_url", [UNIVERSAL, FILM])
+def test_in_a_web_view_the_button_leads_to_safari(location_url: str, person: Person, link: Links) -> None:
+    link("a", app_linking_is_enabled=True, location_url=location_url)
+    answer = person.open("/a", agent=WEB_VIEW)
+    assert buttons(answer) == [f"x-safari-{location_url}", location_url]
+    assert f'"{location_url}", 2000)' in answer.text
+
+
+def buttons(answer: TestResponse) -> list[str]:
+    return [
+        html.unescape(found) for found in re.findall(r'<a class="button[^"]*" href="([^"]*)"', answer.text)
+    ]
 
 
 # --- consent

@@ -12,48 +12,57 @@ from hypothesis import strategies as st
 from app.visits.apps import Opening, opening
 from app.visits.known_apps import APPS
 
-SAME = "the web address, behind a button"
+SAME = "the web address, which only a tap opens in the app"
 
 # app, destination, address on iOS (None: none), package on Android (None: none)
 TABLE: list[tuple[str, str, str | None, str | None]] = [
-    ("YouTube", "https://www.youtube.com/watch?v=dQw4w9WgXcQ&t=42s", SAME, "com.google.android.youtube"),
-    ("YouTube", "https://m.youtube.com/shorts/abc", SAME, "com.google.android.youtube"),
-    ("YouTube", "https://youtube.com/@somebody", SAME, "com.google.android.youtube"),
-    ("YouTube", "https://youtu.be/dQw4w9WgXcQ?si=x", SAME, "com.google.android.youtube"),
+    ("YouTube", "https://www.youtube.com/watch?v=dQw4w9WgXcQ&t=42s", "vnd.youtube://www.youtube.com/watch?v=dQw4w9WgXcQ&t=42s", "com.google.android.youtube"),
+    ("YouTube", "https://m.youtube.com/shorts/abc", "vnd.youtube://www.youtube.com/shorts/abc", "com.google.android.youtube"),
+    ("YouTube", "https://youtube.com/@somebody", "vnd.youtube://www.youtube.com/@somebody", "com.google.android.youtube"),
+    ("YouTube", "https://youtu.be/dQw4w9WgXcQ", "vnd.youtube://www.youtube.com/watch?v=dQw4w9WgXcQ", "com.google.android.youtube"),
+    ("YouTube", "https://youtu.be/dQw4w9WgXcQ?t=9", "vnd.youtube://www.youtube.com/watch?v=dQw4w9WgXcQ&t=9", "com.google.android.youtube"),
     ("Instagram", "https://www.instagram.com/some.body/", "instagram://user?username=some.body", "com.instagram.android"),
     ("Instagram", "https://instagram.com/p.diddy?igsh=1", "instagram://user?username=p.diddy", "com.instagram.android"),
     ("Instagram", "https://instagram.com/explore/tags/cats/", "instagram://tag?name=cats", "com.instagram.android"),
     ("Instagram", "https://www.instagram.com/p/C8_xyz-1/", SAME, "com.instagram.android"),
     ("Instagram", "https://www.instagram.com/reel/C8_xyz/?igsh=1", SAME, "com.instagram.android"),
-    ("TikTok", "https://www.tiktok.com/@somebody/video/7123", SAME, "com.zhiliaoapp.musically"),
+    ("TikTok", "https://www.tiktok.com/@somebody", SAME, "com.zhiliaoapp.musically"),
+    ("TikTok", "https://www.tiktok.com/@some.body/video/7123?lang=de", "snssdk1233://aweme/detail/7123", "com.zhiliaoapp.musically"),
     ("TikTok", "https://vm.tiktok.com/ZM123/", SAME, "com.zhiliaoapp.musically"),
-    ("X", "https://x.com/somebody/status/123?s=20", SAME, "com.twitter.android"),
-    ("X", "https://twitter.com/somebody", SAME, "com.twitter.android"),
-    ("Facebook", "https://www.facebook.com/some.body/posts/1", SAME, "com.facebook.katana"),
-    ("Facebook", "https://m.facebook.com/groups/1", SAME, "com.facebook.katana"),
+    ("X", "https://x.com/i/lists/123", SAME, "com.twitter.android"),
+    ("X", "https://x.com/somebody/status/123?s=20", "twitter://status?id=123", "com.twitter.android"),
+    ("X", "https://twitter.com/somebody", "twitter://user?screen_name=somebody", "com.twitter.android"),
+    ("Facebook", "https://www.facebook.com/some.body/posts/1", "fb://facewebmodal/f?href=https%3A%2F%2Fwww.facebook.com%2Fsome.body%2Fposts%2F1", "com.facebook.katana"),
+    ("Facebook", "https://m.facebook.com/profile.php?id=12&sk=about", "fb://profile/12", "com.facebook.katana"),
+    ("Facebook", "https://m.facebook.com/groups/1", "fb://group/?id=1", "com.facebook.katana"),
     ("Facebook", "https://fb.watch/abc/", SAME, "com.facebook.katana"),
     ("Messenger", "https://m.me/somebody?ref=x", SAME, "com.facebook.orca"),
-    ("WhatsApp", "https://wa.me/491701234567?text=Hi%20there", SAME, "com.whatsapp"),
+    ("WhatsApp", "https://wa.me/+491701234567", "whatsapp://send?phone=491701234567", "com.whatsapp"),
+    ("WhatsApp", "https://wa.me/491701234567?text=Hi%20there", "whatsapp://send?phone=491701234567&text=Hi%20there", "com.whatsapp"),
     ("WhatsApp", "https://wa.me/?text=Hi%20there%26more", "whatsapp://send?text=Hi%20there%26more", "com.whatsapp"),
     ("WhatsApp", "https://api.whatsapp.com/send?text=Hi", "whatsapp://send?text=Hi", "com.whatsapp"),
-    ("WhatsApp", "https://api.whatsapp.com/send?phone=491701234567&text=Hi", SAME, "com.whatsapp"),
-    ("WhatsApp", "https://chat.whatsapp.com/AbCdEfGhIjKlMnOpQrStUv", SAME, "com.whatsapp"),
+    ("WhatsApp", "https://api.whatsapp.com/send?text=Hi&phone=491701234567", SAME, "com.whatsapp"),
+    ("WhatsApp", "https://api.whatsapp.com/send?phone=%2B491701234567&text=Hi", "whatsapp://send?phone=491701234567&text=Hi", "com.whatsapp"),
+    ("WhatsApp", "https://chat.whatsapp.com/AbCdEfGhIjKlMnOpQrStUv", "whatsapp://chat?code=AbCdEfGhIjKlMnOpQrStUv", "com.whatsapp"),
     ("Telegram", "https://t.me/somebody", "tg://resolve?domain=somebody", "org.telegram.messenger"),
     ("Telegram", "https://t.me/s/channel_1/77", "tg://resolve?domain=channel_1&post=77", "org.telegram.messenger"),
     ("Telegram", "https://t.me/+AbCdEf0123456789", "tg://join?invite=AbCdEf0123456789", "org.telegram.messenger"),
     ("Telegram", "https://t.me/joinchat/AbCdEf0123456789", "tg://join?invite=AbCdEf0123456789", "org.telegram.messenger"),
-    ("Telegram", "https://t.me/some_bot?start=x", SAME, "org.telegram.messenger"),
-    ("Snapchat", "https://www.snapchat.com/add/somebody", SAME, "com.snapchat.android"),
+    ("Telegram", "https://t.me/addstickers/x", SAME, "org.telegram.messenger"),
+    ("Telegram", "https://t.me/some_bot?start=x", "tg://resolve?domain=some_bot&start=x", "org.telegram.messenger"),
+    ("Snapchat", "https://www.snapchat.com/spotlight/x", SAME, "com.snapchat.android"),
+    ("Snapchat", "https://www.snapchat.com/add/some-body", "snapchat://add/some-body", "com.snapchat.android"),
     ("LinkedIn", "https://de.linkedin.com/in/somebody", SAME, "com.linkedin.android"),
     ("LinkedIn", "https://www.linkedin.com/company/some-firm/", SAME, "com.linkedin.android"),
-    ("Pinterest", "https://www.pinterest.de/pin/123/", SAME, "com.pinterest"),
+    ("Pinterest", "https://www.pinterest.de/somebody/board/", SAME, "com.pinterest"),
+    ("Pinterest", "https://www.pinterest.de/pin/123/", "pinterest://pin/123", "com.pinterest"),
     ("Pinterest", "https://pin.it/abc", SAME, "com.pinterest"),
     ("Reddit", "https://old.reddit.com/r/cats/comments/1/x/", SAME, "com.reddit.frontpage"),
     ("Spotify", "https://open.spotify.com/track/4oktVvRuO1In9B7Hz0xm0a?si=1", "spotify:track:4oktVvRuO1In9B7Hz0xm0a", "com.spotify.music"),
     ("Spotify", "https://open.spotify.com/intl-de/album/4oktVvRuO1In9B7Hz0xm0a", "spotify:album:4oktVvRuO1In9B7Hz0xm0a", "com.spotify.music"),
     ("Spotify", "https://open.spotify.com/user/somebody", SAME, "com.spotify.music"),
     ("SoundCloud", "https://soundcloud.com/somebody/some-song", SAME, "com.soundcloud.android"),
-    ("Netflix", "https://www.netflix.com/de-en/title/80057281", SAME, "com.netflix.mediaclient"),
+    ("Netflix", "https://www.netflix.com/de-en/title/80057281?s=i", "nflx://www.netflix.com/title/80057281", "com.netflix.mediaclient"),
     ("Twitch", "https://www.twitch.tv/some_body", "twitch://stream/some_body", "tv.twitch.android.app"),
     ("Twitch", "https://www.twitch.tv/videos/123", SAME, "tv.twitch.android.app"),
     ("Twitch", "https://clips.twitch.tv/Abc", SAME, "tv.twitch.android.app"),
@@ -69,16 +78,69 @@ TABLE: list[tuple[str, str, str | None, str | None]] = [
     ("Google Sheets", "https://docs.google.com/spreadsheets/d/1/edit#gid=7", SAME, "com.google.android.apps.docs.editors.sheets"),
     ("Google Docs", "https://docs.google.com/document/d/1/edit", SAME, "com.google.android.apps.docs.editors.docs"),
     ("Apple Music", "https://music.apple.com/de/album/x/1?i=2", SAME, "com.apple.android.music"),
-    ("App Store", "https://apps.apple.com/de/app/x/id123", SAME, None),
+    ("App Store", "https://apps.apple.com/de/app/x/id123", "itms-apps://apps.apple.com/de/app/x/id123", None),
     ("Play Store", "https://play.google.com/store/apps/details?id=com.x", None, "com.android.vending"),
+    ("Threads", "https://www.threads.net/@some.body/post/C6fDehepo5D?xmt=1", "barcelona://media?shortcode=C6fDehepo5D", "com.instagram.barcelona"),
+    ("Threads", "https://www.threads.com/@some.body", "barcelona://user?username=some.body", "com.instagram.barcelona"),
+    ("Threads", "https://www.threads.com/@some.body/replies", SAME, "com.instagram.barcelona"),
+    ("Bluesky", "https://bsky.app/profile/some.bsky.social/post/3k", "bluesky://profile/some.bsky.social/post/3k", "xyz.blueskyweb.app"),
+    ("YouTube Music", "https://music.youtube.com/watch?v=abc&list=x", SAME, "com.google.android.apps.youtube.music"),
+    ("Vimeo", "https://vimeo.com/76979871?share=copy", "vimeo://app.vimeo.com/videos/76979871", "com.vimeo.android.videoapp"),
+    ("Vimeo", "https://vimeo.com/76979871/0a1b2c", SAME, "com.vimeo.android.videoapp"),
+    ("Etsy", "https://www.etsy.com/de/listing/123/a-thing?ref=x", "etsy://listing/123", "com.etsy.android"),
+    ("Etsy", "https://www.etsy.com/shop/Somebody", SAME, "com.etsy.android"),
+    ("eBay", "https://www.ebay.de/itm/A-Thing/143421740982?hash=x", "ebay://link/?nav=item.view&id=143421740982", "com.ebay.mobile"),
+    ("eBay", "https://www.ebay.com/usr/somebody", SAME, "com.ebay.mobile"),
+    ("Walmart", "https://www.walmart.com/ip/A-Thing/123", SAME, "com.walmart.android"),
+    ("Booking.com", "https://www.booking.com/hotel/de/adlon.html?aid=1", SAME, "com.booking"),
+    ("Tripadvisor", "https://www.tripadvisor.de/Hotel_Review-g187323-d1-Reviews-X.html", "tripadvisor://www.tripadvisor.de/Hotel_Review-g187323-d1-Reviews-X.html", "com.tripadvisor.tripadvisor"),
+    ("Shopee", "https://shopee.sg/A-Thing-i.123.456", SAME, "com.shopee.sg"),
+    ("Shopee", "https://shopee.com.br/product/1/2", SAME, "com.shopee.br"),
+    ("Shopee", "https://s.shopee.co.id/9AbCdEfGhI", SAME, "com.shopee.id"),
+    ("Google Drive", "https://drive.google.com/file/d/1/view?usp=sharing", SAME, "com.google.android.apps.docs"),
+    ("Google Slides", "https://docs.google.com/presentation/d/1/edit#slide=id.p", SAME, "com.google.android.apps.docs.editors.slides"),
+    ("Google Forms", "https://docs.google.com/forms/d/e/1/viewform", SAME, "com.google.android.apps.docs"),
+    ("Google Forms", "https://forms.gle/abc", SAME, "com.google.android.apps.docs"),
+    ("Apple Podcasts", "https://podcasts.apple.com/de/podcast/x/id123?i=456", SAME, None),
+    ("Deezer", "https://www.deezer.com/de/track/3135556?utm_source=x", "deezer://www.deezer.com/track/3135556", "deezer.android.app"),
+    ("Deezer", "https://link.deezer.com/s/abc", SAME, "deezer.android.app"),
+    ("TIDAL", "https://tidal.com/browse/track/1234", SAME, "com.aspiro.tidal"),
+    ("Medium", "https://medium.com/@somebody/a-title-701e8406cc55?source=x", "medium://p/701e8406cc55", "com.medium.reader"),
+    ("Medium", "https://medium.com/p/701e8406cc55", "medium://p/701e8406cc55", "com.medium.reader"),
+    ("Medium", "https://medium.com/@somebody", "medium://@somebody", "com.medium.reader"),
+    ("Medium", "https://medium.com/some-publication", SAME, "com.medium.reader"),
+    ("Quora", "https://de.quora.com/What-is-it", SAME, "com.quora.android"),
+    ("Zoom", "https://us02web.zoom.us/j/81234567890?pwd=abc.1#success", "zoomus://zoom.us/join?confno=81234567890&pwd=abc.1", "us.zoom.videomeetings"),
+    ("Zoom", "https://zoom.us/j/81234567890", "zoomus://zoom.us/join?confno=81234567890", "us.zoom.videomeetings"),
+    ("Zoom", "https://zoom.us/my/somebody", SAME, "us.zoom.videomeetings"),
+    ("Microsoft Teams", "https://teams.microsoft.com/l/meetup-join/19%3ameeting/0?context=x", "msteams://teams.microsoft.com/l/meetup-join/19%3ameeting/0?context=x", "com.microsoft.teams"),
+    ("Microsoft Teams", "https://teams.live.com/meet/9381?p=x", SAME, "com.microsoft.teams"),
+    ("Waze", "https://waze.com/ul?ll=52.5,13.4&navigate=yes", "waze://?ll=52.5,13.4&navigate=yes", "com.waze"),
+    ("Waze", "https://www.waze.com/live-map/directions?to=x", SAME, "com.waze"),
+    ("PayPal", "https://paypal.me/somebody/10", SAME, "com.paypal.android.p2pmobile"),
+    ("PayPal", "https://www.paypal.com/paypalme/somebody", SAME, "com.paypal.android.p2pmobile"),
+    ("Prime Video", "https://www.primevideo.com/detail/0ABC/ref=x", SAME, "com.amazon.avod.thirdpartyclient"),
+    ("Prime Video", "https://www.amazon.de/gp/video/detail/B0ABC", SAME, "com.amazon.avod.thirdpartyclient"),
+    ("Disney+", "https://www.disneyplus.com/de-de/browse/entity-1", SAME, "com.disney.disneyplus"),
 ]  # fmt: skip
 IDS = [f"{row[0]} {row[1].split('//')[1][:40]}" for row in TABLE]
 
 
 @pytest.mark.parametrize(("app", "destination", "ios", "package"), TABLE, ids=IDS)
 def test_on_ios(app: str, destination: str, ios: str | None, package: str | None) -> None:
-    expected = ios and Opening(app, destination if ios == SAME else ios, ios == SAME, destination)
+    own = None if ios == SAME else ios
+    expected = ios and Opening(app, own, own or destination, destination)
     assert opening(destination, "iOS") == expected
+
+
+@pytest.mark.parametrize(("app", "destination", "ios", "package"), TABLE, ids=IDS)
+def test_in_a_web_view_the_button_leads_to_safari(
+    app: str, destination: str, ios: str | None, package: str | None
+) -> None:
+    got = opening(destination, "iOS", in_web_view=True)
+    expected = ios and Opening(app, None if ios == SAME else ios, f"x-safari-{destination}", destination)
+    assert got == expected
+    assert opening(destination, "Android", in_web_view=True) == opening(destination, "Android")
 
 
 @pytest.mark.parametrize(("app", "destination", "ios", "package"), TABLE, ids=IDS)
@@ -88,7 +150,7 @@ def test_on_android(app: str, destination: str, ios: str | None, package: str | 
         assert got is None
         return
     assert got is not None
-    assert (got.app, got.needs_tap, got.fallback) == (app, False, destination)
+    assert (got.app, got.button, got.fallback) == (app, got.address, destination)
     assert read_intent(got.address) == {
         "data": destination.split("//", 1)[1].partition("#")[0],
         "scheme": "https",
@@ -116,7 +178,9 @@ def test_every_app_has_its_row() -> None:
 
 PROMISED = """YouTube, Instagram, TikTok, X, Facebook, Messenger, WhatsApp, Telegram, Snapchat, LinkedIn, Pinterest,
 Reddit, Spotify, SoundCloud, Netflix, Twitch, Discord, Amazon, Airbnb, Google Maps, Google Sheets, Google Docs,
-Apple Music, App Store, Play Store"""
+Apple Music, App Store, Play Store, Threads, Bluesky, YouTube Music, Vimeo, Etsy, eBay, Walmart, Booking.com,
+Tripadvisor, Shopee, Google Drive, Google Slides, Google Forms, Apple Podcasts, Deezer, TIDAL, Medium, Quora, Zoom,
+Microsoft Teams, Waze, PayPal, Prime Video, Disney+"""
 
 
 @pytest.mark.parametrize("name", re.split(r",\s", PROMISED))
@@ -175,6 +239,12 @@ LOOK_ALIKES = [
     "https://notx.com/somebody",
     "https://foryou.tube/abc",
     "https://evil.t.me/somebody",
+    "https://zoom.us.evil.example/j/81234567890",
+    "https://evilzoom.us/j/81234567890",
+    "https://ebay.cm/itm/143421740982",
+    "https://shopee.cm/product/1/2",
+    "https://evil.bsky.app/profile/x",
+    "https://paypal.me.evil.example/x",
     "",
 ]
 
@@ -199,7 +269,17 @@ FOR_THE_WEB = [
     "https://www.amazon.com/gp/help/customer",
     "https://www.google.com/search?q=maps",
     "https://www.google.com/mapsfoo",
-    "https://docs.google.com/forms/d/1",
+    "https://docs.google.com/",
+    "https://medium.com/about",
+    "https://vimeo.com/upload",
+    "https://www.etsy.com/help",
+    "https://www.ebay.com/help/home",
+    "https://www.paypal.com/de/business",
+    "https://support.zoom.us/hc/en-us",
+    "https://drive.google.com/uc?export=download&id=1",
+    "https://www.deezer.com/de/company",
+    "https://www.disneyplus.com/legal",
+    "https://www.threads.com/login",
     "https://www.linkedin.com/legal/privacy-policy",
     "https://www.netflix.com/browse",
     "https://www.twitch.tv/jobs",
@@ -219,25 +299,26 @@ def test_what_the_app_does_not_show_stays_in_the_browser(destination: str, os_na
 
 
 ENCODED = {
-    "quotes": ("https://youtu.be/a\"b'c", "https://youtu.be/a%22b%27c"),
-    "markup": ("https://youtu.be/<script>", "https://youtu.be/%3Cscript%3E"),
-    "braces": ("https://youtu.be/{rest}{0}", "https://youtu.be/%7Brest%7D%7B0%7D"),
-    "letters": ("https://youtu.be/ü?q=ß#ö", "https://youtu.be/%C3%BC?q=%C3%9F#%C3%B6"),
-    "escapes stay": ("https://youtu.be/%22?q=%2B+%zz", "https://youtu.be/%22?q=%2B+%zz"),
-    "the host in small letters": ("HTTPS://YOUTU.BE/Abc", "https://youtu.be/Abc"),
-    "a second fragment": ("https://youtu.be/a#b#c", "https://youtu.be/a#b%23c"),
+    "quotes": ("https://spotify.link/a\"b'c", "https://spotify.link/a%22b%27c"),
+    "markup": ("https://spotify.link/<script>", "https://spotify.link/%3Cscript%3E"),
+    "braces": ("https://spotify.link/{rest}{0}", "https://spotify.link/%7Brest%7D%7B0%7D"),
+    "letters": ("https://spotify.link/ü?q=ß#ö", "https://spotify.link/%C3%BC?q=%C3%9F#%C3%B6"),
+    "escapes stay": ("https://spotify.link/%22?q=%2B+%zz", "https://spotify.link/%22?q=%2B+%zz"),
+    "the host in small letters": ("HTTPS://SPOTIFY.LINK/Abc", "https://spotify.link/Abc"),
+    "a second fragment": ("https://spotify.link/a#b#c", "https://spotify.link/a#b%23c"),
 }
 
 
 @pytest.mark.parametrize(("destination", "expected"), ENCODED.values(), ids=ENCODED)
 def test_everything_leaves_encoded(destination: str, expected: str) -> None:
     on_ios = opening(destination, "iOS")
-    assert on_ios == Opening("YouTube", expected, True, expected)
+    assert on_ios == Opening("Spotify", None, expected, expected)
 
 
 def test_a_destination_can_not_add_to_the_intent() -> None:
     got = opening("https://youtu.be/a;package=evil;S.x=1#Intent;package=evil;end", "Android")
     assert got is not None
+    assert got.address is not None
     assert read_intent(got.address)["package"] == "com.google.android.youtube"
     assert got.address.count("#") == 1
 
@@ -255,6 +336,7 @@ def test_no_ending_breaks_out(
 ) -> None:
     got = opening(row[1] + ending, os_name)
     if got is not None:
-        assert re.fullmatch(r"[a-z]+:[A-Za-z0-9/?:@!$&()*+,;=._~%#-]+", got.address)
+        for address in filter(None, (got.address, got.button)):
+            assert re.fullmatch(r"[a-z][a-z0-9.-]*:[A-Za-z0-9/?:@!$&()*+,;=._~%#-]+", address)
         assert re.fullmatch(r"https?://[A-Za-z0-9.-]+/[A-Za-z0-9/?:@!$&()*+,;=._~%#-]*", got.fallback)
         assert os_name == "iOS" or read_intent(got.address)["package"] in {app.package for app in APPS}

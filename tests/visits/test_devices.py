@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from app.visits.devices import BROWSERS, SYSTEMS, Device, device
+from app.visits.devices import BROWSERS, SYSTEMS, Device, device, is_web_view
 from app.visits.visitor import Visitor
 
+ANDROID_WEB_VIEW = (
+    "Mozilla/5.0 (Linux; Android 15; Pixel 9; wv) AppleWebKit/537.36 (KHTML, like Gecko) Version/4.0 "
+    "Chrome/130.0 Mobile Safari/537.36 [FB_IAB/FB4A;FBAV/480.0;]"
+)
 IPHONE = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko)"
 ANDROID = "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko)"
 WINDOWS = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko)"
@@ -80,6 +84,34 @@ AGENTS = {
 def test_agents(row: tuple[str, str, str, str]) -> None:
     agent, *expected = row
     assert device(agent) == Device(*expected)
+
+
+WEB_VIEWS = {
+    "Safari": (f"{IPHONE} Version/18.0 Mobile/15E148 Safari/604.1", False),
+    "Chrome": (f"{IPHONE} CriOS/130.0 Mobile/15E148 Safari/604.1", False),
+    "Firefox": (f"{IPHONE} FxiOS/130.0 Mobile/15E148 Safari/604.1", False),
+    "Facebook": (f"{IPHONE} Mobile/15E148 [FBAN/FBIOS;FBAV/480.0;FBDV/iPhone16,1]", True),
+    "Instagram": (f"{IPHONE} Mobile/15E148 Instagram 350.0.0 (iPhone16,1; iOS 18_0)", True),
+    "Threads": (f"{IPHONE} Mobile/15E148 Barcelona 350.0", True),
+    "TikTok": (f"{IPHONE} Mobile/15E148 musical_ly_36.0.0 BytedanceWebview/d8a21c6", True),
+    "LinkedIn": (f"{IPHONE} Mobile/15E148 [LinkedInApp]/9.29", True),
+    "Pinterest": (f"{IPHONE} Mobile/15E148 [Pinterest/iOS]", True),
+    "Snapchat": (f"{IPHONE} Version/18.0 Mobile/15E148 Safari/604.1 Snapchat/12.0", True),
+    "X": (f"{IPHONE} Mobile/15E148 Twitter for iPhone/10.0", True),
+    "LINE": (f"{IPHONE} Mobile/15E148 Safari Line/14.0.0", True),
+    "WeChat": (f"{IPHONE} Mobile/15E148 MicroMessenger/8.0.50 NetType/WIFI", True),
+    "the Google app": (f"{IPHONE} GSA/330.0 Mobile/15E148 Safari/604.1", True),
+    "one without a name": (f"{IPHONE} Mobile/15E148", True),
+    "Facebook on Android": (ANDROID_WEB_VIEW, True),
+    "a desktop": (WINDOWS, False),
+    "none": ("", False),
+}
+
+
+@pytest.mark.parametrize(("agent", "expected"), WEB_VIEWS.values(), ids=WEB_VIEWS)
+def test_the_browser_inside_an_app_is_recognised(agent: str, expected: bool) -> None:
+    assert is_web_view(agent) is expected
+    assert Visitor({"HTTP_USER_AGENT": agent}).is_in_web_view is expected
 
 
 def test_a_visitor_has_them() -> None:

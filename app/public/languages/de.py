@@ -25,7 +25,10 @@ PAGES = {
     ),
     "pixels": ("Sie werden weitergeleitet", "Das dauert nur einen Moment."),
     "app": ("In {app} öffnen", "Wenn Sie die App nicht haben, geht es im Browser weiter."),
-    "app_by_tap": ("In {app} öffnen", "Wenn Sie die App nicht haben, öffnet sich der Browser."),
+    "app_by_tap": (
+        "In {app} öffnen",
+        "Tippen Sie für die App auf die Schaltfläche. Sonst geht es gleich im Browser weiter.",
+    ),
     "leads": (
         "Wohin dieser Link führt",
         "Sie haben ihn noch nicht geöffnet, und gezählt wurde auch nichts.",

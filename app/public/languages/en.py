@@ -17,7 +17,10 @@ PAGES = {
     ),
     "pixels": ("You are on your way", "This takes only a moment."),
     "app": ("Open in {app}", "If you do not have the app, go on in the browser."),
-    "app_by_tap": ("Open in {app}", "If you do not have the app, it opens in the browser."),
+    "app_by_tap": (
+        "Open in {app}",
+        "Tap the button for the app. Otherwise you go on in the browser in a moment.",
+    ),
     "leads": ("Where this link leads", "You have not opened it yet, and nothing was counted."),
     "preview": ("A link", "Open it in a browser to go where it leads."),
     "unreadable": ("This can’t be read", "Open the address in a browser."),

@@ -19,7 +19,10 @@ PAGES = {
     ),
     "pixels": ("Vas de camino", "Es solo un momento."),
     "app": ("Abrir en {app}", "Si no tienes la aplicación, continúa en el navegador."),
-    "app_by_tap": ("Abrir en {app}", "Si no tienes la aplicación, se abre en el navegador."),
+    "app_by_tap": (
+        "Abrir en {app}",
+        "Toca el botón para abrir la aplicación. Si no, enseguida continúas en el navegador.",
+    ),
     "leads": ("Adónde lleva este enlace", "Todavía no lo has abierto y no se ha contado nada."),
     "preview": ("Un enlace", "Ábrelo en un navegador para ir a su destino."),
     "unreadable": ("Esto no se puede leer", "Abre la dirección en un navegador."),

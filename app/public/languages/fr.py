@@ -22,7 +22,10 @@ PAGES = {
     ),
     "pixels": ("Vous êtes en route", "Cela ne prend qu’un instant."),
     "app": ("Ouvrir dans {app}", "Si vous n’avez pas l’application, continuez dans le navigateur."),
-    "app_by_tap": ("Ouvrir dans {app}", "Sans l’application, le lien s’ouvre dans le navigateur."),
+    "app_by_tap": (
+        "Ouvrir dans {app}",
+        "Touchez le bouton pour ouvrir l’application. Sinon, vous continuez bientôt dans le navigateur.",
+    ),
     "leads": ("Où mène ce lien", "Vous ne l’avez pas encore ouvert, et rien n’a été compté."),
     "preview": ("Un lien", "Ouvrez-le dans un navigateur pour voir où il mène."),
     "unreadable": ("Ceci est illisible", "Ouvrez l’adresse dans un navigateur."),

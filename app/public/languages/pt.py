@@ -19,7 +19,10 @@ PAGES = {
     ),
     "pixels": ("Você está a caminho", "É só um momento."),
     "app": ("Abrir em {app}", "Se não tiver o aplicativo, continue no navegador."),
-    "app_by_tap": ("Abrir em {app}", "Se não tiver o aplicativo, abre no navegador."),
+    "app_by_tap": (
+        "Abrir em {app}",
+        "Toque no botão para abrir o aplicativo. Senão, você continua em instantes no navegador.",
+    ),
     "leads": ("Aonde leva este link", "Você ainda não o abriu e nada foi contado."),
     "preview": ("Um link", "Abra-o em um navegador para ir ao destino."),
     "unreadable": ("Não foi possível ler isto", "Abra o endereço em um navegador."),
