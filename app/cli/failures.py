@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import errno
+import logging
 import os
 import pwd
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -29,8 +32,20 @@ class OperatorCommand(Command):
     """A command whose changes the audit log ascribes to whoever runs it."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        with process_actor(Actor("command", login_name())):
+        with process_actor(Actor("command", login_name())), quiet_log():
             return super().invoke(ctx)
+
+
+@contextmanager
+def quiet_log() -> Iterator[None]:
+    """Log nothing below a warning: stderr is for what went wrong. The audit log has its rows all the same."""
+    root = logging.getLogger()
+    before = root.level
+    root.setLevel(logging.WARNING)
+    try:
+        yield
+    finally:
+        root.setLevel(before)
 
 
 class Group(AppGroup):

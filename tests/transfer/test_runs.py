@@ -224,4 +224,4 @@ def test_errors_are_backed_off_and_go_when_it_works_again(settings, engine, sess
     ends(runner)
     runner.turn()
     assert not runner.running
-    assert runner.errors.backed_off() == [job.id]
+    assert runner.errors.backed_off(int) == [job.id]
