@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from flask import Flask, Response, request
 
+from app.visits.plan import HSTS
+
 ALWAYS = {"X-Content-Type-Options": "nosniff"}
 NOT_A_PAGE = {"Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'; sandbox"}
 API = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", **NOT_A_PAGE}
@@ -17,7 +19,8 @@ def init_app(app: Flask) -> None:
 
 
 def add(response: Response) -> Response:
-    for name, value in {**ALWAYS, **of(response)}.items():
+    secure = dict([HSTS]) if request.is_secure else {}
+    for name, value in {**ALWAYS, **secure, **of(response)}.items():
         response.headers.setdefault(name, value)
     return response
 

@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from babel.numbers import format_decimal
-from flask import Blueprint, Response, abort, flash, redirect, render_template, send_file, session, url_for
+from flask import Blueprint, Response, abort, flash, redirect, render_template, send_file, url_for
 from flask.typing import ResponseReturnValue
-from flask_login import logout_user
 from markupsafe import Markup
 
 from app import clock, own_addresses
@@ -21,6 +20,7 @@ from app.dashboard.blueprint import blueprint
 from app.dashboard.exports import note_export
 from app.dashboard.guard import sent, user
 from app.dashboard.reauthentication import reauthenticated
+from app.dashboard.sessions import leave_browser
 from app.database import begin_write
 from app.departures import leaving
 from app.errors import Invalid
@@ -122,8 +122,7 @@ def delete() -> ResponseReturnValue:
 
 
 def left(message: str) -> ResponseReturnValue:
-    logout_user()
-    session.clear()
+    leave_browser()
     flash(message)
     to = url_for("accounts.login")
     return Response(headers={"HX-Redirect": to}) if pages.is_fragment() else redirect(to, 303)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from flask import Blueprint, make_response, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 
+from app.cookies import host_cookie
 from app.dashboard.guard import sent
 from app.dashboard.pages import THEME_COOKIE, THEMES
 
@@ -22,12 +23,12 @@ def home() -> ResponseReturnValue:
 
 def theme() -> ResponseReturnValue:
     """Keep the colours for a year and go back. Scripts set the same cookie themselves, without this."""
-    chosen = typed("theme")
+    chosen, name = typed("theme"), host_cookie(THEME_COOKIE)
     response = make_response(redirect(local_path(typed("back")), 303))
     if chosen in THEMES:
-        response.set_cookie(THEME_COOKIE, chosen, max_age=YEAR, samesite="Lax", secure=request.is_secure)
+        response.set_cookie(name, chosen, max_age=YEAR, samesite="Lax", secure=request.is_secure)
     else:
-        response.delete_cookie(THEME_COOKIE, samesite="Lax", secure=request.is_secure)
+        response.delete_cookie(name, samesite="Lax", secure=request.is_secure)
     return response
 
 

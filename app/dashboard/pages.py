@@ -15,6 +15,7 @@ from flask import Flask, Response, flash, make_response, redirect, render_templa
 from flask.typing import ResponseReturnValue
 from flask_login import current_user
 
+from app.cookies import host_cookie
 from app.dashboard.delivery_words import switched_off
 from app.languages import dated, say
 
@@ -98,7 +99,7 @@ def own_switched_off() -> Sequence[Any]:
 
 def theme() -> str:
     """The colours the reader chose, or "" for the system's; sent with the page, so nothing flashes."""
-    chosen = request.cookies.get(THEME_COOKIE, "")
+    chosen = request.cookies.get(host_cookie(THEME_COOKIE), "")
     return chosen if chosen in THEMES else ""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from typing import NamedTuple
 
-from flask import Flask, g, request, session
+from flask import Flask, Response, after_this_request, g, request, session
 from flask.sessions import SecureCookieSessionInterface
 from flask_login import current_user, login_user, logout_user
 
@@ -19,6 +19,7 @@ from app.clock import now
 from app.config import Settings
 from app.cookies import host_cookie
 from app.dashboard.guard import actor_of
+from app.dashboard.headers import is_secure
 from app.dashboard.known_browsers import remember_browser
 from app.database import begin_write
 from app.extensions import db, login
@@ -169,8 +170,23 @@ def end() -> None:
         sessions.end(this_one())
         record(db.session, "sign_out", account=current_user)
         db.session.commit()
+    leave_browser()
+
+
+def leave_browser() -> None:
+    """End the session in this browser and have it drop what it keeps of pages.
+
+    `"cookies"` is left out: it would also take those of every other host of the same domain, and the cookie
+    by which this browser is known here. Browsers obey the header in secure contexts only.
+    """
     logout_user()
     session.clear()
+
+    @after_this_request
+    def clear(response: Response) -> Response:
+        if is_secure():
+            response.headers["Clear-Site-Data"] = '"cache", "storage"'
+        return response
 
 
 def renew(user: User, signed_in: dt.datetime) -> None:

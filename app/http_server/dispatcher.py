@@ -58,7 +58,7 @@ class Dispatcher:
     def __init__(self, app: Flask, front: Front, loop: asyncio.AbstractEventLoop) -> None:
         self.front, self.loop = front, loop
         self.is_hot = front.desk.settings.journal_sync != "group"  # else an answer waits for the disk
-        self.refusals = Refusals(app)
+        self.refusals = Refusals(app, front)
         self.bodies = RequestBodies(loop, front.desk.settings.data_dir)
         self.pools = {name: Pool(name, **bounds) for name, bounds in POOLS.items()}
         self.streams = Streams(loop, self.pools["streams"])

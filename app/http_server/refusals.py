@@ -9,9 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from flask import Flask
 
@@ -20,10 +18,13 @@ from app.api.errors import PROBLEM, described
 from app.errors import FieldError
 from app.failures import Failure
 from app.http_server.answers import send_whole
+from app.http_server.environ import Environ
 from app.http_server.granian_worker import AsgiProtocol
 from app.logs import request_id_of
 from app.public import answers, policies
 from app.public.words import all_words, words_for
+from app.visits.front import Front
+from app.visits.plan import HSTS
 from app.visits.visitor import LONGEST_LANGUAGES, languages
 
 RETRY_SECONDS = 2
@@ -57,7 +58,8 @@ REFUSALS = (FULL, BUSY, CUT, SLOW, NO_HOST)
 class Refusals:
     """Makes refusals and sends them. One line a minute of each kind says so in the log."""
 
-    def __init__(self, app: Flask) -> None:
+    def __init__(self, app: Flask, front: Front) -> None:
+        self.is_secure = front.is_secure
         self.silent_until: dict[str, float] = {}
         with app.app_context():
             self.policy = policies.written(policies.closed())
@@ -67,7 +69,7 @@ class Refusals:
                 for words in all_words().values()
             }
 
-    def send(self, proto: AsgiProtocol, environ: Mapping[str, Any], kind: Refusal, more: str = "") -> None:
+    def send(self, proto: AsgiProtocol, environ: Environ, kind: Refusal, more: str = "") -> None:
         self.complain(kind, more)
         path = environ["PATH_INFO"]
         is_api = headers.is_api(path)
@@ -75,7 +77,8 @@ class Refusals:
         request_id = request_id_of(environ.get("HTTP_X_REQUEST_ID", ""))
         always = [("Cache-Control", "no-store"), *headers.ALWAYS.items(), ("X-Request-Id", request_id)]
         retry = [("Retry-After", str(RETRY_SECONDS))] if kind.status.startswith("503") else []
-        send_whole(proto, kind.status, [*about, *always, *retry, *([CLOSE] if kind.is_last else [])], body)
+        more_about = [*([HSTS] if self.is_secure(environ) else []), *([CLOSE] if kind.is_last else [])]
+        send_whole(proto, kind.status, [*about, *always, *retry, *more_about], body)
 
     def problem(self, kind: Refusal, path: str) -> tuple[bytes, list[tuple[str, str]]]:
         failure = Failure(int(kind.status[:3]), [FieldError(kind.title, kind.code)])
@@ -83,7 +86,7 @@ class Refusals:
         del about["Cache-Control"]
         return json.dumps(described(failure, path)).encode(), list(about.items())
 
-    def page(self, kind: Refusal, environ: Mapping[str, Any]) -> tuple[bytes, list[tuple[str, str]]]:
+    def page(self, kind: Refusal, environ: Environ) -> tuple[bytes, list[tuple[str, str]]]:
         asked = environ.get("HTTP_ACCEPT_LANGUAGE", "")[:LONGEST_LANGUAGES]
         about = [
             ("Content-Type", "text/html; charset=utf-8"),

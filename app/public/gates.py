@@ -14,6 +14,7 @@ from flask import Response, current_app, request
 from app.accounts.hashing import GATE, Lane
 from app.accounts.passwords import check_password
 from app.bodies import MAX_SMALL_BYTES, read_sent
+from app.cookies import secure_cookie
 from app.errors import Busy, WaypostError
 from app.failures import status_of
 from app.public import answers
@@ -49,7 +50,7 @@ def has_passed(desk: Desk, plan: Plan, gate: str) -> bool:
 
 
 def name_of(gate: str) -> str:
-    return f"waypost_{gate}"
+    return secure_cookie(f"waypost_{gate}")
 
 
 def has_form(plan: Plan) -> bool:

@@ -210,8 +210,8 @@ function copyBySelection(text) {
 on("submit", "[data-theme-form]", (form, event) => {
   event.preventDefault();
   const chosen = event.submitter.value;
-  const secure = location.protocol === "https:" ? "; Secure" : "";
-  document.cookie = `waypost_theme=${chosen}; Path=/; SameSite=Lax; Max-Age=${chosen ? 31536000 : 0}${secure}`;
+  const [prefix, secure] = location.protocol === "https:" ? ["__Host-", "; Secure"] : ["", ""];
+  document.cookie = `${prefix}waypost_theme=${chosen}; Path=/; SameSite=Lax; Max-Age=${chosen ? 31536000 : 0}${secure}`;
   if (chosen) root.dataset.theme = chosen;
   else delete root.dataset.theme;
   find("meta[name=color-scheme]").content = chosen || "light dark";

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from app.visits.desk import Desk
 from app.visits.hosts import is_host
 from app.visits.paths import is_ours
-from app.visits.plan import ALWAYS, Headers, Plan
+from app.visits.plan import ALWAYS, HSTS, Headers, Plan
 from app.visits.resolve import resolve
 from app.visits.store import StoreDown
 from app.visits.visitor import is_prefetch
@@ -79,8 +79,18 @@ class Front:
     def answer(self, plan: Plan, environ: WSGIEnvironment) -> Answer | None:
         """What can be said here and now; None where a page is needed, or something must be looked up."""
         if plan.is_plain:
-            return self.plain(plan, environ)
-        return self.resolved(plan, environ) if plan.is_open else None
+            found = self.plain(plan, environ)
+        else:
+            found = self.resolved(plan, environ) if plan.is_open else None
+        if found is None or not self.is_secure(environ):
+            return found
+        status, headers = found
+        return status, [*headers, HSTS]
+
+    def is_secure(self, environ: WSGIEnvironment) -> bool:
+        """Whether the visitor asked by https, as the nearest proxy says it."""
+        said: str = environ.get("HTTP_X_FORWARDED_PROTO", "") if self.proxies else ""
+        return (said.rpartition(",")[2].strip() or environ["wsgi.url_scheme"]) == "https"
 
     def resolved(self, plan: Plan, environ: WSGIEnvironment) -> Answer | None:
         """The redirect that this visitor gets at this time, if that is what he gets."""

@@ -14,6 +14,8 @@ from app.visits.targets import Targets, compiled_targets
 
 Headers = list[tuple[str, str]]
 
+# on every answer by https: for a year; not for subdomains, which may be somebody else's
+HSTS = ("Strict-Transport-Security", "max-age=31536000")
 # on everything a visitor gets: a change must show at once, and no search engine keeps a short address
 ALWAYS = (("Cache-Control", "no-store"), ("X-Robots-Tag", "noindex"))
 STATUSES = {code.value: f"{code.value} {code.phrase}" for code in HTTPStatus}

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from app.http_server import request_bodies
+from app.visits.plan import HSTS
 from tests.crowds import Owner
 from tests.http_server.slow_clients import DrippingClients
 from tests.server import BROWSER, Server, wait_for
@@ -201,6 +202,10 @@ def test_a_proxys_word_for_the_host_is_judged_as_well(make_server: Callable[...,
     assert ask(server, "GET", "/nowhere", **{"X-Forwarded-Host": "go.example"}).status == 404
     for host in ("a b", "x" * 262, "go.example, u@a"):
         assert ask(server, "GET", "/nowhere", **{"X-Forwarded-Host": host}).status == 400
+    # a refusal that comes before the application says by https what all answers say
+    for scheme, value in (("https", HSTS[1]), ("http", None)):
+        told = {"X-Forwarded-Host": "a b", "X-Forwarded-Proto": scheme}
+        assert ask(server, "GET", "/nowhere", **told).headers["Strict-Transport-Security"] == value
 
 
 def test_a_flood_of_hosts_leaves_nothing_behind(owner: Owner) -> None:
