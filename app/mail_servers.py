@@ -6,7 +6,8 @@ from email.utils import parseaddr
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
-# how the line is made safe, by scheme: TLS from the first byte, after STARTTLS, after it where it is offered
+# how the connection is encrypted, by scheme: TLS from the first byte, after STARTTLS, after STARTTLS where
+# the server offers it, not at all
 TLS, STARTTLS, OFFERED, PLAIN = "tls", "starttls", "offered", "plain"
 SCHEMES = {
     "smtp": (OFFERED, 25),
@@ -27,13 +28,19 @@ class MailServer(NamedTuple):
 
 
 def read_server(text: str) -> MailServer:
-    """`smtp://user:password@mail.example:587`, or with another scheme. Raises ValueError."""
+    """`smtp://user:password@mail.example:587`, or with another scheme. Raises ValueError.
+
+    With a login, `smtp://` insists on STARTTLS: an attacker on the way could strip the offer and read the
+    password. `smtp+plain://` sends it unencrypted.
+    """
     parts = urlsplit(text)
     if parts.scheme not in SCHEMES or not parts.hostname or parts.path not in {"", "/"}:
         raise ValueError(f"must be like smtp://user:password@mail.example:587 (or {', '.join(SCHEMES)})")
     security, port = SCHEMES[parts.scheme]
     user = None if parts.username is None else unquote(parts.username)
-    port = parts.port or (587 if user and security == OFFERED else port)
+    if user is not None and security == OFFERED:
+        security, port = SCHEMES["smtp+starttls"]
+    port = parts.port or port
     return MailServer(parts.hostname, port, security, user, unquote(parts.password or ""))
 
 

@@ -18,6 +18,11 @@ from app.notifications.transport import Refused, Sent
 # RFC 3463: there is no such mailbox or domain, it has moved, or it takes nothing any more
 GONE = re.compile(r"5\.1\.(1|2|3|6|10)\b|5\.2\.1\b")
 
+NO_TLS = (
+    "The mail server offers no encryption (STARTTLS), so nothing was sent to it. "
+    "If it is meant to work without, use smtp+plain:// in WAYPOST_SMTP_URL."
+)
+
 
 class Letter(NamedTuple):
     """A mail as it goes over the line, and between whom."""
@@ -80,6 +85,8 @@ def greet(client: smtplib.SMTP, server: MailServer) -> None:
     expect(client.getreply(), 220, "The mail server does not take mail now")
     client.ehlo_or_helo_if_needed()
     if server.security == STARTTLS or (server.security == OFFERED and client.has_extn("starttls")):
+        if not client.has_extn("starttls"):
+            raise Refused(NO_TLS)
         expect(client.docmd("STARTTLS"), 220, "The mail server makes no secure connection")
         encrypt(client, server)
         client.ehlo_or_helo_if_needed()

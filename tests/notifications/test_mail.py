@@ -210,7 +210,7 @@ LINES = {
     "STARTTLS where it must be": ("smtp+starttls", "starttls", "mail.example", True, ""),
     "STARTTLS where it is offered": ("smtp", "starttls", "mail.example", True, ""),
     "STARTTLS that is not wanted": ("smtp+plain", "starttls", "mail.example", False, ""),
-    "STARTTLS that is not offered": ("smtp+starttls", "none", "mail.example", None, "The mail server makes no secure connection (454"),
+    "STARTTLS that is not offered": ("smtp+starttls", "none", "mail.example", None, "The mail server offers no encryption (STARTTLS)"),
     "plain": ("smtp", "none", "mail.example", False, ""),
     "TLS": ("smtps", "tls", "mail.example", True, ""),
     "TLS of another host": ("smtps", "tls", "other.example", None, "The certificate is not valid: Hostname mismatch"),
@@ -254,6 +254,19 @@ def test_signing_in(
     assert outcome.is_delivered is is_delivered and not outcome.is_permanent
     assert receiver.logins[0] == (b"me@example.com", password.encode())
     assert is_delivered or outcome.detail.startswith("The mail server refuses the sign-in (535")
+
+
+@pytest.mark.filterwarnings("ignore:Requiring AUTH while not requiring TLS")
+@pytest.mark.parametrize(("scheme", "is_sent"), [("smtp", False), ("smtp+plain", True)])
+def test_a_password_is_sent_without_tls_only_on_request(
+    scheme: str, is_sent: bool, sent: Callable[..., Outcome], receiver_with: Callable[..., MailReceiver]
+) -> None:
+    """The server takes logins in the clear, as one does whose offer of STARTTLS was stripped on the way."""
+    receiver = receiver_with(auth_required=True, auth_require_tls=False)
+    outcome = sent(url=f"{scheme}://me:right@127.0.0.1:{receiver.port}")
+    assert (outcome.is_delivered, outcome.is_permanent) == (is_sent, False)
+    assert (len(receiver.logins), len(receiver.mails)) == (is_sent, is_sent)
+    assert is_sent or "use smtp+plain:// in WAYPOST_SMTP_URL" in outcome.detail
 
 
 # --- what goes wrong
@@ -329,10 +342,12 @@ def test_a_server_that_is_down(
 URLS = {
     "smtp://mail.example": MailServer("mail.example", 25, "offered", None, ""),
     "smtp://mail.example:2525/": MailServer("mail.example", 2525, "offered", None, ""),
-    "smtp://me:p%40ss@mail.example": MailServer("mail.example", 587, "offered", "me", "p@ss"),
+    "smtp://me:p%40ss@mail.example": MailServer("mail.example", 587, "starttls", "me", "p@ss"),
+    "smtp://me@mail.example:25": MailServer("mail.example", 25, "starttls", "me", ""),
     "smtps://me:x@mail.example": MailServer("mail.example", 465, "tls", "me", "x"),
     "smtp+starttls://mail.example": MailServer("mail.example", 587, "starttls", None, ""),
     "smtp+plain://127.0.0.1:1025": MailServer("127.0.0.1", 1025, "plain", None, ""),
+    "smtp+plain://me:x@127.0.0.1": MailServer("127.0.0.1", 25, "plain", "me", "x"),
 }
 
 
