@@ -28,7 +28,7 @@ from app.accounts import passwords
 from app.accounts.models import ApiKey, User
 from app.config import Settings, load_settings
 from app.extensions import db
-from tests import postgres
+from tests import postgres, speed
 from tests.clients import ApartClient, Api
 from tests.factories import Factory
 from tests.migrations import environ, migrate
@@ -44,6 +44,11 @@ MARKS = {
 }
 NO_CHROMIUM = "no Chromium found: install the package `chromium`, or name a binary in CHROMIUM"
 TEMPLATE = "waypost_template"
+
+
+speed.use_memory_for_files()
+speed.cache_compiled_routes()
+speed.cache_compiled_reads()
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -161,6 +166,8 @@ def app(settings: Settings, compiled_templates: FileSystemBytecodeCache) -> Iter
     app.testing = True
     app.jinja_env.bytecode_cache = compiled_templates
     app.test_client_class = ApartClient
+    with app.app_context():
+        speed.share_compiled_statements(db.engine)
     yield app
     app.extensions["visits"].close()
     app.extensions["throttles"].close()
