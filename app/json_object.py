@@ -16,6 +16,7 @@ MAX_DEPTH = 100
 STRUCTURE = re.compile(rb'(?:[^"\[\]{},]|"(?:[^"\\]|\\.)*+"?)*+([\[\]{},]|\Z)', re.DOTALL)
 
 
+SURROGATE = re.compile("[\ud800-\udfff]")
 OPENING = frozenset({b"[", b"{"})
 CLOSING = frozenset({b"]", b"}"})
 
@@ -23,15 +24,16 @@ CLOSING = frozenset({b"]", b"}"})
 def parse(body: bytes) -> dict[str, Any]:
     """The members of the object; numbers keep the text they were sent as, so that 1.0 is not 1.
 
-    Raises ValueError for anything but a well-formed object of Unicode text, Invalid for a great depth, and
-    TooLarge for a great number of values.
+    Raises ValueError for anything but a well-formed object, Invalid for a great depth and for half a
+    surrogate pair, and TooLarge for a great number of values.
     """
     require_bounded(body)
     found = json.loads(body.decode(), parse_int=str, parse_float=str, parse_constant=refuse)
     if not isinstance(found, dict):
         raise ValueError("it is not an object")  # noqa: TRY004  malformed, as all else here
-    for text in texts(found):
-        require_storable(text)
+    if any("\0" in text for text in texts(found)):
+        raise ValueError("NUL")
+    require_unicode(found)
     return found
 
 
@@ -59,11 +61,21 @@ def refuse(constant: str) -> None:
     raise ValueError(constant)
 
 
-def require_storable(text: str) -> None:
-    """No half of a surrogate pair, no NUL: neither can be written anywhere. Raises ValueError."""
-    if "\0" in text:
-        raise ValueError("NUL")
-    text.encode()
+def require_unicode(found: dict[str, Any]) -> None:
+    """Raise Invalid for half a surrogate pair.
+
+    JSON may name it (a backslash and `ud800`), but no database and no answer can carry it.
+    """
+    broken = [name for name, value in found.items() if not is_unicode(name, *texts(value))]
+    if broken:
+        title = "This contains half of a surrogate pair, which is no character."
+        raise Invalid(
+            *(FieldError(title, "surrogate", name if is_unicode(name) else None) for name in broken)
+        )
+
+
+def is_unicode(*values: str) -> bool:
+    return not any(SURROGATE.search(text) for text in values)
 
 
 def texts(found: Any) -> Iterator[str]:

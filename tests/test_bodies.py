@@ -100,8 +100,7 @@ MALFORMED_JSON = {
     "NaN": b'{"a": NaN}', "infinity": b'{"a": [-Infinity]}', "latin-1": b'{"a": "\xe4"}',
     "utf-16": '{"a": 1}'.encode("utf-16"), "NUL": b'{"a": "\\u0000"}', "raw NUL": b'{"a": "\x00"}',
     "NUL in a name": b'{"\\u0000": 1}', "NUL deep": b'{"a": {"b": ["\\u0000"]}}',
-    "lone surrogate": b'{"a": "\\ud800"}', "lone surrogate in a name": b'{"\\udfff": 1}',
-    "lone surrogate deep": b'{"a": [["\\ud800"]]}', "encoded surrogate": b'{"a": "\xed\xa0\x80"}',
+    "encoded surrogate": b'{"a": "\xed\xa0\x80"}', "NUL beside a surrogate": b'{"a": "\\ud800", "b": "\\u0000"}',
     "control character in a name": b'{"a\\n": 1}', "no name": b'{"": 1}', "two objects": b"{}{}",
     "comment": b"{} // x", "trailing": b'{"a": 1,}',
 }  # fmt: skip
@@ -111,6 +110,21 @@ MALFORMED_JSON = {
 def test_malformed_json(read: Reader, body: bytes) -> None:
     with pytest.raises(Malformed):
         read(body, JSON)
+
+
+SURROGATES = {
+    "in a value": (b'{"a": "\\ud800", "b": "\\ud83d\\ude00"}', {"a"}),
+    "the wrong way round": (b'{"a": "\\ude00\\ud83d"}', {"a"}),
+    "in a name": (b'{"\\udfff": 1}', {None}),
+    "deep": (b'{"a": [["\\ud800"]], "b": {"c": {"\\ud800": 1}}}', {"a", "b"}),
+}
+
+
+@pytest.mark.parametrize(("body", "fields"), SURROGATES.values(), ids=SURROGATES)
+def test_half_a_surrogate_pair(read: Reader, body: bytes, fields: set[str | None]) -> None:
+    with pytest.raises(Invalid) as raised:
+        read(body, JSON)
+    assert {error.field for error in raised.value.errors} == fields
 
 
 DEEP_JSON = {

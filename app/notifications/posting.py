@@ -30,6 +30,6 @@ def read_object(body: str) -> dict[str, Any]:
     """A JSON object; an empty one where it is none, as with the page of a proxy that is in trouble."""
     try:
         found = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}

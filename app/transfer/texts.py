@@ -77,7 +77,7 @@ def named_ids(text: str, known: Mapping[tuple[str, ...], int], what: str) -> lis
 def loaded(text: str) -> Any:
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 

@@ -131,7 +131,6 @@ MALFORMED: dict[str, tuple[bytes, str]] = {
     "invalid UTF-8 in JSON": (b'{"name": "\xff"}', "application/json"),
     "invalid UTF-8 in a part": (b'--X\r\nContent-Disposition: form-data; name="name"\r\n\r\n\xff\r\n--X--\r\n', "multipart/form-data; boundary=X"),
     "NUL in JSON": (b'{"name": "a\\u0000b"}', "application/json"),
-    "half a surrogate pair": (b'{"name": "\\ud83d"}', "application/json"),
     "a control character in a part's name": (b'--X\r\nContent-Disposition: form-data; name="na\x01me"\r\n\r\nab\r\n--X--\r\n', "multipart/form-data; boundary=X"),
     "no boundary": (b"ab", "multipart/form-data"),
     "NUL": (b"name=a%00b", "application/x-www-form-urlencoded"),
@@ -145,6 +144,13 @@ def test_malformed_is_400_and_changes_nothing(api: Client, name: str) -> None:
     body, kind = MALFORMED[name]
     pixel = api.make("/pixels", **PIXEL)
     problem(api.call("POST", f"/pixels/{pixel}", data=body, headers={"Content-Type": kind}), 400)
+    assert api.data(f"/pixels/{pixel}")["name"] == PIXEL["name"]
+
+
+def test_half_a_surrogate_pair_is_422_and_changes_nothing(api: Client) -> None:
+    pixel = api.make("/pixels", **PIXEL)
+    body, kind = b'{"name": "\\ud83d"}', "application/json"
+    problem(api.call("POST", f"/pixels/{pixel}", data=body, headers={"Content-Type": kind}), 422)
     assert api.data(f"/pixels/{pixel}")["name"] == PIXEL["name"]
 
 

@@ -13,6 +13,7 @@ import pytest
 from app.notifications.door import Door
 from app.notifications.dressing import bars, fitted, units
 from app.notifications.message import Message
+from app.notifications.posting import read_object
 from app.notifications.transport import Refused, all_transports
 from app.notifications.transports import chat_a, chat_b, chat_c, chat_d
 from tests.notifications.messages import NASTY, endless, event, nasty, report
@@ -286,3 +287,8 @@ def test_bars(numbers: list[int], expected: str) -> None:
 def test_what_is_cut_is_never_half_an_escape(most: int) -> None:
     cut = fitted("<<<<😀😀<<", most, html.escape)
     assert units(cut) <= max(most, 1) and re.fullmatch(r"(&lt;|😀)*…?", cut)
+
+
+@pytest.mark.parametrize("body", ["[" * 60_000, '{"a":' * 10_000, "9" * 5000, "[1]", ""])
+def test_an_odd_answer_is_an_empty_object(body: str) -> None:
+    assert read_object(body) == {}
