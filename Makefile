@@ -60,8 +60,18 @@ chromium:
 	fi; \
 	echo "No Chromium: the tests in a browser will be skipped. Install the package chromium, or name one with CHROMIUM=/path" >&2
 
+# installed where tests are all that a machine is for: these packages start servers
+.PHONY: proxies
+proxies:
+	@missing=; for name in nginx caddy; do command -v $$name >/dev/null || missing="$$missing $$name"; done; \
+	if [ -n "$$missing" ] && [ -n "$$CI" ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		echo "Installing$$missing for the tests of the files in contrib/"; apt-get update -qq; \
+		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null && exit 0; \
+	fi; \
+	if [ -n "$$missing" ]; then echo "Tests of the shipped proxies will be skipped. Install the packages:$$missing" >&2; fi
+
 .PHONY: test
-test: $(VENV)/installed-dev chromium ## every test (ARGS="-k alias" for some)
+test: $(VENV)/installed-dev chromium proxies ## every test (ARGS="-k alias" for some)
 	@$(RUN) pytest -n $(WORKERS) $(ARGS)
 
 .PHONY: lint

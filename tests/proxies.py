@@ -1,0 +1,120 @@
+"""Runs nginx and Caddy with the configuration files that `contrib/` ships.
+
+Only names of files and ports are replaced. Both listen on 127.0.0.1; Caddy answers for `HOSTS` alone.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from app.config import ROOT
+from tests.server import free_port, wait_for
+
+CONTRIB = ROOT / "contrib"
+HOSTS = ("go.example", "admin.example")
+# before this version `request_buffers` was two directives, as contrib/Caddyfile says
+FIRST_WITH_REQUEST_BUFFERS = (2, 6, 4)
+MAX_CONNECTIONS = 4096
+START_SECONDS, STOP_SECONDS = 30, 30
+
+
+class Certificate(NamedTuple):
+    chain: Path
+    key: Path
+
+
+class Proxy(NamedTuple):
+    """A running proxy."""
+
+    name: str
+    port: int
+    process: subprocess.Popen[bytes]
+
+
+def is_installed(name: str) -> bool:
+    return shutil.which(name) is not None
+
+
+def write_nginx(directory: Path, port: int, upstream: int, certificate: Certificate | None) -> list[str]:
+    """Write the configuration; the command that runs it. Without a certificate it speaks plain HTTP."""
+    site = (CONTRIB / "nginx.conf").read_text()
+    site = re.sub(r"server 127\.0\.0\.1:800[01];", f"server 127.0.0.1:{upstream};", site)
+    site = site.replace("listen 80;", f"listen 127.0.0.1:{free_port()};")
+    site = site.replace("listen 443 ssl;", f"listen 127.0.0.1:{port}{' ssl' if certificate else ''};")
+    files = {"": "", "_key": ""} if certificate is None else {"": certificate.chain, "_key": certificate.key}
+    for name, file in files.items():
+        line = f"    ssl_certificate{name} {file};\n" if file else ""
+        site = re.sub(rf"^ *ssl_certificate{name} .*\n", line, site, flags=re.MULTILINE)
+    kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    paths = " ".join(f"{kind}_temp_path {directory}/{kind};" for kind in kinds)
+    file = directory / "nginx.conf"
+    file.write_text(
+        f"daemon off; worker_processes 1; worker_rlimit_nofile {2 * MAX_CONNECTIONS}; pid {directory}/pid;\n"
+        f"events {{ worker_connections {MAX_CONNECTIONS}; }}\nhttp {{ {paths}\n{site} }}\n"
+    )
+    return ["nginx", "-p", str(directory), "-c", str(file), "-e", "stderr"]
+
+
+def write_caddy(directory: Path, port: int, upstream: int, certificate: Certificate | None) -> list[str]:
+    """Write the configuration; the command that runs it. Without a certificate it speaks plain HTTP."""
+    site = (CONTRIB / "Caddyfile").read_text()
+    site = re.sub(r"127\.0\.0\.1:800[01]", f"127.0.0.1:{upstream}", site)
+    scheme = "https" if certificate else "http"
+    names = ", ".join(f"{scheme}://{host}:{port}" for host in HOSTS)
+    tls = f"\ttls {certificate.chain} {certificate.key}\n" if certificate else ""
+    site = re.sub(r"^go\.example \{\n", f"{names} {{\n\tbind 127.0.0.1\n{tls}", site, flags=re.MULTILINE)
+    if caddy_version() < FIRST_WITH_REQUEST_BUFFERS:
+        site = re.sub(r"^(\s*)request_buffers ", r"\1buffer_requests\n\1max_buffer_size ", site, flags=re.M)
+    file = directory / "Caddyfile"
+    file.write_text(f"{{\n\tadmin off\n\tauto_https off\n}}\n{site}")
+    return ["caddy", "run", "--config", str(file), "--adapter", "caddyfile"]
+
+
+def caddy_version() -> tuple[int, ...]:
+    written = subprocess.run(["caddy", "version"], capture_output=True, text=True, check=True).stdout
+    found = re.search(r"\d+\.\d+\.\d+", written)
+    assert found, written
+    return tuple(map(int, found[0].split(".")))
+
+
+WRITERS: dict[str, Callable[[Path, int, int, Certificate | None], list[str]]] = {
+    "nginx": write_nginx,
+    "caddy": write_caddy,
+}
+
+
+@contextmanager
+def running(
+    name: str, directory: Path, upstream: int, certificate: Certificate | None = None
+) -> Iterator[Proxy]:
+    """The proxy in front of a Waypost that listens on the port `upstream`, visitors' and owners' alike."""
+    base, port = directory / name, free_port()
+    base.mkdir()
+    command = WRITERS[name](base, port, upstream, certificate)
+    environ = os.environ | {"XDG_DATA_HOME": str(base), "XDG_CONFIG_HOME": str(base)}
+    with (base / "log").open("wb") as log:
+        process = subprocess.Popen(command, env=environ, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+    try:
+        wait_for(lambda: accepts(port, process, base / "log"), name, START_SECONDS)
+        yield Proxy(name, port, process)
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(STOP_SECONDS)
+
+
+def accepts(port: int, process: subprocess.Popen[bytes], log: Path) -> bool:
+    assert process.poll() is None, log.read_text(errors="replace")
+    try:
+        socket.create_connection(("127.0.0.1", port), 1).close()
+    except OSError:
+        return False
+    return True
