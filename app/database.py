@@ -150,6 +150,8 @@ def is_outage(error: BaseException) -> bool:
     """
     if isinstance(error, failures.TimeoutError | failures.InterfaceError):
         return True
+    if type(error) in {sqlite3.Error, psycopg.Error}:  # a driver that says no more than that it failed
+        return True
     state = str(getattr(getattr(error, "orig", error), "sqlstate", None) or "")
     is_answer = state.startswith("54") or state == "57014"
     return (

@@ -1,7 +1,7 @@
 """Error boundary of a loop: an error of one item is logged, counted and backed off, and the loop goes on.
 
 Every loop of the worker runs its items inside `ErrorBoundary.attempt`. This is the only place that catches
-any exception on behalf of a loop.
+any exception on behalf of a loop. (docs/decisions/2026-11-22-errors-in-loops.md)
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from fcntl import LOCK_EX, flock
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
+from weakref import WeakSet
 
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -25,10 +26,12 @@ from app.database import is_outage
 
 FIRST_SECONDS, MAX_SECONDS = 10.0, 900.0
 OUTAGE_SECONDS = 1.0
+LOG_SECONDS = 60.0  # the same is said at most so often
 MAX_OUTAGES = 3  # in a row: then the database is away, and no item is to blame
 MAX_ITEMS = 10_000  # that are remembered as failing; the oldest are forgotten first
 COUNTS_FILE = "worker-errors.json"
 
+P = ParamSpec("P")
 T = TypeVar("T")
 H = TypeVar("H", bound=Hashable)
 log = logging.getLogger(__name__)
@@ -53,6 +56,10 @@ class Failing:
     until: float
 
 
+#: all that there are in this process
+boundaries: WeakSet[ErrorBoundary] = WeakSet()
+
+
 class ErrorBoundary:
     """Keeps the errors of one loop's items apart. `loop` is its name in logs and metrics. Thread-safe.
 
@@ -72,8 +79,10 @@ class ErrorBoundary:
         self.loop, self.first_seconds, self.max_seconds = loop, first_seconds, max_seconds
         self.is_passed, self.max_outages = is_passed, max_outages
         self._failing: dict[Hashable, Failing] = {}
+        self._said: dict[tuple[Hashable, str], float] = {}
         self._outages = 0
         self._lock = threading.Lock()
+        boundaries.add(self)
 
     @contextmanager
     def attempt(self, item: Hashable = None) -> Iterator[Attempt]:
@@ -90,20 +99,29 @@ class ErrorBoundary:
             self._outages = 0
             self.succeed(item)
 
+    def run(self, item: Hashable, work: Callable[P, T], *args: P.args, **options: P.kwargs) -> T | None:
+        """Run an item unless it is backed off. Returns what `work` does, None where it failed or waits."""
+        if not self.is_backed_off(item):
+            with self.attempt(item):
+                return work(*args, **options)
+        return None
+
     def each(
         self,
         items: Sequence[T],
         work: Callable[[Sequence[T]], object],
         key: Callable[[T], Any] = lambda item: item,
-    ) -> list[T]:
-        """Do the items together; where that raises, each alone. Returns those that failed.
+    ) -> list[tuple[T, Exception]]:
+        """Do the items together; where that raises, each alone. Returns those that failed, and why.
 
         `work` does all or nothing: it is called again for the same items. `key` names an item.
         """
         if len(items) > 1:
             try:
                 work(items)
-            except Exception:  # noqa: BLE001  one of these: which one shows when each is done alone
+            except Exception as error:  # one of these: which one shows when each is done alone
+                if self.is_passed(error):
+                    raise
                 log.debug("%s: %d items are done one by one", self.loop, len(items))
             else:
                 self._outages = 0
@@ -113,7 +131,7 @@ class ErrorBoundary:
             with self.attempt(key(item)) as made:
                 work([item])
             if made.error is not None:
-                failed.append(item)
+                failed.append((item, made.error))
         return failed
 
     def fail(self, item: Hashable, error: Exception | str) -> float:
@@ -124,15 +142,24 @@ class ErrorBoundary:
         again = f", tried again in {seconds:g} s" if item is not None else ""
         # what a database or the system refuses says so in one line; any other error is a mistake of ours
         is_ours = isinstance(error, Exception) and not isinstance(error, (SQLAlchemyError, OSError))
-        log.warning(
+        text = describe(error)
+        log.log(
+            logging.WARNING if self._is_news(item, text) else logging.DEBUG,
             "%s: item %s failed%s: %s",
             self.loop,
             item,
             again,
-            describe(error),
+            text,
             exc_info=error if is_ours and isinstance(error, Exception) else None,
         )
         return seconds
+
+    def forget(self) -> None:
+        """Have every item tried again at once."""
+        with self._lock:
+            self._failing.clear()
+            self._said.clear()
+            self._outages = 0
 
     def succeed(self, item: Hashable) -> None:
         with self._lock:
@@ -150,6 +177,15 @@ class ErrorBoundary:
         with self._lock:
             waiting = [item for item, found in self._failing.items() if now < found.until]
         return [item for item in waiting if isinstance(item, kind)]
+
+    def _is_news(self, item: Hashable, text: str) -> bool:
+        """Whether this was not said in the last minute."""
+        now = time.monotonic()
+        with self._lock:
+            self._said = {said: until for said, until in self._said.items() if until > now}
+            is_news = (item, text) not in self._said
+            self._said.setdefault((item, text), now + LOG_SECONDS)
+        return is_news
 
     def _back_off(self, item: Hashable, error: Exception | str) -> float:
         with self._lock:

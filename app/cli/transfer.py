@@ -21,6 +21,7 @@ from app.cli.import_turn import Turn
 from app.cli.lifetime import leave_with_parent
 from app.cli.users import require_user
 from app.database import begin_write
+from app.error_boundary import flush_counts
 from app.errors import Invalid
 from app.extensions import db
 from app.own_addresses import short_url_at
@@ -86,6 +87,7 @@ def import_links(
     gc.freeze()  # the program itself stays: a sixth of the time went into looking through it again and again
     if import_id is not None:
         runs.run(import_id, settings(), Turn(import_id, settings()).is_over)
+        flush_counts(settings().data_dir)
         return
     if file is None or email is None:
         raise click.UsageError("give FILE and --email.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter as Tally
+from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
@@ -24,7 +25,7 @@ DAMAGED = "damaged"
 log = logging.getLogger(__name__)
 
 
-def count(connection: Connection, directory: Path, chunks: list[Chunk]) -> None:
+def count(connection: Connection, directory: Path, chunks: Sequence[Chunk]) -> None:
     """Add the people's visits of some chunks to their links' counters, and move the positions past them."""
     totals: Tally[int] = Tally()
     damaged = 0

@@ -20,6 +20,7 @@ from app.clicks.models import Position, Taken
 from app.clicks.positions import Offset, insert_into, move
 from app.clicks.terms import Terms
 from app.config import Settings
+from app.error_boundary import ErrorBoundary
 from app.journal import segments
 from app.journal.record import FORMATS, Visit
 from app.visits.limits import open_engine
@@ -43,6 +44,7 @@ class LimitedVisits:
         self._clicks = clicks
         self._directory = directory
         self._main = open_engine(settings)
+        self._errors = ErrorBoundary("limited visits")
 
     def step(self, terms: Terms) -> bool:
         """Take in some; whether there were any. Raises Moved where another process was first."""
@@ -99,7 +101,12 @@ class LimitedVisits:
             oldest = select(VISITS.c.id).where(known).order_by(VISITS.c.id).limit(AT_ONCE + len(taken))
             new = [id_ for id_ in main.scalars(oldest) if id_ not in taken][:AT_ONCE]
             found = main.execute(select(VISITS).where(VISITS.c.id.in_(new)).order_by(VISITS.c.id)).all()
-        return {row.id: FORMATS[row.version].decode(bytes(row.line).strip(b"\n")) for row in found}
+        visits: dict[int, Visit | None] = {}
+        for row in found:
+            visits[row.id] = None
+            with self._errors.attempt():
+                visits[row.id] = FORMATS[row.version].decode(bytes(row.line).strip(b"\n"))
+        return visits
 
 
 def generation_of(connection: Connection) -> int:

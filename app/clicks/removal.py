@@ -14,7 +14,10 @@ from sqlalchemy import Engine
 
 from app.clicks.engine import checkpoint
 from app.clicks.positions import Offsets, forget, read_positions
+from app.error_boundary import ErrorBoundary
 from app.journal import segments
+
+errors = ErrorBoundary("finished segments")
 
 
 def remove_finished(engine: Engine, directory: Path) -> list[str]:
@@ -26,16 +29,24 @@ def remove_finished(engine: Engine, directory: Path) -> list[str]:
     with segments.removal_lock(directory) as is_free:
         if not is_free:  # a backup is under way
             return []
-        for name in finished:
-            (directory / name).unlink(missing_ok=True)
+        removed = [name for name in finished if errors.run(name, remove, directory / name)]
         # the file goes for good before its position: the other way round a power cut would count it again
         segments.sync_directory(directory)
-        forget(engine, finished)
-    return finished
+        forget(engine, removed)
+    return removed
+
+
+def remove(path: Path) -> bool:
+    path.unlink(missing_ok=True)
+    return True
 
 
 def finished_segments(directory: Path, positions: Mapping[str, Offsets]) -> list[str]:
-    return [name for name in segments.listed(directory) if is_finished(directory / name, positions.get(name))]
+    return [
+        name
+        for name in segments.listed(directory)
+        if errors.run(f"{name}, its state", is_finished, directory / name, positions.get(name))
+    ]
 
 
 def is_finished(path: Path, offsets: Offsets | None) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime as dt
 import time
 from collections.abc import Generator
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from sqlalchemy import Engine, Select, Table, delete, func, literal_column, select, tuple_
 from sqlalchemy.engine import Connection
@@ -20,6 +20,7 @@ from app.clicks.engine import open_engine
 from app.clicks.periods import day_number
 from app.clicks.rollup_models import EMPTIED, OwnerDay, Seen
 from app.config import Settings
+from app.error_boundary import ErrorBoundary
 
 SEEN = cast("Table", Seen.__table__)
 SEEN_AT_ONCE = 5000
@@ -27,7 +28,16 @@ REST_SECONDS = 10.0
 LATE = dt.timedelta(hours=1)  # what comes after that is rolled up again
 
 ENDED = object()
+FORGET = "forget who came"
 Steps = Generator[None, None, None]
+DayItem = tuple[str, int, int]  # what is done with which day of which owner
+
+
+class Work(NamedTuple):
+    """Something under way, and its name among the items of the loop."""
+
+    item: DayItem | str
+    steps: Steps
 
 
 class Upkeep:
@@ -36,8 +46,9 @@ class Upkeep:
     def __init__(self, settings: Settings) -> None:
         self._engine = open_engine(settings)
         self._retention = settings.click_retention_days
-        self._under_way: Steps | None = None
+        self._under_way: Work | None = None
         self._rests_until = 0.0
+        self.errors = ErrorBoundary("upkeep")
 
     def step(self, now: dt.datetime) -> bool:
         """A little of what is due; whether there was any."""
@@ -49,42 +60,51 @@ class Upkeep:
             self._rests_until = time.monotonic() + REST_SECONDS
             return False
         work, self._under_way = self._under_way, None  # what fails is begun anew, after a rest
-        self._rests_until = time.monotonic() + REST_SECONDS
-        if next(work, ENDED) is not ENDED:
-            self._under_way = work
-        self._rests_until = 0.0
+        with self.errors.attempt(work.item):
+            if next(work.steps, ENDED) is not ENDED:
+                self._under_way = work
         return True
 
     def close(self) -> None:
         if self._under_way is not None:
-            self._under_way.close()
+            self._under_way.steps.close()
         self._engine.dispose()
 
-    def _next(self, now: dt.datetime) -> Steps | None:
+    def _next(self, now: dt.datetime) -> Work | None:
         oldest = day_number(now.date()) - self._retention  # the first day whose rows are kept
         with reading(self._engine) as connection:
             done, end = backfill.state(connection)
             if done < end:
                 return None
-            found = connection.execute(with_rows_before(oldest)).first()
-            if found:
-                return ageing.prune(self._engine, found.user_id, found.day)
-            if connection.scalar(select(Seen.day).where(Seen.day < oldest).limit(1)) is not None:
-                return forget_seen(self._engine, oldest)
-            found = connection.execute(unrolled_before(day_number((now - LATE).date()))).first()
-            return ageing.roll(self._engine, found.user_id, found.day) if found else None
+            most = 1 + len(self.errors.backed_off(tuple))
+            if found := self._first("prune", connection, with_rows_before(oldest, most)):
+                return Work(found, ageing.prune(self._engine, *found[1:]))
+            is_seen = connection.scalar(select(Seen.day).where(Seen.day < oldest).limit(1)) is not None
+            if is_seen and not self.errors.is_backed_off(FORGET):
+                return Work(FORGET, forget_seen(self._engine, oldest))
+            today = day_number((now - LATE).date())
+            found = self._first("roll", connection, unrolled_before(today, most))
+            return Work(found, ageing.roll(self._engine, *found[1:])) if found else None
+
+    def _first(self, what: str, connection: Connection, query: Select[Any]) -> DayItem | None:
+        """The first of an owner's days that did not fail just now."""
+        for row in connection.execute(query):
+            item = (what, row.user_id, row.day)
+            if not self.errors.is_backed_off(item):
+                return item
+        return None
 
 
 # numbers stand in these as they do in the indexes, which would not be used else
 
 
-def with_rows_before(day: int) -> Select[Any]:
+def with_rows_before(day: int, most: int = 1) -> Select[Any]:
     """The oldest of the days that have rows."""
     wanted = OwnerDay.day < day, OwnerDay.visits > literal_column("0")
-    return select(OwnerDay).where(*wanted).order_by(OwnerDay.day).limit(1)
+    return select(OwnerDay).where(*wanted).order_by(OwnerDay.day).limit(most)
 
 
-def unrolled_before(day: int) -> Select[Any]:
+def unrolled_before(day: int, most: int = 1) -> Select[Any]:
     """The last of the days of many visits whose roll-ups are not there, or not of all of them."""
     due = (
         OwnerDay.rolled.is_distinct_from(OwnerDay.visits),
@@ -92,7 +112,7 @@ def unrolled_before(day: int) -> Select[Any]:
     )
     others = OwnerDay.is_pruned | (func.coalesce(OwnerDay.rolled, 0) == EMPTIED)
     wanted = select(OwnerDay).where(OwnerDay.day < day, *due, ~others)
-    return wanted.order_by(OwnerDay.day.desc()).limit(1)
+    return wanted.order_by(OwnerDay.day.desc()).limit(most)
 
 
 def reading(engine: Engine) -> Connection:

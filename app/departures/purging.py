@@ -21,6 +21,7 @@ from app.clicks import erasure
 from app.clock import now
 from app.config import Settings
 from app.database import begin_write
+from app.error_boundary import ErrorBoundary
 from app.links import emptying, replaced, uploads
 from app.links.history import PICTURES
 from app.links.models import Alias, Link, LinkChange, PlanChange
@@ -33,6 +34,7 @@ AT_ONCE = 500  # rows in a transaction: others write, too
 USERS: Table = User.__table__
 
 log = logging.getLogger(__name__)
+errors = ErrorBoundary("deleted users")
 
 
 def purge(session: Session, settings: Settings) -> int:
@@ -41,13 +43,18 @@ def purge(session: Session, settings: Settings) -> int:
     found = session.scalars(over).all()
     session.rollback()
     for user_id in found:
-        erasure.forget(settings, user_id, links_of(session, user_id))
-        for remove in removals():
-            while remove(session, settings, user_id):
-                pass
-        finish(session, user_id)
-        log.info("The user %d, deleted %d days ago, is gone for good", user_id, KEPT.days)
+        errors.run(user_id, purge_user, session, settings, user_id)
+        session.rollback()
     return len(found)
+
+
+def purge_user(session: Session, settings: Settings, user_id: int) -> None:
+    erasure.forget(settings, user_id, links_of(session, user_id))
+    for remove in removals():
+        while remove(session, settings, user_id):
+            pass
+    finish(session, user_id)
+    log.info("The user %d, deleted %d days ago, is gone for good", user_id, KEPT.days)
 
 
 def links_of(session: Session, user_id: int) -> Iterator[Sequence[int]]:

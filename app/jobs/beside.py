@@ -29,13 +29,13 @@ class Beside:
         self.engine = create_engine(settings.database_url, **engine_options(settings))
         prepare_engine(self.engine, settings)
         site = site_of(settings)
-        feeds = (tell_moments, lambda session: tell(session, site))
+        feeds = {"starts and ends of links": tell_moments, "events": lambda session: tell(session, site)}
         self.sender = Sender(self.engine, settings, feeds)
         self.throttles = Throttles(settings)
-        letter_feeds = (
-            lambda session: answer_forgotten(session, settings),
-            lambda session: post_confirmations(session, settings, self.throttles),
-        )
+        letter_feeds = {
+            "forgotten passwords": lambda session: answer_forgotten(session, settings),
+            "confirmations": lambda session: post_confirmations(session, settings, self.throttles),
+        }
         self.postman = Postman(self.engine, settings, letter_feeds)
         self.scheduler = Scheduler(self.engine, settings, TABLE)
         self.importer = Importer(self.engine, settings)

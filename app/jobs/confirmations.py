@@ -15,6 +15,7 @@ from app.accounts.models import User
 from app.clock import now
 from app.config import Settings
 from app.database import begin_write
+from app.error_boundary import ErrorBoundary
 from app.notifications.confirmation import address_to_confirm, post_confirmation
 from app.notifications.models import NotificationHandler
 from app.notifications.site import site_of
@@ -27,6 +28,8 @@ BY_HANDLER = at_most(5, minutes=DAY, name="confirmation-handler")
 BY_USER = at_most(20, minutes=DAY, name="confirmation-user")
 BY_TARGET = at_most(3, minutes=DAY, name="confirmation-target")
 
+errors = ErrorBoundary("confirmations")
+
 
 def post_confirmations(session: Session, settings: Settings, throttles: Throttles) -> bool:
     """Write the mails that are due, or put them off; whether there were any. They wait for a mail server."""
@@ -36,21 +39,27 @@ def post_confirmations(session: Session, settings: Settings, throttles: Throttle
         select(NotificationHandler.id)
         .join(User, User.id == NotificationHandler.user_id)
         .where(NotificationHandler.confirmation_due <= now())
+        .where(NotificationHandler.id.not_in(errors.backed_off(int)))
         .where(User.disabled_datetime.is_(None), User.deleted_datetime.is_(None))
         .order_by(NotificationHandler.confirmation_due)
         .limit(BATCH_SIZE)
     )
     ids = session.scalars(due).all()
     session.rollback()
-    if not ids:
-        return False
-    begin_write(session)
-    rows = select(NotificationHandler).where(NotificationHandler.id.in_(ids)).order_by(NotificationHandler.id)
-    for handler in session.scalars(rows.with_for_update()).all():
-        if handler.confirmation_due is not None and handler.confirmation_due <= now():
-            post_or_put_off(session, handler, settings, throttles)
-    session.commit()
-    return True
+    for id_ in ids:
+        # each in a transaction of its own: what the limits have counted is not undone with it
+        with errors.attempt(id_):
+            begin_write(session)
+            handler = session.get(NotificationHandler, id_, with_for_update=True)
+            if (
+                handler is not None
+                and handler.confirmation_due is not None
+                and handler.confirmation_due <= now()
+            ):
+                post_or_put_off(session, handler, settings, throttles)
+            session.commit()
+        session.rollback()
+    return bool(ids)
 
 
 def post_or_put_off(

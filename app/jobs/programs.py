@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Sequence
+from math import inf
 from typing import NamedTuple
 
 from sqlalchemy import Engine
@@ -50,7 +51,7 @@ class ProgramRunner(threading.Thread):
         self.engine, self.data_dir = engine, settings.data_dir
         self.ended = threading.Event()
         self.running: dict[int, Running] = {}
-        self.errors = ErrorBoundary(f"{self.command}s", first_seconds=RETRY_SECONDS)
+        self.errors = ErrorBoundary(f"{self.command}s", first_seconds=RETRY_SECONDS, max_outages=inf)
 
     def waiting(self, session: Session) -> Sequence[Work]:
         """What waits, the next one first. What runs already may be among it."""

@@ -21,6 +21,7 @@ from app.clicks.dimensions import OVERVIEW
 from app.clicks.statistics import Answer, Asked
 from app.config import Settings
 from app.database import begin_read, begin_write
+from app.error_boundary import ErrorBoundary
 from app.links.clicks import clicks_of
 from app.links.models import Link, link_notification_handler
 from app.links.telling import described
@@ -33,18 +34,31 @@ from app.notifications.site import Site, site_of
 
 FORGOTTEN = 2 * CAUGHT_UP  # no period is looked at that long after
 
+errors = ErrorBoundary("reports")
+
 
 def make_reports(session: Session, settings: Settings) -> None:
     """All that are to be made by now; run again, it makes what is missing."""
     site = site_of(settings)
     wanted = User.report_period != NEVER, User.deleted_datetime.is_(None)
     users = session.scalars(select(User).where(*wanted).order_by(User.id)).all()
-    waiting = [(user.id, user.timezone, period) for user in users for period in periods_of(session, user)]
+    ids = [user.id for user in users]
     session.rollback()
-    for user_id, timezone, period in waiting:
-        make_report(session, user_id, timezone, period, site)
+    for user_id in ids:
+        errors.run(user_id, make_reports_of, session, user_id, site)
+        session.rollback()
     begin_write(session)
     session.execute(delete(Report).where(Report.start_date < (moment() - FORGOTTEN).date()))
+
+
+def make_reports_of(session: Session, user_id: int, site: Site) -> None:
+    user = session.get(User, user_id)
+    if user is None:
+        return  # gone meanwhile
+    timezone, periods = user.timezone, periods_of(session, user)
+    session.rollback()
+    for period in periods:
+        make_report(session, user_id, timezone, period, site)
 
 
 def periods_of(session: Session, user: User) -> list[Period]:

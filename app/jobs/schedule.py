@@ -7,28 +7,27 @@ time it is due is written in the transaction that the job ends with, together wi
 from __future__ import annotations
 
 import datetime as dt
-import logging
 import secrets
 import threading
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from math import inf
 
 from croniter import croniter
 from sqlalchemy import Engine, select, update
-from sqlalchemy.exc import IntegrityError, SQLAlchemyError
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from app.claims import LEASE, claim, is_due, is_free, moment
 from app.config import Settings
 from app.database import begin_write
+from app.error_boundary import ErrorBoundary
 from app.jobs.models import Job
 
 POLL_SECONDS = 0.5
 RENEW_SECONDS = 10
-RETRY = dt.timedelta(minutes=1)
+RETRY_SECONDS = 60.0
 AT_ONCE = 3  # a long one, as a download, must not keep the others waiting
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -56,27 +55,29 @@ class Scheduler(threading.Thread):
         self.who = secrets.token_hex(8)
         self.running: dict[int, threading.Thread] = {}
         self.ended = threading.Event()
+        self.steps = ErrorBoundary("scheduler", max_outages=inf)
+        self.errors = ErrorBoundary("jobs", first_seconds=RETRY_SECONDS, max_outages=inf)
 
     def run(self) -> None:
         is_registered = False
         while not self.ended.is_set():
-            try:
+            with self.steps.attempt():
                 is_registered = is_registered or register(self.engine, list(self.table.values()))
                 self.turn()
-            except (SQLAlchemyError, OSError) as error:
-                log.warning("Jobs wait: %s", str(error).splitlines()[0])
             self.ended.wait(POLL_SECONDS)
 
     def turn(self) -> None:
-        """Renew what runs, and start what is due."""
+        """Renew what runs, and start what is due. One that can't be started is free when its lease ends."""
         self.running = {id_: thread for id_, thread in self.running.items() if thread.is_alive()}
         with Session(self.engine) as session:
             self.renew(session)
             for id_, name in self.take(session):
-                self.running[id_] = threading.Thread(
+                thread = threading.Thread(
                     target=self.work, args=(id_, self.table[name]), name=name, daemon=True
                 )
-                self.running[id_].start()
+                with self.errors.attempt(name):
+                    thread.start()
+                    self.running[id_] = thread
 
     def renew(self, session: Session) -> None:
         now = moment()
@@ -108,16 +109,14 @@ class Scheduler(threading.Thread):
     def work(self, id_: int, job: Scheduled) -> None:
         """One run. What went wrong is said, and tried again soon."""
         with Session(self.engine) as session:
-            try:
+            with self.errors.attempt(job.name) as made:
                 job.run(session, self.settings)
                 self.finish(session, id_, next_time(job.cron, moment()))
-            except Exception as error:  # one job's mistake must end neither the worker nor the others
-                said = str(error).splitlines()[:1] if isinstance(error, SQLAlchemyError) else error
-                log.warning(
-                    "The job %s failed: %s", job.name, said, exc_info=not isinstance(error, SQLAlchemyError)
-                )
-                session.rollback()
-                self.put_off(session, id_)
+            if made.error is not None:
+                seconds = max(made.seconds, RETRY_SECONDS)
+                with self.steps.attempt():
+                    session.rollback()
+                    self.finish(session, id_, moment() + dt.timedelta(seconds=seconds))
 
     def finish(self, session: Session, id_: int, due: dt.datetime) -> None:
         """With what the job left uncommitted. One whose lease another worker has by now comes to nothing."""
@@ -131,12 +130,6 @@ class Scheduler(threading.Thread):
             session.rollback()
         else:
             session.commit()
-
-    def put_off(self, session: Session, id_: int) -> None:
-        try:
-            self.finish(session, id_, moment() + RETRY)
-        except SQLAlchemyError:
-            log.warning("The next time of a job can't be written: it is free again when its lease ends")
 
     def stop(self, seconds: float) -> None:
         self.ended.set()

@@ -7,23 +7,22 @@ first is gone.
 
 from __future__ import annotations
 
-import logging
 import signal
-import sqlite3
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf
 from types import FrameType
 
 from sqlalchemy import NullPool, create_engine
-from sqlalchemy.exc import SQLAlchemyError
 
 from app.clicks.ingest import Ingest
 from app.clicks.upkeep import Upkeep
 from app.clock import now
 from app.config import Settings
 from app.database import prepare_engine
+from app.error_boundary import ErrorBoundary, flush_counts
 from app.jobs.beside import Beside
 from app.jobs.tending import beat, checkpoint, prune_changes
 from app.journal.segments import lock
@@ -31,10 +30,8 @@ from app.journal.visitor_keys import sweep_keys
 
 IDLE_SECONDS = 0.05
 LONGEST_IDLE = 0.2  # where nobody visits: at 0.05 the looking alone took 7 % of a core
-RETRY_SECONDS = 1.0
+RETRY_SECONDS, LONGEST_RETRY = 1.0, 30.0
 UPKEEP_EVERY = 4  # steps of a journal that never runs dry
-
-log = logging.getLogger(__name__)
 
 
 @dataclass
@@ -57,12 +54,16 @@ class Worker:
         self.ingest = Ingest(settings)
         self.upkeep = Upkeep(settings)
         self.ended = threading.Event()
+        self.errors = ErrorBoundary(
+            "worker", first_seconds=RETRY_SECONDS, max_seconds=LONGEST_RETRY, max_outages=inf
+        )
         self.steps_in_a_row = 0
         self.duties = [
             Duty("heartbeat", 1, lambda: beat(settings.data_dir)),
             Duty("checkpoint", 1, lambda: checkpoint(self.engine)),
             Duty("changes of plans", 60, lambda: prune_changes(self.engine)),
             Duty("visitors' keys", 60, lambda: sweep_keys(settings.data_dir, now())),
+            Duty("counts of errors", 1, lambda: flush_counts(settings.data_dir)),
         ]
 
     def end(self, _signal: int = 0, _frame: FrameType | None = None) -> None:
@@ -106,26 +107,22 @@ class Worker:
         """What is due, one step of the journal, and where that leaves time, or has left none for long, one of
         the upkeep; whether there may be more. A database that does not answer is waited for: the journal
         keeps what was counted."""
-        try:
-            self.see_to_duties(time.monotonic())
-            has_moved = bool(self.ingest.step())
-            self.steps_in_a_row = self.steps_in_a_row + 1 if has_moved else 0
-            if self.steps_in_a_row % UPKEEP_EVERY:
-                return True
-            return self.upkeep.step(now()) or has_moved
-        except (SQLAlchemyError, sqlite3.Error, OSError) as error:  # the upkeep has a file of its own
-            log.warning("The worker waits: %s", str(error).splitlines()[0])
-            self.ended.wait(RETRY_SECONDS)
-            return False
+        self.see_to_duties(time.monotonic())
+        has_moved = bool(self.errors.run("ingest", self.ingest.step))
+        self.steps_in_a_row = self.steps_in_a_row + 1 if has_moved else 0
+        if self.steps_in_a_row % UPKEEP_EVERY:
+            return True
+        return bool(self.errors.run("upkeep", self.upkeep.step, now())) or has_moved
 
     def last_turns(self) -> None:
         """The web processes have ended before us: take in what they left, within a few seconds."""
         deadline = time.monotonic() + 5
-        while time.monotonic() < deadline and self.ingest.step():
+        while time.monotonic() < deadline and self.errors.run("ingest", self.ingest.step):
             pass
+        self.errors.run("counts of errors", flush_counts, self.data_dir)
 
     def see_to_duties(self, now: float) -> None:
         for duty in self.duties:
             if duty.due <= now:
                 duty.due = now + duty.seconds
-                duty.run()
+                self.errors.run(duty.name, duty.run)

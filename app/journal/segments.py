@@ -14,6 +14,7 @@ import secrets
 import time
 from pathlib import Path
 
+from app.error_boundary import ErrorBoundary
 from app.file_locks import lock_file
 from app.journal.record import FORMATS, NEWEST
 
@@ -21,6 +22,8 @@ NAME = re.compile(r"\d{19}-[0-9a-f]{16}(\.v\d+)")
 DRAFT = re.compile(r"\d{19}-[0-9a-f]{16}\.new")
 lock = lock_file  # as its users here call it
 DRAFT_SECONDS = 60  # a live writer needs a thousandth of a second from making a draft to naming it
+
+errors = ErrorBoundary("drafts of segments")
 
 
 def directory_of(data_dir: Path) -> Path:
@@ -85,7 +88,7 @@ def is_abandoned(fd: int) -> bool:
 def sweep(directory: Path, now: float) -> list[str]:
     """Remove drafts whose writer died before giving them their name; nothing was ever written to them."""
     drafts = [name for name in names(directory) if DRAFT.fullmatch(name)]
-    return [name for name in drafts if is_swept(directory / name, now)]
+    return [name for name in drafts if errors.run(name, is_swept, directory / name, now)]
 
 
 def is_swept(draft: Path, now: float) -> bool:

@@ -14,10 +14,13 @@ from base64 import urlsafe_b64encode
 from hashlib import blake2b
 from pathlib import Path
 
+from app.error_boundary import ErrorBoundary
+
 KEY_BYTES = 32
 HASH_BYTES = 8
 GRACE = dt.timedelta(hours=1)  # for what was under way at midnight
 
+errors = ErrorBoundary("visitors' keys")
 _cached: dict[tuple[Path, dt.date], bytes] = {}
 
 
@@ -41,8 +44,8 @@ def sweep_keys(data_dir: Path, now: dt.datetime) -> list[dt.date]:
     for path in directory_of(data_dir).iterdir():
         with contextlib.suppress(ValueError):  # no day's name: not ours to delete
             if (day := dt.date.fromisoformat(path.name.lstrip(".").partition("~")[0])) < today:
-                path.unlink(missing_ok=True)
                 _cached.pop((data_dir, day), None)
+                errors.run(path.name, path.unlink, missing_ok=True)
                 over.append(day)
     return over
 

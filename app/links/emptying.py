@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session, undefer
 from app.audit.services import Object, record
 from app.clock import now
 from app.database import AnySession, begin_write
+from app.error_boundary import ErrorBoundary
 from app.extensions import db
 from app.links import replaced, uploads
 from app.links.history import PICTURES
@@ -19,25 +20,36 @@ from app.trash.models import KEPT, Trashed
 AT_ONCE = 100  # in a transaction: others write, too
 KIND = Link.__tablename__
 
+errors = ErrorBoundary("trash")
+
 
 def purge(engine: Engine) -> int:
     """What has been there for 30 days goes; how many that were."""
-    total = 0
+    total = last = 0
     with Session(engine) as session:
-        while some := purge_some(session):
-            total += some
+        while ids := old_ids(session, last):
+            last = ids[-1]
+            total += len(ids) - len(errors.each(ids, lambda some: purge_some(session, some)))
     return total
 
 
-def purge_some(session: Session) -> int:
+def old_ids(session: Session, last: int) -> Sequence[int]:
+    """The next ones that have been there for 30 days, but those that can't be purged just now."""
+    old = Trashed.deleted_datetime <= now() - KEPT, Trashed.id > last
+    wanted = select(Trashed.id).where(*old, Trashed.id.not_in(errors.backed_off(int)))
+    ids = session.scalars(wanted.order_by(Trashed.id).limit(AT_ONCE)).all()
+    session.rollback()
+    return ids
+
+
+def purge_some(session: Session, ids: Sequence[int]) -> int:
     """The files first: nobody can put back what is so old, and where this ends in between it begins again."""
     begin_write(session)
     found = session.scalars(
         select(Trashed)
-        .where(Trashed.deleted_datetime <= now() - KEPT)
+        .where(Trashed.id.in_(ids))
         .options(undefer(Trashed.rows))
         .order_by(Trashed.id)
-        .limit(AT_ONCE)
         .with_for_update(skip_locked=True)
     ).all()
     uploads.remove(pictures_of(found))

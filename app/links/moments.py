@@ -7,6 +7,7 @@ date that lies in the past when it is set has nothing to tell.
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import or_, select
@@ -15,10 +16,12 @@ from sqlalchemy.orm import Session
 from app.claims import moment
 from app.clock import written
 from app.database import begin_write
+from app.error_boundary import ErrorBoundary
 from app.links.models import Link
 from app.notifications.events import ENDED, STARTED, raise_event
 
 AT_ONCE = 500
+errors = ErrorBoundary("starts and ends of links")
 MOMENTS = (("start_date", "start_due", STARTED), ("end_date", "end_due", ENDED))
 
 Dates = dict[str, dt.datetime | None]
@@ -40,15 +43,21 @@ def tell_moments(session: Session) -> bool:
     """Raise the events of all dates that have come; whether there were any."""
     now = moment()
     has_come = or_(*(getattr(Link, due) <= now for _, due, _ in MOMENTS))
-    if session.scalars(select(Link.id).where(has_come).limit(1)).first() is None:
-        return False
+    wanted = select(Link.id).where(has_come, Link.id.not_in(errors.backed_off(int)))
+    ids = session.scalars(wanted.order_by(Link.id).limit(AT_ONCE)).all()
+    errors.each(ids, lambda some: tell_some(session, some, now))
+    session.rollback()
+    return bool(ids)
+
+
+def tell_some(session: Session, ids: Sequence[int], now: dt.datetime) -> None:
+    """The events of these links, all or none."""
     begin_write(session)
-    come = select(Link).where(has_come).order_by(Link.id).limit(AT_ONCE).with_for_update()
+    come = select(Link).where(Link.id.in_(ids)).order_by(Link.id).with_for_update()
     for link in session.scalars(come):
         for date, due, type_ in MOMENTS:
             tell_moment(session, link, date, due, type_, now)
     session.commit()
-    return True
 
 
 def tell_moment(session: Session, link: Link, date: str, due: str, type_: str, now: dt.datetime) -> None:

@@ -17,6 +17,7 @@ from pathlib import Path
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from app.error_boundary import ErrorBoundary
 from app.links import uploads
 from app.links.models import LinkChange
 
@@ -24,6 +25,8 @@ PICTURES = ("cloaking_favicon", "cloaking_opengraph")
 NAME = re.compile(r"([0-9]{1,19})-([0-9a-f]{32}\.[a-z]{3,4})", re.ASCII)
 YOUNGEST_SECONDS = 24 * 60 * 60  # a file is there before its history is
 AT_ONCE = 100  # links
+
+errors = ErrorBoundary("replaced pictures")
 
 
 def directory() -> Path:
@@ -91,5 +94,7 @@ def strays_of(session: Session, ids: Sequence[int], found: Mapping[int, Mapping[
     }
     session.rollback()
     strays = [path for id_ in ids for name, path in found[id_].items() if (id_, name) not in named]
-    uploads.remove_files(strays)
+    for path in strays:
+        with errors.attempt(path.name):
+            uploads.remove_files([path])
     return len(strays)

@@ -9,6 +9,7 @@ import time
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from app.error_boundary import ErrorBoundary
 from app.links import replaced, uploads
 from app.links.models import Link
 from app.trash.models import Trashed
@@ -17,10 +18,17 @@ NAME = re.compile(r"[0-9a-f]{32}\.[a-z]{3,4}")
 YOUNGEST_SECONDS = 24 * 60 * 60  # a file is there before its row is
 AT_ONCE = 500
 
+errors = ErrorBoundary("stray pictures")
+
 
 def remove_strays(session: Session) -> int:
     """How many were removed. Of links that are in the trash they stay: these can come back."""
-    return replaced.remove_strays(session) + remove_unnamed(session)
+    count = 0
+    for remove in (replaced.remove_strays, remove_unnamed):
+        with errors.attempt(remove.__name__):
+            count += remove(session)
+        session.rollback()
+    return count
 
 
 def remove_unnamed(session: Session) -> int:
@@ -34,7 +42,10 @@ def remove_unnamed(session: Session) -> int:
     for start in range(0, len(strays), AT_ONCE):
         some = strays[start : start + AT_ONCE]
         named = of_links(session, some)
-        uploads.remove(name for name in some if name not in named)
+        for name in some:
+            if name not in named:
+                with errors.attempt(name):
+                    uploads.remove([name])
         strays[start : start + AT_ONCE] = [name if name not in named else "" for name in some]
     return sum(map(bool, strays))
 

@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session, joinedload
 
 from app.accounts.models import User
 from app.database import begin_write
+from app.error_boundary import ErrorBoundary
 from app.links.clicks import clicks_of
 from app.links.models import Link, link_notification_handler
 from app.notifications.models import Event, NotificationHandler
@@ -19,16 +20,21 @@ from app.notifications.site import Site
 
 AT_ONCE = 200
 
-OLDEST = select(Event.id).order_by(Event.id).limit(AT_ONCE)
+errors = ErrorBoundary("events")
 
 
 def tell(session: Session, site: Site) -> bool:
     """Turn what waits in the outbox into deliveries, each event once; whether there was any."""
-    if not session.scalars(OLDEST).first():
-        return False
+    wanted = select(Event.id).where(Event.id.not_in(errors.backed_off(int)))
+    ids = session.scalars(wanted.order_by(Event.id).limit(AT_ONCE)).all()
+    errors.each(ids, lambda some: tell_some(session, some, site))
+    session.rollback()
+    return bool(ids)
+
+
+def tell_some(session: Session, ids: Sequence[int], site: Site) -> None:
+    """Take these events out of the outbox and write their deliveries. Of two workers one gets a row."""
     begin_write(session)
-    # taken out by whoever comes first: of two workers one gets a row, and its deliveries with it
-    ids = session.scalars(OLDEST).all()
     found = session.execute(
         delete(Event)
         .where(Event.id.in_(ids))
@@ -41,7 +47,6 @@ def tell(session: Session, site: Site) -> bool:
             data = {"link": links[event.link_id], **event.data}
             deliver(session, handler_id, event.type, data, event.datetime)
     session.commit()
-    return True
 
 
 def described(session: Session, ids: Collection[int], site: Site) -> dict[int, dict[str, Any]]:

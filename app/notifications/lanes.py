@@ -62,6 +62,11 @@ class Lane:
             self.threads += more
             return more
 
+    def lose_thread(self) -> None:
+        """One that was counted could not be started; what waits is given back where none is left."""
+        with self.lock:
+            self.threads -= 1
+
     def next(self) -> Parcel | None:
         """The next one for a thread; with None its thread has ended."""
         with self.lock:

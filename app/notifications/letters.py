@@ -7,34 +7,34 @@ says is sealed, for it may hold an address that opens something once, and is for
 from __future__ import annotations
 
 import datetime as dt
-import logging
 import secrets
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from math import inf
+from types import MappingProxyType
 
-from sqlalchemy import Engine, delete, func, select
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy import Engine, delete, func, select, update
 from sqlalchemy.orm import Session
 
 from app.claims import claim, is_due, is_free, moment
 from app.clock import now
 from app.config import Settings
 from app.database import AnySession, begin_write
+from app.error_boundary import ErrorBoundary
 from app.notifications.delivery import Outcome, attempt
 from app.notifications.door import Door
 from app.notifications.message import Message
 from app.notifications.models import Letter
-from app.notifications.outbox import PAUSES, pause
+from app.notifications.outbox import FAULT, PAUSES, pause
 
 POLL_SECONDS = 0.5
-RETRY_SECONDS = 10.0
+RETRY_SECONDS, LONGEST_RETRY = 1.0, 30.0
 KEPT = dt.timedelta(days=7)  # what became of one
 MAX_A_DAY = 5
 
-log = logging.getLogger(__name__)
-
 Feed = Callable[[Session], bool]
+Feeds = Mapping[str, Feed]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,44 +75,52 @@ def withdraw(session: AnySession, about: str) -> None:
 
 class Postman(threading.Thread):
     """Sends what is due, one after the other: there are few. `feeds` write some; each is asked first, in a
-    session of its own, and says whether it did anything."""
+    session of its own, and says whether it did anything.
 
-    def __init__(self, engine: Engine, settings: Settings, feeds: Sequence[Feed] = ()) -> None:
+    Nothing that one feed or one letter raises keeps the others waiting.
+    """
+
+    def __init__(self, engine: Engine, settings: Settings, feeds: Feeds = MappingProxyType({})) -> None:
         super().__init__(name="letters", daemon=True)
         self.engine, self.settings, self.feeds = engine, settings, feeds
         self.who = secrets.token_hex(8)
         self.ended = threading.Event()
+        self.steps = ErrorBoundary(
+            "mails", first_seconds=RETRY_SECONDS, max_seconds=LONGEST_RETRY, max_outages=inf
+        )
+        self.errors = ErrorBoundary("single mails")
 
     def run(self) -> None:
         while not self.ended.is_set():
-            try:
-                seconds = 0.0 if self.turn() else POLL_SECONDS
-            except (SQLAlchemyError, OSError) as error:
-                log.warning("Letters wait: %s", str(error).splitlines()[0])
-                seconds = RETRY_SECONDS
-            self.ended.wait(seconds)
+            self.ended.wait(0.0 if self.turn() else POLL_SECONDS)
 
     def turn(self) -> bool:
         """Send one, if any is due; whether there was anything to do."""
         moved = False
-        for feed in self.feeds:
-            with Session(self.engine) as session:
-                moved |= feed(session)
-        return self.send() or moved
+        for name, feed in self.feeds.items():
+            moved |= bool(self.steps.run(name, self.in_session, feed))
+        return bool(self.steps.run("send", self.in_session, self.send)) or moved
 
-    def send(self) -> bool:
+    def in_session(self, step: Feed) -> bool:
         with Session(self.engine) as session:
-            letter = self.take(session)
-            if letter is None:
-                return False
+            return step(session)
+
+    def send(self, session: Session) -> bool:
+        id_ = self.take(session)
+        if id_ is None:
+            return False
+        with self.errors.attempt(id_) as made:
+            letter = session.get_one(Letter, id_)
             message, fields = message_of(letter), {"email": letter.email}
-            id_ = letter.id
             session.rollback()  # no transaction is open while a mail server thinks
             outcome = attempt("email", fields, message, Door(self.settings))
             write_down(session, id_, self.who, outcome)
+        if made.error is not None:
+            with self.errors.attempt():  # where even that fails, it is free again when its lease ends
+                put_off(session, id_)
         return True
 
-    def take(self, session: Session) -> Letter | None:
+    def take(self, session: Session) -> int | None:
         now_ = moment()
         due = select(Letter.id).where(is_due(Letter, now_), is_free(Letter, now_)).order_by(Letter.due)
         found = session.scalars(due.limit(1)).first()
@@ -123,7 +131,7 @@ class Postman(threading.Thread):
         session.execute(delete(Letter).where(Letter.due.is_(None), Letter.datetime < now() - KEPT))
         taken = claim(session, Letter, [found], self.who, now_)
         session.commit()
-        return session.get(Letter, taken[0]) if taken else None
+        return taken[0] if taken else None
 
     def stop(self, seconds: float) -> None:
         self.ended.set()
@@ -151,6 +159,26 @@ def write_down(session: Session, id_: int, who: str, outcome: Outcome) -> None:
     letter = session.scalar(select(Letter).where(Letter.id == id_, Letter.who == who).with_for_update())
     if letter is not None:  # else it was withdrawn
         settle(letter, outcome)
+    session.commit()
+
+
+def put_off(session: Session, id_: int) -> None:
+    """Count a try that failed for a fault of ours, without reading what may be at fault. Commits."""
+    begin_write(session)
+    row = session.execute(select(Letter.tries, Letter.until).where(Letter.id == id_)).first()
+    if row is not None:
+        tries = row.tries + 1
+        due = moment() + pause(tries, None) if tries < len(PAUSES) else None
+        due = due if due and due < row.until else None
+        values = {
+            "tries": tries,
+            "detail": FAULT,
+            "due": due,
+            "planned": moment(),
+            "lease": None,
+            "who": None,
+        }
+        session.execute(update(Letter).where(Letter.id == id_).values(values))
     session.commit()
 
 

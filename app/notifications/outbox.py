@@ -15,7 +15,7 @@ from app.accounts.models import User
 from app.audit.services import Object, record
 from app.claims import is_free, moment
 from app.clock import now
-from app.database import AnySession
+from app.database import AnySession, begin_write
 from app.notifications.delivery import Outcome
 from app.notifications.models import (
     DELIVERED,
@@ -32,6 +32,7 @@ JITTER = 0.1  # at most so much longer: those that failed together come back apa
 LONGEST_PAUSE = 86_400.0  # however long the other side asks us to wait
 PATIENCE = dt.timedelta(days=5)
 OFF = "Not sent: the handler is switched off."
+FAULT = "Waypost failed to send this; its log says why."
 
 Row = TypeVar("Row", bound=Any)
 
@@ -136,6 +137,19 @@ def settle(session: AnySession, delivery: Delivery, outcome: Outcome, *, is_last
     else:
         delivery.planned = moment()
         delivery.due = delivery.planned + pause(delivery.tries, outcome.retry_after)
+
+
+def put_off(session: Session, id_: int) -> None:
+    """Count a try that failed for a fault of ours, without reading what may be at fault. Commits."""
+    begin_write(session)
+    tries = session.scalar(select(Delivery.tries).where(Delivery.id == id_))
+    if tries is not None:
+        is_last = tries + 1 >= len(PAUSES)
+        after = {"status": FAILED, "due": None} if is_last else {"due": moment() + pause(tries + 1, None)}
+        values = {"tries": tries + 1, "planned": moment(), "lease": None, "who": None, **after}
+        session.execute(update(Delivery).where(Delivery.id == id_).values(values))
+        session.execute(insert(DeliveryAttempt), [{"delivery_id": id_, "detail": FAULT, "duration_ms": 0}])
+    session.commit()
 
 
 def pause(tries: int, retry_after: float | None) -> dt.timedelta:

@@ -6,45 +6,52 @@ that send. A process that is killed leaves leases behind, and whoever comes next
 
 from __future__ import annotations
 
-import logging
 import queue
 import secrets
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from math import inf
+from types import MappingProxyType
 
 from sqlalchemy import Engine
-from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from app.claims import moment
 from app.config import Settings
-from app.database import begin_write
+from app.database import begin_write, is_outage
+from app.error_boundary import ErrorBoundary
 from app.notifications import waiting
 from app.notifications.delivery import Outcome, attempt
 from app.notifications.door import Door
 from app.notifications.lanes import Lane, Parcel
-from app.notifications.outbox import write_down
+from app.notifications.outbox import put_off, write_down
 from app.notifications.site import site_of
 
 POLL_SECONDS = 0.1
-RETRY_SECONDS = 1.0
+RETRY_SECONDS, LONGEST_RETRY = 1.0, 30.0
 MOST_THREADS = 512
 MOST_FAILING = MOST_THREADS // 2  # for receivers that failed last; the rest is for all others
 
 Feed = Callable[[Session], object]  # brings deliveries about; true if it has
+Feeds = Mapping[str, Feed]
 Came = tuple[Parcel, Outcome | None]  # None: it was not tried
-
-log = logging.getLogger(__name__)
 
 
 class Sender(threading.Thread):
-    """Delivers until it is stopped. `feeds` are asked first, each in a session of its own."""
+    """Delivers until it is stopped. `feeds` are asked first, each in a session of its own.
 
-    def __init__(self, engine: Engine, settings: Settings, feeds: Sequence[Feed] = ()) -> None:
+    Nothing that one step of it, one feed or one delivery raises keeps the others waiting.
+    """
+
+    def __init__(self, engine: Engine, settings: Settings, feeds: Feeds = MappingProxyType({})) -> None:
         super().__init__(name="sender", daemon=True)
         self.engine, self.settings, self.feeds = engine, settings, feeds
+        self.steps = ErrorBoundary(
+            "deliveries", first_seconds=RETRY_SECONDS, max_seconds=LONGEST_RETRY, max_outages=inf
+        )
+        self.errors = ErrorBoundary("single deliveries")
         self.site = site_of(settings)
         self.who = secrets.token_hex(8)
         self.lanes: dict[int, Lane] = {}
@@ -55,27 +62,19 @@ class Sender(threading.Thread):
 
     def run(self) -> None:
         while not self.ended.is_set():
-            if not self.tried(self.turn):
+            if not self.turn():
                 self.listen(POLL_SECONDS)
-
-    def tried(self, step: Callable[[], bool]) -> bool:
-        """A database that does not answer is waited for; nothing that came is forgotten meanwhile."""
-        try:
-            return step()
-        except (SQLAlchemyError, OSError, self.engine.dialect.loaded_dbapi.Error) as error:
-            log.warning("Deliveries wait: %s", str(error).partition("\n")[0])
-        except Exception:  # a mistake of ours must not end all deliveries in silence
-            log.exception("Deliveries wait")
-        self.ended.wait(RETRY_SECONDS)
-        return False
 
     def turn(self) -> bool:
         """Write down, bring about, take; whether there was anything."""
-        moved = self.keep()
-        for feed in self.feeds:
-            with Session(self.engine) as session:
-                moved |= bool(feed(session))
-        return self.take() or moved
+        moved = bool(self.steps.run("keep", self.keep))
+        for name, feed in self.feeds.items():
+            moved |= bool(self.steps.run(name, self.ask, feed))
+        return bool(self.steps.run("take", self.take)) or moved
+
+    def ask(self, feed: Feed) -> bool:
+        with Session(self.engine) as session:
+            return bool(feed(session))
 
     def listen(self, seconds: float) -> None:
         """Wait for the next outcome, but not for long: something may have come due."""
@@ -93,25 +92,35 @@ class Sender(threading.Thread):
         self.join(seconds)
         while self.held and time.monotonic() < until:
             self.listen(POLL_SECONDS)
-            self.tried(self.keep)
+            self.steps.run("keep", self.keep)
 
     # --- what came back
 
     def keep(self) -> bool:
-        """Write down what came of all that was tried, in one transaction."""
+        """Write down what came of all that was tried. What only an outage kept from it stays."""
         self.unkept += [self.outcomes.get() for _ in range(self.outcomes.qsize())]
         self.unkept += [(parcel, None) for lane in self.lanes.values() for parcel in lane.give_back()]
         if not self.unkept:
             return False
+        failed = self.errors.each(list(self.unkept), self.store, key=lambda came: came[0].id)
+        for came, error in failed:
+            if not is_outage(error):
+                with self.errors.attempt(), Session(self.engine) as session:
+                    put_off(session, came[0].id)
+                self.forget([came])  # where even that has failed, it is free again when its lease ends
+        return not failed
+
+    def store(self, some: Sequence[Came]) -> None:
         with Session(self.engine) as session:
             begin_write(session)
-            write_down(
-                session, self.who, [(parcel.id, parcel.handler_id, came) for parcel, came in self.unkept]
-            )
+            write_down(session, self.who, [(parcel.id, parcel.handler_id, came) for parcel, came in some])
             session.commit()
-        self.held -= {parcel.id for parcel, _ in self.unkept}
-        self.unkept = []
-        return True
+        self.forget(some)
+
+    def forget(self, some: Sequence[Came]) -> None:
+        self.held -= {parcel.id for parcel, _ in some}
+        over = {id(came) for came in some}
+        self.unkept = [came for came in self.unkept if id(came) not in over]
 
     # --- what goes out
 
@@ -124,7 +133,7 @@ class Sender(threading.Thread):
         with Session(self.engine) as session:
             found = waiting.find(session, moment(), full, only_healthy=is_crowded)
             ids = self.chosen(found)
-            parcels = waiting.take(session, ids, self.who, self.site) if ids else []
+            parcels = waiting.take(session, ids, self.who, self.site, self.errors) if ids else []
         self.held |= {parcel.id for parcel in parcels}
         self.send(parcels)
         return bool(parcels)
@@ -151,7 +160,10 @@ class Sender(threading.Thread):
         for handler_id, some in by_handler.items():
             lane = self.lanes[handler_id]
             for _ in range(lane.add(some)):
-                threading.Thread(target=self.work, args=(lane,), name="send", daemon=True).start()
+                with self.errors.attempt() as started:
+                    threading.Thread(target=self.work, args=(lane,), name="send", daemon=True).start()
+                if started.error is not None:
+                    lane.lose_thread()
 
     def work(self, lane: Lane) -> None:
         """The life of a thread that sends: what its lane has, one after the other."""

@@ -13,10 +13,12 @@ from sqlalchemy.orm import Session, joinedload
 from app.accounts.models import User
 from app.claims import claim, is_due, is_free, moment
 from app.database import AnySession, begin_write
+from app.error_boundary import ErrorBoundary
 from app.notifications.confirmation import refusal_of
 from app.notifications.lanes import Parcel
 from app.notifications.messages import message_of
 from app.notifications.models import Delivery, NotificationHandler
+from app.notifications.outbox import put_off
 from app.notifications.site import Site
 from app.notifications.stopping import stop_url
 
@@ -67,16 +69,25 @@ def lag(session: AnySession) -> Lag:
     return Lag(count, (now - oldest).total_seconds() if oldest else 0.0)
 
 
-def take(session: Session, ids: Sequence[int], who: str, site: Site) -> list[Parcel]:
-    """Claim them; what has become ours."""
+def take(session: Session, ids: Sequence[int], who: str, site: Site, errors: ErrorBoundary) -> list[Parcel]:
+    """Claim them; what has become ours. One whose message can't be made counts as a try that failed."""
     begin_write(session)
     taken = claim(session, Delivery, ids, who, moment())
-    rows = select(Delivery).where(Delivery.id.in_(taken)).options(joinedload(Delivery.handler))
-    parcels = [
-        parcel_of(session, row, site) for row in session.scalars(rows.order_by(Delivery.due, Delivery.id))
-    ]
     session.commit()
+    parcels: list[Parcel] = []
+    failed = errors.each(taken, lambda some: parcels.extend(parcels_of(session, some, site)))
+    session.rollback()
+    for id_, _ in failed:
+        with errors.attempt():
+            put_off(session, id_)
     return parcels
+
+
+def parcels_of(session: Session, ids: Sequence[int], site: Site) -> list[Parcel]:
+    session.rollback()
+    rows = select(Delivery).where(Delivery.id.in_(ids)).options(joinedload(Delivery.handler))
+    found = session.scalars(rows.order_by(Delivery.due, Delivery.id))
+    return [parcel_of(session, row, site) for row in found]
 
 
 def parcel_of(session: Session, row: Delivery, site: Site) -> Parcel:

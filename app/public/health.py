@@ -19,6 +19,7 @@ from app.clicks.limited_lag import limited_lag
 from app.clicks.positions import positions_in
 from app.clock import written
 from app.config import Settings
+from app.error_boundary import read_counts
 from app.extensions import db
 from app.jobs import tending
 from app.journal.segments import directory_of
@@ -63,6 +64,7 @@ def metrics() -> Response:
     if not hmac.compare_digest(sent.encode(), f"Bearer {token}".encode()):
         return no_store(Response(status=401, headers={"WWW-Authenticate": "Bearer"}))
     lines = [f"# TYPE {name} gauge\n{name} {value:g}\n" for name, value in gauges().items()]
+    lines += worker_errors()
     return no_store(Response("".join(lines), content_type="text/plain; version=0.0.4; charset=utf-8"))
 
 
@@ -172,6 +174,15 @@ CHECKS: dict[str, Callable[[], Check]] = {
     "wal": log_check,
     "places": places_check,
 }
+
+
+def worker_errors() -> list[str]:
+    """What failed in loops of the worker, of each one."""
+    name, found = "waypost_worker_errors_total", read_counts(settings().data_dir)
+    return [
+        f"# TYPE {name} counter\n",
+        *(f'{name}{{loop="{loop}"}} {number}\n' for loop, number in sorted(found.items())),
+    ]
 
 
 def gauges() -> dict[str, float]:

@@ -10,11 +10,14 @@ from sqlalchemy.orm import Session
 
 from app.clock import now
 from app.database import begin_write
+from app.error_boundary import ErrorBoundary
 from app.transfer.files import directory_of
 from app.transfer.models import LinkImport
 from app.transfer.services import UNFINISHED
 
 KEPT = dt.timedelta(days=7)  # of one that nobody has had taken in
+
+errors = ErrorBoundary("files of imports")
 
 
 def tidy(session: Session, data_dir: Path) -> int:
@@ -30,5 +33,6 @@ def tidy(session: Session, data_dir: Path) -> int:
     old = [path for path in directory_of(data_dir).glob("*.csv") if path.stat().st_mtime < recent]
     left = [path for path in old if path.name not in needed]
     for path in left:
-        path.unlink(missing_ok=True)
+        with errors.attempt(path.name):
+            path.unlink(missing_ok=True)
     return len(left)

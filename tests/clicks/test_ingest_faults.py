@@ -119,18 +119,24 @@ def test_where_nothing_can_be_written_it_still_goes_on(
     visit(7)
     monkeypatch.setattr(Slate, "change", refuse)
     monkeypatch.setattr(ingest, "sync", refuse)
-    assert not ingest.step()
+    ingest.step()
     assert "Visits wait in the journal: No space left on device" in caplog.text
     assert "can't be written down" in caplog.text
 
 
-def test_a_program_error_is_not_taken_for_a_fault(
-    ingest: Ingest, visit: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+def test_a_program_error_is_told_and_loses_nothing(
+    ingest: Ingest, tables: Tables, visit: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     visit(7)
-    monkeypatch.setattr("app.clicks.counting.tally", lambda *_arguments: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
+    with monkeypatch.context() as patched:
+        patched.setattr("app.clicks.counting.tally", lambda *_arguments: 1 / 0)
         ingest.step()
+        assert ingest.status().waits_for == "division by zero"
+        ingest.step()
+        assert ingest.status().waits_for == "division by zero", "it is backed off, and still waited for"
+    ingest.errors.forget()
+    take_in(ingest)
+    assert (tables.counters(), ingest.status().waits_for) == ({7: 1}, "")
 
 
 def state(directory: Path, now: float, **offsets: Offsets) -> JournalState:

@@ -63,7 +63,7 @@ def run_worker(with_mail: Settings, session: Session) -> Iterator[Callable[..., 
     def run(settings: Settings = with_mail) -> None:
         session.commit()
         feed = lambda session: post_confirmations(session, settings, throttles)  # noqa: E731
-        postman, sender = Postman(engine, settings, [feed]), Sender(engine, settings)
+        postman, sender = Postman(engine, settings, {"confirmations": feed}), Sender(engine, settings)
         while postman.turn():
             pass
         while sender.turn() or sender.held:

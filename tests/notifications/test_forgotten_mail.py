@@ -43,7 +43,7 @@ def connect(settings: Settings) -> Engine:
 
 def worker(settings: Settings) -> Postman:
     feed = lambda session: forgotten.answer_forgotten(session, settings)  # noqa: E731
-    return Postman(connect(settings), settings, [feed])
+    return Postman(connect(settings), settings, {"feed": feed})
 
 
 def words_of(mail: EmailMessage) -> tuple[str, str]:

@@ -84,7 +84,7 @@ def work(settings: Settings, stop_at: str) -> None:
         sender.attempt = stop  # type: ignore[assignment]
     engine = connect(settings)
     site = site_of(settings)
-    made = Sender(engine, settings, [lambda session: tell(session, site)])
+    made = Sender(engine, settings, {"events": lambda session: tell(session, site)})
     if stop_at == "after":
         made.keep = lambda: bool(stop()) if made.outcomes.qsize() or made.unkept else False  # type: ignore[func-returns-value, method-assign]
     made.run()

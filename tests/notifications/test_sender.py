@@ -50,7 +50,11 @@ def make_sender(settings) -> Iterator[Callable[[], Sender]]:
         engine = create_engine(settings.database_url, **engine_options(settings))
         prepare_engine(engine, settings)
         made.append(
-            Sender(engine, settings, [tell_moments, lambda session: tell(session, site_of(settings))])
+            Sender(
+                engine,
+                settings,
+                {"moments": tell_moments, "events": lambda session: tell(session, site_of(settings))},
+            )
         )
         made[-1].start()
         return made[-1]
@@ -233,7 +237,7 @@ def test_a_locked_database_is_waited_for_and_nothing_is_sent_twice(
     with closing(sqlite3.connect(settings.data_dir / "main.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         sink.released.set()
-        wait_for(lambda: "Deliveries wait" in caplog.text, "a word about the lock")
+        wait_for(lambda: "item keep failed" in caplog.text, "a word about the lock")
         other.execute("ROLLBACK")
     waits_for(session, delivered=1)
     assert len(sink.heard) == 1

@@ -1,0 +1,192 @@
+"""Thrown at a segment, a line, a source or an owner's day, an error holds up the counting of no other."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import insert, select
+from sqlalchemy.orm import Session
+
+from app.clicks import ageing, counting, ingest, limited, removal, upkeep
+from app.clicks import rows as click_rows
+from app.clicks.rollup_models import OwnerDay, Seen
+from app.clock import now
+from app.config import Settings
+from app.journal import reading, segments
+from app.journal.record import NEWEST, Visit, encode
+from app.journal.writer import Journal
+from app.visits.models import LimitedVisit
+from tests.clicks.conftest import Tables
+from tests.loops.conftest import ERRORS, raiser
+
+STEPS = 4  # counters, rows of each segment, and one more
+TENDING = ("hindrance", "sync", "finished segments", "limited visits that were taken in", "drafts", "reserve")
+
+
+def line_of(link_id: int) -> bytes:
+    return encode(Visit(time.time_ns() // 1_000_000, link_id, link_id, 0))
+
+
+@pytest.fixture
+def taken(settings: Settings, session: Session) -> Iterator[ingest.Ingest]:
+    found = ingest.Ingest(settings)
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def tables(settings: Settings, taken: ingest.Ingest) -> Iterator[Tables]:
+    tables = Tables(settings)
+    yield tables
+    tables.engine.dispose()
+
+
+@pytest.fixture
+def two_segments(settings: Settings) -> list[str]:
+    """Two segments with a visit each: of link 1, and of link 2. Their writers are gone."""
+    directory = segments.directory_of(settings.data_dir)
+    for link_id in (1, 2):
+        journal = Journal(directory)
+        journal.append(line_of(link_id))
+        journal.close()
+    return segments.listed(directory)
+
+
+@pytest.mark.parametrize("where", ["reading", "counting", "rows"])
+def test_a_segment(
+    taken: ingest.Ingest, two_segments: list[str], tables: Tables, throw: Any, where: str
+) -> None:
+    bad = two_segments[0]
+    if where == "reading":
+        throw(reading, "read", lambda _directory, name, *_: name == bad)
+    elif where == "counting":
+        throw(counting, "count", lambda _c, _d, chunks: bad in {chunk.name for chunk in chunks})
+    else:
+        throw(click_rows, "append", lambda _c, _t, visits: 1 in {visit.link_id for visit in visits})
+    for _ in range(STEPS):
+        taken.step()
+    assert [link for _, link in tables.rows()] == [2]
+    assert tables.counters() == ({1: 1, 2: 1} if where == "rows" else {2: 1})
+
+
+@pytest.fixture
+def decode_fails(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], None]:
+    """Lines of link 1 can't be decoded, for a reason that nobody has thought of."""
+
+    def patch(module: Any) -> None:
+        known = module.FORMATS[NEWEST]
+
+        def decode(line: bytes) -> Visit | None:
+            visit: Visit | None = known.decode(line)
+            if visit and visit.link_id == 1:
+                raise KeyError("country")
+            return visit
+
+        monkeypatch.setitem(module.FORMATS, NEWEST, known._replace(decode=decode))
+
+    return patch
+
+
+def test_a_line(
+    taken: ingest.Ingest, two_segments: list[str], tables: Tables, decode_fails: Callable[[Any], None]
+) -> None:
+    decode_fails(ingest)
+    for _ in range(STEPS):
+        taken.step()
+    assert [link for _, link in tables.rows()] == [2]
+
+
+def test_a_limited_visit(
+    taken: ingest.Ingest, session: Session, tables: Tables, decode_fails: Callable[[Any], None]
+) -> None:
+    session.add_all(LimitedVisit(version=NEWEST, line=line_of(link_id)) for link_id in (1, 2))
+    session.commit()
+    decode_fails(limited)
+    taken.step()
+    assert ([link for _, link in tables.rows()], tables.damaged()) == ([2], 1)
+
+
+@pytest.mark.parametrize("source", ["limited visits", "old visits"])
+def test_a_source(
+    taken: ingest.Ingest, two_segments: list[str], tables: Tables, source: str, monkeypatch: Any
+) -> None:
+    owner = taken._limited if source == "limited visits" else ingest.backfill
+    monkeypatch.setattr(owner, "step", raiser(ERRORS["a mistake of ours"]))
+    for _ in range(STEPS):
+        taken.step()
+    assert sorted(link for _, link in tables.rows()) == [1, 2]
+
+
+def test_steps_beside_the_visits(taken: ingest.Ingest, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert tuple(taken.tending()) == TENDING, "one was added: nothing to change but this"
+    for make_error in ERRORS.values():
+        for bad in TENDING:
+            done: list[str] = []
+            steps: dict[str, Any] = {name: partial(done.append, name) for name in TENDING}
+            steps[bad] = raiser(make_error)
+            monkeypatch.setattr(taken, "tending", partial(dict, steps))
+            taken.errors.forget()
+            taken.tend()
+            assert done == [name for name in TENDING if name != bad]
+
+
+@pytest.mark.parametrize("where", ["asked", "removed"])
+def test_a_segment_that_can_not_go(
+    taken: ingest.Ingest, two_segments: list[str], settings: Settings, throw: Any, where: str
+) -> None:
+    bad = segments.directory_of(settings.data_dir) / two_segments[0]
+    throw(*((removal, "is_finished") if where == "asked" else (Path, "unlink")), lambda path, *_: path == bad)
+    for _ in range(STEPS):
+        taken.step()
+    taken.tend()
+    assert segments.listed(segments.directory_of(settings.data_dir)) == [bad.name]
+
+
+def test_a_draft_that_can_not_go(settings: Settings, throw: Any) -> None:
+    directory = segments.directory_of(settings.data_dir)
+    drafts = [f"{number:019d}-{'a' * 16}.new" for number in (1, 2)]
+    for name in drafts:
+        (directory / name).touch()
+    throw(Path, "unlink", lambda path, *_: path.name == drafts[0])
+    assert segments.sweep(directory, time.time() + 3600) == [drafts[1]]
+
+
+@pytest.mark.parametrize("what", ["prune", "roll", "forget who came"])
+def test_a_step_of_the_upkeep(
+    settings: Settings, session: Session, what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of two owners' days, or of two kinds of what is due."""
+    monkeypatch.setattr(upkeep, "REST_SECONDS", 0.0)
+    steps = upkeep.Upkeep(settings)
+    day = upkeep.day_number(now().date()) - (400 if what != "roll" else 3)
+    visits = {"day": day, "visits": 300, "rolled": None, "is_pruned": False}
+    with steps._engine.begin() as connection:
+        connection.execute(insert(OwnerDay), [{"user_id": user, **visits} for user in (1, 2)])
+        if what == "forget who came":
+            connection.execute(insert(Seen), [{"day": day, "visitor": "v", "scope": 1, "quarter": 0}])
+    done: list[tuple[str, int]] = []
+
+    def work(name: str) -> Callable[..., Iterator[None]]:
+        def run(_engine: Any, user: int = 0, _day: int = 0) -> Iterator[None]:
+            if name == what and user in {0, 1}:
+                raise RecursionError
+            done.append((name, user))
+            yield
+
+        return run
+
+    for name in ("prune", "roll"):
+        monkeypatch.setattr(ageing, name, work(name))
+    if what == "forget who came":
+        monkeypatch.setattr(upkeep, "with_rows_before", lambda *_: select(OwnerDay).where(OwnerDay.day < 0))
+        monkeypatch.setattr(upkeep, "unrolled_before", lambda *_: select(OwnerDay))
+        monkeypatch.setattr(upkeep, "forget_seen", lambda engine, _oldest: work(what)(engine))
+    for _ in range(6):
+        steps.step(now())
+    steps.close()
+    assert (("roll", 1) if what == "forget who came" else (what, 2)) in done
