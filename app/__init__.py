@@ -15,13 +15,13 @@ from app import (
     logs,
     media,
     public,
-    sealing,
     sign_in_failures,
 )
 from app.config import Settings, load_settings
 from app.database import engine_options, prepare_engine
 from app.extensions import csrf, db, login, migrate
 from app.links import pictures, uploads
+from app.secret_keys.ring import SecretKeys, flask_settings, use_keys
 
 
 def create_app(settings: Settings | None = None) -> Flask:
@@ -29,7 +29,8 @@ def create_app(settings: Settings | None = None) -> Flask:
     settings = settings or load_settings()
     app = Flask(__name__, instance_path=str(settings.data_dir))
     configure(app, settings)
-    sealing.use_key(settings.secret_key)
+    use_keys(SecretKeys(settings.secret_key, settings.secret_key_old, settings.secret_key_dir))
+    app.config.update(flask_settings())
     uploads.use_directory(settings.data_dir / "uploads")
     pictures.use_lock_directory(settings.data_dir)
     for extension in (db, migrate, login, csrf):
@@ -46,7 +47,6 @@ def configure(app: Flask, settings: Settings) -> None:
     app.url_map.merge_slashes = False  # a path is what it says; nothing is redirected to a tidier one
     app.config.update(
         WAYPOST=settings,
-        SECRET_KEY=settings.secret_key,
         SQLALCHEMY_DATABASE_URI=settings.database_url,
         SQLALCHEMY_ENGINE_OPTIONS=engine_options(settings),
         MAX_CONTENT_LENGTH=10 * 1024 * 1024,

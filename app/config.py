@@ -5,7 +5,6 @@ from __future__ import annotations
 import ipaddress
 import os
 import re
-import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -15,10 +14,12 @@ from urllib.parse import urlsplit
 from dotenv import dotenv_values
 
 from app import mail_servers
+from app.secret_keys import ring
 
 PREFIX = "WAYPOST_"
 ROOT = Path(__file__).resolve().parent.parent
 MOST_DEFAULT = 4
+MIN_SECRET = 16
 NEVER_SCHEMES = frozenset({"javascript", "data", "vbscript", "file", "blob", "about"})
 
 
@@ -36,7 +37,10 @@ class Settings:
     redis_url: str | None
     base_url: str | None
     dashboard_url: str | None
+    # "" where there is none yet: `app/cli/database.py` has one made where one is needed
     secret_key: str
+    secret_key_old: str
+    secret_key_dir: Path | None  # where Waypost keeps them itself; None where the operator's settings do
     host: str
     port: int
     processes: int
@@ -79,6 +83,12 @@ def one_of(*words: str) -> Callable[[str], str]:
         return text
 
     return read
+
+
+def secret(text: str) -> str:
+    if len(text) < MIN_SECRET or len(set(text)) < MIN_SECRET // 2:
+        raise ValueError(f"must have {MIN_SECRET} random characters or more")
+    return text
 
 
 def base_address(text: str) -> str:
@@ -132,7 +142,8 @@ TABLE: dict[str, tuple[str | None, Callable[[str], Any]]] = {
     "REDIS_URL": (None, str),
     "BASE_URL": (None, base_address),
     "DASHBOARD_URL": (None, base_address),
-    "SECRET_KEY": (None, str),
+    "SECRET_KEY": (None, secret),
+    "SECRET_KEY_OLD": ("", str),
     "HOST": ("127.0.0.1", str),
     "PORT": ("8000", whole(1, 65535)),
     "PROCESSES": (str(default_processes()), whole(1, 64)),
@@ -203,21 +214,23 @@ def fill(found: dict[str, Any]) -> dict[str, Any]:
     data_dir: Path = found["data_dir"]
     data_dir.mkdir(parents=True, exist_ok=True)
     found["database_url"] = found["database_url"] or f"sqlite:///{data_dir / 'main.db'}"
-    found["secret_key"] = found["secret_key"] or stored_secret(data_dir / "secret_key")
+    fill_keys(found, data_dir)
     assert set(found) == {field.name for field in fields(Settings)}  # noqa: S101  the table and the class name the same
     return found
 
 
-def stored_secret(path: Path) -> str:
-    """The instance's own secret, made once; `link` lets the first of two starting processes win."""
-    if not path.exists():
-        draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-        draft.touch(mode=0o600)
-        draft.write_text(secrets.token_urlsafe(48), encoding="ascii")
-        try:
-            os.link(draft, path)
-        except FileExistsError:
-            pass
-        finally:
-            draft.unlink()
-    return path.read_text(encoding="ascii")
+def fill_keys(found: dict[str, Any], data_dir: Path) -> None:
+    """The operator's keys, or else those in DATA_DIR. None is made here: most commands need none."""
+    found["secret_key_dir"] = None if found["secret_key"] else data_dir
+    if not found["secret_key"]:
+        found["secret_key"], found["secret_key_old"] = (
+            stored_key(data_dir / name) for name in (ring.FILE, ring.OLD_FILE)
+        )
+
+
+def stored_key(path: Path) -> str:
+    """ "" where there is none, or none that can be used: `require_secret_key` says so, and doctor."""
+    try:
+        return ring.read_key(path)
+    except ring.UnreadableKey:
+        return ""

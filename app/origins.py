@@ -12,7 +12,7 @@ from dotenv import dotenv_values
 from app.config import PREFIX, ROOT, TABLE, Settings
 
 MASK = "••••••••"
-SECRETS = frozenset({"SECRET_KEY", "METRICS_TOKEN"})
+SECRETS = frozenset({"SECRET_KEY", "SECRET_KEY_OLD", "METRICS_TOKEN"})
 ADDRESSES = frozenset({"DATABASE_URL", "CLICKS_URL", "REDIS_URL", "SMTP_URL", "GEOIP_URL"})
 
 ENVIRONMENT, DOTENV, FILE, DEFAULT = "environment", ".env", "file", "default"

@@ -1,25 +1,30 @@
-"""How is a secret kept in the database, so that a stolen copy of it is of no use?"""
+"""How is a secret kept in the database, so that a stolen copy of it is of no use?
+
+As `fingerprint:token`: which key it takes, and what that has encrypted (Fernet). Without a fingerprint it is
+from before there were several keys.
+"""
 
 from __future__ import annotations
 
 import base64
 import json
+import logging
+from functools import lru_cache
 from typing import Any
 
-from cryptography.fernet import Fernet, MultiFernet
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from cryptography.fernet import Fernet, InvalidToken
 from sqlalchemy import Dialect, Text
 from sqlalchemy.types import TypeDecorator
 
-_fernet: MultiFernet | None = None
+from app.secret_keys.ring import derive, fingerprint, keys
+
+PURPOSE = "waypost sealed settings v1"
+
+log = logging.getLogger(__name__)
 
 
-def use_key(secret: str) -> None:
-    """Derive this process's sealing key from the instance's `SECRET_KEY` (HKDF-SHA256)."""
-    global _fernet  # one key a process, set by create_app
-    derived = HKDF(hashes.SHA256(), 32, salt=None, info=b"waypost sealed settings v1").derive(secret.encode())
-    _fernet = MultiFernet([Fernet(base64.urlsafe_b64encode(derived))])
+class Unreadable(dict[str, Any]):
+    """Stands for a sealed object that no key at hand can read: empty, and never written in its place."""
 
 
 class SealedJson(TypeDecorator[dict[str, Any]]):
@@ -29,13 +34,47 @@ class SealedJson(TypeDecorator[dict[str, Any]]):
     cache_ok = True
 
     def process_bind_param(self, value: dict[str, Any] | None, dialect: Dialect) -> str | None:  # noqa: ARG002
-        return None if value is None else fernet().encrypt(json.dumps(value).encode()).decode()
+        return None if value is None else encrypt(value)
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> dict[str, Any] | None:  # noqa: ARG002
-        return None if value is None else json.loads(fernet().decrypt(value.encode()))
+        return None if value is None else decrypt(value)
 
 
-def fernet() -> MultiFernet:
-    if _fernet is None:
-        raise RuntimeError("no sealing key: create_app sets it")
-    return _fernet
+def encrypt(value: dict[str, Any]) -> str:
+    """With the current key."""
+    if isinstance(value, Unreadable):
+        raise TypeError("what can't be read must not be written over what there is")
+    return encrypt_text(json.dumps(value).encode(), keys().current())
+
+
+def encrypt_text(text: bytes, key: str) -> str:
+    return f"{fingerprint(key)}:{fernet(key).encrypt(text).decode()}"
+
+
+def decrypt(sealed: str) -> dict[str, Any]:
+    """The object; Unreadable where the key is not at hand, or the text is damaged."""
+    text = decrypt_text(sealed, keys().all())
+    if text is None:  # perhaps a key that this process has not heard of yet
+        keys().reload()
+        text = decrypt_text(sealed, keys().all())
+    if text is None:
+        log.warning("Something in the database can't be read with this secret key: see `flask doctor`")
+        return Unreadable()
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+def decrypt_text(sealed: str, known: tuple[str, ...]) -> bytes | None:
+    mark, colon, token = sealed.rpartition(":")
+    for key in known:
+        if not colon or mark == fingerprint(key):
+            try:
+                return fernet(key).decrypt(token.encode())
+            except InvalidToken:
+                continue
+    return None
+
+
+@lru_cache(maxsize=16)
+def fernet(key: str) -> Fernet:
+    return Fernet(base64.urlsafe_b64encode(derive(key, PURPOSE)))

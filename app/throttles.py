@@ -18,6 +18,7 @@ from limits.storage import MemoryStorage, RedisStorage, Storage
 from limits.strategies import MovingWindowRateLimiter
 
 from app.config import Settings
+from app.secret_keys.ring import keys
 from app.throttle_storage import FileStorage
 
 log = logging.getLogger(__name__)
@@ -34,7 +35,6 @@ class Throttles:
     """The counts of one instance. While their storage fails, each process counts for itself and says so."""
 
     def __init__(self, settings: Settings) -> None:
-        self.secret = settings.secret_key.encode()
         self.storage: Storage = (
             RedisStorage(settings.redis_url, wrap_exceptions=False)
             if settings.redis_url
@@ -63,7 +63,8 @@ class Throttles:
 
     def hashed(self, who: tuple[str, ...]) -> str:
         text = "\0".join(who).encode("utf-8", "surrogatepass")
-        return hashlib.blake2b(text, key=hashlib.sha256(self.secret).digest(), digest_size=16).hexdigest()
+        key = hashlib.sha256(keys().current().encode()).digest()
+        return hashlib.blake2b(text, key=key, digest_size=16).hexdigest()
 
     def ask(self, question: Callable[[MovingWindowRateLimiter], Answer]) -> Answer:
         try:

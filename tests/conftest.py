@@ -29,6 +29,7 @@ from app.accounts.models import ApiKey, User
 from app.config import Settings, load_settings
 from app.error_boundary import boundaries
 from app.extensions import db
+from app.secret_keys.ring import SecretKeys, use_keys
 from tests import postgres, speed
 from tests.clients import ApartClient, Api
 from tests.factories import Factory
@@ -149,7 +150,10 @@ def database_url(database: str, data_dir: Path, request: pytest.FixtureRequest) 
 @pytest.fixture
 def settings(data_dir: Path, database_url: str, request: pytest.FixtureRequest) -> Settings:
     marks = [mark.kwargs for mark in reversed([*request.node.iter_markers("settings")])]
-    return load_settings(environ(data_dir, database_url, **{k: v for mark in marks for k, v in mark.items()}))
+    values = {k: v for mark in marks for k, v in mark.items()}
+    found = load_settings(environ(data_dir, database_url, **values))
+    use_keys(SecretKeys(found.secret_key, found.secret_key_old, found.secret_key_dir))
+    return found
 
 
 @pytest.fixture(autouse=True)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import stat
-from multiprocessing import Pool
 from pathlib import Path
 
 import pytest
 
-from app.config import BadSettings, default_processes, load_settings, stored_secret
+from app.config import BadSettings, default_processes, load_settings
 
 BAD = {
     "a port that is no number": ("PORT", "eighty"),
@@ -80,13 +78,3 @@ def test_any_setting_can_come_from_a_file(tmp_path: Path, name: str, text: str, 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(BadSettings, match="WAYPOST_SECRET_KEY"):
         load_settings({"WAYPOST_DATA_DIR": str(tmp_path), "WAYPOST_SECRET_KEY_FILE": str(tmp_path / "none")})
-
-
-def test_the_secret_is_made_once_for_its_owner_alone(tmp_path: Path) -> None:
-    path = tmp_path / "secret_key"
-    with Pool(4) as pool:
-        found = pool.map(stored_secret, [path] * 8)
-    assert len(set(found)) == 1
-    assert len(found[0]) >= 40
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert [entry.name for entry in tmp_path.iterdir()] == ["secret_key"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import logging
 import multiprocessing
 import stat
@@ -14,8 +13,10 @@ import pytest
 import time_machine
 
 from app.config import Settings, load_settings
+from app.secret_keys.ring import SecretKeys, use_keys
 from app.throttles import Throttles, at_most, network_of
 from tests.conftest import environ
+from tests.keys import secret_keys
 
 LIMIT = at_most(5, minutes=10, name="tries")
 NOW = 1_800_000_000.0
@@ -74,6 +75,7 @@ def test_many_at_once_are_not_more_than_many_in_a_row(throttles: Throttles) -> N
 
 
 def takes(settings: Settings, count: int) -> int:
+    use_keys(SecretKeys(settings.secret_key))
     throttles = Throttles(settings)
     allowed = [throttles.take(LIMIT, "alice") for _ in range(count)].count(0)
     throttles.close()
@@ -109,8 +111,9 @@ def test_no_address_is_written_and_nobody_else_reads_the_counts(
 
 
 def test_another_secret_makes_other_marks(settings: Settings, throttles: Throttles) -> None:
-    other = Throttles(dataclasses.replace(settings, secret_key="another"))
-    assert throttles.hashed(("192.0.2.1",)) != other.hashed(("192.0.2.1",))
+    ours = throttles.hashed(("192.0.2.1",))
+    with secret_keys("another"):
+        assert throttles.hashed(("192.0.2.1",)) != ours
     assert throttles.hashed(("a", "b")) != throttles.hashed(("ab",))
 
 

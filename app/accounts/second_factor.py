@@ -79,7 +79,7 @@ def begun(user: User) -> SecondFactor | None:
     """What waits to be confirmed; not for ever, for whoever sees the page can read it there."""
     found = find(user)
     waits = found is not None and found.confirmed_datetime is None and found.datetime > now() - SHOWN_FOR
-    return found if waits else None
+    return found if found and waits and "secret" in found.settings else None
 
 
 def address_of(factor: SecondFactor, email: str) -> str:
@@ -168,7 +168,7 @@ def takes_code(user: User, typed: str) -> bool:
 def current_step(factor: SecondFactor, typed: str) -> int | None:
     """Which of the steps around this moment the code is of; None for any other text."""
     code = re.sub(r"\s", "", typed)
-    if not CODE.fullmatch(code):
+    if "secret" not in factor.settings or not CODE.fullmatch(code):
         return None
     return step_of(code, factor.settings["secret"], int(now().timestamp()) // STEP_SECONDS)
 

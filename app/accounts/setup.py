@@ -8,7 +8,8 @@ from pathlib import Path
 
 from app.accounts.models import User
 from app.accounts.services import has_users, one_at_a_time, store_user
-from app.config import Settings, stored_secret
+from app.config import Settings
+from app.secret_keys.ring import create_key, read_key
 
 FILE = "setup_token"
 
@@ -16,7 +17,7 @@ FILE = "setup_token"
 def setup_token(data_dir: Path) -> str:
     """The token, made once for a data directory and readable by its owner alone. Raises OSError."""
     path = data_dir / FILE
-    token = stored_secret(path)
+    token = read_key(path) or create_key(path)
     if path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
         path.chmod(0o600)  # a copy of the directory may have lost it
     return token

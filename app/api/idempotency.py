@@ -13,20 +13,21 @@ import hmac
 import json
 import re
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from flask import Response, request
 from sqlalchemy import delete, select, update
 from sqlalchemy.exc import IntegrityError
 
-from app import own_addresses
 from app.api.models import IdempotencyKey
 from app.bodies import malformed
 from app.clock import now
 from app.database import begin_write
 from app.errors import Conflict, FieldError, Invalid, StillRunning
 from app.extensions import db
+from app.sealing import Unreadable
+from app.secret_keys.ring import keys
 from app.sent import Nested, Sent, Upload, Value
 
 KEPT = dt.timedelta(hours=24)
@@ -47,7 +48,7 @@ def once(user_id: int, sent: Sent, work: Callable[[Keep], Response]) -> Response
         return work(lambda _answer: None)
     if not SHAPE.fullmatch(key):
         raise malformed("An Idempotency-Key has 1 to 255 printable ASCII characters.")
-    reservation = Reservation(user_id, key, digest(sent))
+    reservation = Reservation(user_id, key, digests(sent))
     before = reservation.take()
     if before is not None:
         return replayed(before)
@@ -61,8 +62,8 @@ def once(user_id: int, sent: Sent, work: Callable[[Keep], Response]) -> Response
 class Reservation:
     """One try to answer under a key."""
 
-    def __init__(self, user_id: int, key: str, digest: str) -> None:
-        self.user_id, self.key, self.digest = user_id, key, digest
+    def __init__(self, user_id: int, key: str, digests: Sequence[str]) -> None:
+        self.user_id, self.key, self.digests = user_id, key, digests
         self.token = secrets.token_hex(16)
         self.mine = (
             IdempotencyKey.user_id == user_id,
@@ -80,13 +81,14 @@ class Reservation:
         if row is None:
             row = IdempotencyKey(user_id=self.user_id, key=self.key)
             db.session.add(row)
-        elif row.digest != self.digest:
+        elif row.digest not in self.digests:
             raise reused()
-        elif row.answer is not None:
+        elif row.answer is not None and not isinstance(row.answer, Unreadable):
             return row.answer
-        elif row.lease_until > now():
+        elif row.answer is None and row.lease_until > now():
             raise running()
-        row.digest, row.token, row.lease_until = self.digest, self.token, now() + LEASE
+        row.digest, row.token, row.lease_until = self.digests[0], self.token, now() + LEASE
+        row.answer = None
         self.commit()
         return None
 
@@ -131,15 +133,18 @@ def running() -> StillRunning:
     return StillRunning(1, FieldError(text, "idempotency_key_in_use"))
 
 
-def digest(sent: Sent) -> str:
+def digests(sent: Sent) -> list[str]:
     """What makes two requests the same: path, fields (whatever encoding they came in), contents of files.
 
-    Keyed, for fields hold passwords, which nobody shall try out on a stolen database.
+    Keyed, for fields hold passwords, which nobody shall try out on a stolen database. One for each secret key
+    that is known, the current one first.
     """
     fields = sorted((name, index, mark(value)) for name, index, value in sent.pairs())
     text = json.dumps([request.path.rstrip("/"), fields])
-    secret = own_addresses.settings().secret_key.encode()
-    return hmac.new(secret, b"idempotency" + text.encode(), hashlib.sha256).hexdigest()
+    return [
+        hmac.new(key.encode(), b"idempotency" + text.encode(), hashlib.sha256).hexdigest()
+        for key in keys().all()
+    ]
 
 
 def mark(value: Value) -> list[str]:

@@ -200,7 +200,9 @@ def handler(row: NotificationHandler, *, with_secrets: bool) -> dict[str, Any]:
         "id": row.id,
         "type": row.type,
         "name": row.name,
-        "settings": {name: MASK if name in hidden else value for name, value in settings.items()},
+        "settings": {
+            name: MASK if name in hidden and value is not None else value for name, value in settings.items()
+        },
         "is_enabled": row.is_enabled,
         "last_datetime": written(row.last_datetime),
         "datetime": written(row.datetime),

@@ -4,12 +4,26 @@ from __future__ import annotations
 
 from flask import Flask
 
-from app.cli import archives, backup, doctor, geo, keys, openapi, seed, serve, transfer, users, worker
+from app.cli import (
+    archives,
+    backup,
+    doctor,
+    geo,
+    keys,
+    openapi,
+    secrets,
+    seed,
+    serve,
+    transfer,
+    users,
+    worker,
+)
 
 COMMANDS = (
     archives.archive,
     users.users,
     keys.keys,
+    secrets.secrets,
     seed.seed,
     serve.serve,
     worker.worker,

@@ -14,6 +14,7 @@ from alembic.script import ScriptDirectory
 from flask import current_app
 from sqlalchemy import inspect, text
 
+from app.cli.secret_key import require_secret_key
 from app.config import Settings
 from app.database import clicks_path
 from app.extensions import db, migrate
@@ -21,8 +22,14 @@ from app.extensions import db, migrate
 RESTORING = "restoring"  # a file that is there while what is in DATA_DIR is only half of an instance
 
 
-def migrate_first(*, is_restoring: bool = False) -> None:
-    """What every command that needs the tables calls. Two that start at once do it one after the other."""
+def migrate_first() -> None:
+    """What every command that needs the tables calls: they are there, and so is the secret key they need."""
+    migrate_tables()
+    require_secret_key(settings())
+
+
+def migrate_tables(*, is_restoring: bool = False) -> None:
+    """Two that start at once do it one after the other."""
     if not is_restoring and (settings().data_dir / RESTORING).exists():
         raise click.ClickException("A restore was interrupted, or is under way: run it again.")
     if is_current():

@@ -12,7 +12,7 @@ from flask import current_app
 from flask.cli import with_appcontext
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from app.cli.checks import around, data, machine
+from app.cli.checks import around, data, machine, secret
 from app.cli.checks.finding import Check, Finding, problem
 from app.cli.failures import Command
 from app.config import Settings
@@ -25,17 +25,17 @@ CHECKS: dict[str, Check] = {
     "clock": machine.clock_check,
     "processes": machine.processes_check,
     "instance": data.instance_check,
-    "migrations": data.migrations_check,
     "database": data.database_check,
+    "migrations": data.migrations_check,
     "logs": data.log_check,
     "journal": data.journal_check,
     "counts": data.counts_check,
-    "secret": data.secret_check,
+    "secret": secret.secret_check,
     "pictures": data.pictures_check,
     "places": around.places_check,
 }
-FIT = ("instance", "migrations")
-NEED_TABLES = ("migrations", "database", "logs", "journal", "counts", "secret", "pictures")
+FIT = ("instance", "database", "migrations")
+NEED_TABLES = ("database", "migrations", "logs", "journal", "counts", "secret", "pictures")
 MARKS = {"ok": "ok", "warning": "warning", "problem": "PROBLEM"}
 
 

@@ -55,6 +55,8 @@ ACTION_LABELS: Mapping[str, str] = {
     "handler.secret_renewed": "Handler's secret renewed",
     "handler.restored": "Handler restored",
     "handler.switched_off": "Deliveries switched off",
+    "secret_key.rotated": "Secret key rotated",
+    "secret_key.adopted": "Went on with another secret key",
     "domain.created": "Domain created",
     "domain.updated": "Domain changed",
     "domain.verified": "Domain verified",

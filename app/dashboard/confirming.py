@@ -5,7 +5,6 @@ from __future__ import annotations
 from flask import Blueprint, Flask, abort, render_template
 from flask.typing import ResponseReturnValue
 
-from app import own_addresses
 from app.database import begin_write
 from app.extensions import db
 from app.notifications import confirmation
@@ -41,7 +40,7 @@ def confirm(token: str) -> ResponseReturnValue:
 
 
 def find_handler(token: str) -> NotificationHandler:
-    found = confirmation.find_handler(db.session, token, own_addresses.settings().secret_key)
+    found = confirmation.find_handler(db.session, token)
     return found or abort(404)
 
 

@@ -14,10 +14,10 @@ from typing import NamedTuple
 from flask import Response, after_this_request, request
 from itsdangerous import BadSignature, URLSafeTimedSerializer
 
-from app import own_addresses
 from app.accounts.models import User
 from app.accounts.services import find_user
 from app.cookies import host_cookie
+from app.secret_keys.ring import keys
 
 COOKIE = "waypost_browser"
 SECONDS = 365 * 24 * 3600
@@ -75,4 +75,4 @@ def read_cookie() -> KnownBrowser | None:
 
 def serializer() -> URLSafeTimedSerializer:
     how = {"key_derivation": "hmac", "digest_method": hashlib.sha256}
-    return URLSafeTimedSerializer(own_addresses.settings().secret_key, salt=SALT, signer_kwargs=how)
+    return URLSafeTimedSerializer(keys().signing(), salt=SALT, signer_kwargs=how)

@@ -18,7 +18,6 @@ from flask.typing import ResponseReturnValue
 from itsdangerous import BadSignature, URLSafeTimedSerializer
 from markupsafe import Markup
 
-from app import own_addresses
 from app.accounts.forms import PasswordAgainForm
 from app.clock import now
 from app.dashboard import proofs
@@ -26,6 +25,7 @@ from app.dashboard.blueprint import blueprint
 from app.dashboard.guard import sent, user
 from app.dashboard.sessions import this_one
 from app.errors import FieldError, Forbidden
+from app.secret_keys.ring import keys
 
 RECENT = dt.timedelta(minutes=10)
 FIELD = "own_password"
@@ -145,4 +145,4 @@ def has_permit() -> bool:
 
 def serializer() -> URLSafeTimedSerializer:
     how = {"key_derivation": "hmac", "digest_method": hashlib.sha256}
-    return URLSafeTimedSerializer(own_addresses.settings().secret_key, salt=SALT, signer_kwargs=how)
+    return URLSafeTimedSerializer(keys().signing(), salt=SALT, signer_kwargs=how)

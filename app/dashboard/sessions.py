@@ -5,9 +5,10 @@ from __future__ import annotations
 import datetime as dt
 from typing import NamedTuple
 
-from flask import Flask, Response, after_this_request, g, request, session
-from flask.sessions import SecureCookieSessionInterface
+from flask import Flask, Request, Response, after_this_request, g, request, session
+from flask.sessions import SecureCookieSession, SecureCookieSessionInterface
 from flask_login import current_user, login_user, logout_user
+from itsdangerous import URLSafeTimedSerializer
 
 from app import own_addresses
 from app.accounts import sessions
@@ -23,6 +24,7 @@ from app.dashboard.headers import is_secure
 from app.dashboard.known_browsers import remember_browser
 from app.database import begin_write
 from app.extensions import db, login
+from app.secret_keys.ring import flask_settings, keys
 from app.visits.devices import device
 
 HALF, HALF_GOOD_FOR = "half_signed_in", dt.timedelta(minutes=10)
@@ -35,6 +37,18 @@ class SchemeSessions(SecureCookieSessionInterface):
 
     Decided with each request, for behind a proxy only the request knows its scheme.
     """
+
+    def get_signing_serializer(self, app: Flask) -> URLSafeTimedSerializer | None:
+        """With the keys of now: a rotation of the secret key needs no new start."""
+        app.config.update(flask_settings())
+        return super().get_signing_serializer(app)
+
+    def open_session(self, app: Flask, request: Request) -> SecureCookieSession | None:
+        """While the secret key is rotated it is signed anew: the key that signed it may be about to go."""
+        found = super().open_session(app, request)
+        if found and len(keys().all()) > 1:
+            found.modified = True
+        return found
 
     def get_cookie_name(self, app: Flask) -> str:  # noqa: ARG002  Flask's signature
         return host_cookie("waypost")

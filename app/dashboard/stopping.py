@@ -5,7 +5,6 @@ from __future__ import annotations
 from flask import Blueprint, Flask, abort, render_template
 from flask.typing import ResponseReturnValue
 
-from app import own_addresses
 from app.database import begin_write
 from app.extensions import db
 from app.notifications import stopping
@@ -35,7 +34,7 @@ def stop(token: str) -> ResponseReturnValue:
 
 
 def handler_of(token: str) -> NotificationHandler:
-    handler = stopping.handler_of(db.session, token, own_addresses.settings().secret_key)
+    handler = stopping.handler_of(db.session, token)
     return handler or abort(404)
 
 

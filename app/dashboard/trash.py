@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from flask import Blueprint, Response, flash, make_response, render_template, url_for
+from flask import Blueprint, Response, flash, make_response, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from app import clock
@@ -70,7 +70,7 @@ def page(name: str, status: int = 200, **context: Any) -> Response:
 
 
 def show() -> Response:
-    return page("list", **listed(asked.of_request()))
+    return page("list", **listed(asked.of_address(request.url)))
 
 
 def listed(parameters: dict[str, str]) -> dict[str, Any]:
@@ -91,6 +91,7 @@ def ask_restore(id: int) -> Response:
 
 
 def restore_page(one: Trashed, form: RestoreForm, status: int = 200) -> Response:
+    services.require_readable([one])
     row = one.rows[one.kind][0]
     if one.kind == LINK and not sent_any(form):
         form.url.data, form.domain_id.data = row["url"], row["domain_id"]
@@ -122,6 +123,7 @@ def restore(id: int) -> ResponseReturnValue:
         form.require_valid()
         begin_write(db.session)
         one = services.find(user().id, id)
+        services.require_readable([one])
         kind = KINDS[one.kind]
         row = link_services.restore(one, form.changes) if one.kind == LINK else kind.restore(one)
         message = f"{kind.family.title_of(row)} is back."

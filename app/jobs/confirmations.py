@@ -20,10 +20,12 @@ from app.notifications.confirmation import address_to_confirm, post_confirmation
 from app.notifications.models import NotificationHandler
 from app.notifications.site import site_of
 from app.notifications.transport import mailbox_of
+from app.sealing import Unreadable
 from app.throttles import Throttles, at_most
 
 BATCH_SIZE = 50
 DAY = 24 * 60
+UNREADABLE_PAUSE = dt.timedelta(hours=1)
 BY_HANDLER = at_most(5, minutes=DAY, name="confirmation-handler")
 BY_USER = at_most(20, minutes=DAY, name="confirmation-user")
 BY_TARGET = at_most(3, minutes=DAY, name="confirmation-target")
@@ -65,6 +67,9 @@ def post_confirmations(session: Session, settings: Settings, throttles: Throttle
 def post_or_put_off(
     session: Session, handler: NotificationHandler, settings: Settings, throttles: Throttles
 ) -> None:
+    if isinstance(handler.settings, Unreadable):
+        handler.confirmation_due = now() + UNREADABLE_PAUSE  # its address is known once the key is back
+        return
     target = mailbox_of(address_to_confirm(handler))
     counts = ((BY_HANDLER, str(handler.id)), (BY_USER, str(handler.user_id)), (BY_TARGET, target))
     for limit, who in counts:

@@ -75,7 +75,7 @@ def empty_trash(user_id: int, ids: Sequence[int] | None = None) -> int:
 
 
 def pictures_of(trashed: Sequence[Trashed]) -> list[str]:
-    rows = [row for one in trashed if one.kind == KIND for row in one.rows[KIND]]
+    rows = [row for one in trashed for row in one.rows.get(KIND, ()) if one.kind == KIND]
     return [row[name] for row in rows for name in PICTURES if row.get(name)]
 
 

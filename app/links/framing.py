@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from urllib.parse import SplitResult
-
-from app.addresses import split_address
+from urllib.parse import SplitResult, urlsplit
 
 Headers = Sequence[tuple[str, str]]
 
@@ -26,7 +24,7 @@ KNOWN = frozenset({"deny", "sameorigin", "allowall"})
 
 def forbids_framing(headers: Headers, destination: str, framing: str) -> bool:
     """Does the answer at `destination` forbid a frame on the page at `framing`?"""
-    at, page = split_address(framing), split_address(destination)
+    at, page = urlsplit(framing), urlsplit(destination)
     policies = list(ancestors(headers))
     if policies:
         return not all(any(allows(source, at, page) for source in policy) for policy in policies)

@@ -11,7 +11,7 @@ from sqlalchemy import delete, insert, select
 from app.acting import acting
 from app.clock import now
 from app.database import UtcDateTime
-from app.errors import NotThere
+from app.errors import FieldError, Invalid, NotThere
 from app.extensions import db
 from app.links.models import Link, LinkChange
 from app.links.replaced import PICTURES as PICTURES
@@ -19,8 +19,10 @@ from app.links.replaced import find
 from app.notifications.models import NotificationHandler
 from app.pixels.models import Pixel
 from app.projects.models import Project
+from app.sealing import Unreadable
 
 KEPT = 100  # changes of a link
+UNREADABLE = "A change since then can't be read with the secret key of this Waypost."
 NOT_TOLD = {"id", "user_id", "type", "search_text", "password_version", "last_datetime", "datetime"}
 COLUMNS = [column.key for column in Link.__table__.columns if column.key not in NOT_TOLD]
 MOMENTS = {column.key for column in Link.__table__.columns if isinstance(column.type, UtcDateTime)}
@@ -92,7 +94,7 @@ def changes_back_to(link: Link, change_id: int) -> Fields:
     """What `links.services.update` needs for the link to be as it was right after this change.
 
     A picture whose file is gone stays as it is now. What hangs on something that is gone stays away. Raises
-    NotThere.
+    NotThere, and Invalid where a change since then can't be read.
     """
     history = history_of(link)
     if change_id not in {change.id for change in history}:
@@ -101,6 +103,8 @@ def changes_back_to(link: Link, change_id: int) -> Fields:
     for change in history:
         if change.id == change_id:
             break
+        if isinstance(change.fields, Unreadable):
+            raise Invalid(FieldError(UNREADABLE, "unreadable"))
         found |= {name: before for name, (before, _) in change.fields.items()}
     for name in PICTURES:
         if found.get(name) and not (file := find(link.id, found[name])):

@@ -20,6 +20,7 @@ from sqlalchemy.orm import Session
 from app.error_boundary import ErrorBoundary
 from app.links import uploads
 from app.links.models import LinkChange
+from app.sealing import Unreadable
 
 PICTURES = ("cloaking_favicon", "cloaking_opengraph")
 NAME = re.compile(r"([0-9]{1,19})-([0-9a-f]{32}\.[a-z]{3,4})", re.ASCII)
@@ -86,14 +87,13 @@ def remove_strays(session: Session) -> int:
 
 def strays_of(session: Session, ids: Sequence[int], found: Mapping[int, Mapping[str, Path]]) -> int:
     changes = select(LinkChange.link_id, LinkChange.fields).where(LinkChange.link_id.in_(ids))
-    named = {
-        (link_id, fields[name][0])
-        for link_id, fields in session.execute(changes)
-        for name in PICTURES
-        if name in fields
-    }
+    rows = session.execute(changes).all()
     session.rollback()
-    strays = [path for id_ in ids for name, path in found[id_].items() if (id_, name) not in named]
+    named = {(link_id, fields[name][0]) for link_id, fields in rows for name in PICTURES if name in fields}
+    # what can't be read now may name any of them
+    unknown = {link_id for link_id, fields in rows if isinstance(fields, Unreadable)}
+    readable = [id_ for id_ in ids if id_ not in unknown]
+    strays = [path for id_ in readable for name, path in found[id_].items() if (id_, name) not in named]
     for path in strays:
         with errors.attempt(path.name):
             uploads.remove_files([path])

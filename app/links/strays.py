@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from app.error_boundary import ErrorBoundary
 from app.links import replaced, uploads
 from app.links.models import Link
+from app.sealing import Unreadable
 from app.trash.models import Trashed
 
 NAME = re.compile(r"[0-9a-f]{32}\.[a-z]{3,4}")
@@ -38,6 +39,8 @@ def remove_unnamed(session: Session) -> int:
     old = [path.name for path in uploads.directory().iterdir() if path.stat().st_mtime < late]
     found = [name for name in old if NAME.fullmatch(name.removeprefix("."))]
     kept = in_trash(session) if found else set()
+    if kept is None:
+        return 0
     strays = [name for name in found if name not in kept]
     for start in range(0, len(strays), AT_ONCE):
         some = strays[start : start + AT_ONCE]
@@ -61,10 +64,13 @@ def of_links(session: Session, names: list[str]) -> set[str]:
     return found
 
 
-def in_trash(session: Session) -> set[str]:
-    """Whatever is named in what could be put back."""
-    found = {
-        name for rows in session.scalars(select(Trashed.rows)) for name in NAME.findall(json.dumps(rows))
-    }
+def in_trash(session: Session) -> set[str] | None:
+    """Whatever is named in what could be put back; None where some of that can't be read now."""
+    found: set[str] = set()
+    for rows in session.scalars(select(Trashed.rows)):
+        if isinstance(rows, Unreadable):
+            session.rollback()
+            return None
+        found.update(NAME.findall(json.dumps(rows)))
     session.rollback()
     return found

@@ -15,6 +15,7 @@ from app.notifications.speech import speaking
 from app.notifications.transport import Refused, Sent, all_transports
 
 ANSWER_LENGTH = 2000
+UNREADABLE = "What is stored for this can't be read with the secret key of this Waypost."
 
 log = logging.getLogger(__name__)
 
@@ -45,6 +46,8 @@ def attempt(
     start = moment()
     if refusal:
         return failed(Refused(refusal), start, door)
+    if not fields:
+        return failed(Refused(UNREADABLE), start, door)
     try:
         with speaking(message.language):
             return delivered(all_transports()[type_].send(fields, message, door), start, door)

@@ -27,6 +27,7 @@ from app.notifications.door import Door
 from app.notifications.message import Message
 from app.notifications.models import Letter
 from app.notifications.outbox import FAULT, PAUSES, pause
+from app.sealing import Unreadable
 
 POLL_SECONDS = 0.5
 RETRY_SECONDS, LONGEST_RETRY = 1.0, 30.0
@@ -111,7 +112,9 @@ class Postman(threading.Thread):
             return False
         with self.errors.attempt(id_) as made:
             letter = session.get_one(Letter, id_)
-            message, fields = message_of(letter), {"email": letter.email}
+            # with nothing filled in, `attempt` says that it can't be read, and the letter waits for its key
+            fields = {} if isinstance(letter.content, Unreadable) else {"email": letter.email}
+            message = message_of(letter)
             session.rollback()  # no transaction is open while a mail server thinks
             outcome = attempt("email", fields, message, Door(self.settings))
             write_down(session, id_, self.who, outcome)

@@ -12,11 +12,13 @@ from app.database import reread
 from app.errors import FieldError, Invalid
 from app.extensions import db
 from app.notifications.confirmation import about, require_confirmation
+from app.notifications.delivery import UNREADABLE
 from app.notifications.letters import withdraw
 from app.notifications.models import NotificationHandler
 from app.notifications.outbox import end_pending
 from app.notifications.stopping import place_of
 from app.notifications.transport import all_transports
+from app.sealing import Unreadable
 from app.trash import services as trash
 from app.trash.models import Trashed
 
@@ -47,13 +49,13 @@ def update(handler: NotificationHandler, changes: dict[str, Any]) -> Notificatio
     """
     reread(db.session, handler)
     place = place_of(handler)
-    kept = handler.settings if changes.get("type", handler.type) == handler.type else made(changes["type"])
-    settings = {**kept, **changes.get("settings", {})}
+    settings = settings_with(handler, changes)
     note_changes(handler, changes, settings)
     for name, value in changes.items():
         setattr(handler, name, value)
     handler.settings = settings
-    require_settings(handler)
+    if not isinstance(settings, Unreadable):
+        require_settings(handler)
     if changes.keys() & {"is_enabled", "type", "settings"}:
         # the owner has seen to it: what failed before says nothing any more
         handler.failing_since = handler.off_reason = None
@@ -63,6 +65,16 @@ def update(handler: NotificationHandler, changes: dict[str, Any]) -> Notificatio
     handler.last_datetime = now()
     db.session.flush()
     return handler
+
+
+def settings_with(handler: NotificationHandler, changes: dict[str, Any]) -> dict[str, Any]:
+    """As they are after these changes. What can't be read stays as it is stored, until it is entered anew."""
+    is_other_type = changes.get("type", handler.type) != handler.type
+    if isinstance(handler.settings, Unreadable) and not is_other_type and not changes.get("settings"):
+        return handler.settings
+    begins_anew = is_other_type or isinstance(handler.settings, Unreadable)
+    kept = made(changes.get("type", handler.type)) if begins_anew else handler.settings
+    return {**kept, **changes.get("settings", {})}
 
 
 def note_changes(handler: NotificationHandler, changes: dict[str, Any], settings: dict[str, Any]) -> None:
@@ -79,6 +91,8 @@ def renew(handler: NotificationHandler) -> NotificationHandler:
     """Make anew what nobody fills in. Raises NotThere, and Invalid where its type makes nothing."""
     reread(db.session, handler)
     make_anew = all_transports()[handler.type].renew
+    if isinstance(handler.settings, Unreadable):
+        raise Invalid(FieldError(UNREADABLE, "unreadable"))
     if make_anew is None:
         raise Invalid(FieldError("A handler of this type has no secret.", "no_secret", "type"))
     handler.settings = make_anew(handler.settings, moment())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from urllib.parse import quote
 
 from app.config import Settings
@@ -10,14 +10,10 @@ from app.config import Settings
 
 @dataclass(frozen=True)
 class Site:
-    """Where short links of no domain of their own are, and where the dashboard is; both without a slash.
-
-    `secret` signs the addresses that nobody may guess.
-    """
+    """Where short links of no domain of their own are, and where the dashboard is; both without a slash."""
 
     links: str
     owners: str
-    secret: str = field(default="", repr=False, compare=False)
 
     def short_url(self, url: str, domain: str | None = None) -> str:
         """As `own_addresses.short_url`, for whoever has no request."""
@@ -46,4 +42,4 @@ def site_of(settings: Settings) -> Site:
     """`BASE_URL`, else the address that is listened on."""
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     links = settings.base_url or f"http://{host}:{settings.port}"
-    return Site(links, settings.dashboard_url or links, settings.secret_key)
+    return Site(links, settings.dashboard_url or links)

@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import hashlib
 
-from itsdangerous import BadSignature, URLSafeSerializer
+from itsdangerous import BadSignature
 
 from app.database import AnySession
 from app.notifications.models import NotificationHandler
 from app.notifications.outbox import switch_off
 from app.notifications.site import Site
 from app.notifications.transport import all_transports
+from app.secret_keys.mail_tokens import MailTokens
 
-SALT = "waypost: no more messages"  # nothing else that this key signs can be taken for it
+# mails are kept for years, and so the tokens in them are good for ever
+TOKENS = MailTokens("unsubscribe", "waypost: no more messages")
 REASON = "Somebody who got its messages has ended them, by the link in one of them."
 
 
 def stop_url(handler: NotificationHandler, site: Site) -> str:
-    return site.stop_page(str(tokens(site.secret).dumps([handler.id, place_of(handler)])))
+    return site.stop_page(TOKENS.sign([handler.id, place_of(handler)]))
 
 
-def handler_of(session: AnySession, token: str, secret: str) -> NotificationHandler | None:
+def handler_of(session: AnySession, token: str) -> NotificationHandler | None:
     """Whose messages a token ends; None once they go to another address: who reads there did not get it."""
     try:
-        id_, place = tokens(secret).loads(token)
+        id_, place = TOKENS.read(session, token)
     except (BadSignature, ValueError, TypeError):
         return None
     handler = session.get(NotificationHandler, id_)
@@ -36,11 +38,6 @@ def stop(handler: NotificationHandler) -> None:
     if handler.is_enabled:
         switch_off(handler, REASON)
         handler.is_confirmed, handler.confirmation_datetime = False, None
-
-
-def tokens(secret: str) -> URLSafeSerializer:
-    how = {"key_derivation": "hmac", "digest_method": hashlib.sha256}
-    return URLSafeSerializer(secret, salt=SALT, signer_kwargs=how)
 
 
 def place_of(handler: NotificationHandler) -> str:

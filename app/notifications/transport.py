@@ -7,13 +7,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
+from urllib.parse import urlsplit
 
-from app.addresses import split_address
 from app.config import Settings
 from app.notifications import transports
 from app.notifications.door import Door
 from app.notifications.message import Message
 from app.registry import modules
+from app.sealing import Unreadable
 
 
 def mailbox_of(email: str) -> str:
@@ -24,7 +25,7 @@ def mailbox_of(email: str) -> str:
 
 def host_of(address: str) -> str:
     """`https://X.example/hook/1` → `x.example`: a path costs nothing."""
-    return split_address(address).hostname or ""
+    return urlsplit(address).hostname or ""
 
 
 # by the kind of setting; a token only says who may write there
@@ -108,9 +109,12 @@ class Transport:
     icon: str = "message-square"
     confirms: str = ""
 
-    def shown(self, settings: Mapping[str, str]) -> dict[str, str]:
-        """What an owner knows of the settings: what he filled in, and what was made for him."""
+    def shown(self, settings: Mapping[str, str]) -> dict[str, str | None]:
+        """What an owner knows of the settings: what they filled in, and what was made for them. None for what
+        this secret key can't read."""
         names = [*(one.name for one in self.settings), *self.makes]
+        if isinstance(settings, Unreadable):
+            return dict.fromkeys(names)
         return {name: settings[name] for name in names if name in settings}
 
     def target_of(self, settings: Mapping[str, str]) -> str:

@@ -39,15 +39,11 @@ SIGNS = {
 
 
 class Redirect(Response):
-    """Leaves with its `Location` as it is.
-
-    Werkzeug would write it anew, `[` as `%5B`, and fails at those that `urlsplit` can't split.
-    """
+    """Leaves with its `Location` as it is: Werkzeug would write it anew, `[` as `%5B`."""
 
     def get_wsgi_headers(self, environ: WSGIEnvironment) -> Headers:
-        location = self.headers.pop("Location")
         headers = super().get_wsgi_headers(environ)
-        self.headers["Location"] = headers["Location"] = location
+        headers["Location"] = self.headers["Location"]
         return headers
 
 

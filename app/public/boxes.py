@@ -35,14 +35,14 @@ OWN_ADDRESS = """try {
 def address(plan: Plan, *, fires: bool) -> str:
     """Where the box's document is, from the page of the link itself."""
     query = quote(request.query_string, safe=SAFE_IN_QUERY)
-    ticket = tickets.signed(here.desk().settings.secret_key, Box(plan.id, fires))
+    ticket = tickets.signed(Box(plan.id, fires))
     return f"?{query}{'&' if query else ''}{PARAMETER}={ticket}"
 
 
 def asked(plan: Plan) -> Box | None:
     """The ticket of a request for a box of this link; None for any other request."""
     _, _, text = request.environ.get("QUERY_STRING", "").rpartition(f"{PARAMETER}=")
-    ticket = tickets.read(here.desk().settings.secret_key, Box, text) if text else None
+    ticket = tickets.read(Box, text) if text else None
     return ticket if ticket and ticket.link_id == plan.id and plan.is_enabled else None
 
 

@@ -31,8 +31,7 @@ def find_passage(plan: Plan) -> Passage | None:
     """The visitor's leave to go on along this link; None when the link must be asked for once more."""
     sent = read_sent(MAX_SMALL_BYTES)
     ticket = sent.last(TICKET) if TICKET in sent else None
-    secret = here.desk().settings.secret_key
-    found = tickets.read(secret, Passage, ticket) if isinstance(ticket, str) else None
+    found = tickets.read(Passage, ticket) if isinstance(ticket, str) else None
     if found is None or found[:2] != (plan.id, plan.password_version) or not plan.is_enabled:
         return None
     return found

@@ -99,7 +99,7 @@ def consent(plan: Plan, outcome: Outcome) -> Response:
         policy=policies.with_form(),
         link_title=details.get("title"),
         values={"providers": here.words().listed(labels)},
-        ticket=tickets.signed(here.desk().settings.secret_key, passage),
+        ticket=tickets.signed(passage),
     )
 
 

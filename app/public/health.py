@@ -24,6 +24,8 @@ from app.extensions import db
 from app.jobs import tending
 from app.journal.segments import directory_of
 from app.notifications.waiting import lag
+from app.secret_keys.check import KeyState, compare_keys
+from app.secret_keys.ring import keys
 from app.visits.desk import Desk
 
 blueprint = Blueprint("health", __name__)
@@ -97,6 +99,14 @@ def newest() -> set[str]:
     return set(database.scripts().get_heads())
 
 
+def secret_key_check() -> Check:
+    """The start refuses a wrong key; this tells of a file that was replaced while the process ran."""
+    state, _ = compare_keys(db.session, keys().all())
+    if state in {KeyState.WRONG, KeyState.MISSING}:
+        return {"ok": False, "detail": "not the secret key that the database needs: see `flask doctor`"}
+    return {"ok": True, "rotating": state is KeyState.ROTATING}
+
+
 def worker_check() -> Check:
     age = tending.heartbeat_age(settings().data_dir)
     return {"ok": age is not None and age < WORKER_SECONDS, "seconds": None if age is None else round(age, 1)}
@@ -167,6 +177,7 @@ def places_check() -> Check:
 CHECKS: dict[str, Callable[[], Check]] = {
     "database": database_check,
     "migrations": migrations_check,
+    "secret_key": secret_key_check,
     "worker": worker_check,
     "journal": journal_check,
     "limited": limited_check,

@@ -11,11 +11,14 @@ from sqlalchemy.orm import undefer
 
 from app.audit.services import Object, record
 from app.clock import now
-from app.errors import NotThere
+from app.errors import FieldError, Invalid, NotThere
 from app.extensions import db
 from app.ownership import MOST
+from app.sealing import Unreadable
 from app.trash.documents import by_target, documents, write_back
 from app.trash.models import KEPT, Trashed
+
+UNREADABLE = "This can't be read with the secret key of this Waypost, so it can't be restored."
 
 
 def new_batch() -> str:
@@ -65,12 +68,19 @@ def find(user_id: int, id: int) -> Trashed:
     return found
 
 
+def require_readable(trashed: Sequence[Trashed]) -> None:
+    """Raises Invalid where one was encrypted with a secret key that is not at hand: it can only be purged."""
+    if any(isinstance(one.rows, Unreadable) for one in trashed):
+        raise Invalid(FieldError(UNREADABLE, "unreadable"))
+
+
 def find_batch(user_id: int, batch: str) -> list[Trashed]:
     """What was thrown away at once and is still there, by id. Raises NotThere when nothing is."""
     mine = still_there(user_id).where(Trashed.batch == batch).order_by(Trashed.id).with_for_update()
     found = list(db.session.scalars(mine))
     if not found:
         raise NotThere("thing in the trash")
+    require_readable(found)
     return found
 
 
@@ -87,7 +97,7 @@ def put_back(trashed: Sequence[Trashed], model: type[Any]) -> list[Any]:
     lost = write_back(model.__table__, [one.rows for one in trashed])
     for (kind, row_id), rows in by_target(lost).items():
         other = db.session.scalar(select(Trashed).filter_by(kind=kind, row_id=row_id).with_for_update())
-        if other is not None:
+        if other is not None and not isinstance(other.rows, Unreadable):
             document = {name: list(others) for name, others in other.rows.items()}
             for left in rows:
                 document.setdefault(left.origin, []).append(left.row)

@@ -57,7 +57,7 @@ class Desk:
 
     @cached_property
     def unlock(self) -> Unlock:
-        return Unlock(self.settings.secret_key)
+        return Unlock()
 
     @cached_property
     def places(self) -> Places:

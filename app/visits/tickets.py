@@ -8,6 +8,8 @@ from typing import NamedTuple, TypeVar
 
 from itsdangerous import BadSignature, URLSafeTimedSerializer
 
+from app.secret_keys.ring import keys
+
 SECONDS = 600
 
 
@@ -37,20 +39,20 @@ def make_id() -> str:
     return secrets.token_urlsafe(16)
 
 
-def signed(secret: str, ticket: Box | Passage) -> str:
-    return str(serializer(secret, type(ticket)).dumps(list(ticket)))
+def signed(ticket: Box | Passage) -> str:
+    return str(serializer(type(ticket)).dumps(list(ticket)))
 
 
-def read(secret: str, kind: type[Ticket], text: str) -> Ticket | None:
+def read(kind: type[Ticket], text: str) -> Ticket | None:
     """The ticket, for ten minutes; None for what we have not signed, or too long ago."""
     try:
-        return kind(*serializer(secret, kind).loads(text, max_age=SECONDS))
+        return kind(*serializer(kind).loads(text, max_age=SECONDS))
     except BadSignature:
         return None
 
 
-def serializer(secret: str, kind: type[Box] | type[Passage]) -> URLSafeTimedSerializer:
+def serializer(kind: type[Box] | type[Passage]) -> URLSafeTimedSerializer:
     """One for each kind and its fields, so that none is taken for another, nor for one of another version."""
     how = {"key_derivation": "hmac", "digest_method": hashlib.sha256}
     salt = f"waypost: a ticket, {kind.__name__} {' '.join(kind._fields)}"
-    return URLSafeTimedSerializer(secret, salt=salt, signer_kwargs=how)
+    return URLSafeTimedSerializer(keys().signing(), salt=salt, signer_kwargs=how)

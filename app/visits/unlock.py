@@ -6,6 +6,7 @@ import hashlib
 
 from itsdangerous import BadSignature, URLSafeTimedSerializer
 
+from app.secret_keys.ring import keys
 from app.visits.plan import Plan
 
 SECONDS = 3600
@@ -15,9 +16,10 @@ SALT = "waypost: a visitor has passed"  # nothing else that this key signs can b
 class Unlock:
     """Makes and reads signed tokens. One opens one gate of one link, until the password changes."""
 
-    def __init__(self, secret: str) -> None:
+    @property
+    def tokens(self) -> URLSafeTimedSerializer:
         how = {"key_derivation": "hmac", "digest_method": hashlib.sha256}
-        self.tokens = URLSafeTimedSerializer(secret, salt=SALT, signer_kwargs=how)
+        return URLSafeTimedSerializer(keys().signing(), salt=SALT, signer_kwargs=how)
 
     def token(self, gate: str, plan: Plan) -> str:
         return str(self.tokens.dumps(bound_to(gate, plan)))

@@ -18,6 +18,7 @@ from app.cli.checks.machine import settings_check
 from app.config import load_settings
 from app.journal import segments
 from app.journal.slate import Dropped
+from tests.keys import secret_keys
 from tests.server import Server
 from tests.visits.geo_files import write_geo_file
 
@@ -54,7 +55,7 @@ def test_all_is_well(doctor, make_link, make_handler, alice, data_dir: Path) -> 
     assert done.exit_code == 0
     told = doctor()
     assert (told.exit_code, "PROBLEM" in told.output) == (0, False)
-    assert "1 handler." in told.output
+    assert "The secret key reads what is encrypted" in told.output
 
 
 def execute(path: Path, statement: str) -> None:
@@ -141,16 +142,11 @@ def test_warnings_are_no_problem(doctor, data_dir: Path) -> None:
 
 
 def test_a_key_that_is_not_the_one(doctor, make_handler, alice, app: Flask, session) -> None:
-    from app import sealing
-
     make_handler(alice)
     session.commit()
-    sealing.use_key("another secret, of more than 32 characters")
-    try:
+    with secret_keys("another secret, of more than 32 characters"):
         done = doctor("--json")
-    finally:
-        sealing.use_key(app.config["WAYPOST"].secret_key)
-    assert "The settings of 1 handler can't be read" in done.stdout
+    assert "1 handler can't be read with this secret key" in done.stdout
 
 
 WITHOUT_AN_ADDRESS = {

@@ -13,6 +13,8 @@ from app.notifications.models import NotificationHandler
 from app.notifications.site import Site
 from app.notifications.stopping import REASON, handler_of, stop_url
 from app.notifications.trial import trial_message
+from app.secret_keys.ring import keys
+from tests.keys import secret_keys
 from tests.notifications.receivers import MailReceiver
 
 ONE_CLICK = {"List-Unsubscribe": "One-Click"}
@@ -20,7 +22,7 @@ ONE_CLICK = {"List-Unsubscribe": "One-Click"}
 
 @pytest.fixture
 def path(app: Any) -> Callable[[NotificationHandler], str]:
-    site = Site("https://go.example", "https://own.example", app.config["SECRET_KEY"])
+    site = Site("https://go.example", "https://own.example")
     return lambda handler: stop_url(handler, site).removeprefix("https://own.example")
 
 
@@ -90,23 +92,18 @@ def test_another_key_another_address_another_handler(
 ) -> None:
     handler, other = make_handler(alice), make_handler(alice)
     token = path(handler).rpartition("/")[2]
-    secret = stop_secret(path)
-    assert handler_of(session, token, secret) is handler
-    assert handler_of(session, token, "another") is None
+    assert handler_of(session, token) is handler
+    with secret_keys("another"):
+        assert handler_of(session, token) is None
+    with secret_keys("another", keys().current()):
+        assert handler_of(session, token) is handler
     assert path(handler) != path(other)
     handler.settings = {"email": "somebody.else@example.com"}
     session.commit()
-    assert handler_of(session, token, secret) is None
+    assert handler_of(session, token) is None
     session.delete(handler)
     session.commit()
-    assert handler_of(session, token, secret) is None
-
-
-def stop_secret(path: Any) -> str:
-    """The key that this application signs with."""
-    from flask import current_app
-
-    return str(current_app.config["SECRET_KEY"])
+    assert handler_of(session, token) is None
 
 
 def test_the_mail_carries_it(
@@ -115,7 +112,7 @@ def test_the_mail_carries_it(
     from app.notifications.delivery import attempt
 
     handler = make_handler(alice)
-    site = Site("https://go.example", "https://own.example", app.config["SECRET_KEY"])
+    site = Site("https://go.example", "https://own.example")
     door = make_door(smtp_url=f"smtp://127.0.0.1:{mail.port}")
     assert attempt("email", handler.settings, trial_message(handler, site), door).is_delivered
     found = mail.mails[0][1]

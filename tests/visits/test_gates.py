@@ -22,6 +22,7 @@ from app.visits.desk import Desk
 from app.visits.front import Front
 from tests.accounts.places import fill
 from tests.factories import Factory
+from tests.keys import secret_keys
 from tests.visits.conftest import PHONE, Person
 
 Visits = Callable[[], list[Visit]]
@@ -310,7 +311,8 @@ def test_a_cookie_of_another_instance(person: Person, protected: Any, desk: Desk
     link = protected("a")
     plan = desk.plans.find("localhost", "/a")
     assert plan is not None and plan.id == link.id
-    forged = Unlock("another secret").token("password", plan)
+    with secret_keys("another secret"):
+        forged = Unlock().token("password", plan)
     assert person.open("/a", headers={"Cookie": f"waypost_password={forged}"}).status_code == 200
     real = desk.unlock.token("password", plan)
     assert person.open("/a", headers={"Cookie": f"waypost_password={real}"}).status_code == 302

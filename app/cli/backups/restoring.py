@@ -18,7 +18,7 @@ from sqlalchemy import inspect, make_url
 from app import clock
 from app.cli.backups import postgres
 from app.cli.backups.manifest import Manifest, Unfit
-from app.cli.database import RESTORING, migrate_first, scripts
+from app.cli.database import RESTORING, migrate_tables, scripts
 from app.config import PREFIX, ROOT, Settings
 from app.database import CLICKS, clicks_path
 from app.extensions import db
@@ -130,7 +130,7 @@ def put_in_place(made: Manifest, directory: Path, settings: Settings, *, force: 
 def migrate_anyway() -> None:
     db.session.remove()
     db.engine.dispose()
-    migrate_first(is_restoring=True)
+    migrate_tables(is_restoring=True)
 
 
 @contextlib.contextmanager

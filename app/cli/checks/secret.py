@@ -1,0 +1,57 @@
+"""Checks the secret key: is it the one that the database needs, and does it read what is encrypted?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from sqlalchemy import Column, func, select
+
+from app.cli.checks.finding import Finding, ok, plural, problem, warning
+from app.cli.secret_key import WHAT_TO_DO, describe_problem
+from app.config import Settings
+from app.extensions import db
+from app.sealing import decrypt_text
+from app.secret_keys import ring
+from app.secret_keys.check import KeyState, compare_keys, raw_text, sealed_columns
+
+BATCH_SIZE = 500
+# what is read in full; of all other columns the fingerprints alone, for there may be millions
+READ_IN_FULL = {"notification_handler", "second_factor", "letter"}
+NAMES = {
+    "notification_handler": "handler",
+    "second_factor": "two-factor secret",
+    "link_change": "change of a link",
+    "trashed": "thing in the trash",
+}
+
+
+def secret_check(settings: Settings) -> Iterator[Finding]:
+    keys = ring.keys().all()
+    state, needed = compare_keys(db.session, keys)
+    if state in {KeyState.MISSING, KeyState.WRONG} and needed:
+        yield problem(describe_problem(settings, state, needed).removesuffix(f" {WHAT_TO_DO}"), WHAT_TO_DO)
+        return
+    if state is KeyState.ROTATING:
+        yield warning("A rotation of the secret key is not finished.", "flask --app wsgi secrets rotate")
+    found = {column.table.name: count_unreadable(column, keys) for column in sealed_columns()}
+    shut = {name: count for name, count in found.items() if count}
+    for name, count in shut.items():
+        yield problem(
+            f"{plural(count, NAMES.get(name, f'row of {name}'))} can't be read with this secret key.",
+            "Put the key back that encrypted it, or have their owners enter them again.",
+        )
+    if not shut:
+        yield ok(f"The secret key reads what is encrypted ({needed or 'nothing is yet'}).")
+
+
+def count_unreadable(column: Column[Any], keys: tuple[str, ...]) -> int:
+    texts = raw_text(column)
+    others = [texts.not_like(f"{ring.fingerprint(key)}:%") for key in keys]
+    if column.table.name not in READ_IN_FULL:
+        marked = select(func.count()).where(texts.like("%:%"), *others)
+        return db.session.scalar(marked.select_from(column.table)) or 0
+    stored = db.session.scalars(
+        select(texts).where(column.is_not(None)).execution_options(yield_per=BATCH_SIZE)
+    )
+    return sum(decrypt_text(text, keys) is None for text in stored)

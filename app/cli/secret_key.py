@@ -1,0 +1,95 @@
+"""Sees to it that a command has the secret key that the database needs, or refuses with what to do."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import click
+from flask import current_app
+from sqlalchemy.exc import IntegrityError
+
+from app.config import PREFIX, Settings
+from app.extensions import db
+from app.secret_keys import ring
+from app.secret_keys.check import KeyState, adopt_key, compare_keys, find_record, reads_what_there_is
+from app.secret_keys.ring import SecretKeys, flask_settings, use_keys
+
+ADOPT = "flask --app wsgi secrets adopt"
+WHAT_TO_DO = (
+    "Put the right key back, from where you keep it or out of a backup that holds it. If it is lost for good,"
+    f" give up what was encrypted with it: {ADOPT}"
+)
+
+
+def require_secret_key(settings: Settings) -> None:
+    """Make a key where there is none and nothing needs one. Raises ClickException for any but the right."""
+    require_readable_file(settings)
+    keys = ring.keys().all()
+    state, needed = compare_keys(db.session, keys)
+    if state is KeyState.MISSING and not needed and reads_what_there_is(db.session, ()):
+        create_key(settings)
+        state, keys = KeyState.UNKNOWN, ring.keys().all()
+    if state is KeyState.UNKNOWN and reads_what_there_is(db.session, keys):
+        adopt_once(settings)
+    elif state not in {KeyState.RIGHT, KeyState.ROTATING}:
+        raise click.ClickException(describe_problem(settings, state, needed))
+    db.session.rollback()
+
+
+def require_readable_file(settings: Settings) -> None:
+    if settings.secret_key_dir is not None:
+        try:
+            ring.read_key(settings.secret_key_dir / ring.FILE)
+        except ring.UnreadableKey as error:
+            raise click.ClickException(f"{error} {WHAT_TO_DO}") from None
+
+
+def create_key(settings: Settings) -> None:
+    """For this process, too, which began without one."""
+    if settings.secret_key_dir is None:
+        raise RuntimeError("settings hold the key, so there is one")
+    ring.create_key(settings.secret_key_dir / ring.FILE)
+    use_files(settings)
+
+
+def use_files(settings: Settings) -> None:
+    """Have this process use the keys that the files hold now."""
+    use_keys(SecretKeys(settings.secret_key, settings.secret_key_old, settings.secret_key_dir))
+    keys = ring.keys().all()
+    current, old = (*keys, "", "")[:2]
+    current_app.config["WAYPOST"] = replace(settings, secret_key=current, secret_key_old=old)
+    current_app.config.update(flask_settings())
+
+
+def adopt_once(settings: Settings) -> None:
+    """Of several processes that start on an empty database, the first one's key is the database's."""
+    try:
+        adopt_key(db.session, ring.keys().current())
+    except IntegrityError:
+        db.session.rollback()
+    state, needed = compare_keys(db.session, ring.keys().all())
+    if state is not KeyState.RIGHT:
+        raise click.ClickException(describe_problem(settings, state, needed))
+
+
+def describe_problem(settings: Settings, state: KeyState, needed: str) -> str:
+    where = place_of_key(settings)
+    named = f"the key {needed}" if needed else "another key"
+    if state is KeyState.MISSING:
+        return (
+            f"The secret key is missing: this database was encrypted with {named}, and {where} holds none."
+            f" {WHAT_TO_DO}"
+        )
+    here = ring.fingerprint(ring.keys().current())
+    record = find_record(db.session, here)
+    retired = record.retired_datetime if record else None
+    is_retired = f", which was replaced on {retired:%Y-%m-%d}" if retired else ""
+    return (
+        f"This is not the secret key of this database: it was encrypted with {named}, and {where} holds the"
+        f" key {here}{is_retired}. {WHAT_TO_DO}"
+    )
+
+
+def place_of_key(settings: Settings) -> Path | str:
+    return settings.secret_key_dir / ring.FILE if settings.secret_key_dir else f"{PREFIX}SECRET_KEY"

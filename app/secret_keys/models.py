@@ -1,0 +1,27 @@
+"""Which secret keys this database was encrypted with: fingerprints, never keys."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+from sqlalchemy import String
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.clock import now
+from app.database import Id, UtcDateTime
+from app.extensions import db
+from app.sealing import SealedJson
+
+
+class KeyRecord(db.Model):
+    """One secret key. Exactly one is not retired: the key that the database needs.
+
+    `verifiers`: of a retired key, what still verifies what it has signed for others to keep, by purpose.
+    """
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    fingerprint: Mapped[str] = mapped_column(String(16), unique=True)
+    verifiers: Mapped[dict[str, Any] | None] = mapped_column(SealedJson)
+    datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)
+    retired_datetime: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)

@@ -1,0 +1,234 @@
+"""The secret key at the start: made where nothing needs one, and refused where it is not the right one."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+from app import create_app
+from app.config import ROOT, load_settings
+from app.extensions import db
+from app.sealing import encrypt_text
+from app.secret_keys import ring
+from app.secret_keys.ring import fingerprint
+from tests.factories import PASSWORD
+
+Run = Callable[..., Result]
+OTHER_KEY = "another-key-of-some-other-instance-0123456789"
+
+
+@pytest.fixture
+def data_dir(tmp_path: Path) -> Path:
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def flask(data_dir: Path, sqlite_template: Path) -> Run:
+    """Runs a command in an application of its own, as a new process would, on a migrated database."""
+    shutil.copytree(sqlite_template, data_dir)
+    (data_dir / "secret_key").unlink(missing_ok=True)
+
+    def run(*arguments: str, stdin: str = "", **settings: str) -> Result:
+        environ = {"DATA_DIR": str(data_dir), **settings}
+        app = create_app(load_settings({f"WAYPOST_{name}": text for name, text in environ.items()}))
+        done = app.test_cli_runner().invoke(args=arguments, input=stdin)
+        with app.app_context():
+            db.engine.dispose()
+        app.extensions["throttles"].close()
+        return done
+
+    return run
+
+
+@pytest.fixture
+def instance(flask: Run) -> Run:
+    """One with an account, and so with a key that its database needs."""
+    made = flask("users", "create", "--email", "a@example.com", "--password-stdin", stdin=PASSWORD)
+    assert made.exit_code == 0, made.output
+    return flask
+
+
+WITHOUT_A_KEY = {
+    "help of serve": ("serve", "--help"),
+    "doctor": ("doctor",),
+    "the API's description": ("openapi",),
+    "routes": ("routes",),
+    "fingerprints": ("secrets", "show"),
+}
+
+
+@pytest.mark.parametrize("name", WITHOUT_A_KEY)
+def test_no_key_is_made_by(name: str, flask: Run, data_dir: Path) -> None:
+    flask(*WITHOUT_A_KEY[name])
+    assert not (data_dir / "secret_key").exists()
+
+
+def test_no_key_is_made_by_help(tmp_path: Path) -> None:
+    """Of a process as an operator starts it."""
+    environ = {**os.environ, "WAYPOST_DATA_DIR": str(tmp_path)}
+    command = [sys.executable, "-m", "flask", "--app", "wsgi", "--help"]
+    subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, check=True)
+    assert not list(tmp_path.glob("*secret_key*"))
+
+
+def test_a_key_is_made_for_the_first_account(instance: Run, data_dir: Path) -> None:
+    key = (data_dir / "secret_key").read_text()
+    assert f"The database needs: {fingerprint(key)}" in instance("secrets", "show").output
+
+
+def lose(data_dir: Path) -> None:
+    (data_dir / "secret_key").unlink()
+
+
+def empty(data_dir: Path) -> None:
+    (data_dir / "secret_key").write_text("")
+
+
+def replace(data_dir: Path) -> None:
+    (data_dir / "secret_key").write_text(OTHER_KEY)
+
+
+def damage(data_dir: Path) -> None:
+    (data_dir / "secret_key").write_bytes(b"\xff\x00" * 24)
+
+
+FAULTS = {
+    "lost": (lose, "The secret key is missing: this database was encrypted with the key {needed}"),
+    "empty": (empty, "secret_key is empty."),
+    "damaged": (damage, "secret_key is damaged: it holds no text."),
+    "another one": (
+        replace,
+        f"holds the key {fingerprint(OTHER_KEY)}. Put the right key back",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize(
+    "command", [("serve",), ("worker",), ("users", "list"), ("keys", "list")], ids=" ".join
+)
+def test_nothing_starts_with(name: str, command: tuple[str, ...], instance: Run, data_dir: Path) -> None:
+    needed = fingerprint((data_dir / "secret_key").read_text())
+    fault, said = FAULTS[name]
+    fault(data_dir)
+    before = sorted(path.name for path in data_dir.glob("secret_key*"))
+    done = instance(*command, PORT="1")
+    assert done.exit_code == 1
+    assert said.format(needed=needed) in done.output
+    assert "secrets adopt" in done.output
+    assert done.exception is None or isinstance(done.exception, SystemExit)
+    assert sorted(path.name for path in data_dir.glob("secret_key*")) == before
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_doctor_says_so(name: str, instance: Run, data_dir: Path) -> None:
+    FAULTS[name][0](data_dir)
+    found = instance("doctor")
+    assert found.exit_code == 1
+    lines = [line for line in found.output.splitlines() if "secret:" in line]
+    assert any("PROBLEM" in line and "key" in line for line in lines), found.output
+    assert "secrets adopt" in found.output
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_one_can_go_on_without_it(name: str, instance: Run, data_dir: Path) -> None:
+    FAULTS[name][0](data_dir)
+    asked = instance("secrets", "adopt", stdin="n\n")
+    assert asked.exit_code == 1
+    assert instance("users", "list").exit_code == 1
+    assert instance("secrets", "adopt", "--yes").exit_code == 0
+    listed = instance("users", "list")
+    assert listed.exit_code == 0, listed.output
+    assert "a@example.com" in listed.output
+
+
+def test_the_right_key_put_back_is_right(instance: Run, data_dir: Path) -> None:
+    key = (data_dir / "secret_key").read_text()
+    lose(data_dir)
+    assert instance("users", "list").exit_code == 1
+    (data_dir / "secret_key").write_text(key)
+    assert instance("users", "list").exit_code == 0
+
+
+def test_a_key_of_the_settings_is_looked_at_too(flask: Run, data_dir: Path) -> None:
+    made = flask(
+        "users",
+        "create",
+        "--email",
+        "a@example.com",
+        "--password-stdin",
+        stdin=PASSWORD,
+        SECRET_KEY=OTHER_KEY,
+    )
+    assert made.exit_code == 0, made.output
+    assert not (data_dir / "secret_key").exists()
+    done = flask("users", "list")
+    assert "The secret key is missing" in done.output
+    assert not (data_dir / "secret_key").exists()
+    done = flask("users", "list", SECRET_KEY="a-third-key-of-nobody-in-particular")
+    assert "WAYPOST_SECRET_KEY holds the key" in done.output
+    assert flask("users", "list", SECRET_KEY=OTHER_KEY).exit_code == 0
+
+
+def test_a_database_of_before_names_the_key_that_reads_it(instance: Run, data_dir: Path) -> None:
+    """Upgraded with another key, it is refused as well: nothing says which one it was."""
+    key = (data_dir / "secret_key").read_text()
+    with sqlite3.connect(data_dir / "main.db") as connection:
+        connection.execute("DELETE FROM key_record")
+        token = encrypt_text(b'{"email": "a@example.com"}', key).partition(":")[2]
+        connection.execute(
+            "INSERT INTO notification_handler (user_id, type, name, settings, is_enabled, datetime)"
+            " VALUES (1, 'email', 'x', ?, 1, '2026-01-01')",
+            [token],
+        )
+    replace(data_dir)
+    done = instance("users", "list")
+    assert done.exit_code == 1
+    assert "it was encrypted with another key" in done.output
+    lose(data_dir)
+    assert "this database was encrypted with another key" in instance("users", "list").output
+    (data_dir / "secret_key").write_text(key)
+    assert instance("users", "list").exit_code == 0
+    assert fingerprint(key) in instance("secrets", "show").output
+
+
+def test_a_rotation_that_is_killed_at_any_step_goes_on(
+    instance: Run, data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The steps are files that get or lose a name: it dies before the first, the second and so on."""
+    from app.cli import secrets
+
+    monkeypatch.setattr(secrets, "LEARNING_SECONDS", 0.0)
+    first = (data_dir / "secret_key").read_text()
+    real, left = ring.sync_directory, [0]
+
+    def die_in_the_end(directory: Path) -> None:
+        real(directory)
+        left[0] -= 1
+        if left[0] < 0:
+            raise KeyboardInterrupt
+
+    steps = 0
+    while True:
+        with monkeypatch.context() as patched:
+            left[0] = steps
+            patched.setattr(ring, "sync_directory", die_in_the_end)
+            is_done = instance("secrets", "rotate").exit_code == 0
+        assert instance("users", "list").exit_code == 0, f"after {steps} steps"
+        if is_done:
+            break
+        steps += 1
+    assert steps > 3
+    assert [path.name for path in data_dir.glob("*secret_key*")] == ["secret_key"]
+    current = (data_dir / "secret_key").read_text()
+    assert current != first
+    assert (data_dir / "retired_keys" / fingerprint(first)).read_text() == first
+    assert "The database needs: " + fingerprint(current) in instance("secrets", "show").output
