@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections.abc import Collection
 from dataclasses import dataclass
+from urllib.parse import SplitResult, urlsplit
 
 import idna
 
@@ -65,6 +66,30 @@ def read_address(text: str, most: int, schemes: Collection[str] = WEB) -> Addres
     if scheme in WEB or not rest:
         raise BadAddress("This address has no host.", "host")
     return Address(scheme, "", None, rest)
+
+
+def split_address(text: str) -> SplitResult:
+    """The parts of an address that anybody may have written; none of one that can't be split.
+
+    `urlsplit` raises ValueError for some, also for destinations that browsers open (`http://[a@example.com/`).
+    """
+    try:
+        return urlsplit(text)
+    except ValueError:
+        return NO_PARTS
+
+
+NO_PARTS = SplitResult("", "", "", "", "")
+
+
+def host_of(text: str) -> str:
+    """The host that browsers open for an address, in its wire form; empty where it names none."""
+    match = SCHEME.match(text)
+    rest = text[match.end() :] if match else ""
+    try:
+        return with_authority("", rest[2:]).host if rest.startswith("//") else ""
+    except BadAddress:
+        return ""
 
 
 def refuse_unwritable(text: str, most: int) -> None:

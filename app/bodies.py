@@ -11,12 +11,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
+from urllib.parse import urlencode
 
 from flask import request
 from werkzeug.exceptions import ClientDisconnected, RequestEntityTooLarge
 
 from app import json_object, multipart, urlencoded
 from app.errors import FieldError, Invalid, Malformed, TooLarge, UnreadableType
+from app.params import MAX_QUERY
 from app.sent import Nested, Sent, Value
 
 MOST_BYTES = 10 * 1024 * 1024
@@ -66,14 +68,27 @@ def read_query() -> list[tuple[str, str]]:
     Raises Malformed, and Invalid for more than 1,000.
     """
     if QUERY not in request.environ:
-        request.environ[QUERY] = parse_query()
+        request.environ[QUERY] = parse_query(request.query_string)
     found: list[tuple[str, str]] = request.environ[QUERY]
     return found
 
 
-def parse_query() -> list[tuple[str, str]]:
+def read_list_query() -> list[tuple[str, str]]:
+    """The same for a list, whose answer repeats the query in the addresses of its pages.
+
+    Raises Invalid too for a query that is too long for that.
+    """
+    pairs = read_query()
+    if len(urlencode(pairs)) > MAX_QUERY:
+        text = f"The query may have at most {MAX_QUERY:,} characters."
+        raise Invalid(FieldError(text, "query_too_long"))
+    return pairs
+
+
+def parse_query(query: bytes) -> list[tuple[str, str]]:
+    """Raises Malformed, and Invalid for more than 1,000 parameters."""
     try:
-        return [(name, str(value)) for name, value in form_fields(request.query_string)]
+        return [(name, str(value)) for name, value in form_fields(query)]
     except TooLarge:
         text = f"There may be at most {MOST_PARTS:,} parameters."
         raise Invalid(FieldError(text, "too_many_parameters")) from None

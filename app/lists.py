@@ -12,9 +12,9 @@ from typing import Any, Generic, TypeVar
 from sqlalchemy import ColumnElement, Select, func, or_, select
 from sqlalchemy.orm import InstrumentedAttribute
 
-from app.errors import FieldError, Invalid
 from app.extensions import db
-from app.reading import Problem, Rejected, whole
+from app.params import ParamReader
+from app.reading import Rejected, whole
 
 Row = TypeVar("Row", bound=Any)
 SIZES = (10, 25, 50, 100, 250, 500, 1000)
@@ -117,21 +117,12 @@ def ordered(listing: Listing[Row], order: tuple[str, bool], found: Select[Any]) 
     return found.order_by(by_column, by_id)
 
 
-class Question(Generic[Row]):
-    """Reads a request's parameters and keeps what is wrong with each."""
+class Question(ParamReader, Generic[Row]):
+    """What a request asks of a list."""
 
     def __init__(self, listing: Listing[Row], asked: Asked) -> None:
-        self.listing, self.asked = listing, asked
-        self.problems: list[FieldError] = []
-
-    def read(self, name: str, default: Any, parse: Callable[[str], Any]) -> Any:
-        if name not in self.asked:
-            return default
-        try:
-            return parse(self.asked[name])
-        except Rejected as rejected:
-            self.problems.append(problem(name, rejected))
-            return default
+        super().__init__(asked)
+        self.listing = listing
 
     def page(self) -> int:
         return int(self.read("page", 1, lambda text: whole(text, 1, 2**63 - 1)))
@@ -142,12 +133,12 @@ class Question(Generic[Row]):
     def conditions(self) -> list[ColumnElement[bool]]:
         """A filter sent empty, as an untouched control sends it, filters nothing."""
         found = [
-            self.condition(name, read) for name, read in self.listing.filters.items() if self.asked.get(name)
+            self.condition(name, read) for name, read in self.listing.filters.items() if self.params.get(name)
         ]
         return [condition for condition in found if condition is not None]
 
     def condition(self, name: str, read: Filter) -> ColumnElement[bool] | None:
-        found: ColumnElement[bool] | None = self.read(name, None, lambda text: read(text, self.asked))
+        found: ColumnElement[bool] | None = self.read(name, None, lambda text: read(text, self.params))
         return found
 
     def order(self) -> tuple[str, bool]:
@@ -155,15 +146,6 @@ class Question(Generic[Row]):
         name = self.read("order_by", "", one_of(["", *self.listing.orders]))
         kind = self.read("order_type", "ASC", one_of(["", *ORDER_TYPES]))
         return str(name), kind != "DESC"
-
-    def require_valid(self) -> None:
-        if self.problems:
-            raise Invalid(*self.problems)
-
-
-def problem(name: str, rejected: Rejected) -> FieldError:
-    text = rejected.args[0]
-    return FieldError(str(text), text.code if isinstance(text, Problem) else "invalid", name)
 
 
 def one_of(known: Sequence[Any]) -> Callable[[str], str]:

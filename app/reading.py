@@ -45,10 +45,14 @@ class Rejected(ValidationError, ValueError):  # one of WTForms' and one of ours,
 def plain(text: str, most: int, allowed: str = "") -> str:
     """The text, when it is short enough and has no control character beside `allowed`; else Rejected."""
     if len(text) > most:
-        raise Rejected(f"This may have at most {most:,} characters; it has {len(text):,}.", "too_long")
+        raise too_long(text, most)
     if has_control(text, allowed):
         raise Rejected("This contains control characters.", "control_characters")
     return text
+
+
+def too_long(text: str, most: int) -> Rejected:
+    return Rejected(f"This may have at most {most:,} characters; it has {len(text):,}.", "too_long")
 
 
 def has_control(text: str, allowed: str = "") -> bool:

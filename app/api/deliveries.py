@@ -11,7 +11,7 @@ from app import trials
 from app.api import envelope
 from app.api.auth import caller
 from app.api.notification_handlers import shown
-from app.bodies import read_query, read_sent
+from app.bodies import read_list_query, read_sent
 from app.clock import written
 from app.database import begin_write
 from app.extensions import db
@@ -25,7 +25,7 @@ from app.ownership import get_owned
 def find(id: int) -> Response:
     """Newest first."""
     handler = get_owned(caller(), NotificationHandler, id)
-    page = find_page(log_of(handler), caller().id, {"order_type": "DESC", **dict(read_query())})
+    page = find_page(log_of(handler), caller().id, {"order_type": "DESC", **dict(read_list_query())})
     tries = attempts_of([row.id for row in page.rows])
     return envelope.listed(page, [delivery(row, tries.get(row.id, ())) for row in page.rows])
 

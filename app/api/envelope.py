@@ -10,10 +10,11 @@ from urllib.parse import urlencode
 from flask import Response, request
 
 from app import own_addresses
-from app.bodies import read_query
+from app.bodies import read_list_query
 from app.lists import Page
 
 JSON = "application/json"
+MAX_LINK_HEADER = 8000
 
 
 def answer(body: Mapping[str, Any], status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
@@ -37,8 +38,21 @@ def listed(page: Page[Any], rows: Sequence[Mapping[str, Any]]) -> Response:
     """One page of a list; its neighbours stand in the body and in a `Link` header (RFC 8288)."""
     links = neighbours(page)
     body = {"data": rows, "meta": meta(page), "links": links}
-    told = ", ".join(f'<{address}>; rel="{name}"' for name, address in links.items() if address)
-    return answer(body, headers={"Link": told})
+    return answer(body, headers={"Link": link_header(links)})
+
+
+def link_header(links: Mapping[str, str | None]) -> str:
+    """The neighbours for a header; all of them unless the query is very long.
+
+    Programs page by `next` and `prev`, which fit always. Many proxies and clients take no more than 8 or
+    16 KiB of headers, and would lose the whole answer.
+    """
+    found = ""
+    for name in ("next", "prev", "first", "last", "self"):
+        one = f'<{links[name]}>; rel="{name}"' if links[name] else ""
+        longer = ", ".join(filter(None, (found, one)))
+        found = longer if len(longer) <= MAX_LINK_HEADER else found
+    return found
 
 
 def meta(page: Page[Any]) -> dict[str, int]:
@@ -52,7 +66,7 @@ def meta(page: Page[Any]) -> dict[str, int]:
 
 def neighbours(page: Page[Any]) -> dict[str, str | None]:
     numbers = {"first": 1, "last": page.total_pages, "next": page.next, "prev": page.prev, "self": page.page}
-    rest = [(name, value) for name, value in read_query() if name != "page"]
+    rest = [(name, value) for name, value in read_list_query() if name != "page"]
     base = f"{own_addresses.owners_site()}{request.path.rstrip('/')}"
     return {
         name: f"{base}?{urlencode([*rest, ('page', number)])}" if number else None

@@ -15,7 +15,7 @@ from app.accounts.models import User
 from app.api import envelope
 from app.api.auth import caller
 from app.api.idempotency import Keep, once
-from app.bodies import read_query, read_sent
+from app.bodies import read_list_query, read_sent
 from app.database import begin_write
 from app.errors import Conflict, FieldError
 from app.extensions import db
@@ -69,7 +69,7 @@ class Resource:
             )
 
     def find(self) -> Response:
-        page = find_page(self.listing, caller().id, dict(read_query()))
+        page = find_page(self.listing, caller().id, dict(read_list_query()))
         return envelope.listed(page, self.present(page.rows))
 
     def read(self, id: int) -> Response:

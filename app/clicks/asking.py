@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any
 from zoneinfo import ZoneInfo, available_timezones
 
 from app.clicks.dimensions import DIMENSIONS, OVERVIEW, TYPES
 from app.clicks.periods import ONE_DAY
 from app.clicks.statistics import Asked
-from app.errors import FieldError, Invalid
-from app.lists import one_of, problem
-from app.reading import Rejected, flag
+from app.errors import FieldError
+from app.lists import one_of
+from app.params import ParamReader
+from app.reading import Rejected, flag, plain
 
 DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 FIRST_YEAR, LAST_YEAR = 2000, 2099
 DAYS = 30
 UTC = "UTC"
+MAX_VALUE = 8192  # characters of any value that a visit can have
 NO_WORDS: Mapping[str, Sequence[str]] = {}
 
 
@@ -36,21 +37,20 @@ def asked_by(
     Raises Invalid with every parameter that can't be used. One sent empty is one not sent, save that of a
     dimension, which asks for the visits of which it is unknown. Parameters nobody knows are ignored.
     """
-    question = Question(parameters)
-    in_zone = question.read("timezone", time_zone, time_zone(zone))
-    end = question.read("end_date", date, None)
-    start = question.read("start_date", date, None)
-    type_ = question.read("type", one_of(TYPES), OVERVIEW)
-    bots = question.read("bots", flag, False)
+    question = ParamReader(parameters, ignores_empty=True)
+    in_zone = question.read("timezone", time_zone(zone), time_zone)
+    end = question.read("end_date", None, date)
+    start = question.read("start_date", None, date)
+    type_ = question.read("type", OVERVIEW, one_of(TYPES))
+    bots = question.read("bots", False, flag)
     for name, known in words.items():
-        question.read(name, one_of(known), "")
+        question.read(name, "", one_of(known))
+    filters = read_filters(question)
     start, end = spanned(start, end, dt.datetime.now(in_zone).date())
     if not question.problems and start > end:
         text = "The last day must not be before the first."
         question.problems.append(FieldError(text, "range", "end_date"))
-    if question.problems:
-        raise Invalid(*question.problems)
-    filters = {name: parameters[name] or None for name in DIMENSIONS if name in parameters}
+    question.require_valid()
     return Asked(
         user_id=user_id,
         link_ids=link_ids,
@@ -63,21 +63,15 @@ def asked_by(
     )
 
 
-class Question:
-    """Reads parameters one by one and keeps what is wrong with each."""
+def read_filters(reader: ParamReader) -> dict[str, str | None]:
+    """The visits of which values are asked for; None is unknown."""
+    return {
+        name: reader.read(name, None, plain_value, MAX_VALUE) for name in DIMENSIONS if name in reader.params
+    }
 
-    def __init__(self, parameters: Mapping[str, str]) -> None:
-        self.parameters = parameters
-        self.problems: list[FieldError] = []
 
-    def read(self, name: str, parse: Callable[[str], Any], default: Any) -> Any:
-        if not self.parameters.get(name):
-            return default
-        try:
-            return parse(self.parameters[name])
-        except Rejected as rejected:
-            self.problems.append(problem(name, rejected))
-            return default
+def plain_value(text: str) -> str:
+    return plain(text, MAX_VALUE)
 
 
 def spanned(start: dt.date | None, end: dt.date | None, today: dt.date) -> tuple[dt.date, dt.date]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import urlencode
 
-from flask import request
 from flask_login import current_user
 
+from app.bodies import parse_query, read_list_query
 from app.dashboard import pages
-from app.errors import FieldError, Invalid
+from app.errors import FieldError, Invalid, WaypostError
 from app.lists import DEFAULT_SIZE, SIZES, Page, find_page
 
 if TYPE_CHECKING:
@@ -50,9 +50,16 @@ class Applied(NamedTuple):
     without: str
 
 
-def of_address(address: str, columns: Columns = NO_COLUMNS) -> Asked:
-    """The parameters of a list's address; what is empty, as an untouched control is, asks for nothing."""
-    pairs = [(name, value) for name, value in parse_qsl(urlsplit(address).query) if value]
+def of_request(columns: Columns = NO_COLUMNS) -> Asked:
+    """The parameters of this request's list; what is empty, as an untouched control is, asks for nothing.
+
+    Raises Malformed, Invalid.
+    """
+    return of_pairs(read_list_query(), columns)
+
+
+def of_pairs(pairs: Sequence[tuple[str, str]], columns: Columns) -> Asked:
+    pairs = [(name, value) for name, value in pairs if value]
     named = [value for name, value in pairs if name == COLUMNS]
     found = {name: value for name, value in pairs if name != COLUMNS}
     chosen = [name for name in columns if name in ",".join(named).split(",")]
@@ -68,8 +75,10 @@ def columns_of(asked: Asked, columns: Columns) -> set[str]:
 
 def of_current_page(list_address: str, columns: Columns = NO_COLUMNS) -> Asked:
     """Those of the page on which htmx was used, where that is the list."""
-    address = request.headers.get("HX-Current-URL", "")
-    return of_address(address, columns) if urlsplit(address).path == list_address else {}
+    try:
+        return of_pairs(parse_query(pages.current_query(list_address)), columns)
+    except WaypostError:  # no browser of ours was ever on such a page
+        return {}
 
 
 def answer(family: Family, asked: Asked, fresh: Sequence[Any] = ()) -> dict[str, Any]:

@@ -7,9 +7,10 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from flask import Blueprint, render_template, request, url_for
+from flask import Blueprint, render_template, url_for
 from flask.typing import ResponseReturnValue
 
+from app import bodies
 from app.audit.actions import GROUPS
 from app.audit.queries import AuditQuery, find_entries, iterate_entries
 from app.csv_files import csv_pieces
@@ -22,6 +23,8 @@ from app.errors import FieldError, Invalid
 from app.extensions import db
 from app.own_addresses import settings
 from app.ownership import MOST
+from app.params import ParamReader
+from app.reading import Rejected, whole
 
 FILTERS = ("group", "from", "until", "email")
 FORMATS: Mapping[str, str] = {"csv": "text/csv; charset=utf-8", "ndjson": "application/x-ndjson"}
@@ -57,7 +60,8 @@ def register(blueprint: Blueprint) -> None:
 def show(scope: Scope) -> ResponseReturnValue:
     reader, query = scope.reader(), read_query(scope)
     entries, before = find_entries(db.session, query)
-    filters = {name: value for name in FILTERS if (value := request.args.get(name, ""))}
+    params = dict(bodies.read_query())
+    filters = {name: params[name] for name in FILTERS if params.get(name)}
     return render_template(
         "dashboard/audit_log/page.html",
         here=scope.here,
@@ -74,32 +78,34 @@ def show(scope: Scope) -> ResponseReturnValue:
 
 
 def read_query(scope: Scope) -> AuditQuery:
-    """What the address asks for. Raises Invalid."""
-    group, before = request.args.get("group", ""), request.args.get("before", "")
-    if group and group not in GROUPS:
-        raise Invalid(FieldError("There is no such kind of entry.", "unknown", "group"))
-    is_number = before.isascii() and before.isdigit()
-    first, last = (read_day(name) for name in ("from", "until"))
-    return AuditQuery(
+    """What the address asks for. Raises Malformed, Invalid."""
+    reader = ParamReader(dict(bodies.read_query()), ignores_empty=True)
+    first, last = (reader.read(name, None, read_day) for name in ("from", "until"))
+    query = AuditQuery(
         user_id=scope.reader().user_id,
-        group=group,
+        group=reader.read("group", "", read_group),
         first=start_of(first),
         last=start_of(last + dt.timedelta(days=1)) if last else None,
-        email=request.args.get("email", "")[:320] if scope.is_instance else "",
-        before=min(int(before[:19]), MOST) if is_number else None,
+        email=reader.read("email", "", str) if scope.is_instance else "",
+        before=reader.read("before", None, lambda text: whole(text, 1, MOST)),
     )
+    reader.require_valid()
+    return query
 
 
-def read_day(name: str) -> dt.date | None:
-    text = request.args.get(name, "")
-    if not text:
-        return None
+def read_group(text: str) -> str:
+    if text not in GROUPS:
+        raise Rejected("There is no such kind of entry.", "unknown")
+    return text
+
+
+def read_day(text: str) -> dt.date:
     try:
         day = dt.date.fromisoformat(text)
     except ValueError:
-        raise Invalid(FieldError(NO_DAY, "invalid", name)) from None
+        raise Rejected(NO_DAY, "invalid") from None
     if not 1970 <= day.year <= 9000:
-        raise Invalid(FieldError(NO_DAY, "invalid", name))
+        raise Rejected(NO_DAY, "invalid")
     return day
 
 

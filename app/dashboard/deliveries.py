@@ -8,7 +8,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, cast
 
-from flask import Blueprint, Response, current_app, make_response, render_template, request, url_for
+from flask import Blueprint, Response, current_app, make_response, render_template, url_for
 from flask.typing import ResponseReturnValue
 from sqlalchemy import select
 
@@ -53,7 +53,7 @@ def register(blueprint: Blueprint) -> None:
 def show(id: int) -> Response:
     """Newest first; or what can't be asked for."""
     handler = get_owned(user(), NotificationHandler, id)
-    parameters = asked.of_address(request.url)
+    parameters = asked.of_request()
     try:
         page = find_page(log_of(handler), user().id, {"order_type": "DESC", **parameters})
     except Invalid as invalid:

@@ -10,7 +10,7 @@ from sqlalchemy import select
 
 from app import own_addresses
 from app.audit.services import record
-from app.bodies import read_query
+from app.bodies import read_list_query
 from app.clock import now
 from app.csv_files import csv_pieces, unescape_text
 from app.dashboard.guard import user
@@ -35,7 +35,7 @@ def export_file(kind: str) -> Response:
     note_export("links.exported", format=kind)
     found = export(
         user().id,
-        dict(read_query()),
+        dict(read_list_query()),
         kind,
         lambda url, domain: own_addresses.short_url_at(domain or site, url),
         LISTING,

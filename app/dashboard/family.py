@@ -87,7 +87,7 @@ class Family:
 
     def show_list(self) -> Response:
         """The rows that the address asks for; newest first unless it says otherwise."""
-        parameters = asked.of_address(request.url, self.columns)
+        parameters = asked.of_request(self.columns)
         context = asked.answer(self, parameters)
         response = self.page("list", 422 if context["wrong"] else 200, **context)
         if pages.is_fragment():  # without the controls that say nothing

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import islice
 from time import monotonic
-from urllib.parse import urlsplit
 
 from app import own_addresses
+from app.addresses import split_address
 from app.dashboard.link_rows import short_url
 from app.extensions import db
 from app.links.framing import forbids_framing
@@ -32,7 +32,7 @@ def warning(links: Sequence[Link]) -> str | None:
     db.session.rollback()
     until = monotonic() + SECONDS
     hosts = [
-        urlsplit(url).netloc for url, framing in islice(asked, MOST) if is_forbidden(url, framing, until)
+        split_address(url).netloc for url, framing in islice(asked, MOST) if is_forbidden(url, framing, until)
     ]
     if not hosts:
         return None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
-
 from flask import Flask, Response, after_this_request, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_login import current_user
@@ -13,6 +11,7 @@ from wtforms import ValidationError
 
 from app.accounts.models import User
 from app.acting import Actor, act_as
+from app.addresses import split_address
 from app.bodies import MAX_SMALL_BYTES, MOST_BYTES, read_sent
 from app.dashboard.blueprint import blueprint
 from app.dashboard.pages import is_fragment
@@ -75,7 +74,7 @@ def require_same_origin() -> None:
     """Refuse what the browser itself says comes from elsewhere. Old ones say nothing: the token decides."""
     site = request.headers.get("Sec-Fetch-Site", "same-origin")
     origin = request.headers.get("Origin", request.host_url)
-    if site not in {"same-origin", "none"} or urlsplit(origin).netloc != request.host:
+    if site not in {"same-origin", "none"} or split_address(origin).netloc != request.host:
         raise Forbidden(FieldError("This was sent from another site.", "cross_site"))
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
-from urllib.parse import urlsplit
 
 from flask import Blueprint, current_app
 from sqlalchemy import func, select
 
 from app.accounts.models import User
+from app.addresses import split_address
 from app.dashboard.asked import Control
 from app.dashboard.delivery_words import last_told, state_of
 from app.dashboard.family import Context, Family
@@ -65,7 +65,7 @@ def target_of(handler: NotificationHandler) -> str:
     """Where it delivers to: without tokens, and of an address that is as good as one, its host alone."""
     settings = [one for one in all_transports()[handler.type].settings if handler.settings.get(one.name)]
     shown = [handler.settings[one.name] for one in settings if not one.is_secret]
-    hosts = [urlsplit(handler.settings[one.name]).hostname for one in settings if one.kind == "address"]
+    hosts = [split_address(handler.settings[one.name]).hostname for one in settings if one.kind == "address"]
     return shorten(next(filter(None, [*shown, *hosts]), ""))
 
 

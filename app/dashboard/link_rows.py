@@ -13,6 +13,7 @@ from sqlalchemy.orm import joinedload, selectinload
 
 from app import clock, own_addresses
 from app.accounts.models import User
+from app.addresses import split_address
 from app.dashboard.guard import user
 from app.dashboard.small_lines import small_lines
 from app.dashboard.states import marks_of, state_of
@@ -103,4 +104,4 @@ def own_host() -> str:
 
 def host_of(link: Link) -> str:
     """The destination's host, for the letter and colour that a row is told by."""
-    return (urlsplit(link.location_url).hostname or "?").removeprefix("www.")
+    return (split_address(link.location_url).hostname or "?").removeprefix("www.")

@@ -10,13 +10,13 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
-from urllib.parse import parse_qsl
 
 from flask import Blueprint, Response, url_for
 from flask.typing import ResponseReturnValue
 from sqlalchemy import func, select
 
 from app.acting import act_as, acting
+from app.bodies import parse_query
 from app.dashboard import link_choices, pages
 from app.dashboard.guard import sent, user
 from app.dashboard.link_filters import LISTING
@@ -71,7 +71,7 @@ class Work:
 
     @property
     def asked(self) -> dict[str, str]:
-        return dict(parse_qsl(self.query))
+        return dict(parse_query(self.query.encode()))
 
     def next_ids(self) -> Sequence[int]:
         if self.is_all:
@@ -191,7 +191,7 @@ def chosen() -> Work:
         return Work(do, ids=ids, total=len(ids))
     upto = db.session.scalar(select(func.max(Link.id)).where(Link.user_id == user().id)) or 0
     query = text(fields, "query")
-    total = FAMILY.total(dict(parse_qsl(query)))
+    total = FAMILY.total(dict(parse_query(query.encode())))
     return Work(do, is_all=True, query=query, upto=upto, total=total)
 
 

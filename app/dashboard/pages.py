@@ -8,13 +8,14 @@ import re
 import zlib
 from collections.abc import Sequence
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult
 from zoneinfo import ZoneInfo
 
 from flask import Flask, Response, flash, make_response, redirect, render_template, request
 from flask.typing import ResponseReturnValue
 from flask_login import current_user
 
+from app.addresses import split_address
 from app.cookies import host_cookie
 from app.dashboard.delivery_words import switched_off
 from app.languages import dated, say
@@ -110,7 +111,18 @@ def is_fragment() -> bool:
 
 def is_at(address: str) -> bool:
     """Was htmx used on the page of this address?"""
-    return urlsplit(request.headers.get("HX-Current-URL", "")).path == address
+    return current_address().path == address
+
+
+def current_address() -> SplitResult:
+    """Of the page on which htmx was used."""
+    return split_address(request.headers.get("HX-Current-URL", ""))
+
+
+def current_query(address: str = "") -> bytes:
+    """The query of that page, where it is the one of `address`."""
+    page = current_address()
+    return page.query.encode() if address in ("", page.path) else b""
 
 
 def page(whole: str, fragment: str, *, status: int = 200, **context: Any) -> Response:

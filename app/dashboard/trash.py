@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from flask import Blueprint, Response, flash, make_response, render_template, request, url_for
+from flask import Blueprint, Response, flash, make_response, render_template, url_for
 from flask.typing import ResponseReturnValue
 
 from app import clock
@@ -70,7 +70,7 @@ def page(name: str, status: int = 200, **context: Any) -> Response:
 
 
 def show() -> Response:
-    return page("list", **listed(asked.of_address(request.url)))
+    return page("list", **listed(asked.of_request()))
 
 
 def listed(parameters: dict[str, str]) -> dict[str, Any]:

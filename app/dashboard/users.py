@@ -6,13 +6,14 @@ import datetime as dt
 from collections.abc import Sequence
 from typing import Any
 
-from flask import Blueprint, Response, abort, flash, render_template, request, url_for
+from flask import Blueprint, Response, abort, flash, render_template, url_for
 from flask.typing import ResponseReturnValue
 from sqlalchemy import Select, func, or_, select
 
 from app import clock
 from app.accounts import invitations, standing
 from app.accounts.models import ApiKey, SecondFactor, User
+from app.bodies import read_query
 from app.dashboard import pages
 from app.dashboard.admins import admins_only
 from app.dashboard.guard import user
@@ -23,9 +24,12 @@ from app.errors import FieldError, Invalid, NotThere
 from app.extensions import db
 from app.links.models import Link
 from app.ownership import MOST
+from app.params import ParamReader
+from app.reading import whole
 
 FOLDER = "dashboard/users"
 AT_ONCE = 50
+MAX_PAGE = 100_000
 
 
 def register(blueprint: Blueprint) -> None:
@@ -42,9 +46,10 @@ def show_list() -> ResponseReturnValue:
 
 def rows() -> dict[str, Any]:
     """A page of users with what there is to say of each, and the invitations that are open."""
-    search = request.args.get("search", "")[:320]
-    number = request.args.get("page", "")
-    page = min(int(number), 100_000) if number.isascii() and number.isdigit() and number.strip("0") else 1
+    reader = ParamReader(dict(read_query()), ignores_empty=True)
+    search = reader.read("search", "", str)
+    reader.require_valid()
+    page = reader.read("page", 1, lambda text: whole(text, 1, MAX_PAGE))  # what is no page is the first
     wanted = matching(search)
     total = db.session.scalar(select(func.count()).select_from(wanted.subquery())) or 0
     found = db.session.scalars(wanted.order_by(User.id).offset((page - 1) * AT_ONCE).limit(AT_ONCE)).all()

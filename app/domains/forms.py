@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from urllib.parse import urlsplit
 
-from app.addresses import WEB, Address, BadAddress, read_address
+from app.addresses import WEB, Address, BadAddress, read_address, split_address
 from app.domains.hosts import is_like, name_of, read_host
 from app.domains.services import is_anothers, is_known, verified_names
 from app.fields import ChoiceField, FlagField, SentField
@@ -64,7 +63,7 @@ class DomainForm(ResourceForm):
         settings = self.settings
         own = [settings.base_url, settings.dashboard_url] if settings else []
         named = [*filter(None, own), f"//{self.asked_host or ''}"]
-        return {(urlsplit(text).hostname or "").removesuffix(".") for text in named}
+        return {(split_address(text).hostname or "").removesuffix(".") for text in named}
 
     def check(self) -> None:
         """Whoever is sent to a host that sends on what it does not know could turn in a circle."""

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult
+
+from app.addresses import split_address
 
 Headers = Sequence[tuple[str, str]]
 
@@ -24,7 +26,7 @@ KNOWN = frozenset({"deny", "sameorigin", "allowall"})
 
 def forbids_framing(headers: Headers, destination: str, framing: str) -> bool:
     """Does the answer at `destination` forbid a frame on the page at `framing`?"""
-    at, page = urlsplit(framing), urlsplit(destination)
+    at, page = split_address(framing), split_address(destination)
     policies = list(ancestors(headers))
     if policies:
         return not all(any(allows(source, at, page) for source in policy) for policy in policies)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 
-from sqlalchemy import ColumnElement, false, select
+from sqlalchemy import ColumnElement, select
 from sqlalchemy.orm import InstrumentedAttribute
 
 from app.forms import MOST_ID
@@ -14,16 +14,12 @@ from app.links.models import SEARCHED, Link, LinkTag, folded, link_pixel
 from app.lists import Asked, Listing, one_of
 from app.reading import flag, moment, whole
 
-LONGEST = 8192  # of what is searched, nothing has more characters
-
 
 def searched(text: str, asked: Asked) -> ColumnElement[bool]:
     """In the column that `search_by` names, or in all three: literally, whatever its case.
 
     `search_text` has a line for each of them: so many line ends lie before what is found, and after it.
     """
-    if len(text) > LONGEST:  # which no database would take for a pattern
-        return false()
     by = asked.get("search_by")
     before = SEARCHED.index(by) if by in SEARCHED else 0
     after = len(SEARCHED) - 1 - before if by in SEARCHED else 0

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
-from urllib.parse import urlsplit
 
+from app.addresses import split_address
 from app.config import Settings
 from app.notifications import transports
 from app.notifications.door import Door
@@ -25,7 +25,7 @@ def mailbox_of(email: str) -> str:
 
 def host_of(address: str) -> str:
     """`https://X.example/hook/1` → `x.example`: a path costs nothing."""
-    return urlsplit(address).hostname or ""
+    return split_address(address).hostname or ""
 
 
 # by the kind of setting; a token only says who may write there

@@ -39,11 +39,15 @@ SIGNS = {
 
 
 class Redirect(Response):
-    """Leaves with its `Location` as it is: Werkzeug would write it anew, `[` as `%5B`."""
+    """Leaves with its `Location` as it is.
+
+    Werkzeug would write it anew, `[` as `%5B`, and fails at those that `urlsplit` can't split.
+    """
 
     def get_wsgi_headers(self, environ: WSGIEnvironment) -> Headers:
+        location = self.headers.pop("Location")
         headers = super().get_wsgi_headers(environ)
-        headers["Location"] = self.headers["Location"]
+        self.headers["Location"] = headers["Location"] = location
         return headers
 
 

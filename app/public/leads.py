@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
-from urllib.parse import urlsplit
 
 from flask import Response
 
+from app.addresses import host_of
 from app.public import answers, here
 from app.public.gates import path_of
 from app.visits.address import wire, with_query
@@ -33,7 +33,7 @@ def found(path: str) -> Response | None:
         200,
         template="public/leads.html",
         link_title=details.get("title"),
-        host=urlsplit(location).hostname,
+        host=host_of(location),
         location=location,
         path=path_of(plan),
     )

@@ -21,6 +21,7 @@ LONGEST_AGENT = 4096
 LONGEST_QUERY = 8192
 LONGEST_CITY = 128
 GATES = (PASSWORD, WARNING)
+MAX_GATES = 10  # names of gates; there are two, and a yes is both
 UNSENDABLE = re.compile(r"[#\s]")
 RANGE = r"(?:\*|[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*)(?:[ \t]*;[ \t]*q=[01](?:\.[0-9]{0,3})?)?"
 RANGES = re.compile(rf"{RANGE}(?:[ \t]*,[ \t]*{RANGE})*", re.ASCII | re.IGNORECASE)
@@ -115,6 +116,9 @@ class Question:
     def unlocked(self) -> frozenset[str]:
         """Which gates are passed: by their names, or all by a yes."""
         words = [word for _, value in self.asked.members("unlocked") for word in str(value).split(",")]
+        if len(words) > MAX_GATES:
+            self.problems.append(FieldError(f"There may be at most {MAX_GATES}.", "too_many", "unlocked"))
+            return frozenset()
         found = [self.tried("unlocked", gates, word) or () for word in words]
         return frozenset(gate for each in found for gate in each)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, quote, urlsplit
 
 import pytest
 
@@ -142,6 +143,36 @@ def test_a_query_that_can_not_be_read(api: Api, path: str, query: str) -> None:
 
 def test_the_last_of_two_wins_and_others_are_ignored(api: Api, path: str) -> None:
     assert api.get(f"{path}?page=x&page=2&nonsense=1").json["meta"]["page"] == 2
+
+
+@pytest.mark.databases
+@pytest.mark.parametrize("path", list(MAKERS))
+@pytest.mark.parametrize("character", ["a", "%", "\\", "\U0001f600"])
+def test_a_long_search_is_refused_and_a_shorter_one_is_not(api: Api, path: str, character: str) -> None:
+    """The longest that a query has room for, and then one that a database would refuse as a pattern."""
+    longest = min(2048, 3400 // len(quote(character)))
+    assert ids(api.get(path, query_string={"search": character * longest})) == []
+    assert fields(problem(api.get(path, query_string={"search": "a" * 2049}), 422)) == {"search"}
+    problem(api.get(path, query_string={"search": character * 50_000}), 422)
+
+
+def test_a_long_query_is_refused(api: Api, path: str) -> None:
+    """What nobody reads is carried by the links, too."""
+    problem(api.get(path, query_string={"x": "a" * 3499}), 422)
+    problem(api.get(path, query_string="x=1&" * 1001), 422)
+
+
+def test_the_link_header_is_short(api: Api, path: str, make: Make, alice: User) -> None:
+    for _ in range(25):
+        make(alice)
+    answer = api.get(f"{path}?results_per_page=10&page=2")
+    assert re.findall('rel="([a-z]+)"', answer.headers["Link"]) == ["next", "prev", "first", "last", "self"]
+    long = {"results_per_page": 10, "page": 2, "x": "a" * 3400}
+    answer = api.get(path, query_string=long, base_url=f"http://{'a.' * 126}example")
+    assert re.findall('rel="([a-z]+)"', answer.headers["Link"]) == ["next", "prev"]
+    assert len(answer.headers["Link"]) <= 8000
+    for name in ("next", "prev"):
+        assert f'<{answer.json["links"][name]}>; rel="{name}"' in answer.headers["Link"]
 
 
 def test_an_empty_filter_filters_nothing(api: Api, path: str, make: Make, alice: User) -> None:

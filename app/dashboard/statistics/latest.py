@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from flask import request
 from sqlalchemy import select
 from sqlalchemy.orm import joinedload
 
+from app.bodies import read_query
 from app.clicks.latest import LatestVisit, latest_visits
 from app.dashboard.link_rows import short_address
 from app.dashboard.statistics import words
@@ -40,7 +40,7 @@ def latest(scope: Scope, state: State) -> dict[str, Any]:
     return {
         "visits": [shown(scope, state, visit, links) for visit in found],
         "newest": newest,
-        "is_old_news": request.args.get("seen") == newest and "seen" in request.args,
+        "is_old_news": dict(read_query()).get("seen") == newest,
     }
 
 

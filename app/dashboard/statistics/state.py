@@ -6,17 +6,18 @@ All of a page's state stands in its address, and nowhere else: so it can be kept
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any
 
 from app.clicks.asking import date as day
-from app.clicks.dimensions import DIMENSIONS
+from app.clicks.asking import read_filters
 from app.dashboard.statistics import periods
 from app.dashboard.statistics.periods import DATED, DEFAULT, FIRST, PERIODS, WITHOUT_BEFORE, Span
 from app.errors import FieldError
-from app.lists import one_of, problem
-from app.reading import Rejected, flag, plain
+from app.lists import one_of
+from app.params import ParamReader
+from app.reading import flag
 
 PREVIOUS, YEAR, OFF = "previous", "year", "off"
 COMPARE = {PREVIOUS: "Period before", YEAR: "Year before", OFF: "No comparison"}
@@ -32,10 +33,8 @@ CARDS: Mapping[str, Sequence[str]] = {
 }
 # what one part of the page shows in which way: it changes that part alone
 VIEWS: Mapping[str, Sequence[str]] = {"metric": [*METRICS], "interval": INTERVALS, **CARDS}
-LONGEST = 8192  # of any value a visit can have
 
 Asked = Mapping[str, str]
-Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,7 +128,7 @@ class State:
 
 def read(asked: Asked, today: dt.date, first: dt.date) -> tuple[State, Sequence[FieldError]]:
     """The state that an address asks for, and what of it can't be asked. What nobody knows is ignored."""
-    reader = Reader(asked)
+    reader = Reader(asked, ignores_empty=True)
     period = reader.read("period", DEFAULT, one_of(PERIODS))
     date = min(reader.read("date", today, day), today)
     state = State(
@@ -140,44 +139,26 @@ def read(asked: Asked, today: dt.date, first: dt.date) -> tuple[State, Sequence[
         custom=reader.custom(today) if period == "custom" else None,
         compare=reader.read("compare", PREVIOUS, one_of([*COMPARE])),
         bots=reader.read("bots", False, flag),
-        filters={name: reader.read(name, None, value_of) for name in DIMENSIONS if name in asked},
+        filters=read_filters(reader),
         views={name: shown for name in VIEWS if (shown := reader.view(name))},
     )
     return state, reader.problems
 
 
-class Reader:
+class Reader(ParamReader):
     """Reads an address and keeps what is wrong with it."""
 
-    def __init__(self, asked: Asked) -> None:
-        self.asked = asked
-        self.problems: list[FieldError] = []
-
-    def read(self, name: str, default: Value, parse: Callable[[str], Any]) -> Value:
-        if not self.asked.get(name):
-            return default
-        try:
-            found: Value = parse(self.asked[name])
-        except Rejected as rejected:
-            self.problems.append(problem(name, rejected))
-            return default
-        return found
-
     def view(self, name: str) -> str | None:
-        found = self.read(name, None, one_of(VIEWS[name]))
+        found: str | None = self.read(name, None, one_of(VIEWS[name]))
         return None if found == VIEWS[name][0] else found
 
     def custom(self, today: dt.date) -> Span:
         """Days of one's own choice; what is still to come of them is left out."""
         for name in ("start_date", "end_date"):
-            if not self.asked.get(name):
+            if not self.params.get(name):
                 self.problems.append(FieldError("This is needed for a period of your own.", "required", name))
         start = min(self.read("start_date", today, day), today)
         end = min(self.read("end_date", today, day), today)
         if start > end and not self.problems:
             self.problems.append(FieldError("This must not be before the start.", "order", "end_date"))
         return Span(min(start, end), end)
-
-
-def value_of(text: str) -> str:
-    return plain(text, LONGEST)

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
-from urllib.parse import parse_qsl, urlsplit
 
-from flask import Blueprint, Response, make_response, render_template, request
+from flask import Blueprint, Response, make_response, render_template
 
 from app import clock
 from app.accounts.models import User
+from app.bodies import parse_query, read_query
 from app.dashboard import pages
 from app.dashboard.guard import user
 from app.dashboard.link_rows import short_url
@@ -28,7 +28,7 @@ from app.dashboard.statistics.scopes import ALL, LINK, PROJECT, Scope, everythin
 from app.dashboard.statistics.state import State, read
 from app.dashboard.statistics.week import week
 from app.database import begin_read
-from app.errors import FieldError, Invalid, NotThere
+from app.errors import FieldError, Invalid, NotThere, WaypostError
 from app.extensions import db
 
 Context = dict[str, Any]
@@ -100,7 +100,7 @@ def add(blueprint: Blueprint, endpoint: str, rule: str, find: Find) -> None:
 
 
 def show(scope: Scope) -> Response:
-    state, wrong = asked(scope, request.args)
+    state, wrong = asked(scope, dict(read_query()))
     if pages.is_fragment():  # the parts stay as they were turned
         state = replace(state, views=asked(scope, current())[0].views)
     context = {**around(scope, state), **menus(scope, state), "wrong": wrong, "parts": parts_of(scope, state)}
@@ -119,8 +119,8 @@ def show(scope: Scope) -> Response:
 
 def show_part(scope: Scope, name: str) -> Response:
     part = known(PARTS, name)
-    state, wrong = asked(scope, request.args)
-    if is_turned := "turned" in request.args:
+    state, wrong = asked(scope, dict(read_query()))
+    if is_turned := "turned" in dict(read_query()):
         mine = {view: shown for view, shown in state.views.items() if view in part.views}
         others = asked(scope, current())[0].views
         state = replace(state, views={**{k: v for k, v in others.items() if k not in part.views}, **mine})
@@ -137,7 +137,7 @@ def show_part(scope: Scope, name: str) -> Response:
 
 def show_list(scope: Scope, name: str) -> Response:
     """As much of a list as there is, up to a hundred lines."""
-    state, wrong = asked(scope, request.args)
+    state, wrong = asked(scope, dict(read_query()))
     context = around(scope, state)
     if name == "links":
         context |= {"heading": "Links", **links(scope, state, limit=100)}
@@ -154,10 +154,10 @@ def show_list(scope: Scope, name: str) -> Response:
 
 
 def show_file(scope: Scope) -> Response:
-    state, wrong = asked(scope, request.args)
+    state, wrong = asked(scope, dict(read_query()))
     if wrong:
         raise Invalid(*wrong)
-    return download(scope, state, request.args.get("type", "overview"))
+    return download(scope, state, dict(read_query()).get("type", "overview"))
 
 
 def known(names: Any, name: str) -> Any:
@@ -175,7 +175,10 @@ def asked(scope: Scope, parameters: Any) -> tuple[State, Sequence[FieldError]]:
 
 def current() -> dict[str, str]:
     """What the page asks for on which htmx was used."""
-    return dict(parse_qsl(urlsplit(request.headers.get("HX-Current-URL", "")).query, keep_blank_values=True))
+    try:
+        return dict(parse_query(pages.current_query()))
+    except WaypostError:  # no browser of ours was ever on such a page
+        return {}
 
 
 def parts_of(scope: Scope, state: State) -> list[tuple[str, Part, str]]:
@@ -191,7 +194,7 @@ def around(scope: Scope, state: State) -> Context:
         "scope": scope,
         "state": state,
         "zone": pages.zone(),
-        "is_whole": "whole" in request.args,
+        "is_whole": "whole" in dict(read_query()),
         "to": lambda other: scope.address(**other.query()),
         "share": figures.share,
         "span_words": figures.span_words,
