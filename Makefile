@@ -5,8 +5,8 @@ VENV := .venv
 RUN := $(VENV)/bin/python -m
 UV ?= uv
 ARGS ?=
-# the tests' own processes; two suit two cores
-WORKERS ?= 2
+# the tests' own processes; three suit two cores, as tests often wait for a server or a browser
+WORKERS ?= 3
 
 # the first Python that is new enough
 FIND_PYTHON = for python in $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11; do \
@@ -71,8 +71,12 @@ proxies:
 	if [ -n "$$missing" ]; then echo "Tests of the shipped proxies will be skipped. Install the packages:$$missing" >&2; fi
 
 .PHONY: test
-test: $(VENV)/installed-dev chromium proxies ## every test (ARGS="-k alias" for some)
-	@$(RUN) pytest -n $(WORKERS) $(ARGS)
+test: $(VENV)/installed-dev chromium proxies ## the tests, in a few minutes (ARGS="-k alias" for some)
+	@$(RUN) pytest -n $(WORKERS) --dist loadfile $(FULL) $(ARGS)
+
+.PHONY: test-full
+test-full: FULL := --full
+test-full: test ## the same, and the long ones: kills, attacks, every page in a browser
 
 .PHONY: lint
 lint: $(VENV)/installed-dev ## ruff, mypy, djlint

@@ -3,7 +3,7 @@
 - `@pytest.mark.databases` runs a test once on SQLite and once on PostgreSQL; the others use SQLite.
 - `@pytest.mark.settings(BASE_URL="https://go.example")` changes settings for a test.
 - `@pytest.mark.browser` needs Chromium, and is skipped with a message where there is none.
-- `@pytest.mark.matrix` tests every combination of something, and runs only with `-m matrix`.
+- `@pytest.mark.full` is a long test, or one of all combinations: it runs only with `--full`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ MARKS = {
     "settings(**values)": "settings of the environment, without their prefix",
     "browser": "needs Chromium",
     "real_hashing": "hashes passwords with the parameters of production",
-    "matrix": "every combination of what other tests show by a few; runs when asked for with `-m matrix`",
+    "full": "kills, attacks on real servers, every page in a browser, every combination; runs with `--full`",
 }
 NO_CHROMIUM = "no Chromium found: install the package `chromium`, or name a binary in CHROMIUM"
 TEMPLATE = "waypost_template"
@@ -51,6 +51,10 @@ TEMPLATE = "waypost_template"
 speed.use_memory_for_files()
 speed.cache_compiled_routes()
 speed.cache_compiled_reads()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--full", action="store_true", help="run the long tests too (`make test-full`)")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -68,8 +72,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if "matrix" not in config.option.markexpr:
-        items[:] = [item for item in items if not item.get_closest_marker("matrix")]
+    if not config.option.full:
+        long = [item for item in items if item.get_closest_marker("full")]
+        items[:] = [item for item in items if not item.get_closest_marker("full")]
+        config.hook.pytest_deselected(items=long)
     if chromium() is None:
         for item in items:
             if item.get_closest_marker("browser"):

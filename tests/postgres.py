@@ -134,7 +134,9 @@ def connect(database: str = "postgres") -> psycopg.Connection:
 @contextmanager
 def session() -> Iterator[None]:
     """The time in which a cluster may be asked for; opened by the session's first process."""
-    directory = Path(tempfile.mkdtemp(prefix="waypost-pg-", dir=os.environ.get("PYTEST_DEBUG_TEMPROOT", "/tmp")))  # a socket's path must be short
+    directory = Path(
+        tempfile.mkdtemp(prefix="waypost-pg-", dir=os.environ.get("PYTEST_DEBUG_TEMPROOT", "/tmp"))
+    )  # a socket's path must be short
     os.mkfifo(directory / "ask")
     os.environ[DIRECTORY] = str(directory)
     command = [sys.executable, "-m", "tests.postgres", str(directory)]

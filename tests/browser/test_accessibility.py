@@ -19,7 +19,7 @@ from app.links.models import DestinationCheck, LimitCounter, Link
 from app.notifications.models import DeliveryAttempt
 from app.notifications.outbox import deliver
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.full]
 
 AXE = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]

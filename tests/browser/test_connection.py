@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session, scoped_session
 from app.links.models import Link
 from tests.browser.conftest import Watch
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.full]
 DESTINATION = "https://example.com/typed"
 
 

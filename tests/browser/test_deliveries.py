@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from app.accounts.models import User
 from app.notifications.outbox import switch_off
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.full]
 
 
 def test_a_handler_that_fails(

@@ -18,7 +18,7 @@ from tests.browser.test_accessibility import NARROW, sideways, violations
 from tests.dashboard.test_forgotten import work
 from tests.factories import PASSWORD
 
-pytestmark = [pytest.mark.browser, pytest.mark.settings(SMTP_URL="smtp://127.0.0.1:2525")]
+pytestmark = [pytest.mark.browser, pytest.mark.full, pytest.mark.settings(SMTP_URL="smtp://127.0.0.1:2525")]
 WIDE = {"width": 1280, "height": 800}
 
 

@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from app.dashboard import framing_check
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.full]
 
 
 def test_the_warning_stands_beside_the_message(desk: Page, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from app.transfer.models import LinkImport
 from tests.transfer.conftest import bring
 
 __all__ = ["bring"]
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.full]
 TABLE = "keyword,url,title\nfoo,https://example.com/,Foo\nbar,javascript:alert(1),Bar\n"
 
 

@@ -15,7 +15,7 @@ from app.accounts.models import User
 from app.dashboard import many
 from app.links.models import Link
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.full]
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from app.extensions import db
 from app.transfer import archives, archiving
 from app.transfer.models import Archive
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.full]
 
 
 def test_inviting_and_letting_go(browser: Browser, desk: Page, site: str, watch: Any, bob: User) -> None:

@@ -31,7 +31,7 @@ from tests.server import BROWSER
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.full]
 
 TYPES = sorted(STAND_INS)
 WITH_PICTURE = {type_ for type_, provider in all_providers().items() if provider.picture}
@@ -157,7 +157,6 @@ def test_each_provider_counts_once(
     check(browser, base, TYPES, there, shop)
 
 
-@pytest.mark.matrix
 @pytest.mark.parametrize("type_", TYPES)
 @pytest.mark.parametrize("way", WAYS)
 def test_a_provider_alone_counts_once(

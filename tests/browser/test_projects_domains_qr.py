@@ -20,7 +20,7 @@ from app.domains.models import Domain
 from tests.browser.test_pixels_handlers_keys import said
 from tests.server import wait_for
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.full]
 
 
 def test_a_project_is_made_and_given_to_a_link(desk: Page, alice: User, factory: Any) -> None:

@@ -21,7 +21,7 @@ from tests.browser.conftest import ELSEWHERE, SECONDS, Watch
 from tests.factories import PASSWORD
 from tests.server import free_port, wait_for
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.full]
 LOST = "There is no connection to the server."
 
 

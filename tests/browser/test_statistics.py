@@ -21,7 +21,7 @@ from tests.browser.test_accessibility import sideways, violations
 from tests.clients import Api
 from tests.past import Past, take_in
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.full]
 ZONE = "Asia/Kolkata"
 PHONE = {"width": 390, "height": 800}
 

@@ -32,7 +32,7 @@ from tests.clicks.load import Plain, load, value
 from tests.factories import Factory
 from tests.past import Past, take_in
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.full]
 ZONE = ZoneInfo("Asia/Kolkata")
 LONG_AGO = 20  # days of visits a year before the others
 Span = tuple[dt.date, dt.date]

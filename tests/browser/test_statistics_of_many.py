@@ -38,7 +38,7 @@ from tests.browser.test_statistics_controls import (
 from tests.clicks.load import Plain, value
 from tests.past import Past, take_in
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.full]
 
 
 def month() -> Span:

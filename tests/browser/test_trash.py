@@ -13,7 +13,7 @@ from app.accounts.models import User
 from app.extensions import db
 from app.links.models import Link
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.full]
 
 
 def delete(page: Page, name: str) -> None:

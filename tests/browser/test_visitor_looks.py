@@ -21,7 +21,7 @@ from tests.browser.visitors import CALLS, HANGS, Outside
 from tests.factories import Factory
 from tests.server import BROWSER
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.full]
 
 DAY = dt.timedelta(days=1)
 MOST_TRIES = 30
