@@ -8,7 +8,11 @@ import threading
 from collections import Counter
 from collections.abc import Callable
 
+import pytest
+
 from tests.server import BROWSER, Server, wait_for
+
+pytestmark = pytest.mark.full
 
 VISITS, KILLS, VISITORS = 10_000, 4, 6
 

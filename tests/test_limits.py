@@ -19,6 +19,8 @@ from tests.crowds import Owner, Reply, make_request, send_at_once, visit_at_once
 from tests.server import BROWSER, Server, wait_for
 from tests.test_kills import Crowd, ask, counted_visits
 
+pytestmark = pytest.mark.full
+
 THERE = "https://example.com/there"
 VISITORS = 1000
 LIMIT, KILLS, PART = 600, 3, 120

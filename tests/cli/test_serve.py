@@ -18,6 +18,8 @@ from app.config import ROOT
 from tests.server import BROWSER, SECONDS, Server, free_port, wait_for
 from tests.test_kills import clicks, make_hot_link
 
+pytestmark = pytest.mark.full
+
 MakeServer = Callable[..., Server]
 
 

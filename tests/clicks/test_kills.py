@@ -24,6 +24,8 @@ from app.journal.writer import Journal
 from tests.clicks.conftest import Tables, take_in
 from tests.journal.children import Child, forks
 
+pytestmark = pytest.mark.full
+
 WRITERS, INGESTERS = 2, 2
 KILLS = 40
 VISITS = 400  # of one writer, at most: more would only be more of the same

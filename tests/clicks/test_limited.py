@@ -192,6 +192,7 @@ def take_in_for_ever(settings: Settings, steps: Tallies, life: int) -> None:
 
 
 @forks
+@pytest.mark.full
 @pytest.mark.databases
 def test_kills(
     settings: Settings, tables: Tables, main: Engine, write: Write, monkeypatch: pytest.MonkeyPatch

@@ -217,6 +217,7 @@ def any_of(rows: list[dict[str, Any]]) -> bool:
     return any(row["pageviews"] for row in rows)
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("links_of_alice")
 def test_at_every_step_reports_equal_a_plain_count(
     write: Callable[[list[Visit]], None],
@@ -391,6 +392,7 @@ def test_what_is_due_is_found_by_an_index(session: scoped_session[Session]) -> N
 
 
 @forks
+@pytest.mark.full
 def test_kills(
     settings: Settings,
     journal: Journal,

@@ -18,6 +18,8 @@ from tests.crowds import Owner
 from tests.http_server.slow_clients import DrippingClients
 from tests.server import BROWSER, Server, wait_for
 
+pytestmark = pytest.mark.full
+
 CONNECTIONS = 500
 SECONDS = 90
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -58,7 +59,9 @@ def run(tmp_path: Path) -> Callable[[Callable[[RequestBodies], Awaitable[None]]]
             assert bodies.stored == 0
             bodies.disk.shutdown()
 
-        asyncio.run(begin())
+        # in a thread: this one may have a browser's loop running
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(asyncio.run, begin()).result()
 
     return run
 

@@ -445,6 +445,7 @@ def test_one_that_nobody_confirmed_comes_back_from_the_trash_so(session: Session
 # --- the attack
 
 
+@pytest.mark.full
 def test_the_mail_cannon(make_server: Any, mail: MailReceiver) -> None:
     """The Test button once sent 361 mails to a stranger in five seconds."""
     server = make_server(

@@ -28,7 +28,10 @@ from app.notifications.transports.webhook import new_secret
 from tests.journal.children import Child, forks
 from tests.server import wait_for
 
-pytestmark = pytest.mark.settings(ALLOW_PRIVATE_NETWORKS="127.0.0.0/8", BASE_URL="https://go.example")
+pytestmark = [
+    pytest.mark.full,
+    pytest.mark.settings(ALLOW_PRIVATE_NETWORKS="127.0.0.0/8", BASE_URL="https://go.example"),
+]
 
 KILLS = {"sqlite": 30, "postgresql": 6}
 SECRET = new_secret()

@@ -23,6 +23,8 @@ from app.config import ROOT
 from tests import postgres
 from tests.server import Server, wait_for
 
+pytestmark = pytest.mark.full
+
 PASSWORD = "five small boats go upriver"
 EMAIL = "owner@example.com"
 MakeServer = Callable[..., Server]
