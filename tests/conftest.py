@@ -9,7 +9,9 @@
 from __future__ import annotations
 
 import os
+import resource
 import shutil
+import signal
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -123,6 +125,24 @@ def forget_errors() -> None:
     """What failed in another test is not backed off in this one: rows have the same ids."""
     for boundary in list(boundaries):
         boundary.forget()
+
+
+@pytest.fixture(autouse=True)
+def process_is_left_as_found() -> Iterator[None]:
+    """A test that limits or redirects the process itself puts it back: thousands come after it."""
+    kinds = (resource.RLIMIT_AS, resource.RLIMIT_CPU, resource.RLIMIT_DATA, resource.RLIMIT_NOFILE)
+
+    def found() -> list[object]:
+        return [
+            *map(resource.getrlimit, kinds),
+            signal.getsignal(signal.SIGTERM),
+            Path.cwd(),
+            signal.alarm(0),
+        ]
+
+    before = found()
+    yield
+    assert found() == before
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import signal
 import subprocess
 import sys
@@ -115,8 +116,9 @@ def test_a_turn_ends_for_another_owner_only(session, settings, bring, alice, bob
 
 @pytest.fixture
 def turn(session, settings, bring, alice) -> Iterator[Turn]:
-    before = signal.getsignal(signal.SIGTERM)
+    before, limit = signal.getsignal(signal.SIGTERM), resource.getrlimit(resource.RLIMIT_DATA)
     yield Turn(bring(alice, TABLE).id, settings)
+    resource.setrlimit(resource.RLIMIT_DATA, limit)
     signal.signal(signal.SIGTERM, before)
     signal.alarm(0)
 
