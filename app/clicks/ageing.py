@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 from sqlalchemy import ColumnElement, Engine, Table, Update, delete, select, tuple_, update
 from sqlalchemy.engine import Connection
 
-from app.clicks import bulk, day_lists, rollup_models
+from app.clicks import bulk, day_lists, rollup_models, term_state
 from app.clicks.dimensions import DIMENSIONS
 from app.clicks.in_order import InOrder
 from app.clicks.leaving import Leaving
@@ -118,6 +118,7 @@ def remove(connection: Connection, user_id: int, day: int, rows: Sequence[Any], 
         != 1
     ):
         return False
+    term_state.count_removal(connection, term_state.REMOVED_ROWS)
     ids = [row[1] for row in rows]
     return connection.execute(delete(CLICKS).where(CLICKS.c.id.in_(ids))).rowcount == len(ids)
 

@@ -25,6 +25,7 @@ def step(engine: Engine, terms: Terms) -> bool:
     if done >= end:
         return False
     with engine.begin() as connection:
+        terms.begin(connection)
         wanted = select(
             Click.id, Click.agent_id, Click.time_ms, Click.link_id, Click.user_id, Click.is_bot, Click.visitor
         )

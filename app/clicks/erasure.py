@@ -1,7 +1,7 @@
 """How does everything go that is kept of the visits of one owner's links?
 
-A few thousand rows in a transaction, for the ingest waits meanwhile. Texts that clicks name by number stay:
-other owners' clicks name the same.
+A few thousand rows in a transaction, for the ingest waits meanwhile. Texts that clicks name by number go
+later, where no other owner's rows name them (term_removal.py).
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ from typing import Any, cast
 
 from sqlalchemy import ColumnElement, Engine, Table, bindparam, delete, select, tuple_
 
+from app.clicks import term_state
 from app.clicks.engine import open_engine
 from app.clicks.models import Click
 from app.clicks.periods import DAY_MS
-from app.clicks.rollup_models import Seen
+from app.clicks.rollup_models import OwnerDay, Seen
 from app.clicks.rollups import write_alone
 from app.config import Settings
 from app.database import CLICKS as SCHEMA
@@ -22,6 +23,7 @@ from app.database import CLICKS as SCHEMA
 AT_ONCE = 2000
 CLICKS = cast("Table", Click.__table__)
 SEEN = cast("Table", Seen.__table__)
+OWNER_DAYS = cast("Table", OwnerDay.__table__)
 # sums and lists, also those that come later
 OTHERS = [table for table in CLICKS.metadata.sorted_tables if table.schema == SCHEMA and table is not CLICKS]
 OF_LINKS = [table for table in OTHERS if "link_id" in table.c and "user_id" not in table.c]
@@ -32,6 +34,8 @@ def forget(settings: Settings, user_id: int, links: Iterable[Sequence[int]]) -> 
     """`links`: ids of links that may be in no click any more, some at once."""
     engine = open_engine(settings)
     try:
+        # before the clicks, or a roll-up under way would write what it has read of them
+        remove_all(engine, OWNER_DAYS, OWNER_DAYS.c.user_id == user_id)
         while visited := forget_clicks(engine, user_id):
             forget_links(engine, visited)
         for ids in links:
@@ -52,6 +56,7 @@ def forget_clicks(engine: Engine, user_id: int) -> list[int]:
         if not found:
             return []
         connection.execute(delete(CLICKS).where(CLICKS.c.id.in_([row.id for row in found])))
+        term_state.count_removal(connection, term_state.REMOVED_ROWS)
         seen = {
             (row.time_ms // DAY_MS, row.visitor, scope)
             for row in found
@@ -84,4 +89,7 @@ def remove_some(engine: Engine, table: Table, condition: ColumnElement[bool]) ->
     gone = key.in_(some) if len(table.primary_key) > 1 else condition
     with engine.begin() as connection:
         write_alone(connection)
-        return connection.execute(delete(table).where(gone)).rowcount
+        removed = connection.execute(delete(table).where(gone)).rowcount
+        if removed:
+            term_state.count_removal(connection, term_state.REMOVED_ROWS)
+    return removed

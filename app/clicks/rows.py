@@ -27,7 +27,7 @@ COLUMNS = (*NUMBERS, *(f"{name}_id" for name in TEXTS))
 def append(connection: Connection, terms: Terms, visits: Sequence[Visit]) -> None:
     """Add a row for each visit, in their order, and all of them to the sums. `terms.keep()` follows once
     this is committed."""
-    terms.begin()
+    terms.begin(connection)
     said = [texts(visit) for visit in visits]
     ids = terms.ids(connection, {text for each in said for text in each})
     seen = [numbers(visit) for visit in visits]

@@ -1,4 +1,4 @@
-"""Which number stands for a text?"""
+"""String interning: text to integer id, on ingest."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import cast
 from sqlalchemy import Table, select
 from sqlalchemy.engine import Connection
 
+from app.clicks import term_state
 from app.clicks.models import Term
 from app.clicks.positions import insert_into
 
@@ -18,13 +19,15 @@ AT_ONCE = 500
 
 
 class Terms:
-    """Numbers of texts, made where there is none. The committed ones are remembered; they never change.
+    """Numbers of texts, made where there is none. The committed ones are remembered until some process
+    removes texts that no row uses; a number is never given to another text.
 
     `described` are the agents' texts among them that were looked at.
     """
 
     def __init__(self) -> None:
         self.described: set[str] = set()
+        self._removals = 0  # how often texts were removed, when these were read
         self._known: dict[str, int] = {}
         self._fresh: dict[str, int] = {}
         self._looked_at: set[str] = set()
@@ -43,8 +46,18 @@ class Terms:
     def describing(self, texts: Iterable[str]) -> None:
         self._looked_at.update(texts)
 
-    def begin(self) -> None:
-        """Forget what a transaction before brought that did not come to its end."""
+    def begin(self, connection: Connection) -> None:
+        """Begin a transaction that looks up numbers and writes rows that name them. Until it ends, no text
+        is removed; what a transaction before brought that did not come to its end is forgotten."""
+        term_state.lock_shared(connection)
+        removals = term_state.read_count(connection, term_state.REMOVED_TEXTS)
+        if removals != self._removals:
+            self._known.clear()
+            self.described.clear()
+            self._removals = removals
+        self._drop_fresh()
+
+    def _drop_fresh(self) -> None:
         self._fresh, self._looked_at = {}, set()
 
     def keep(self) -> None:
@@ -54,7 +67,7 @@ class Terms:
             self.described.clear()
         self._known.update(self._fresh)
         self.described.update(self._looked_at)
-        self.begin()
+        self._drop_fresh()
 
 
 def digest(value: str) -> int:

@@ -1,8 +1,8 @@
 """What becomes of visits as they grow old?
 
 Once a UTC day is over, what its visits had in common is rolled up by the values of every dimension; once it
-is older than CLICK_RETENTION_DAYS, rows of single visits go, and the roll-ups stay for ever. All of it in
-steps that are short, for counters wait meanwhile.
+is older than CLICK_RETENTION_DAYS, rows of single visits go, and the roll-ups stay for ever. Texts that no
+row uses any more go after that. All of it in steps that are short, for counters wait meanwhile.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, cast
 from sqlalchemy import Engine, Select, Table, delete, func, literal_column, select, tuple_
 from sqlalchemy.engine import Connection
 
-from app.clicks import ageing, backfill, rollup_models
+from app.clicks import ageing, backfill, rollup_models, term_removal, term_state
 from app.clicks.engine import open_engine
 from app.clicks.periods import day_number
 from app.clicks.rollup_models import EMPTIED, OwnerDay, Seen
@@ -29,6 +29,7 @@ LATE = dt.timedelta(hours=1)  # what comes after that is rolled up again
 
 ENDED = object()
 FORGET = "forget who came"
+REMOVE_TEXTS = "remove texts that no row uses"
 Steps = Generator[None, None, None]
 DayItem = tuple[str, int, int]  # what is done with which day of which owner
 
@@ -48,6 +49,7 @@ class Upkeep:
         self._retention = settings.click_retention_days
         self._under_way: Work | None = None
         self._rests_until = 0.0
+        self._removed_rows: int | None = None  # when it was looked at last
         self.errors = ErrorBoundary("upkeep")
 
     def step(self, now: dt.datetime) -> bool:
@@ -84,7 +86,18 @@ class Upkeep:
                 return Work(FORGET, forget_seen(self._engine, oldest))
             today = day_number((now - LATE).date())
             found = self._first("roll", connection, unrolled_before(today, most))
-            return Work(found, ageing.roll(self._engine, *found[1:])) if found else None
+            if found:
+                return Work(found, ageing.roll(self._engine, *found[1:]))
+            return self._text_removal(connection)
+
+    def _text_removal(self, connection: Connection) -> Work | None:
+        """The removal of unused texts, if it is due. It begins once no rows have gone since the last rest:
+        it would have to begin anew with each that goes."""
+        before, self._removed_rows = self._removed_rows, term_state.due_count(connection)
+        is_quiet = self._removed_rows is not None and self._removed_rows == before
+        if not is_quiet or self.errors.is_backed_off(REMOVE_TEXTS):
+            return None
+        return Work(REMOVE_TEXTS, term_removal.remove_unused(self._engine))
 
     def _first(self, what: str, connection: Connection, query: Select[Any]) -> DayItem | None:
         """The first of an owner's days that did not fail just now."""

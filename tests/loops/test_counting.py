@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import insert, select
 from sqlalchemy.orm import Session
 
-from app.clicks import ageing, counting, ingest, limited, removal, upkeep
+from app.clicks import ageing, counting, ingest, limited, removal, term_removal, upkeep
 from app.clicks import rows as click_rows
 from app.clicks.rollup_models import OwnerDay, Seen
 from app.clock import now
@@ -190,3 +190,27 @@ def test_a_step_of_the_upkeep(
         steps.step(now())
     steps.close()
     assert (("roll", 1) if what == "forget who came" else (what, 2)) in done
+
+
+def test_the_removal_of_texts(settings: Settings, session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is backed off; what comes due meanwhile is done."""
+    monkeypatch.setattr(upkeep, "REST_SECONDS", 0.0)
+    done: list[str] = []
+
+    def fail(_engine: Any) -> Iterator[None]:
+        done.append("remove")
+        raise RecursionError
+        yield
+
+    monkeypatch.setattr(term_removal, "remove_unused", fail)
+    monkeypatch.setattr(ageing, "roll", lambda *_: (done.append(name) for name in ["roll"]))
+    steps = upkeep.Upkeep(settings)
+    for _ in range(4):
+        steps.step(now())
+    with steps._engine.begin() as connection:
+        day = upkeep.day_number(now().date()) - 3
+        row = {"user_id": 1, "day": day, "visits": 300, "rolled": None, "is_pruned": False}
+        connection.execute(insert(OwnerDay), [row])
+    steps.step(now())
+    steps.close()
+    assert done == ["remove", "roll"]
