@@ -16,11 +16,14 @@ from flask.cli import with_appcontext
 
 from app import clock
 from app.cli.backups import archive, restoring
-from app.cli.backups.manifest import Manifest, Unfit
+from app.cli.backups.keys import GivenKeys, find_keys
+from app.cli.backups.manifest import ENCRYPTED_KEYS, Manifest, Unfit
+from app.cli.backups.passphrase import passphrase_options, read_passphrase
 from app.cli.backups.snapshot import snapshot
 from app.cli.failures import Command
 from app.cli.lifetime import held
-from app.config import PREFIX, Settings
+from app.cli.secret_key import place_of_key
+from app.config import Settings
 from app.extensions import db
 
 NICE = 10
@@ -29,21 +32,28 @@ STREAM = "-"
 
 @click.command("backup", cls=Command)
 @click.argument("path", default=".")
-@click.option("--without-secret", is_flag=True, help="Leave the secret key out.")
+@passphrase_options("Hold the secret key, encrypted by a passphrase")
+@click.option("--without-secret", is_flag=True, help="Leave the secret key out, as without a passphrase.")
 @click.option("--without-database", is_flag=True, help="Where PostgreSQL is saved in another way.")
 @with_appcontext
-def backup(path: str, *, without_secret: bool, without_database: bool) -> None:
+def backup(
+    path: str, *, passphrase: bool, passphrase_file: Path | None, without_secret: bool, without_database: bool
+) -> None:
     """Write an instance into one .tar.gz, running or not. PATH is a file, a directory (the file is named by
     the time then), or - for standard output.
 
-    It holds the databases, the journal, pictures, tables that are being taken in and, unless told otherwise,
-    the secret key. Visitors' keys are never in it.
+    It holds the databases, the journal, pictures and tables that are being taken in. The secret key is in it
+    only with a passphrase, encrypted by that; else keep the key apart, for a restore needs it. Visitors' keys
+    are never in it.
     """
     settings: Settings = current_app.config["WAYPOST"]
     if without_database and settings.is_sqlite:
         raise click.UsageError("--without-database is for PostgreSQL.")
+    words = read_passphrase(is_asked=passphrase, file=passphrase_file, is_new=True)
+    if words is not None and without_secret:
+        raise click.UsageError("--without-secret and a passphrase do not go together.")
     os.nice(NICE)  # visitors come first
-    with snapshot(settings, secret=not without_secret, database=not without_database) as copy:
+    with snapshot(settings, passphrase=words, database=not without_database) as copy:
         said = describe(copy.manifest, settings)
         if path == STREAM:
             archive.write(copy, standard_output())
@@ -58,18 +68,19 @@ def backup(path: str, *, without_secret: bool, without_database: bool) -> None:
 
 def describe(made: Manifest, settings: Settings) -> list[str]:
     lines = [f"Every visit that was answered before {clock.written_ms(int(made.as_of * 1000))} UTC is in it."]
-    if "secret_key" in made.files:
-        lines.append("The secret key is in it, too: keep it where only you can read it.")
-    else:
-        where = f"{PREFIX}SECRET_KEY" if environ_has_key() else str(settings.data_dir / "secret_key")
-        lines.append(f"The secret key is not in it: keep {where} as well.")
+    lines += describe_keys(made, settings)
     if not made.revisions:
         lines.append("The database is not in it: save that as well (pg_dump).")
     return lines
 
 
-def environ_has_key() -> bool:
-    return bool(os.environ.get(f"{PREFIX}SECRET_KEY") or os.environ.get(f"{PREFIX}SECRET_KEY_FILE"))
+def describe_keys(made: Manifest, settings: Settings) -> list[str]:
+    named = " and ".join(made.keys)
+    if not named:
+        return ["It needs no secret key: this instance has none yet."]
+    if ENCRYPTED_KEYS in made.files:
+        return [f"It holds the secret key it needs ({named}), encrypted: keep the passphrase elsewhere."]
+    return [f"The secret key it needs ({named}) is not in it: keep {place_of_key(settings)} as well."]
 
 
 def standard_output() -> IO[bytes]:
@@ -104,13 +115,30 @@ def new_file(target: Path) -> Iterator[IO[bytes]]:
 @click.command("restore", cls=Command)
 @click.argument("path")
 @click.option("--force", is_flag=True, help="Move an instance that is here already aside.")
+@passphrase_options("Read the secret key that the backup holds, by its passphrase")
+@click.option(
+    "--key-file",
+    type=click.Path(dir_okay=False, exists=True, path_type=Path),
+    help="A file that holds the secret key of the backup.",
+)
+@click.option("--without-secret", is_flag=True, help="Restore without the secret key, where it is lost.")
 @with_appcontext
-def restore(path: str, *, force: bool) -> None:
+def restore(
+    path: str,
+    *,
+    force: bool,
+    passphrase: bool,
+    passphrase_file: Path | None,
+    key_file: Path | None,
+    without_secret: bool,
+) -> None:
     """Make a backup the instance of this data directory. PATH is its file, or - for standard input.
 
     All of it is looked through first, and nothing is changed where anything is wrong with it.
     """
     settings: Settings = current_app.config["WAYPOST"]
+    words = read_passphrase(is_asked=passphrase, file=passphrase_file, is_new=False)
+    given = GivenKeys(words, key_file, without_secret)
     with stopped(settings):
         if not (force or restoring.is_interrupted(settings)):
             restoring.require_empty(settings)
@@ -120,18 +148,19 @@ def restore(path: str, *, force: bool) -> None:
             try:
                 made = unpacked(path, directory)
                 restoring.require_fit(made, settings)
+                keys = find_keys(made, directory, settings, given)
                 if settings.is_sqlite:
                     restoring.migrated(directory)
             except Unfit as error:
                 raise click.ClickException(str(error)) from None
             db.session.remove()
             db.engine.dispose()
-            aside = restoring.put_in_place(made, directory, settings, force=force)
+            aside = restoring.put_in_place(made, directory, settings, keys, force=force)
     when = clock.written_ms(int(made.as_of * 1000))
     click.echo(f"Restored: every visit that was answered before {when} UTC is here.")
     if aside:
         click.echo(f"What was here before is in {aside}.")
-    for line in restoring.warnings(made, settings, os.environ):
+    for line in restoring.warnings(made, is_without_secret=without_secret):
         click.echo(line, err=True)
 
 

@@ -20,7 +20,6 @@ from app.secret_keys.check import KeyState, adopt_key, compare_keys
 from app.secret_keys.ring import CHECK_SECONDS, fingerprint
 from app.secret_keys.rotation import is_pending, reencrypt_all, retire_key, wait_for_writers
 
-RETIRED = "retired_keys"
 MAIL_TOKENS = (stopping.TOKENS, confirmation.TOKENS)
 # until every running process has found a new key, with time to spare
 LEARNING_SECONDS = 3 * CHECK_SECONDS
@@ -133,7 +132,7 @@ def finish(found: Settings, old: str) -> None:
 
 def keep_retired(data_dir: Path, key: str) -> Path:
     """Where `restore` finds it. Nothing that this instance stores needs it any more."""
-    directory = data_dir / RETIRED
+    directory = data_dir / ring.RETIRED_DIRECTORY
     directory.mkdir(mode=0o700, exist_ok=True)
     path = directory / fingerprint(key)
     ring.replace_key(path, key)

@@ -20,6 +20,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 FILE, OLD_FILE, NEXT_FILE = "secret_key", "secret_key.old", "secret_key.next"
+RETIRED_DIRECTORY = "retired_keys"
 CHECK_SECONDS = 1.0
 FINGERPRINT_BYTES = 8
 MAX_FILE_BYTES = 64 * 1024

@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -25,6 +26,7 @@ from app import clock, create_app
 from app.cli.backups import manifest
 from app.config import ROOT, load_settings
 from app.journal import visitor_keys
+from app.secret_keys.ring import fingerprint, replace_key
 from tests import postgres
 from tests.crowds import Owner
 from tests.migrations import environ
@@ -33,6 +35,7 @@ from tests.test_kills import Crowd, ask, counted_visits
 
 MakeServer = Callable[..., Server]
 Run = Callable[..., Result]
+KEY = "a secret of the tests"
 
 
 @pytest.fixture
@@ -99,6 +102,7 @@ def test_under_load_each_visit_is_there_once(make_server: MakeServer, other: Ser
     for number in range(2):
         archives.append(tmp_path / f"{number}.tar.gz")
         server.flask("backup", str(archives[-1]))
+    shutil.copy(server.data_dir / "secret_key", tmp_path / "secret_key")
     stop.set()
     maker.join()
     crowd.stop()
@@ -122,7 +126,8 @@ def make_links(owner: Owner, server: Server, stop: threading.Event) -> None:
 
 def check_copy(archive: Path, crowd: NotedCrowd, few: NotedCrowd, limited: int, copy: Server) -> None:
     as_of = json.loads(contents(archive)["manifest.json"])["as_of"]
-    copy.flask("restore", str(archive))
+    key_file = archive.with_name("secret_key")
+    copy.flask("restore", str(archive), "--key-file", str(key_file))
     copy.start()
     early = {number for number, when in crowd.when.items() if when < as_of}
     wait_for(lambda: hot_clicks(copy) >= len(early), "the clicks")
@@ -151,7 +156,15 @@ def hot_clicks(server: Server) -> int:
 
 
 @pytest.fixture
-def archive(run: Run, alice, make_link, data_dir: Path, tmp_path: Path) -> Path:
+def passphrase(tmp_path: Path) -> Path:
+    """A file that holds one."""
+    path = tmp_path / "passphrase"
+    path.write_text("four slow trains at dawn\n")
+    return path
+
+
+@pytest.fixture
+def archive(run: Run, alice, make_link, data_dir: Path, tmp_path: Path, passphrase: Path) -> Path:
     """A backup of an instance with a link, a visitors' key, a picture and a table that is being taken in."""
     make_link(alice, url="kept")
     visitor_keys.day_key(data_dir, clock.now().date())
@@ -162,10 +175,9 @@ def archive(run: Run, alice, make_link, data_dir: Path, tmp_path: Path) -> Path:
     ):
         (data_dir / folder).mkdir(exist_ok=True)
         (data_dir / folder / name).write_bytes(name.encode())
-    (data_dir / "secret_key").write_text("of the old one")
-    done = run("backup", tmp_path / "kept.tar.gz")
+    done = run("backup", tmp_path / "kept.tar.gz", "--passphrase-file", passphrase)
     assert done.exit_code == 0, done.output
-    assert "The secret key is in it" in done.output
+    assert f"It holds the secret key it needs ({fingerprint(KEY)}), encrypted" in done.output
     return tmp_path / "kept.tar.gz"
 
 
@@ -176,26 +188,28 @@ def test_what_is_in_it(archive: Path, data_dir: Path, run: Run) -> None:
     assert {
         "main.db",
         "clicks.db",
-        "secret_key",
+        "secret_key.enc",
         f"uploads/{'a' * 32}.png",
         f"replaced/1-{'c' * 32}.png",
         f"imports/{'b' * 32}.csv",
     } <= set(found)
-    keys = [path.read_bytes() for path in (data_dir / "keys").iterdir()]
+    assert about.keys == [fingerprint(KEY)]
+    keys = [KEY.encode(), *(path.read_bytes() for path in (data_dir / "keys").iterdir())]
     assert keys and not [name for name, content in found.items() for key in keys if key in content]
     assert archive.stat().st_mode & 0o777 == 0o600
     assert not list(data_dir.glob(".backup-*"))
     assert "is there already" in run("backup", archive).stderr
 
 
-def test_it_comes_back_by_a_pipe(archive: Path, other: Server) -> None:
-    command = [sys.executable, "-m", "flask", "--app", "wsgi", "restore", "-"]
+def test_it_comes_back_by_a_pipe(archive: Path, other: Server, passphrase: Path) -> None:
+    with_key = ["--passphrase-file", str(passphrase)]
+    command = [sys.executable, "-m", "flask", "--app", "wsgi", "restore", "-", *with_key]
     with archive.open("rb") as source:
         done = subprocess.run(
             command, cwd=ROOT, env=other.environ, stdin=source, capture_output=True, check=False
         )
     assert done.returncode == 0, done.stderr
-    assert (other.data_dir / "secret_key").read_text() == "of the old one"
+    assert (other.data_dir / "secret_key").read_text() == KEY
     assert (other.data_dir / "uploads" / f"{'a' * 32}.png").read_bytes() == b"a" * 32 + b".png"
     modes = {path.stat().st_mode & 0o077 for path in other.data_dir.rglob("*")}
     assert modes == {0}
@@ -204,14 +218,15 @@ def test_it_comes_back_by_a_pipe(archive: Path, other: Server) -> None:
     main.close()
     again = refused(other, "restore", str(archive))
     assert "--force" in again
-    moved = other.flask("restore", "--force", str(archive))
+    replace_key(other.data_dir / "secret_key", "another one, which goes aside too")
+    moved = other.flask("restore", "--force", str(archive), *with_key)
     aside = next(other.data_dir.glob("before-restore-*"))
     assert str(aside) in moved
     assert {"main.db", "clicks.db", "uploads", "replaced", "imports", "secret_key"} <= {
         path.name for path in aside.iterdir()
     }
     packed = subprocess.run(
-        [*command[:-2], "backup", "-", "--without-secret"],
+        [*command[:5], "backup", "-"],
         cwd=ROOT,
         env=other.environ,
         capture_output=True,
@@ -219,17 +234,17 @@ def test_it_comes_back_by_a_pipe(archive: Path, other: Server) -> None:
     )
     with tarfile.open(fileobj=io.BytesIO(packed.stdout)) as tar:
         assert {"main.db"} <= (got := set(tar.getnames()))
-    assert "secret_key" not in got
-    assert "The secret key is not in it" in packed.stderr.decode()
+    assert not {"secret_key", "secret_key.enc"} & got
+    assert f"The secret key it needs ({fingerprint(KEY)}) is not in it" in packed.stderr.decode()
 
 
-def test_a_restore_that_was_killed_is_done_again(archive: Path, other: Server) -> None:
+def test_a_restore_that_was_killed_is_done_again(archive: Path, other: Server, passphrase: Path) -> None:
     """Half of it moved: nothing starts on that, and the next one sees to it."""
     other.data_dir.mkdir()
     (other.data_dir / "restoring").touch()
     (other.data_dir / "clicks.db").write_bytes(b"half")
     assert "A restore was interrupted" in refused(other, "users", "list")
-    other.flask("restore", str(archive))
+    other.flask("restore", str(archive), "--passphrase-file", str(passphrase))
     assert "alice" in other.flask("users", "list")
 
 
@@ -266,7 +281,7 @@ def listed(found: dict[str, bytes], name: str) -> dict[str, bytes]:
 
 DAMAGED: dict[str, tuple[Callable[[dict[str, bytes]], dict[str, bytes]], str]] = {
     "of a newer Waypost": (lambda found: changed(found, revisions=["f" * 12]), "A newer Waypost"),
-    "of a newer kind": (lambda found: changed(found, format=2), "A newer Waypost"),
+    "of a newer kind": (lambda found: changed(found, format=3), "A newer Waypost"),
     "of another database": (lambda found: changed(found, database="postgresql"), "on postgresql"),
     "a file that is not listed": (lambda found: {**found, "uploads/x": b"x"}, "'uploads/x'"),
     "a path out of it": (lambda found: listed(found, "../../evil"), "it lists '../../evil'"),
@@ -322,10 +337,10 @@ def test_what_is_damaged_changes_nothing(archive: Path, app: Flask, tmp_path: Pa
         for name, content in found.items():
             info = tarfile.TarInfo(name)
             info.size = len(content)
-            if name == "secret_key":
+            if name == "secret_key.enc":
                 info.type, info.linkname, info.size = tarfile.SYMTYPE, "/etc/passwd", 0
             tar.addfile(info, io.BytesIO(content))
-    assert "'secret_key' is not as its list says" in restored(empty, cut).stderr
+    assert "'secret_key.enc' is not as its list says" in restored(empty, cut).stderr
     assert "No such file" in restored(empty, tmp_path / "nowhere").stderr
     after = sorted(path.name for path in settings.data_dir.iterdir() if not path.name.endswith(".lock"))
     assert after == [name for name in before if not name.endswith(".lock")]
@@ -353,11 +368,12 @@ def test_postgresql(tmp_path: Path, postgres_template: str, monkeypatch) -> None
             password = "five small boats go upriver\n"
             old.flask("users", "create", "--email", "pg@example.com", "--password-stdin", stdin=password)
             old.flask("backup", str(tmp_path / "pg.tar.gz"))
-            said = new.flask("restore", str(tmp_path / "pg.tar.gz"))
+            key = ["--key-file", str(old.data_dir / "secret_key")]
+            said = new.flask("restore", str(tmp_path / "pg.tar.gz"), *key)
             assert "Restored" in said
             assert "pg@example.com" in new.flask("users", "list")
             assert "The database is not empty" in refused(
-                new, "restore", "--force", str(tmp_path / "pg.tar.gz")
+                new, "restore", "--force", str(tmp_path / "pg.tar.gz"), *key
             )
             rest = old.flask("backup", "--without-database", str(tmp_path / "rest.tar.gz"))
             assert "The database is not in it" in rest

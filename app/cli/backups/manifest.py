@@ -6,21 +6,22 @@ import hashlib
 import json
 import re
 import tomllib
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from app.config import ROOT
 
 NAME = "manifest.json"
-FORMAT = 1
+FORMAT = 2  # 1: without `keys`, and with the secret key in plain text
+PLAIN_KEY, ENCRYPTED_KEYS = "secret_key", "secret_key.enc"
 BLOCK = 1 << 20
 LONGEST = 64 * 1024 * 1024  # of the manifest itself: half a million pictures
 
 # all that a backup can hold. Nothing else is ever written by a restore, whatever an archive contains: no
 # visitors' keys, and no path that leads elsewhere
 MEMBER = re.compile(
-    r"main\.db|clicks\.db|main\.sql|clicks\.sql|secret_key"
+    r"main\.db|clicks\.db|main\.sql|clicks\.sql|secret_key(?:\.enc)?"
     r"|journal/(?:dropped|\d{19}-[0-9a-f]{16}\.v\d+)"
     r"|uploads/[0-9a-f]{32}\.[a-z]{3,4}"
     r"|replaced/\d{1,19}-[0-9a-f]{32}\.[a-z]{3,4}"
@@ -39,13 +40,17 @@ class File:
 
 @dataclass(frozen=True)
 class Manifest:
-    """`as_of`: every visit that was answered before this moment (seconds since 1970) is in the backup."""
+    """`as_of`: every visit that was answered before this moment (seconds since 1970) is in the backup.
+
+    `keys`: fingerprints of the secret keys that it needs, the current one first.
+    """
 
     version: str
     database: str
     revisions: list[str]
     as_of: float
     files: dict[str, File]
+    keys: list[str] = field(default_factory=list)
     format: int = FORMAT
 
     def as_json(self) -> bytes:
@@ -73,6 +78,7 @@ def read(text: bytes) -> Manifest:
             revisions=[str(each) for each in found["revisions"]],
             as_of=float(found["as_of"]),
             files=files,
+            keys=[str(each) for each in found.get("keys", [])],
         )
     except (ValueError, KeyError, TypeError, AttributeError):
         raise Unfit("This is no backup of Waypost: its list of contents can't be read.") from None

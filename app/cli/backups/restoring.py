@@ -9,7 +9,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -17,7 +17,8 @@ from sqlalchemy import inspect, make_url
 
 from app import clock
 from app.cli.backups import postgres
-from app.cli.backups.manifest import Manifest, Unfit
+from app.cli.backups.keys import describe_without, holds_other_keys, key_files, write_keys
+from app.cli.backups.manifest import ENCRYPTED_KEYS, PLAIN_KEY, Manifest, Unfit
 from app.cli.database import RESTORING, migrate_tables, scripts
 from app.config import PREFIX, ROOT, Settings
 from app.database import CLICKS, clicks_path
@@ -104,7 +105,9 @@ def upgrade(directory: Path) -> None:
         raise Unfit(f"It can't be brought up to date: {(done.stderr.splitlines() or ['?'])[-1]}")
 
 
-def put_in_place(made: Manifest, directory: Path, settings: Settings, *, force: bool) -> Path | None:
+def put_in_place(
+    made: Manifest, directory: Path, settings: Settings, keys: Sequence[str], *, force: bool
+) -> Path | None:
     """Move what was unpacked to where it belongs, main.db last; where the old instance went, if anywhere.
 
     Killed meanwhile, nothing starts on what is half there, and a second restore goes on from the backup.
@@ -114,12 +117,14 @@ def put_in_place(made: Manifest, directory: Path, settings: Settings, *, force: 
     marker.touch()
     segments.sync_directory(settings.data_dir)
     if force or was_interrupted:
-        aside = moved_aside(made, settings)
+        aside = moved_aside(settings, keys)
     with settled(settings.data_dir):
         where = places(settings)
         for name in sorted(made.files, key=lambda name: (name in where, name)):
-            if not name.endswith(".sql"):
+            if not name.endswith(".sql") and name not in {PLAIN_KEY, ENCRYPTED_KEYS}:
                 put(directory / name, where.get(name, settings.data_dir / name))
+        if settings.secret_key_dir is not None:
+            write_keys(settings.data_dir, keys)
         if not settings.is_sqlite and made.revisions:
             postgres.restore(settings, [directory / "clicks.sql", directory / "main.sql"])
             migrate_anyway()
@@ -142,11 +147,11 @@ def settled(data_dir: Path) -> Iterator[None]:
             segments.sync_directory(folder)
 
 
-def moved_aside(made: Manifest, settings: Settings) -> Path | None:
+def moved_aside(settings: Settings, keys: Sequence[str]) -> Path | None:
+    """What is here already; its secret key, too, where the backup needs another one."""
     found = occupied(settings)
-    key = settings.data_dir / "secret_key"
-    if key.exists() and key.name in made.files:
-        found.append(key)
+    if keys and holds_other_keys(settings.data_dir, keys):
+        found += key_files(settings.data_dir)
     if not found:
         return None
     aside = settings.data_dir / f"before-restore-{clock.now():%Y%m%d-%H%M%S}"
@@ -171,16 +176,11 @@ def put(source: Path, target: Path) -> None:
         source.unlink()
 
 
-def warnings(made: Manifest, settings: Settings, environ: Mapping[str, str]) -> Iterator[str]:
-    """What an operator should know before he starts it."""
-    is_set = bool(environ.get(f"{PREFIX}SECRET_KEY") or environ.get(f"{PREFIX}SECRET_KEY_FILE"))
-    key = settings.data_dir / "secret_key"
-    if "secret_key" not in made.files:
-        yield (
-            "The backup does not hold the secret key: without the old one in "
-            f"{PREFIX}SECRET_KEY nobody can read what is sealed with it, as the settings of handlers."
-        )
-    elif is_set and key.read_text(encoding="ascii").strip() != settings.secret_key:
-        yield f"{PREFIX}SECRET_KEY counts, and is not the key of the backup: take it away, or set it to that."
+def warnings(made: Manifest, *, is_without_secret: bool) -> Iterator[str]:
+    """What an operator should know before they start it."""
+    if is_without_secret:
+        yield describe_without(made)
+    elif not made.keys and PLAIN_KEY not in made.files:
+        yield "The backup names no secret key: without the one of that time, what is encrypted can't be read."
     if not made.revisions:
         yield "The backup is without the database: bring that back by the way it was saved in."

@@ -21,10 +21,13 @@ import click
 from sqlalchemy import make_url
 
 from app.cli.backups import manifest, postgres
+from app.cli.backups.key_encryption import encrypt_keys
+from app.cli.backups.keys import database_key, needed_keys
 from app.cli.lifetime import held
 from app.config import Settings
 from app.database import clicks_path
 from app.journal import segments
+from app.secret_keys import ring
 
 PATIENCE_SECONDS = 60
 BUSY_MS = 10_000
@@ -42,7 +45,7 @@ class Snapshot:
 
 
 @contextlib.contextmanager
-def snapshot(settings: Settings, *, secret: bool, database: bool) -> Iterator[Snapshot]:
+def snapshot(settings: Settings, *, passphrase: str | None, database: bool) -> Iterator[Snapshot]:
     """Copy the instance; the copy goes again at the end. It lies in DATA_DIR, where pictures need no room."""
     with held(settings.data_dir / "backup.lock") as is_ours:
         if not is_ours:
@@ -52,14 +55,15 @@ def snapshot(settings: Settings, *, secret: bool, database: bool) -> Iterator[Sn
         directory = settings.data_dir / f"{DRAFT}{os.getpid()}"
         directory.mkdir(mode=0o700)
         try:
-            yield taken(settings, directory, secret=secret, database=database)
+            yield taken(settings, directory, passphrase=passphrase, database=database)
         finally:
             shutil.rmtree(directory, ignore_errors=True)
 
 
-def taken(settings: Settings, directory: Path, *, secret: bool, database: bool) -> Snapshot:
+def taken(settings: Settings, directory: Path, *, passphrase: str | None, database: bool) -> Snapshot:
     copier = Sqlite(settings) if settings.is_sqlite else postgres.Dumps(settings)
     journal = segments.directory_of(settings.data_dir)
+    before, needed = ring.keys().all(), database_key()
     with nothing_removed(journal):
         if database:
             copier.clicks(directory)
@@ -70,15 +74,18 @@ def taken(settings: Settings, directory: Path, *, secret: bool, database: bool) 
         if database:
             copier.main(directory)
         link_files(settings.data_dir, directory)
-    key = settings.data_dir / "secret_key"
-    if secret and key.exists():
-        shutil.copyfile(key, directory / key.name)
+    ring.keys().reload()
+    known = ring.distinct(*ring.keys().all(), *before)
+    keys = needed_keys(known, needed, is_kept=passphrase is not None)
+    if passphrase is not None:
+        (directory / manifest.ENCRYPTED_KEYS).write_bytes(encrypt_keys(known, passphrase))
     made = manifest.Manifest(
         version=manifest.version(),
         database="sqlite" if settings.is_sqlite else "postgresql",
         revisions=copier.revisions(directory) if database else [],
         as_of=as_of,
         files={name: manifest.described(directory / name) for name in sorted(members(directory))},
+        keys=keys,
     )
     return Snapshot(directory, made)
 

@@ -1,0 +1,43 @@
+"""Options of commands that take a passphrase: asked for at the terminal, or read from a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+MIN_LENGTH = 12
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def passphrase_options(purpose: str) -> Callable[[F], F]:
+    """`--passphrase` asks for it, `--passphrase-file` names a file whose first line it is."""
+
+    def add(command: F) -> F:
+        file = click.option(
+            "--passphrase-file",
+            type=click.Path(dir_okay=False, exists=True, path_type=Path),
+            help="The same, with the passphrase in the first line of a file.",
+        )
+        asked = click.option("--passphrase", is_flag=True, help=f"{purpose}, which is asked for.")
+        return asked(file(command))
+
+    return add
+
+
+def read_passphrase(*, is_asked: bool, file: Path | None, is_new: bool) -> str | None:
+    """None where neither option was given. `is_new`: it is asked for twice, and must be long."""
+    if is_asked and file is not None:
+        raise click.UsageError("Either --passphrase or --passphrase-file.")
+    if is_asked:
+        found = click.prompt("Passphrase", hide_input=True, confirmation_prompt=is_new, err=True)
+    elif file is not None:
+        found = file.read_text(encoding="utf-8").partition("\n")[0].rstrip("\r")
+    else:
+        return None
+    if is_new and len(found) < MIN_LENGTH:
+        raise click.UsageError(f"A passphrase has at least {MIN_LENGTH} characters.")
+    return str(found)

@@ -1,0 +1,262 @@
+"""Backups and the secret key: it is in one only encrypted, and a restore says which key it needs."""
+
+from __future__ import annotations
+
+import contextvars
+import hashlib
+import json
+import shutil
+import sqlite3
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+from app import create_app
+from app.cli import secrets
+from app.cli.backups import key_encryption
+from app.cli.backups.key_encryption import decrypt_keys, encrypt_keys
+from app.cli.backups.manifest import Unfit
+from app.config import load_settings
+from app.extensions import db
+from app.sealing import encrypt_text
+from app.secret_keys.ring import fingerprint
+from tests.cli.test_backup import written
+from tests.factories import PASSWORD
+
+PASSPHRASE = "four slow trains at dawn"
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def make_instance(tmp_path: Path, sqlite_template: Path) -> Callable[[str], Run]:
+    """Runs commands on a data directory of this name, as a new process would."""
+
+    def make(name: str, *, is_migrated: bool = False) -> Run:
+        if is_migrated:
+            shutil.copytree(sqlite_template, tmp_path / name)
+            (tmp_path / name / "secret_key").unlink(missing_ok=True)
+
+        def run(*arguments: object, stdin: str = "", **settings: str) -> Result:
+            environ = {"DATA_DIR": str(tmp_path / name), **settings}
+            app = create_app(load_settings({f"WAYPOST_{key}": text for key, text in environ.items()}))
+            given = [str(each) for each in arguments]
+            done = contextvars.Context().run(app.test_cli_runner().invoke, args=given, input=stdin)
+            with app.app_context():
+                db.engine.dispose()
+            app.extensions["throttles"].close()
+            return done
+
+        return run
+
+    return make
+
+
+@pytest.fixture
+def old(make_instance: Callable[..., Run], tmp_path: Path) -> Run:
+    """An instance with an account and a handler, whose settings are encrypted."""
+    run = make_instance("old", is_migrated=True)
+    made = run("users", "create", "--email", "a@example.com", "--password-stdin", stdin=PASSWORD)
+    assert made.exit_code == 0, made.output
+    with sqlite3.connect(tmp_path / "old" / "main.db") as connection:
+        connection.execute(
+            "INSERT INTO notification_handler"
+            " (user_id, type, name, settings, is_enabled, is_confirmed, datetime)"
+            " VALUES (1, 'email', 'x', ?, 1, 1, '2026-01-01')",
+            [encrypt_text(b'{"email": "a@example.com"}', key_of(tmp_path / "old"))],
+        )
+    connection.close()
+    return run
+
+
+@pytest.fixture
+def new(make_instance: Callable[..., Run]) -> Run:
+    return make_instance("new")
+
+
+@pytest.fixture
+def passphrase(tmp_path: Path) -> tuple[str, Path]:
+    (tmp_path / "passphrase").write_text(f"{PASSPHRASE}\n")
+    return "--passphrase-file", tmp_path / "passphrase"
+
+
+def key_of(data_dir: Path) -> str:
+    return (data_dir / "secret_key").read_text()
+
+
+def reads_all(run: Run, **settings: str) -> bool:
+    """Whether it starts, and reads what is encrypted."""
+    assert run("users", "list", **settings).exit_code == 0
+    return "reads what is encrypted" in run("doctor", **settings).output
+
+
+def test_without_a_passphrase_the_key_is_not_in_it(old: Run, new: Run, tmp_path: Path) -> None:
+    key, path = key_of(tmp_path / "old"), tmp_path / "b.tar.gz"
+    said = old("backup", path).output
+    assert f"The secret key it needs ({fingerprint(key)}) is not in it: keep {tmp_path / 'old'}" in said
+    with tarfile.open(path) as tar:
+        found = {member.name: tar.extractfile(member).read() for member in tar}  # type: ignore[union-attr]
+    assert not [name for name, content in found.items() if key.encode() in content or "secret" in name]
+    assert json.loads(found["manifest.json"])["keys"] == [fingerprint(key)]
+
+    refused = new("restore", path)
+    assert refused.exit_code == 1
+    assert f"needs the secret key {fingerprint(key)}, which is not here" in refused.stderr
+    assert "The backup does not hold it: add --key-file" in refused.stderr
+    (tmp_path / "other").write_text("a key of another instance")
+    assert "which is not here" in new("restore", path, "--key-file", tmp_path / "other").stderr
+    (tmp_path / "other").write_text("")
+    assert "other is empty" in new("restore", path, "--key-file", tmp_path / "other").stderr
+    assert not list((tmp_path / "new").glob("*.db"))
+    done = new("restore", path, "--key-file", tmp_path / "old" / "secret_key")
+    assert done.exit_code == 0, done.output
+    assert key_of(tmp_path / "new") == key
+    assert (tmp_path / "new" / "secret_key").stat().st_mode & 0o777 == 0o600
+    assert reads_all(new)
+
+
+def test_with_a_passphrase(old: Run, new: Run, tmp_path: Path, passphrase: tuple[str, Path]) -> None:
+    path = tmp_path / "b.tar.gz"
+    assert "encrypted: keep the passphrase elsewhere" in old("backup", path, *passphrase).output
+    with tarfile.open(path) as tar:
+        content = tar.extractfile("secret_key.enc").read()  # type: ignore[union-attr]
+    assert key_of(tmp_path / "old").encode() not in content
+
+    assert "add --passphrase or --passphrase-file" in new("restore", path).stderr
+    wrong = new("restore", path, "--passphrase", stdin="another passphrase\n")
+    assert (wrong.exit_code, "The passphrase is wrong" in wrong.stderr) == (1, True)
+    assert not list((tmp_path / "new").glob("*.db"))
+    done = new("restore", path, "--passphrase", stdin=f"{PASSPHRASE}\n")
+    assert done.exit_code == 0, done.output
+    assert reads_all(new)
+    assert key_of(tmp_path / "new") == key_of(tmp_path / "old")
+
+
+def test_without_the_key_all_else_comes_back(old: Run, new: Run, tmp_path: Path) -> None:
+    path, key = tmp_path / "b.tar.gz", key_of(tmp_path / "old")
+    old("backup", path)
+    done = new("restore", path, "--without-secret")
+    assert done.exit_code == 0, done.output
+    assert f"Restored without the secret key {fingerprint(key)}" in done.stderr
+    assert "The secret key is missing" in new("users", "list").output
+    assert new("secrets", "adopt", "--yes").exit_code == 0
+    assert "a@example.com" in new("users", "list").output
+    assert "1 handler can't be read" in new("doctor").output
+
+
+def test_a_key_of_the_settings(old: Run, new: Run, tmp_path: Path, passphrase: tuple[str, Path]) -> None:
+    path, key = tmp_path / "b.tar.gz", key_of(tmp_path / "old")
+    old("backup", path, *passphrase)
+    other = "a key that some other instance has"
+    refused = new("restore", path, *passphrase, SECRET_KEY=other)
+    assert refused.exit_code == 1
+    assert f"WAYPOST_SECRET_KEY holds the key {fingerprint(other)}" in refused.stderr
+    assert "set it to that one" in refused.stderr
+    done = new("restore", path, SECRET_KEY=key)
+    assert done.exit_code == 0, done.output
+    assert not (tmp_path / "new" / "secret_key").exists()
+    assert reads_all(new, SECRET_KEY=key)
+
+
+def test_a_backup_of_before_that_holds_the_key_in_plain_text(old: Run, new: Run, tmp_path: Path) -> None:
+    key = key_of(tmp_path / "old").encode()
+    old("backup", tmp_path / "b.tar.gz")
+    with tarfile.open(tmp_path / "b.tar.gz") as tar:
+        found = {member.name: tar.extractfile(member).read() for member in tar}  # type: ignore[union-attr]
+    about = json.loads(found.pop("manifest.json")) | {"format": 1}
+    del about["keys"]
+    about["files"]["secret_key"] = {"size": len(key), "sha256": hashlib.sha256(key).hexdigest()}
+    members = {"manifest.json": json.dumps(about).encode(), **found, "secret_key": key}
+    assert new("restore", written(tmp_path / "before.tar.gz", members)).exit_code == 0
+    assert key_of(tmp_path / "new").encode() == key
+    assert reads_all(new)
+
+
+def test_a_backup_of_before_a_rotation(old: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The retired key is found where the rotation has left it, and what was here goes aside with its key."""
+    monkeypatch.setattr(secrets, "LEARNING_SECONDS", 0.0)
+    path, first = tmp_path / "b.tar.gz", key_of(tmp_path / "old")
+    old("backup", path)
+    assert old("secrets", "rotate").exit_code == 0
+    second = key_of(tmp_path / "old")
+    done = old("restore", "--force", path)
+    assert done.exit_code == 0, done.output
+    assert key_of(tmp_path / "old") == first
+    assert key_of(next((tmp_path / "old").glob("before-restore-*"))) == second
+    assert reads_all(old)
+
+
+def test_a_backup_in_the_middle_of_a_rotation(
+    old: Run, new: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, passphrase: tuple[str, Path]
+) -> None:
+    """It needs both keys and holds both; the copy goes on with the rotation."""
+    monkeypatch.setattr(secrets, "LEARNING_SECONDS", 0.0)
+    with monkeypatch.context() as patched:
+        patched.setattr(secrets, "reencrypt_all", lambda *_: (_ for _ in ()).throw(RuntimeError("killed")))
+        assert old("secrets", "rotate").exit_code == 1
+    path = tmp_path / "b.tar.gz"
+    current, former = (tmp_path / "old" / name for name in ("secret_key", "secret_key.old"))
+    named = f"({fingerprint(current.read_text())} and {fingerprint(former.read_text())})"
+    assert named in old("backup", path, *passphrase).output
+    assert new("restore", path, *passphrase).exit_code == 0
+    assert reads_all(new)
+    assert "A rotation of the secret key is not finished" in new("doctor").output
+    assert new("secrets", "rotate").exit_code == 0
+    assert reads_all(new)
+
+
+def test_a_key_that_is_not_here_cant_be_held(old: Run, tmp_path: Path, passphrase: tuple[str, Path]) -> None:
+    """Without one, the backup is made all the same, and names the key that the database needs."""
+    key = key_of(tmp_path / "old")
+    (tmp_path / "old" / "secret_key").write_text("a key of another instance")
+    refused = old("backup", tmp_path / "b.tar.gz", *passphrase)
+    assert (refused.exit_code, "is not here, so the backup can't hold it" in refused.stderr) == (1, True)
+    assert not (tmp_path / "b.tar.gz").exists()
+    assert f"({fingerprint(key)}) is not in it" in old("backup", tmp_path / "b.tar.gz").output
+
+
+WRONG_OPTIONS = {
+    "a short passphrase": (("--passphrase",), "too short\ntoo short\n", "at least 12 characters"),
+    "both": (("--passphrase", "--passphrase-file", __file__), "", "Either --passphrase or"),
+    "with and without": (("--passphrase-file", __file__, "--without-secret"), "", "do not go together"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_OPTIONS)
+def test_options_that_are_refused(name: str, old: Run, tmp_path: Path) -> None:
+    options, stdin, said = WRONG_OPTIONS[name]
+    done = old("backup", tmp_path / "b.tar.gz", *options, stdin=stdin)
+    assert (done.exit_code, said in done.stderr) == (2, True), done.stderr
+    assert not (tmp_path / "b.tar.gz").exists()
+
+
+def spoil(content: bytes, **changes: object) -> bytes:
+    return json.dumps(json.loads(content) | changes).encode()
+
+
+SPOILED: dict[str, Callable[[bytes], bytes]] = {
+    "no JSON": lambda _content: b"x",
+    "a list": lambda _content: b"[]",
+    "too much memory": lambda content: spoil(content, memory_kib=2**31),
+    "too much time": lambda content: spoil(content, time=10**6),
+    "no lanes": lambda content: spoil(content, parallelism=0),
+    "no base64": lambda content: spoil(content, salt="%"),
+    "a short nonce": lambda content: spoil(content, nonce="AAAA"),
+    "another ciphertext": lambda content: spoil(content, ciphertext="A" * 64),
+    "an empty one": lambda content: spoil(content, ciphertext=""),
+}
+
+
+def test_an_encrypted_key_that_was_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(key_encryption, "Cost", lambda *cost: REAL_COST(*(cost or (64, 1, 1))))
+    content = encrypt_keys(["one", "two"], PASSPHRASE)
+    assert decrypt_keys(content, PASSPHRASE) == ["one", "two"]
+    assert encrypt_keys(["one", "two"], PASSPHRASE) != content
+    for name, change in SPOILED.items():
+        with pytest.raises(Unfit):
+            pytest.fail(f"{name}: {decrypt_keys(change(content), PASSPHRASE)}")
+
+
+REAL_COST = key_encryption.Cost
