@@ -253,6 +253,7 @@ class Busy:
                 self.failures.append((statuses, found.text))
 
 
+@pytest.mark.full
 def test_beside_a_running_server_and_killed_in_the_middle(make_server: Callable[..., Server]) -> None:
     server = make_server(PROCESSES="2")
     busy = Busy(server)
