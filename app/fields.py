@@ -10,7 +10,7 @@ from typing import Any
 from wtforms import Field
 from wtforms.validators import StopValidation
 
-from app.reading import Rejected, flag, moment, plain, whole
+from app.reading import Rejected, flag, moment, plain, plain_whole, whole
 from app.sent import Sent, Upload, Value
 
 
@@ -147,8 +147,10 @@ class ChoiceField(SentField):
         super().__init__(label, **options)
         self.choices = choices
         self.words = {str(value): value for value in choices} | dict(also or {})
+        self.is_whole = all(isinstance(value, int) for value in choices)
 
     def parse(self, text: str) -> Any:
+        text = plain_whole(text) if self.is_whole else text
         if text not in self.words:
             raise Rejected(f"This must be one of: {', '.join(map(str, self.choices))}.", "choice")
         return self.words[text]

@@ -5,6 +5,7 @@ A resource describes its list once, as a `Listing`; the API and the dashboard re
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
@@ -14,7 +15,7 @@ from sqlalchemy.orm import InstrumentedAttribute
 
 from app.extensions import db
 from app.params import ParamReader
-from app.reading import Rejected, whole
+from app.reading import Rejected, plain_whole, whole
 
 Row = TypeVar("Row", bound=Any)
 SIZES = (10, 25, 50, 100, 250, 500, 1000)
@@ -151,8 +152,10 @@ class Question(ParamReader, Generic[Row]):
 def one_of(known: Sequence[Any]) -> Callable[[str], str]:
     """Reads one of the words `known`, as they are written."""
     words = [str(word) for word in known]
+    is_whole = all(isinstance(word, int) for word in known)
 
     def read(text: str) -> str:
+        text = plain_whole(text) if is_whole else text
         if text not in words:
             raise Rejected(f"This must be one of: {', '.join(word for word in words if word)}.", "choice")
         return text
@@ -161,5 +164,11 @@ def one_of(known: Sequence[Any]) -> Callable[[str], str]:
 
 
 def contains(text: str, *columns: InstrumentedAttribute[Any]) -> ColumnElement[bool]:
-    """Whether any of the columns contains `text`: literally (`%` and `_` too), whatever its case."""
-    return or_(*(func.lower(column).contains(text.lower(), autoescape=True) for column in columns))
+    """Whether any of the columns contains `text`: literally (`%` and `_` too), whatever its case.
+
+    Composed or decomposed: `é` is one character or two, and was stored as it was typed.
+    """
+    spellings = sorted({unicodedata.normalize(form, text.lower()) for form in ("NFC", "NFD")})
+    return or_(
+        *(func.lower(column).contains(one, autoescape=True) for column in columns for one in spellings)
+    )

@@ -76,6 +76,11 @@ def whole(text: str, least: int, most: int) -> int:
     return int(text)
 
 
+def plain_whole(text: str) -> str:
+    """Remove the plus sign of a whole number: `+307` → `307`. Any other text stays as it is."""
+    return text.removeprefix("+") if WHOLE.fullmatch(text) else text
+
+
 def moment(text: str, zone: dt.tzinfo = dt.UTC) -> dt.datetime:
     """`YYYY-MM-DD[ T]HH:MM[:SS][offset]`, or a day alone, as an aware moment in UTC; else Rejected."""
     match = MOMENT.fullmatch(text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
+import unicodedata
 
 import pytest
 import sqlalchemy as sa
@@ -25,6 +26,21 @@ def test_migrations_lead_to_the_models(session) -> None:
 
 def test_there_is_one_newest_revision(session) -> None:
     assert len(ScriptDirectory.from_config(alembic_config()).get_heads()) == 1
+
+
+@pytest.mark.databases
+def test_decomposed_texts_of_before_are_found_composed(session, alice, make_link) -> None:
+    link = make_link(alice, "a", title=unicodedata.normalize("NFD", "Über"))
+    plain = make_link(alice, "b", title="plain")
+    wanted, other = link.search_text, plain.search_text
+    old = unicodedata.normalize("NFD", wanted)
+    assert old != wanted
+    session.execute(sa.update(Link).where(Link.id == link.id).values(search_text=old))
+    session.commit()
+    session.close()
+    command.downgrade(alembic_config(), "d81f4c62b07e-1")
+    command.upgrade(alembic_config(), "head")
+    assert session.scalars(sa.select(Link.search_text).order_by(Link.id)).all() == [wanted, other]
 
 
 @pytest.mark.databases

@@ -42,6 +42,8 @@ def note(domain: Domain, action: str, **changes: Any) -> None:
 def update(domain: Domain, changes: dict[str, Any]) -> Domain:
     """Change what `changes` names; another host must be verified anew. Raises NotThere, Invalid."""
     reread(db.session, domain)
+    if not changes:
+        return domain  # nothing was edited, so the last edit was another one
     changed = {
         name: [old, value] for name, value in changes.items() if (old := getattr(domain, name)) != value
     }

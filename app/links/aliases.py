@@ -33,11 +33,17 @@ RANDOM_CHARACTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 RANDOM_LENGTH = 7
 TRIES = 20
 
-# An emoji with what may follow it: a skin tone, a selector, a tag sequence (as in the flag of Wales).
+# An emoji with what may follow it: a skin tone, a selector; after a black flag the tags of a region's flag,
+# which after anything else show nothing.
 # Digits, # and * are emoji to Unicode, but only as the first half of a keycap. (UTS #51, ED-17)
-AFTER = r"\p{Emoji_Modifier}|[\uFE0E\uFE0F]\u20E3?|[\U000E0020-\U000E007E]+\U000E007F"
-EMOJI = rf"(?:\p{{RI}}\p{{RI}}|[\p{{Emoji}}--[0-9#*\p{{RI}}]](?:{AFTER})?)"
-ALIAS = regex.compile(rf"(?V1)(?!\.)(?>{EMOJI}(?:\u200D{EMOJI})*|[\p{{L}}\p{{M}}\p{{Nd}}\-_.~])++")
+AFTER = r"\p{Emoji_Modifier}|[\uFE0E\uFE0F]\u20E3?"
+FLAG = r"\p{RI}\p{RI}|\U0001F3F4[\U000E0030-\U000E0039\U000E0061-\U000E007A]{3,6}\U000E007F"
+KEYCAP = r"[0-9]\uFE0F\u20E3"
+EMOJI = rf"(?:{FLAG}|{KEYCAP}|[\p{{Emoji}}--[0-9#*\p{{RI}}]](?:{AFTER})?)"
+# some marks and letters show nothing: two addresses that look the same would lead to different places
+INVISIBLE = regex.compile(r"\p{Default_Ignorable_Code_Point}")
+PLAIN = r"[[\p{L}\p{M}\p{Nd}\-_.~]--\p{Default_Ignorable_Code_Point}]"
+ALIAS = regex.compile(rf"(?V1)(?!\.)(?>{EMOJI}(?:\u200D{EMOJI})*|{PLAIN})++")
 
 
 def key_of(alias: str) -> str:
@@ -53,6 +59,8 @@ def read_alias(text: str) -> str:
     if is_reserved(key_of(plain)):
         raise Rejected("This address is Waypost's own. Choose another one.", "reserved")
     if not ALIAS.fullmatch(plain):
+        if INVISIBLE.search(plain):
+            raise Rejected("This has a character that shows nothing. Remove it.", "invisible")
         raise Rejected(
             "This may have letters, digits, emoji and - _ . ~ only, and not start with a dot.", "alias"
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
@@ -44,8 +45,9 @@ SEARCHED = ("url", "location_url", "title")
 
 
 def folded(*texts: str | None) -> str:
-    """A line each, without case: what a search looks in, for no database folds case as Unicode does."""
-    return "\n".join((text or "").replace("\n", " ") for text in texts).casefold()
+    """A line each, without case and composed: what a search looks in. No database folds as Unicode does."""
+    lines = "\n".join((text or "").replace("\n", " ") for text in texts)
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", lines).casefold())
 
 
 def folded_of_row(context: DefaultExecutionContext) -> str:

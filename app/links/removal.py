@@ -44,6 +44,9 @@ def delete_many(user_id: int, ids: Collection[int], batch: str | None = None) ->
     there = read_anew(user_id, ids)
     batch = trash.throw_away(there, described, batch)
     missing = set(ids) - {link.id for link in there}
+    for link in there:
+        for name in PICTURES:
+            replaced.put_away(link.id, getattr(link, name))
     if there:
         note(there, "deleted")
         take_away(there)
@@ -102,11 +105,17 @@ def restore(trashed: Trashed, changes: dict[str, Any] | None = None) -> Link:
         claim_random([link])
     else:
         claim(link)
+    bring_pictures_back(link)
     expect(link, {})
     replan(place_of(link))
     note([link], "restored")
     db.session.flush()
     return link
+
+
+def bring_pictures_back(link: Link) -> None:
+    for name in PICTURES:
+        replaced.bring_back(link.id, getattr(link, name))
 
 
 def require_domain(row: dict[str, Any]) -> None:
@@ -120,6 +129,7 @@ def restore_many(trashed: Sequence[Trashed]) -> tuple[list[Link], list[Trashed]]
     links = trash.put_back([one for one in trashed if one.id not in stuck], Link)
     for link in links:
         claim(link)
+        bring_pictures_back(link)
         expect(link, {})
     if links:
         replan(*map(place_of, links))

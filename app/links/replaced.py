@@ -11,7 +11,7 @@ import os
 import re
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from sqlalchemy import select
@@ -42,12 +42,28 @@ def put_away(link_id: int, name: str | None) -> None:
     """The link has this picture no more once the transaction is committed; its history has it at once."""
     if not name:
         return
-    directory().mkdir(mode=0o700, parents=True, exist_ok=True)
-    place = place_of(link_id, name)
-    with contextlib.suppress(FileNotFoundError, FileExistsError):
-        os.link(uploads.directory() / name, place)
-        uploads.noted("new_uploads").append(place)
+    if keep_apart(link_id, name):
+        uploads.noted("new_uploads").append(place_of(link_id, name))
     uploads.discard(name)
+
+
+def keep_apart(link_id: int, name: str) -> bool:
+    """Give the file a name here, too; whether it is a new one."""
+    directory().mkdir(mode=0o700, parents=True, exist_ok=True)
+    with contextlib.suppress(FileNotFoundError, FileExistsError):
+        os.link(uploads.directory() / name, place_of(link_id, name))
+        return True
+    return False
+
+
+def bring_back(link_id: int, name: str | None) -> None:
+    """The link has this picture again: it comes back from the trash."""
+    if not name:
+        return
+    place, served = place_of(link_id, name), uploads.directory() / name
+    with contextlib.suppress(FileNotFoundError, FileExistsError):
+        os.link(place, served)
+        uploads.noted("new_uploads").append(served)
 
 
 def find(link_id: int, name: str) -> Path | None:
@@ -74,12 +90,13 @@ def forget(ids: Iterable[int]) -> None:
     uploads.noted("old_uploads").extend(of_links(ids))
 
 
-def remove_strays(session: Session) -> int:
-    """How many were removed that no history names. (Another name for a file makes its inode young.)"""
+def remove_strays(session: Session, in_trash: Collection[str] = ()) -> int:
+    """How many were removed that no history names, nor a link `in_trash`. (Another name for a file makes its
+    inode young.)"""
     late = time.time() - YOUNGEST_SECONDS
     found: dict[int, dict[str, Path]] = defaultdict(dict)
     for link_id, path, name in listed():
-        if path.stat().st_ctime < late:
+        if name not in in_trash and path.stat().st_ctime < late:
             found[link_id][name] = path
     ids = sorted(found)
     return sum(strays_of(session, ids[at : at + AT_ONCE], found) for at in range(0, len(ids), AT_ONCE))

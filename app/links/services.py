@@ -63,6 +63,8 @@ def update(link: Link, changes: dict[str, Any], kind: str = "changed") -> Link:
     `kind`: what the history calls it.
     """
     reread(db.session, link)
+    if not changes:
+        return link  # nothing was edited, so the last edit was another one
     before, dates, told = place_of(link), dates_of(link), fields_of(link, changes)
     attach(link, attachments(link.user_id, changes), changes)
     for name in PICTURES:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from collections.abc import Mapping
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -24,24 +25,25 @@ errors = ErrorBoundary("stray pictures")
 
 def remove_strays(session: Session) -> int:
     """How many were removed. Of links that are in the trash they stay: these can come back."""
+    kept = in_trash(session)
+    if kept is None:
+        return 0
     count = 0
     for remove in (replaced.remove_strays, remove_unnamed):
         with errors.attempt(remove.__name__):
-            count += remove(session)
+            count += remove(session, kept)
         session.rollback()
     return count
 
 
-def remove_unnamed(session: Session) -> int:
+def remove_unnamed(session: Session, kept: Mapping[str, int]) -> int:
     if not uploads.directory().exists():
         return 0
     late = time.time() - YOUNGEST_SECONDS
     old = [path.name for path in uploads.directory().iterdir() if path.stat().st_mtime < late]
     found = [name for name in old if NAME.fullmatch(name.removeprefix("."))]
-    kept = in_trash(session) if found else set()
-    if kept is None:
-        return 0
     strays = [name for name in found if name not in kept]
+    put_away_trashed({name: kept[name] for name in found if name in kept})
     for start in range(0, len(strays), AT_ONCE):
         some = strays[start : start + AT_ONCE]
         named = of_links(session, some)
@@ -64,13 +66,22 @@ def of_links(session: Session, names: list[str]) -> set[str]:
     return found
 
 
-def in_trash(session: Session) -> set[str] | None:
-    """Whatever is named in what could be put back; None where some of that can't be read now."""
-    found: set[str] = set()
-    for rows in session.scalars(select(Trashed.rows)):
+def put_away_trashed(links: Mapping[str, int]) -> None:
+    """Pictures of links that an earlier version put into the trash, and went on to serve."""
+    for name, link_id in links.items():
+        with errors.attempt(name):
+            replaced.keep_apart(link_id, name)
+            uploads.remove([name])
+
+
+def in_trash(session: Session) -> dict[str, int] | None:
+    """Pictures in the trash by name, each with its link's id; None where some can't be read."""
+    found: dict[str, int] = {}
+    trashed = select(Trashed.row_id, Trashed.rows).where(Trashed.kind == Link.__tablename__)
+    for link_id, rows in session.execute(trashed):
         if isinstance(rows, Unreadable):
             session.rollback()
             return None
-        found.update(NAME.findall(json.dumps(rows)))
+        found.update(dict.fromkeys(NAME.findall(json.dumps(rows)), link_id))
     session.rollback()
     return found

@@ -48,6 +48,8 @@ def update(handler: NotificationHandler, changes: dict[str, Any]) -> Notificatio
     Raises NotThere when the handler was deleted meanwhile, Invalid when its type was changed meanwhile.
     """
     reread(db.session, handler)
+    if not changes:
+        return handler  # nothing was edited, so the last edit was another one
     place = place_of(handler)
     settings = settings_with(handler, changes)
     note_changes(handler, changes, settings)

@@ -26,6 +26,8 @@ def create(user: User, changes: dict[str, Any]) -> Pixel:
 def update(pixel: Pixel, changes: dict[str, Any]) -> Pixel:
     """Change what `changes` names. Raises NotThere when the pixel was deleted meanwhile."""
     reread(db.session, pixel)
+    if not changes:
+        return pixel  # nothing was edited, so the last edit was another one
     for name, value in changes.items():
         setattr(pixel, name, value)
     pixel.last_datetime = now()

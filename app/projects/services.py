@@ -23,6 +23,8 @@ def create(user: User, changes: dict[str, Any]) -> Project:
 def update(project: Project, changes: dict[str, Any]) -> Project:
     """Change what `changes` names. Raises NotThere when the project was deleted meanwhile."""
     reread(db.session, project)
+    if not changes:
+        return project  # nothing was edited, so the last edit was another one
     for name, value in changes.items():
         setattr(project, name, value)
     project.last_datetime = now()

@@ -16,6 +16,10 @@ TOOLS = re.compile(
     r"autocannon|locust|jmeter|gatling|powershell|xh|hurl|libcurl|urllib|perl)\b|windowspowershell",
     re.IGNORECASE,
 )
+# the HTTP clients of Android and of Apple's systems, which apps use in the background, and Office, which
+# opens a link by itself before a browser does
+LIBRARIES = re.compile(r"\bdalvik/|\bcfnetwork/|\bms-office\b", re.IGNORECASE)
+APP_OF_PEOPLE = re.compile(r"\bSlack(?:_SSB)?/[\d.]+")
 # servers that fetch a preview as soon as a link is posted, often hundreds at once: each would use up a click
 # of a limited link
 PREVIEWS = re.compile(
@@ -33,11 +37,19 @@ def bot_name(agent: str) -> str:
 def known_bot_name(agent: str) -> str:
     """Remembered for each agent: to look costs 100 µs and more, and the same few come all the time."""
     # what agents of people have in common is taken out first, as the list of crawlers wants it
-    rest = get_compiled_exclusions_regex().sub("", agent).strip()
-    found = get_compiled_crawler_regex().search(rest) or TOOLS.search(agent) or PREVIEWS.search(agent)
+    rest = get_compiled_exclusions_regex().sub("", without_app(agent)).strip()
+    patterns = (TOOLS, LIBRARIES, PREVIEWS)
+    found = get_compiled_crawler_regex().search(rest) or next(
+        filter(None, (p.search(agent) for p in patterns)), None
+    )
     if found:
         return found.group(0).strip(" /").lower()
     return "" if agent.strip() else NO_AGENT
+
+
+def without_app(agent: str) -> str:
+    """Slack's desktop app is a browser of a person; Slack's servers, which the list means, name no engine."""
+    return APP_OF_PEOPLE.sub("", agent) if "AppleWebKit/" in agent else agent
 
 
 def warm() -> None:

@@ -79,7 +79,12 @@ def is_web_view(agent: str) -> bool:
 
 
 def device_type(agent: str) -> str:
-    """Android without `Mobile`, and iPad, are tablets. What names nothing hand-held is a desktop."""
+    """Android without `Mobile`, and iPad, are tablets. What names nothing hand-held is a desktop.
+
+    Opera Mini, which is for phones, never says `Mobile`.
+    """
+    if "Opera Mini" in agent and "iPad" not in agent:
+        return "mobile"
     if "Android" in agent:
         return "mobile" if "Mobile" in agent else "tablet"
     if TABLET.search(agent):

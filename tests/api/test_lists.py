@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlsplit
@@ -106,7 +107,7 @@ def test_each_size(api: Api, size: int) -> None:
 
 BAD = {
     "page": ["0", "-1", "", "x", "1.0", "1e3", "١", "9223372036854775808", " 1"],
-    "results_per_page": ["11", "0", "", "-25", "x", "1001", "25.0", "+25", "025"],
+    "results_per_page": ["11", "0", "", "-25", "x", "1001", "25.0", "++25", "025"],
     "order_by": ["nonsense", "password", "id; drop"],
     "order_type": ["nonsense", "up"],
     "type": ["nonsense"],
@@ -197,6 +198,30 @@ def test_search_is_literal_and_without_case(api: Api, make_link: Make, alice: Us
     by_address = api.get("/links", query_string={"search": "EXAMPLE.com"})
     assert len(ids(by_address)) == len(titles)
     assert ids(api.get("/links", query_string={"search": "example.com", "search_by": "url"})) == []
+
+
+@pytest.mark.databases
+@pytest.mark.parametrize("stored", ["NFC", "NFD"])
+@pytest.mark.parametrize("asked", ["NFC", "NFD"])
+def test_search_finds_composed_and_decomposed(
+    api: Api, alice: User, make_link: Make, make_pixel: Make, make_handler: Make, make_project: Make, stored: str, asked: str
+) -> None:  # fmt: skip
+    name, search = unicodedata.normalize(stored, "Café Öl"), unicodedata.normalize(asked, "ÉFÉ ö"[1:])
+    make_link(alice, title="something else")
+    rows = {
+        "/links": make_link(alice, title=name),
+        "/pixels": make_pixel(alice, name=name),
+        "/notification-handlers": make_handler(alice, name=name),
+        "/projects": make_project(alice, name=name),
+    }
+    for path, row in rows.items():
+        assert ids(api.get(path, query_string={"search": search})) == [row.id], path
+        assert ids(api.get(path, query_string={"search": "cafe ol"})) == [], path
+
+
+def test_a_whole_number_with_a_sign_is_one(api: Api) -> None:
+    assert api.get("/links", query_string={"results_per_page": "+25", "page": "+1"}).status_code == 200
+    problem(api.get("/links", query_string={"results_per_page": "+24"}), 422)
 
 
 @pytest.mark.databases

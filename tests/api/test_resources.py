@@ -53,6 +53,35 @@ def test_the_whole_life_of_a_pixel(api: Api) -> None:
         problem(api.open(method, f"/pixels/{number}"), 404)
 
 
+@pytest.mark.databases
+@pytest.mark.parametrize(
+    "sent", [None, {"id": "5", "clicks": "9", "unknown": "x"}], ids=["nothing", "ignored fields"]
+)
+def test_what_edits_nothing_is_no_edit(api: Api, sent: Any) -> None:
+    paths = {
+        "/links": {"location_url": "https://example.com/", "url": "a", "password": "secret", "targeting_type": "rotation"},
+        "/pixels": PIXEL,
+        "/notification-handlers": {"type": "webhook", "name": "n", "webhook": "https://example.com/"},
+        "/projects": {"name": "n"},
+        "/domains": {"host": "go.elsewhere.example"},
+    }  # fmt: skip
+    for path, example in paths.items():
+        number = made(api, path, example)
+        before = api.get(f"{path}/{number}").json["data"]
+        answer = api.post(f"{path}/{number}", sent)
+        assert (answer.status_code, answer.json) == (200, {"data": {"id": number}}), path
+        assert api.get(f"{path}/{number}").json["data"] == before, path
+        assert before["last_datetime"] is None
+
+
+@pytest.mark.parametrize(("text", "stored"), [("+307", 307), ("307", 307)])
+def test_a_kind_of_redirect_is_an_integer(api: Api, text: str, stored: int) -> None:
+    number = made(api, "/links", {"location_url": "https://example.com/", "http_status_code": text})
+    assert api.get(f"/links/{number}").json["data"]["http_status_code"] == stored
+    for wrong in ("-307", "+303", "307.0", "++307", "٣٠٧", "3e2"):
+        problem(api.post(f"/links/{number}", {"http_status_code": wrong}), 422)
+
+
 def test_location_is_where_it_lies(api: Api, client: Any) -> None:
     location = api.post("/pixels", PIXEL).headers["Location"]
     assert client.get(location, headers={"Authorization": f"Bearer {api.key}"}).status_code == 200

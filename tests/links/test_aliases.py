@@ -7,6 +7,7 @@ import threading
 import unicodedata
 
 import pytest
+import regex
 from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import select
@@ -20,6 +21,7 @@ from app.links.aliases import RANDOM_CHARACTERS, RANDOM_LENGTH, key_of, random_a
 from app.links.models import Alias, Link
 from app.reading import Rejected
 from app.reserved import RESERVED, is_reserved
+from tests.api.shape import problem
 
 GOOD = {
     "letters": "foo",
@@ -93,6 +95,21 @@ BAD = {
     "tags without an emoji": "\U000e0067\U000e007f",
     "unended tags": "🏴\U000e0067\U000e0062",
     "a keycap of a number sign": "#️⃣",
+    "a selector behind a letter": "a\ufe0f",
+    "a selector behind a digit": "1\ufe0f",
+    "two selectors": "❤\ufe0f\ufe0f",
+    "a selector of ideographs": "短\U000e0100",
+    "a Mongolian selector": "ᠠ\u180b",
+    "a grapheme joiner": "a\u034fb",
+    "a word joiner": "a\u2060b",
+    "a zero-width space": "a\u200bb",
+    "a Hangul filler": "a\u3164",
+    "a half-width Hangul filler": "\uffa0",
+    "a Hangul choseong filler": "\u115f",
+    "a Hangul jungseong filler": "\u1160",
+    "a Khmer inherent vowel": "ក\u17b4",
+    "tags behind another emoji": "🚀\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
+    "long tags": "🏴" + "\U000e0061" * 20 + "\U000e007f",
     "a lone surrogate": "a\ud800",
     "private use": "\ue000",
     "257 characters": "x" * 257,
@@ -106,6 +123,24 @@ BAD = {
 def test_refused(text):
     with pytest.raises(Rejected):
         read_alias(text)
+
+
+def test_each_invisible_character_by_itself():
+    invisible = [chr(code) for code in range(0x110000) if regex.match(r"\p{DI}", chr(code))]
+    assert len(invisible) > 4000
+    for character in invisible:
+        for text in (character, f"a{character}", f"{character}a", f"a{character}b"):
+            with pytest.raises(Rejected) as caught:
+                read_alias(text)
+            assert caught.value.args[0].code == "invisible"
+
+
+def test_one_of_before_stays(api, alice, make_link):
+    link = make_link(alice, "old\u3164")
+    assert api.post(f"/links/{link.id}", {"title": "new"}).status_code == 200
+    assert api.get(f"/links/{link.id}").json["data"]["url"] == "old\u3164"
+    (entry,) = problem(api.post(f"/links/{link.id}", {"url": "new\u3164"}), 422)
+    assert (entry["field"], entry["code"]) == ("url", "invisible")
 
 
 @pytest.mark.parametrize(
@@ -148,7 +183,7 @@ def test_no_text_takes_long_to_refuse(text):
     try:
         read_alias(text)
     except Rejected as rejected:
-        assert rejected.args[0].code == "alias"  # noqa: PT017
+        assert rejected.args[0].code in {"alias", "invisible"}  # noqa: PT017
 
 
 # --- claims

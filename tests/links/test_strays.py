@@ -7,10 +7,12 @@ import time
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from app.config import Settings
 from app.database import begin_write
 from app.links import replaced, services
+from app.links.models import LinkChange
 from app.links.removal import delete
 from app.links.strays import remove_strays
 
@@ -35,12 +37,36 @@ def test_only_what_nobody_names(session, settings: Settings, alice, make_link) -
     make_link(alice, cloaking_favicon=used, cloaking_opengraph=shown)
     gone = make_link(alice, cloaking_favicon=trashed)
     session.commit()
+    gone_id = gone.id
     delete(gone)
     session.commit()
     assert remove_strays(session()) == 2
     left = {path.name for path in directory.iterdir()}
-    assert left == {used, shown, trashed, f"{'d' * 32}.png", "somebody-elses.txt"}
+    assert left == {used, shown, f"{'d' * 32}.png", "somebody-elses.txt"}
+    assert replaced.find(gone_id, trashed)
     assert remove_strays(session()) == 0
+
+
+def test_those_of_links_in_the_trash_stay_and_are_not_served(
+    session, settings: Settings, alice, make_link, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where an earlier version left them, and where the history does not name them."""
+    directory = settings.data_dir / "uploads"
+    name = made(directory, f"{'a' * 32}.png")
+    link = make_link(alice, cloaking_favicon=name)
+    link_id = link.id
+    session.commit()
+    delete(link)
+    session.commit()
+    made(directory, name)
+    replaced.place_of(link_id, name).unlink()
+    session.execute(sa.delete(LinkChange))
+    session.commit()
+    for _ in range(2):
+        assert remove_strays(session()) == 0
+        monkeypatch.setattr(replaced, "YOUNGEST_SECONDS", -60)
+        assert not list(directory.iterdir())
+        assert replaced.place_of(link_id, name).is_file()
 
 
 def test_of_replaced_ones_those_that_no_history_names(

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import pytest
+from sqlalchemy import select
 
 from app.database import begin_write
 from app.extensions import db
-from app.links import services, uploads
+from app.links import replaced, services, uploads
 from app.links.emptying import empty_trash
 from app.links.models import Link
 from app.links.pictures import Picture
-from app.links.removal import erase
+from app.links.removal import erase, restore, restore_many
+from app.trash.models import Trashed
 
 
 @pytest.fixture
@@ -39,13 +41,39 @@ def test_a_file_comes_and_goes_with_its_link(alice, files):
     assert (uploads.directory() / link.cloaking_favicon).read_bytes() == PICTURE.content
     begin_write(db.session)
     services.delete(link)
-    db.session.commit()
-    assert len(files()) == 2  # it may be put back
-    begin_write(db.session)
-    empty_trash(alice.id)
     assert len(files()) == 2
     db.session.commit()
-    assert files() == []
+    assert files() == []  # nothing of it is served
+    kept = replaced.directory()
+    assert len(list(kept.iterdir())) == 2  # it may be put back
+    begin_write(db.session)
+    empty_trash(alice.id)
+    assert len(list(kept.iterdir())) == 2
+    db.session.commit()
+    assert not list(kept.iterdir())
+
+
+@pytest.mark.parametrize("restore", [restore, lambda trashed: restore_many([trashed])[0][0]])
+def test_a_picture_is_served_again_when_its_link_is_put_back(alice, client, files, restore):
+    link = make(alice, cloaking_favicon=PICTURE, cloaking_opengraph=OTHER)
+    names, link_id = sorted([link.cloaking_favicon, link.cloaking_opengraph]), link.id
+    for _ in range(2):
+        assert [client.get(f"/media/{name}").status_code for name in names] == [200, 200]
+        begin_write(db.session)
+        services.delete(db.session.get_one(Link, link_id))
+        db.session.commit()
+        assert [client.get(f"/media/{name}").status_code for name in names] == [404, 404]
+        trashed = db.session.scalars(select(Trashed)).one()
+        begin_write(db.session)
+        restore(trashed)
+        assert files() == names
+        db.session.rollback()
+        assert files() == []
+        trashed = db.session.scalars(select(Trashed)).one()
+        begin_write(db.session)
+        restore(trashed)
+        db.session.commit()
+        assert files() == names
 
 
 def test_a_new_picture_replaces_the_file(alice, files):

@@ -224,8 +224,8 @@ def test_after_thirty_days_it_is_gone_with_files_and_history(app: Flask, alice: 
     assert purge(db.engine) == 0
     assert [one.row_id for one in trashed(alice)] == [new_id]
     assert set(db.session.scalars(select(LinkChange.link_id))) == {new_id}
-    assert [path.name for path in uploads.directory().iterdir()] == [kept]
-    assert not list(replaced.directory().iterdir())
+    assert not list(uploads.directory().iterdir())
+    assert [path.name for path in replaced.directory().iterdir()] == [f"{new_id}-{kept}"]
 
 
 def test_a_deleted_user_leaves_nothing_in_the_trash(alice: Any, bob: Any) -> None:

@@ -58,6 +58,12 @@ AGENTS = {
     "Opera on Windows": (f"{WINDOWS} Chrome/130.0.0.0 Safari/537.36 OPR/115.0.0.0", "desktop", "Windows", "Opera"),
     "Opera on Android": (f"{ANDROID} Chrome/130.0.0.0 Mobile Safari/537.36 OPR/76.2.4027.73374", "mobile", "Android", "Opera"),
     "Opera on iOS": (f"{IPHONE} Version/17.0 Mobile/15E148 Safari/604.1 OPT/4.6.0", "mobile", "iOS", "Opera"),
+    "Opera Mini on Android": (
+        "Opera/9.80 (Android; Opera Mini/36.2.2254/119.132; U; id) Presto/2.12.423 Version/12.16", "mobile", "Android", "Opera"),
+    "Opera Mini on an old phone": (
+        "Opera/9.80 (J2ME/MIDP; Opera Mini/7.1.32052/29.3709; U; en) Presto/2.8.119 Version/11.10", "mobile", "", "Opera"),
+    "Opera Mini on an iPad": (
+        "Opera/9.80 (iPad; Opera Mini/7.1.32694/27.1407; U; en) Presto/2.8.119 Version/11.10", "tablet", "iOS", "Opera"),
     "Samsung Internet": (
         f"{ANDROID} SamsungBrowser/26.0 Chrome/122.0.0.0 Mobile Safari/537.36", "mobile", "Android", "Samsung Internet"),
     "a Windows with a pen is no tablet": (
