@@ -120,10 +120,14 @@ class Answer:
             send_whole(self.proto, "500", [("Cache-Control", "no-store")], b"")
 
     def close(self) -> None:
+        self.context.run(self.close_inside)
+
+    def close_inside(self) -> None:
+        """Close in the answer's context, where the caller is in it already: it can't be entered twice."""
         close = getattr(self.result, "close", None)
         self.result = ()
         if close:
-            self.context.run(close)
+            close()
 
 
 def refuse_write(_data: bytes) -> object:
@@ -172,7 +176,7 @@ class Streams:
             answer.fail()
         finally:
             reader.cancel()
-            await self.in_thread(answer, answer.close)
+            await self.in_thread(answer, answer.close_inside)
 
     async def send(
         self, answer: Answer, pieces: Iterator[bytes], piece: bytes, reader: asyncio.Task[None]

@@ -1,0 +1,67 @@
+"""Streamed answers end as others do: closed, in the context that made them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from app.http_server.answers import WHOLE_BYTES, Answer, Streams
+from app.http_server.pools import Pool
+
+name: contextvars.ContextVar[str] = contextvars.ContextVar("name", default="")
+
+
+class Connection:
+    """A client that reads everything and stays."""
+
+    def __init__(self) -> None:
+        self.size = 0
+
+    def send(self, message: dict[str, Any]) -> asyncio.Future[None]:
+        self.size += len(message.get("body", b""))
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        done.set_result(None)
+        return done
+
+    async def receive(self) -> dict[str, Any]:
+        await asyncio.Event().wait()
+        return {}
+
+
+class Pieces:
+    """More than is sent at once; notes in which context it was closed."""
+
+    def __init__(self) -> None:
+        self.closed_as: list[str] = []
+
+    def __iter__(self) -> Iterator[bytes]:
+        for _ in range(3):
+            yield b"x" * WHOLE_BYTES
+
+    def close(self) -> None:
+        self.closed_as.append(name.get())
+
+
+def test_a_streamed_answer_is_closed(caplog: pytest.LogCaptureFixture) -> None:
+    connection, pieces = Connection(), Pieces()
+
+    def application(_environ: Any, start: Any) -> Pieces:
+        name.set("the answer's")
+        start("200 OK", [])
+        return pieces
+
+    async def run() -> None:
+        pool = Pool("test", threads=1, queue=10, wait_seconds=60)
+        pool.start()
+        streams = Streams(asyncio.get_running_loop(), pool)
+        Answer({}, connection, "here").call(application, streams)
+        await asyncio.sleep(0)  # the loop's turn: it makes the task
+        async with asyncio.timeout(60):
+            await asyncio.gather(*streams.tasks)
+
+    asyncio.run(run())
+    assert (connection.size, pieces.closed_as, caplog.records) == (3 * WHOLE_BYTES, ["the answer's"], [])
