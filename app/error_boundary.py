@@ -185,6 +185,8 @@ class ErrorBoundary:
             self._said = {said: until for said, until in self._said.items() if until > now}
             is_news = (item, text) not in self._said
             self._said.setdefault((item, text), now + LOG_SECONDS)
+            if len(self._said) > MAX_ITEMS:
+                self._said.pop(next(iter(self._said)))
         return is_news
 
     def _back_off(self, item: Hashable, error: Exception | str) -> float:

@@ -144,6 +144,8 @@ def note_use(key: ApiKey) -> None:
     now = time.monotonic()
     if now - _tried.get(key.digest, -RETRY_SECONDS) < RETRY_SECONDS:
         return  # another request has just done it, or failed to
+    if len(_tried) >= MOST_MADE:
+        _tried.clear()
     _tried[key.digest] = now
     try:
         write_use(key.id)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
+from sys import getsizeof
 from typing import cast
 
 from sqlalchemy import Table, select
@@ -15,6 +16,8 @@ from app.clicks.positions import insert_into
 
 TABLE = cast("Table", Term.__table__)
 KEPT = 200_000
+MAX_BYTES = 64 * 1024 * 1024  # of all of them: a referrer's path alone may have 2,048 characters
+ENTRY_BYTES = 250  # of one beside its text, in both places where it stands
 AT_ONCE = 500
 
 
@@ -29,6 +32,7 @@ class Terms:
         self.described: set[str] = set()
         self._removals = 0  # how often texts were removed, when these were read
         self._known: dict[str, int] = {}
+        self._bytes = 0  # that the known take
         self._fresh: dict[str, int] = {}
         self._looked_at: set[str] = set()
 
@@ -62,9 +66,11 @@ class Terms:
 
     def keep(self) -> None:
         """Remember what there was since `begin`: it is committed."""
-        if len(self._known) + len(self._fresh) > KEPT:
+        self._bytes += sum(ENTRY_BYTES + getsizeof(text) for text in self._fresh)
+        if len(self._known) + len(self._fresh) > KEPT or self._bytes > MAX_BYTES:
             self._known.clear()
             self.described.clear()
+            self._bytes = sum(ENTRY_BYTES + getsizeof(text) for text in self._fresh)
         self._known.update(self._fresh)
         self.described.update(self._looked_at)
         self._drop_fresh()

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from functools import lru_cache
 
 import idna
 
 from app.addresses import BadAddress, refuse_unwritable, wire_host
+from app.caches import cache_texts
 from app.domains.look_alikes import is_look_alike, looks
 from app.reading import Rejected
 
@@ -59,7 +59,7 @@ def is_like(name: str, others: Collection[str]) -> bool:
     return glance(name) in {glance(other) for other in others if other and not DOTTED.fullmatch(other)}
 
 
-@lru_cache(20_000)
+@cache_texts(8192, max_characters=261, bytes_per_entry=1500)
 def glance(host: str) -> str:
     """What a quick eye sees of it."""
     return looks(readable(name_of(host)))

@@ -7,7 +7,7 @@ import hashlib
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from app.addresses import Address
@@ -65,7 +65,7 @@ class RowForm(LinkForm):
         return hosts
 
 
-@cache
+@lru_cache(64)
 def form_for(fields: frozenset[str]) -> type[RowForm]:
     """A form of these fields only: making all forty takes longer than all else about a row."""
     named = [name for name in dir(LinkForm) if hasattr(getattr(LinkForm, name), "field_class")]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
 from crawlerdetect.crawlerdetect import get_compiled_crawler_regex, get_compiled_exclusions_regex
+
+from app.caches import cache_texts
 
 LONGEST = 512
 NO_AGENT = "no agent"
@@ -33,7 +34,7 @@ def bot_name(agent: str) -> str:
     return known_bot_name(agent[:LONGEST])  # cut first: what is remembered must stay small
 
 
-@lru_cache(maxsize=10_000)
+@cache_texts(4096, max_characters=LONGEST, bytes_per_entry=1000)
 def known_bot_name(agent: str) -> str:
     """Remembered for each agent: to look costs 100 µs and more, and the same few come all the time."""
     # what agents of people have in common is taken out first, as the list of crawlers wants it

@@ -24,7 +24,9 @@ POLL_SECONDS = 0.2
 GENERATION = 10_000
 OFTEN = 8
 SPELLINGS = 2 * GENERATION
-# characters of all plans of a generation: one link may have 100 long destinations
+MAX_SPELLING_BYTES = 8 * 1024 * 1024  # of all of them: a path may be written in many ways, and long ones
+SPELLING_BYTES = 250  # that one takes beside its characters
+# bytes of all plans of a generation, of which there are two: one link may have 100 long destinations
 HEAVIEST = 24 * 1024 * 1024
 
 Key = tuple[int, str]
@@ -44,6 +46,7 @@ class Plans:
         self.store = Store(settings)
         self.changes = Changes(self.store)
         self.spellings: dict[tuple[str, str], Plan] = {}
+        self.spelling_bytes = 0
         self.young: dict[Key, Plan] = {}
         self.old: dict[Key, Plan] = {}
         self.weight = 0  # of the young
@@ -141,9 +144,13 @@ class Plans:
                 self.rotate()
             self.young[key] = plan
             self.weight += plan.weight
-            if len(self.spellings) >= SPELLINGS:
-                self.spellings = {}  # those in use come back at once, without a load
+            self.spelling_bytes += SPELLING_BYTES + sum(map(len, spelling))
+            if len(self.spellings) >= SPELLINGS or self.spelling_bytes > MAX_SPELLING_BYTES:
+                self.forget_spellings()  # those in use come back at once, without a load
             self.spellings[spelling] = plan
+
+    def forget_spellings(self) -> None:
+        self.spellings, self.spelling_bytes = {}, 0
 
     def is_full(self, plan: Plan) -> bool:
         return len(self.young) >= GENERATION or self.weight + plan.weight > HEAVIEST
@@ -153,7 +160,7 @@ class Plans:
         for plan in self.old.values():
             plan.is_gone = True
         self.old, self.young, self.weight = self.young, {}, 0
-        self.spellings = {}
+        self.forget_spellings()
 
     def poll(self) -> None:
         """Drop what has changed since the last time. Raises StoreDown."""
@@ -173,7 +180,7 @@ class Plans:
             return
         # a whole host: which host that is may itself have changed
         self.sites = None
-        self.spellings = {}
+        self.forget_spellings()
         every = change.domain_id is None
         self.shelf.drop(change.domain_id)
         self.drop_plans([key for key in (*self.young, *self.old) if every or key[0] == change.domain_id])

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from functools import cache, lru_cache
+from functools import cache
 from typing import NamedTuple
 
 from ua_parser import Domain
 from ua_parser.loaders import load_lazy_builtins
 from ua_parser.regex import Resolver
 
+from app.caches import cache_texts
 from app.visits.agents import LONGEST
 
 # What the matcher calls a family is finer than anybody targets or counts by, or has a name that nobody uses.
@@ -62,7 +63,7 @@ def device(agent: str) -> Device:
     return known_device(agent[:LONGEST])  # cut first: what is remembered must stay small
 
 
-@lru_cache(maxsize=10_000)
+@cache_texts(4096, max_characters=LONGEST, bytes_per_entry=4500)
 def known_device(agent: str) -> Device:
     if not agent.strip():
         return Device()

@@ -5,41 +5,40 @@ Each function gives one or more fields of the journal's line, in its order, part
 
 from __future__ import annotations
 
-from functools import lru_cache
-
+from app.caches import cache_texts
 from app.journal.record import cleaned
-from app.visits.agents import bot_name
+from app.visits.agents import LONGEST, bot_name
 
 
-@lru_cache(maxsize=10_000)
+@cache_texts(4096, max_characters=LONGEST, bytes_per_entry=3200)
 def agent(text: str) -> tuple[str, str]:
     """`is_bot` and `bot_name`; and the agent itself, which stands further on."""
     name = bot_name(text)
     return f"{1 if name else 0}\t{cleaned('bot_name', name)}", cleaned("agent", text)
 
 
-@lru_cache(maxsize=10_000)
+@cache_texts(4096, max_characters=132, bytes_per_entry=1600)
 def place(country_code: str, continent_code: str, city_name: str) -> str:
     country, continent = cleaned("country_code", country_code), cleaned("continent_code", continent_code)
     return f"{country}\t{continent}\t{cleaned('city_name', city_name)}"
 
 
-@lru_cache(maxsize=1024)
+@cache_texts(1024, max_characters=100, bytes_per_entry=1200)
 def language(text: str) -> str:
     return cleaned("language", text)
 
 
-@lru_cache(maxsize=4096)
+@cache_texts(2048, max_characters=256, bytes_per_entry=2800)
 def referrer(host: str, path: str) -> str:
     return f"{cleaned('referrer_host', host)}\t{cleaned('referrer_path', path)}"
 
 
-@lru_cache(maxsize=1024)
+@cache_texts(1024, max_characters=256, bytes_per_entry=2800)
 def utm(source: str, medium: str, campaign: str) -> str:
     start = f"{cleaned('utm_source', source)}\t{cleaned('utm_medium', medium)}"
     return f"{start}\t{cleaned('utm_campaign', campaign)}"
 
 
-@lru_cache(maxsize=4096)
+@cache_texts(2048, max_characters=512, bytes_per_entry=4600)
 def destination(text: str) -> str:
     return cleaned("destination", text)

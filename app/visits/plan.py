@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
+from sys import getsizeof
 from typing import Any
 
 from app.visits.address import wire, with_query
@@ -79,8 +80,9 @@ class Plan:
 
     @property
     def weight(self) -> int:
-        """About how many characters are kept in memory for it."""
-        return len(self.location_url) + (self.targets.weight if self.targets else 0)
+        """About how many bytes are kept in memory for what may be long in it."""
+        texts = getsizeof(self.location_url) + getsizeof(self.expiration_url)
+        return texts + (self.targets.weight if self.targets else 0)
 
     @property
     def keeps_method(self) -> bool:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from urllib.parse import urlsplit
 
 from app.addresses import wire_host
+from app.caches import cache_texts
 
 LONGEST = 2048
 SCHEMES = frozenset({"http", "https", "android-app"})
 NOWHERE = "", ""
 
 
-@lru_cache(maxsize=4096)
+@cache_texts(2048, max_characters=256, bytes_per_entry=2000)
 def referrer(address: str) -> tuple[str, str]:
     """Its host as it is dialled, and its path; never its query. Both are empty for what can be no page:
     anybody may send anything. `address` as the server hands it on, each byte a character."""

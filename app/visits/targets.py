@@ -9,16 +9,17 @@ from __future__ import annotations
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
 from hashlib import blake2b
 from itertools import accumulate
+from sys import getsizeof
 from typing import NamedTuple, Protocol
 
+from app.caches import cache_texts
 from app.visits.devices import browser_name, system_name
 from app.visits.visitor import Visitor
 
 Pairs = Sequence[Sequence[str]]
-PAIR = 200  # bytes that a pair takes beside its destination's characters
+PAIR = 200  # bytes that a pair takes beside its destination
 SHOWN = 6  # keys of a long list that the explanation names
 
 
@@ -30,14 +31,14 @@ class Choice(NamedTuple):
 
 
 class Targets(Protocol):
-    """A link's pairs, ready to be asked. `weight`: about how many characters they hold."""
+    """A link's pairs, ready to be asked. `weight`: about how many bytes they take."""
 
     weight: int
 
     def choose(self, visitor: Visitor, link_id: int, owner_id: int) -> Choice: ...
 
 
-@lru_cache(maxsize=10_000)
+@cache_texts(4096, max_characters=128, bytes_per_entry=1500)
 def plain(text: str) -> str:
     """The form in which keys are compared: without case."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
@@ -68,7 +69,7 @@ def language_keys(visitor: Visitor) -> Sequence[Sequence[str]]:
     return ranges(visitor.languages)
 
 
-@lru_cache(maxsize=4096)
+@cache_texts(1024, max_characters=100, bytes_per_entry=8000)
 def ranges(tags: Iterable[str]) -> Sequence[Sequence[str]]:
     """For each tag all that it falls under (RFC 4647, 3.3.1): `pt-br` under itself and `pt`."""
     return tuple(tuple(prefixes(plain(tag).split("-"))) for tag in tags)
@@ -150,7 +151,7 @@ def drawn(who: str, link_id: int) -> int:
 
 
 def weight_of(pairs: Pairs) -> int:
-    return sum(PAIR + len(destination) for _, destination in pairs)
+    return sum(PAIR + getsizeof(destination) for _, destination in pairs)
 
 
 def compiled_targets(type_: str | None, pairs: Pairs | None) -> Targets | None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote_plus
 
 from werkzeug.http import parse_accept_header
 
+from app.caches import cache_texts
 from app.journal.visitor_keys import visitor_hash
 from app.visits import referring
 from app.visits.agents import bot_name
@@ -178,7 +178,7 @@ def is_prefetch(environ: Mapping[str, Any]) -> bool:
     return "HTTP_SEC_PURPOSE" in environ or "HTTP_PURPOSE" in environ or "HTTP_X_MOZ" in environ
 
 
-@lru_cache(maxsize=4096)
+@cache_texts(1024, max_characters=100, bytes_per_entry=4500)
 def languages(header: str) -> tuple[str, ...]:
     # a stable sort by falling q: equal ones stay in the visitor's order
     found = sorted(parse_accept_header(header), key=lambda pair: -pair[1])

@@ -1,0 +1,267 @@
+"""Every cache of the application, with its bound in bytes, or what bounds its keys.
+
+A cache that is not listed fails a test: say here what bounds it first. Where strangers choose keys or values, that
+is a number of bytes.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import tracemalloc
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.caches import max_bytes_by_cache
+from app.clicks import terms
+from app.config import Settings
+from app.visits import cache as plans
+from app.visits.pieces import destination
+from app.visits.plan import Plan
+
+APP = Path(__file__).resolve().parent.parent / "app"
+MIB = 1024 * 1024
+CODE = "its keys stand in the code"
+
+SHORT = "what one answer, one job or one transaction needs"
+
+# decorated functions, and containers that a module or an object fills: what bounds each
+BOUNDS: dict[str, str | int] = {
+    "accounts/hashing.py self.queues": "a queue of MAX_WAITING jobs for each lane",
+    "accounts/keys.py _made": 1000 * 12_000,  # a key and its user; all their texts are of bounded columns
+    "accounts/keys.py _tried": 1000 * 250,
+    "accounts/password_rules.py common_passwords": CODE,
+    "accounts/passwords.py _nobodys": CODE,
+    "api/openapi/document.py of_any_site": CODE,
+    "api/present.py self.found": SHORT,
+    "audit/failures.py self.counts": 3 * 50 * 2000,
+    "audit/failures.py self.ends": 3 * 50 * 2000,
+    "caches.py max_bytes_by_cache": CODE,
+    "cli/demo/visits.py sums": CODE,
+    "clicks/asking.py NO_WORDS": CODE,
+    "clicks/asking.py known_zones": CODE,
+    "clicks/in_order.py self.visited": SHORT,
+    "clicks/ingest.py self._synced": "segments of the journal that are there",
+    "clicks/leaving.py self._left": SHORT,
+    "clicks/tally.py self._said": SHORT,
+    "clicks/terms.py self._fresh": SHORT,
+    "clicks/terms.py self._known": 64 * MIB,
+    "clicks/terms.py self._looked_at": SHORT,
+    "clicks/terms.py self.described": "texts of `_known`, which count for both",
+    "dashboard/asked.py NO_COLUMNS": CODE,
+    "dashboard/assets.py assets": CODE,
+    "dashboard/assets.py version": CODE,
+    "dashboard/icons.py drawings": CODE,
+    "dashboard/icons.py icon": CODE,
+    "domains/hosts.py glance": 8192 * 1500,
+    "error_boundary.py _uncounted": CODE,
+    "error_boundary.py self._failing": 10_000 * 500,  # an item's id or a server's name
+    "error_boundary.py self._said": 10_000 * 1500,  # the same with the error's text
+    "http_server/answers.py self.tasks": "at most MAX_STREAMS answers",
+    "http_server/pools.py self.running": "networks of the jobs that run, one a thread",
+    "http_server/pools.py self.waiting": "at most `queue` jobs",
+    "http_server/refusals.py self.silent_until": CODE,
+    "http_server/request_bodies.py self.readings": "bodies that are read, whose number and bytes are bounded there",
+    "http_server/request_bodies.py self.tasks": "one for each of `readings`",
+    "jobs/fair_pool.py self.asked": SHORT,
+    "jobs/fair_pool.py self.owners": SHORT,
+    "jobs/programs.py self.running": "one for each of a fixed number of processes",
+    "jobs/schedule.py self.running": "one for each duty",
+    "journal/record.py LIMIT": CODE,
+    "journal/visitor_keys.py _cached": "two days",
+    "languages/__init__.py catalogue": CODE,
+    "languages/__init__.py dated_in": 5000 * 1000,
+    "languages/__init__.py digits_in": 5000 * 500,
+    "languages/__init__.py script_texts": CODE,
+    "links/aliases.py statements": CODE,
+    "links/qr_masks.py KINDS": CODE,
+    "links/qr_masks.py beside": CODE,
+    "notifications/dial.py trusted": CODE,
+    "notifications/lanes.py self.waiting": "deliveries that are held, whose number is bounded there",
+    "notifications/mail.py templates": CODE,
+    "notifications/sender.py self.held": "as many as lanes hold",
+    "notifications/sender.py self.lanes": "one for each handler with deliveries that are held",
+    "notifications/speech.py catalogues": CODE,
+    "notifications/transport.py all_transports": CODE,
+    "ownership.py query_of": CODE,
+    "pixels/firing.py program_of": CODE,
+    "pixels/provider.py all_providers": CODE,
+    "places.py COUNTRIES": CODE,
+    "public/answers.py sign": CODE,
+    "public/health.py newest": CODE,
+    "public/policies.py digest_of": CODE,
+    "public/words.py all_words": CODE,
+    "sealing.py fernet": CODE,
+    "secret_keys/ring.py derive": CODE,
+    "sent.py self._last": SHORT,
+    "sent.py self._members": SHORT,
+    "sent.py self._next": SHORT,
+    "transfer/lines.py self.given_back": SHORT,
+    "transfer/rows.py form_for": 64 * 64_000,  # a class of at most 40 fields
+    "transfer/taking.py self.new_places": SHORT,
+    "visits/agents.py known_bot_name": 4096 * 1000,
+    "visits/cache.py self.old": 24 * MIB,
+    "visits/cache.py self.spellings": 8 * MIB,
+    "visits/cache.py self.young": 24 * MIB,
+    "visits/changes.py self.recent": "changes of the last minute, a number each",
+    "visits/devices.py known_device": 4096 * 4500,
+    "visits/devices.py matcher": CODE,
+    "visits/limits.py self.waiting": "one for each thread that waits",
+    "visits/pieces.py agent": 4096 * 3200,
+    "visits/pieces.py destination": 2048 * 4600,
+    "visits/pieces.py language": 1024 * 1200,
+    "visits/pieces.py place": 4096 * 1600,
+    "visits/pieces.py referrer": 2048 * 2800,
+    "visits/pieces.py utm": 1024 * 2800,
+    "visits/referring.py referrer": 2048 * 2000,
+    "visits/targets.py plain": 4096 * 1500,
+    "visits/targets.py ranges": 1024 * 8000,
+    "visits/targets.py self.indexes": "pairs of one link, at most 100; they count in its plan",
+    "visits/visitor.py languages": 1024 * 4500,
+}
+
+
+def is_cache(node: ast.expr) -> bool:
+    """`@cache`, `@lru_cache(…)`, `@cached_property`, `@cache_texts(…)`."""
+    call = node.func if isinstance(node, ast.Call) else node
+    name = call.attr if isinstance(call, ast.Attribute) else getattr(call, "id", "")
+    return name in {"cache", "lru_cache", "cache_texts"}
+
+
+EMPTY_MAKERS = {"dict", "set", "OrderedDict", "defaultdict", "deque", "WeakValueDictionary", "Counter"}
+
+
+def is_empty_container(value: ast.expr | None) -> bool:
+    if isinstance(value, ast.Dict):
+        return not value.keys
+    if isinstance(value, ast.Call):
+        made = value.func.value if isinstance(value.func, ast.Subscript) else value.func
+        return getattr(made, "id", "") in EMPTY_MAKERS and not any(
+            isinstance(one, ast.Starred) for one in value.args
+        )
+    return False
+
+
+def caches_of(path: Path) -> Iterator[str]:
+    """Decorated functions, and empty containers that a module or an object keeps to fill them later."""
+    tree = ast.parse(path.read_text())
+    where = path.relative_to(APP).as_posix()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and any(map(is_cache, node.decorator_list)):
+            yield f"{where} {node.name}"
+        elif isinstance(node, ast.Assign | ast.AnnAssign) and is_empty_container(node.value):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            for target in targets:
+                is_own = isinstance(target, ast.Attribute) and getattr(target.value, "id", "") == "self"
+                if is_own or node in tree.body:
+                    yield f"{where} {ast.unparse(target)}"
+
+
+def test_every_cache_is_listed() -> None:
+    found = {one for path in sorted(APP.rglob("*.py")) for one in caches_of(path)}
+    assert found - BOUNDS.keys() == set(), (
+        "say in BOUNDS what bounds these, in bytes where strangers fill them"
+    )
+    assert BOUNDS.keys() - found == set(), "these are no more"
+
+
+def test_all_caches_together_are_small() -> None:
+    """In a process that answers visitors: less than a half of the 512 MiB that it may take."""
+    assert sum(one for one in BOUNDS.values() if isinstance(one, int)) < 256 * MIB
+
+
+def wide(number: int, characters: int) -> str:
+    """As many bytes a character as there can be, and no two alike."""
+    return f"{number:06}".ljust(characters, "\U0001f600")
+
+
+def latin(number: int, characters: int) -> str:
+    """The same of a header, whose characters are bytes."""
+    return f"{number:06}".ljust(characters, "\xff")
+
+
+# the worst that strangers can send, as long as is kept
+WORST: dict[str, Callable[[int], tuple[Any, ...]]] = {
+    "visits/agents.py known_bot_name": lambda n: (latin(n, 512),),
+    "visits/devices.py known_device": lambda n: (wide(n, 512),),
+    "visits/pieces.py agent": lambda n: (latin(n, 512),),
+    "visits/pieces.py place": lambda n: ("DE", "EU", wide(n, 128)),
+    "visits/pieces.py language": lambda n: (latin(n, 100),),
+    "visits/pieces.py referrer": lambda n: (f"{n}.example", wide(n, 240)),
+    "visits/pieces.py utm": lambda n: (wide(n, 80), wide(n, 80), wide(n, 80)),
+    "visits/pieces.py destination": lambda n: (wide(n, 512),),
+    "visits/referring.py referrer": lambda n: (
+        f"https://{n}.example/{wide(n, 50).encode().decode('latin-1')}",
+    ),
+    "visits/targets.py plain": lambda n: (wide(n, 128),),
+    "visits/targets.py ranges": lambda n: ((f"{n:06}-" + "a-" * 46 + "a",),),
+    "visits/visitor.py languages": lambda n: (
+        ",".join([f"{n:06}", *(f"{chr(97 + i)}{chr(97 + n % 26)}" for i in range(26))]),
+    ),
+    "domains/hosts.py glance": lambda n: (f"{n:06}." + "a" * 63 + ".example",),
+}
+
+
+@pytest.mark.parametrize("name", WORST)
+def test_the_worst_texts_take_no_more_than_is_said(name: str) -> None:
+    path, _, function_name = name.partition(" ")
+    module = importlib.import_module("app." + path.removesuffix(".py").replace("/", "."))
+    function = getattr(module, function_name)
+    total = max_bytes_by_cache[f"{module.__name__}.{function_name}"]
+    assert total == BOUNDS[name]
+    function.cache_clear()
+    function(*WORST[name](999_999))  # what the first call alone makes
+    function.cache_clear()
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        for number in range(100):
+            function(*WORST[name](number))
+        taken = tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()
+    assert taken / 100 * function.entries <= total
+    assert taken > 100 * 100, "nothing was kept: the text is longer than is kept"
+    function.cache_clear()
+
+
+def test_every_text_cache_is_measured() -> None:
+    measured = {f"app.{name.partition('.')[0].replace('/', '.')}.{name.partition(' ')[2]}" for name in WORST}
+    assert measured == max_bytes_by_cache.keys()
+
+
+def test_longer_texts_are_not_kept() -> None:
+    destination.cache_clear()
+    assert destination("x" * 513) is not destination("y" * 513)
+    assert destination.cache_info().currsize == 0
+
+
+def test_terms_are_bounded_by_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(terms, "MAX_BYTES", 10_000)
+    known = terms.Terms()
+    for number in range(100):
+        known._fresh = {wide(number, 200): number}
+        known.keep()
+        assert len(known._known) <= 10
+
+
+def test_spellings_are_bounded_by_bytes(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
+    monkeypatch.setattr(plans, "MAX_SPELLING_BYTES", 10_000)
+    found = plans.Plans(settings)
+    plan = Plan(
+        id=1,
+        user_id=1,
+        domain_id=0,
+        url="a",
+        location_url="https://example.com/",
+        http_status_code=302,
+        password_version=0,
+        schemes=frozenset({"https"}),
+    )
+    for number in range(100):
+        found.keep(("go.example", "/" + latin(number, 500)), (0, "a"), plan, found.epoch)
+        assert len(found.spellings) <= 14
+    found.close()
