@@ -94,6 +94,16 @@ languages: $(VENV)/installed-dev ## compile the dashboard's catalogues; say whic
 migrations-check: $(VENV)/installed-dev ## do migrations lead to the models, on both databases?
 	@$(RUN) tests.migrations
 
+$(VENV)-fuzz/installed: $(VENV)/made requirements-fuzz.txt
+	@echo "Building $(VENV)-fuzz"
+	@$(RUN) venv --clear $(VENV)-fuzz
+	@$(VENV)-fuzz/bin/python -m pip install --quiet --disable-pip-version-check --no-input --require-hashes -r requirements-fuzz.txt
+	@touch $@
+
+.PHONY: fuzz
+fuzz: $(VENV)/installed-dev $(VENV)-fuzz/installed ## generated requests against the OpenAPI document, three seeds
+	@SCHEMATHESIS=$(VENV)-fuzz/bin/schemathesis $(RUN) tests.fuzz $(ARGS)
+
 .PHONY: bench
 bench: $(VENV)/installed-dev ## the figures that Waypost must reach
 	@for part in bench/[a-z]*.py; do echo "== $$part"; $(RUN) "bench.$$(basename "$$part" .py)" || exit 1; done
@@ -102,9 +112,10 @@ bench: $(VENV)/installed-dev ## the figures that Waypost must reach
 lock: ## pin the dependencies of pyproject.toml anew (needs uv); UPGRADE=--upgrade takes newer ones
 	@$(UV) pip compile pyproject.toml $(LOCK) -o requirements.txt
 	@$(UV) pip compile pyproject.toml --group dev $(LOCK) -c requirements.txt -o requirements-dev.txt
+	@$(UV) pip compile --group fuzz $(LOCK) -o requirements-fuzz.txt
 LOCK = --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
 	--custom-compile-command "make lock" $(UPGRADE)
 
 .PHONY: clean
 clean: ## remove what make has built; instance/ stays
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache test-results
+	rm -rf $(VENV) $(VENV)-fuzz .mypy_cache .ruff_cache .pytest_cache test-results

@@ -19,7 +19,7 @@ from werkzeug.exceptions import ClientDisconnected, RequestEntityTooLarge
 from app import json_object, multipart, urlencoded
 from app.errors import FieldError, Invalid, Malformed, TooLarge, UnreadableType
 from app.params import MAX_QUERY
-from app.sent import Nested, Sent, Value
+from app.sent import JsonValue, Nested, Sent, Value
 
 MOST_BYTES = 10 * 1024 * 1024
 #: of a form that needs no sign-in: a password, a code, an address
@@ -27,7 +27,7 @@ MAX_SMALL_BYTES = 64 * 1024
 MOST_PARTS = 1000
 # in the environ of a request whose connection ended before its body did
 IS_TORN = "waypost.body_is_torn"
-WORDS = {True: "true", False: "false", None: ""}
+WORDS = {True: "true", False: "false"}
 CHARSETS = frozenset({"", "utf-8", "utf8", "us-ascii", "ascii"})
 SENT, QUERY = "waypost.sent", "waypost.query"  # where a request's environment keeps what was parsed
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")  # all of Unicode's category Cc
@@ -181,14 +181,24 @@ def json_fields(body: bytes) -> Pairs:
 def members(name: str, value: Any) -> list[tuple[str, Value]]:
     """One pair, or one for each member of an array; an empty array is "sent empty"."""
     if isinstance(value, list):
-        return [(name, single(member)) for member in value] or [(name, "")]
+        return [(name, in_array(single(member))) for member in value] or [(name, in_array(""))]
     return [(name, single(value))]
 
 
 def single(value: Any) -> Value:
-    if isinstance(value, str):
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return json_object.literal(WORDS[value])
+    return value if isinstance(value, str) else Nested()
+
+
+def in_array(value: Value) -> Value:
+    if not isinstance(value, str):
         return value
-    return Nested() if isinstance(value, list | dict) else WORDS[value]
+    found = JsonValue(value)
+    found.is_literal, found.is_member = getattr(value, "is_literal", False), True
+    return found
 
 
 READERS: dict[str, Callable[[bytes], Pairs]] = {

@@ -5,13 +5,13 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from wtforms import Field
 from wtforms.validators import StopValidation
 
 from app.reading import Rejected, flag, moment, plain, plain_whole, whole
-from app.sent import Sent, Upload, Value
+from app.sent import JsonValue, Sent, Upload, Value
 
 
 class SentField(Field):
@@ -21,6 +21,9 @@ class SentField(Field):
     attribute it changes, where that has another name. `clears_to`: what a field sent empty becomes.
     `checks`: rules over the value and the form, which raise Rejected.
     """
+
+    #: whether `true` and `1.5` of a JSON body are read as the words they are
+    takes_literals: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -44,12 +47,21 @@ class SentField(Field):
             self.data = self.read(values)
 
     def read(self, values: list[Value]) -> Any:  # noqa: ARG002  arrays read their members instead
-        value = self.form_sent.last(self.name)
+        value = self.single()
         if not isinstance(value, str):
             raise Rejected("This must be a single value.", "type")
+        if is_literal(value) and not self.takes_literals:
+            raise not_text()
         if value == "":
             return self.empty()
         return self.parse(value)
+
+    def single(self) -> Value:
+        """The last value that was sent; Rejected where it is an array of JSON."""
+        value = self.form_sent.last(self.name)
+        if isinstance(value, JsonValue) and value.is_member:
+            raise Rejected("This must be a single value.", "type")
+        return value
 
     def empty(self) -> Any:
         """What this field sent empty becomes, where that may be."""
@@ -87,6 +99,14 @@ class SentField(Field):
         return str(data)
 
 
+def is_literal(value: Value) -> bool:
+    return isinstance(value, JsonValue) and value.is_literal
+
+
+def not_text() -> Rejected:
+    return Rejected("This must be a text.", "type")
+
+
 class TextField(SentField):
     """Text of bounded length, in characters. One line unless `lines`."""
 
@@ -115,6 +135,8 @@ class PatternField(TextField):
 class FlagField(SentField):
     """True or false in the contract's words; the empty string is false."""
 
+    takes_literals = True
+
     def __init__(self, label: str = "", **options: Any) -> None:
         super().__init__(label, clears_to=False, **options)
 
@@ -124,6 +146,8 @@ class FlagField(SentField):
 
 class WholeField(SentField):
     """A whole number in a range, both ends included."""
+
+    takes_literals = True  # to say that 1.5 is no whole number
 
     def __init__(self, label: str = "", *, least: int, most: int, **options: Any) -> None:
         super().__init__(label, **options)
@@ -176,7 +200,7 @@ class ListField(SentField):
 
     def read(self, values: list[Value]) -> list[Any]:  # noqa: ARG002
         members = [value for _, value in self.form_sent.members(self.name)]
-        if not all(isinstance(value, str) for value in members):
+        if not all(isinstance(value, str) and not is_literal(value) for value in members):
             raise Rejected("This must be a list of texts.", "type")
         found = list(dict.fromkeys(self.parse(str(value)) for value in members))
         if len(found) > self.most_members:
@@ -192,7 +216,7 @@ class UploadField(SentField):
         self.most_bytes = most_bytes
 
     def read(self, values: list[Value]) -> Any:  # noqa: ARG002
-        value = self.form_sent.last(self.name)
+        value = self.single()
         if value == "":
             return self.empty()
         if isinstance(value, Upload):

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from app.errors import FieldError, Invalid, TooLarge
+from app.sent import JsonValue
 
 MAX_VALUES = 10_000
 MAX_DEPTH = 100
@@ -24,11 +25,13 @@ CLOSING = frozenset({b"]", b"}"})
 def parse(body: bytes) -> dict[str, Any]:
     """The members of the object; numbers keep the text they were sent as, so that 1.0 is not 1.
 
+    Whole numbers are texts, for ids are often sent so; others are literals.
+
     Raises ValueError for anything but a well-formed object, Invalid for a great depth and for half a
     surrogate pair, and TooLarge for a great number of values.
     """
     require_bounded(body)
-    found = json.loads(body.decode(), parse_int=str, parse_float=str, parse_constant=refuse)
+    found = json.loads(body.decode(), parse_int=str, parse_float=literal, parse_constant=refuse)
     if not isinstance(found, dict):
         raise ValueError("it is not an object")  # noqa: TRY004  malformed, as all else here
     if any("\0" in text for text in texts(found)):
@@ -55,6 +58,12 @@ def require_bounded(body: bytes) -> None:
             raise Invalid(FieldError(f"JSON may be nested at most {MAX_DEPTH} deep.", "too_deep"))
         if values > MAX_VALUES:
             raise TooLarge(FieldError(f"JSON may have at most {MAX_VALUES:,} values.", "too_many_fields"))
+
+
+def literal(text: str) -> JsonValue:
+    found = JsonValue(text)
+    found.is_literal = True
+    return found
 
 
 def refuse(constant: str) -> None:

@@ -14,7 +14,7 @@ from wtforms.validators import ValidationError
 WHOLE = re.compile(r"[+-]?[0-9]{1,20}", re.ASCII)
 MOMENT = re.compile(
     r"(?P<date>\d{4}-\d{2}-\d{2})"
-    r"(?:[T ](?P<time>\d{2}:\d{2}(?::\d{2})?)(?P<zone>Z|[+-]\d{2}:?\d{2})?)?",
+    r"(?:[T ](?P<time>\d{2}:\d{2}(?::\d{2})?)(?:(?<=:\d{2}:\d{2})\.\d+)?(?P<zone>Z|[+-]\d{2}:?\d{2})?)?",
     re.ASCII,
 )
 FLAGS = dict.fromkeys(["1", "true", "on", "yes"], True) | dict.fromkeys(
@@ -82,7 +82,7 @@ def plain_whole(text: str) -> str:
 
 
 def moment(text: str, zone: dt.tzinfo = dt.UTC) -> dt.datetime:
-    """`YYYY-MM-DD[ T]HH:MM[:SS][offset]`, or a day alone, as an aware moment in UTC; else Rejected."""
+    """`YYYY-MM-DD[ T]HH:MM[:SS[.f]][offset]`, or a day alone, as an aware moment in UTC; else Rejected."""
     match = MOMENT.fullmatch(text)
     if match is None:
         raise no_moment()

@@ -23,6 +23,16 @@ class Nested:
     """A value no field takes: an object, or a list inside a list."""
 
 
+class JsonValue(str):
+    """A value of a JSON body as text, where JSON says more than a form: fields of one text refuse these.
+
+    `is_literal`: it was `true`, `false` or a number that is not whole. `is_member`: it stood in an array.
+    """
+
+    is_literal = False
+    is_member = False
+
+
 Value = str | Upload | Nested
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from app.accounts.passwords import hash_password
 from app.addresses import Address
-from app.fields import SentField, TextField, UploadField
+from app.fields import SentField, TextField, UploadField, is_literal, not_text
 from app.links.aliases import read_alias
 from app.links.destination import read_destination
 from app.links.pictures import Picture, read_picture
@@ -134,6 +134,8 @@ def whole_half(index: int, value: Value) -> str:
         raise Rejected(f"An index may be at most {MOST_INDEX}.", "range")
     if not isinstance(value, str):
         raise Rejected("This must be a single value.", "type")
+    if is_literal(value):
+        raise not_text()
     if not value:
         raise Rejected("A pair needs both a key and a value.", "required")
     return value
@@ -143,7 +145,7 @@ class PasswordField(TextField):
     """A password for visitors. It is never shown again: a mask stands for it, which changes nothing."""
 
     def read(self, values: list[Value]) -> Any:
-        if self.form_sent.last(self.name) == MASK:
+        if self.single() == MASK:
             self.sent = False
             return self.object_data
         return super().read(values)

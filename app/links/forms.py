@@ -49,11 +49,14 @@ class LimitField(WholeField):
         return super().parse(text) or None
 
 
+MAX_TAG = 32  # characters
+
+
 class TagsField(ListField):
     """Words of the owner's own, each one line."""
 
     def parse(self, text: str) -> str:
-        return plain(text, 32)
+        return plain(text, MAX_TAG)
 
 
 class LinkForm(ResourceForm):

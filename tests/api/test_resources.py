@@ -183,3 +183,22 @@ def test_nul_and_lone_surrogates(api: Api, text: str, status: int, field: str) -
     problem(api.post("/pixels", json={**PIXEL, field: text}), status)
     problem(api.post("/pixels", json={**PIXEL, f"{field}{text}": "a"}), status)
     assert api.get("/pixels").json["meta"]["total"] == 0
+
+
+@pytest.mark.parametrize("value", [True, False, 1.5, ["Shop"], [], {"a": 1}])
+def test_what_is_no_text_in_json(api: Api, value: object) -> None:
+    errors = problem(api.post("/pixels", json={**PIXEL, "name": value}), 422)
+    assert [error["field"] for error in errors] == ["name"]
+
+
+def test_a_whole_number_is_a_text_in_json(api: Api) -> None:
+    id_ = api.post("/pixels", json={**PIXEL, "pixel": 1234567890123456}).json["data"]["id"]
+    assert api.get(f"/pixels/{id_}").json["data"]["pixel"] == "1234567890123456"
+
+
+@pytest.mark.parametrize(
+    ("value", "status"), [(True, 201), (1, 201), ("on", 201), (None, 201), (1.0, 422), ([True], 422)]
+)
+def test_what_is_a_boolean_in_json(api: Api, value: object, status: int) -> None:
+    sent = {"location_url": "https://example.com/", "is_enabled": value}
+    assert api.post("/links", json=sent).status_code == status

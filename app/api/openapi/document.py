@@ -8,14 +8,17 @@ from copy import deepcopy
 from functools import cache
 from typing import Any
 
+from app.api.openapi.accepted import accepted_body, accepted_parameter, without_null
 from app.api.openapi.fields import ID, Schema, properties_of, required_of
 from app.api.openapi.objects import SCHEMAS
 from app.api.openapi.operations import Operation, operations
 
-BODIES = ("multipart/form-data", "application/x-www-form-urlencoded", "application/json")
+JSON = "application/json"
+BODIES = ("multipart/form-data", "application/x-www-form-urlencoded", JSON)
 # a link goes to one address, or is made once for each of many
 EITHER = {"location_url": [{"required": ["location_url"]}, {"required": ["is_bulk", "location_urls"]}]}
-PREFER: Schema = {"type": "string", "enum": ["return=representation"]}
+# others are ignored (RFC 7240, 2)
+PREFER: Schema = {"type": "string", "examples": ["return=representation"]}
 KEY: Schema = {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[ -~]+$"}
 PROBLEMS = {
     "400": "It can't be read.",
@@ -85,16 +88,15 @@ def described(one: Operation) -> dict[str, Any]:
         "responses": responses(one),
     }
     if one.form:
-        schema = reference(body_name(one))
         found["requestBody"] = {
             "required": one.is_create,
-            "content": {kind: {"schema": schema} for kind in BODIES},
+            "content": {kind: {"schema": reference(body_name(one, kind))} for kind in BODIES},
         }
     return found if one.needs_key else {**found, "security": []}
 
 
 def parameters(one: Operation) -> list[dict[str, Any]]:
-    found = [parameter(name, "query", schema) for name, schema in one.query.items()]
+    found = [parameter(name, "query", accepted_parameter(name, schema)) for name, schema in one.query.items()]
     if "{id}" in one.path:
         found.insert(0, {**parameter("id", "path", ID), "required": True})
     if one.form:
@@ -145,16 +147,23 @@ def enveloped(properties: dict[str, Schema]) -> Schema:
 
 
 def bodies(every: Sequence[Operation]) -> dict[str, Schema]:
-    return {body_name(one): body(one) for one in every if one.form}
+    found = {}
+    for one in every:
+        if one.form:
+            accepted = accepted_body(one.form, body(one))
+            found[body_name(one, JSON)] = accepted
+            found[body_name(one, "")] = without_null(accepted)
+    return found
 
 
-def body_name(one: Operation) -> str:
-    """`LinkCreate`: beside the objects, what makes and changes them."""
+def body_name(one: Operation, media_type: str) -> str:
+    """`LinkCreate`: beside the objects, what makes and changes them; `LinkCreateForm`, where all is text."""
     kind = "".join(word.capitalize() for word in one.path.split("/")[1].removesuffix("s").split("-"))
-    return f"{kind}{'Create' if one.is_create else 'Update'}"
+    return f"{kind}{'Create' if one.is_create else 'Update'}{'' if media_type == JSON else 'Form'}"
 
 
 def body(one: Operation) -> Schema:
+    """What a call takes in its usual form, for people and for what sends; `accepted_body` has the rest."""
     assert one.form is not None  # noqa: S101  for the type checker
     found: Schema = {"type": "object", "properties": properties_of(one.form, is_create=one.is_create)}
     required = required_of(one.form) if one.is_create else []

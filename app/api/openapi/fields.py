@@ -21,6 +21,7 @@ from app.forms import IdsField, OwnIdField, ResourceForm
 from app.links.aliases import MOST as MOST_ALIAS
 from app.links.destination import MOST as MOST_DESTINATION
 from app.links.fields import AliasField, DestinationField, DestinationsField, PairsField
+from app.links.forms import MAX_TAG, TagsField
 from app.links.targeting import MOST_PAIRS, TYPES
 from app.notifications.fields import EmailField
 
@@ -30,6 +31,13 @@ ID: Schema = {"type": "integer", "minimum": 1}
 ADDRESS: Schema = {"type": "string", "maxLength": MOST_DESTINATION, "description": "An absolute address."}
 
 
+# no control characters, save line ends and tabs where a text has lines
+ONE_LINE, MANY_LINES = (
+    r"^[^\u0000-\u001f\u007f-\u009f]*$",
+    r"^[^\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]*$",
+)
+
+
 @singledispatch
 def schema_of(_: SentField) -> Schema:
     return {"type": "string"}
@@ -37,7 +45,8 @@ def schema_of(_: SentField) -> Schema:
 
 @schema_of.register
 def _(field: TextField) -> Schema:
-    return {"type": "string", "maxLength": field.most}
+    pattern = MANY_LINES if field.lines else ONE_LINE
+    return {"type": "string", "maxLength": field.most, "pattern": pattern}
 
 
 @schema_of.register
@@ -74,6 +83,12 @@ def _(_: DateTimeField) -> Schema:
 @schema_of.register
 def _(field: ListField) -> Schema:
     return {"type": "array", "items": {"type": "string"}, "maxItems": field.most_members}
+
+
+@schema_of.register
+def _(field: TagsField) -> Schema:
+    item = {"type": "string", "maxLength": MAX_TAG, "pattern": ONE_LINE}
+    return {"type": "array", "items": item, "maxItems": field.most_members}
 
 
 @schema_of.register

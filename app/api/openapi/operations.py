@@ -7,25 +7,31 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from app.accounts.models import User
-from app.api.openapi.fields import ID, Schema, described, schema_of
+from app.api.openapi.accepted import MOMENT
+from app.api.openapi.fields import ONE_LINE, Schema, described, schema_of
 from app.api.resource import Resource
+from app.clicks.asking import MAX_VALUE
 from app.clicks.dimensions import DIMENSIONS, TYPES
 from app.forms import ResourceForm
 from app.links.qr_forms import QrForm
 from app.lists import DEFAULT_SIZE, ORDER_TYPES, SIZES, Listing
+from app.notifications.events import all_types
 from app.notifications.log import log_of
 from app.notifications.models import NotificationHandler
-from app.visits.supposing import READ
+from app.visits.supposing import LONGEST_QUERY, READ
 
 TEXT: Schema = {"type": "string"}
 DAY: Schema = {"type": "string", "format": "date"}
+TIME: Schema = {"type": "string", "examples": ["2026-01-31 18:30:00"], "pattern": MOMENT}
 FLAG: Schema = {"type": "boolean"}
 FILTERS: Mapping[str, Schema] = {
     "is_enabled": FLAG,
     "is_verified": FLAG,
     "project_id": {"type": "integer", "minimum": 0},
     "domain_id": {"type": "integer", "minimum": 0},
-    "pixel_id": ID,
+    "pixel_id": {"type": "integer", "minimum": 0},
+    "datetime_start": TIME,
+    "datetime_end": TIME,
     "search_by": {"type": "string", "enum": ["url", "location_url", "title"]},
     "status": {"type": "string", "enum": ["pending", "delivered", "failed"]},
 }
@@ -146,7 +152,7 @@ def of_list(listing: Listing[Any], form: type[ResourceForm] | None = None) -> di
         for name in listing.filters
     }
     return {
-        "page": {"type": "integer", "minimum": 1, "default": 1},
+        "page": {"type": "integer", "minimum": 1, "maximum": 2**63 - 1, "default": 1},
         "results_per_page": {"type": "integer", "enum": list(SIZES), "default": DEFAULT_SIZE},
         **filters,
         "order_by": {"type": "string", "enum": list(listing.orders)},
@@ -154,18 +160,19 @@ def of_list(listing: Listing[Any], form: type[ResourceForm] | None = None) -> di
     }
 
 
+VALUE: Schema = {"type": "string", "maxLength": MAX_VALUE, "pattern": ONE_LINE}
 REPORT: dict[str, Schema] = {
     "start_date": DAY,
     "end_date": DAY,
     "timezone": {"type": "string", "default": "UTC"},
     "bots": FLAG,
-    **{name: {"type": "string", "description": "Only visits of this value."} for name in DIMENSIONS},
+    **{name: {**VALUE, "description": "Only visits of this value."} for name in DIMENSIONS},
 }
 OF_ONE_TYPE: dict[str, Schema] = {
     "type": {"type": "string", "enum": list(TYPES), "default": "overview"},
     "format": {"type": "string", "enum": ["json", "csv"], "default": "json"},
 }
-SUPPOSED = dict.fromkeys((*READ, "at", "unlocked"), TEXT)
+SUPPOSED = {name: {"type": "string", "maxLength": LONGEST_QUERY} for name in (*READ, "at", "unlocked")}
 LOOK = {one.name: described(one) for one in QrForm(None, owner=None) if one.name != "logo"}
 CSV = "text/csv"
 
@@ -197,7 +204,8 @@ OTHERS: tuple[Operation, ...] = (
     ),
     call(
         "notification-handlers_deliveries", "GET", f"{HANDLER}/deliveries", HANDLERS, "List what it was told",
-        "Delivery", is_list=True, query=of_list(log_of(NotificationHandler())),
+        "Delivery", is_list=True,
+        query={**of_list(log_of(NotificationHandler())), "type": {"type": "string", "enum": all_types()}},
     ),
     call("notification-handlers_test", "POST", f"{HANDLER}/test", HANDLERS, "Send a test now", "Trial"),
     call(
