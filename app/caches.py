@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache, wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, cast
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -18,25 +18,35 @@ def cache_texts(
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Remember the answers for texts of at most `max_characters` together; longer ones are answered anew.
 
-    Anybody may send a long text once, and thousands of them would stay. `bytes_per_entry`: what the worst
-    text that is kept takes, with its answer; tests/test_caches.py measures it.
+    Arguments are positional. Anybody may send a long text once, and thousands of them would stay.
+    `bytes_per_entry`: what the worst text that is kept takes, with its answer; tests/test_caches.py measures it.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        kept: Any = lru_cache(entries)(function)
+        def answer(*args: Any) -> R:
+            if count_characters(args) > max_characters:
+                raise _TooLongError  # what raises is not remembered
+            return cast("Callable[..., R]", function)(*args)
+
+        kept: Any = lru_cache(entries)(answer)
         max_bytes_by_cache[f"{function.__module__}.{function.__qualname__}"] = entries * bytes_per_entry
 
         @wraps(function)
         def find(*args: P.args, **kwargs: P.kwargs) -> R:
-            if count_characters(args) > max_characters:
+            try:  # most texts are known: their length is not asked for again
+                found: R = kept(*args)
+            except _TooLongError:
                 return function(*args, **kwargs)
-            found: R = kept(*args, **kwargs)
             return found
 
         vars(find).update(cache_clear=kept.cache_clear, cache_info=kept.cache_info, entries=entries)
         return find
 
     return decorate
+
+
+class _TooLongError(Exception):
+    """The texts are longer than is kept."""
 
 
 def count_characters(args: tuple[Any, ...]) -> int:
