@@ -90,6 +90,7 @@ BOUNDS: dict[str, str | int] = {
     "pixels/firing.py program_of": CODE,
     "pixels/provider.py all_providers": CODE,
     "places.py COUNTRIES": CODE,
+    "public/cards.py size_of": 1000 * 300,  # names of stored pictures
     "public/answers.py sign": CODE,
     "public/health.py newest": CODE,
     "public/policies.py digest_of": CODE,

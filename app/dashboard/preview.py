@@ -34,6 +34,7 @@ AS_STORED = (
     "is_enabled", "clicks_limit", "expiration_url", "sensitive_content", "app_linking_is_enabled",
     "cloaking_is_enabled", "forward_query_parameters_is_enabled", "utm_source", "utm_medium", "utm_campaign",
 )  # fmt: skip
+CARD = ("cloaking_title", "cloaking_meta_description", "cloaking_opengraph")
 NETWORK = "facebookexternalhit/1.1 (+http://www.facebook.com/externalhit_uatext.php)"
 CODE_SIZE = 240
 
@@ -113,6 +114,7 @@ def columns_of(form: LinkForm, *, has_password: bool) -> dict[str, Any]:
         "start_date": good(form, "start_date") if has_dates else None,
         "end_date": good(form, "end_date") if has_dates else None,
         "has_pixels": bool(good(form, "pixels_ids")),
+        "has_card": any(good(form, name) for name in CARD),
         "targeting_type": chosen if pairs else None,
         "targeting": pairs,
         **{
@@ -151,10 +153,10 @@ def gates(plan: Plan) -> Iterator[str]:
 def card(form: LinkForm, plan: Plan, clicks: int, address: str) -> dict[str, Any]:
     """What a network shows that asks for the short address, as every other bot does."""
     outcome = at(plan, Supposed(user_agent=NETWORK), clicks, frozenset())
-    if plan.cloaking_is_enabled and outcome.outcome in {"cloak", "preview"}:
+    if (plan.cloaking_is_enabled or plan.has_card) and outcome.outcome in {"cloak", "preview"}:
         picture = getattr(form.stored, "cloaking_opengraph", None)
         texts = {
-            "title": good(form, "cloaking_title") or good(form, "title") or address,
+            "title": good(form, "cloaking_title") or address.partition("/")[0],
             "text": good(form, "cloaking_meta_description") or "",
             "picture": own_addresses.media_url(picture),
         }

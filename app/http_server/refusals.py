@@ -105,7 +105,7 @@ class Refusals:
 
 def render_page(kind: Refusal, language: str) -> str:
     words = words_for([language])
-    told = {"title": words.title(kind.page), "text": words.text(kind.page), "link_title": None}
+    told = {"title": words.title(kind.page), "text": words.text(kind.page), "link_title": None, "card": None}
     return answers.rendered(
         "public/page.html", words=words, sign=answers.sign(answers.SIGNS[kind.page]), **told
     )

@@ -82,6 +82,7 @@ def shown(
 ) -> Response:
     """The page of this name in the visitor's language; `values` are what its texts are filled with."""
     words = here.words()
+    told.setdefault("card", None)
     told |= {"title": words.title(name, **(values or {})), "text": words.text(name, **(values or {}))}
     told |= {"words": words, "sign": sign(SIGNS.get(name, "info")), "link_title": link_title}
     answer = make_response(rendered(template, **told), status, ALWAYS)

@@ -10,7 +10,7 @@ from flask import Response, request
 from app.pixels.firing import as_script, program_of
 from app.pixels.provider import all_providers
 from app.public import answers, boxes, here, policies
-from app.public.gates import path_of
+from app.public.cards import make_card
 from app.public.leaving import leaving_program
 from app.public.scripts import Scripts, parted
 from app.visits import tickets
@@ -38,21 +38,21 @@ def cloak(plan: Plan, outcome: Outcome) -> Response:
         policy=ANY_PAGE | upgrade(outcome),
         template="public/cloak.html",
         location=outcome.location,
-        card=card(parts.details, plan),
+        card=make_card(parts.details, plan),
     )
 
 
 def preview(plan: Plan, outcome: Outcome) -> Response:  # noqa: ARG001
-    """What a bot, or who must not learn it, gets in place of the destination. Of a cloaked link: its card."""
+    """What a bot, or who must not learn it, gets in place of the destination: the card, if any."""
     details = here.desk().plans.store.page(plan.id) or {}
-    if not plan.cloaking_is_enabled:
+    if not (plan.cloaking_is_enabled or plan.has_card):
         return answers.page("preview", 200, link_title=details.get("title"))
     return answers.shown(
         "preview",
         200,
         template="public/preview.html",
         policy={"img-src": "'self'"},
-        card=card(details, plan),
+        card=make_card(details, plan),
     )
 
 
@@ -155,18 +155,6 @@ def answered(
         **told,
     )
     return answers.open_to_others(answer)
-
-
-def card(details: Row, plan: Plan) -> dict[str, str | None]:
-    """What is said about a cloaked link, to people and to the previews of chats and networks."""
-    favicon, picture = details.get("cloaking_favicon"), details.get("cloaking_opengraph")
-    return {
-        "title": details.get("cloaking_title") or details.get("title") or request.host,
-        "description": details.get("cloaking_meta_description"),
-        "favicon": favicon and f"/media/{favicon}",
-        "picture": picture and f"{request.host_url}media/{picture}",
-        "address": request.host_url.rstrip("/") + path_of(plan),
-    }
 
 
 def upgrade(outcome: Outcome) -> dict[str, str]:

@@ -15,6 +15,7 @@ from app.failures import status_of
 from app.headers import is_api
 from app.public import answers, boxes, consent, deliveries, gates, here, leads, methods, policies
 from app.public.answers import page, to
+from app.public.cards import card_of
 from app.public.here import desk, site
 from app.reserved import RESERVED, RESERVED_START
 from app.visits.address import wire
@@ -190,6 +191,7 @@ def gate(plan: Plan, name: str, status: int, problem: str = "") -> Response:
         template="public/gate.html",
         policy=policies.with_form(),
         link_title=title_of(plan),
+        card=card_of(plan),
         gate=name,
         problem=here.words()(problem) if problem else None,
     )

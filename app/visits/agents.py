@@ -29,6 +29,18 @@ PREVIEWS = re.compile(
 )
 
 
+# what shows a card of an address that somebody posts, by the name in its own documentation;
+# iMessage says that it is Facebook's and Twitter's.
+CARD_BOTS = re.compile(
+    r"facebookexternalhit|facebot|facebookcatalog|whatsapp/|twitterbot|linkedinbot|slackbot|slack-imgproxy|discordbot|"
+    r"telegrambot|skypeuripreview|microsoftpreview|teamsbot|pinterest(?:bot)?/|redditbot|embedly|iframely|vkshare|"
+    r"line-poker|kakaotalk-scrap|zalobot|snap url preview|tumblr/|flipboardproxy|bluesky|cardyb|"
+    r"mattermost|rocket\.chat|synapse|nextcloud server|notionbot|trello|google-pagerenderer|googlechat|"
+    r"^(?:mastodon|misskey|sharkey|summaly|lemmy|friendica|gotosocial|peertube|pixelfed|viber|signal)\b",
+    re.IGNORECASE,
+)
+
+
 def bot_name(agent: str) -> str:
     """The bot's own word for itself, in lower case; empty for a person. No agent at all is a bot."""
     return known_bot_name(agent[:LONGEST])  # cut first: what is remembered must stay small
@@ -46,6 +58,11 @@ def known_bot_name(agent: str) -> str:
     if found:
         return found.group(0).strip(" /").lower()
     return "" if agent.strip() else NO_AGENT
+
+
+def is_preview_bot(agent: str) -> bool:
+    """Whether an agent belongs to a service that shows people a card of the addresses they post."""
+    return CARD_BOTS.search(agent[:LONGEST]) is not None
 
 
 def without_app(agent: str) -> str:

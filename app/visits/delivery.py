@@ -23,6 +23,8 @@ def delivery(
         ), "a person is asked about pixels first"
     if plan.cloaking_is_enabled and (visitor.is_bot or location.lower().startswith(WEB)):
         return cloaked(visitor, location, destination, fires=fires)
+    if plan.has_card and visitor.is_preview_bot:
+        return outcomes.preview(destination), "a chat or network gets the link's social card"
     if found := opened_in_app(plan, visitor, location):
         page = outcomes.page("app", location, destination, fires=fires, opening=found)
         return page, f"opens in {found.app} on {visitor.os_name}"

@@ -49,6 +49,8 @@ class Plan:
     utm_campaign: str | None = None
     targeting_type: str | None = None
     has_pixels: bool = False
+    # a title, a description or a picture of its own for the previews of chats and networks
+    has_card: bool = False
 
     schemes: frozenset[str]
     # a person is asked before pixels fire: the operator's setting
@@ -113,4 +115,4 @@ def is_open(plan: Plan) -> bool:
 def is_the_same_for_all(plan: Plan) -> bool:
     """Whether an open link leads every visitor to the same address at any time."""
     asks_visitor = plan.targets or plan.forward_query_parameters_is_enabled or plan.app_linking_is_enabled
-    return not (asks_visitor or plan.start_date or plan.end_date)
+    return not (asks_visitor or plan.has_card or plan.start_date or plan.end_date)

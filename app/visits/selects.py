@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import and_, bindparam, case, exists, select
+from sqlalchemy import and_, bindparam, case, exists, or_, select
 
 from app.accounts.models import User
 from app.domains.models import Domain
@@ -27,6 +27,10 @@ OF_SOME: dict[Any, Any] = {
     Link.utm_campaign: None, Link.targeting_type: None,
     case((Link.targeting_type.is_not(None), Link.targeting)).label("targeting"): None,
     exists().where(link_pixel.c.link_id == Link.id).label("has_pixels"): False,
+    or_(
+        Link.cloaking_title.is_not(None), Link.cloaking_meta_description.is_not(None),
+        Link.cloaking_opengraph.is_not(None),
+    ).label("has_card"): False,
 }  # fmt: skip
 NAMES = tuple(column.key for column in OF_EACH)
 NOTHING_SET = tuple(OF_SOME.values())

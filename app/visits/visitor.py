@@ -11,7 +11,7 @@ from werkzeug.http import parse_accept_header
 from app.caches import cache_texts
 from app.journal.visitor_keys import visitor_hash
 from app.visits import referring
-from app.visits.agents import bot_name
+from app.visits.agents import bot_name, is_preview_bot
 from app.visits.devices import Device, device, is_web_view
 from app.visits.forwarded import forwarded
 from app.visits.place import UNKNOWN, Place, place_of_country
@@ -70,6 +70,11 @@ class Visitor:
     @property
     def is_bot(self) -> bool:
         return bool(self.bot_name)
+
+    @property
+    def is_preview_bot(self) -> bool:
+        """Whether it is a bot that shows a card of the address in a chat or network."""
+        return self.is_bot and is_preview_bot(self.agent)
 
     @property
     def is_head(self) -> bool:

@@ -85,7 +85,7 @@ def test_the_preview_follows_and_the_alias_is_checked(
     expect(preview).to_contain_text("https://example.com/shop?utm_source=letter#top")
     dialog.locator("summary", has_text="Appearance").click()
     dialog.get_by_role("switch", name="Cloaking").check()
-    dialog.get_by_label("Page title").fill("Spring is here")
+    dialog.get_by_label("Card title").fill("Spring is here")
     expect(preview).to_contain_text("Spring is here")
     dialog.locator("summary", has_text="Protection").click()
     dialog.get_by_label("Password").fill("open sesame")

@@ -122,7 +122,7 @@ def test_every_fold_is_kept_and_says_what_is_on(
     dialog.get_by_role("switch", name="Warning page").check()
     fold(dialog, "Appearance")
     dialog.get_by_role("switch", name="Cloaking").check()
-    dialog.get_by_label("Page title").fill("A page")
+    dialog.get_by_label("Card title").fill("A page")
     fold(dialog, "Tracking")
     dialog.get_by_role("checkbox", name="Shop").check()
     dialog.get_by_label("UTM source").fill("letter")
@@ -138,7 +138,7 @@ def test_every_fold_is_kept_and_says_what_is_on(
         "when": "Schedule, Click limit, Next address",
         "where": "Device",
         "protection": "Password, Warning page",
-        "appearance": "Cloaked",
+        "appearance": "Social card, Cloaked",
         "tracking": "Shop, letter",
         "tell": "Team",
     }
@@ -183,7 +183,7 @@ def test_pictures_come_and_go(desk: Page, session: scoped_session[Session]) -> N
     fold(dialog, "Appearance")
     dialog.get_by_role("switch", name="Cloaking").check()
     picture = {"name": "p.png", "mimeType": "image/png", "buffer": content.getvalue()}
-    dialog.get_by_label("Picture for social networks").set_input_files(picture)  # type: ignore[arg-type]
+    dialog.get_by_label("Card picture").set_input_files(picture)  # type: ignore[arg-type]
     dialog.get_by_role("button", name="Create link").click()
     expect(desk.get_by_role("status").filter(has_text="is created.")).to_be_visible()
     assert only_link(session).cloaking_opengraph
