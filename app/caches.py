@@ -19,7 +19,7 @@ def cache_texts(
     """Remember the answers for texts of at most `max_characters` together; longer ones are answered anew.
 
     Arguments are positional. Anybody may send a long text once, and thousands of them would stay.
-    `bytes_per_entry`: what the worst text that is kept takes, with its answer; tests/test_caches.py measures it.
+    `bytes_per_entry`: what the worst text that is kept takes, with its answer: tests/test_caches.py measures.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
