@@ -1,7 +1,7 @@
 """How is a secret kept in the database, so that a stolen copy of it is of no use?
 
-As `fingerprint:token`: which key it takes, and what that has encrypted (Fernet). Without a fingerprint it is
-from before there were several keys.
+As `fingerprint:2.token`: which key it takes, and what that has encrypted (AES-256-GCM). A token without `2.`
+is Fernet's, and one without a fingerprint is from before there were several keys: both are only read.
 """
 
 from __future__ import annotations
@@ -9,16 +9,21 @@ from __future__ import annotations
 import base64
 import json
 import logging
+import os
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
+from cryptography.exceptions import InvalidTag
 from cryptography.fernet import Fernet, InvalidToken
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from sqlalchemy import Dialect, Text
 from sqlalchemy.types import TypeDecorator
 
 from app.secret_keys.ring import derive, fingerprint, keys
 
-PURPOSE = "waypost sealed settings v1"
+PURPOSE, FERNET_PURPOSE = "waypost sealed settings v2", "waypost sealed settings v1"
+VERSION, NONCE_BYTES = "2.", 12
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +53,9 @@ def encrypt(value: dict[str, Any]) -> str:
 
 
 def encrypt_text(text: bytes, key: str) -> str:
-    return f"{fingerprint(key)}:{fernet(key).encrypt(text).decode()}"
+    mark, nonce = fingerprint(key), os.urandom(NONCE_BYTES)
+    token = nonce + AESGCM(derive(key, PURPOSE)).encrypt(nonce, text, mark.encode())
+    return f"{mark}:{VERSION}{base64.urlsafe_b64encode(token).decode()}"
 
 
 def decrypt(sealed: str) -> dict[str, Any]:
@@ -68,13 +75,20 @@ def decrypt_text(sealed: str, known: tuple[str, ...]) -> bytes | None:
     mark, colon, token = sealed.rpartition(":")
     for key in known:
         if not colon or mark == fingerprint(key):
-            try:
-                return fernet(key).decrypt(token.encode())
-            except InvalidToken:
-                continue
+            with suppress(InvalidTag, InvalidToken, ValueError):
+                return decrypt_token(token, key)
     return None
+
+
+def decrypt_token(token: str, key: str) -> bytes:
+    """Raises InvalidTag, InvalidToken or ValueError for what this key has not encrypted."""
+    if not token.startswith(VERSION):
+        return fernet(key).decrypt(token.encode())
+    content = base64.urlsafe_b64decode(token.removeprefix(VERSION))
+    nonce, ciphertext = content[:NONCE_BYTES], content[NONCE_BYTES:]
+    return AESGCM(derive(key, PURPOSE)).decrypt(nonce, ciphertext, fingerprint(key).encode())
 
 
 @lru_cache(maxsize=16)
 def fernet(key: str) -> Fernet:
-    return Fernet(base64.urlsafe_b64encode(derive(key, PURPOSE)))
+    return Fernet(base64.urlsafe_b64encode(derive(key, FERNET_PURPOSE)))

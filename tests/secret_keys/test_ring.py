@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import stat
 from multiprocessing import Pool
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from app import sealing
 from app.sealing import Unreadable, decrypt, encrypt
@@ -108,11 +110,33 @@ def test_what_is_encrypted_names_its_key() -> None:
         assert encrypt({}).startswith(f"{fingerprint(NEW)}:")
 
 
-def test_what_is_from_before_keys_had_fingerprints_is_read() -> None:
-    with secret_keys(OLD):
-        plain = encrypt({"a": 1}).partition(":")[2]
+def test_what_fernet_has_encrypted_is_read() -> None:
+    """With a fingerprint, and without one: from before there were several keys."""
+    token = sealing.fernet(OLD).encrypt(b'{"a": 1}').decode()
     with secret_keys(NEW, OLD):
-        assert decrypt(plain) == {"a": 1}
+        assert decrypt(token) == {"a": 1}
+        assert decrypt(f"{fingerprint(OLD)}:{token}") == {"a": 1}
+    with secret_keys(NEW):
+        assert decrypt(token) == decrypt(f"{fingerprint(NEW)}:{token}") == {}
+
+
+def test_each_text_is_encrypted_with_aes_gcm_and_a_nonce_of_its_own() -> None:
+    with secret_keys(OLD):
+        mark, _, token = encrypt({"a": 1}).partition(":")
+        assert encrypt({"a": 1}) != f"{mark}:{token}"
+    content = base64.urlsafe_b64decode(token.removeprefix(sealing.VERSION))
+    cipher = AESGCM(ring.derive(OLD, sealing.PURPOSE))
+    assert cipher.decrypt(content[:12], content[12:], mark.encode()) == b'{"a": 1}'
+
+
+def test_what_was_changed_is_not_read() -> None:
+    with secret_keys(OLD):
+        mark, _, token = encrypt({"a": 1}).partition(":")
+        content = bytearray(base64.urlsafe_b64decode(token.removeprefix(sealing.VERSION)))
+        for position in range(len(content)):
+            content[position] ^= 1
+            assert decrypt(f"{mark}:{sealing.VERSION}{base64.urlsafe_b64encode(content).decode()}") == {}
+            content[position] ^= 1
 
 
 UNREADABLE = {
