@@ -82,10 +82,10 @@ def are_good(lifetime: dt.timedelta) -> tuple[ColumnElement[bool], ...]:
     return UserSession.expires_datetime > now(), UserSession.datetime > now() - lifetime
 
 
-def note_use(row: UserSession, lifetime: dt.timedelta = DEFAULT_LIFETIME) -> None:
-    """Go on for as long again; written seldom, and where the database is busy, next time."""
+def note_use(row: UserSession, lifetime: dt.timedelta = DEFAULT_LIFETIME) -> bool:
+    """Go on for as long again; written seldom, and where the database is busy, next time. Whether it was."""
     if now() - row.last_datetime < SEEN_EVERY:
-        return
+        return False
     seen = {
         "last_datetime": now(),
         "expires_datetime": expiry(row.datetime, lifetime, is_remembered=row.is_remembered),
@@ -98,14 +98,21 @@ def note_use(row: UserSession, lifetime: dt.timedelta = DEFAULT_LIFETIME) -> Non
             connection.commit()
     except SQLAlchemyError as error:
         log.warning("the last use of session %d is not written yet: %s", row.id, error)
+        return False
+    return True
 
 
-def note_password(row: UserSession) -> None:
-    """The password was typed just now. Commits."""
+def note_password(row: UserSession) -> str:
+    """The password was typed just now: the session goes on with the token that this returns. Commits.
+
+    The one before opens nothing any more, so that whoever has copied it has no part in what follows.
+    """
+    token = secrets.token_urlsafe(32)
     begin_write(db.session)
-    typed = update(UserSession).where(UserSession.id == row.id).values(password_datetime=now())
-    db.session.execute(typed)
+    values = {"password_datetime": now(), "digest": digest(token)}
+    db.session.execute(update(UserSession).where(UserSession.id == row.id).values(**values))
     db.session.commit()
+    return token
 
 
 def list_sessions(user: User, lifetime: dt.timedelta = DEFAULT_LIFETIME) -> list[UserSession]:

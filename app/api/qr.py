@@ -26,7 +26,7 @@ def read(id: int) -> Response:
     form = QrForm(asked, owner=caller())
     form.require_valid()
     draw, kind = DRAW[form.format.data or "svg"]
-    return Response(draw(drawing(link, form.look)), content_type=kind)
+    return Response(draw(drawing(link, form.look)), mimetype=kind)
 
 
 def drawing(link: Link, look: qr.Look) -> qr.Drawing:

@@ -10,10 +10,9 @@ from flask import Response, after_this_request
 from app import sign_in_failures
 from app.accounts import passwords
 from app.accounts.hashing import GATE, Lane
-from app.accounts.sessions import note_password
 from app.dashboard import pages, tries
 from app.dashboard.guard import user
-from app.dashboard.sessions import this_one
+from app.dashboard.sessions import note_password, this_one
 from app.dashboard.tries import Count
 from app.errors import Waiting
 from app.forms import ResourceForm
@@ -30,7 +29,7 @@ def ask_password(form: ResourceForm, name: str = "current_password") -> None:
         tries.count_try(counts)
         if passwords.check_password(user().password_hash, form[name].data):
             tries.reset_counts(counts)
-            note_password(this_one())
+            note_password()
         else:
             sign_in_failures.note_proof(user(), sign_in_failures.WRONG_PASSWORD)
             form.reject(name, NOT_CURRENT, "wrong_password")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
+import hashlib
 from typing import NamedTuple
 
 from flask import Flask, Request, Response, after_this_request, g, request, session
-from flask.sessions import SecureCookieSession, SecureCookieSessionInterface
+from flask.sessions import SecureCookieSession, SecureCookieSessionInterface, SessionMixin
 from flask_login import current_user, login_user, logout_user
 from itsdangerous import URLSafeTimedSerializer
 
@@ -38,6 +39,8 @@ class SchemeSessions(SecureCookieSessionInterface):
     Decided with each request, for behind a proxy only the request knows its scheme.
     """
 
+    digest_method = staticmethod(hashlib.sha256)
+
     def get_signing_serializer(self, app: Flask) -> URLSafeTimedSerializer | None:
         """With the keys of now: a rotation of the secret key needs no new start."""
         app.config.update(flask_settings())
@@ -49,6 +52,11 @@ class SchemeSessions(SecureCookieSessionInterface):
         if found and len(keys().all()) > 1:
             found.modified = True
         return found
+
+    def should_set_cookie(self, app: Flask, session: SessionMixin) -> bool:  # noqa: ARG002
+        """When it changed, and when its last use was written. Not with each answer: one that was begun before
+        the password was typed again would put the token of before back."""
+        return session.modified or (session.permanent and g.get("is_session_extended", False))
 
     def get_cookie_name(self, app: Flask) -> str:  # noqa: ARG002  Flask's signature
         return host_cookie("waypost")
@@ -86,7 +94,7 @@ def load(token: str) -> User | None:
     row = sessions.find(token, longest)
     if row is None:
         return None
-    sessions.note_use(row, longest)
+    g.is_session_extended = sessions.note_use(row, longest)
     g.user_session = row
     return row.user
 
@@ -95,6 +103,13 @@ def this_one() -> UserSession:
     """The session of this request; somebody is signed in."""
     found: UserSession = g.user_session
     return found
+
+
+def note_password() -> None:
+    """The password of this session was typed just now: it goes on with another token. Commits."""
+    row = this_one()
+    row.user.session_token = sessions.note_password(row)
+    session["_user_id"] = row.user.get_id()
 
 
 def list_own() -> list[UserSession]:

@@ -129,7 +129,7 @@ def test_contrast_is_that_of_the_guidelines() -> None:
 def test_the_api(api: Any, alice: Any, make_link: Any, make_domain: Any) -> None:
     link = make_link(alice, "Größe")
     answer = api.get(f"/links/{link.id}/qr")
-    assert (answer.status_code, answer.headers["Content-Type"]) == (200, "image/svg+xml")
+    assert (answer.status_code, answer.headers["Content-Type"]) == (200, "image/svg+xml; charset=utf-8")
     assert answer.headers["Cache-Control"] == "no-store"
     assert read(rasterised(answer.data)) == ["http://localhost/Gr%C3%B6%C3%9Fe"]
     mine = make_link(alice, "abc", domain_id=make_domain(alice, "go.example").id)
