@@ -7,12 +7,11 @@ from pathlib import Path
 
 import click
 from flask import current_app
-from sqlalchemy.exc import IntegrityError
 
 from app.config import PREFIX, Settings
 from app.extensions import db
 from app.secret_keys import ring
-from app.secret_keys.check import KeyState, adopt_key, compare_keys, find_record, reads_what_there_is
+from app.secret_keys.check import KeyState, adopt_first_key, compare_keys, find_record, reads_what_there_is
 from app.secret_keys.ring import SecretKeys, flask_settings, use_keys
 
 ADOPT = "flask --app wsgi secrets adopt"
@@ -64,10 +63,7 @@ def use_files(settings: Settings) -> None:
 
 def adopt_once(settings: Settings) -> None:
     """Of several processes that start on an empty database, the first one's key is the database's."""
-    try:
-        adopt_key(db.session, ring.keys().current())
-    except IntegrityError:
-        db.session.rollback()
+    adopt_first_key(db.session, ring.keys().current())
     state, needed = compare_keys(db.session, ring.keys().all())
     if state is not KeyState.RIGHT:
         raise click.ClickException(describe_problem(settings, state, needed))

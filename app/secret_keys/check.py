@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from enum import Enum
 from typing import Any
 
-from sqlalchemy import Column, Table, Text, select, type_coerce
+from sqlalchemy import Column, Table, Text, func, select, type_coerce
 
 from app.clock import now
 from app.database import AnySession, Base, begin_write
@@ -15,6 +15,7 @@ from app.secret_keys.models import KeyRecord
 from app.secret_keys.ring import fingerprint
 
 SAMPLE_SIZE = 5
+FIRST_KEY_LOCK = 0x5EC2E7  # of PostgreSQL, while the database gets its first key
 
 
 class KeyState(Enum):
@@ -55,6 +56,17 @@ def retired_verifiers(session: AnySession, purpose: str) -> Iterator[bytes]:
     for verifiers in session.scalars(retired.order_by(KeyRecord.id.desc())):
         if verifiers and purpose in verifiers:
             yield bytes.fromhex(verifiers[purpose])
+
+
+def adopt_first_key(session: AnySession, key: str) -> None:
+    """Make this the database's key where it has none yet, else change nothing: of several machines that start
+    on an empty database with a key each, the first one's counts. Commits."""
+    begin_write(session)
+    if session.get_bind().dialect.name == "postgresql":
+        session.execute(select(func.pg_advisory_xact_lock(FIRST_KEY_LOCK)))
+    if not needed_fingerprint(session):
+        session.add(KeyRecord(fingerprint=fingerprint(key)))
+    session.commit()
 
 
 def adopt_key(session: AnySession, key: str) -> None:

@@ -14,19 +14,22 @@ import requests
 import sqlalchemy as sa
 import time_machine
 from flask import Flask
+from sqlalchemy.orm import Session
 
 from app.accounts.models import SecondFactor, User
 from app.api.models import IdempotencyKey
 from app.cli.secrets import MAIL_TOKENS
 from app.clock import now
 from app.config import ROOT, Settings
+from app.extensions import db
 from app.links import services as links
 from app.notifications import confirmation, letters, stopping
 from app.notifications import services as handlers
 from app.notifications.models import Letter, NotificationHandler
 from app.sealing import encrypt_text
 from app.secret_keys import ring, rotation
-from app.secret_keys.check import KeyState, compare_keys, raw_text, sealed_columns
+from app.secret_keys.check import KeyState, adopt_first_key, compare_keys, raw_text, sealed_columns
+from app.secret_keys.models import KeyRecord
 from app.secret_keys.ring import fingerprint
 from app.secret_keys.rotation import Progress, reencrypt_all, reencrypt_once, retire_key
 from app.trash.models import Trashed
@@ -173,6 +176,28 @@ def test_a_mail_of_before_still_confirms_an_address(session, alice: User, make_h
         assert confirmation.find_handler(session, token) is handler
         with pytest.raises(confirmation.Expired):
             confirmation.find_handler(session, late)
+
+
+@pytest.mark.databases
+def test_of_several_machines_that_start_at_once_the_first_ones_key_counts(session, app: Flask) -> None:
+    """Each has made a key of its own, and seen that the database has none."""
+    names = [f"a key of machine {number}" for number in range(4)]
+    engine, begin = db.engine, threading.Barrier(len(names))
+
+    def start(key: str) -> None:
+        with Session(engine) as own:
+            begin.wait(60)
+            adopt_first_key(own, key)
+
+    threads = [threading.Thread(target=start, args=[name]) for name in names]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    session.rollback()
+    record = session.scalars(sa.select(KeyRecord)).one()
+    assert record.fingerprint in map(fingerprint, names)
+    assert record.retired_datetime is None
 
 
 # ------------------------------------------------------------- the command
