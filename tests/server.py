@@ -54,6 +54,7 @@ class Server:
             "WAYPOST_PROCESSES": "1",  # a test that wants more says so
             **{f"WAYPOST_{name}": value for name, value in settings.items()},
         }
+        self.prefix: tuple[str, ...] = ()  # a command that runs it
         self.process: subprocess.Popen[bytes] | None = None
 
     def flask(self, *arguments: str, stdin: str = "") -> str:
@@ -66,7 +67,7 @@ class Server:
         return done.stdout
 
     def start(self) -> Server:
-        command = [sys.executable, "-m", "flask", "--app", "wsgi", "serve"]
+        command = [*self.prefix, sys.executable, "-m", "flask", "--app", "wsgi", "serve"]
         with self.output.open("wb") as log:
             self.process = subprocess.Popen(
                 command,

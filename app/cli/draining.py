@@ -4,6 +4,10 @@ Closing a listening socket resets every connection that the system has accepted 
 its request perhaps sent already. So first the system is told to ignore who asks for a new connection
 (whoever does, asks again after a second, and finds the next server or a closed port); the server takes in
 what is there, and only then is the socket closed.
+
+A packet filter does that where the process has the right to attach one. Any process may ask for a time to
+live that no client's packets have; but connections that were being made then inherit it, and have to be freed
+of it before their requests come through.
 """
 
 from __future__ import annotations
@@ -13,6 +17,7 @@ import socket
 import struct
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 
 from app.http_server.connections import each_socket
 
@@ -25,24 +30,60 @@ PROGRAM = (
     (0x06, 0, 0, 0xFFFFFFFF),  # let pass
 )
 SO_ATTACH_FILTER = 26
+MAX_TTL = 255  # packets start with less: Linux, macOS and Windows with 64 or 128
+# each by the level of the option and its number, which Python's `socket` does not have
+IP_MINTTL, IPV6_MINHOPCOUNT = (socket.IPPROTO_IP, 21), (socket.IPPROTO_IPV6, 73)
 
 
-def refuse_newcomers(port: int) -> None:
-    """Take no new connection on this process's listening sockets. Does nothing but on Linux."""
-    if sys.platform != "linux":
-        return
+def refuse_newcomers(port: int) -> bool:
+    """Take no new connection on this process's listening sockets. Does nothing but on Linux.
+
+    If true, call `admit_accepted` again and again until there is nothing left to take in.
+    """
+    is_inherited = False
+    for listener in listeners(port) if sys.platform == "linux" else ():
+        with listener:
+            try:
+                attach_filter(listener)
+            except OSError:  # an ordinary user lacks the right on some systems
+                require_ttl(listener, MAX_TTL)
+                is_inherited = True
+    return is_inherited
+
+
+def attach_filter(listener: socket.socket) -> None:
     code = b"".join(struct.pack("HBBI", *line) for line in PROGRAM)
     buffer = ctypes.create_string_buffer(code)
     filter_ = struct.pack("HP", len(PROGRAM), ctypes.addressof(buffer))
-    for listener in listeners(port):
-        with listener:
-            listener.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, filter_)
+    listener.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, filter_)
+
+
+def require_ttl(one: socket.socket, ttl: int) -> None:
+    """Have the system ignore packets with a smaller time to live."""
+    one.setsockopt(*IP_MINTTL, ttl)  # also of a socket of IPv6, which may take both
+    if one.family == socket.AF_INET6:
+        one.setsockopt(*IPV6_MINHOPCOUNT, ttl)
+
+
+def admit_accepted(port: int) -> int:
+    """Let packets through to connections that were made while newcomers were refused; to how many."""
+    admitted = 0
+    for one in each_socket():
+        with one, suppress(OSError):  # gone meanwhile
+            if one.getsockname()[1] == port and not is_listening(one) and one.getsockopt(*IP_MINTTL):
+                require_ttl(one, 0)
+                admitted += 1
+    return admitted
 
 
 def listeners(port: int) -> Iterator[socket.socket]:
     """Every listening socket of this process on a port, each by a descriptor of our own."""
     for each in each_socket():
-        if each.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN) and each.getsockname()[1] == port:
+        if is_listening(each) and each.getsockname()[1] == port:
             yield each
         else:
             each.close()
+
+
+def is_listening(one: socket.socket) -> bool:
+    return bool(one.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN))

@@ -23,7 +23,7 @@ from granian.log import LogLevels
 from granian.server.mp import MPServer
 
 from app import create_app
-from app.cli.draining import refuse_newcomers
+from app.cli.draining import admit_accepted, refuse_newcomers
 from app.cli.lifetime import FAREWELLS, leave_with_parent, out_of_reach
 from app.config import Settings
 from app.http_server.dispatcher import Dispatcher
@@ -141,24 +141,33 @@ def end_at_farewell(process: Process) -> WorkerSignal:
     def wait() -> None:
         signal.sigwait(FAREWELLS)
         exit_after(KILL_SECONDS)  # also when there is no parent left to do it
-        refuse_newcomers(process.front.desk.settings.port)
-        if process.dispatcher:
-            process.dispatcher.drain()
-        wait_for_quiet(process.front)
-        ended.set()
+        try:
+            drain(process)
+        finally:
+            ended.set()  # also after an error, or the process would serve on until it is killed
 
     threading.Thread(target=wait, name="farewell", daemon=True).start()
     return ended
 
 
-def wait_for_quiet(front: Front) -> None:
+def drain(process: Process) -> None:
+    """Take no new connection, and have all that there are end after their next answer."""
+    port = process.front.desk.settings.port
+    is_inherited = refuse_newcomers(port)
+    if process.dispatcher:
+        process.dispatcher.drain()
+    wait_for_quiet(process.front, partial(admit_accepted, port) if is_inherited else None)
+
+
+def wait_for_quiet(front: Front, admit: Callable[[], int] | None) -> None:
     """Until nobody has asked for anything for a while. Counted in ticks, for where the whole machine stood
     still meanwhile, a clock alone would leave no time for those whose requests lie waiting."""
     deadline = time.monotonic() + DRAIN_SECONDS
     quiet, before = 0, 0
     while quiet < QUIET_TICKS and time.monotonic() < deadline:
         time.sleep(TICK_SECONDS)
-        quiet, before = (quiet + 1 if front.told == before else 0), front.told
+        is_quiet = front.told == before and not (admit and admit())
+        quiet, before = (quiet + 1 if is_quiet else 0), front.told
 
 
 def exit_after(seconds: float) -> None:

@@ -20,8 +20,13 @@ def each_socket() -> Iterator[socket.socket]:
     """Every TCP socket of this process, by a descriptor of our own that the caller closes."""
     for path in DESCRIPTORS.iterdir():
         try:
-            copy = socket.socket(fileno=os.dup(int(path.name)))
-        except OSError:  # no socket, or gone meanwhile: the listing's own descriptor is one
+            number = os.dup(int(path.name))
+        except OSError:  # gone meanwhile: the listing's own descriptor is one
+            continue
+        try:
+            copy = socket.socket(fileno=number)
+        except OSError:  # no socket
+            os.close(number)
             continue
         if copy.family in {socket.AF_INET, socket.AF_INET6} and copy.type == socket.SOCK_STREAM:
             yield copy

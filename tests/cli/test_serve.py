@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -225,15 +226,37 @@ def is_signalled(pid: int) -> bool:
     return bool(int(status(pid, "ShdPnd"), 16) & 1 << (signal.SIGTERM - 1))
 
 
-ENDINGS = {"main process": end_main, "all processes": end_all, "while they stand still": end_stopped}
+def press_ctrl_c(pid: int) -> None:
+    os.killpg(pid, signal.SIGINT)
 
 
+ENDINGS = {
+    "main process": end_main,
+    "all processes": end_all,
+    "while they stand still": end_stopped,
+    "Ctrl+C": press_ctrl_c,
+}
+# what a service manager or a container takes from a process; the user may be any
+NO_RIGHTS = ("setpriv", "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs")
+RIGHTS = {"root": (), "no capabilities": NO_RIGHTS}
+
+
+@pytest.mark.parametrize("prefix", RIGHTS.values(), ids=RIGHTS)
 @pytest.mark.parametrize("end", ENDINGS.values(), ids=ENDINGS)
-def test_sigterm_under_load_leaves_no_request_unanswered(
-    end: Callable[[int], None], make_server: MakeServer, crowd: Callable[[int], list[Visitor]]
+def test_an_end_under_load_leaves_no_request_unanswered(
+    end: Callable[[int], None],
+    prefix: tuple[str, ...],
+    make_server: MakeServer,
+    crowd: Callable[[int], list[Visitor]],
 ) -> None:
+    if prefix and not shutil.which(prefix[0]):
+        pytest.skip(f"no {prefix[0]}")
     server = make_server(PROCESSES="2")
     make_hot_link(server)
+    if prefix:
+        server.stop()
+        server.prefix = prefix
+        server.start()
     visitors = crowd(server.port)
     wait_for(lambda: sum(each.answered for each in visitors) > 1000, "visits")
     end(main_pid(server))
@@ -243,6 +266,7 @@ def test_sigterm_under_load_leaves_no_request_unanswered(
         visitor.join(SECONDS)
         assert not visitor.is_alive()
     assert sum(visitor.unanswered for visitor in visitors) == 0
+    assert "Traceback" not in server.written()
     assert clicks(server) == sum(visitor.answered for visitor in visitors)
 
 

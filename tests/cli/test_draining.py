@@ -1,0 +1,81 @@
+"""Newcomers are refused with and without the right to attach a filter, and nobody else is."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+
+from app.cli import draining
+from app.http_server.connections import DESCRIPTORS, each_socket
+
+FAMILIES = {"IPv4": (socket.AF_INET, "127.0.0.1"), "IPv6": (socket.AF_INET6, "::1")}
+
+
+@pytest.fixture(params=FAMILIES.values(), ids=FAMILIES)
+def listener(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.socket]:
+    def refuse(_listener: socket.socket) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(draining, "attach_filter", refuse)
+    family, host = request.param
+    with socket.create_server((host, 0), family=family) as listener:
+        yield listener
+
+
+def come(listener: socket.socket) -> socket.socket:
+    """Somebody who asks for a connection, and does not wait for it."""
+    client = socket.socket(listener.family)
+    client.setblocking(False)
+    client.connect_ex(listener.getsockname())
+    return client
+
+
+def is_asked(listener: socket.socket) -> bool:
+    """Whether a connection waits there."""
+    listener.setblocking(False)
+    try:
+        listener.accept()[0].close()
+    except BlockingIOError:
+        return False
+    return True
+
+
+def test_an_ordinary_user_refuses_newcomers(listener: socket.socket) -> None:
+    with closing(come(listener)):
+        assert is_asked(listener), "on this machine a connection is there at once"
+    with closing(come(listener)) as before:
+        assert draining.refuse_newcomers(listener.getsockname()[1])
+        with closing(come(listener)):
+            listener.setblocking(True)
+            accepted = listener.accept()[0]
+            assert accepted.getpeername() == before.getsockname()
+            assert not is_asked(listener)
+        with accepted:
+            before.sendall(b"asked before")
+            accepted.settimeout(60)
+            assert accepted.recv(99) == b"asked before"
+
+
+def test_one_whose_connection_was_being_made_is_heard(listener: socket.socket) -> None:
+    """It inherits the listener's condition: what it sends is ignored until it is freed of it."""
+    with closing(come(listener)) as client, listener.accept()[0] as accepted:
+        draining.require_ttl(accepted, draining.MAX_TTL)
+        client.sendall(b"a request")
+        accepted.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            accepted.recv(99)
+        port = listener.getsockname()[1]
+        assert draining.admit_accepted(port) == 1
+        accepted.settimeout(60)
+        assert accepted.recv(99) == b"a request"
+        assert draining.admit_accepted(port) == 0
+
+
+def test_looking_for_sockets_leaves_no_descriptor_open() -> None:
+    before = len([*DESCRIPTORS.iterdir()])
+    for one in each_socket():
+        one.close()
+    assert len([*DESCRIPTORS.iterdir()]) == before
