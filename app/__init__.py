@@ -16,12 +16,26 @@ from app import (
     media,
     public,
     sign_in_failures,
+    trusted_hosts,
 )
 from app.config import Settings, load_settings
 from app.database import engine_options, prepare_engine
 from app.extensions import csrf, db, login, migrate
 from app.links import pictures, uploads
 from app.secret_keys.ring import SecretKeys, flask_settings, use_keys
+
+PARTS = (
+    logs,
+    trusted_hosts,
+    sign_in_failures,
+    headers,
+    languages,
+    error_pages,
+    public,
+    api,
+    media,
+    dashboard,
+)
 
 
 def create_app(settings: Settings | None = None) -> Flask:
@@ -37,7 +51,7 @@ def create_app(settings: Settings | None = None) -> Flask:
         extension.init_app(app, **({"db": db} if extension is migrate else {}))
     with app.app_context():
         prepare_engine(db.engine, settings)
-    for part in (logs, sign_in_failures, headers, languages, error_pages, public, api, media, dashboard):
+    for part in PARTS:
         part.init_app(app)
     cli.register(app)
     return app
@@ -52,7 +66,6 @@ def configure(app: Flask, settings: Settings) -> None:
         MAX_CONTENT_LENGTH=10 * 1024 * 1024,
         MAX_FORM_PARTS=1000,
         PROVIDE_AUTOMATIC_OPTIONS=False,
-        TRUSTED_HOSTS=list(settings.trusted_hosts) or None,
     )
     if settings.trusted_proxies:
         # addresses are appended by each proxy on the way; scheme and host are what the nearest one says

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+import difflib
 import ipaddress
 import os
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from dotenv import dotenv_values
+from sqlalchemy import make_url
 
 from app import mail_servers
+from app import setting_values as values
 from app.secret_keys import ring
+from app.setting_values import one_of, whole
 
 PREFIX = "WAYPOST_"
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = values.ROOT
 MOST_DEFAULT = 4
-MIN_SECRET = 16
-NEVER_SCHEMES = frozenset({"javascript", "data", "vbscript", "file", "blob", "about"})
+FILE_SUFFIX = "_FILE"
+NOT_SETTINGS = frozenset({f"{PREFIX}KEY"})  # an API key, for the examples of the API's page
 
 
 class BadSettings(Exception):
@@ -61,71 +63,24 @@ class Settings:
     destination_schemes: frozenset[str]
     log_format: str
     metrics_token: str | None
+    unknown_names: tuple[str, ...]  # names with the prefix that are no settings
+
+    @property
+    def local_host(self) -> str:
+        """The host under which this machine itself reaches the server, as URLs write it."""
+        listens_on = ipaddress.ip_address(self.host)
+        if not listens_on.is_unspecified:
+            return values.bracketed(self.host)
+        return "127.0.0.1" if listens_on.version == 4 else "[::1]"
+
+    @property
+    def local_url(self) -> str:
+        """An address that opens on this machine, for messages where `BASE_URL` is not set."""
+        return f"http://{self.local_host}:{self.port}"
 
     @property
     def is_sqlite(self) -> bool:
         return self.database_url.startswith("sqlite")
-
-
-def whole(low: int, high: int) -> Callable[[str], int]:
-    def read(text: str) -> int:
-        if not re.fullmatch(r"\d{1,12}", text, re.ASCII) or not low <= int(text) <= high:
-            raise ValueError(f"must be a whole number from {low} to {high}")
-        return int(text)
-
-    return read
-
-
-def one_of(*words: str) -> Callable[[str], str]:
-    def read(text: str) -> str:
-        if text not in words:
-            raise ValueError(f"must be one of: {', '.join(words)}")
-        return text
-
-    return read
-
-
-def secret(text: str) -> str:
-    if len(text) < MIN_SECRET or len(set(text)) < MIN_SECRET // 2:
-        raise ValueError(f"must have {MIN_SECRET} random characters or more")
-    return text
-
-
-def base_address(text: str) -> str:
-    """An absolute http(s) address without path, as `https://go.example`."""
-    parts = urlsplit(text)
-    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment:
-        raise ValueError("must be an address like https://go.example")
-    if parts.path not in {"", "/"} or parts.username or parts.password:
-        raise ValueError("must be an address without a path or a login, like https://go.example")
-    return f"{parts.scheme}://{parts.netloc.lower()}"
-
-
-def words(text: str) -> tuple[str, ...]:
-    return tuple(part for part in re.split(r"[\s,]+", text.lower()) if part)
-
-
-def networks(text: str) -> tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]:
-    return tuple(ipaddress.ip_network(part) for part in words(text))
-
-
-def schemes(text: str) -> frozenset[str]:
-    found = frozenset(words(text))
-    if forbidden := found & NEVER_SCHEMES:
-        raise ValueError(f"may never contain {', '.join(sorted(forbidden))}")
-    if bad := [scheme for scheme in found if not re.fullmatch(r"[a-z][a-z0-9+.-]*", scheme)]:
-        raise ValueError(f"contains what is no scheme: {', '.join(sorted(bad))}")
-    return found | {"http", "https"}
-
-
-def database_address(text: str) -> str:
-    """`sqlite:///path` or `postgresql://…`; the driver is ours to choose."""
-    if text.startswith("sqlite:///"):
-        return text
-    for scheme in ("postgresql+psycopg://", "postgresql://", "postgres://"):
-        if text.startswith(scheme):
-            return "postgresql+psycopg://" + text.removeprefix(scheme)
-    raise ValueError("must begin with sqlite:/// or postgresql://")
 
 
 def default_processes() -> int:
@@ -136,34 +91,34 @@ def default_processes() -> int:
 
 # name: (default as text, or None; how the text is read)
 TABLE: dict[str, tuple[str | None, Callable[[str], Any]]] = {
-    "DATA_DIR": (str(ROOT / "instance"), lambda text: Path(text).expanduser().resolve()),
-    "DATABASE_URL": (None, database_address),
-    "CLICKS_URL": (None, database_address),
-    "REDIS_URL": (None, str),
-    "BASE_URL": (None, base_address),
-    "DASHBOARD_URL": (None, base_address),
-    "SECRET_KEY": (None, secret),
-    "SECRET_KEY_OLD": ("", str),
-    "HOST": ("127.0.0.1", str),
+    "DATA_DIR": (str(ROOT / "instance"), values.folder_path),
+    "DATABASE_URL": (None, values.database_address),
+    "CLICKS_URL": (None, values.database_address),
+    "REDIS_URL": (None, values.redis_address),
+    "BASE_URL": (None, values.base_address),
+    "DASHBOARD_URL": (None, values.base_address),
+    "SECRET_KEY": (None, values.secret),
+    "SECRET_KEY_OLD": (None, values.secret),
+    "HOST": ("127.0.0.1", values.listen_address),
     "PORT": ("8000", whole(1, 65535)),
     "PROCESSES": (str(default_processes()), whole(1, 64)),
     "TRUSTED_PROXIES": ("0", whole(0, 9)),
-    "TRUSTED_HOSTS": ("", words),
+    "TRUSTED_HOSTS": ("", values.hosts),
     "SMTP_URL": (None, mail_servers.server_address),
     "MAIL_FROM": (None, mail_servers.sender),
-    "GEOIP_DB": (None, Path),
-    "GEOIP_URL": (None, str),
-    "GEO_COUNTRY_HEADER": (None, str),
-    "ALLOW_PRIVATE_NETWORKS": ("", networks),
+    "GEOIP_DB": (None, values.file_path),
+    "GEOIP_URL": (None, values.web_address),
+    "GEO_COUNTRY_HEADER": (None, values.header_name),
+    "ALLOW_PRIVATE_NETWORKS": ("", values.networks),
     "PIXEL_CONSENT": (None, one_of("ask")),
     "SESSION_DAYS": ("30", whole(1, 3650)),
     "API_RATE_LIMIT": ("6000", whole(0, 10_000_000)),
     "CLICK_RETENTION_DAYS": ("90", whole(1, 36_500)),
     "AUDIT_LOG_DAYS": ("365", whole(30, 3650)),
     "JOURNAL_SYNC": ("worker", one_of("worker", "group")),
-    "DESTINATION_SCHEMES": ("http https", schemes),
+    "DESTINATION_SCHEMES": ("http https", values.schemes),
     "LOG_FORMAT": ("text", one_of("text", "json")),
-    "METRICS_TOKEN": (None, str),
+    "METRICS_TOKEN": (None, values.bearer_token),
 }
 
 
@@ -180,32 +135,60 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         try:
             text = from_environment(environ, name) or default
             found[name.lower()] = read(text) if text is not None else None
-        except (ValueError, OSError) as error:
+        except (ValueError, OSError, RuntimeError) as error:  # the last: a home folder that is not known
             problems.append(f"{PREFIX}{name}: {error}")
     if problems:
         raise BadSettings("\n".join(problems))
+    found["unknown_names"] = unknown_names(environ)
     try:
         settings = Settings(**fill(found))
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise BadSettings(f"{PREFIX}DATA_DIR: {error}") from error
     refuse_split_databases(settings)
+    refuse_missing_folders(settings)
     return settings
+
+
+def unknown_names(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """The names that look like settings and are none."""
+    known = {f"{PREFIX}{name}{suffix}" for name in TABLE for suffix in ("", FILE_SUFFIX)} | NOT_SETTINGS
+    return tuple(sorted(name for name in environ if name.startswith(PREFIX) and name not in known))
+
+
+def describe_unknown_name(name: str) -> str:
+    """A sentence about a name that is no setting: it names the setting that is spelled most like it."""
+    stem, suffix = name.removeprefix(PREFIX), ""
+    if stem.endswith(FILE_SUFFIX):
+        stem, suffix = stem.removesuffix(FILE_SUFFIX), FILE_SUFFIX
+    (nearest,) = difflib.get_close_matches(stem, TABLE, n=1, cutoff=0)
+    return f"{name} is not a setting and has no effect. Did you mean {PREFIX}{nearest}{suffix}?"
 
 
 def refuse_split_databases(settings: Settings) -> None:
     """Pages read the clicks on the connection they read everything on: a file beside, or a schema within."""
     clicks = settings.clicks_url
     is_beside = settings.is_sqlite and (clicks or "sqlite").startswith("sqlite")
+    if is_beside and clicks == settings.database_url:
+        raise BadSettings(f"{PREFIX}CLICKS_URL: must be another file than the database's")
     if not is_beside and clicks not in {None, settings.database_url}:
         raise BadSettings(
             f"{PREFIX}CLICKS_URL: must be a SQLite file where the database is one, and else not be set"
         )
 
 
+def refuse_missing_folders(settings: Settings) -> None:
+    """SQLite makes a file that is missing, but not its folder."""
+    for name, url in (("DATABASE_URL", settings.database_url), ("CLICKS_URL", settings.clicks_url)):
+        if url and url.startswith(values.SQLITE):
+            folder = Path(make_url(url).database or "").parent
+            if not folder.is_dir():
+                raise BadSettings(f"{PREFIX}{name}: the folder {folder} does not exist")
+
+
 def from_environment(environ: Mapping[str, str], name: str) -> str | None:
     """The text of one setting; `…_FILE` names a file that holds it. Empty is not set."""
-    if path := environ.get(f"{PREFIX}{name}_FILE"):
-        return Path(path).read_text(encoding="utf-8").strip()
+    if path := environ.get(f"{PREFIX}{name}{FILE_SUFFIX}"):
+        return values.path(path).read_text(encoding="utf-8").strip()
     return environ.get(PREFIX + name) or None
 
 
@@ -222,6 +205,7 @@ def fill(found: dict[str, Any]) -> dict[str, Any]:
 def fill_keys(found: dict[str, Any], data_dir: Path) -> None:
     """The operator's keys, or else those in DATA_DIR. None is made here: most commands need none."""
     found["secret_key_dir"] = None if found["secret_key"] else data_dir
+    found["secret_key_old"] = found["secret_key_old"] or ""
     if not found["secret_key"]:
         found["secret_key"], found["secret_key_old"] = (
             stored_key(data_dir / name) for name in (ring.FILE, ring.OLD_FILE)

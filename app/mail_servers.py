@@ -33,15 +33,22 @@ def read_server(text: str) -> MailServer:
     With a login, `smtp://` insists on STARTTLS: an attacker on the way could strip the offer and read the
     password. `smtp+plain://` sends it unencrypted.
     """
-    parts = urlsplit(text)
-    if parts.scheme not in SCHEMES or not parts.hostname or parts.path not in {"", "/"}:
-        raise ValueError(f"must be like smtp://user:password@mail.example:587 (or {', '.join(SCHEMES)})")
+    try:
+        parts = urlsplit(text)
+        named_port = parts.port
+        is_right = parts.scheme in SCHEMES and bool(parts.hostname) and parts.path in {"", "/"}
+    except ValueError:  # its own words may repeat a part of the password
+        is_right = False
+    if not is_right or parts.query or parts.fragment or not text.isprintable():
+        raise ValueError(
+            "must be like smtp://user:password@mail.example:587, special characters written as %40 "
+            f"(schemes: {', '.join(SCHEMES)})"
+        )
     security, port = SCHEMES[parts.scheme]
     user = None if parts.username is None else unquote(parts.username)
     if user is not None and security == OFFERED:
         security, port = SCHEMES["smtp+starttls"]
-    port = parts.port or port
-    return MailServer(parts.hostname, port, security, user, unquote(parts.password or ""))
+    return MailServer(parts.hostname or "", named_port or port, security, user, unquote(parts.password or ""))
 
 
 def server_address(text: str) -> str:

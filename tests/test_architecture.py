@@ -46,6 +46,7 @@ EDGES |= {
     "own_addresses",
     "sign_in_failures",
     "throttles",
+    "trusted_hosts",
 }
 
 DOORS = {"socket", "ssl", "http.client", "urllib.request", "smtplib", "ftplib", "xmlrpc", "asyncio"}

@@ -2,13 +2,62 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import pytest
 
-from app.config import BadSettings, default_processes, load_settings
+from app.accounts import setup
+from app.config import ROOT, TABLE, BadSettings, default_processes, describe_unknown_name, load_settings
+from app.notifications.site import site_of
 
 BAD = {
+    "a name to listen on": ("HOST", "localhost"),
+    "an address to listen on with its port": ("HOST", "127.0.0.1:8000"),
+    "a URL to listen on": ("HOST", "http://127.0.0.1"),
+    "an address to listen on that can't be": ("HOST", "127.0.0.256"),
+    "an interface beside the address": ("HOST", "fe80::1%eth0"),
+    "Redis by a word": ("REDIS_URL", "hello"),
+    "Redis by another scheme": ("REDIS_URL", "http://127.0.0.1:6379"),
+    "Redis without a host": ("REDIS_URL", "redis://"),
+    "Redis at a port that can't be": ("REDIS_URL", "redis://127.0.0.1:99999"),
+    "a Redis database that is no number": ("REDIS_URL", "redis://127.0.0.1/waypost"),
+    "a database without a file": ("DATABASE_URL", "sqlite:///"),
+    "a database in memory": ("DATABASE_URL", "sqlite:///:memory:"),
+    "a database by a relative path": ("DATABASE_URL", "sqlite:///main.db"),
+    "a folder for a database": ("DATABASE_URL", "sqlite:////tmp"),
+    "a database in a folder that is not there": ("DATABASE_URL", "sqlite:////nothing/here/main.db"),
+    "PostgreSQL at a port that is none": ("DATABASE_URL", "postgresql://u:p@h:port/d"),
+    "PostgreSQL without anything": ("DATABASE_URL", "postgresql://"),
+    "clicks without a file": ("CLICKS_URL", "sqlite:///"),
+    "a secret that is short": ("SECRET_KEY", "x"),
+    "a secret that is no secret": ("SECRET_KEY", "aaaaaaaaaaaaaaaaaaaaaaaa"),
+    "an old secret that is short": ("SECRET_KEY_OLD", "x"),
+    "a trusted host with a scheme": ("TRUSTED_HOSTS", "https://go.example"),
+    "a trusted host with a path": ("TRUSTED_HOSTS", "go.example/links"),
+    "every host": ("TRUSTED_HOSTS", "*"),
+    "a place file's address without a scheme": ("GEOIP_URL", "no url"),
+    "a place file's address by another scheme": ("GEOIP_URL", "ftp://geo.example/file.mmdb"),
+    "a folder for a place file": ("GEOIP_DB", "/tmp"),
+    "a header with a colon": ("GEO_COUNTRY_HEADER", "CF-IPCountry:"),
+    "a header that never arrives": ("GEO_COUNTRY_HEADER", "CF_IPCOUNTRY"),
+    "a token that no client can send": ("METRICS_TOKEN", "Zutritt für alle"),
+    "a token that is guessed": ("METRICS_TOKEN", "x"),
+    "a file for the data": ("DATA_DIR", "/dev/null"),
+    "a folder for the data within a file": ("DATA_DIR", "/dev/null/waypost"),
+    "a mail server without a scheme": ("SMTP_URL", "mail.example"),
+    "a mail server at a port that is none": ("SMTP_URL", "smtp://mail.example:smtp"),
+    "a sender without an address": ("MAIL_FROM", "Waypost"),
+    "proxies that are no number": ("TRUSTED_PROXIES", "yes"),
+    "too many proxies": ("TRUSTED_PROXIES", "10"),
+    "sessions of no day": ("SESSION_DAYS", "0"),
+    "a limit below nothing": ("API_RATE_LIMIT", "-5"),
+    "clicks that are kept for no day": ("CLICK_RETENTION_DAYS", "0"),
+    "an audit log of a day": ("AUDIT_LOG_DAYS", "1"),
+    "a journal by another word": ("JOURNAL_SYNC", "always"),
+    "a base address with a host that can't be": ("BASE_URL", "https://go..example"),
+    "a base address with a port that can't be": ("BASE_URL", "https://go.example:99999"),
+    "a base address with white space": ("BASE_URL", "https://go.example /"),
     "a port that is no number": ("PORT", "eighty"),
     "a port in other digits": ("PORT", "٨٠٠٠"),
     "a port that can't be": ("PORT", "65536"),
@@ -26,6 +75,17 @@ BAD = {
     "clicks in another kind of database": ("CLICKS_URL", "postgresql://localhost/clicks"),
 }
 GOOD = {
+    "a name in other letters": ("BASE_URL", "https://bücher.example", "https://xn--bcher-kva.example"),
+    "a base address of IPv6": ("BASE_URL", "http://[2001:DB8::1]:8000", "http://[2001:db8::1]:8000"),
+    "Redis by a socket": ("REDIS_URL", "unix:///run/redis.sock", "unix:///run/redis.sock"),
+    "Redis with TLS": ("REDIS_URL", "rediss://:p%40@[::1]:6379/1", "rediss://:p%40@[::1]:6379/1"),
+    "PostgreSQL by a socket": ("DATABASE_URL", "postgresql:///d", "postgresql+psycopg:///d"),
+    "hosts by their ends, and with ports": (
+        "TRUSTED_HOSTS",
+        ".Example.com go.example:8443 [::1]",
+        (".example.com", "go.example", "[::1]"),
+    ),
+    "a host of a container network": ("BASE_URL", "http://waypost_web:8000", "http://waypost_web:8000"),
     "a base address loses its slash": ("BASE_URL", "https://Go.Example/", "https://go.example"),
     "PostgreSQL gets our driver": ("DATABASE_URL", "postgres://u@h/d", "postgresql+psycopg://u@h/d"),
     "schemes come beside the web's": (
@@ -50,13 +110,81 @@ def test_none_is_needed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("name", "text"), BAD.values(), ids=BAD)
 def test_a_bad_value_is_refused_by_its_name(tmp_path: Path, name: str, text: str) -> None:
-    with pytest.raises(BadSettings, match=f"^WAYPOST_{name}: "):
+    with pytest.raises(BadSettings, match=f"^WAYPOST_{name}: ") as caught:
         load_settings(environ(tmp_path, **{name: text}))
+    assert len(str(caught.value).splitlines()) == 1
 
 
 @pytest.mark.parametrize(("name", "text", "read"), GOOD.values(), ids=GOOD)
 def test_a_good_value_is_read(tmp_path: Path, name: str, text: str, read: object) -> None:
     assert getattr(load_settings(environ(tmp_path, **{name: text})), name.lower()) == read
+
+
+def test_every_setting_has_a_bad_value_here() -> None:
+    assert {name for name, _ in BAD.values()} == set(TABLE)
+
+
+def test_clicks_in_the_same_file_as_the_rest_are_refused(tmp_path: Path) -> None:
+    same = f"sqlite:///{tmp_path / 'main.db'}"
+    with pytest.raises(BadSettings, match=r"^WAYPOST_CLICKS_URL: "):
+        load_settings(environ(tmp_path, DATABASE_URL=same, CLICKS_URL=same))
+
+
+PASSWORDS = {
+    "PostgreSQL": ("DATABASE_URL", "postgresql://me:hidden/word@db.example:x/d"),
+    "Redis": ("REDIS_URL", "redis://:hidden/word@cache.example/0"),
+    "mail": ("SMTP_URL", "smtp://me:hidden/word@mail.example"),
+    "mail, as if a port": ("SMTP_URL", "smtp://me:hidden#word@mail.example"),
+    "places": ("GEOIP_URL", "https://me:hidden#word@geo.example:x/"),
+}
+
+
+@pytest.mark.parametrize(("name", "text"), PASSWORDS.values(), ids=PASSWORDS)
+def test_a_refusal_does_not_repeat_a_password(tmp_path: Path, name: str, text: str) -> None:
+    with pytest.raises(BadSettings) as caught:
+        load_settings(environ(tmp_path, **{name: text}))
+    assert "hidden" not in str(caught.value)
+
+
+UNKNOWN = {
+    "WAYPOST_PROT": "WAYPOST_PORT",
+    "WAYPOST_TRUSTED_PROXY": "WAYPOST_TRUSTED_PROXIES",
+    "WAYPOST_DATABSE_URL": "WAYPOST_DATABASE_URL",
+    "WAYPOST_SECRETKEY_FILE": "WAYPOST_SECRET_KEY_FILE",
+    "WAYPOST_": "WAYPOST_",
+}
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_an_unknown_name_is_named_with_the_nearest_setting(tmp_path: Path, name: str) -> None:
+    found = load_settings({**environ(tmp_path), name: "1", "WAYPOST_KEY": "wp_1", "WAYPOST_PORT_FILE": ""})
+    assert found.unknown_names == (name,)
+    assert name in describe_unknown_name(name)
+    assert f"Did you mean {UNKNOWN[name]}" in describe_unknown_name(name)
+
+
+LOCAL_URLS = {
+    "127.0.0.1": "http://127.0.0.1:8000",
+    "192.0.2.7": "http://192.0.2.7:8000",
+    "0.0.0.0": "http://127.0.0.1:8000",
+    "::": "http://[::1]:8000",
+    "0:0:0:0:0:0:0:1": "http://[::1]:8000",
+    "2001:db8::7": "http://[2001:db8::7]:8000",
+}
+
+
+@pytest.mark.parametrize("host", LOCAL_URLS)
+def test_the_local_url_opens(tmp_path: Path, host: str) -> None:
+    settings = load_settings(environ(tmp_path, HOST=host))
+    assert settings.local_url == LOCAL_URLS[host]
+    assert site_of(settings).links == LOCAL_URLS[host]
+    assert setup.site(settings) == LOCAL_URLS[host]
+
+
+def test_a_relative_path_starts_at_the_folder_of_waypost(tmp_path: Path) -> None:
+    with contextlib.chdir(tmp_path):
+        found = load_settings(environ(tmp_path, GEOIP_DB="instance/geo.mmdb"))
+    assert found.geoip_db == ROOT / "instance" / "geo.mmdb"
 
 
 def test_every_bad_value_is_named_at_once(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def pending_address(settings: Settings) -> str | None:
 
 def site(settings: Settings) -> str:
     """Where the owner's pages are, as far as one can tell without a request."""
-    return settings.dashboard_url or settings.base_url or f"http://{settings.host}:{settings.port}"
+    return settings.dashboard_url or settings.base_url or settings.local_url
 
 
 def is_right(data_dir: Path, token: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,15 +16,22 @@ from flask import current_app
 from sqlalchemy import inspect, text
 
 from app.cli.secret_key import require_secret_key
-from app.config import Settings
+from app.config import Settings, describe_unknown_name
 from app.database import clicks_path
 from app.extensions import db, migrate
+
+log = logging.getLogger(__name__)
 
 RESTORING = "restoring"  # a file that is there while what is in DATA_DIR is only half of an instance
 
 
 def migrate_first() -> None:
-    """What every command that needs the tables calls: they are there, and so is the secret key they need."""
+    """Prepare for a command that needs the tables: they are there, and so is the secret key they need.
+
+    Settings that are none are named here, so that each start says it once.
+    """
+    for name in settings().unknown_names:
+        log.warning(describe_unknown_name(name))
     migrate_tables()
     require_secret_key(settings())
 

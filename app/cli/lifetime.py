@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import signal
 import socket
@@ -13,11 +14,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 
-from app.config import ROOT
+from app.config import PREFIX, ROOT
 from app.journal.segments import lock
+from app.setting_values import bracketed
 
 PR_SET_PDEATHSIG = 1
 # ends a worker that belongs to `serve`. SIGTERM and Ctrl+C often reach all processes at once, and the
@@ -26,6 +29,25 @@ LAST = signal.SIGUSR1
 PATIENCE_SECONDS = 2  # for those that went before to be gone
 WORKER_SECONDS = 8  # for the worker to finish what is under way
 LONGEST_PAUSE = 30.0
+
+
+OTHER_PORT = f"Choose another port: `make run PORT=8001`, `serve --port 8001` or {PREFIX}PORT=8001."
+OTHER_HOST = f"Choose another address: {PREFIX}HOST, or `serve --host`."
+LISTEN_REFUSALS = {
+    errno.EADDRINUSE: ("is in use by another program", OTHER_PORT),
+    errno.EACCES: ("needs a right that this user lacks", OTHER_PORT),
+    errno.EADDRNOTAVAIL: ("is on no network of this machine", OTHER_HOST),
+}
+
+
+class Refusal(NamedTuple):
+    """Why nobody can listen on an address, and what to do about it."""
+
+    reason: str
+    advice: str
+
+    def __str__(self) -> str:
+        return f"{self.reason}. {self.advice}"
 
 
 FAREWELLS = frozenset({signal.SIGTERM, signal.SIGINT})
@@ -71,16 +93,20 @@ def held(path: Path, *, shared: bool = False) -> Iterator[bool]:
         time.sleep(0.05)
 
 
-def is_free(host: str, port: int) -> bool:
-    """Whether nobody listens there. (The server itself could join a listener without an error.)"""
+def refusal_to_listen(host: str, port: int) -> Refusal | None:
+    """Why nobody can listen there and what to do; None where it is possible.
+
+    The server itself could join a listener without an error.
+    """
     family, kind, proto, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     with socket.socket(family, kind, proto) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # ended connections do not matter
         try:
             probe.bind(address)
-        except OSError:
-            return False
-    return True
+        except OSError as error:
+            reason, advice = LISTEN_REFUSALS.get(error.errno or 0, (f"does not work: {error}", OTHER_HOST))
+            return Refusal(f"http://{bracketed(host)}:{port} {reason}", advice)
+    return None
 
 
 def wait_until(condition: Callable[[], bool]) -> bool:

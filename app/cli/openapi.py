@@ -17,5 +17,5 @@ from app.config import Settings
 def openapi() -> None:
     """Print the OpenAPI document of the API."""
     settings: Settings = current_app.config["WAYPOST"]
-    site = settings.dashboard_url or settings.base_url or f"http://{settings.host}:{settings.port}"
+    site = settings.dashboard_url or settings.base_url or settings.local_url
     click.echo(json.dumps(document(site), indent=2, ensure_ascii=False))

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from ipaddress import ip_address
 
 import click
 from flask import current_app
@@ -16,15 +17,28 @@ from flask.cli import with_appcontext
 from app.accounts.setup import pending_address
 from app.cli.database import migrate_first
 from app.cli.failures import Command
-from app.cli.lifetime import WorkerKeeper, held, is_free, out_of_reach, wait_until
+from app.cli.lifetime import WorkerKeeper, held, out_of_reach, refusal_to_listen, wait_until
 from app.config import Settings
 from app.extensions import db
+from app.setting_values import listen_address
 
 ROLES = ("visitors", "owners")
 
 
+class IpAddress(click.ParamType):
+    """The value of `--host`, by the rule of the setting."""
+
+    name = "address"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        try:
+            return listen_address(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
 @click.command("serve", cls=Command)
-@click.option("--host", help="The address to listen on.")
+@click.option("--host", type=IpAddress(), help="The address to listen on.")
 @click.option("--port", type=click.IntRange(1, 65535), help="The port to listen on.")
 @click.option("--processes", type=click.IntRange(1, 64), help="How many web processes.")
 @click.option("--role", type=click.Choice(ROLES), help="Serve only links, or only the dashboard and the API.")
@@ -50,8 +64,9 @@ def alone(settings: Settings, role: str | None) -> Iterator[None]:
             locks.append(stack.enter_context(held(settings.data_dir / f"serve-{role}.lock")))
         if not all(locks):
             raise click.ClickException(f"Waypost is running on {settings.data_dir} already.")
-        if not wait_until(lambda: is_free(settings.host, settings.port)):
-            raise click.ClickException(f"{address(settings)} is in use by another program.")
+        if not wait_until(lambda: refusal_to_listen(settings.host, settings.port) is None):
+            refusal = refusal_to_listen(settings.host, settings.port)
+            raise click.ClickException(str(refusal or "The port was in use until now: start again."))
         yield
 
 
@@ -73,20 +88,20 @@ def announce(settings: Settings, invitation: str | None) -> None:
     """Say where to go as soon as somebody answers there."""
     while not is_answered(settings):
         time.sleep(0.02)
-    click.echo(f"Waypost listens on {address(settings)} (stop it with Ctrl+C).")
+    click.echo(f"Waypost listens on {describe_addresses(settings)} (stop it with Ctrl+C).")
     if invitation:
         click.echo(f"There is no account yet. Make the first one here: {invitation}")
 
 
 def is_answered(settings: Settings) -> bool:
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.host, settings.host)  # noqa: S104
     try:
-        socket.create_connection((host, settings.port), timeout=1).close()
+        socket.create_connection((settings.local_host.strip("[]"), settings.port), timeout=1).close()
     except OSError:
         return False
     return True
 
 
-def address(settings: Settings) -> str:
-    host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    return f"http://{host}:{settings.port}"
+def describe_addresses(settings: Settings) -> str:
+    """An address that opens on this machine, and whether others lead here, too."""
+    is_everywhere = ip_address(settings.host).is_unspecified
+    return settings.local_url + (" and on every other address of this machine" if is_everywhere else "")

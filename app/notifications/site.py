@@ -40,6 +40,5 @@ class Site:
 
 def site_of(settings: Settings) -> Site:
     """`BASE_URL`, else the address that is listened on."""
-    host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    links = settings.base_url or f"http://{host}:{settings.port}"
+    links = settings.base_url or settings.local_url
     return Site(links, settings.dashboard_url or links)

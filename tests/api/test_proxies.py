@@ -67,3 +67,24 @@ def test_other_hosts_are_not_answered(api: Api, client: FlaskClient) -> None:
     assert api.get("/links", base_url="http://go.example").status_code == 200
     problem(api.get("/links", base_url="http://evil.example"), 400)
     assert client.get("/login", base_url="http://evil.example").status_code == 400
+
+
+@pytest.mark.settings(TRUSTED_HOSTS=".example.org go.example:8443 [2001:db8::1]")
+def test_hosts_are_trusted_by_name_end_and_address_on_any_port(client: FlaskClient) -> None:
+    def status(host: str) -> int:
+        return client.get("/login", base_url=f"http://{host}").status_code
+
+    trusted = ["example.org", "a.b.example.org", "go.example", "GO.example.:81", "[2001:DB8::1]:8000"]
+    assert {host: status(host) for host in trusted} == dict.fromkeys(trusted, 200)
+    others = ["notexample.org", "example.org.evil", "a.go.example", "[2001:db8::2]", "127.0.0.1"]
+    assert {host: status(host) for host in others} == dict.fromkeys(others, 400)
+
+
+@pytest.mark.settings(TRUSTED_HOSTS="go.example", METRICS_TOKEN="a token of the tests")
+@pytest.mark.parametrize("host", ["127.0.0.1:8000", "[::1]:8000", "waypost_web", "evil.example"])
+def test_health_answers_any_host(client: FlaskClient, host: str) -> None:
+    assert client.get("/healthz", base_url=f"http://{host}").json == {"status": "ok"}
+    assert "checks" in (client.get("/readyz", base_url=f"http://{host}").json or {})
+    assert client.get("/metrics", base_url=f"http://{host}").status_code == 401
+    assert client.get("/healthz", headers={"Host": ""}).status_code == 200
+    assert client.get("/", base_url=f"http://{host}").status_code == 400

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from app.cli.checks.finding import Finding, ok, problem, warning
 from app.cli.database import RESTORING
-from app.cli.lifetime import is_free
-from app.config import PREFIX, Settings
+from app.cli.lifetime import refusal_to_listen
+from app.config import PREFIX, Settings, describe_unknown_name
 from app.jobs.tending import heartbeat_age
 from app.journal import segments
 
@@ -41,6 +41,8 @@ def settings_check(settings: Settings) -> Iterator[Finding]:
             f"The secret key has {len(settings.secret_key)} characters.",
             f"Take {SHORT_SECRET} random ones or more: sessions are signed with it.",
         )
+    for name in settings.unknown_names:
+        yield warning(describe_unknown_name(name), "Rename it, or remove it.")
     if settings.smtp_url is None:
         yield ok("Settings can be used. No e-mail: SMTP_URL is not set.")
     else:
@@ -114,13 +116,13 @@ def clock_check(settings: Settings) -> Iterator[Finding]:
 
 def processes_check(settings: Settings) -> Iterator[Finding]:
     """What runs on this data, and whether what runs is whole."""
-    here = f"{settings.host}:{settings.port}"
     is_serving = not is_lockable(settings.data_dir / "serve.lock")
     if not is_serving:
-        if is_free(settings.host, settings.port):
-            yield ok(f"Not running; {here} is free.")
+        refusal = refusal_to_listen(settings.host, settings.port)
+        if refusal is None:
+            yield ok(f"Not running; {settings.local_url} is free.")
         else:
-            yield warning(f"Not running, and {here} is in use.", f"Set {PREFIX}PORT to another one.")
+            yield warning(f"Not running, and {refusal.reason}.", refusal.advice)
         return
     age = heartbeat_age(settings.data_dir)
     if age is None or age > WORKER_SECONDS:

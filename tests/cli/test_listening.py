@@ -1,0 +1,64 @@
+"""What does `serve` say of the address it listens on, and why can't it listen on some?"""
+
+from __future__ import annotations
+
+import logging
+import socket
+from dataclasses import replace
+
+import pytest
+from flask import Flask
+
+from app.cli.database import migrate_first
+from app.cli.lifetime import refusal_to_listen
+from app.cli.serve import describe_addresses
+from app.config import Settings
+
+
+def test_a_wildcard_prints_an_address_that_opens(settings: Settings) -> None:
+    everywhere = " and on every other address of this machine"
+    assert describe_addresses(settings) == "http://127.0.0.1:8000"
+    assert describe_addresses(replace(settings, host="0.0.0.0")) == f"http://127.0.0.1:8000{everywhere}"
+    assert describe_addresses(replace(settings, host="::")) == f"http://[::1]:8000{everywhere}"
+    assert describe_addresses(replace(settings, host="2001:db8::7")) == "http://[2001:db8::7]:8000"
+
+
+def test_a_port_in_use_names_what_sets_another() -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        said = str(refusal_to_listen("127.0.0.1", port))
+    assert f"http://127.0.0.1:{port} is in use" in said
+    assert "PORT=" in said
+    assert "WAYPOST_PORT" in said
+    assert refusal_to_listen("127.0.0.1", port) is None
+
+
+def test_an_address_of_another_machine_is_not_a_port_in_use() -> None:
+    said = str(refusal_to_listen("192.0.2.1", 8000))
+    assert "http://192.0.2.1:8000 is on no network of this machine" in said
+    assert "WAYPOST_HOST" in said
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1:8000", "go.example"])
+def test_the_option_takes_what_the_setting_takes(app: Flask, host: str) -> None:
+    done = app.test_cli_runner().invoke(args=["serve", "--host", host])
+    assert done.exit_code == 2
+    assert "must be an IP address" in done.output
+
+
+@pytest.mark.settings(PROT="9000")
+def test_a_start_names_what_is_no_setting(app: Flask, caplog: pytest.LogCaptureFixture) -> None:
+    with app.app_context(), caplog.at_level(logging.WARNING):
+        migrate_first()
+    (said,) = [record.getMessage() for record in caplog.records if "not a setting" in record.getMessage()]
+    assert "WAYPOST_PROT" in said
+    assert "WAYPOST_PORT?" in said
+
+
+@pytest.mark.settings(PROT="9000")
+def test_doctor_names_what_is_no_setting(app: Flask) -> None:
+    done = app.test_cli_runner().invoke(args=["doctor"])
+    assert "WAYPOST_PROT is not a setting" in done.output
+    assert "WAYPOST_PORT?" in done.output
