@@ -25,20 +25,16 @@ from app.setting_values import listen_address
 ROLES = ("visitors", "owners")
 
 
-class IpAddress(click.ParamType):
+def read_host(_context: click.Context, _option: click.Parameter, text: str | None) -> str | None:
     """The value of `--host`, by the rule of the setting."""
-
-    name = "address"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        try:
-            return listen_address(value)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
+    try:
+        return listen_address(text) if text else None
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
 
 
 @click.command("serve", cls=Command)
-@click.option("--host", type=IpAddress(), help="The address to listen on.")
+@click.option("--host", callback=read_host, help="The address to listen on.")
 @click.option("--port", type=click.IntRange(1, 65535), help="The port to listen on.")
 @click.option("--processes", type=click.IntRange(1, 64), help="How many web processes.")
 @click.option("--role", type=click.Choice(ROLES), help="Serve only links, or only the dashboard and the API.")
