@@ -14,6 +14,7 @@ from alembic.script import ScriptDirectory
 from app.accounts import second_factor
 from app.accounts.models import RecoveryCode, User
 from app.database import begin_write
+from app.extensions import db
 from app.links.models import Link
 from tests.accounts.codes import switch_on
 from tests.migrations import alembic_config
@@ -26,6 +27,23 @@ def test_migrations_lead_to_the_models(session) -> None:
 
 def test_there_is_one_newest_revision(session) -> None:
     assert len(ScriptDirectory.from_config(alembic_config()).get_heads()) == 1
+
+
+def test_ids_are_never_given_again(session) -> None:
+    """A migration that makes a table anew on SQLite loses AUTOINCREMENT, unless it says so again."""
+    tables = db.metadatas[None].tables.values()
+    wanted = {table.name for table in tables if table.dialect_options["sqlite"]["autoincrement"]}
+    found = session.execute(sa.text("SELECT name, sql FROM sqlite_master WHERE type = 'table'")).all()
+    assert "notification_handler" in wanted
+    assert wanted <= {name for name, sql in found if "AUTOINCREMENT" in sql}
+
+
+def test_handlers_get_no_id_of_a_deleted_one(api, alice, make_handler, session) -> None:
+    first = make_handler(alice).id
+    assert api.delete(f"/notification-handlers/{first}").status_code == 204
+    second = make_handler(alice).id
+    assert second != first
+    assert api.delete(f"/notification-handlers/{second}").status_code == 204
 
 
 @pytest.mark.databases
