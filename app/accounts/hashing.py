@@ -17,7 +17,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from enum import Enum
 from typing import Any, NamedTuple, TypeVar
@@ -56,6 +56,8 @@ class HashingGate:
     """The queue of one process, and the thread that works it off."""
 
     def __init__(self) -> None:
+        # entered by a thread for as long as it only waits; a server puts in what lets another thread compute
+        self.waiting: Callable[[], AbstractContextManager[None]] = nullcontext
         self.reset()
 
     def reset(self) -> None:
@@ -100,12 +102,13 @@ class HashingGate:
         with self.reserve(Lane.KNOWN):
             future: Future[Answer] = Future()
             self.enqueue(_reserved.get() or Lane.KNOWN, Job(future, work))
-            try:
-                return future.result(WAIT_SECONDS)
-            except TimeoutError:
-                if future.cancel():
-                    raise busy() from None
-                return future.result()  # it has begun
+            with self.waiting():
+                try:
+                    return future.result(WAIT_SECONDS)
+                except TimeoutError:
+                    if future.cancel():
+                        raise busy() from None
+                    return future.result()  # it has begun
 
     def enqueue(self, lane: Lane, job: Job) -> None:
         with self.changed:

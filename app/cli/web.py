@@ -23,11 +23,13 @@ from granian.log import LogLevels
 from granian.server.mp import MPServer
 
 from app import create_app
+from app.accounts.hashing import GATE
 from app.cli.draining import admit_accepted, refuse_newcomers
 from app.cli.lifetime import FAREWELLS, leave_with_parent, out_of_reach
 from app.config import Settings
 from app.http_server.dispatcher import Dispatcher
 from app.http_server.granian_worker import Schedule, run_worker
+from app.http_server.pools import waiting_elsewhere
 from app.visits import agents, devices
 from app.visits.cache import Poller
 from app.visits.desk import Desk
@@ -128,6 +130,7 @@ def make_front(process: Process, settings: Settings, role: str | None) -> Front:
 def make_schedule(process: Process, loop: AbstractEventLoop) -> Schedule:
     """What granian calls for each request. The last thing that is made: nothing of it will be garbage."""
     process.dispatcher = Dispatcher(process.app, process.front, loop)
+    GATE.waiting = waiting_elsewhere
     gc.collect()
     gc.set_threshold(20_000, 20, 50)  # plans are made by the thousand, and none of them is ever a cycle
     gc.freeze()  # what is here stays: to look through all of it again holds up visitors for 80 ms

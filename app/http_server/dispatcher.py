@@ -36,13 +36,14 @@ from app.visits.paths import first_segment, is_ours
 
 UPLOADS = "/dashboard/imports"
 # a pool's threads, how many requests may wait for one, and for how long. `forms` are those of visitors and of
-# people who sign in: nearly all of their time they wait for a password's hash
+# people who sign in: nearly all of their time they wait for a password's hash, and few compute at a time
 POOLS: dict[str, dict[str, int]] = {
     "visitors": {"threads": 32, "queue": 4096, "wait_seconds": 20},
-    "forms": {"threads": 40, "queue": 256, "wait_seconds": 10},
+    "forms": {"threads": 40, "queue": 256, "wait_seconds": 10, "active": 1},
     "pages": {"threads": 24, "queue": 256, "wait_seconds": 10},
     "uploads": {"threads": 6, "queue": 32, "wait_seconds": 10},
     "readiness": {"threads": 2, "queue": 16, "wait_seconds": 10},
+    "refusals": {"threads": 1, "queue": 1024, "wait_seconds": 10},
     "health": {"threads": 1, "queue": 64, "wait_seconds": 10},
     "streams": {"threads": 4, "queue": 128, "wait_seconds": 30},
 }
@@ -82,7 +83,9 @@ class Dispatcher:
 
     def dispatch(self, environ: Environ, proto: AsgiProtocol) -> None:
         if not self.front.names_host(environ):
-            self.refusals.send(proto, environ, NO_HOST)
+            # by another thread: a flood of these must not stand in front of redirects
+            refuse = partial(self.refusals.send, proto, environ, NO_HOST)
+            self.pools["refusals"].submit(Job(environ["REMOTE_ADDR"], refuse, refuse))
         elif has_body(environ):
             self.loop.call_soon_threadsafe(self.begin_body, environ, proto)
         else:

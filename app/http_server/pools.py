@@ -2,6 +2,10 @@
 
 A pool never grows and its queue never does. A job that finds the queue full, or has waited too long in it, is
 refused instead of run. A network with many requests waits for its own turn and not in front of others.
+
+At most `active` threads of a pool compute at a time; others may stand in `waiting_elsewhere` meanwhile, for
+what another thread makes. Threads that compute queue for Python's lock, and a redirect waits behind all of
+them.
 """
 
 from __future__ import annotations
@@ -10,13 +14,15 @@ import logging
 import threading
 import time
 from collections import Counter, OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 log = logging.getLogger(__name__)
 
 # of a pool's threads for one network, where it has several
 SHARE = 0.75
+_this_thread = threading.local()  # `pool`: whose thread it is
 
 
 @dataclass(eq=False, slots=True)
@@ -32,14 +38,21 @@ class Job:
 class Pool:
     """`threads` daemon threads for jobs of one kind; at most `queue` jobs wait, none over `wait_seconds`."""
 
-    def __init__(self, name: str, *, threads: int, queue: int, wait_seconds: float) -> None:
+    def __init__(
+        self, name: str, *, threads: int, queue: int, wait_seconds: float, active: int | None = None
+    ) -> None:
         self.name = name
         self.threads = threads
+        self.max_active = active or threads
         self.queue = queue
         self.wait_seconds = wait_seconds
         self.max_of_network = max(1, int(threads * SHARE))
         self.max_waiting_of_network = max(1, int(queue * SHARE))
-        self.changed = threading.Condition(threading.Lock())
+        lock = threading.Lock()
+        self.changed = threading.Condition(lock)
+        self.active = 0
+        self.resumable = threading.Condition(lock)
+        self.resuming = 0  # threads that are back from elsewhere and wait for their turn to compute
         self.waiting: OrderedDict[str, deque[Job]] = OrderedDict()
         self.waiting_count = 0
         self.running: Counter[str] = Counter()
@@ -64,11 +77,13 @@ class Pool:
             job.refuse()
 
     def work(self) -> None:
+        _this_thread.pool = self
         while True:
             with self.changed:
                 while (job := self.next_job()) is None:
                     self.changed.wait()
                 self.running[job.network] += 1
+                self.active += 1
             try:
                 has_waited = time.monotonic() - job.queued
                 (job.run if has_waited <= self.wait_seconds else job.refuse)()
@@ -77,9 +92,16 @@ class Pool:
             finally:
                 with self.changed:
                     self.end_turn(job.network)
+                    self.active -= 1
+                    self.resumable.notify()
 
     def next_job(self) -> Job | None:
-        """The oldest job of the network whose turn it is, among those below their share of the threads."""
+        """The oldest job of the network whose turn it is, among those below their share of the threads.
+
+        None where enough threads compute. Those that are back from elsewhere go first.
+        """
+        if self.active + self.resuming >= self.max_active:
+            return None
         for network, jobs in self.waiting.items():
             if self.running[network] < self.max_of_network:
                 job = jobs.popleft()
@@ -91,7 +113,35 @@ class Pool:
                 return job
         return None
 
+    def leave(self) -> None:
+        """The calling thread computes no more, so another one may."""
+        with self.changed:
+            self.active -= 1
+            (self.resumable if self.resuming else self.changed).notify()
+
+    def come_back(self) -> None:
+        with self.changed:
+            self.resuming += 1
+            while self.active >= self.max_active:
+                self.resumable.wait()
+            self.resuming -= 1
+            self.active += 1
+
     def end_turn(self, network: str) -> None:
         self.running[network] -= 1
         if not self.running[network]:
             del self.running[network]
+
+
+@contextmanager
+def waiting_elsewhere() -> Iterator[None]:
+    """The calling thread only waits in here. If it is a pool's, another one of the pool may compute."""
+    pool: Pool | None = getattr(_this_thread, "pool", None)
+    if pool is None:
+        yield
+        return
+    pool.leave()
+    try:
+        yield
+    finally:
+        pool.come_back()

@@ -8,7 +8,8 @@ from queue import SimpleQueue
 
 import pytest
 
-from app.http_server.pools import Job, Pool
+from app.http_server.pools import Job, Pool, waiting_elsewhere
+from tests.server import wait_for
 
 SECONDS = 60
 
@@ -41,8 +42,10 @@ def work() -> Iterator[Work]:
 
 @pytest.fixture
 def make_pool() -> Callable[..., Pool]:
-    def make(threads: int = 1, queue: int = 100, wait_seconds: float = SECONDS) -> Pool:
-        pool = Pool("test", threads=threads, queue=queue, wait_seconds=wait_seconds)
+    def make(
+        threads: int = 1, queue: int = 100, wait_seconds: float = SECONDS, active: int | None = None
+    ) -> Pool:
+        pool = Pool("test", threads=threads, queue=queue, wait_seconds=wait_seconds, active=active)
         pool.start()
         return pool
 
@@ -119,3 +122,42 @@ def test_nothing_of_a_network_stays(make_pool: Callable[..., Pool], work: Work) 
     pool.submit(Job("last", done.set, done.set))
     assert done.wait(SECONDS)
     assert not pool.waiting
+
+
+def test_few_threads_compute_at_a_time(make_pool: Callable[..., Pool], work: Work) -> None:
+    pool = make_pool(threads=8, active=2)
+    for network in ("a", "b", "c"):
+        pool.submit(work.job(network))
+    assert {work.next(), work.next()} == {"a", "b"}
+    assert (pool.active, pool.waiting_count) == (2, 1)
+    work.may_end.release()
+    assert work.next() == "c"
+
+
+def test_while_a_thread_waits_elsewhere_another_computes(make_pool: Callable[..., Pool], work: Work) -> None:
+    """The one that is back waits until there is room again, and goes before jobs that have not begun."""
+    pool = make_pool(threads=8, active=1)
+    is_made, order = threading.Event(), SimpleQueue[str]()
+
+    def wait_for_another_thread() -> None:
+        with waiting_elsewhere():
+            order.put("waits")
+            is_made.wait(SECONDS)
+        order.put("is back")
+
+    pool.submit(Job("a", wait_for_another_thread, lambda: None))
+    assert order.get(timeout=SECONDS) == "waits"
+    pool.submit(work.job("b"))
+    assert work.next() == "b"
+    pool.submit(Job("c", lambda: order.put("begins"), lambda: None))
+    is_made.set()
+    wait_for(lambda: pool.resuming, "the thread that is back")
+    assert order.empty()
+    work.may_end.release()
+    assert [order.get(timeout=SECONDS) for _ in range(2)] == ["is back", "begins"]
+    wait_for(lambda: pool.active == 0, "the end of all jobs")
+
+
+def test_elsewhere_is_free_for_threads_of_no_pool() -> None:
+    with waiting_elsewhere():
+        pass
