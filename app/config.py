@@ -62,6 +62,7 @@ class Settings:
     journal_sync: str
     destination_schemes: frozenset[str]
     log_format: str
+    log_level: str
     metrics_token: str | None
     unknown_names: tuple[str, ...]  # names with the prefix that are no settings
 
@@ -118,6 +119,7 @@ TABLE: dict[str, tuple[str | None, Callable[[str], Any]]] = {
     "JOURNAL_SYNC": ("worker", one_of("worker", "group")),
     "DESTINATION_SCHEMES": ("http https", values.schemes),
     "LOG_FORMAT": ("text", one_of("text", "json")),
+    "LOG_LEVEL": ("info", one_of("debug", "info", "warning", "error")),
     "METRICS_TOKEN": (None, values.bearer_token),
 }
 

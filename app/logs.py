@@ -10,6 +10,7 @@ import re
 import sys
 import time
 import uuid
+from http import HTTPStatus
 from urllib.parse import quote
 
 import structlog
@@ -18,6 +19,8 @@ from structlog.typing import Processor
 
 from app.acting import Origin, set_origin
 from app.audit.networks import mask_address
+from app.config import Settings
+from app.visits.paths import OPERATORS, first_segment
 
 ECHOED = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
 log = structlog.stdlib.get_logger("waypost")
@@ -32,7 +35,7 @@ SHARED: list[Processor] = [
 ]
 
 
-def configure(log_format: str) -> None:
+def configure(log_format: str, log_level: str = "info") -> None:
     """Send everything that this process logs, libraries too, to stderr: `text` or `json`, a line each."""
     structlog.configure(
         processors=[
@@ -51,7 +54,9 @@ def configure(log_format: str) -> None:
     for old in [other for other in root.handlers if isinstance(other, OurHandler)]:
         root.removeHandler(old)
     root.addHandler(handler)
-    root.setLevel(logging.INFO)
+    root.setLevel(log_level.upper())
+    # a line for each migration is of use to who looks for a fault in one
+    logging.getLogger("alembic").setLevel(logging.DEBUG if log_level == "debug" else logging.WARNING)
 
 
 class OurHandler(logging.StreamHandler):  # type: ignore[type-arg]
@@ -81,7 +86,8 @@ def plain(value: object) -> str:
 
 
 def init_app(app: Flask) -> None:
-    configure(app.config["WAYPOST"].log_format)
+    settings: Settings = app.config["WAYPOST"]
+    configure(settings.log_format, settings.log_level)
     app.before_request(begin)
     app.after_request(finish)
 
@@ -101,7 +107,10 @@ def request_id_of(sent: str) -> str:
 
 def finish(response: Response) -> Response:
     response.headers["X-Request-Id"] = g.request_id
-    log.info(
+    # probes come every few seconds, and say nothing while all is well
+    is_quiet = first_segment(request.path) in OPERATORS and response.status_code < HTTPStatus.BAD_REQUEST
+    log.log(
+        logging.DEBUG if is_quiet else logging.INFO,
         "request",
         method=request.method,
         path=quote(request.path, safe="/~+@:"),

@@ -71,6 +71,7 @@ BAD = {
     "a scheme that runs scripts": ("DESTINATION_SCHEMES", "https javascript"),
     "a scheme that is none": ("DESTINATION_SCHEMES", "https 1two"),
     "a word that is not one of the few": ("LOG_FORMAT", "xml"),
+    "a level that is none": ("LOG_LEVEL", "loud"),
     "consent by another word": ("PIXEL_CONSENT", "maybe"),
     "clicks in another kind of database": ("CLICKS_URL", "postgresql://localhost/clicks"),
 }

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
 
 from app import logs
+from app.cli import serve
+from app.config import Settings
 from tests.clients import Api
 
 
@@ -18,15 +22,16 @@ def lines(capsys: pytest.CaptureFixture[str]) -> list[str]:
 
 
 @pytest.fixture
-def written(capsys: pytest.CaptureFixture[str]) -> Any:
+def written(capsys: pytest.CaptureFixture[str]) -> Iterator[Any]:
     """What the process writes to stderr with a format, line by line."""
 
-    def start(log_format: str) -> Any:
-        logs.configure(log_format)
+    def start(log_format: str, log_level: str = "info") -> Any:
+        logs.configure(log_format, log_level)
         capsys.readouterr()
         return lambda: lines(capsys)
 
-    return start
+    yield start
+    logs.configure("text")
 
 
 SECRETS = ["q-secret", "192.0.2.9", "r-secret", "agent-secret"]
@@ -93,3 +98,41 @@ def test_a_traceback_shows_no_values(written: Any) -> None:
     found = "\n".join(read())
     assert "Traceback" in found
     assert "value-secret" not in found
+
+
+def test_health_checks_are_logged_at_debug_unless_they_fail(client: FlaskClient, written: Any) -> None:
+    read = written("text")
+    client.get("/healthz")
+    assert read() == []
+    assert client.get("/readyz").status_code == 503  # there is no worker
+    assert "/readyz" in "".join(read())
+    read = written("text", "debug")
+    client.get("/healthz")
+    assert any("DEBUG request" in line and "/healthz" in line for line in read())
+
+
+def test_the_level_leaves_out_what_is_below(client: FlaskClient, written: Any) -> None:
+    read = written("text", "warning")
+    client.get("/nothing")
+    logs.log.warning("worse")
+    (line,) = read()
+    assert "WARNING worse" in line
+
+
+def test_migrations_are_one_line(written: Any) -> None:
+    read = written("text")
+    logging.getLogger("alembic.runtime.migration").info("Running upgrade a -> b")
+    assert read() == []
+
+
+def test_a_start_in_json_is_all_json_and_holds_no_token(
+    settings: Settings, written: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(serve, "is_answered", lambda _: True)
+    written("json")
+    serve.announce(replace(settings, log_format="json"), "http://127.0.0.1:8000/setup?token=hidden")
+    out, err = capsys.readouterr()
+    found = [json.loads(line) for line in err.splitlines()]
+    assert [one["event"] for one in found] == ["listening", "no account yet"]
+    assert out == ""
+    assert "hidden" not in err

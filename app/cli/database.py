@@ -45,6 +45,7 @@ def migrate_tables(*, is_restoring: bool = False) -> None:
     with alone(settings().data_dir / "migrate.lock"):
         if not is_current():
             flask_migrate.upgrade(directory=migrate.directory)
+            log.info("The tables were brought up to date: %s", ", ".join(sorted(heads())))
 
 
 def is_current() -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import logging
 import os
 import signal
 import socket
@@ -16,11 +17,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-import click
-
 from app.config import PREFIX, ROOT
 from app.journal.segments import lock
 from app.setting_values import bracketed
+
+log = logging.getLogger(__name__)
 
 PR_SET_PDEATHSIG = 1
 # ends a worker that belongs to `serve`. SIGTERM and Ctrl+C often reach all processes at once, and the
@@ -139,7 +140,7 @@ class WorkerKeeper(threading.Thread):
             if self.ended.is_set():
                 return
             pause = 0.5 if time.monotonic() - began > 60 else min(2 * pause, LONGEST_PAUSE)
-            click.echo(f"The worker ended ({code}) and is started again in {pause:g} s.", err=True)
+            log.warning("The worker ended (%s) and is started again in %g s.", code, pause)
             self.ended.wait(pause)
 
     def command(self) -> list[str]:

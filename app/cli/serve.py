@@ -11,16 +11,19 @@ from dataclasses import replace
 from ipaddress import ip_address
 
 import click
+import structlog
 from flask import current_app
 from flask.cli import with_appcontext
 
-from app.accounts.setup import pending_address
+from app.accounts.setup import FILE, pending_address, site
 from app.cli.database import migrate_first
 from app.cli.failures import Command
 from app.cli.lifetime import WorkerKeeper, held, out_of_reach, refusal_to_listen, wait_until
 from app.config import Settings
 from app.extensions import db
 from app.setting_values import listen_address
+
+log = structlog.stdlib.get_logger("waypost")
 
 ROLES = ("visitors", "owners")
 
@@ -81,9 +84,21 @@ def run(settings: Settings, role: str | None, invitation: str | None) -> None:
 
 
 def announce(settings: Settings, invitation: str | None) -> None:
-    """Say where to go as soon as somebody answers there."""
+    """Say where to go as soon as somebody answers there.
+
+    Logs in JSON are read by others, too: they name the file of the set-up token, not the token.
+    """
     while not is_answered(settings):
         time.sleep(0.02)
+    if settings.log_format == "json":
+        log.info("listening", url=settings.local_url)
+        if invitation:
+            log.info(
+                "no account yet",
+                setup_url=f"{site(settings)}/setup",
+                token_file=str(settings.data_dir / FILE),
+            )
+        return
     click.echo(f"Waypost listens on {describe_addresses(settings)} (stop it with Ctrl+C).")
     if invitation:
         click.echo(f"There is no account yet. Make the first one here: {invitation}")
