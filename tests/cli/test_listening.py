@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import logging
+import os
 import socket
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from flask import Flask
@@ -12,7 +16,7 @@ from flask import Flask
 from app.cli.database import migrate_first
 from app.cli.lifetime import refusal_to_listen
 from app.cli.serve import describe_addresses
-from app.config import Settings
+from app.config import ROOT, Settings
 
 
 def test_a_wildcard_prints_an_address_that_opens(settings: Settings) -> None:
@@ -62,3 +66,12 @@ def test_doctor_names_what_is_no_setting(app: Flask) -> None:
     done = app.test_cli_runner().invoke(args=["doctor"])
     assert "WAYPOST_PROT is not a setting" in done.output
     assert "WAYPOST_PORT?" in done.output
+
+
+def test_a_command_works_from_any_folder(data_dir: Path, tmp_path: Path) -> None:
+    """In a process of its own (2 s): only there is nothing of Waypost on the path yet."""
+    command = [Path(sys.executable).with_name("flask"), "--app", str(ROOT / "wsgi"), "openapi"]
+    given = {"PATH": os.defpath, "WAYPOST_DATA_DIR": str(data_dir)}
+    done = subprocess.run(command, cwd=tmp_path, env=given, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert '"openapi"' in done.stdout
