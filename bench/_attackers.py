@@ -133,7 +133,7 @@ class Attacker(asyncio.Protocol):
     def pump(self) -> None:
         for piece in self.pieces:
             self.transport.write(piece)
-            if self.is_paused:
+            if self.is_paused or self.transport.is_closing():
                 return
 
     def pause_writing(self) -> None:
@@ -141,7 +141,8 @@ class Attacker(asyncio.Protocol):
 
     def resume_writing(self) -> None:
         self.is_paused = False
-        self.pump()
+        if not self.transport.is_closing():
+            self.pump()
 
     def data_received(self, data: bytes) -> None:
         self.answer += data

@@ -57,8 +57,10 @@ def write_nginx(directory: Path, port: int, upstream: int, certificate: Certific
     kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     paths = " ".join(f"{kind}_temp_path {directory}/{kind};" for kind in kinds)
     file = directory / "nginx.conf"
+    # started by root, its workers are somebody else, who may not write to this directory
+    user = "user root; " if os.geteuid() == 0 else ""
     file.write_text(
-        f"daemon off; worker_processes 1; worker_rlimit_nofile {2 * MAX_CONNECTIONS}; pid {directory}/pid;\n"
+        f"{user}daemon off; worker_processes 1; worker_rlimit_nofile {2 * MAX_CONNECTIONS}; pid {directory}/pid;\n"
         f"events {{ worker_connections {MAX_CONNECTIONS}; }}\nhttp {{ {paths}\n{site} }}\n"
     )
     return ["nginx", "-p", str(directory), "-c", str(file), "-e", "stderr"]
