@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from flask import Flask, request
 from werkzeug.exceptions import SecurityError
 
 from app.config import Settings
-from app.visits.hosts import plain_host, without_port
+from app.visits.hosts import is_trusted
 from app.visits.paths import OPERATORS, first_segment
 
 
@@ -24,9 +22,3 @@ def init_app(app: Flask) -> None:
 
     if settings.trusted_hosts:
         app.before_request(refuse_untrusted_host)
-
-
-def is_trusted(host: str, trusted: Iterable[str]) -> bool:
-    """Whether the host of a request is named, or ends in a name that begins with a dot. Any port will do."""
-    name = without_port(plain_host(host))
-    return any(name == one.removeprefix(".") or (one[0] == "." and name.endswith(one)) for one in trusted)

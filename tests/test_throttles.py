@@ -24,7 +24,9 @@ NOW = 1_800_000_000.0
 
 @pytest.fixture
 def settings(data_dir: Path) -> Settings:
-    return load_settings(environ(data_dir))
+    found = load_settings(environ(data_dir))
+    use_keys(SecretKeys(found.secret_key, found.secret_key_old, found.secret_key_dir))
+    return found
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import re
 from http import HTTPStatus
 
 from flask import Blueprint, Response, abort, current_app, request
+from werkzeug.exceptions import SecurityError
 from werkzeug.routing import BaseConverter
 
 from app import error_pages
@@ -45,8 +46,8 @@ class AliasConverter(BaseConverter):
 @blueprint.before_app_request
 def serve_only_here() -> None:
     """A path of ours is answered only on the hosts that serve it: no dashboard on somebody's domain."""
-    if request.path == "/healthz":
-        return  # asks no database, not even for this
+    if request.path == "/healthz" or isinstance(request.routing_exception, SecurityError):
+        return  # asks no database, not even for this; or is refused already, as `TRUSTED_HOSTS` says
     try:
         is_served = site().may_serve(request.path)
     except StoreDown:

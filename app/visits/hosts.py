@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
@@ -34,18 +35,27 @@ class Site:
         return segment not in OPERATORS or not self.domain_id
 
 
+NOBODYS = Site(has_links=False, has_owners_pages=False)
+
+
 class Sites:
     """All hosts of one moment: those that are somebody's verified domain, the dashboard's, and any other."""
 
     def __init__(self, domains: list[Row], settings: Settings, role: str | None = None) -> None:
         dashboard = urlsplit(settings.dashboard_url).netloc if settings.dashboard_url else None
+        self.trusted = settings.trusted_hosts
         self.own = Site(has_links=role != "owners", has_owners_pages=role != "visitors" and not dashboard)
         self.by_host = {plain_host(row["host"]): site_of(row, role) for row in domains}
         if dashboard:  # last: nobody's domain may take the dashboard's place
             self.by_host[plain_host(dashboard)] = Site(has_links=False, has_owners_pages=role != "visitors")
 
     def at(self, host: str) -> Site:
-        """By host and port, or by the host alone: on another port it is still the same owner's."""
+        """By host and port, or by the host alone: on another port it is still the same owner's.
+
+        Where `TRUSTED_HOSTS` is set, a host that it does not name serves nothing.
+        """
+        if self.trusted and not is_trusted(host, self.trusted):
+            return NOBODYS
         host = plain_host(host)
         return self.by_host.get(host) or self.by_host.get(without_port(host)) or self.own
 
@@ -80,3 +90,9 @@ def plain_host(host: str) -> str:
 def without_port(host: str) -> str:
     name, colon, port = host.rpartition(":")
     return name if colon and port.isdigit() else host
+
+
+def is_trusted(host: str, trusted: Iterable[str]) -> bool:
+    """Whether the host of a request is named, or ends in a name that begins with a dot. Any port will do."""
+    name = without_port(plain_host(host))
+    return any(name == one.removeprefix(".") or (one[0] == "." and name.endswith(one)) for one in trusted)

@@ -85,6 +85,7 @@ class NotedCrowd(Crowd):
         self.when[number] = time.time()
 
 
+@pytest.mark.full
 def test_under_load_each_visit_is_there_once(make_server: MakeServer, other: Server, tmp_path: Path) -> None:
     """Visits of a plain link and of a limited one, and links made, while it is copied; the copy then counts."""
     server = make_server(API_RATE_LIMIT="0")
@@ -201,6 +202,7 @@ def test_what_is_in_it(archive: Path, data_dir: Path, run: Run) -> None:
     assert "is there already" in run("backup", archive).stderr
 
 
+@pytest.mark.full
 def test_it_comes_back_by_a_pipe(archive: Path, other: Server, passphrase: Path) -> None:
     with_key = ["--passphrase-file", str(passphrase)]
     command = [sys.executable, "-m", "flask", "--app", "wsgi", "restore", "-", *with_key]
@@ -238,6 +240,7 @@ def test_it_comes_back_by_a_pipe(archive: Path, other: Server, passphrase: Path)
     assert f"The secret key it needs ({fingerprint(KEY)}) is not in it" in packed.stderr.decode()
 
 
+@pytest.mark.full
 def test_a_restore_that_was_killed_is_done_again(archive: Path, other: Server, passphrase: Path) -> None:
     """Half of it moved: nothing starts on that, and the next one sees to it."""
     other.data_dir.mkdir()
@@ -254,6 +257,7 @@ def test_not_while_it_runs(archive: Path, make_server: MakeServer) -> None:
     assert server.status("/readyz") == 200
 
 
+@pytest.mark.full
 def test_an_older_one_is_brought_up_to_date(other: Server, tmp_path: Path) -> None:
     """And a backup of it before changes nothing: that is what one makes before an update."""
     old = Server(tmp_path / "old")
@@ -355,6 +359,7 @@ def test_nothing_there_or_no_room(run: Run, other: Server, tmp_path: Path, monke
     assert not (tmp_path / "new.tar.gz").exists()
 
 
+@pytest.mark.full
 def test_postgresql(tmp_path: Path, postgres_template: str, monkeypatch) -> None:
     """Dumped and brought back by its own programs: into an empty database, all or nothing."""
     names = [f"backup_{uuid.uuid4().hex}" for _ in range(2)]

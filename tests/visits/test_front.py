@@ -284,3 +284,12 @@ def test_roles(role: str, link: int, login: int, desk: Desk, app: Any, factory: 
     assert person.open("/a").status_code == link
     assert person.open("/login").status_code == login
     assert person.open("/healthz").status_code == 200
+
+
+@pytest.mark.settings(TRUSTED_HOSTS="go.example")
+def test_a_host_that_is_not_trusted_redirects_nobody(person: Person, make_link: Any, alice: User) -> None:
+    make_link(alice, "a")
+    assert person.open("/a", host="go.example").status_code == 302
+    assert person.open("/a", host="go.example:8000").status_code == 302
+    for _ in range(2):  # from the database, and from memory
+        assert person.open("/a", host="elsewhere.example").status_code == 400
