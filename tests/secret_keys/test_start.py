@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -148,6 +149,9 @@ def test_one_can_go_on_without_it(name: str, instance: Run, data_dir: Path) -> N
     listed = instance("users", "list")
     assert listed.exit_code == 0, listed.output
     assert "a@example.com" in listed.output
+    with closing(sqlite3.connect(data_dir / "main.db")) as database:
+        told = database.execute("SELECT action FROM audit_entry WHERE action LIKE 'secret_key.%'").fetchall()
+    assert told == [("secret_key.adopted",)]
 
 
 def test_the_right_key_put_back_is_right(instance: Run, data_dir: Path) -> None:
