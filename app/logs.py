@@ -20,6 +20,7 @@ from structlog.typing import Processor
 from app.acting import Origin, set_origin
 from app.audit.networks import mask_address
 from app.config import Settings
+from app.log_repeats import RepeatFilter
 from app.visits.paths import OPERATORS, first_segment
 
 ECHOED = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
@@ -50,6 +51,7 @@ def configure(log_format: str, log_level: str = "info") -> None:
     )
     handler = OurHandler(sys.stderr)
     handler.setFormatter(formatter(log_format))
+    handler.addFilter(RepeatFilter())
     root = logging.getLogger()
     for old in [other for other in root.handlers if isinstance(other, OurHandler)]:
         root.removeHandler(old)

@@ -79,6 +79,7 @@ BOUNDS: dict[str, str | int] = {
     "links/aliases.py statements": CODE,
     "links/qr_masks.py KINDS": CODE,
     "links/qr_masks.py beside": CODE,
+    "log_repeats.py self.said": 500 * 1100,
     "notifications/dial.py trusted": CODE,
     "notifications/lanes.py self.waiting": "deliveries that are held, whose number is bounded there",
     "notifications/mail.py templates": CODE,
