@@ -49,7 +49,9 @@ def write_nginx(directory: Path, port: int, upstream: int, certificate: Certific
     site = (CONTRIB / "nginx.conf").read_text()
     site = re.sub(r"server 127\.0\.0\.1:800[01];", f"server 127.0.0.1:{upstream};", site)
     site = site.replace("listen 80;", f"listen 127.0.0.1:{free_port()};")
-    site = site.replace("listen 443 ssl;", f"listen 127.0.0.1:{port}{' ssl' if certificate else ''};")
+    site = site.replace(
+        "listen 443 ssl http2;", f"listen 127.0.0.1:{port}{' ssl http2' if certificate else ''};"
+    )
     files = {"": "", "_key": ""} if certificate is None else {"": certificate.chain, "_key": certificate.key}
     for name, file in files.items():
         line = f"    ssl_certificate{name} {file};\n" if file else ""
@@ -67,17 +69,42 @@ def write_nginx(directory: Path, port: int, upstream: int, certificate: Certific
 
 
 def write_caddy(directory: Path, port: int, upstream: int, certificate: Certificate | None) -> list[str]:
-    """Write the configuration; the command that runs it. Without a certificate it speaks plain HTTP."""
-    site = (CONTRIB / "Caddyfile").read_text()
+    """Write the configuration; the command that runs it. Without a certificate it speaks plain HTTP.
+
+    It fetches none by itself: what the file says of owners' domains is left out.
+    """
+    site = read_caddyfile()
+    site = re.sub(r"^https:// \{\n.*?^\}\n", "", site, flags=re.MULTILINE | re.DOTALL)
     site = re.sub(r"127\.0\.0\.1:800[01]", f"127.0.0.1:{upstream}", site)
     scheme = "https" if certificate else "http"
     names = ", ".join(f"{scheme}://{host}:{port}" for host in HOSTS)
     tls = f"\ttls {certificate.chain} {certificate.key}\n" if certificate else ""
     site = re.sub(r"^go\.example \{\n", f"{names} {{\n\tbind 127.0.0.1\n{tls}", site, flags=re.MULTILINE)
-    if caddy_version() < FIRST_WITH_REQUEST_BUFFERS:
-        site = re.sub(r"^(\s*)request_buffers ", r"\1buffer_requests\n\1max_buffer_size ", site, flags=re.M)
+    return run_caddy(directory, site, "auto_https off")
+
+
+def write_caddy_on_demand(directory: Path, port: int, upstream: int, _: Certificate | None) -> list[str]:
+    """The same with certificates on demand, as shipped, but of an authority of Caddy's own."""
+    site = re.sub(r"127\.0\.0\.1:800[01]", f"127.0.0.1:{upstream}", read_caddyfile())
+    site = site.replace("\timport waypost", "\tbind 127.0.0.1\n\timport waypost")
+    ports = (f"http_port {free_port()}", f"https_port {port}")
+    return run_caddy(directory, site, "local_certs", "skip_install_trust", *ports)
+
+
+def read_caddyfile() -> str:
+    site = (CONTRIB / "Caddyfile").read_text()
+    if caddy_version() >= FIRST_WITH_REQUEST_BUFFERS:
+        return site
+    return re.sub(
+        r"^(\s*)request_buffers ", r"\1buffer_requests\n\1max_buffer_size ", site, flags=re.MULTILINE
+    )
+
+
+def run_caddy(directory: Path, site: str, *options: str) -> list[str]:
+    """Write the file with more options of the whole server; the command that runs it."""
+    lines = "".join(f"\t{option}\n" for option in ("admin off", *options))
     file = directory / "Caddyfile"
-    file.write_text(f"{{\n\tadmin off\n\tauto_https off\n}}\n{site}")
+    file.write_text(re.sub(r"^\{\n", f"{{\n{lines}", site, count=1, flags=re.MULTILINE))
     return ["caddy", "run", "--config", str(file), "--adapter", "caddyfile"]
 
 
@@ -92,6 +119,7 @@ WRITERS: dict[str, Callable[[Path, int, int, Certificate | None], list[str]]] = 
     "nginx": write_nginx,
     "caddy": write_caddy,
 }
+ON_DEMAND = "caddy on demand"
 
 
 @contextmanager
@@ -101,7 +129,8 @@ def running(
     """The proxy in front of a Waypost that listens on the port `upstream`, visitors' and owners' alike."""
     base, port = directory / name, free_port()
     base.mkdir()
-    command = WRITERS[name](base, port, upstream, certificate)
+    write = write_caddy_on_demand if name == ON_DEMAND else WRITERS[name]
+    command = write(base, port, upstream, certificate)
     environ = os.environ | {"XDG_DATA_HOME": str(base), "XDG_CONFIG_HOME": str(base)}
     with (base / "log").open("wb") as log:
         process = subprocess.Popen(command, env=environ, stdin=subprocess.DEVNULL, stdout=log, stderr=log)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from flask import Flask
 
 from app.extensions import csrf
-from app.public import health, pages
+from app.public import certificates, health, pages
 from app.visits.desk import Desk
 
 
@@ -16,3 +16,4 @@ def init_app(app: Flask) -> None:
     csrf.exempt(pages.blueprint)  # visitors' forms need no token: there is no session to abuse
     app.register_blueprint(pages.blueprint)
     app.register_blueprint(health.blueprint)
+    app.register_blueprint(certificates.blueprint)

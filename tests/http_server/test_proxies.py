@@ -6,15 +6,17 @@ import http.client
 import json
 import re
 import socket
+import sqlite3
 import ssl
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 from tests.notifications.peers import Authority
-from tests.proxies import HOSTS, WRITERS, Certificate, Proxy, is_installed, running
+from tests.proxies import HOSTS, ON_DEMAND, WRITERS, Certificate, Proxy, is_installed, running
 from tests.server import BROWSER, Server, wait_for
 
 SECONDS = 90
@@ -250,3 +252,47 @@ def test_files_to_import_may_be_large(proxy: Proxy) -> None:
         assert browser.open("GET", "/dashboard/imports/") == 200
         status = browser.open("POST", "/dashboard/imports/", body, "multipart/form-data; boundary=x")
     assert status == 303
+
+
+# --- certificates on demand, and HTTP/2
+
+
+def shake_hands(port: int, host: str) -> str | None:
+    """The protocol that was agreed on with a proxy for this name. Raises ssl.SSLError, OSError."""
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # by an authority of this test's
+    context.set_alpn_protocols(["h2", "http/1.1"])
+    with (
+        socket.create_connection(("127.0.0.1", port), SECONDS) as line,
+        context.wrap_socket(line, server_hostname=host) as secure,
+    ):
+        return secure.selected_alpn_protocol()
+
+
+def test_http_2_is_spoken(proxy: Proxy) -> None:
+    assert shake_hands(proxy.port, LINKS) == "h2"
+
+
+def test_caddy_fetches_certificates_for_verified_domains_only(served: Served, tmp_path: Path) -> None:
+    if not is_installed("caddy"):
+        pytest.skip("no caddy here: install the package caddy to test the file that contrib/ has for it")
+    for host, is_verified in (("brand.example", True), ("claimed.example", False)):
+        give_domain(served.server.data_dir, host, is_verified=is_verified)
+    with running(ON_DEMAND, tmp_path, served.server.port) as caddy:
+        for host in ("go.example", OWNERS, "brand.example"):
+            assert shake_hands(caddy.port, host) == "h2", host
+        for host in ("claimed.example", EVIL, "x.brand.example"):
+            with pytest.raises((ssl.SSLError, OSError)):
+                shake_hands(caddy.port, host)
+
+
+def give_domain(data_dir: Path, host: str, *, is_verified: bool) -> None:
+    """A domain as it is once its owner has proved it, or not yet: on this machine there is no DNS to do so."""
+    row = {
+        "user_id": 1, "host": host, "scheme": "https://", "is_enabled": True, "is_verified": is_verified, "token": "t",
+        "datetime": "2026-01-01 00:00:00.000000",
+    }  # fmt: skip
+    with closing(sqlite3.connect(data_dir / "main.db")) as database, database:
+        names = ", ".join(row)
+        database.execute(f"INSERT INTO domain ({names}) VALUES (:{', :'.join(row)})", row)
+        database.execute("INSERT INTO plan_change (datetime) VALUES (:datetime)", row)
