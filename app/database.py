@@ -34,6 +34,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 from sqlalchemy.types import TypeDecorator
 
 from app.config import Settings
+from app.database_damage import watch_engine
 from app.errors import NotThere
 
 CLICKS = "clicks"
@@ -93,6 +94,7 @@ def engine_options(settings: Settings) -> dict[str, Any]:
 
 def prepare_engine(engine: Engine, settings: Settings, *, clicks_mode: str = "ro") -> None:
     """Install what each new SQLite connection needs. `clicks_mode`: `ro`, or `rwc` for migrations."""
+    watch_engine(engine, settings.data_dir)
     if engine.dialect.name != "sqlite":
         return
     clicks = f"{clicks_path(settings).absolute().as_uri()}?mode={clicks_mode}"

@@ -16,6 +16,9 @@ from typing import TypeVar
 from limits import RateLimitItem, RateLimitItemPerSecond
 from limits.storage import MemoryStorage, RedisStorage, Storage
 from limits.strategies import MovingWindowRateLimiter
+from redis import Redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from app.config import Settings
 from app.secret_keys.ring import keys
@@ -24,6 +27,8 @@ from app.throttle_storage import FileStorage
 log = logging.getLogger(__name__)
 
 Answer = TypeVar("Answer")
+
+PING_SECONDS = 1.0
 
 
 def at_most(tries: int, *, minutes: int, name: str) -> RateLimitItem:
@@ -78,6 +83,13 @@ class Throttles:
         if self._alone is None:
             self._alone = MovingWindowRateLimiter(MemoryStorage())
         return self._alone
+
+
+def ping(redis_url: str) -> None:
+    """Ask Redis once, on a connection of its own, for a bounded time. Raises RedisError without an answer."""
+    timeouts = {"socket_timeout": PING_SECONDS, "socket_connect_timeout": PING_SECONDS}
+    with Redis.from_url(redis_url, protocol=2, retry=Retry(NoBackoff(), 0), **timeouts) as client:
+        client.ping()
 
 
 def network_of(address: str) -> str:

@@ -13,6 +13,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from app.config import Settings
 from app.database import CLICKS, clicks_path
+from app.database_damage import watch_engine
 
 BUSY_MS = 1000  # only another ingester or a migration can be in the way; the worker has other work meanwhile
 CONNECT_SECONDS = 5
@@ -27,9 +28,11 @@ def open_engine(settings: Settings) -> Engine:
     url = settings.clicks_url or settings.database_url
     if not url.startswith("sqlite"):
         engine = create_engine(url, pool_pre_ping=True, connect_args={"connect_timeout": CONNECT_SECONDS})
+        watch_engine(engine, settings.data_dir)
         event.listen(engine, "connect", limit_waiting)
         return engine
     engine = create_engine(f"sqlite:///{clicks_path(settings)}")
+    watch_engine(engine, settings.data_dir)
     event.listen(engine, "connect", prepare_file)
     event.listen(engine, "begin", begin)
     return engine.execution_options(schema_translate_map={CLICKS: None})

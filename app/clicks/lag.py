@@ -30,6 +30,7 @@ class JournalState(NamedTuple):
     counters: Lag
     rows: Lag
     dropped: int
+    last_dropped: int  # when, in seconds since 1970; 0 where never
     unknown: tuple[str, ...]
     waits_for: str
 
@@ -42,6 +43,7 @@ def journal_state(directory: Path, positions: Mapping[str, Offsets], now: float)
         counters=lag(directory, {name: each.counters for name, each in offsets.items()}, now),
         rows=lag(directory, {name: each.rows for name, each in offsets.items()}, now),
         dropped=Dropped(directory).read(),
+        last_dropped=Dropped(directory).last_time(),
         unknown=tuple(segments.unknown(directory)),
         waits_for=hindrance(directory).read(),
     )

@@ -11,6 +11,7 @@ import fcntl
 import os
 import re
 import secrets
+import tempfile
 import time
 from pathlib import Path
 
@@ -53,6 +54,12 @@ def create(directory: Path) -> int:
             raise
         else:
             return fd
+
+
+def check_writable(directory: Path) -> None:
+    """Write a byte to a file without a name. Raises OSError where no segment could be made now."""
+    with tempfile.TemporaryFile(dir=directory, buffering=0) as probe:
+        probe.write(b"\n")
 
 
 def listed(directory: Path) -> list[str]:

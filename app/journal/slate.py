@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -46,17 +47,25 @@ class Slate:
 
 
 class Dropped:
-    """How many visits could not be written down since this journal exists."""
+    """How many visits could not be written down since this journal exists, and when the last one was.
+
+    The text is `<visits> <seconds since 1970>`; versions before wrote no time.
+    """
 
     def __init__(self, directory: Path) -> None:
         self._slate = Slate(directory / "dropped")
         self.prepare = self._slate.prepare
 
     def read(self) -> int:
-        return number(self._slate.read())
+        return number(self._slate.read().partition(" ")[0])
+
+    def last_time(self) -> int:
+        """When visits were last dropped, in seconds since 1970; 0 where that is not known."""
+        return number(self._slate.read().partition(" ")[2])
 
     def add(self, visits: int) -> None:
-        self._slate.change(lambda text: str(number(text) + visits))
+        now = int(time.time())
+        self._slate.change(lambda text: f"{number(text.partition(' ')[0]) + visits} {now}")
 
 
 def number(text: str) -> int:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import hmac
+import os
+import sqlite3
 import time
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from flask import Blueprint, Response, current_app, jsonify, request
+from redis.exceptions import RedisError
 from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -19,19 +24,24 @@ from app.clicks.limited_lag import limited_lag
 from app.clicks.positions import positions_in
 from app.clock import written
 from app.config import Settings
+from app.database import clicks_path
+from app.database_damage import is_damage_noted, is_file_damaged
 from app.error_boundary import read_counts
 from app.extensions import db
 from app.jobs import tending
+from app.journal import segments
 from app.journal.segments import directory_of
 from app.notifications.waiting import lag
 from app.secret_keys.check import KeyState, compare_keys
 from app.secret_keys.ring import keys
+from app.throttles import ping
 from app.visits.desk import Desk
 
 blueprint = Blueprint("health", __name__)
 
 WORKER_SECONDS = 15  # a worker says that it is there every second; a long transaction may keep it
 LAG_SECONDS = 60
+DROPPED_SECONDS = 600
 
 Check = dict[str, Any]
 
@@ -79,12 +89,18 @@ def checked(check: Callable[[], Check]) -> Check:
     """What a check found, or why it could not look; nothing of the inside is told to whoever asks."""
     try:
         return check()
-    except (SQLAlchemyError, OSError):
+    except (SQLAlchemyError, sqlite3.Error, OSError):
         current_app.logger.exception("not ready")
+        db.session.rollback()  # what follows must not fail for this
         return {"ok": False, "detail": "the storage gives no answer"}
 
 
 def database_check() -> Check:
+    """Not ready where the database gives no answer, or where what it holds is found damaged."""
+    found = settings()
+    files = [Path(db.engine.url.database or ""), clicks_path(found)] if found.is_sqlite else []
+    if is_damage_noted(found.data_dir) or any(map(is_file_damaged, files)):
+        return {"ok": False, "detail": "the database is damaged: see `flask doctor`, or restore a backup"}
     db.session.execute(text("SELECT 1"))
     return {"ok": True}
 
@@ -113,10 +129,12 @@ def worker_check() -> Check:
 
 
 def journal_check() -> Check:
-    """Not ready while visits wait for minutes; what was dropped is shown, and mends by no restart."""
+    """Not ready while visits wait for minutes or can't be written, or where some were dropped just now."""
     state = state_of_journal()
+    detail = describe_journal(state)
     return {
-        "ok": state.counters.seconds < LAG_SECONDS,
+        "ok": detail is None,
+        "detail": detail,
         "seconds": round(state.counters.seconds, 1),
         "rows_seconds": round(state.rows.seconds, 1),
         "waiting_bytes": state.rows.waiting_bytes,
@@ -124,6 +142,32 @@ def journal_check() -> Check:
         "unknown_segments": len(state.unknown),
         "waits_for": state.waits_for or None,
     }
+
+
+def describe_journal(state: JournalState) -> str | None:
+    """What is wrong with the journal; None where nothing is."""
+    try:
+        segments.check_writable(directory_of(settings().data_dir))
+    except OSError as error:
+        return f"the journal can't be written to ({os.strerror(error.errno or errno.EIO)})"
+    if time.time() - state.last_dropped < DROPPED_SECONDS:
+        return "visits could not be written and were dropped in the last minutes"
+    if state.counters.seconds >= LAG_SECONDS:
+        return "visits wait to be counted: see whether the worker runs"
+    return None
+
+
+def redis_check() -> Check:
+    """Whether Redis answers, where it is set: without it each process counts requests and tries alone."""
+    url = settings().redis_url
+    if url is None:
+        return {"ok": True, "is_set": False}
+    try:
+        ping(url)
+    except RedisError as error:
+        current_app.logger.warning("Redis gives no answer: %s", error)
+        return {"ok": False, "is_set": True, "detail": "Redis gives no answer, and REDIS_URL is set"}
+    return {"ok": True, "is_set": True}
 
 
 def limited_check() -> Check:
@@ -181,6 +225,7 @@ CHECKS: dict[str, Callable[[], Check]] = {
     "worker": worker_check,
     "journal": journal_check,
     "limited": limited_check,
+    "redis": redis_check,
     "statistics": statistics_check,
     "wal": log_check,
     "places": places_check,

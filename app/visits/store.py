@@ -12,6 +12,7 @@ from sqlalchemy.pool import PoolProxiedConnection
 
 from app.config import Settings
 from app.database import BUSY_SECONDS, prepare_engine
+from app.database_damage import note_damage
 from app.visits.selects import DOMAINS, LINK, LINKS, NAMES, NOTHING_SET, OF_EACH, PAGE, PIXELS
 
 CONNECTIONS = 4  # shared by all threads of a process
@@ -83,6 +84,7 @@ class Store:
     def __init__(self, settings: Settings) -> None:
         self.engine = create_engine(settings.database_url, **options(settings))
         prepare_engine(self.engine, settings)
+        self.data_dir = settings.data_dir
         self.free = Free()
         for _ in range(CONNECTIONS):
             self.free.put(None)
@@ -132,6 +134,7 @@ class Store:
             except self.engine.dialect.loaded_dbapi.Error:
                 return self.run(statement.text, parameters)
         except self.engine.dialect.loaded_dbapi.Error as error:
+            note_damage(error, self.data_dir)
             raise StoreDown(str(error)) from error
 
     def run(self, text: str, parameters: Any) -> Sequence[Sequence[Any]]:

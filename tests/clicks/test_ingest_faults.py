@@ -145,7 +145,7 @@ def state(directory: Path, now: float, **offsets: Offsets) -> JournalState:
 
 
 def test_the_lag_is_the_age_of_the_oldest_visit_that_waits(tmp_path: Path) -> None:
-    assert state(tmp_path, 100.0) == JournalState(Lag(0, 0.0), Lag(0, 0.0), 0, (), "")
+    assert state(tmp_path, 100.0) == JournalState(Lag(0, 0.0), Lag(0, 0.0), 0, 0, (), "")
     lines = [encode(Visit(seconds * 1000, 1, 1, 0)) for seconds in (90, 95, 99)]
     first, second = Journal(tmp_path), Journal(tmp_path)
     first.append(lines[0])

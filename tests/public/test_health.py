@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import socketserver
+import subprocess
+import sys
+import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
 from flask import Flask
 from flask.testing import FlaskClient
+from sqlalchemy.exc import DatabaseError
 from sqlalchemy.orm import Session, scoped_session
 
+from app import database_damage
 from app.clicks import backfill
 from app.clicks.engine import open_engine
 from app.clicks.ingest import Ingest
 from app.clicks.models import Position
 from app.config import Settings
 from app.jobs import tending as jobs
+from app.journal import slate
 from app.journal.record import NEWEST, Visit, encode
 from app.journal.segments import directory_of
 from app.journal.writer import Journal
@@ -138,13 +149,142 @@ def test_visits_that_no_sum_has_yet_are_shown(client: FlaskClient, settings: Set
     assert (client.get("/readyz").json or {})["checks"]["statistics"] == {"ok": True, "rows_to_add_up": 7}
 
 
+def reason(client: FlaskClient, name: str) -> str:
+    """What a check that is not in order says."""
+    answer = client.get("/readyz")
+    assert answer.json
+    check = answer.json["checks"][name]
+    assert (answer.status_code, check["ok"]) == (503, False)
+    return str(check["detail"])
+
+
 @pytest.mark.usefixtures("worker")
-def test_dropped_visits_are_shown(client: FlaskClient, journal: Journal) -> None:
-    journal.dropped.prepare()
-    journal.dropped.add(3)
-    found = client.get("/readyz").json
-    assert found
-    assert found["checks"]["journal"]["dropped"] == 3
+def test_not_ready_for_some_minutes_after_visits_were_dropped(
+    client: FlaskClient, journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as earlier:
+        earlier.setattr(slate.time, "time", lambda: 1_000_000_000.0)
+        journal.dropped.add(3)
+    found = client.get("/readyz")
+    assert found.status_code == 200
+    assert (found.json or {})["checks"]["journal"]["dropped"] == 3
+    journal.dropped.add(2)
+    assert wrong(client) == {"journal"}
+    assert "dropped in the last minutes" in reason(client, "journal")
+    assert (client.get("/readyz").json or {})["checks"]["journal"]["dropped"] == 5
+
+
+@pytest.mark.usefixtures("worker")
+def test_not_ready_while_the_journal_can_not_be_written(
+    client: FlaskClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_args: object, **_options: object) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", refuse)  # modes don't stop the tests' user, root
+    assert wrong(client) == {"journal"}
+    assert reason(client, "journal") == "the journal can't be written to (Permission denied)"
+
+
+@pytest.mark.usefixtures("worker")
+def test_not_ready_where_a_file_stands_in_the_place_of_the_journal(
+    client: FlaskClient, settings: Settings
+) -> None:
+    directory = settings.data_dir / "journal"
+    directory_of(settings.data_dir).rmdir()
+    directory.touch()
+    assert wrong(client) == {"journal"}
+
+
+def damage(path: Path, start: int) -> None:
+    """Overwrite a file from there to its end, by another process, as a disk would: no lock of ours goes."""
+    program = (
+        "import sys, os; f = open(sys.argv[1], 'r+b'); size = os.path.getsize(sys.argv[1]); "
+        "f.seek(int(sys.argv[2])); f.write(b'\\xa5' * (size - int(sys.argv[2])))"
+    )
+    subprocess.run([sys.executable, "-c", program, str(path), str(start)], check=True)
+
+
+@pytest.mark.usefixtures("worker")
+@pytest.mark.parametrize("name", ["main.db", "clicks.db"])
+@pytest.mark.parametrize("start", [0, 4096], ids=["whole", "all but the first page"])
+def test_not_ready_with_a_damaged_database(
+    client: FlaskClient, settings: Settings, name: str, start: int
+) -> None:
+    damage(settings.data_dir / name, start)
+    assert "the database is damaged" in reason(client, "database")
+
+
+@pytest.mark.usefixtures("worker")
+def test_of_a_large_database_both_ends_of_each_table_are_read(
+    client: FlaskClient, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database_damage, "WHOLE_BYTES", 0)
+    assert client.get("/readyz").status_code == 200
+    damage(settings.data_dir / "main.db", 4096)
+    assert "the database is damaged" in reason(client, "database")
+
+
+@pytest.mark.databases
+@pytest.mark.usefixtures("worker")
+def test_not_ready_for_some_minutes_after_a_query_met_damage(
+    client: FlaskClient, settings: Settings, tmp_path: Path
+) -> None:
+    """Of a large file a health check does not read all; another process's query may have met the damage."""
+    assert client.get("/readyz").status_code == 200
+    (tmp_path / "other.db").write_bytes(b"no database" * 1000)
+    engine = sa.create_engine(f"sqlite:///{tmp_path / 'other.db'}")
+    database_damage.watch_engine(engine, settings.data_dir)
+    with pytest.raises(DatabaseError), engine.connect() as connection:
+        connection.execute(sa.text("SELECT * FROM sqlite_master"))
+    engine.dispose()
+    assert wrong(client) == {"database"}
+    late = time.time() - database_damage.REMEMBERED_SECONDS
+    os.utime(settings.data_dir / database_damage.FILE, (late, late))
+    assert client.get("/readyz").status_code == 200
+
+
+class SqlStateError(Exception):
+    """Stands for a driver's error with PostgreSQL's code."""
+
+    def __init__(self, sqlstate: str) -> None:
+        self.sqlstate = sqlstate
+
+
+def test_postgresql_says_damage_by_its_code() -> None:
+    assert database_damage.is_damage(SqlStateError("XX001"))
+    assert not database_damage.is_damage(SqlStateError("08006"))
+
+
+@pytest.mark.usefixtures("worker")
+@pytest.mark.settings(REDIS_URL="redis://127.0.0.1:1/0")
+def test_not_ready_without_redis_where_it_is_set(client: FlaskClient) -> None:
+    assert wrong(client) == {"redis"}
+    assert reason(client, "redis") == "Redis gives no answer, and REDIS_URL is set"
+
+
+class Pong(socketserver.StreamRequestHandler):
+    """Answers each command as Redis answers a ping: it is all that the health check asks."""
+
+    def handle(self) -> None:
+        while (line := self.rfile.readline()) and line.startswith(b"*"):
+            words = [self.rfile.readline() and self.rfile.readline() for _ in range(int(line[1:]))]
+            self.wfile.write(b"+PONG\r\n" if words == [b"PING\r\n"] else b"-ERR unknown command\r\n")
+
+
+@pytest.mark.usefixtures("worker")
+def test_ready_with_redis(client: FlaskClient, app: Flask) -> None:
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Pong) as server:
+        server.daemon_threads = True
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        port = server.server_address[1]
+        app.config["WAYPOST"] = replace(app.config["WAYPOST"], redis_url=f"redis://127.0.0.1:{port}/0")
+        answer = client.get("/readyz")
+        server.shutdown()
+        thread.join()
+    assert answer.status_code == 200
+    assert (answer.json or {})["checks"]["redis"] == {"ok": True, "is_set": True}
 
 
 def test_not_ready_without_a_database(app: Flask, client: FlaskClient) -> None:
