@@ -59,6 +59,11 @@ def is_damage_noted(data_dir: Path) -> bool:
     return False
 
 
+def forget_damage(data_dir: Path) -> None:
+    """Remove the note: another database is in place."""
+    (data_dir / FILE).unlink(missing_ok=True)
+
+
 def is_file_damaged(path: Path) -> bool:
     """Whether reading a SQLite file finds damage: of a large one only both ends of each table are read.
 

@@ -22,7 +22,7 @@ import pytest
 from click.testing import Result
 from flask import Flask
 
-from app import clock, create_app
+from app import clock, create_app, database_damage
 from app.cli.backups import manifest
 from app.config import ROOT, load_settings
 from app.journal import visitor_keys
@@ -221,9 +221,11 @@ def test_it_comes_back_by_a_pipe(archive: Path, other: Server, passphrase: Path)
     again = refused(other, "restore", str(archive))
     assert "--force" in again
     replace_key(other.data_dir / "secret_key", "another one, which goes aside too")
+    (other.data_dir / database_damage.FILE).touch(mode=0o600)
     moved = other.flask("restore", "--force", str(archive), *with_key)
     aside = next(other.data_dir.glob("before-restore-*"))
     assert str(aside) in moved
+    assert not database_damage.is_damage_noted(other.data_dir), "it was of the database before"
     assert {"main.db", "clicks.db", "uploads", "replaced", "imports", "secret_key"} <= {
         path.name for path in aside.iterdir()
     }

@@ -22,6 +22,7 @@ from app.cli.backups.manifest import ENCRYPTED_KEYS, PLAIN_KEY, Manifest, Unfit
 from app.cli.database import RESTORING, migrate_tables, scripts
 from app.config import PREFIX, ROOT, Settings
 from app.database import CLICKS, clicks_path
+from app.database_damage import forget_damage
 from app.extensions import db
 from app.journal import segments
 
@@ -128,6 +129,7 @@ def put_in_place(
         if not settings.is_sqlite and made.revisions:
             postgres.restore(settings, [directory / "clicks.sql", directory / "main.sql"])
             migrate_anyway()
+    forget_damage(settings.data_dir)
     marker.unlink()
     return aside
 
