@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import gc
+import os
 import shutil
+import stat
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
 from flask.cli import with_appcontext
-from sqlalchemy import select
 
 from app.accounts.models import User
 from app.accounts.setup import site
@@ -27,7 +28,7 @@ from app.extensions import db
 from app.own_addresses import short_url_at
 from app.transfer import files, runs, services, tables, taking
 from app.transfer.exporting import KINDS, export
-from app.transfer.models import FailedRow, LinkImport
+from app.transfer.models import LinkImport
 
 SHOWN = 20  # failed rows
 
@@ -51,8 +52,16 @@ def export_links(email: str, kind: str, filters: tuple[str, ...], output: Path |
     if output is None:
         write(found, sys.stdout.write)
         return
-    with output.open("w", encoding="utf-8", newline="") as file:
+    with open(output, "w", encoding="utf-8", newline="", opener=open_private) as file:
         write(found, file.write)
+
+
+def open_private(path: str, flags: int) -> int:
+    """The file is its owner's alone: it may hold hashes of passwords, also where it was readable before."""
+    handle = os.open(path, flags, 0o600)
+    if stat.S_ISREG(os.fstat(handle).st_mode):  # no pipe, and not /dev/null
+        os.fchmod(handle, 0o600)
+    return handle
 
 
 def write(found: Iterator[str], put: object) -> None:
@@ -130,10 +139,13 @@ def told(job: LinkImport) -> None:
         raise click.ClickException(job.problem)
     what = "would be made" if job.state == "checked" else "made"
     click.echo(f"{job.made:,} links {what}, {job.known:,} there already, {job.failed:,} failed")
-    failed = select(FailedRow).where(FailedRow.import_id == job.id).order_by(FailedRow.number)
-    for row in db.session.scalars(failed.limit(SHOWN)):
-        said = "; ".join(f"{field}: {text}" if field else text for field, text in row.problems)
-        click.echo(f"line {row.line}: {said}", err=True)
+    for is_made in (True, False):
+        for row in services.listed_rows(job, SHOWN, is_made=is_made):
+            said = "; ".join(f"{field}: {text}" if field else text for field, text in row.problems)
+            click.echo(f"line {row.line}: {said}", err=True)
+    if count := services.count_made_rows(job):
+        come = "would come" if job.state == "checked" else "came"
+        click.echo(f"{count:,} of the links {come} in switched off, for their passwords are not in the file")
     if job.failed:
         more = f"{job.failed - SHOWN:,} more are not shown. " if job.failed > SHOWN else ""
         raise click.ClickException(f"{more}{job.failed:,} rows failed.")

@@ -54,6 +54,8 @@ def note_export(action: str, **changes: str) -> None:
 def failed_file(id: int) -> Response:
     """The rows that failed as they came, with what is wrong: to be put right and brought again."""
     job = mine(id)
+    if "password_hash" in job.columns:
+        require_recent_password()
     table = table_of(job)
     head = table.columns if table else ()
     return download(csv_pieces(failed_rows(job.id, head)), "text/csv; charset=utf-8", f"failed-{job.id}.csv")
@@ -61,7 +63,8 @@ def failed_file(id: int) -> Response:
 
 def failed_rows(import_id: int, head: Sequence[str]) -> Iterator[list[Any]]:
     yield [*map(unescape_text, head), "line", "problem"]
-    rows = select(FailedRow).where(FailedRow.import_id == import_id).order_by(FailedRow.number)
+    mine = FailedRow.import_id == import_id, FailedRow.is_made.is_(False)
+    rows = select(FailedRow).where(*mine).order_by(FailedRow.number)
     for row in db.session.scalars(rows.execution_options(yield_per=500)):
         said = "; ".join(f"{field}: {words}" if field else words for field, words in row.problems)
         # the cells are kept as they came: what was escaped there is not escaped twice here

@@ -28,7 +28,7 @@ from app.errors import FieldError, Invalid
 from app.extensions import db
 from app.ownership import get_owned
 from app.transfer import columns, files, services, taking
-from app.transfer.models import FailedRow, LinkImport
+from app.transfer.models import LinkImport
 from app.transfer.tables import Table, Unreadable, open_table
 
 FOLDER = "dashboard/imports"
@@ -81,10 +81,12 @@ def show(id: int) -> ResponseReturnValue:
 
 def one(job: LinkImport) -> Response:
     """How far it is, and what failed. Asked for again and again while it is under way."""
-    failed = select(FailedRow).where(FailedRow.import_id == job.id).order_by(FailedRow.number)
-    rows = db.session.scalars(failed.limit(SHOWN)).all()
     part = "state" if pages.is_fragment() else "one"
-    return answer(part, job=job, failed=rows, labels=labels(), under_way=UNDER_WAY)
+    failed, off = (services.listed_rows(job, SHOWN, is_made=is_made) for is_made in (False, True))
+    off_count = services.count_made_rows(job)
+    return answer(
+        part, job=job, failed=failed, off=off, off_count=off_count, labels=labels(), under_way=UNDER_WAY
+    )
 
 
 def naming(job: LinkImport, errors: Sequence[FieldError] = (), status: int = 200) -> ResponseReturnValue:

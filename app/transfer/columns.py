@@ -112,6 +112,12 @@ COLUMNS: dict[str, Column] = {
     "targeting": own("Who goes where", "targeting"),
     "pixels": own("Pixels", "pixels"),
     "handlers": own("Tell", "handlers"),
+    "password_hash": own("Password hash", "password hash"),
+    "password_version": own("Password version", "password version"),
+    # also where a service's file has the password itself: it is not read, but it was there
+    "has_password": own(
+        "Had a password", *("has password", "password protected", "is password protected", "password")
+    ),
 }
 
 # the headings by which a service's file is known, in the order of their looking alike

@@ -60,7 +60,8 @@ visits.csv, visits-bots.csv  every single visit that is still kept, oldest first
 statistics/                  visits and visitors of all links, by day and by place, device, referrer …
 
 Texts are in UTF-8. In CSV a text that a spreadsheet would take for a formula begins with an apostrophe.
-Passwords of links and of the account are in none of these files: Waypost does not know them.
+links.json holds the argon2id hashes of links' passwords, so that an import keeps these links closed: keep it
+as secret as a file of passwords. Waypost does not know the passwords themselves, nor that of the account.
 """
 
 

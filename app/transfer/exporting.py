@@ -32,6 +32,8 @@ AT_ONCE = 1000
 TABLE: Table = Link.__table__  # past the ORM: a row of it takes a tenth of the time
 # for a person, or another service: an import does not read them
 MORE = ("last_datetime",)
+# a CSV file is opened in spreadsheets and passed on: it only says that there is a password
+CSV_NAMES = tuple(name for name in (*COLUMNS, *MORE) if name not in {"password_hash", "password_version"})
 KINDS = {"csv": "text/csv; charset=utf-8", "json": "application/json"}
 Values = dict[str, Any]
 ShortUrl = Callable[[str, str | None], str]
@@ -78,6 +80,7 @@ def described(user_id: int, rows: Sequence[RowMapping], short_url: ShortUrl) -> 
             "handlers": [list(each) for each in handlers[row["id"]]],
             "short_url": short_url(row["url"], f"{scheme}{host}" if host else None),
             "last_datetime": row["last_datetime"],
+            "has_password": bool(row["password_hash"]),
         }
         values = {name: beside[name] if name in beside else row[name] for name in (*COLUMNS, *MORE)}
         found.append({name: out(value) for name, value in values.items()})
@@ -116,8 +119,8 @@ def out(value: Any) -> Any:
 
 
 def as_csv(found: Iterable[list[Values]]) -> Iterator[str]:
-    rows = (row.values() for rows in found for row in rows)
-    return csv_pieces(chain([(*COLUMNS, *MORE)], rows))
+    rows = ([row[name] for name in CSV_NAMES] for rows in found for row in rows)
+    return csv_pieces(chain([CSV_NAMES], rows))
 
 
 def as_json(found: Iterable[list[Values]]) -> Iterator[str]:

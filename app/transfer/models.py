@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 
-from sqlalchemy import JSON, ForeignKey, Index, String, Text
+from sqlalchemy import JSON, ForeignKey, Index, String, Text, false
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.clock import now
@@ -72,7 +72,7 @@ class Archive(db.Model):
 
 
 class FailedRow(db.Model):
-    """A row that can't become a link, and why."""
+    """A row that can't become a link, and why; or that became one and needs a look (`is_made`)."""
 
     import_id: Mapped[int] = mapped_column(
         ForeignKey("link_import.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
@@ -82,6 +82,7 @@ class FailedRow(db.Model):
     cells: Mapped[list[str]] = mapped_column(JSON)
     # [[field or "", what is wrong], …]
     problems: Mapped[list[list[str]]] = mapped_column(JSON)
+    is_made: Mapped[bool] = mapped_column(default=False, server_default=false())
 
 
 class ImportedRow(db.Model):

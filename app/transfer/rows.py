@@ -18,6 +18,7 @@ from app.forms import ResourceForm
 from app.links.forms import PAIRS, LinkForm
 from app.reading import Rejected, plain, whole
 from app.sent import Sent
+from app.transfer.link_passwords import SWITCHED_OFF, had_password, password_changes, read_hash, read_version
 from app.transfer.texts import alias_of, flag_of, host_of, named_ids, pairs_of, tags_of, when
 
 Texts = dict[str, str]
@@ -43,13 +44,15 @@ class Around:
 
 
 class Wanted(NamedTuple):
-    """A link to be made. `digest`: the same for the same row of the same owner, when it comes again."""
+    """A link to be made. `digest`: the same for the same row of the same owner, when it comes again.
+    `notices`: what its owner must know about it, as [field, text]."""
 
     changes: dict[str, Any]
     project: str
     clicks: int
     datetime: dt.datetime | None
     digest: str
+    notices: list[list[str]] = []  # noqa: RUF012  never changed
 
 
 class RowForm(LinkForm):
@@ -102,13 +105,17 @@ def read_row(cells: Mapping[str, str], columns: Mapping[str, str], around: Aroun
     moments = {name: read(name, when) for name in ("datetime", "start_date", "end_date")}
     clicks = read("clicks", lambda text: whole(text.replace(",", ""), 0, MOST_CLICKS), 0)
     project = read("project", lambda text: plain(text.strip(), 128), "") or around.project
+    hashed, version = read("password_hash", read_hash), read("password_version", read_version)
+    is_marked = read("has_password", had_password, otherwise=False)
     form = filled(texts, moments, read("targeting", pairs_of, ()), frozenset(columns), around)
     form.validate()
     problems += [problem for problem in form.problems if problem.field not in {one.field for one in problems}]
     if problems:
         raise Invalid(*problems)
     changes = form.changes | {name: value for name, value in beside.items() if value}
-    return Wanted(changes, project, clicks, moments["datetime"], digest_of(texts))
+    changes |= password_changes(hashed, version, is_marked=is_marked)
+    notices = [["has_password", SWITCHED_OFF]] if is_marked and hashed is None else []
+    return Wanted(changes, project, clicks, moments["datetime"], digest_of(texts), notices)
 
 
 def filled(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from app.reading import Rejected, plain
 from app.transfer import columns, tables
 from app.transfer.cells import storable
 from app.transfer.mails import tell_failed
-from app.transfer.models import LinkImport
+from app.transfer.models import FailedRow, LinkImport
 
 LARGE = 10 * 1024 * 1024
 MOST_ROWS = 1_000_000
@@ -111,6 +111,18 @@ def project_of(text: str) -> str:
         return plain(text.strip(), 128)
     except Rejected as rejected:
         raise Invalid(FieldError(str(rejected.args[0]), rejected.args[0].code, "project")) from None
+
+
+def listed_rows(job: LinkImport, most: int, *, is_made: bool) -> Sequence[FailedRow]:
+    """The first rows that failed, or those made that the owner must look at."""
+    mine = FailedRow.import_id == job.id, FailedRow.is_made.is_(is_made)
+    return db.session.scalars(select(FailedRow).where(*mine).order_by(FailedRow.number).limit(most)).all()
+
+
+def count_made_rows(job: LinkImport) -> int:
+    """How many made rows the owner must look at."""
+    mine = FailedRow.import_id == job.id, FailedRow.is_made.is_(True)
+    return db.session.scalar(select(func.count()).select_from(FailedRow).where(*mine)) or 0
 
 
 def end(job: LinkImport) -> None:

@@ -38,6 +38,8 @@ MAX_CHARACTERS = 4_000_000  # of the rows of a step
 MOST_FAILED = 100_000
 AFTER = {"checking": "checked", "taking": "done"}
 MAX_PROBLEM = 1_000
+MAX_CELL = 10_000  # characters that are kept of a cell
+MAX_GLANCE = 100
 UNREADABLE_ROW = "Waypost failed to read this row. Make it by hand, or change it and try again."
 
 ReadRow = tuple[Row, Wanted | list[list[str]]]  # what it asks for, or what is wrong with it
@@ -133,13 +135,16 @@ class Taking:
         user_id, is_real = self.job.user_id, self.state == "taking"
         made = make(user_id, wanted) if is_real else decided(user_id, wanted, self.places, self.new_places)
         outcomes = iter(made)
-        failed = []
+        listed = []
         for row, one in read:
             outcome = next(outcomes) if isinstance(one, Wanted) else Outcome("failed", one)
             setattr(self.job, outcome.what, getattr(self.job, outcome.what) + 1)
             if outcome.what == "failed":
-                failed.append((row, outcome.problems))
-        self.note(failed)
+                listed.append(self.listed(row, outcome.problems))
+            elif outcome.what == "made" and isinstance(one, Wanted) and one.notices:
+                listed.append(self.listed(row, one.notices, is_made=True))
+        if listed:
+            db.session.connection().execute(insert(FailedRow.__table__), listed)
         if said := self.reason_to_stop():
             services.fail(self.job, said, self.settings)
         db.session.flush()
@@ -163,19 +168,17 @@ class Taking:
             raise Overtaken
         db.session.refresh(self.job)
 
-    def note(self, failed: Sequence[tuple[Row, list[list[str]]]]) -> None:
-        rows = [
-            {
-                "import_id": self.job.id,
-                "number": row.number,
-                "line": row.line,
-                "cells": [storable(row.cells.get(column, "")[:10_000]) for column in self.table.columns],
-                "problems": [[name, storable(text[:MAX_PROBLEM])] for name, text in problems],
-            }
-            for row, problems in failed
-        ]
-        if rows:
-            db.session.connection().execute(insert(FailedRow.__table__), rows)
+    def listed(self, row: Row, problems: list[list[str]], *, is_made: bool = False) -> dict[str, Any]:
+        """A row of `FailedRow`. Of a link that is made a glance is kept: no file of it is written."""
+        most = MAX_GLANCE if is_made else MAX_CELL
+        return {
+            "import_id": self.job.id,
+            "number": row.number,
+            "line": row.line,
+            "cells": [storable(row.cells.get(column, "")[:most]) for column in self.table.columns],
+            "problems": [[name, storable(text[:MAX_PROBLEM])] for name, text in problems],
+            "is_made": is_made,
+        }
 
 
 def outcome_of(row: Row, columns: dict[str, str], around: Around) -> Wanted | list[list[str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from click.testing import Result
 from flask import Flask
 
+from app.accounts.passwords import HASHER
 from app.links.models import Link
 
 TABLE = "keyword,url,title,timestamp,ip,clicks\nfoo,https://example.com/,Foo,2024-01-02 03:04:05,1.2.3.4,7\n"
@@ -42,6 +44,26 @@ def test_in_and_out_and_in_again(run: Run, file: Path, tmp_path: Path, alice, bo
     done = run("import", out, "--email", alice.email, "--check")
     assert (done.exit_code, done.stdout) == (0, "1 links would be made, 0 there already, 0 failed\n")
     assert session.query(Link).count() == 0
+
+
+def test_an_export_is_its_owners_alone_and_links_without_passwords_are_told(
+    run: Run, tmp_path: Path, alice, factory, session
+) -> None:
+    link = factory.link(alice, "closed", password_hash=HASHER.hash("x"))
+    session.commit()
+    out = tmp_path / "out"
+    out.write_text("here before")
+    out.chmod(0o644)
+    assert run("export", "--email", alice.email, "--format", "json", "--output", out).exit_code == 0
+    assert stat.S_IMODE(out.stat().st_mode) == 0o600
+    assert link.password_hash in out.read_text()
+    assert run("export", "--email", alice.email, "--output", out).exit_code == 0
+    session.query(Link).delete()
+    session.commit()
+    done = run("import", out, "--email", alice.email)
+    assert done.exit_code == 0
+    assert "1 of the links came in switched off" in done.stdout
+    assert "line 2: has_password: It had a password" in done.stderr
 
 
 def test_a_bad_row_is_told_and_the_others_are_taken(run: Run, file: Path, alice, session) -> None:

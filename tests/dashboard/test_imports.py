@@ -10,9 +10,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
+from app.accounts.models import UserSession
+from app.clock import now
 from app.csv_files import unescape_text
 from app.dashboard import imports, receiving
+from app.dashboard.reauthentication import RECENT
 from app.links import services
 from app.links.models import Link
 from app.transfer import runs, taking
@@ -79,6 +83,25 @@ def test_from_the_file_to_the_links(desk, session, brought, work, alice) -> None
     assert failed.text.splitlines()[0] == "\ufeffkeyword,url,title,line,problem"
     assert failed.text.splitlines()[1].startswith("bar,javascript:alert(1),'=1+1,3,location_url: ")
     assert "yourls.csv" in desk.get("/imports/").text
+
+
+def test_links_without_their_passwords_are_listed_and_failed_rows_apart(desk, session, brought, work) -> None:
+    rows = '[{"url":"a","location_url":"https://example.com/","has_password":true},{"url":"b","location_url":"x:y","password_hash":"$x"}]'
+    job = brought(rows.encode())
+    desk.post(f"/imports/{job.id}/check", {f"column:{name}": name for name in job.columns})
+    work(job)
+    page = desk.get(f"/imports/{job.id}").text
+    assert (job.made, job.failed) == (1, 1)
+    assert "Links without their passwords" in page
+    assert "a · https://example.com/" in page
+    assert "Rows that can&#39;t be made" in page or "Rows that can't be made" in page
+    file = f"/imports/{job.id}/failed.csv"
+    [_, failed] = csv.reader(io.StringIO(desk.get(file).text))
+    assert failed[0] == "b"
+    this = session.scalars(select(UserSession)).one()
+    this.password_datetime = now() - RECENT
+    session.commit()
+    assert desk.get(file).status_code == 403  # it holds a hash
 
 
 CELLS = {

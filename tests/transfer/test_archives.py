@@ -98,7 +98,9 @@ def test_everything_of_the_owner_and_nothing_of_others(
         assert secret.encode() not in together, secret
 
 
-def test_a_hash_of_a_link_is_nowhere(session: Session, settings: Settings, alice: User, factory: Any) -> None:
+def test_hashes_of_links_are_in_the_links_alone(
+    session: Session, settings: Settings, alice: User, factory: Any
+) -> None:
     from app.links import services
 
     for change in ({"url": "kept"}, {"url": "thrown"}):
@@ -114,7 +116,11 @@ def test_a_hash_of_a_link_is_nowhere(session: Session, settings: Settings, alice
     services.delete(link)
     db.session.commit()
     _, files = made(alice, settings)
-    assert b"$argon2id" not in b"".join(files.values())
+    [link] = json.loads(files["links.json"])
+    assert (link["url"], link["password_hash"], link["password_version"]) == ("kept", "$argon2id$2", 2)
+    others = [text for name, text in files.items() if name != "links.json"]
+    assert b"$argon2id" not in b"".join(others)
+    assert [row["has_password"] for row in rows(files["links.csv"])] == ["1"]
     assert b'"password_hash": ["********", "********"]' in files["history.json"]
 
 
