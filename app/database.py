@@ -39,6 +39,7 @@ from app.errors import NotThere
 
 CLICKS = "clicks"
 BUSY_SECONDS = 10
+CONNECT_SECONDS = 5
 # the most that a request waits for writing down what a later one can write as well
 WAIT_MILLISECONDS = 50
 
@@ -89,7 +90,14 @@ def engine_options(settings: Settings) -> dict[str, Any]:
             "max_overflow": 112,
             "connect_args": {"uri": True, "check_same_thread": False},
         }
-    return common | {"pool_size": 8, "max_overflow": 12, "pool_pre_ping": True, "pool_timeout": BUSY_SECONDS}
+    return common | {
+        "pool_size": 8,
+        "max_overflow": 12,
+        "pool_pre_ping": True,
+        "pool_timeout": BUSY_SECONDS,
+        # where no packet comes back, the health checks must answer all the same
+        "connect_args": {"connect_timeout": CONNECT_SECONDS},
+    }
 
 
 def prepare_engine(engine: Engine, settings: Settings, *, clicks_mode: str = "ro") -> None:

@@ -19,19 +19,17 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from app.cli import database
 from app.clicks import backfill
-from app.clicks.lag import JournalState, journal_state
+from app.clicks.lag import JournalState
 from app.clicks.limited_lag import limited_lag
-from app.clicks.positions import positions_in
 from app.clock import written
 from app.config import Settings
 from app.database import clicks_path
 from app.database_damage import is_damage_noted, is_file_damaged
-from app.error_boundary import read_counts
 from app.extensions import db
 from app.jobs import tending
 from app.journal import segments
 from app.journal.segments import directory_of
-from app.notifications.waiting import lag
+from app.public.metrics import read_journal_state, render_metrics
 from app.secret_keys.check import KeyState, compare_keys
 from app.secret_keys.ring import keys
 from app.throttles import ping
@@ -75,9 +73,9 @@ def metrics() -> Response:
     sent = request.headers.get("Authorization", "")
     if not hmac.compare_digest(sent.encode(), f"Bearer {token}".encode()):
         return no_store(Response(status=401, headers={"WWW-Authenticate": "Bearer"}))
-    lines = [f"# TYPE {name} gauge\n{name} {value:g}\n" for name, value in gauges().items()]
-    lines += worker_errors()
-    return no_store(Response("".join(lines), content_type="text/plain; version=0.0.4; charset=utf-8"))
+    return no_store(
+        Response(render_metrics(settings()), content_type="text/plain; version=0.0.4; charset=utf-8")
+    )
 
 
 def no_store(response: Response) -> Response:
@@ -130,7 +128,7 @@ def worker_check() -> Check:
 
 def journal_check() -> Check:
     """Not ready while visits wait for minutes or can't be written, or where some were dropped just now."""
-    state = state_of_journal()
+    state = read_journal_state(settings())
     detail = describe_journal(state)
     return {
         "ok": detail is None,
@@ -187,10 +185,6 @@ def statistics_check() -> Check:
     return {"ok": True, "rows_to_add_up": end - done}
 
 
-def state_of_journal() -> JournalState:
-    return journal_state(directory_of(settings().data_dir), positions_in(db.session()), time.time())
-
-
 def log_check() -> Check:
     """How much of what owners wrote is not in the database's own file yet (SQLite)."""
     return {"ok": True, "bytes": tending.wal_bytes(db.engine)}
@@ -230,29 +224,3 @@ CHECKS: dict[str, Callable[[], Check]] = {
     "wal": log_check,
     "places": places_check,
 }
-
-
-def worker_errors() -> list[str]:
-    """What failed in loops of the worker, of each one."""
-    name, found = "waypost_worker_errors_total", read_counts(settings().data_dir)
-    return [
-        f"# TYPE {name} counter\n",
-        *(f'{name}{{loop="{loop}"}} {number}\n' for loop, number in sorted(found.items())),
-    ]
-
-
-def gauges() -> dict[str, float]:
-    state, age = state_of_journal(), tending.heartbeat_age(settings().data_dir)
-    limited, deliveries = limited_lag(db.session(), time.time()), lag(db.session)
-    return {
-        "waypost_worker_age_seconds": float("inf") if age is None else age,
-        "waypost_journal_age_seconds": state.counters.seconds,
-        "waypost_journal_rows_age_seconds": state.rows.seconds,
-        "waypost_journal_waiting_bytes": state.rows.waiting_bytes,
-        "waypost_limited_waiting": limited.waiting,
-        "waypost_limited_age_seconds": limited.seconds,
-        "waypost_deliveries_waiting": deliveries.waiting,
-        "waypost_deliveries_age_seconds": deliveries.seconds,
-        "waypost_visits_dropped": state.dropped,
-        "waypost_wal_bytes": tending.wal_bytes(db.engine),
-    }

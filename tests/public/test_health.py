@@ -29,6 +29,7 @@ from app.clicks.engine import open_engine
 from app.clicks.ingest import Ingest
 from app.clicks.models import Position
 from app.config import Settings
+from app.extensions import db
 from app.jobs import tending as jobs
 from app.journal import slate
 from app.journal.record import NEWEST, Visit, encode
@@ -314,3 +315,55 @@ def test_metrics_only_for_who_has_the_token(client: FlaskClient) -> None:
     }
     assert {line.split()[0] for line in lines} >= names
     assert all(float(line.split()[1]) >= 0 for line in lines)
+
+
+def metrics_of(client: FlaskClient) -> dict[str, float]:
+    """The gauges that `/metrics` tells."""
+    answer = client.get("/metrics", headers={"Authorization": "Bearer a token of the tests"})
+    assert answer.status_code == 200
+    lines = [line.split() for line in answer.text.splitlines() if not line.startswith("#")]
+    return {name: float(value) for name, value in lines}
+
+
+@pytest.mark.settings(METRICS_TOKEN="a token of the tests")
+@pytest.mark.usefixtures("worker")
+@pytest.mark.parametrize("name", ["main.db", "clicks.db"])
+def test_metrics_while_a_sqlite_file_is_damaged(
+    client: FlaskClient, settings: Settings, journal: Journal, name: str
+) -> None:
+    whole = metrics_of(client)
+    assert whole["waypost_database_up"] == 1
+    close_connections(client)
+    journal.dropped.add(3)
+    damage(settings.data_dir / name, 0)
+    found = metrics_of(client)
+    assert (found["waypost_database_up"], found["waypost_visits_dropped"]) == (0, 3)
+    assert "waypost_worker_age_seconds" in found
+    assert "waypost_journal_age_seconds" not in found, "no figure is better than a wrong one"
+
+
+def close_connections(client: FlaskClient) -> None:
+    """Close the connections: the next request opens the files as they are then."""
+    with client.application.app_context():
+        db.engine.dispose()
+
+
+@pytest.mark.settings(METRICS_TOKEN="a token of the tests")
+@pytest.mark.usefixtures("worker")
+def test_metrics_while_the_journal_can_not_be_read(client: FlaskClient, settings: Settings) -> None:
+    directory_of(settings.data_dir).rmdir()
+    (settings.data_dir / "journal").touch()
+    found = metrics_of(client)
+    assert found["waypost_database_up"] == 1
+    assert found["waypost_deliveries_waiting"] == 0
+    assert "waypost_visits_dropped" not in found
+
+
+@pytest.mark.settings(METRICS_TOKEN="a token of the tests")
+def test_metrics_while_postgresql_is_away(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The driver's error as it comes when nobody listens at the port."""
+    away = sa.create_engine("postgresql+psycopg://nobody@127.0.0.1:1/none")
+    monkeypatch.setitem(db._app_engines[client.application], None, away)
+    found = metrics_of(client)
+    assert found["waypost_database_up"] == 0
+    assert "waypost_deliveries_waiting" not in found
