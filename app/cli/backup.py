@@ -31,16 +31,21 @@ STREAM = "-"
 
 
 @click.command("backup", cls=Command)
-@click.argument("path", default=".")
+@click.argument("path", required=False)
 @passphrase_options("Hold the secret key, encrypted by a passphrase")
 @click.option("--without-secret", is_flag=True, help="Leave the secret key out, as without a passphrase.")
 @click.option("--without-database", is_flag=True, help="Where PostgreSQL is saved in another way.")
 @with_appcontext
 def backup(
-    path: str, *, passphrase: bool, passphrase_file: Path | None, without_secret: bool, without_database: bool
+    path: str | None,
+    *,
+    passphrase: bool,
+    passphrase_file: IO[str] | None,
+    without_secret: bool,
+    without_database: bool,
 ) -> None:
     """Write an instance into one .tar.gz, running or not. PATH is a file, a directory (the file is named by
-    the time then), or - for standard output.
+    the time then), or - for standard output. Without PATH it goes into `backups` in the data directory.
 
     It holds the databases, the journal, pictures and tables that are being taken in. The secret key is in it
     only with a passphrase, encrypted by that; else keep the key apart, for a restore needs it. Visitors' keys
@@ -58,10 +63,12 @@ def backup(
         if path == STREAM:
             archive.write(copy, standard_output())
         else:
-            target = target_of(Path(path))
+            target = target_of(Path(path) if path else own_directory(settings))
             with new_file(target) as out:
                 archive.write(copy, out)
             said = [f"{target}: {target.stat().st_size / 1e6:,.1f} MB", *said]
+            if path is None:
+                said.append("It lies beside the instance: keep a copy on another disk.")
     for line in said:
         click.echo(line, err=path == STREAM)
 
@@ -89,6 +96,13 @@ def standard_output() -> IO[bytes]:
     return sys.stdout.buffer
 
 
+def own_directory(settings: Settings) -> Path:
+    """Where backups go that are given no place."""
+    directory = settings.data_dir / "backups"
+    directory.mkdir(mode=0o700, exist_ok=True)
+    return directory
+
+
 def target_of(path: Path) -> Path:
     """Raises ClickException where something is already."""
     target = path / f"waypost-{clock.now():%Y%m%d-%H%M%S}.tar.gz" if path.is_dir() else path
@@ -113,7 +127,7 @@ def new_file(target: Path) -> Iterator[IO[bytes]]:
 
 
 @click.command("restore", cls=Command)
-@click.argument("path")
+@click.argument("source", metavar="PATH", type=click.File("rb"))
 @click.option("--force", is_flag=True, help="Move an instance that is here already aside.")
 @passphrase_options("Read the secret key that the backup holds, by its passphrase")
 @click.option(
@@ -124,11 +138,11 @@ def new_file(target: Path) -> Iterator[IO[bytes]]:
 @click.option("--without-secret", is_flag=True, help="Restore without the secret key, where it is lost.")
 @with_appcontext
 def restore(
-    path: str,
+    source: IO[bytes],
     *,
     force: bool,
     passphrase: bool,
-    passphrase_file: Path | None,
+    passphrase_file: IO[str] | None,
     key_file: Path | None,
     without_secret: bool,
 ) -> None:
@@ -146,7 +160,7 @@ def restore(
             restoring.require_empty_database()
         with scratch(settings.data_dir) as directory:
             try:
-                made = unpacked(path, directory)
+                made = archive.unpack(source, directory)
                 restoring.require_fit(made, settings)
                 keys = find_keys(made, directory, settings, given)
                 if settings.is_sqlite:
@@ -162,13 +176,6 @@ def restore(
         click.echo(f"What was here before is in {aside}.")
     for line in restoring.warnings(made, is_without_secret=without_secret):
         click.echo(line, err=True)
-
-
-def unpacked(path: str, directory: Path) -> Manifest:
-    if path == STREAM:
-        return archive.unpack(sys.stdin.buffer, directory)
-    with Path(path).open("rb") as source:
-        return archive.unpack(source, directory)
 
 
 @contextlib.contextmanager

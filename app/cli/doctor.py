@@ -14,7 +14,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from app.cli.checks import around, data, machine, secret
 from app.cli.checks.finding import Check, Finding, problem
-from app.cli.failures import Command
+from app.cli.failures import ReadingCommand
 from app.config import Settings
 from app.extensions import db
 
@@ -44,7 +44,7 @@ class Line(NamedTuple):
     finding: Finding
 
 
-@click.command("doctor", cls=Command)
+@click.command("doctor", cls=ReadingCommand)
 @click.option("--mail", is_flag=True, help="Ask the mail server, too; nothing is sent.")
 @click.option("--json", "is_json", is_flag=True, help="For programs.")
 @with_appcontext

@@ -11,21 +11,40 @@ from contextlib import contextmanager
 from typing import Any
 
 import click
-from flask.cli import AppGroup
+from flask.cli import AppGroup, ScriptInfo
 from sqlalchemy.exc import DBAPIError
 
 from app.acting import Actor, process_actor
+from app.cli.owner import explain_refusal, run_as_owner
+from app.config import Settings
 from app.errors import WaypostError
 
 
 class Command(click.Command):
-    """A command whose expected failures are told as sentences."""
+    """A command that runs as the instance's owner, and whose expected failures are told as sentences.
+
+    Files that are opened while the command line is read (`click.File`) are opened as whoever started it.
+    """
+
+    is_writing = True
 
     def invoke(self, ctx: click.Context) -> Any:
+        settings: Settings = ctx.ensure_object(ScriptInfo).load_app().config["WAYPOST"]
+        owner = run_as_owner(settings.data_dir, is_writing=self.is_writing)
         try:
             return super().invoke(ctx)
+        except PermissionError as error:
+            if owner is None:
+                raise told(error) from error
+            raise click.ClickException(explain_refusal(error, owner, settings.data_dir)) from error
         except (WaypostError, DBAPIError, OSError) as error:
             raise told(error) from error
+
+
+class ReadingCommand(Command):
+    """A command that changes nothing, so that it may run where nothing can be written."""
+
+    is_writing = False
 
 
 class OperatorCommand(Command):

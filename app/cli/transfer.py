@@ -9,6 +9,7 @@ import stat
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 import click
 from flask.cli import with_appcontext
@@ -70,7 +71,7 @@ def write(found: Iterator[str], put: object) -> None:
 
 
 @click.command("import", cls=Command)
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path), required=False)
+@click.argument("file", type=click.File("rb"), required=False)
 @click.option("--email", help="Whose links they become.")
 @click.option("--column", "named", multiple=True, metavar="FIELD=COLUMN", help="Where headings do not tell.")
 @click.option("--project", default="", help="Of rows that name none.")
@@ -79,7 +80,7 @@ def write(found: Iterator[str], put: object) -> None:
 @click.option("--parent", type=int, hidden=True, help="The process to end with.")
 @with_appcontext
 def import_links(
-    file: Path | None,
+    file: IO[bytes] | None,
     email: str | None,
     named: tuple[str, ...],
     project: str,
@@ -110,20 +111,21 @@ def import_links(
     told(job)
 
 
-def brought(user: User, file: Path, named: dict[str, str], project: str) -> LinkImport:
+def brought(user: User, file: IO[bytes], named: dict[str, str], project: str) -> LinkImport:
     """The import of a copy of this file."""
     copy = files.new_file(settings().data_dir)
-    shutil.copyfile(file, copy)
+    with copy.open("wb") as kept:
+        shutil.copyfileobj(file, kept)
     try:
         looked = services.look(copy)
         begin_write(db.session)
-        job = services.bring(user, copy, file.name, looked)
+        job = services.bring(user, copy, Path(file.name).name, looked)
         table = tables.open_table(copy)
         services.choose(job, table, {column: field for field, column in (job.columns | named).items()})
     except Invalid as invalid:
         copy.unlink(missing_ok=True)
         raise click.ClickException(
-            f"{file}: {' '.join(each.title for each in invalid.errors)} (--column FIELD=COLUMN)"
+            f"{file.name}: {' '.join(each.title for each in invalid.errors)} (--column FIELD=COLUMN)"
         ) from None
     if missing := [column for column in named.values() if column not in table.columns]:
         copy.unlink()

@@ -8,10 +8,12 @@ import sqlalchemy as sa
 from alembic import context
 from flask import current_app
 
+from app.cli.owner import run_as_owner
 from app.config import Settings
 from app.database import CLICKS, Base, prepare_engine
 
 settings: Settings = current_app.config["WAYPOST"]
+run_as_owner(settings.data_dir)  # `flask db …` is no command of ours
 
 
 def ours(name: str | None, kind: str, parents: Any) -> bool:  # noqa: ARG001  alembic's signature

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 import click
 
@@ -19,7 +18,7 @@ def passphrase_options(purpose: str) -> Callable[[F], F]:
     def add(command: F) -> F:
         file = click.option(
             "--passphrase-file",
-            type=click.Path(dir_okay=False, exists=True, path_type=Path),
+            type=click.File(encoding="utf-8"),
             help="The same, with the passphrase in the first line of a file.",
         )
         asked = click.option("--passphrase", is_flag=True, help=f"{purpose}, which is asked for.")
@@ -28,14 +27,14 @@ def passphrase_options(purpose: str) -> Callable[[F], F]:
     return add
 
 
-def read_passphrase(*, is_asked: bool, file: Path | None, is_new: bool) -> str | None:
+def read_passphrase(*, is_asked: bool, file: IO[str] | None, is_new: bool) -> str | None:
     """None where neither option was given. `is_new`: it is asked for twice, and must be long."""
     if is_asked and file is not None:
         raise click.UsageError("Either --passphrase or --passphrase-file.")
     if is_asked:
         found = click.prompt("Passphrase", hide_input=True, confirmation_prompt=is_new, err=True)
     elif file is not None:
-        found = file.read_text(encoding="utf-8").partition("\n")[0].rstrip("\r")
+        found = file.read().partition("\n")[0].rstrip("\r")
     else:
         return None
     if is_new and len(found) < MIN_LENGTH:

@@ -59,7 +59,8 @@ def known_elsewhere(settings: Settings) -> str:
 
 
 PRIVATE = (
-    "secret_key", "keys", "main.db", "clicks.db", "journal", "imports", "downloads", "setup_token", ".env",
+    "secret_key", "keys", "main.db", "clicks.db", "journal", "imports", "downloads", "backups",
+    "setup_token", ".env",
 )  # fmt: skip
 
 
