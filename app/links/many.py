@@ -12,6 +12,7 @@ from app.links.aliases import claim_random, claim_those_free, key_of, random_ali
 from app.links.attached import attach, attachments
 from app.links.history import note
 from app.links.models import Link
+from app.links.moments import expect
 from app.links.services import columns_of, settle
 
 Changes = dict[str, Any]
@@ -53,6 +54,7 @@ def built(user_id: int, changes: Changes) -> Link:
     link = Link(**columns_of(changes), user_id=user_id, url=changes.get("url") or random_alias())
     attach(link, attachments(user_id, changes), changes)
     settle(link)
+    expect(link, {})
     return link
 
 

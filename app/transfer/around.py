@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
 from sqlalchemy import select
 
 from app.accounts.models import User
@@ -13,6 +17,7 @@ from app.notifications.models import NotificationHandler
 from app.pixels.models import Pixel
 from app.transfer.models import LinkImport
 from app.transfer.rows import Around
+from app.transfer.texts import Name
 
 
 def around_of(owner: User, job: LinkImport, settings: Settings) -> Around:
@@ -23,8 +28,11 @@ def around_of(owner: User, job: LinkImport, settings: Settings) -> Around:
         settings=settings,
         own_hosts=own_hosts(settings, job.host),
         domains=domains,
-        pixels=of_two(Pixel.type, Pixel.pixel, Pixel.id, owner.id),
-        handlers=of_two(NotificationHandler.type, NotificationHandler.name, NotificationHandler.id, owner.id),
+        pixels={
+            **ids_by((Pixel.type, Pixel.pixel), Pixel, owner.id),
+            **ids_by((Pixel.type, Pixel.pixel, Pixel.name), Pixel, owner.id),
+        },
+        handlers=ids_by((NotificationHandler.type, NotificationHandler.name), NotificationHandler, owner.id),
         domain_id=job.domain_id if job.domain_id in domains.values() else None,
         project=job.project,
     )
@@ -37,6 +45,11 @@ def own_hosts(settings: Settings, host: str) -> frozenset[str]:
     return frozenset(named | set(db.session.scalars(select(Domain.host).where(Domain.is_verified))))
 
 
-def of_two(first: object, second: object, id_: object, user_id: int) -> dict[tuple[str, ...], int]:
-    rows = db.session.execute(select(first, second, id_).where(id_.class_.user_id == user_id))  # type: ignore[attr-defined,call-overload]
-    return {(str(one), str(two)): number for one, two, number in rows}
+def ids_by(columns: Sequence[Any], model: Any, user_id: int) -> dict[Name, list[int]]:
+    """Ids of an owner's rows by these columns, the oldest first: several may have the same."""
+    found: dict[Name, list[int]] = defaultdict(list)
+    for id_, *values in db.session.execute(
+        select(model.id, *columns).where(model.user_id == user_id).order_by(model.id)
+    ):
+        found[tuple(map(str, values))].append(id_)
+    return found

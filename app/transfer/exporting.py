@@ -67,7 +67,7 @@ def described(user_id: int, rows: Sequence[RowMapping], short_url: ShortUrl) -> 
     ids = [row["id"] for row in rows]
     clicks, projects, domains = clicks_of(ids), names_of(user_id), sites_of(user_id)
     tags = of_links(select(LinkTag.link_id, LinkTag.tag).order_by(LinkTag.position), LinkTag.link_id, ids)
-    pixels, handlers = attached(link_pixel, Pixel, Pixel.pixel, ids), handlers_of(ids)
+    pixels, handlers = attached(link_pixel, Pixel, (Pixel.pixel, Pixel.name), ids), handlers_of(ids)
     found = []
     for row in rows:
         scheme, host = domains.get(row["domain_id"], ("", ""))
@@ -97,14 +97,16 @@ def sites_of(user_id: int) -> dict[int | None, tuple[str, str]]:
     return {id_: (scheme, host) for id_, scheme, host in db.session.execute(mine)}
 
 
-def attached(table: Table, model: Any, name: Any, ids: Sequence[int]) -> Mapping[int, list[tuple[Any, ...]]]:
+def attached(
+    table: Table, model: Any, names: Sequence[Any], ids: Sequence[int]
+) -> Mapping[int, list[tuple[Any, ...]]]:
     key = next(column for column in table.c if column.name != "link_id")
-    query = select(table.c.link_id, model.type, name).join(model, model.id == key).order_by(model.id)
+    query = select(table.c.link_id, model.type, *names).join(model, model.id == key).order_by(model.id)
     return of_links(query, table.c.link_id, ids)
 
 
 def handlers_of(ids: Sequence[int]) -> Mapping[int, list[tuple[Any, ...]]]:
-    return attached(link_notification_handler, NotificationHandler, NotificationHandler.name, ids)
+    return attached(link_notification_handler, NotificationHandler, (NotificationHandler.name,), ids)
 
 
 def of_links(query: Any, column: Any, ids: Sequence[int]) -> Mapping[int, list[tuple[Any, ...]]]:

@@ -19,7 +19,7 @@ from app.links.forms import PAIRS, LinkForm
 from app.reading import Rejected, plain, whole
 from app.sent import Sent
 from app.transfer.link_passwords import SWITCHED_OFF, had_password, password_changes, read_hash, read_version
-from app.transfer.texts import alias_of, flag_of, host_of, named_ids, pairs_of, tags_of, when
+from app.transfer.texts import Name, alias_of, flag_of, host_of, named_ids, pairs_of, tags_of, when
 
 Texts = dict[str, str]
 # a table can't hold these; nor what is looked up once for all of its rows
@@ -37,8 +37,8 @@ class Around:
     settings: Settings
     own_hosts: frozenset[str]
     domains: Mapping[str, int] = field(default_factory=dict)  # usable ones, by host
-    pixels: Mapping[tuple[str, ...], int] = field(default_factory=dict)  # by type and id
-    handlers: Mapping[tuple[str, ...], int] = field(default_factory=dict)  # by type and name
+    pixels: Mapping[Name, Sequence[int]] = field(default_factory=dict)  # by type and id, and with the name
+    handlers: Mapping[Name, Sequence[int]] = field(default_factory=dict)  # by type and name
     domain_id: int | None = None  # of rows that name none
     project: str = ""
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import datetime as dt
 import json
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from app.clock import now
 from app.reading import Rejected, moment, no_moment
 
+Name = tuple[str, ...]
 EARLIEST = dt.datetime(1995, 1, 1, tzinfo=dt.UTC)
 LATEST = dt.timedelta(days=36_500)  # from now
 WORDED = (
@@ -63,15 +65,33 @@ def pairs_of(text: str) -> list[tuple[str, str]]:
     return [(str(key), str(value)) for key, value in found]
 
 
-def named_ids(text: str, known: Mapping[tuple[str, ...], int], what: str) -> list[int]:
-    """Ids of what our own export names by type and name."""
+def named_ids(text: str, known: Mapping[Name, Sequence[int]], what: str) -> list[int]:
+    """Ids of what our own export names: handlers by type and name, pixels by type, id and name.
+
+    What is named twice is two rows that nothing tells apart.
+    """
     found = loaded(text)
     if not isinstance(found, list):
         raise Rejected(f'This must be a list of {what}s like [["type","name"]].', "format")
     wanted = [tuple(map(str, one)) if isinstance(one, list) else () for one in found]
-    if missing := [one for one in wanted if one not in known]:
-        raise Rejected(f"You have no {what} {' '.join(missing[0])}.", "not_found")
-    return sorted({known[one] for one in wanted})
+    ids: list[int] = []
+    for one, count in Counter(wanted).items():
+        same, name = ids_of_name(one, known, wanted), " ".join(one)
+        if not same:
+            raise Rejected(f"You have no {what} {name}.", "not_found")
+        if len(same) < count:
+            raise Rejected(f"This names {count} of {what} {name}, you have {len(same)}.", "not_found")
+        ids += same[:count]
+    return sorted(ids)
+
+
+def ids_of_name(one: Name, known: Mapping[Name, Sequence[int]], wanted: Sequence[Name]) -> Sequence[int]:
+    """Rows of this name. A pixel that has another name here is found by type and id, if it is alone."""
+    if one in known:
+        return known[one]
+    alike = known.get(one[:2], ())
+    is_only = len(alike) == 1 and sum(other[:2] == one[:2] for other in wanted) == 1
+    return alike if is_only else ()
 
 
 def loaded(text: str) -> Any:

@@ -10,14 +10,16 @@ import json
 import pytest
 import sqlalchemy as sa
 
+from app.accounts.passwords import hash_password
 from app.csv_files import begins_formula
+from app.domains.models import Domain
 from app.errors import Invalid
 from app.links import services
 from app.links.clicks import clicks_of
-from app.links.models import LimitCounter, Link
+from app.links.models import Alias, LimitCounter, Link
 from app.projects.models import Project
 from app.transfer import exporting, runs
-from app.transfer.models import LinkImport
+from app.transfer.models import FailedRow, LinkImport
 
 pytestmark = pytest.mark.databases
 
@@ -113,3 +115,41 @@ def test_many_pages(session, alice, monkeypatch):
         f"https://example.com/{n}" for n in range(35)
     ]
     assert session.query(LinkImport).count() == 0
+
+
+NOT_MOVED = {"id", "user_id", "domain_id", "project_id", "last_datetime"}
+
+
+def columns_of(session):
+    row = session.execute(sa.select(Link.__table__).where(Link.url == "Full")).mappings().one()
+    return {name: value for name, value in row.items() if name not in NOT_MOVED}
+
+
+@pytest.mark.parametrize("kind", ["csv", "json"])
+def test_every_field_comes_to_another_account(
+    session, settings, alice, bob, bring, full, kind, make_pixel, make_handler, make_domain
+):
+    """Also one of two pixels that only their names tell apart."""
+    twins = [make_pixel(alice, type="social_a", pixel="77", name=name) for name in ("One", "Two")]
+    services.update(
+        full, {"password_hash": hash_password("x"), "pixels_ids": [twins[1].id], "is_enabled": True}
+    )
+    session.commit()
+    before, text, handler = columns_of(session), exported(alice, kind), full.handlers[0].name
+    services.delete_many(alice.id, [link.id for link in session.scalars(sa.select(Link))])
+    session.execute(sa.delete(Alias))
+    session.execute(sa.delete(Domain))
+    session.commit()
+    theirs = {name: make_pixel(bob, type="social_a", pixel="77", name=name) for name in ("Two", "One")}
+    make_handler(bob, name=handler)
+    make_domain(bob, host="go.example", is_verified=True)
+    job = bring(bob, text)
+    runs.run(job.id, settings)
+    session.refresh(job)
+    assert (job.made, job.failed) == (2, 0), [row.problems for row in session.scalars(sa.select(FailedRow))]
+    after = columns_of(session)
+    differing = {name for name in after if after[name] != before[name]}
+    assert differing == ({"password_hash", "password_version", "is_enabled"} if kind == "csv" else set())
+    link = session.scalars(sa.select(Link).where(Link.url == "Full")).one()
+    assert [pixel.id for pixel in link.pixels] == [theirs["Two"].id]
+    assert (link.project.name, len(link.handlers), link.user_id) == ("Spring", 1, bob.id)

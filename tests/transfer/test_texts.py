@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 
 import pytest
 
@@ -87,7 +88,7 @@ def test_tags(text: str, tags: list[str]) -> None:
 
 def test_pairs_and_names() -> None:
     assert pairs_of('[["DE","https://de.example/"]]') == [("DE", "https://de.example/")]
-    assert named_ids('[["webhook","ours"]]', {("webhook", "ours"): 3}, "handler") == [3]
+    assert named_ids('[["webhook","ours"]]', {("webhook", "ours"): [3]}, "handler") == [3]
 
 
 BAD = {"no list": "x", "no pairs": "[1]", "three": '[["a","b","c"]]', "an object": "{}"}
@@ -99,3 +100,39 @@ def test_bad_pairs_and_names(text: str) -> None:
         pairs_of(text)
     with pytest.raises(Rejected):
         named_ids(text, {}, "pixel")
+
+
+PIXELS = {
+    ("social_a", "1"): [1, 2, 3],
+    ("social_a", "1", "Shop"): [1],
+    ("social_a", "1", "Blog"): [2, 3],
+    ("social_a", "2"): [4],
+    ("social_a", "2", "Other"): [4],
+}
+
+
+@pytest.mark.parametrize(
+    ("names", "ids"),
+    [
+        ([["social_a", "1", "Shop"]], [1]),
+        ([["social_a", "1", "Blog"], ["social_a", "1", "Shop"]], [1, 2]),
+        ([["social_a", "1", "Blog"]] * 2, [2, 3]),
+        ([["social_a", "1"]] * 2, [1, 2]),  # as exports had it before names were in them
+        ([["social_a", "2", "Renamed"]], [4]),
+    ],
+)
+def test_pixels_of_one_type_and_id_are_told_apart(names, ids):
+    assert named_ids(json.dumps(names), PIXELS, "pixel") == ids
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        [["social_a", "1", "Renamed"]],  # any of three
+        [["social_a", "2", "One"], ["social_a", "2", "Two"]],  # one for both
+        [["social_a", "2", "Other"]] * 2,
+    ],
+)
+def test_a_pixel_is_not_taken_for_another(names):
+    with pytest.raises(Rejected):
+        named_ids(json.dumps(names), PIXELS, "pixel")
