@@ -16,9 +16,11 @@ from pathlib import Path
 from app.journal import reserve, segments
 from app.journal.group import GroupSync
 from app.journal.slate import Dropped
+from app.journal.unwritten import FULL, UnwrittenVisits
 
 SEGMENT_BYTES = 16 * 1024 * 1024
 SILENCE_SECONDS = 60
+RETRY_SECONDS = 1.0
 NONE = -1
 
 log = logging.getLogger(__name__)
@@ -41,10 +43,13 @@ class Journal:
         self._uncounted = 0
         self._silent_until = 0.0
         self._group = GroupSync() if sync == "group" else None
+        self._unwritten = UnwrittenVisits()
+        self._retrying: threading.Thread | None = None
+        self._closing = threading.Event()
         journals.add(self)
 
     def append(self, line: bytes) -> bool:
-        """Write one line; no disk makes it raise. False: it could not be written, and counts as dropped."""
+        """Write one line; no disk makes it raise. False: it is not written, but kept in memory or dropped."""
         try:
             if self._fd == NONE:
                 self._open()
@@ -61,8 +66,17 @@ class Journal:
         return True
 
     def close(self) -> None:
-        """Give the segment up, when nobody will append any more."""
+        """Give the segment up, when nobody will append any more. What can't be written now is dropped."""
+        self._closing.set()
+        retrying = self._retrying
+        if retrying is not None:
+            retrying.join()
+            self.write_kept()
         with self._lock:
+            if lost := self._unwritten.clear():
+                self._drop("the process ends", lost)
+            self._retrying = None
+            self._closing.clear()
             if self._fd != NONE:
                 os.close(self._fd)
                 self._fd = NONE
@@ -140,21 +154,61 @@ class Journal:
             except OSError as again:
                 rescued, error = False, again
             if not rescued:
-                self._drop(error)
+                self._keep_or_drop(line, error)
             elif self._group is not None:
                 self._wait(self._group, self._group.written())
         return rescued
 
-    def _drop(self, error: OSError | None) -> None:
+    def _keep_or_drop(self, line: bytes, error: OSError | None) -> None:
+        """Keep the line in memory, unless the disk is full: for that there was the reserve."""
+        if error is None or error.errno in FULL or not self._unwritten.add(line):
+            self._drop(error)
+            return
+        self._complain("Visits can't be written down and are kept in memory for now", error)
+        if self._retrying is None:
+            self._retrying = threading.Thread(target=self._retry, name="unwritten visits", daemon=True)
+            self._retrying.start()
+
+    def _retry(self) -> None:
+        """Try to write what is kept every second, until it is written or the journal is closed."""
+        while not self._closing.wait(RETRY_SECONDS):
+            if self.write_kept():
+                return
+
+    def write_kept(self) -> bool:
+        """Write what is kept in memory, as far as that is possible now; whether all is written."""
+        with self._lock:
+            try:
+                if self._fd == NONE and len(self._unwritten):
+                    self._fd = segments.create(self._directory)
+                    self._size = 0
+                    self._make_durable()
+                before = self._unwritten.size
+                self._unwritten.write(lambda line: os.write(self._fd, line), rest_of)
+                self._size += before - self._unwritten.size
+                if self._group is not None and self._fd != NONE:
+                    os.fdatasync(self._fd)
+            except OSError as error:
+                log.debug("visits stay in memory: %s", error)
+            if len(self._unwritten):
+                return False
+            self._retrying = None
+            return True
+
+    def kept_visits(self) -> int:
+        """How many visits this process keeps in memory, for they can't be written."""
+        return len(self._unwritten)
+
+    def _drop(self, error: OSError | str | None, visits: int = 1) -> None:
         self._complain("Visits can't be written down and are dropped", error)
-        self._uncounted += 1
+        self._uncounted += visits
         try:
             self.dropped.add(self._uncounted)
         except OSError:
             return  # it stays in `_uncounted` until there is a place to write it
         self._uncounted = 0
 
-    def _complain(self, what: str, error: OSError | None) -> None:
+    def _complain(self, what: str, error: OSError | str | None) -> None:
         """Once a minute: a full disk is the last place to write a line for each visit to."""
         if time.monotonic() >= self._silent_until:
             self._silent_until = time.monotonic() + SILENCE_SECONDS
@@ -167,6 +221,8 @@ class Journal:
             self._fd = NONE
         self._lock = threading.Lock()
         self._uncounted = 0
+        self._unwritten, self._retrying = UnwrittenVisits(), None  # those are the parent's, as is its thread
+        self._closing = threading.Event()
         self._group = GroupSync() if self._group is not None else None
 
 

@@ -129,6 +129,7 @@ def worker_check() -> Check:
 def journal_check() -> Check:
     """Not ready while visits wait for minutes or can't be written, or where some were dropped just now."""
     state = read_journal_state(settings())
+    desk: Desk = current_app.extensions["visits"]
     detail = describe_journal(state)
     return {
         "ok": detail is None,
@@ -137,6 +138,7 @@ def journal_check() -> Check:
         "rows_seconds": round(state.rows.seconds, 1),
         "waiting_bytes": state.rows.waiting_bytes,
         "dropped": state.dropped,
+        "in_memory": desk.journal.kept_visits(),  # of this process
         "unknown_segments": len(state.unknown),
         "waits_for": state.waits_for or None,
     }

@@ -11,12 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from app.journal import reserve, segments, slate, writer
+from app.journal import reserve, segments, slate, unwritten, writer
 from app.journal.reading import read
 from app.journal.record import Visit, decode, encode
 from app.journal.slate import Dropped
 from app.journal.writer import Journal
 from tests.journal.children import Child, forks
+from tests.server import wait_for
 
 MUCH = 1 << 30
 
@@ -253,6 +254,63 @@ def test_dropped_visits_wait_for_a_place_to_be_counted_at(
     assert Dropped(tmp_path).read() == 0
     assert not journal.append(line(3))
     assert Dropped(tmp_path).read() == 3
+
+
+@pytest.mark.parametrize("sync", ["worker", "group"])
+def test_an_unwritable_journal_keeps_visits_in_memory_and_writes_them_when_it_can(
+    tmp_path: Path, make_journal: Callable[..., Journal], monkeypatch: pytest.MonkeyPatch, sync: str
+) -> None:
+    monkeypatch.setattr(writer, "RETRY_SECONDS", 0.01)
+    journal = make_journal(sync)
+    with monkeypatch.context() as unwritable:
+        unwritable.setattr(segments, "create", refuse(errno.EACCES))
+        assert not any(journal.append(line(number)) for number in (1, 2, 3))
+        assert journal.kept_visits() == 3
+    wait_for(lambda: found(tmp_path) == [1, 2, 3], "the visits, without another one that comes")
+    assert journal.append(line(4))
+    assert sorted(found(tmp_path)) == [1, 2, 3, 4]
+    assert (journal.kept_visits(), journal.dropped.read()) == (0, 0)
+
+
+def test_what_memory_has_no_room_for_is_dropped_and_counted(
+    tmp_path: Path, make_journal: Callable[..., Journal], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(unwritten.UnwrittenVisits.__init__, "__defaults__", (2 * len(line(1)),))
+    journal = make_journal()
+    monkeypatch.setattr(segments, "create", refuse(errno.EROFS))
+    assert not any(journal.append(line(number)) for number in (1, 2, 3, 4))
+    assert (journal.kept_visits(), journal.dropped.read()) == (2, 2)
+    journal.close()
+    assert (journal.kept_visits(), journal.dropped.read()) == (0, 4)
+    assert found(tmp_path) == []
+
+
+def test_a_closing_journal_writes_what_it_keeps(
+    tmp_path: Path, make_journal: Callable[..., Journal], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer, "RETRY_SECONDS", 3600)
+    journal = make_journal()
+    with monkeypatch.context() as unwritable:
+        unwritable.setattr(segments, "create", refuse(errno.EIO))
+        assert not journal.append(line(1))
+    journal.close()
+    assert (found(tmp_path), journal.dropped.read()) == ([1], 0)
+
+
+def test_a_line_cut_short_on_its_way_from_memory_counts_once(
+    tmp_path: Path, make_journal: Callable[..., Journal], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer, "RETRY_SECONDS", 3600)
+    journal, disk = make_journal(), Disk(monkeypatch)
+    with monkeypatch.context() as unwritable:
+        unwritable.setattr(segments, "create", refuse(errno.EIO))
+        assert not any(journal.append(line(number)) for number in (1, 2))
+    disk.left = len(line(1)) + 10
+    assert not journal.write_kept()
+    assert journal.kept_visits() == 1
+    disk.left = MUCH
+    assert journal.write_kept()
+    assert [number for number in found(tmp_path) if number > 0] == [1, 2]
 
 
 def test_a_segment_that_can_not_be_followed_goes_on(
