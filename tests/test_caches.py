@@ -71,7 +71,7 @@ BOUNDS: dict[str, str | int] = {
     "jobs/programs.py self.running": "one for each of a fixed number of processes",
     "jobs/schedule.py self.running": "one for each duty",
     "journal/record.py LIMIT": CODE,
-    "journal/unwritten.py self._lines": 6 * MIB,  # 4 MiB of lines, and what each takes as an object
+    "journal/unwritten.py self._lines": 256 * 1024 * 3 // 2,  # lines, and what each takes as an object
     "journal/visitor_keys.py _cached": "two days",
     "languages/__init__.py catalogue": CODE,
     "languages/__init__.py dated_in": 5000 * 1000,

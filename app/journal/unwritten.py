@@ -6,7 +6,7 @@ import errno
 from collections import deque
 from collections.abc import Callable
 
-MAX_BYTES = 4 * 1024 * 1024  # of one process: as much as a full disk gives from its reserve
+MAX_BYTES = 256 * 1024  # of one process: about a thousand visits
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT})  # for which there is the reserve
 
 
