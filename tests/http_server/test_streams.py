@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -63,5 +64,7 @@ def test_a_streamed_answer_is_closed(caplog: pytest.LogCaptureFixture) -> None:
         async with asyncio.timeout(60):
             await asyncio.gather(*streams.tasks)
 
-    asyncio.run(run())
+    # in a thread: this one may have a browser's loop running
+    with ThreadPoolExecutor(1) as one:
+        one.submit(asyncio.run, run()).result()
     assert (connection.size, pieces.closed_as, caplog.records) == (3 * WHOLE_BYTES, ["the answer's"], [])

@@ -53,6 +53,7 @@ def test_a_seventh_type_is_one_file(
     settings = {
         "DATA_DIR": str(data_dir),
         "DATABASE_URL": database_url,
+        "SECRET_KEY": "a secret of the tests",
         "ALLOW_PRIVATE_NETWORKS": "127.0.0.0/8",
     }
     environ = {**os.environ, **{f"WAYPOST_{name}": value for name, value in settings.items()}}
