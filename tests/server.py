@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import os
+import random
 import re
 import signal
 import socket
@@ -34,10 +35,16 @@ def wait_for(condition: Callable[[], Found], what: str, seconds: float = SECONDS
     return found
 
 
+# below those that the kernel gives to connections: a server that is started again finds its port free
+PORTS = range(15_000, 32_000)
+
+
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    while True:
+        port = random.choice(PORTS)
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 class Server:
