@@ -47,7 +47,7 @@ install: $(VENV)/installed ## build .venv
 
 .PHONY: run
 run: install ## start Waypost: web and worker, on 127.0.0.1:8000 (PORT=, HOST= change it)
-	@exec $(RUN) flask --app wsgi serve $(if $(PORT),--port '$(PORT)') \
+	@exec ./waypost serve $(if $(PORT),--port '$(PORT)') \
 		$(if $(filter command,$(firstword $(origin HOST))),--host '$(HOST)')
 
 .PHONY: chromium
@@ -72,23 +72,49 @@ proxies:
 
 .PHONY: test
 test: $(VENV)/installed-dev chromium proxies ## the tests, in a few minutes (ARGS="-k alias" for some)
-	@$(RUN) pytest -n $(WORKERS) --dist loadfile $(FULL) $(ARGS)
+	@$(RUN) pytest -n $(WORKERS) --dist loadfile $(FULL) $(ARGS) || { [ $$? = 1 ] && [ -n "$$CI" ] && \
+		echo "== once more, one after the other: what failed" && \
+		$(RUN) pytest $(FULL) --last-failed --last-failed-no-failures=none -p tests.second_run; }
 
 .PHONY: test-full
 test-full: FULL := --full
 test-full: test ## the same, and the long ones: kills, attacks, every page in a browser
 
 .PHONY: lint
-lint: $(VENV)/installed-dev ## ruff, mypy, djlint
+lint: $(VENV)/installed-dev lint-front-end ## ruff, mypy, djlint; eslint and stylelint where there is Node.js
 	@$(RUN) ruff check .
 	@$(RUN) ruff format --check .
 	@$(RUN) mypy
 	@$(RUN) djlint --lint --quiet app/templates
 
+# Node.js is for this alone: nothing of what Waypost serves is built
+FRONT_END := scripts/front_end
+FORMED := "app/static/*.{css,js}" "$(FRONT_END)/*.config.js"
+PRETTIER := --check
+$(FRONT_END)/node_modules/installed: $(FRONT_END)/package-lock.json
+	@npm ci --prefix $(FRONT_END) --ignore-scripts --no-audit --no-fund --silent && touch $@
+
+.PHONY: lint-front-end
+lint-front-end:
+	@if ! command -v npm >/dev/null; then \
+		echo "Scripts and styles are not linted: for that, install Node.js 20.19 or newer with npm." >&2; \
+	elif ! $(MAKE) -s --no-print-directory $(FRONT_END)/node_modules/installed; then \
+		echo "Scripts and styles are not linted: their linters can't be fetched." >&2; \
+	else \
+		$(FRONT_END)/node_modules/.bin/eslint --config $(FRONT_END)/eslint.config.js app && \
+		$(FRONT_END)/node_modules/.bin/stylelint --config $(FRONT_END)/stylelint.config.js "app/**/*.css" "!app/static/vendor/**" && \
+		$(FRONT_END)/node_modules/.bin/prettier --config $(FRONT_END)/prettier.config.js --log-level warn $(PRETTIER) $(FORMED); \
+	fi
+
+.PHONY: format
+format: $(VENV)/installed-dev ## give code, scripts and styles their form
+	@$(RUN) ruff format .
+	@$(MAKE) -s lint-front-end PRETTIER=--write
+
 .PHONY: languages
 languages: $(VENV)/installed-dev ## compile the dashboard's catalogues; say which texts are missing
-	@$(RUN) babel.messages.frontend -q compile -d app/languages -D messages
-	@$(RUN) pytest -q tests/test_languages.py
+	@$(RUN) babel.messages.frontend -q compile -d app/i18n -D messages
+	@$(RUN) pytest -q tests/i18n/test_catalogues.py
 
 .PHONY: migrations-check
 migrations-check: $(VENV)/installed-dev ## do migrations lead to the models, on both databases?
@@ -104,6 +130,16 @@ $(VENV)-fuzz/installed: $(VENV)/made requirements-fuzz.txt
 fuzz: $(VENV)/installed-dev $(VENV)-fuzz/installed ## generated requests against the OpenAPI document, three seeds
 	@SCHEMATHESIS=$(VENV)-fuzz/bin/schemathesis $(RUN) tests.fuzz $(ARGS)
 
+$(VENV)-audit/installed: $(VENV)/made requirements-audit.txt
+	@echo "Building $(VENV)-audit"
+	@$(RUN) venv --clear $(VENV)-audit
+	@$(VENV)-audit/bin/python -m pip install --quiet --disable-pip-version-check --no-input --require-hashes -r requirements-audit.txt
+	@touch $@
+
+.PHONY: audit
+audit: $(VENV)-audit/installed ## compare the pinned versions with published advisories (asks PyPI)
+	@$(RUN) scripts.audit $(VENV)-audit/bin/pip-audit $(ARGS)
+
 .PHONY: bench
 bench: $(VENV)/installed-dev ## the figures that Waypost must reach
 	@for part in bench/[a-z]*.py; do echo "== $$part"; $(RUN) "bench.$$(basename "$$part" .py)" || exit 1; done
@@ -113,9 +149,11 @@ lock: ## pin the dependencies of pyproject.toml anew (needs uv); UPGRADE=--upgra
 	@$(UV) pip compile pyproject.toml $(LOCK) -o requirements.txt
 	@$(UV) pip compile pyproject.toml --group dev $(LOCK) -c requirements.txt -o requirements-dev.txt
 	@$(UV) pip compile --group fuzz $(LOCK) -o requirements-fuzz.txt
+	@$(UV) pip compile --group audit $(LOCK) -o requirements-audit.txt
 LOCK = --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
 	--custom-compile-command "make lock" $(UPGRADE)
 
 .PHONY: clean
 clean: ## remove what make has built; instance/ stays
-	rm -rf $(VENV) $(VENV)-fuzz .mypy_cache .ruff_cache .pytest_cache test-results
+	rm -rf $(VENV) $(VENV)-fuzz $(VENV)-audit .mypy_cache .ruff_cache .pytest_cache test-results \
+		$(FRONT_END)/node_modules

@@ -1,10 +1,10 @@
-"""The application for a WSGI server and for `flask --app wsgi`."""
+"""The application for a WSGI server, for `flask --app wsgi`, and for `./waypost`."""
 
 import os
 import sys
 
-from app import create_app
-from app.config import BadSettings
+from app import cli, create_app
+from app.core.config import BadSettings
 
 os.umask(0o077)  # databases, journal, pictures and keys are for this user alone
 
@@ -12,3 +12,6 @@ try:
     app = create_app()
 except BadSettings as error:
     sys.exit(f"These settings can't be used:\n{error}")
+
+if __name__ == "__main__":
+    cli.make_group(app).main(prog_name="waypost")

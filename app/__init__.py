@@ -1,35 +1,24 @@
-"""Waypost: how is the application put together?"""
+"""Waypost: the application factory."""
 
 from __future__ import annotations
 
 from flask import Flask
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from app import (
-    api,
-    cli,
-    dashboard,
-    error_pages,
-    headers,
-    languages,
-    logs,
-    media,
-    public,
-    sign_in_failures,
-    trusted_hosts,
-)
-from app.config import Settings, load_settings
-from app.database import engine_options, prepare_engine
-from app.extensions import csrf, db, login, migrate
+from app import api, cli, dashboard, i18n, public
+from app.core.config import Settings, load_settings
+from app.core.database import engine_options, prepare_engine
+from app.core.extensions import csrf, db, login, migrate
+from app.core.secret_keys.ring import SecretKeys, flask_settings, use_keys
 from app.links import pictures, uploads
-from app.secret_keys.ring import SecretKeys, flask_settings, use_keys
+from app.web import application, error_pages, media, rate_limits, request_log, security_headers
 
 PARTS = (
-    logs,
-    trusted_hosts,
-    sign_in_failures,
-    headers,
-    languages,
+    request_log,
+    rate_limits,
+    application,
+    security_headers,
+    i18n,
     error_pages,
     public,
     api,
@@ -39,7 +28,7 @@ PARTS = (
 
 
 def create_app(settings: Settings | None = None) -> Flask:
-    """Settings, extensions, blueprints, errors and commands; nothing else."""
+    """Assembles the application: settings, extensions, blueprints, errors and commands; nothing else."""
     settings = settings or load_settings()
     app = Flask(__name__, instance_path=str(settings.data_dir))
     configure(app, settings)
@@ -53,12 +42,12 @@ def create_app(settings: Settings | None = None) -> Flask:
         prepare_engine(db.engine, settings)
     for part in PARTS:
         part.init_app(app)
-    cli.register(app)
+    cli.register(app, create_app)
     return app
 
 
 def configure(app: Flask, settings: Settings) -> None:
-    app.url_map.merge_slashes = False  # a path is what it says; nothing is redirected to a tidier one
+    app.url_map.merge_slashes = False  # `//` in a path stays: no redirect to a path with single slashes
     app.config.update(
         WAYPOST=settings,
         SQLALCHEMY_DATABASE_URI=settings.database_url,
@@ -68,6 +57,6 @@ def configure(app: Flask, settings: Settings) -> None:
         PROVIDE_AUTOMATIC_OPTIONS=False,
     )
     if settings.trusted_proxies:
-        # addresses are appended by each proxy on the way; scheme and host are what the nearest one says
+        # each proxy on the way appends an address; scheme and host come from the nearest proxy alone
         proxied = ProxyFix(app.wsgi_app, x_for=settings.trusted_proxies, x_proto=1, x_host=1)
         app.wsgi_app = proxied  # type: ignore[method-assign]

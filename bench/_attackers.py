@@ -7,6 +7,7 @@ import itertools
 import multiprocessing
 import os
 import re
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,9 +23,11 @@ from tests.proxies import HOSTS
 HOST = HOSTS[0]
 PAUSE_SECONDS = 0.2  # between two bytes of a slow body
 RETRY_SECONDS = 0.5  # before a connection that was refused or cut comes again
-LOW_PRIORITY = 10  # the prober shares the core, and is to measure the service and not the attack
+LOW_PRIORITY = 10  # the prober shares the core, and must measure the service and not the attack
 PIECE = 64 * 1024
 MIB = 1024 * 1024
+# what the attacking machine's line carries, in bytes a second: a gigabit. Loopback itself has no bound
+LINE_RATE = 125_000_000
 TRIES = 4  # sign-ins of one network; beyond 30 the rate limit would help
 START_SECONDS, STOP_SECONDS = 30, 60
 FORM = "Content-Type: application/x-www-form-urlencoded"
@@ -39,7 +42,7 @@ class Sent(NamedTuple):
 
 
 class Attack(NamedTuple):
-    """`make_request` gives the request of a number. `requests`: how many of them go over one connection."""
+    """`make_request` returns the request for a number. `requests`: how many go over one connection."""
 
     make_request: Callable[[int], Sent]
     requests: int = 1
@@ -52,14 +55,14 @@ def head(method: str, path: str, *lines: str, host: str = HOST) -> bytes:
 
 
 def slow_body(number: int) -> Sent:
-    """1,000 bytes are announced, and come one by one."""
+    """A request that announces 1,000 bytes, and is sent byte by byte."""
     ways = (("/login",), ("/hot",), ("/api/links", "Authorization: Bearer x"))
     path, *lines = ways[number % len(ways)]
     return Sent(head("POST", path, FORM, "Content-Length: 1000", *lines))
 
 
 def many_fields(number: int) -> Sent:
-    """10 MiB of `a&a&`: to the sign-in, with a key, and as much as the sign-in takes."""
+    """A form of `a&a&`: 10 MiB to the sign-in or with a key, or as much as the sign-in takes."""
     size = (10 * MIB, 10 * MIB, PIECE)[number % 3]
     path, *lines = (("/login",), ("/api/links", "Authorization: Bearer x"), ("/login",))[number % 3]
     return Sent(
@@ -68,8 +71,8 @@ def many_fields(number: int) -> Sent:
 
 
 def hoarded_host(number: int) -> Sent:
-    """A host never sent before: 60 kB, or as long as hosts may be."""
-    host = f"{number:06}" * 10_000 if number % 2 else f"{number:06}." * 36 + "example"
+    """A request with a new host: 60 kB long, or as long as hosts may be."""
+    host = f"{number:06}" * 10_000 if number % 2 else f"{number:06}." * 35 + "example"
     return Sent(head("GET", "/hot", host=host))
 
 
@@ -100,11 +103,24 @@ def make_attack(name: str, port: int) -> Attack:
     return Attack(sign_in(cookie, token[1]), requests=TRIES, has_many_networks=True)
 
 
-class Attacker(asyncio.Protocol):
-    """One connection. `told` counts the answers by their status, and connections that ended without one."""
+class Line:
+    """The line of one machine, which all its connections share."""
 
-    def __init__(self, attack: Attack, numbers: Iterator[int], told: Counter[str]) -> None:
-        self.attack, self.numbers, self.told = attack, numbers, told
+    def __init__(self) -> None:
+        self.free_at = 0.0
+
+    def delay_after(self, size: int) -> float:
+        """Seconds until the line is free again when `size` bytes are sent now."""
+        now = time.monotonic()
+        self.free_at = max(self.free_at, now) + size / LINE_RATE
+        return self.free_at - now
+
+
+class Attacker(asyncio.Protocol):
+    """One connection. `told` counts answers by status, and connections that ended without one."""
+
+    def __init__(self, attack: Attack, line: Line, numbers: Iterator[int], told: Counter[str]) -> None:
+        self.attack, self.line, self.numbers, self.told = attack, line, numbers, told
         self.left = attack.requests
         self.transport: asyncio.Transport
         self.ended = asyncio.get_running_loop().create_future()
@@ -123,26 +139,33 @@ class Attacker(asyncio.Protocol):
         self.answer = b""
         self.pieces = itertools.repeat(request.piece, request.pieces)
         self.transport.write(request.head)
-        self.drip() if self.attack.is_slow else self.pump()
+        if self.attack.is_slow:
+            self.drip()
+        else:
+            self.pump_later(len(request.head))
 
     def drip(self) -> None:
         if not self.transport.is_closing():
             self.transport.write(b"a")
             asyncio.get_running_loop().call_later(PAUSE_SECONDS, self.drip)
 
+    def pump_later(self, size: int) -> None:
+        """Go on when the line has carried `size` bytes."""
+        asyncio.get_running_loop().call_later(self.line.delay_after(size), self.pump)
+
     def pump(self) -> None:
-        for piece in self.pieces:
+        if self.is_paused or self.transport.is_closing():
+            return
+        if (piece := next(self.pieces, None)) is not None:
             self.transport.write(piece)
-            if self.is_paused or self.transport.is_closing():
-                return
+            self.pump_later(len(piece))
 
     def pause_writing(self) -> None:
         self.is_paused = True
 
     def resume_writing(self) -> None:
         self.is_paused = False
-        if not self.transport.is_closing():
-            self.pump()
+        self.pump()
 
     def data_received(self, data: bytes) -> None:
         self.answer += data
@@ -170,14 +193,14 @@ def is_whole(answer: bytes) -> bool:
 
 
 async def attack_for_ever(
-    attack: Attack, port: int, networks: Iterator[int], numbers: Iterator[int], told: Counter[str]
+    attack: Attack, line: Line, port: int, networks: Iterator[int], numbers: Iterator[int], told: Counter[str]
 ) -> None:
     while True:
         network = next(networks) if attack.has_many_networks else 0
         source = (f"127.{64 + network // 256 % 128}.{network % 256}.1" if network else "127.0.0.1", 0)
         try:
             _, attacker = await asyncio.get_running_loop().create_connection(
-                lambda: Attacker(attack, numbers, told), "127.0.0.1", port, local_addr=source
+                lambda: Attacker(attack, line, numbers, told), "127.0.0.1", port, local_addr=source
             )
             await attacker.ended
             is_refused = attack.is_slow
@@ -189,15 +212,15 @@ async def attack_for_ever(
 
 
 def run(name: str, port: int, connections: int, is_over: Event, out: Connection) -> None:
-    """Attack until `is_over`, then send what was answered."""
+    """Attack until `is_over`, then send the counts of answers."""
     os.nice(LOW_PRIORITY)
     attack, told = make_attack(name, port), Counter[str]()
     out.send(None)
 
     async def main() -> None:
-        networks, numbers = itertools.count(1), itertools.count()
+        line, networks, numbers = Line(), itertools.count(1), itertools.count()
         tasks = [
-            asyncio.create_task(attack_for_ever(attack, port, networks, numbers, told))
+            asyncio.create_task(attack_for_ever(attack, line, port, networks, numbers, told))
             for _ in range(connections)
         ]
         await asyncio.to_thread(is_over.wait)
@@ -211,7 +234,7 @@ def run(name: str, port: int, connections: int, is_over: Event, out: Connection)
 
 @contextmanager
 def attacking(name: str, port: int, connections: int) -> Iterator[Counter[str]]:
-    """The attack runs while this lasts, on the load's core; afterwards it is known what was answered."""
+    """Runs the attack inside the block, on the load's core. After it the counts of answers are filled in."""
     context = multiprocessing.get_context("spawn")
     is_over, told = context.Event(), Counter[str]()
     mine, its = context.Pipe()

@@ -1,4 +1,4 @@
-"""How quick is the API on SQLite with 100,000 links? `python -m bench.api` starts a server and asks it."""
+"""Speed of the API on SQLite with 100,000 links: `python -m bench.api` starts a server and measures it."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ import sqlalchemy as sa
 
 from app import create_app
 from app.accounts.keys import create_key
-from app.accounts.services import create_user
-from app.config import default_processes, load_settings
-from app.database import begin_write
-from app.extensions import db
+from app.core.config import default_processes, load_settings
+from app.core.database import begin_write
+from app.core.extensions import db
 from app.links.models import Alias, Link
 from tests.migrations import environ, migrate
 from tests.server import Server
+from tests.users import create_user
 
 CONNECTIONS = 4
 
@@ -48,7 +48,7 @@ class Figure:
 
 
 class Line:
-    """One kept connection that sends ready-made requests, so that the client costs next to nothing."""
+    """A persistent connection that sends prepared requests, so that the client costs next to nothing."""
 
     def __init__(self, port: int, key: str) -> None:
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=60)
@@ -79,7 +79,7 @@ class Line:
 
 
 def fill(data_dir: Path, links: int) -> str:
-    """An owner with that many links. Returns a key of hers."""
+    """Store an owner with that many links. Returns an API key."""
     migrate(data_dir)
     app = create_app(load_settings(environ(data_dir)))
     with app.app_context():
@@ -114,7 +114,7 @@ def alias_row(number: int, user_id: int) -> dict[str, object]:
 
 
 def multipart(**fields: str) -> tuple[bytes, str]:
-    """A body and its type, with a new boundary each time, as clients make one."""
+    """A multipart body and its content type, with a new boundary each time, as from a client."""
     boundary = secrets.token_hex(16)
     parts = [
         f'--{boundary}\r\nContent-Disposition: form-data; name="{k}"\r\n\r\n{v}\r\n'
@@ -124,7 +124,7 @@ def multipart(**fields: str) -> tuple[bytes, str]:
 
 
 class Bench:
-    """The questions, asked of one server."""
+    """Measurements of one server."""
 
     def __init__(self, server: Server, key: str, links: int) -> None:
         self.server, self.key, self.links = server, key, links
@@ -134,7 +134,7 @@ class Bench:
         return Line(self.server.port, self.key)
 
     def rate(self, count: int, ask: Callable[[Line], tuple[int, bytes]], expected: int) -> float:
-        """Answers a second of `count` requests over several connections at once."""
+        """Answers a second to `count` requests over several connections at once."""
         problems: list[str] = []
         each = count // CONNECTIONS
 
@@ -156,7 +156,7 @@ class Bench:
         return each * CONNECTIONS / seconds()
 
     def milliseconds(self, count: int, ask: Callable[[Line], tuple[int, bytes]], expected: int) -> float:
-        """The median of one request after the other on one connection."""
+        """The median time of sequential requests on one connection."""
         line, times = self.line(), []
         for _ in range(count):
             with stopwatch() as seconds:
@@ -186,7 +186,7 @@ class Bench:
         return line.ask("POST", "/api/links", body, "application/json")
 
     def figures(self) -> Iterable[Figure]:
-        self.rate(200, self.read, 200)  # warm
+        self.rate(200, self.read, 200)  # warms up
         yield Figure("create a link", self.rate(2000, self.create, 201), 250, is_rate=True)
         yield Figure("read a link", self.rate(6000, self.read, 200), 1000, is_rate=True)
         yield Figure("list, a page of 25", self.milliseconds(200, self.page(25), 200), 20, is_rate=False)
@@ -196,7 +196,7 @@ class Bench:
 
 @contextmanager
 def stopwatch() -> Iterator[Callable[[], float]]:
-    """Yields what tells the seconds from the block's beginning to its end."""
+    """Yields a function that returns the seconds from the block's beginning to its end."""
     began = time.perf_counter()
     ended: list[float] = []
     yield lambda: ended[0] - began

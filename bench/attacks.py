@@ -1,10 +1,10 @@
-"""Do redirects go on under attack? `python -m bench.attacks` attacks with 500 connections of one machine.
+"""Redirects under attack: `python -m bench.attacks` attacks with 500 connections of one machine.
 
 Each round measures a hot redirect in quiet and then under one attack (slow bodies, forms of many fields,
-hoarded hosts, floods of sign-ins), without a proxy and behind each one that `contrib/` configures. The attack
-and the prober run on one core, the attack at low priority: on another machine it would take none of the
-service's. Proxies speak plain HTTP: what TLS costs is theirs. `--attack` and `--proxy` choose rounds; one
-takes less than a minute.
+hoarded hosts, floods of sign-ins) over a line of one gigabit, without a proxy and behind each one that
+`contrib/` configures. The attack and the prober run on one core, the attack at low priority: on another
+machine it would take none of the service's. Proxies speak plain HTTP: what TLS costs is theirs. `--attack`
+and `--proxy` choose rounds; one takes less than a minute.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ PACED = "function delay() return 10 end\n"
 
 
 class Latency(NamedTuple):
-    """What wrk saw of redirects. `share`: how many of them were answered, of all that were asked for."""
+    """Latency of redirects as wrk measured it. `share`: the answered part of all requests."""
 
     p50_ms: float
     p99_ms: float
@@ -50,7 +50,7 @@ class Latency(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """MiB of the largest web process; `after` is that of the one that has grown most, as a part of before."""
+    """MiB of the largest web process. `after`: the process that grew most, relative to its size before."""
 
     before: float
     most: float
@@ -99,7 +99,7 @@ def serving(directory: Path, proxy: str, processes: str) -> Iterator[tuple[Serve
     with ExitStack() as started:
         started.callback(server.stop)
         make_link(server.start())
-        with attacking("sign-ins", server.port, PROBES):  # what is made once at the first is no growth
+        with attacking("sign-ins", server.port, PROBES):  # allocations of the first requests are no growth
             time.sleep(WARM_UP_SECONDS)
         if proxy == NO_PROXY:
             yield server, server.port
@@ -115,8 +115,8 @@ class Round(NamedTuple):
 
 
 def measure(one: Round, connections: int, seconds: int) -> list[str]:
-    """Print what was measured; what missed its target."""
-    probe(one, 1)  # the first second is nobody's figure
+    """Print what was measured. Returns what missed its target."""
+    probe(one, 1)  # the first second is not measured
     quiet = probe(one, seconds)
     pids = web_processes(one.server)
     before = {pid: mib(pid) for pid in pids}
@@ -152,7 +152,7 @@ def describe(told: Counter[str], seconds: int) -> str:
 
 
 def probe(one: Round, seconds: int) -> Latency:
-    """Hot redirects at a moderate pace."""
+    """Measure hot redirects at a moderate rate."""
     script = one.server.data_dir.with_name("paced.lua")
     script.write_text(PACED)
     command = [
@@ -207,13 +207,13 @@ def web_processes(server: Server) -> list[int]:
 
 
 def mib(pid: int) -> float:
-    """What the process holds, shared pages included."""
+    """The resident memory of the process, shared pages included."""
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / MIB
 
 
 @contextmanager
 def weighing(pids: Sequence[int]) -> Iterator[list[float]]:
-    """The sizes of the largest process while this lasts."""
+    """Collects the size of the largest process inside the block."""
     found, is_over = [max(map(mib, pids))], threading.Event()
 
     def run() -> None:
@@ -230,7 +230,7 @@ def weighing(pids: Sequence[int]) -> Iterator[list[float]]:
 
 
 def shrink(before: dict[int, float]) -> float:
-    """The size as a part of that before, as soon as it is small enough again, or after a while."""
+    """The size relative to that before, as soon as it is small enough again, or after a while."""
     deadline = time.monotonic() + AFTER_SECONDS
     while (
         ratio := max(mib(pid) / size for pid, size in before.items())

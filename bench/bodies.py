@@ -1,4 +1,4 @@
-"""What does a hostile body cost? `python -m bench.bodies` reads 10 MiB of each kind in a process of its own.
+"""Cost of hostile request bodies: `python -m bench.bodies` reads 10 MiB of each kind in its own process.
 
 Compared with as many bytes of an ordinary form: one field of Cyrillic text, all of it percent-encoded.
 """
@@ -15,18 +15,18 @@ from io import BytesIO
 
 from flask import Flask
 
-from app.bodies import MOST_BYTES, read_sent
-from app.errors import WaypostError
+from app.core.errors import WaypostError
+from app.web.body import MAX_BYTES, read_sent
 
 MAX_RATIO = 10.0  # of processor time
-MAX_MIB = 64  # beside the body itself
+MAX_MIB = 64  # without the body itself
 MIB = 1024 * 1024
 ORDINARY = "an ordinary form"
 FORM, JSON = "application/x-www-form-urlencoded", "application/json"
 MULTIPART = "multipart/form-data; boundary=X"
 PART = b'--X\r\nContent-Disposition: form-data; name="a"\r\n\r\n\r\n'
 
-# how it begins, what is repeated in it, and its type
+# the beginning, the repeated part, and the content type
 BODIES: dict[str, tuple[bytes, bytes, str]] = {
     ORDINARY: (b"notes=", b"%D0%B4", FORM),
     "fields without a value": (b"", b"a&", FORM),
@@ -69,11 +69,11 @@ def measured(name: str) -> tuple[float, float]:
 
 
 def cost(name: str) -> tuple[float, float]:
-    """Seconds of the processor, and MiB at the most beside the body."""
+    """Processor seconds, and peak MiB without the body."""
     start, piece, content_type = BODIES[name]
-    body = start + piece * ((MOST_BYTES - len(start)) // len(piece))
+    body = start + piece * ((MAX_BYTES - len(start)) // len(piece))
     app = Flask(__name__)
-    read(app, b"{}", JSON)  # what is made once is made now
+    read(app, b"{}", JSON)  # loads what is loaded only once
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     began = time.process_time()
     read(app, body, content_type)

@@ -1,4 +1,4 @@
-"""How quickly do visits get into the journal, and from there into counters and rows? `python -m bench.ingest`
+"""Rate of visits into the journal, and from there into counters and rows: `python -m bench.ingest`
 
 Each figure stands beside what limits it, measured in the same run: a write of the same bytes to a plain
 file, and the same rows put into SQLite by nothing but the driver. `--database-url` takes PostgreSQL.
@@ -18,12 +18,12 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from app.clicks.ingest import Ingest
-from app.clicks.rows import COLUMNS
-from app.config import load_settings
-from app.database import clicks_path
+from app.analytics.ingest import Ingest
+from app.analytics.rows import COLUMNS
+from app.core.config import load_settings
+from app.core.database import clicks_path
 from app.journal import segments
-from app.journal.record import Visit, decode, encode
+from app.journal.codec import Visit, decode, encode
 from app.journal.writer import Journal
 from tests.migrations import environ, migrate
 
@@ -32,7 +32,7 @@ SOME = 20_000
 
 
 def visits(count: int, links: int) -> list[Visit]:
-    """Visits as they come: many links, 1,000 agents, a few hundred of everything else."""
+    """Realistic visits: many links, 1,000 agents, a few hundred of everything else."""
     chance = random.Random(1)
     agents = [AGENT.format(100 + n % 40, n) for n in range(1000)]
     paths = [f"/stories/{n}/what-happened-there" for n in range(400)]
@@ -116,7 +116,7 @@ def in_threads(journal: Journal, lines: list[bytes], count: int) -> tuple[int, f
 
 
 def plain_rows(directory: Path, count: int) -> float:
-    """The same number of rows with an index, in transactions as large, without any text to look up."""
+    """Seconds to insert as many rows with an index, in equally large transactions, without interning."""
     names, marks = ", ".join(COLUMNS), ", ".join("?" * len(COLUMNS))
     row = (1_795_000_000_000, 1, 1, 0, "AbCdEfGhIjk", None, *range(1, 12))
     with closing(sqlite3.connect(directory / "plain.db", isolation_level=None)) as connection:

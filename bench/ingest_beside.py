@@ -1,4 +1,4 @@
-"""Do redirects stay quick while 20,000 clicks a second are taken in? `python -m bench.ingest_beside`
+"""Redirects while 20,000 clicks a second are ingested: `python -m bench.ingest_beside`
 
 The whole service runs; wrk asks for redirects without pause at a moderate rate, and in every other round this
 program writes visits to 100,000 links into the service's journal, as more web processes would. Rounds with
@@ -18,21 +18,21 @@ from contextlib import closing
 from pathlib import Path
 
 from app.journal import segments
-from app.journal.record import encode
+from app.journal.codec import encode
 from app.journal.writer import Journal
 from bench.ingest import visits
 from bench.redirects import Load, load, make_link, need
 from tests.server import Server, wait_for
 
 RATE, WORSE, LINKS = 20_000, 1.2, 100_000
-TICKS = 100  # a second: visits come in so many small bursts
+TICKS = 100  # small bursts of visits a second
 COLUMNS = "{:<26}{:>14}{:>14}{:>14}"
 # wrk's threads wait a little between requests, so that redirects alone do not fill a core
 CALM = "function delay() return 10 end\n"
 
 
 class Flood:
-    """Visits at an even rate, from a thread of this process."""
+    """Writes visits at an even rate, in a thread of this process."""
 
     def __init__(self, server: Server, lines: list[bytes], rate: int) -> None:
         self.journal = Journal(segments.directory_of(server.data_dir))
@@ -73,7 +73,7 @@ def alone(server: Server, script: Path, seconds: int) -> Load:
 
 
 def beside(server: Server, script: Path, seconds: int, lines: list[bytes], rate: int) -> tuple[Load, float]:
-    """What wrk saw, and how many visits became rows and sums in a second meanwhile."""
+    """wrk's figures, and how many visits a second became rows and sums meanwhile."""
     before, begun = rows(server), time.perf_counter()
     with Flood(server, lines, rate) as flood:
         seen = load(f"{server.url}/hot", seconds, script)
@@ -99,7 +99,7 @@ def main() -> None:
         server = Server(Path(place) / "data", PROCESSES="1", API_RATE_LIMIT="0").start()
         try:
             make_link(server)
-            alone(server, script, 1)  # the first second is nobody's figure
+            alone(server, script, 1)  # the first second is not measured
             report(server, script, lines, asked.seconds, asked.rounds, asked.rate)
         finally:
             server.stop()

@@ -1,6 +1,6 @@
-"""Do exactly N of a thousand get through, run after run, and how quickly? `python -m bench.limits`
+"""Click limits under a rush: exactly N of a thousand must get through in each run. `python -m bench.limits`
 
-Two web processes, a thousand visitors who are connected before all ask at once, a new link for each run.
+Two web processes, a thousand visitors who connect first and then ask at once, a new link for each run.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ THERE = "https://example.com/there"
 
 
 def run(owner: Owner, limit: int, number: int) -> tuple[int, int, float]:
-    """How many got through, what `clicks` reads at once, and the seconds it took."""
+    """How many got through, the value of `clicks` right after, and the seconds it took."""
     link_id = owner.make_link(url=f"limit-{limit}-{number}", location_url=THERE, clicks_limit=limit)
     begun = time.perf_counter()
     answers = visit_at_once(owner.server.port, f"/limit-{limit}-{number}", VISITORS)

@@ -1,8 +1,8 @@
-"""How long does the list of 100,000 links take, in every way that it can be asked? `python -m bench.list`
+"""Time of the list of 100,000 links with every filter, order and search: `python -m bench.list`
 
-One owner has that many links of all kinds, another a tenth of it. All of a request but the socket: the pages
-are asked of the real application by Flask's test client. The target is meant for nineteen of twenty.
-`--postgres` asks a PostgreSQL of this moment's own instead of SQLite.
+One owner has that many links of all kinds, another a tenth of it. A request is measured without the socket:
+Flask's test client asks the real application. The target holds for nineteen of twenty requests.
+`--postgres` uses a temporary PostgreSQL instead of SQLite.
 """
 
 from __future__ import annotations
@@ -28,14 +28,13 @@ from werkzeug.test import TestResponse
 
 from app import create_app
 from app.accounts.keys import create_key
-from app.accounts.services import create_user
-from app.clicks.models import Counter
-from app.config import Settings, load_settings
-from app.dashboard.link_filters import LISTING, RULES
-from app.dashboard.states import STATES
-from app.database import begin_write, prepare_engine
+from app.analytics.models import Counter
+from app.core.config import Settings, load_settings
+from app.core.database import begin_write, prepare_engine
+from app.core.extensions import db
+from app.dashboard.links.filters import LISTING, RULES
+from app.dashboard.links.states import STATES
 from app.domains.models import Domain
-from app.extensions import db
 from app.links.models import Alias, Link, LinkTag, link_notification_handler, link_pixel
 from app.links.targeting import TYPES
 from app.notifications.models import NotificationHandler
@@ -44,6 +43,7 @@ from app.projects.models import Project
 from bench.api import chunks
 from tests import postgres
 from tests.migrations import environ, migrate
+from tests.users import create_user
 
 TARGET_MS = 200
 EMAIL, PASSWORD = "bench@example.com", "five small boats go upriver"
@@ -77,7 +77,7 @@ KINDS: tuple[Mapping[str, Any], ...] = (
     *({"clicks_limit": 5000}, {"cloaking_is_enabled": True}, {"app_linking_is_enabled": True}),
     {"is_enabled": False},
 )
-API_STATUS = {"state", "rule", "handler_id"}  # what the dashboard alone can be asked
+API_STATUS = {"state", "rule", "handler_id"}  # filters of the dashboard alone
 SEARCHES = {
     "one": "-77777",
     "in most": "example.com",
@@ -92,13 +92,13 @@ SEARCHES = {
 
 
 class Way(NamedTuple):
-    """One way to ask, and who asks so (whatever number it is given makes it another page)."""
+    """One kind of request, and the function that sends it. Each number makes it another page."""
 
     name: str
     ask: Callable[[int], TestResponse]
 
 
-# ------------------------------------------------------------------- to ask of
+# ------------------------------------------------------------------- stored rows
 
 
 def fill(settings: Settings, links: int) -> str:
@@ -108,7 +108,7 @@ def fill(settings: Settings, links: int) -> str:
 
 
 def store_owners(settings: Settings, links: int) -> str:
-    """An owner with so many links, and a stranger with a tenth of it. Returns the owner's key."""
+    """Store an owner with so many links, and a stranger with a tenth of it. Returns the owner's API key."""
     migrate(settings.data_dir, settings.database_url)
     app = create_app(settings)
     with app.app_context():
@@ -120,7 +120,7 @@ def store_owners(settings: Settings, links: int) -> str:
             for some in chunks(len(numbers)):
                 store(user_id, [numbers[one - 1] + 1 for one in some], around)
         db.session.commit()
-        if not settings.is_sqlite:  # as its own daemon does
+        if not settings.is_sqlite:  # as PostgreSQL's autovacuum does
             db.session.execute(sa.text("ANALYZE"))
             db.session.commit()
         db.engine.dispose()
@@ -128,7 +128,7 @@ def store_owners(settings: Settings, links: int) -> str:
 
 
 def surround(user_id: int) -> Mapping[str, list[int]]:
-    """What links can name, a dozen of each; ids of the rows by their table."""
+    """Store rows that links can refer to, a dozen of each. Returns their ids by table."""
     rows: dict[str, list[Any]] = {
         "project": [Project(user_id=user_id, name=f"Project {n}") for n in range(SOME)],
         "pixel": [
@@ -174,7 +174,7 @@ def store(user_id: int, numbers: list[int], around: Mapping[str, list[int]]) -> 
 
 
 def link_row(number: int, user_id: int, around: Mapping[str, list[int]]) -> dict[str, Any]:
-    """Most are plain, as most are; one in five is of some kind, and some have dates."""
+    """A link's columns. Most links are plain, one in five has an option, and some have dates."""
     chance, now = random.Random(number), dt.datetime.now(dt.UTC).replace(microsecond=0)
     a, b = chance.choice(WORDS), chance.choice(WORDS)
     start = now + dt.timedelta(days=chance.randint(-90, 30))
@@ -199,7 +199,7 @@ def link_row(number: int, user_id: int, around: Mapping[str, list[int]]) -> dict
 
 
 def count(settings: Settings, links: int) -> None:
-    """Clicks of most of them, in the file that only the ingesting process writes."""
+    """Store clicks of most links, in the file that only the ingesting process writes."""
     engine = sa.create_engine(settings.database_url)
     prepare_engine(engine, settings, clicks_mode="rw")
     rows = [
@@ -210,11 +210,11 @@ def count(settings: Settings, links: int) -> None:
     engine.dispose()
 
 
-# --------------------------------------------------------------------- to ask
+# --------------------------------------------------------------------- requests
 
 
 class Asker:
-    """The owner, signed in and with a key."""
+    """The owner, signed in and with an API key."""
 
     def __init__(self, client: FlaskClient, key: str, links: int) -> None:
         self.client, self.key, self.links = client, key, links
@@ -237,7 +237,7 @@ class Asker:
         return self.client.get(f"/api/links/?{urlencode(asked)}", headers=headers)
 
     def select_all(self, asked: Mapping[str, str], number: int) -> TestResponse:  # noqa: ARG002
-        """How many that are; it asks before it does anything."""
+        """Ask to delete all that match. The answer shows how many, and asks before anything is deleted."""
         data = {"csrf_token": self.csrf, "do": "delete", "all": "1", "query": urlencode(asked)}
         return self.client.post("/dashboard/links/many", data=data)
 
@@ -292,7 +292,7 @@ def measure(way: Way, times: int) -> list[float]:
         took.append((time.perf_counter() - began) * 1000)
         if answer.status_code != 200 and "Select the links first" not in answer.text:
             raise RuntimeError(f"{way.name}: {answer.status_code} {answer.text[:300]}")
-    return sorted(took[1:])  # the first is nobody's figure
+    return sorted(took[1:])  # the first request is not measured
 
 
 def main() -> None:

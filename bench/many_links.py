@@ -1,7 +1,7 @@
-"""How much slower are a million links than a thousand? `python -m bench.many_links`
+"""Redirects over a million links, compared with a thousand: `python -m bench.many_links`
 
-The same service answers aliases at random, in turn out of 1,000 and out of 1,000,000, nearly each of which is
-asked for the first time in a long while. First it gets the time to read them all: half a minute.
+The same service answers random aliases, in turn out of 1,000 and out of 1,000,000. Nearly each of the latter
+is requested for the first time in a long while. First the service gets half a minute to read all links.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def main() -> None:
         store(server.data_dir / "main.db", asked.links)
         wait_for(lambda: is_at_rest(server), "the end of reading")
         scripts = {count: script(Path(place), server.port, count) for count in (FEW, asked.links)}
-        load(server.url, 2, scripts[FEW])  # the first seconds are nobody's figure
+        load(server.url, 2, scripts[FEW])  # the first seconds are not measured
         found = [
             {count: load(server.url, asked.seconds, path) for count, path in scripts.items()}
             for _ in range(asked.rounds)
@@ -70,20 +70,20 @@ def store(path: Path, links: int) -> None:
 
 
 def is_at_rest(server: Server) -> bool:
-    """Whether the web process has nothing to do."""
+    """Whether the web process is idle."""
     before = spent(server)
     time.sleep(2)
     return spent(server) - before < 0.1
 
 
 def spent(server: Server) -> float:
-    """Seconds that the web process has had the processor."""
+    """Processor seconds of the web process."""
     ticks = sum(int(number) for number in web_process(server).joinpath("stat").read_text().split()[13:15])
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def web_process(server: Server) -> Path:
-    """Where the kernel tells of it."""
+    """The web process's directory in /proc."""
     assert server.process is not None
     children = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text().split()
     found = [Path("/proc") / child for child in children]
@@ -91,7 +91,7 @@ def web_process(server: Server) -> Path:
 
 
 def script(directory: Path, port: int, count: int) -> Path:
-    """Asks for a random one of the first `count` links."""
+    """A wrk script that requests a random one of the first `count` links."""
     text = f"GET /k%07d HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nUser-Agent: {BROWSER}\r\n\r\n"
     path = directory / f"{count}.lua"
     path.write_text(SCRIPT % (json.dumps(text), count - 1))

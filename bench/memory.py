@@ -1,6 +1,6 @@
-"""Does a web process stay small? `python -m bench.memory` opens links a million times and weighs it.
+"""Memory of a web process: `python -m bench.memory` opens links a million times and measures its size.
 
-Aliases at random out of 1,000,000 links, so that all that a process keeps is full, asked for by 1,000 agents.
+Random aliases out of 1,000,000 links fill every cache of the process. They are requested by 1,000 agents.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def weighed(server: Server, directory: Path, visits: int, seconds: int) -> list[tuple[int, float]]:
-    """Visits so far, and the size of the process that serves them, in MiB."""
+    """After each part: the visits so far, and the size of the web process in MiB."""
     found = [(0, settled(server))]
     print(f"{0:>10,} visits {found[0][1]:>7.0f} MiB, a million links read ahead of them", flush=True)
     script = directory / "memory.lua"
@@ -63,7 +63,7 @@ def weighed(server: Server, directory: Path, visits: int, seconds: int) -> list[
 
 
 def settled(server: Server) -> float:
-    """The size once all links are read that are read before anybody asks for them."""
+    """The size once the process has read the links that it reads in advance."""
     before = 0.0
     while (now := size(server)) > before + 0.5:
         before = now
@@ -72,13 +72,13 @@ def settled(server: Server) -> float:
 
 
 def size(server: Server) -> float:
-    """What the web process holds in memory, shared pages included, in MiB."""
+    """The resident memory of the web process, shared pages included, in MiB."""
     pages = int((web_process(server) / "statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / MIB
 
 
 def told(found: list[tuple[int, float]]) -> None:
-    """Flat is: no larger after the second half of the visits than after the first."""
+    """Print the result and exit with an error above the targets. Memory must not grow in the second half."""
     visits, last = found[-1]
     middle = next(weight for count, weight in found if count >= visits / 2)
     grown = last - middle

@@ -1,7 +1,7 @@
-"""How soon are owners told, and who is kept waiting? `python -m bench.notifications`
+"""Delay of notifications, and redirects beside hanging receivers: `python -m bench.notifications`
 
-The whole service, one web process and the worker, on one core; receivers and visitors on the other. Receivers
-are real servers on the loopback. Redirects are compared within the run: while all is quiet, and while a
+The whole service, one web process and the worker, runs on one core; receivers and visitors on the other.
+Receivers are real servers on the loopback. Redirects are compared within the run: in quiet, and while a
 hundred receivers hang.
 """
 
@@ -22,9 +22,9 @@ from typing import Any
 import requests
 
 from app import create_app
-from app.config import load_settings
-from app.database import begin_write
-from app.extensions import db
+from app.core.config import load_settings
+from app.core.database import begin_write
+from app.core.extensions import db
 from app.notifications.outbox import deliver
 from bench.redirects import load, need, on_core, started
 from tests.crowds import Owner
@@ -42,7 +42,7 @@ LINK = {
 
 
 class Receivers(ThreadingHTTPServer):
-    """Every path is a receiver. Those under /hangs answer after a minute; all others at once."""
+    """A server where every path is a receiver. Those under /hangs answer after a minute, others at once."""
 
     daemon_threads = True
     request_queue_size = 512
@@ -75,7 +75,7 @@ class Receiver(BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @contextmanager
@@ -121,7 +121,7 @@ def handler(owner: Owner, url: str) -> int:
 
 
 def fill(server: Server, handlers: Sequence[int], each: int) -> float:
-    """Have so many deliveries wait for each; when that was."""
+    """Queue so many deliveries for each. Returns the time of it."""
     app = create_app(load_settings(server.environ))
     with app.app_context():
         begin_write(db.session)
@@ -150,7 +150,7 @@ def promptness(server: Server, owner: Owner, sink: Receivers, events: int) -> bo
 
 
 def told_within(server: Server, owner: Owner, sink: Receivers, events: int, path: str) -> float:
-    """The 95th percentile of the seconds from using up a limit until its receiver hears of it."""
+    """The 95th percentile of the seconds from using up a limit until its receiver is notified."""
     told = [handler(owner, sink.url(path))]
     ids = [
         owner.make_link(
@@ -185,7 +185,7 @@ def hanging(server: Server, owner: Owner, sink: Receivers, events: int, rounds: 
 
 
 def p99(server: Server, rounds: int) -> float:
-    """The best of some rounds, for whatever else runs on the machine only makes it worse; not the first."""
+    """The best of some rounds after the first: other load on the machine only makes it worse."""
     seen = [load(f"{server.url}/hot", 2).p99_ms for _ in range(rounds + 1)][1:]
     print("  p99 of redirects in ms, round by round:", *(f"{one:.1f}" for one in seen))
     return min(seen)

@@ -1,9 +1,9 @@
-"""How long does every page of the dashboard take with 100,000 links? `python -m bench.pages`
+"""Time of every dashboard page with 100,000 links: `python -m bench.pages`
 
 All but the list of links (`bench.list`): statistics of all, of a project and of a link, part by part, forms
 and dialogs, the preview that follows the typing, trash, history, and what is written. The owner also has
-200,000 clicks, and a trash with some hundred links. Asked of the real application by Flask's test client, on
-SQLite. The target is meant for nineteen of twenty. `--keep` keeps what was made.
+200,000 clicks, and a trash with some hundred links. Flask's test client asks the real application, on SQLite.
+The target holds for nineteen of twenty requests. `--keep` keeps what was made.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from werkzeug.test import TestResponse
 
 from app import create_app
 from app.accounts.models import User
-from app.config import load_settings
+from app.core.config import load_settings
+from app.core.extensions import db
 from app.dashboard.statistics.views import OF_MANY, OF_ONE, REALTIME
-from app.extensions import db
 from bench.list import EMAIL, TARGET_MS, Asker, Way, measure
 from bench.vitals import LINKS, make
 from tests.migrations import environ, migrate
@@ -50,7 +50,7 @@ FILTERED = "?browser_name=Chrome"
 
 
 class Visitor:
-    """The owner again, who asks for one path after the other. A path's `{id}` is another link each time."""
+    """The owner, who requests one path after the other. A path's `{id}` is another link each time."""
 
     def __init__(self, asker: Asker) -> None:
         self.asker = asker
@@ -63,7 +63,7 @@ class Visitor:
         return self.asker.client.get(address, headers=HTMX if part else {}, follow_redirects=True)
 
     def get_page(self, size: str, number: int) -> TestResponse:
-        """Another page of the list each time."""
+        """Request another page of the list each time."""
         return self.get(f"links/?results_per_page={size}&page={number * 7 % 380 + 1}", number)
 
     def post(self, path: str, data: Mapping[str, str], number: int) -> TestResponse:
@@ -86,7 +86,7 @@ class Visitor:
             yield Way(f"dialog trash/{{id}}/{name}", partial(self.trashed, name=name))
 
     def figures(self) -> Iterator[Way]:
-        """Each part of statistics that a page asks for by itself."""
+        """Each part of statistics that a page requests by itself."""
         for scope, parts in (("statistics", OF_MANY), ("projects/4/statistics", OF_MANY)):
             yield Way(f"{scope}/", partial(self.get, f"{scope}/"))
             for part in parts:
@@ -128,7 +128,7 @@ class Visitor:
 
 
 def tell(way: Way, times: int) -> bool:
-    """Prints a line; whether the target is held."""
+    """Print a line of the table. Returns whether the target is met."""
     took = measure(way, times)
     p95 = took[max(0, -(-len(took) * 19 // 20) - 1)]
     verdict = "  OVER" if p95 > TARGET_MS else ""
@@ -148,10 +148,10 @@ def main() -> None:
         if is_new := not (data_dir / "made").exists():
             make(data_dir)
         settings = load_settings(environ(data_dir))
-        migrate(settings.data_dir, settings.database_url)  # what was kept may be of an older version
+        migrate(settings.data_dir, settings.database_url)  # kept data may be of an older version
         app = create_app(settings)
         gc.collect()
-        gc.freeze()  # as what serves does: or every fourth page waits for a look at all of it
+        gc.freeze()  # as a web process does: or every fourth page waits for a full collection
         with app.app_context():
             owner = db.session.scalars(select(User).where(User.email == EMAIL)).one()
             owner.is_admin = True

@@ -1,9 +1,9 @@
-"""Do passwords that are tried without end slow plain redirects? `python -m bench.passwords`
+"""Plain redirects beside endless password tries: `python -m bench.passwords`
 
 The service, one web process and the worker, has one core. In turn wrk opens a plain link alone, beside a
 crowd that opens a password page again and again, and beside one that tries passwords there, each time from
-another address, so that no throttle helps. Hashing takes 26 ms, a page half a millisecond; yet who tries
-passwords may take no more from redirects than who only opens the page.
+another address, so that no rate limit helps. Hashing takes 26 ms, a page half a millisecond; yet a crowd that
+tries passwords may slow redirects no more than one that only opens the page.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def main() -> None:
 
 def report(server: Server, seconds: int, rounds: int) -> None:
     print(TABLE.format("", "answers/s", "p99 ms", "asked/s", "hashed/s"))
-    load(f"{server.url}/hot", 1)  # the first second is nobody's figure
+    load(f"{server.url}/hot", 1)  # the first second is not measured
     found = [one_round(server, seconds) for _ in range(rounds)]
     ratio = statistics.median(tries.rate / opens.rate for _, opens, tries in found)
     kept = statistics.median(tries.rate / alone.rate for alone, _, tries in found)
@@ -74,7 +74,7 @@ def beside(server: Server, seconds: int, name: str, way: Way) -> Load:
 
 @contextmanager
 def crowd(port: int, way: Way) -> Iterator[Counter[int]]:
-    """They ask while this lasts, on the load's core; afterwards it is known how many got which status."""
+    """Runs the crowd inside the block, on the load's core. After it the counts by status are filled in."""
     ended, found = multiprocessing.Event(), Counter[int]()
     results: Any = multiprocessing.Queue()
     with on_core(0):

@@ -87,7 +87,7 @@ def measure_memory(server: Server, uploads: int) -> None:
 
 
 def make_picture(side: int, kind: str) -> bytes:
-    """Smooth colours, so that it has few bytes and many pixels."""
+    """A picture of smooth colours, so that it has few bytes and many pixels."""
     gradient = Image.linear_gradient("L").resize((side, side))
     out = io.BytesIO()
     Image.merge("RGB", (gradient, gradient.rotate(90), gradient)).save(out, kind)

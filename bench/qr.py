@@ -1,4 +1,4 @@
-"""How quickly is a QR code answered? `python -m bench.qr` starts a server; a plain answer is beside."""
+"""Response time of QR codes, beside that of a plain API answer: `python -m bench.qr` starts a server."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""How quick is one hot plain link, everything counted? `python -m bench.redirects` compares it with nginx.
+"""Rate of redirects of a hot plain link, all clicks counted, beside nginx's: `python -m bench.redirects`
 
 wrk with 32 connections loads one core; the whole service, one web process and the worker, runs on another.
-nginx answers a constant redirect on that same core, in turn: its rate is the limit that ours is a part of.
+nginx answers a constant redirect on that same core, in turn. Our rate is given as a part of its rate.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tests.server import BROWSER, Server, free_port, wait_for
 
 RATIO, P99_MS, CONNECTIONS = 0.25, 10.0, 32
 TABLE = "{:<22}{:>12}{:>10}{:>12}{:>12}"
-# wrk drops what is under way when its time is over; in this round it sends no more long before
+# wrk drops open requests when its time is over; in this round it stops sending long before
 EXACT = 50_000
 COUNTED_OUT = f"""
 local left = {EXACT}
@@ -41,7 +41,7 @@ TIMES = {"us": 0.001, "ms": 1.0, "s": 1000.0}
 
 @dataclass(frozen=True)
 class Load:
-    """What wrk saw. `answers` are those it read to the end; up to 32 more may have been under way."""
+    """wrk's figures. `answers` are those it read to the end; up to 32 more may have been under way."""
 
     rate: float
     p99_ms: float
@@ -70,7 +70,7 @@ def need(*programs: str) -> None:
 
 def report(server: Server, limit: str, seconds: int, rounds: int) -> None:
     print(TABLE.format("", "answers/s", "p99 ms", "answers", "clicks"))
-    load(f"{server.url}/hot", 1)  # the first second is nobody's figure
+    load(f"{server.url}/hot", 1)  # the first second is not measured
     wait_for(lambda: is_idle(server), "the first clicks")
     pairs = [one_round(server, limit, seconds) for _ in range(rounds)]
     ratio = statistics.median(ours.rate / theirs.rate for ours, theirs in pairs)
@@ -86,7 +86,7 @@ def one_round(server: Server, limit: str, seconds: int) -> tuple[Load, Load]:
     print(TABLE.format("nginx", f"{theirs.rate:,.0f}", f"{theirs.p99_ms:.2f}", f"{theirs.answers:,}", ""))
     before = clicks(server)
     ours = load(f"{server.url}/hot", seconds)
-    time.sleep(2)  # what the contract gives a click to show
+    time.sleep(2)  # the contract's time for a click to show
     counted = clicks(server) - before
     print(
         TABLE.format(
@@ -99,7 +99,7 @@ def one_round(server: Server, limit: str, seconds: int) -> tuple[Load, Load]:
 
 
 def exact_round(server: Server) -> None:
-    """As many requests as can all be answered: every one of them is counted, and nothing else is."""
+    """Send no more requests than can all be answered. Every one must be counted, and nothing else."""
     script = server.data_dir.with_name("exact.lua")
     script.write_text(COUNTED_OUT)
     before = clicks(server)
@@ -112,7 +112,7 @@ def exact_round(server: Server) -> None:
 
 
 def load(url: str, seconds: int, script: Path | None = None) -> Load:
-    """What wrk sees of a server; a script (in Lua) says what it asks for."""
+    """Measure a server with wrk. A script (in Lua) says what it requests."""
     command = [
         "wrk",
         "-t1",
@@ -144,7 +144,7 @@ def read(output: str) -> Load:
 
 @contextmanager
 def on_core(number: int) -> Iterator[None]:
-    """What is started in here runs on one core alone, where there are two."""
+    """Processes started inside the block run on one core alone, if there are two."""
     all_cores = os.sched_getaffinity(0)
     if len(all_cores) > 1:
         os.sched_setaffinity(0, {sorted(all_cores)[number]})
@@ -156,7 +156,7 @@ def on_core(number: int) -> Iterator[None]:
 
 @contextmanager
 def started(directory: Path, **settings: str) -> Iterator[Server]:
-    """The worker and one web process, unless `settings` say more, on a core of their own."""
+    """Runs the worker and one web process, unless `settings` say more, on a core of their own."""
     server = Server(directory / "data", API_RATE_LIMIT="0", **settings)
     with on_core(1):
         server.start()
@@ -198,7 +198,7 @@ def is_idle(server: Server) -> bool:
 
 @contextmanager
 def nginx(directory: Path) -> Iterator[str]:
-    """A constant redirect on the service's core; its address."""
+    """Runs an nginx with a constant redirect on the service's core. Yields its address."""
     port, base = free_port(), directory / "nginx"
     base.mkdir()
     paths = " ".join(

@@ -1,4 +1,4 @@
-"""How long does it take to decide about one visit? `python -m bench.resolve` asks with 100 pairs."""
+"""Time to resolve one visit of a link with 100 targeting pairs: `python -m bench.resolve`"""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ import sys
 import time
 from collections.abc import Callable
 
-from app.places import COUNTRIES
-from app.visits.place import Place
-from app.visits.plan import Plan, compiled
-from app.visits.resolve import resolve
-from app.visits.visitor import Visitor
+from app.geo.countries import COUNTRIES
+from app.geo.lookup import Location
+from app.redirects.compiled_link import CompiledLink, compiled
+from app.redirects.resolve import resolve
+from app.redirects.visitor import Visitor
+from tests.redirects.test_resolve import PLAIN
 from tests.server import BROWSER
-from tests.visits.test_resolve import PLAIN
 
 MOST_US, CALLS, ROUNDS = 20.0, 5_000, 15
 NOW = dt.datetime(2026, 11, 21, tzinfo=dt.UTC)
-BERLIN = Place("EU", "DE", "Berlin")
+BERLIN = Location("EU", "DE", "Berlin")
 ENVIRON = {
     "REMOTE_ADDR": "192.0.2.1",
     "HTTP_USER_AGENT": BROWSER,
     "HTTP_ACCEPT_LANGUAGE": "de-CH,de;q=0.9,en;q=0.8",
 }
 OTHERS = [code for code in sorted(COUNTRIES) if code != "DE"]
-# the pair that fits comes last, or none does
+# the matching pair comes last, or none matches
 KEYS = {
     "country_code": [*OTHERS[:99], "DE"],
     "city_name": [*(f"Town {number}" for number in range(99)), "Berlin, DE"],
@@ -47,19 +47,19 @@ def main() -> None:
         sys.exit(f"ABOVE TARGET ({MOST_US:g} µs): {', '.join(slow)}")
 
 
-def targeted(kind: str, keys: list[str]) -> Plan:
+def targeted(kind: str, keys: list[str]) -> CompiledLink:
     pairs = [[key, f"https://example.com/{number}?a=1#b"] for number, key in enumerate(keys)]
     columns = {**PLAIN, "targeting_type": kind, "targeting": pairs, "utm_source": "mail"}
     return compiled(columns, frozenset({"http", "https"}))
 
 
-def asking(plan: Plan) -> Callable[[], object]:
-    """Each visit as a request of its own, which knows nothing yet of who asks."""
+def asking(plan: CompiledLink) -> Callable[[], object]:
+    """Resolves each visit as a new request, with nothing known about the visitor yet."""
     return lambda: resolve(plan, Visitor(ENVIRON, 0, None, lambda _: BERLIN, lambda: b"key"), NOW)
 
 
 def microseconds(call: Callable[[], object]) -> float:
-    """The median of the rounds, in time of this process: what else runs on the machine does not count."""
+    """The median of the rounds in processor time, which other load on the machine does not change."""
     return statistics.median(one_round(call) for _ in range(ROUNDS))
 
 

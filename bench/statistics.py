@@ -1,8 +1,8 @@
-"""How quick are statistics, and how large, when much is stored? `python -m bench.statistics`
+"""Speed and size of statistics with up to ten million clicks: `python -m bench.statistics`
 
 100,000, 1,000,000 and 10,000,000 clicks of 100,000 links of one owner; each figure stands beside its target.
-Pages are asked for as a browser does, of the application itself, without a network between. `--keep` keeps
-what was made, so that it can be measured again. SQLite, one reader.
+Pages are requested as by a browser, from the application itself without a network. `--keep` keeps what was
+made, so that it can be measured again. SQLite, one reader.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from app import create_app
-from app.accounts.services import create_user
-from app.clicks.statistics import Asked, answer
-from app.config import Settings, load_settings
+from app.analytics.statistics import StatisticsQuery, query_statistics
+from app.core.config import Settings, load_settings
+from app.core.database import clicks_path
+from app.core.extensions import db
 from app.dashboard.statistics.views import OF_MANY, OF_ONE
-from app.database import clicks_path
-from app.extensions import db
 from bench.stored import USER, fill, roll_up
 from tests.migrations import environ, migrate
+from tests.users import create_user
 
 ONE_LINK_MS, ALL_LINKS_MS, LINKS_MS, BYTES = 50, 500, 200, 500
 TIMES = 7
@@ -45,7 +45,7 @@ SIZES = [100_000, 1_000_000, 10_000_000]
 
 
 class Figure(NamedTuple):
-    """A line of the table: milliseconds (or bytes) at one size, and how many there may be."""
+    """A line of the table: milliseconds (or bytes) at one size, and the target."""
 
     what: str
     value: float
@@ -53,7 +53,7 @@ class Figure(NamedTuple):
 
 
 def took(call: Callable[[], object]) -> float:
-    """Milliseconds: the median of a few times, after one that is nobody's figure."""
+    """Milliseconds: the median of a few calls, after one that is not measured."""
     call()
     times = []
     for _ in range(TIMES):
@@ -64,12 +64,12 @@ def took(call: Callable[[], object]) -> float:
 
 
 def reports(links: int, now: dt.datetime) -> Iterator[Figure]:
-    """Questions as the API asks them: 30 days, in a zone whose days are not those of the sums."""
-    month = Asked(user_id=USER, start=(now - dt.timedelta(29)).date(), end=now.date(), zone=ZONE)
+    """The API's queries: 30 days, in a time zone whose days are not those of the stored sums."""
+    month = StatisticsQuery(user_id=USER, start=(now - dt.timedelta(29)).date(), end=now.date(), zone=ZONE)
     most, few = replace(month, link_ids=(1,)), replace(month, link_ids=(links // 2,))
 
-    def ask(asked: Asked) -> float:
-        return took(partial(answer, db.session, asked))
+    def ask(asked: StatisticsQuery) -> float:
+        return took(partial(query_statistics, db.session, asked))
 
     yield Figure("30 days of the link with most", ask(most), ONE_LINK_MS)
     yield Figure("30 days of a link with few", ask(few), ONE_LINK_MS)
@@ -80,7 +80,7 @@ def reports(links: int, now: dt.datetime) -> Iterator[Figure]:
 
 
 def page_parts(client: FlaskClient) -> Iterator[Figure]:
-    """Every part of the pages of all links, and of the link with most."""
+    """Every part of the pages of all links, and of the link with most clicks."""
 
     def get(path: str) -> float:
         return took(lambda: shown(client.get(f"/dashboard{path}", headers={"HX-Request": "true"})))
@@ -115,7 +115,7 @@ def measure(settings: Settings, clicks: int, links: int, now: dt.datetime) -> li
     with signed_in(app) as client:
         figures += [*links_page(client), *page_parts(client)]
     app.extensions["visits"].close()
-    app.extensions["throttles"].close()
+    app.extensions["rate_limiter"].close()
     size = clicks_path(settings).stat().st_size / clicks
     return [*figures, Figure("bytes a click, rows, indexes and roll-ups", size, BYTES)]
 
@@ -143,7 +143,7 @@ def make_owner(settings: Settings) -> None:
 
 
 def run(place: Path, clicks: int, links: int, days: int, seconds: float) -> list[Figure]:
-    """What was made before, and kept, is brought up to date and rolled up further."""
+    """Measure one size. Data kept from before is migrated and rolled up further."""
     is_made = (place / "made").exists()
     place.mkdir(exist_ok=True)
     migrate(place)
@@ -161,7 +161,7 @@ def run(place: Path, clicks: int, links: int, days: int, seconds: float) -> list
 
 
 def told(found: dict[int, list[Figure]]) -> bool:
-    """The table, and whether all that has a target holds it at every size."""
+    """Print the table. Returns whether every target is met at every size."""
     line = "{:<46}" + "{:>14}" * len(found) + "{:>10}"
     print(line.format("ms", *(f"{clicks:,}" for clicks in found), "at most"))
     held = True

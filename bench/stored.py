@@ -1,7 +1,7 @@
-"""How does a benchmark come by many links and clicks, as though they had come one by one?
+"""Stores many links and clicks for benchmarks, as if they had come one by one.
 
-The rows and their sums are made by SQL alone, as the ingest would have made them; the roll-ups of days that
-are over by the worker's own upkeep.
+SQL alone makes the rows and their sums, as the ingest would have made them. The worker's own upkeep makes the
+roll-ups of past days.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ import sqlite3
 import time
 from contextlib import closing
 
-from app.clicks.agents import describe
-from app.clicks.engine import checkpoint, open_engine
-from app.clicks.periods import DAY_MS, QUARTER_MS
-from app.clicks.terms import Terms
-from app.clicks.upkeep import Upkeep
-from app.config import Settings
-from app.database import clicks_path
+from app.analytics.engine import checkpoint_wal, open_engine
+from app.analytics.interning import Interner
+from app.analytics.periods import DAY_MS, QUARTER_MS
+from app.analytics.upkeep import Upkeep
+from app.analytics.user_agents import store_descriptions
+from app.core.config import Settings
+from app.core.database import clicks_path
 from bench.ingest import AGENT
 from bench.many_links import ALIASES, LINKS
 
 USER = 1
-# of a number that is as good as random: how many of each there are
+# how many texts of each column there are, of which clicks draw at random
 TEXTS = {
     "country_code": 60,
     "continent_code": 6,
@@ -39,7 +39,7 @@ TEXTS = {
 
 
 def fill(settings: Settings, clicks: int, links: int, days: int, now: dt.datetime) -> None:
-    """One owner's links and clicks: few links have most of them, one visitor in five comes twice."""
+    """Store one owner's links and clicks. Few links have most clicks, and one visitor in five comes twice."""
     with closing(sqlite3.connect(settings.data_dir / "main.db")) as main, main:
         main.execute(LINKS, {"links": links})
         main.execute(ALIASES)
@@ -47,14 +47,14 @@ def fill(settings: Settings, clicks: int, links: int, days: int, now: dt.datetim
 
 
 def fill_clicks(settings: Settings, clicks: int, links: int, days: int, now: dt.datetime) -> None:
-    """Of links that are there."""
+    """Store clicks of existing links."""
     engine = open_engine(settings)
-    terms = Terms()
+    terms = Interner()
     agents = {AGENT.format(100 + n % 40, n) for n in range(TEXTS["agent"])}
     with engine.begin() as writer:
         for name, many in TEXTS.items():
             terms.ids(writer, agents if name == "agent" else {f"{name} {n}" for n in range(many)})
-        describe(writer, terms, agents)
+        store_descriptions(writer, terms, agents)
     engine.dispose()
     with closing(sqlite3.connect(clicks_path(settings), isolation_level=None)) as connection:
         connection.execute("PRAGMA synchronous = OFF")
@@ -66,7 +66,7 @@ def fill_clicks(settings: Settings, clicks: int, links: int, days: int, now: dt.
 
 
 def make_clicks(connection: sqlite3.Connection, clicks: int, links: int, days: int, end_ms: int) -> None:
-    """In SQL, and with the indexes made afterwards: one by one ten million rows take half an hour."""
+    """Insert clicks by SQL, build the indexes afterwards: one by one ten million rows take half an hour."""
     find = "SELECT name, sql FROM sqlite_master WHERE tbl_name = 'click' AND type = 'index'"
     indexes = connection.execute(find).fetchall()
     for name, _ in indexes:
@@ -88,7 +88,7 @@ def make_clicks(connection: sqlite3.Connection, clicks: int, links: int, days: i
 
 
 def ids_of(connection: sqlite3.Connection) -> list[tuple[int, int]]:
-    """The least number of each kind of text, and how many there are; they were given in a row."""
+    """The lowest id of each kind of text, and the number of texts. Their ids are consecutive."""
     patterns = ["Mozilla/5.0 %" if name == "agent" else f"{name} %" for name in TEXTS]
     find = "SELECT min(id), count(*) FROM term WHERE value LIKE ?"
     return [connection.execute(find, [pattern]).fetchone() for pattern in patterns]
@@ -119,7 +119,7 @@ SUMS = (
 
 
 def roll_up(settings: Settings, now: dt.datetime, seconds: float) -> bool:
-    """What the worker does with days that are over, the last ones first, in steps between the visits."""
+    """Roll up past days as the worker does, newest first, in steps."""
     upkeep = Upkeep(settings)
     start = time.perf_counter()
     longest = 0.0
@@ -134,6 +134,6 @@ def roll_up(settings: Settings, now: dt.datetime, seconds: float) -> bool:
     )
     upkeep.close()
     engine = open_engine(settings)
-    checkpoint(engine)
+    checkpoint_wal(engine)
     engine.dispose()
     return not is_more

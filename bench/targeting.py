@@ -1,7 +1,7 @@
-"""How quick is a link with targeting beside a plain one? `python -m bench.targeting`
+"""Speed of links with targeting beside a plain link: `python -m bench.targeting`
 
-1,000 people with as many agents and addresses ask in turn; the same load, in each round, for the plain link
-and for one of each kind. Their places come from a file, as they do for an operator.
+1,000 visitors with as many agents and addresses ask in turn. Each round puts the same load on the plain link
+and on one of each kind. Geolocation comes from a file, as in an installation.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-from app.places import COUNTRIES
+from app.geo.countries import COUNTRIES
 from bench.redirects import Load, load, need, started
 from tests.crowds import Owner
+from tests.geo.geo_files import write_geo_file
 from tests.server import Server
-from tests.visits.geo_files import write_geo_file
 
 RATIO, PEOPLE = 0.5, 1_000
 THERE = "https://example.com/a/page?x=1"
@@ -83,7 +83,7 @@ def report(server: Server, directory: Path, seconds: int, rounds: int) -> None:
         owner.make_link(url=kind, location_url=THERE, targeting_type=kind, **pairs(kind, keys))
     scripts = {alias: written(directory, alias, server.port) for alias in ("plain", *KEYS)}
     for alias, script in scripts.items():
-        load(f"{server.url}/{alias}", 1, script)  # the first second is nobody's figure
+        load(f"{server.url}/{alias}", 1, script)  # the first second is not measured
     found = [
         {alias: load(f"{server.url}/{alias}", seconds, script) for alias, script in scripts.items()}
         for _ in range(rounds)
@@ -97,7 +97,7 @@ def pairs(kind: str, keys: list[str]) -> dict[str, list[str]]:
 
 
 def written(directory: Path, alias: str, port: int) -> Path:
-    """The script that asks for one link, as each of the people in turn."""
+    """The wrk script that requests one link, as each of the visitors in turn."""
     path = directory / f"{alias}.lua"
     path.write_text(SCRIPT % ",\n".join(json.dumps(text) for text in requests(alias, port)))
     return path

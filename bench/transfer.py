@@ -1,7 +1,7 @@
-"""How long does a table of 100,000 links take, in and out? `python -m bench.transfer`, while visitors come.
+"""Import and export of 100,000 links while visitors come: `python -m bench.transfer`
 
-The import runs beside the worker, as it does for an owner. wrk asks for redirects without pause at a moderate
-rate, in rounds before it and in as many while it runs.
+The import runs beside the worker, as in an installation. wrk requests redirects without pause at a moderate
+rate, in rounds before the import and in as many while it runs.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def report(server: Server, base: Path, rows: int) -> None:
     small = run(server, "import", str(few), *WHO)
     visitors = base / "calm.lua"
     visitors.write_text(CALM)
-    load(f"{server.url}/hot", 1, visitors)  # the first second is nobody's figure
+    load(f"{server.url}/hot", 1, visitors)  # the first second is not measured
     calm = rounds(server, visitors)
     process = started(server, "import", str(table), *WHO)
     began = time.monotonic()

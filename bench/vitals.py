@@ -1,10 +1,10 @@
-"""How soon do pages show, answer and stand still on a slow processor? `python -m bench.vitals`
+"""Web vitals of dashboard pages on a slow processor (LCP, CLS, interactions): `python -m bench.vitals`
 
-One owner has 100,000 links and 200,000 clicks on a real server; Chromium is four times slower by its own
-means. Each page is opened with an empty cache, and used as a person would, press by press. The time of a
-press is the browser's own, from the press to the next picture (nothing below 16 ms is told: that counts as
-16); "frame" is the longest that held the page up until what was asked for was there. `--keep` keeps what was
-made. Measure on a machine that does nothing else: a busy one doubles the figures.
+One owner has 100,000 links and 200,000 clicks on a real server. Chromium's own throttling makes it four times
+slower. Each page is opened with an empty cache, and used press by press. The time of a press is the browser's
+own measure, from the press to the next paint (below 16 ms nothing is reported: that counts as 16). "frame" is
+the longest frame until the requested content was there. `--keep` keeps what was made. Measure on an idle
+machine: a busy one doubles the figures.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from typing import Any, NamedTuple
 
 from playwright.sync_api import Browser, Locator, Page, sync_playwright
 
-from app.clicks.terms import digest
-from app.config import load_settings
-from app.database import clicks_path
-from app.places import COUNTRIES
+from app.analytics.interning import digest_text
+from app.core.config import load_settings
+from app.core.database import clicks_path
+from app.geo.countries import COUNTRIES
 from bench.list import EMAIL, PASSWORD, store_owners
 from bench.stored import fill_clicks, roll_up
 from tests.conftest import chromium
@@ -42,12 +42,12 @@ LEAST_MS = 16.0
 BETWEEN_KEYS_MS, SLOWLY_MS = (
     70,
     350,
-)  # so slowly that what is looked for meanwhile arrives between two letters
+)  # so slow that each search result arrives between two letters
 SCRIPT = Path(__file__).with_suffix(".js").read_text()
 
 
 class Press(NamedTuple):
-    """One interaction: milliseconds until the next picture, in its three parts, and on what."""
+    """One interaction: milliseconds until the next paint, in its parts, and its target."""
 
     took: float
     waited: float = 0
@@ -60,7 +60,7 @@ class Press(NamedTuple):
 
 
 class Found(NamedTuple):
-    """Of one page opened once; of each kind of press, all presses and the longest frames."""
+    """Figures of one page opened once. By kind of press: all presses, and the longest frames."""
 
     lcp: float
     lcp_of: str
@@ -71,7 +71,7 @@ class Found(NamedTuple):
 
 
 class Person:
-    """Somebody at a page, whose presses are timed by what they are for."""
+    """Uses a page, and times presses by their purpose."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
@@ -82,7 +82,7 @@ class Person:
     def does(self, kind: str, act: Callable[[], object]) -> None:
         before = self.page.evaluate("performance.interactionCount")
         act()
-        for _ in range(4):  # what is asked for while one types waits for the next letter
+        for _ in range(4):  # a search while typing waits for the next letter
             self.page.evaluate("vitals.blink()")
             self.page.wait_for_timeout(80)
         self.page.evaluate("vitals.settled()")
@@ -101,7 +101,7 @@ class Person:
         self.cls = told["cls"]
 
     def clicks(self, kind: str, on: str | Locator, **options: Any) -> None:
-        """With the pointer alone: the driver's own click looks at the page in between."""
+        """Click by moving the pointer alone: the driver's own click inspects the page in between."""
         place = self.page.locator(on).first if isinstance(on, str) else on
         place.scroll_into_view_if_needed()
         box = place.bounding_box()
@@ -113,7 +113,7 @@ class Person:
         self.does(kind, lambda: self.page.mouse.click(x, y, **options))
 
     def goes_to(self, place: str) -> None:
-        """What is further down comes when it is seen."""
+        """Scroll there: parts further down load when they are in view."""
         self.page.locator(place).scroll_into_view_if_needed()
         self.page.wait_for_timeout(300)
         self.page.evaluate("vitals.settled()")
@@ -126,7 +126,7 @@ class Person:
         self.does(kind, lambda: self.page.keyboard.type(text, delay=delay))
 
 
-# ------------------------------------------------------------------ what is done
+# ------------------------------------------------------------------ what is used
 
 
 def in_list(one: Person) -> None:
@@ -158,7 +158,7 @@ def in_dialog(one: Person) -> None:
     for n in (1, 2, 4, 6):
         one.clicks("open a fold", f"#sheet .folds > :nth-child({n}) summary")
     one.clicks("into a field", "#sheet [name=url]")
-    one.types("type an alias", f"at-{secrets.token_hex(3)}")  # a new one: the second of a name is refused
+    one.types("type an alias", f"at-{secrets.token_hex(3)}")  # new: a taken alias is refused
     one.presses_key("create the link", "Enter")
 
 
@@ -184,7 +184,7 @@ def in_another(one: Person) -> None:
 
 
 def nothing(one: Person) -> None:
-    """It is only opened."""
+    """The page is only opened."""
 
 
 PAGES: dict[str, tuple[str, Callable[[Person], None]]] = {
@@ -208,7 +208,7 @@ PAGES: dict[str, tuple[str, Callable[[Person], None]]] = {
 
 @contextmanager
 def slow_page(browser: Browser, state: Any) -> Iterator[tuple[Page, list[float]]]:
-    """Signed in, with an empty cache; and the bytes that come over the line, headers included."""
+    """A slow page, signed in, with an empty cache. Also yields the transferred bytes, headers included."""
     context = browser.new_context(storage_state=state, viewport={"width": 1280, "height": 800})
     page = context.new_page()
     page.add_init_script(SCRIPT)
@@ -229,7 +229,7 @@ def measure(browser: Browser, state: Any, address: str, use: Callable[[Person], 
         if answer is None or answer.status != 200:
             sys.exit(f"WRONG: {address} answered {answer and answer.status}")
         page.evaluate("vitals.settled()")
-        page.wait_for_timeout(300)  # a new largest picture is told later than it is seen
+        page.wait_for_timeout(300)  # the browser reports a new largest paint later than it shows it
         loaded, size = page.evaluate("vitals.read()"), sum(sizes) / 1000
         if not loaded["lcp"] or loaded["hidden"]:
             sys.exit(f"WRONG: {address} painted nothing")
@@ -265,14 +265,14 @@ def make(data_dir: Path) -> None:
     now = dt.datetime.now(dt.UTC)
     fill_clicks(settings, CLICKS, LINKS, DAYS, now)
     with closing(sqlite3.connect(clicks_path(settings))) as connection, connection:
-        for number, code in enumerate([*COUNTRIES][::4]):  # a map has no place for others
-            row = (code, digest(code), f"country_code {number}")
+        for number, code in enumerate([*COUNTRIES][::4]):  # the map shows real countries only
+            row = (code, digest_text(code), f"country_code {number}")
             connection.execute("UPDATE term SET value = ?, digest = ? WHERE value = ?", row)
     roll_up(settings, now, 60)
     (data_dir / "made").touch()
 
 
-# ----------------------------------------------------------------------- telling
+# ----------------------------------------------------------------------- report
 
 
 def at_98(times: list[float]) -> float:
@@ -280,7 +280,7 @@ def at_98(times: list[float]) -> float:
 
 
 def tell(name: str, rounds: list[Found]) -> int:
-    """Prints a page's lines; how many targets it misses."""
+    """Print a page's lines. Returns the number of missed targets."""
     lcp, cls = (
         statistics.median(values) for values in zip(*((one.lcp, one.cls) for one in rounds), strict=True)
     )

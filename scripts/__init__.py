@@ -1,1 +1,1 @@
-"""What is run by hand when something that the project carries is renewed."""
+"""Programs that are run by hand to renew vendored data."""

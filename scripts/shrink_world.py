@@ -1,4 +1,4 @@
-"""How does the published map of the world become the smaller one that is vendored?
+"""Shrinks the published map of the world to the one that is vendored.
 
     npm pack jsvectormap@1.7.0 && tar xzf jsvectormap-1.7.0.tgz
     python -m scripts.shrink_world package/dist/maps/world.js > app/static/vendor/jsvectormap-world.js

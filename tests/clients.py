@@ -1,4 +1,4 @@
-"""How does a test talk to the application as another process would?"""
+"""Test clients that share no session with the test: for pages, and for the API."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from flask import has_app_context
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from app.extensions import db
+from app.core.extensions import db
 
 
 class ApartClient(FlaskClient):

@@ -1,4 +1,4 @@
-"""What does every test stand on? Settings, a migrated application, clients, rows and a real server.
+"""Fixtures of all tests: settings, a migrated application, clients, rows and a real server.
 
 - `@pytest.mark.databases` runs a test once on SQLite and once on PostgreSQL; the others use SQLite.
 - `@pytest.mark.settings(BASE_URL="https://go.example")` changes settings for a test.
@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import resource
 import shutil
@@ -28,10 +29,10 @@ from sqlalchemy.orm import Session, scoped_session
 from app import create_app
 from app.accounts import passwords
 from app.accounts.models import ApiKey, User
-from app.config import Settings, load_settings
-from app.error_boundary import boundaries
-from app.extensions import db
-from app.secret_keys.ring import SecretKeys, use_keys
+from app.core.config import Settings, load_settings
+from app.core.error_boundary import boundaries
+from app.core.extensions import db
+from app.core.secret_keys.ring import SecretKeys, use_keys
 from tests import postgres, speed
 from tests.clients import ApartClient, Api
 from tests.factories import Factory
@@ -50,6 +51,7 @@ NO_CHROMIUM = "no Chromium found: install the package `chromium`, or name a bina
 TEMPLATE = "waypost_template"
 
 
+gc.disable()  # until `speed.spare_collections`
 speed.use_memory_for_files()
 speed.cache_compiled_routes()
 speed.cache_compiled_reads()
@@ -84,6 +86,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 item.add_marker(pytest.mark.skip(reason=NO_CHROMIUM))
 
 
+def pytest_collection_finish() -> None:
+    speed.spare_collections()
+
+
 def chromium() -> str | None:
     names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
     return os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
@@ -97,7 +103,7 @@ def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[s
 
 @pytest.fixture(scope="session")
 def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory with both files, migrated and empty. Closed, they need no `-wal` beside them."""
+    """A directory with both database files, migrated, empty and closed: they need no `-wal` beside them."""
     directory = tmp_path_factory.mktemp("template")
     migrate(directory)
     return directory
@@ -105,7 +111,7 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def postgres_template(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The name of a migrated, empty database; the first worker to come makes it."""
+    """The name of a migrated, empty database. The first test worker creates it."""
     with postgres.started(), postgres.connect() as connection:
         if not connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [TEMPLATE]).fetchone():
             connection.execute("CREATE DATABASE half_made")
@@ -116,20 +122,20 @@ def postgres_template(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(autouse=True)
 def hashing_has_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a busy machine a hash may begin late: that is no reason for a test to fail."""
+    """Wait longer for a hash to begin, so that no test fails on a busy machine."""
     monkeypatch.setattr("app.accounts.hashing.WAIT_SECONDS", 60)
 
 
 @pytest.fixture(autouse=True)
 def forget_errors() -> None:
-    """What failed in another test is not backed off in this one: rows have the same ids."""
+    """Forget the errors of earlier tests: rows have the same ids, and would be backed off."""
     for boundary in list(boundaries):
         boundary.forget()
 
 
 @pytest.fixture(autouse=True)
 def process_is_left_as_found() -> Iterator[None]:
-    """A test that limits or redirects the process itself puts it back: thousands come after it."""
+    """Check that a test has restored the process's limits, SIGTERM handler, directory and alarm."""
     kinds = (resource.RLIMIT_AS, resource.RLIMIT_CPU, resource.RLIMIT_DATA, resource.RLIMIT_NOFILE)
 
     def found() -> list[object]:
@@ -186,7 +192,7 @@ def settings(data_dir: Path, database_url: str, request: pytest.FixtureRequest) 
 def cheap_hashing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Passwords are hashed in microseconds instead of 26 ms, except under `@pytest.mark.real_hashing`."""
     if request.node.get_closest_marker("real_hashing"):
-        passwords._nobodys.cache_clear()  # made cheaply by a test before
+        passwords._nobodys.cache_clear()  # hashed cheaply by an earlier test
     else:
         cheap = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
         monkeypatch.setattr("app.accounts.passwords.HASHER", cheap)
@@ -208,7 +214,8 @@ def app(settings: Settings, compiled_templates: FileSystemBytecodeCache) -> Iter
         speed.share_compiled_statements(db.engine)
     yield app
     app.extensions["visits"].close()
-    app.extensions["throttles"].close()
+    app.extensions["rate_limiter"].close()
+    app.extensions["audit_failures"].close()  # while its database is there
     with app.app_context():
         db.engine.dispose()
 
@@ -273,7 +280,7 @@ def alice(make_user: Callable[..., User]) -> User:
 
 @pytest.fixture
 def bob(alice: User, make_user: Callable[..., User]) -> User:
-    """Somebody else, who shares nothing with alice."""
+    """Another user, who shares nothing with alice."""
     return make_user("bob@example.com")
 
 
@@ -291,7 +298,7 @@ def make_api(client: FlaskClient, make_key: Callable[..., tuple[ApiKey, str]]) -
 
 @pytest.fixture
 def api(make_api: Callable[..., Api], alice: User) -> Api:
-    """A client of the API with a key of alice's that may write."""
+    """A client of the API with a key of alice that may write."""
     return make_api(alice)
 
 

@@ -1,4 +1,4 @@
-"""How do a thousand visitors come to a real server at the same moment?"""
+"""Sends a thousand requests to a real server at the same moment."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Reply(NamedTuple):
 def make_request(
     port: int, path: str, *, form: Mapping[str, str] | None = None, headers: Mapping[str, str] = NO_HEADERS
 ) -> bytes:
-    """A GET of a person's browser, or with `form` the POST of that form."""
+    """The bytes of a browser's GET, or with `form` of the POST of that form."""
     body = urlencode(form or {}).encode()
     lines = [
         f"{'GET' if form is None else 'POST'} {path} HTTP/1.1",
@@ -42,7 +42,7 @@ def make_request(
 
 
 async def ask(port: int, request: bytes, start: asyncio.Event, ready: asyncio.Semaphore) -> Reply:
-    """One visitor, who is connected before all ask at once."""
+    """One visitor: connects, waits for the common start, sends the request, returns the reply."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     ready.release()
     await start.wait()
@@ -66,7 +66,7 @@ async def come(port: int, requests: Sequence[bytes]) -> list[Reply]:
 
 
 def send_at_once(port: int, requests: Sequence[bytes]) -> list[Reply]:
-    """All answers, in the order of the requests. In a thread: this one may have a browser's loop running."""
+    """All answers, in the order of the requests. In a thread: this one may run a browser's loop."""
 
     def run() -> list[Reply]:
         return asyncio.run(asyncio.wait_for(come(port, requests), SECONDS))
@@ -82,7 +82,7 @@ def visit_at_once(port: int, path: str, visitors: int) -> Counter[tuple[int, str
 
 
 class Owner:
-    """The owner of a real server, who makes links and looks at them."""
+    """The owner of a real server, who creates and reads links by the API."""
 
     def __init__(self, server: Server) -> None:
         self.server = server
@@ -102,6 +102,11 @@ class Owner:
     def make_pixel(self) -> int:
         fields = {"type": "social_a", "name": "Pixel", "pixel": "123"}
         answer = self.session.post(f"{self.site}/pixels", json=fields, timeout=SECONDS)
+        assert answer.status_code == 201, answer.text
+        return int(answer.json()["data"]["id"])
+
+    def make_handler(self, **fields: Any) -> int:
+        answer = self.session.post(f"{self.site}/notification-handlers", json=fields, timeout=SECONDS)
         assert answer.status_code == 201, answer.text
         return int(answer.json()["data"]["id"])
 

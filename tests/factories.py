@@ -1,4 +1,4 @@
-"""How does a test come by users, keys, links, pixels and handlers without going through an edge?"""
+"""Makes users, keys, links, pixels and handlers for tests, straight in the database."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Row = TypeVar("Row")
 
 
 class Factory:
-    """Makes rows and commits them. What a test does not name gets a value of its own."""
+    """Makes rows and commits them. Fields that a test does not name get a unique or default value."""
 
     def __init__(self, session: scoped_session[Session]) -> None:
         self.session = session
@@ -33,7 +33,7 @@ class Factory:
         return row
 
     def user(self, email: str | None = None, password: str = PASSWORD, **columns: Any) -> User:
-        from app.accounts.services import create_user
+        from tests.users import create_user
 
         user = create_user(email or f"user{next(self.numbers)}@example.com", password)
         for name, value in columns.items():
@@ -42,7 +42,7 @@ class Factory:
         return user
 
     def key(self, user: User, scope: str = "write", name: str = "test", **columns: Any) -> tuple[ApiKey, str]:
-        """The row and the key's text, which is nowhere else."""
+        """The row and the key's text, which is stored nowhere."""
         from app.accounts.keys import create_key
 
         key, text = create_key(user, name, scope)
@@ -73,7 +73,7 @@ class Factory:
         return self.add(Project(user_id=user.id, **{"name": f"Project {next(self.numbers)}", **columns}))
 
     def domain(self, user: User, host: str | None = None, **columns: Any) -> Domain:
-        """Verified, unless the test says otherwise."""
+        """A domain, verified unless the test says otherwise."""
         host = host or f"go{next(self.numbers)}.example"
         columns = {"is_verified": True, "token": secrets.token_hex(16), **columns}
         return self.add(Domain(user_id=user.id, host=host, **columns))

@@ -23,7 +23,7 @@ from tests.server import Server
 SEEDS = (1, 2, 3)
 CONFIG = Path(__file__).with_name("schemathesis.toml")
 ALONE = ("unshare", "--user", "--map-root-user", "--net")
-# one row of each kind, so that not every id leads nowhere
+# one row of each kind, so that some ids exist
 ROWS = {
     "projects": {"name": "Launch"},
     "domains": {"host": "links.example"},
@@ -58,12 +58,12 @@ def main() -> None:
 
 
 def log_lines(server: Server) -> list[str]:
-    """What the server wrote beside the line of each request: an exception is a finding, too."""
+    """The server's output except request lines: an exception is a finding, too."""
     return [line for line in server.written().splitlines(keepends=True) if " INFO " not in line]
 
 
 def run_alone() -> None:
-    """Begin anew in a network that has nothing but this machine's loopback."""
+    """Restart this program in a network namespace that has only a loopback."""
     again = shlex.join([sys.executable, "-m", "tests.fuzz", *sys.argv[1:]])
     command = [*ALONE, "sh", "-c", f"ip link set lo up && exec {again}"]
     os.execvpe(command[0], command, {**os.environ, "WAYPOST_FUZZ_ALONE": "1"})

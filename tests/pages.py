@@ -1,4 +1,4 @@
-"""How does a test use pages as a person without JavaScript does: open, fill in, send?"""
+"""Uses pages over HTTP like a browser without JavaScript: opens them, fills in forms, sends them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.server import BROWSER
 
 @dataclass
 class Form:
-    """A form of a page: where it goes, and what it sends when nobody touches it."""
+    """A form of a page: its action, and the fields that it sends untouched."""
 
     action: str = ""
     fields: dict[str, str] = field(default_factory=dict)
@@ -41,11 +41,11 @@ class Forms(HTMLParser):
 
 
 class Person(requests.Session):
-    """Somebody with a browser's cookies and `User-Agent` at one site."""
+    """An HTTP session with a browser's cookies and `User-Agent` at one site."""
 
     def __init__(self, site: str) -> None:
         super().__init__()
-        self.trust_env = False  # no proxy of this machine stands between us and our own server
+        self.trust_env = False  # no proxy from the environment between us and our own server
         self.site = site
         self.headers["User-Agent"] = BROWSER
 
@@ -53,7 +53,7 @@ class Person(requests.Session):
         return self.get(self.site + path if path.startswith("/") else path, timeout=30, **options)  # type: ignore[arg-type]
 
     def send_form(self, page: requests.Response, action: str, **values: str) -> requests.Response:
-        """Fill in the page's form that goes to `action`, and press its button."""
+        """Fill in the page's form whose action ends with `action`, and send it."""
         forms = [form for form in Forms(page.text).found if form.action.partition("?")[0].endswith(action)]
         assert forms, f"no form that goes to {action} on {page.url}"
         unknown = set(values) - set(forms[0].fields)

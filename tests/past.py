@@ -1,4 +1,4 @@
-"""How does a test come by links with a past that is known to the visit?"""
+"""Two links with 600 known visits, for tests of statistics."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import datetime as dt
 from random import Random
 from typing import NamedTuple
 
-from app import clock
 from app.accounts.models import User
-from app.clicks.ingest import Ingest
-from app.config import Settings
-from app.journal.record import Visit, encode
+from app.analytics.ingest import Ingest
+from app.core import clock
+from app.core.config import Settings
+from app.journal.codec import Visit, encode
 from app.journal.segments import directory_of
 from app.journal.writer import Journal
 from app.links.models import Link
 from app.projects.models import Project
-from tests.clicks.load import load
+from tests.analytics.load import load
 from tests.factories import Factory
 
 DAYS = 12
@@ -32,7 +32,7 @@ class Past(NamedTuple):
 
 
 def make_past(settings: Settings, owner: User, factory: Factory) -> Past:
-    """600 visits of twelve days, none of them today: what is counted stays so while a test runs."""
+    """600 visits on twelve days, none of them today: so counts do not change while a test runs."""
     owner.timezone = "Asia/Kolkata"
     project = factory.project(owner, name="Spring & more")
     begin = clock.now().replace(hour=0, minute=0, second=0) - dt.timedelta(days=DAYS + 1)
@@ -45,7 +45,7 @@ def make_past(settings: Settings, owner: User, factory: Factory) -> Past:
 
 
 def take_in(settings: Settings, visits: list[Visit]) -> None:
-    """Through the journal and the ingest, as any visit."""
+    """Store the visits through the journal and the ingest, as any visit."""
     journal = Journal(directory_of(settings.data_dir))
     assert all(journal.append(encode(visit)) for visit in visits)
     journal.close()

@@ -1,4 +1,4 @@
-"""Where does a real PostgreSQL for the tests come from?
+"""Starts a real PostgreSQL for the tests, on demand.
 
 One cluster a test session, made when the first test asks for it and shared by all workers. The binaries
 come from a package of the development requirements, else from the system; PostgreSQL refuses to run as
@@ -24,14 +24,14 @@ from pathlib import Path
 
 import psycopg
 
-DIRECTORY = "WAYPOST_TEST_POSTGRES"  # for the session's workers
+DIRECTORY = "WAYPOST_TEST_POSTGRES"  # passes the directory on to the session's workers
 ROOT = Path(__file__).resolve().parent.parent
 USER = "waypost"
 NOBODY = 65534
 SECONDS = 60
-# `C.UTF-8`: what is upper and lower case is a matter of Unicode, as it is in an installation
+# `C.UTF-8`: upper and lower case follow Unicode, as in an installation
 MADE_WITH = ("-U", USER, "--auth=trust", "--no-sync", "-E", "UTF8", "--locale=C", "--lc-ctype=C.UTF-8")
-# nothing of this outlives the tests, so nothing needs to reach the disk
+# no data outlives the tests, so none needs to reach the disk
 QUICK = (
     "fsync=off",
     "full_page_writes=off",
@@ -42,7 +42,7 @@ QUICK = (
 
 
 class NoPostgres(Exception):
-    """No PostgreSQL could be started here; the text says what was tried."""
+    """No PostgreSQL could be started. The message says what was tried."""
 
 
 def bin_directories() -> list[Path]:
@@ -63,7 +63,7 @@ def package_made(path: Path) -> bool:
 
 
 def ways(data: Path) -> Iterator[tuple[list[str], int | None]]:
-    """How to run it as somebody else than root: what stands before the command, and the user's id."""
+    """Ways to run it as another user than root: a prefix of the command, and a user id."""
     if os.geteuid() != 0:
         yield [], None
         return
@@ -98,7 +98,7 @@ def make_cluster(data: Path) -> tuple[list[str], int | None]:
 
 
 def keep(directory: Path) -> None:
-    """Wait until the cluster is asked for or the session is over. (The keeper process's whole life.)"""
+    """The keeper process: wait until the cluster is requested or the session ends, then clean up."""
     with (directory / "ask").open("r+b", buffering=0) as ask:
         ready, _, _ = select.select([ask, sys.stdin], [], [])
         if ask in ready:
@@ -118,7 +118,7 @@ def serve(directory: Path) -> None:
         (directory / "failed").write_text(str(error))
         sys.stdin.read()
         return
-    sys.stdin.read()  # nobody writes: it ends with the session's first process
+    sys.stdin.read()  # nothing is ever written to it: it ends with the session's first process
     server.send_signal(signal.SIGQUIT)
     server.wait()
 
@@ -133,7 +133,7 @@ def connect(database: str = "postgres") -> psycopg.Connection:
 
 @contextmanager
 def session() -> Iterator[None]:
-    """The time in which a cluster may be asked for; opened by the session's first process."""
+    """Inside the block a cluster may be requested. Opened by the session's first process."""
     directory = Path(
         tempfile.mkdtemp(prefix="waypost-pg-", dir=os.environ.get("PYTEST_DEBUG_TEMPROOT", "/tmp"))
     )  # a socket's path must be short
@@ -147,7 +147,7 @@ def session() -> Iterator[None]:
 
 @contextmanager
 def started() -> Iterator[None]:
-    """The cluster, running; under a lock: one worker at a time."""
+    """Starts the cluster if necessary. Locked: one worker at a time."""
     directory = Path(os.environ[DIRECTORY])
     with (directory / "lock").open("ab") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from app.config import ROOT
+from app.core.config import ROOT
 from tests.server import free_port, wait_for
 
 CONTRIB = ROOT / "contrib"
@@ -59,7 +59,7 @@ def write_nginx(directory: Path, port: int, upstream: int, certificate: Certific
     kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     paths = " ".join(f"{kind}_temp_path {directory}/{kind};" for kind in kinds)
     file = directory / "nginx.conf"
-    # started by root, its workers are somebody else, who may not write to this directory
+    # started by root, its workers run as another user, who may not write to this directory
     user = "user root; " if os.geteuid() == 0 else ""
     file.write_text(
         f"{user}daemon off; worker_processes 1; worker_rlimit_nofile {2 * MAX_CONNECTIONS}; pid {directory}/pid;\n"
@@ -71,10 +71,11 @@ def write_nginx(directory: Path, port: int, upstream: int, certificate: Certific
 def write_caddy(directory: Path, port: int, upstream: int, certificate: Certificate | None) -> list[str]:
     """Write the configuration; the command that runs it. Without a certificate it speaks plain HTTP.
 
-    It fetches none by itself: what the file says of owners' domains is left out.
+    It fetches none by itself: owners' domains are served on plain HTTP, or left out.
     """
     site = read_caddyfile()
-    site = re.sub(r"^https:// \{\n.*?^\}\n", "", site, flags=re.MULTILINE | re.DOTALL)
+    others = "" if certificate else f"http://:{port} {{\n\tbind 127.0.0.1\n\trespond 421\n}}\n"
+    site = re.sub(r"^https:// \{\n.*?^\}\n", others, site, flags=re.MULTILINE | re.DOTALL)
     site = re.sub(r"127\.0\.0\.1:800[01]", f"127.0.0.1:{upstream}", site)
     scheme = "https" if certificate else "http"
     names = ", ".join(f"{scheme}://{host}:{port}" for host in HOSTS)
@@ -84,7 +85,7 @@ def write_caddy(directory: Path, port: int, upstream: int, certificate: Certific
 
 
 def write_caddy_on_demand(directory: Path, port: int, upstream: int, _: Certificate | None) -> list[str]:
-    """The same with certificates on demand, as shipped, but of an authority of Caddy's own."""
+    """The same with certificates on demand, as shipped, but from Caddy's internal authority."""
     site = re.sub(r"127\.0\.0\.1:800[01]", f"127.0.0.1:{upstream}", read_caddyfile())
     site = site.replace("\timport waypost", "\tbind 127.0.0.1\n\timport waypost")
     ports = (f"http_port {free_port()}", f"https_port {port}")
@@ -101,7 +102,7 @@ def read_caddyfile() -> str:
 
 
 def run_caddy(directory: Path, site: str, *options: str) -> list[str]:
-    """Write the file with more options of the whole server; the command that runs it."""
+    """Write the file with more global options. Returns the command that runs it."""
     lines = "".join(f"\t{option}\n" for option in ("admin off", *options))
     file = directory / "Caddyfile"
     file.write_text(re.sub(r"^\{\n", f"{{\n{lines}", site, count=1, flags=re.MULTILINE))

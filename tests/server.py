@@ -1,4 +1,4 @@
-"""How is the real server started for a test, and how does it end?"""
+"""Starts, stops and kills the real server for tests."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
+from tests.commands import run_command
+
 ROOT = Path(__file__).resolve().parent.parent
 SECONDS = 90
 BROWSER = (
@@ -26,7 +28,7 @@ Found = TypeVar("Found")
 
 
 def wait_for(condition: Callable[[], Found], what: str, seconds: float = SECONDS) -> Found:
-    """The first true answer of `condition`; fails after `seconds`, saying that `what` did not come."""
+    """Wait for the first true value of `condition`. Fails after `seconds` with a message about `what`."""
     deadline = time.monotonic() + seconds
     while not (found := condition()):
         if time.monotonic() > deadline:
@@ -35,7 +37,7 @@ def wait_for(condition: Callable[[], Found], what: str, seconds: float = SECONDS
     return found
 
 
-# below those that the kernel gives to connections: a server that is started again finds its port free
+# below the kernel's ephemeral ports, so that a restarted server finds its port free
 PORTS = range(15_000, 32_000)
 
 
@@ -58,20 +60,17 @@ class Server:
         self.environ = {k: v for k, v in os.environ.items() if not k.startswith("WAYPOST_")} | {
             "WAYPOST_DATA_DIR": str(data_dir),
             "WAYPOST_PORT": str(self.port),
-            "WAYPOST_PROCESSES": "1",  # a test that wants more says so
+            "WAYPOST_PROCESSES": "1",  # tests may override it
             **{f"WAYPOST_{name}": value for name, value in settings.items()},
         }
         self.prefix: tuple[str, ...] = ()  # a command that runs it
         self.process: subprocess.Popen[bytes] | None = None
 
     def flask(self, *arguments: str, stdin: str = "") -> str:
-        """What a command of the application prints, run on the same data."""
-        command = [sys.executable, "-m", "flask", "--app", "wsgi", *arguments]
-        done = subprocess.run(
-            command, cwd=ROOT, env=self.environ, input=stdin, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, f"{arguments} failed: {done.stderr}"
-        return done.stdout
+        """Run a command of the application on the same data, and return its output."""
+        done = run_command(arguments, ROOT, self.environ, stdin.encode())
+        assert done.returncode == 0, f"{arguments} failed: {done.stderr.decode()}"
+        return done.stdout.decode()
 
     def start(self) -> Server:
         command = [*self.prefix, sys.executable, "-m", "flask", "--app", "wsgi", "serve"]
@@ -119,7 +118,7 @@ class Server:
         return found[0]
 
     def stop(self) -> None:
-        """End it as a service manager would, and fail if it has to be killed."""
+        """Stop the server as a service manager would, and fail if it has to be killed."""
         if self.process and self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
             try:
@@ -129,7 +128,7 @@ class Server:
                 raise AssertionError(f"SIGTERM did not end the server:\n{self.written()}") from None
 
     def kill(self) -> None:
-        """`kill -9` of every process of the server at once, whatever they are doing."""
+        """`kill -9` every process of the server at once."""
         if self.process:
             with suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal.SIGKILL)

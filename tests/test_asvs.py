@@ -1,4 +1,4 @@
-"""The table of docs/security/asvs-5.0-level-1.md: what it names is there, and what no other test shows."""
+"""ASVS 5.0 level 1: the table of docs/security is complete and true; plus checks that no other test makes."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from itsdangerous import Signer
 from app.accounts.models import User, UserSession
 from app.accounts.password_rules import MIN_LENGTH, find_weakness
 from app.accounts.sessions import SEEN_EVERY
-from app.clock import now
-from app.config import ROOT
-from app.dashboard.reauthentication import RECENT
-from app.dashboard.sessions import SchemeSessions
+from app.core.clock import now
+from app.core.config import ROOT
+from app.dashboard.auth.reauthentication import RECENT
+from app.dashboard.auth.sessions import SchemeSessions
 from tests.accounts.test_sign_in import is_signed_in
 from tests.clients import Api
 from tests.dashboard.conftest import Desk, desk
@@ -32,7 +32,7 @@ ROWS = [
     if re.match(r"\| V\d", line)
 ]
 STATUSES = ("met", "not met", "not applicable")
-# how many requirements of level 1 each chapter of 5.0.0 has
+# number of requirements of level 1 in each chapter of 5.0.0
 CHAPTERS = {1: 8, 2: 4, 3: 8, 4: 2, 5: 4, 6: 13, 7: 6, 8: 4, 9: 4, 10: 5, 11: 3, 12: 3, 13: 1, 14: 2, 15: 3}
 MODULES = [path for path in sorted(ROOT.glob("app/**/*.py")) if "versions" not in path.parts]
 
@@ -70,7 +70,7 @@ def test_what_is_named_is_there() -> None:
 
 DANGEROUS_CALLS = {"eval", "exec", "os.system", "os.popen", "hashlib.md5", "hashlib.sha1", "modes.ECB"}
 DANGEROUS_MODULES = {"pickle", "marshal", "shelve", "xml", "lxml", "yaml", "Crypto"}
-SHA_1 = {"app/accounts/second_factor.py": "RFC 6238"}  # where alone, and why
+SHA_1 = {"app/accounts/second_factor.py": "RFC 6238"}  # the only modules where a call is allowed, and why
 
 
 def test_no_dangerous_call_is_made() -> None:
@@ -101,7 +101,7 @@ def test_such_a_call_would_be_seen(code: str) -> None:
 
 
 def test_own_scripts_write_text_as_text() -> None:
-    """htmx swaps what the server has escaped; no script of ours makes markup of text."""
+    """htmx swaps in markup that the server has escaped. No script of ours turns text into markup."""
     scripts = [*ROOT.glob("app/static/*.js"), *ROOT.glob("app/public/*.js")]
     assert len(scripts) > 5
     markup = re.compile(r"(innerHTML|outerHTML)\s*\+?=(?!=)|insertAdjacentHTML|document\.write|\beval\(")
@@ -115,7 +115,7 @@ def test_tokens_are_signed_with_sha_256() -> None:
 
 
 def test_the_proxy_takes_no_old_tls() -> None:
-    """Caddy takes 1.2 and 1.3 unless it is told otherwise, leads from http, and fetches certificates."""
+    """Caddy takes TLS 1.2 and 1.3 by default, redirects from http, and fetches certificates."""
     nginx, caddy = ((ROOT / "contrib" / name).read_text() for name in ("nginx.conf", "Caddyfile"))
     assert re.findall(r"ssl_protocols ([^;]+);", nginx) == ["TLSv1.2 TLSv1.3"]
     assert "return 301 https://" in nginx
@@ -160,7 +160,7 @@ def test_no_other_origin_may_read_an_answer(answers: dict[str, Any], client: Fla
 def test_nothing_of_a_checkout_is_served(client: FlaskClient) -> None:
     for path in ("/.git/config", "/.git/HEAD", "/.env", "/static/../.git/config", "/static/%2e%2e/.git/HEAD"):
         assert client.get(path).status_code == 404
-    assert "`.git`" in (ROOT / "README.md").read_text()
+    assert "`.git`" in (ROOT / "docs/install.md").read_text()
 
 
 # ------------------------------------------------------------- passwords and sessions
@@ -198,7 +198,7 @@ def test_a_session_has_256_random_bits(desk: Desk, client: FlaskClient) -> None:
 def test_the_password_again_makes_a_new_token(
     desk: Desk, client: FlaskClient, session: Any, alice: User
 ) -> None:
-    """A copy of the cookie of before opens nothing; the session itself goes on."""
+    """A copy of the earlier cookie is void; the session itself goes on."""
     before = client.get_cookie("waypost")
     assert before is not None
     with time_machine.travel(now() + RECENT):
@@ -216,7 +216,7 @@ def test_the_password_again_makes_a_new_token(
 
 
 def test_an_answer_that_was_late_puts_no_old_cookie_back(desk: Desk, client: FlaskClient) -> None:
-    """One for a session that is kept sets a cookie when it changed something, or once in some minutes."""
+    """An answer of a kept session sets its cookie only if it changed something, or once in some minutes."""
     with client.session_transaction() as session:
         session.permanent = True
     desk.get("/links/")

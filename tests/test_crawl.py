@@ -1,7 +1,7 @@
-"""Is there a text on any page that no translator could have got hold of?
+"""Untranslatable texts: every text on every page of the dashboard comes from the catalogue.
 
-Every text that a catalogue holds is put in brackets, and every page is opened: what then stands outside of
-brackets and is nobody's data is English in every language. A page that is added tomorrow is opened as well.
+Every text of the catalogue is put in brackets, and every page is opened. What then stands outside of
+brackets and is no owner's data would be English in every language. New pages are found by themselves.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from app import languages
-from app.extensions import db
-from app.languages import Catalogue, catalogue
-from app.languages.extraction import needs_words
-from app.languages.names import NAMES
+from app import i18n
+from app.core.extensions import db
+from app.i18n import Catalogue, catalogue
+from app.i18n.extraction import needs_words
+from app.i18n.names import NAMES
+from app.import_export.columns import SERVICES
 from tests.dashboard.conftest import Desk, desk
 
 __all__ = ["desk"]
@@ -25,7 +26,7 @@ BRACKETS = re.compile(r"\[\[[^\[\]]*\]\]")
 HIDDEN = {"script", "style", "svg", "code", "pre", "datalist", "kbd", "option"}
 VOID = {"input", "br", "img", "meta", "link", "hr", "use", "circle", "path"}
 SHOWN = {"aria-label", "title", "placeholder", "alt", "data-says"}
-# what is the same everywhere, and what the rows of this test are called
+# words that are the same in every language, and the names of this test's rows
 DATA = re.compile(
     r"""UTM[ ](?:source|medium|campaign) | \S+[@/]\S* | \S+\.(?:test|example|com)\b | localhost\S* | wp_\S+ | \d+\s*(?:KB|MB|GB|ms|s|h|px)\b |
     \b(?:zz\w*|CSV|TSV|JSON|NDJSON|PNG|SVG|QR|API|URL|UTM|HTTP|OpenAPI|IP|UTC|CET|OK|DNS|TXT|CNAME|Waypost|DE|EU)\b |
@@ -38,7 +39,7 @@ DATA = re.compile(
 
 
 class Bracketed(Catalogue):
-    """German, as a reader would know it at sight."""
+    """A catalogue that puts each German text in brackets."""
 
     def say(self, text: str) -> str:
         found = self.found(text.strip())
@@ -53,12 +54,12 @@ def bracketed(desk: Desk, alice: Any, monkeypatch: pytest.MonkeyPatch) -> Desk:
     german = catalogue("de")
     assert german
     marked = Bracketed({key: f"[[{key}]]" for key in german.texts}, german.patterns, german.group)
-    monkeypatch.setattr(languages, "catalogue", lambda _: marked)
+    monkeypatch.setattr(i18n, "catalogue", lambda _: marked)
     return desk
 
 
 class Texts(HTMLParser):
-    """What a page says: texts, and attributes that are read out; not what says itself that it is English."""
+    """The texts of a page, and attributes that are read out, except what is marked as English."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -89,12 +90,12 @@ class Texts(HTMLParser):
 
 
 def left(page: str) -> list[str]:
-    """What stands outside of brackets."""
+    """The texts outside of brackets."""
     found = []
     for text in Texts(page).found:
         while BRACKETS.search(text):
             text = BRACKETS.sub(" ", text)
-        for name in sorted(NAMES, key=len, reverse=True):
+        for name in sorted({*NAMES, *SERVICES}, key=len, reverse=True):
             text = text.replace(name, " ")
         text = DATA.sub(" ", text).strip()
         if re.search(r"[^\W\d_]{3}", text) and needs_words(text):

@@ -1,23 +1,29 @@
-"""Do the pages that people read say what is true?"""
+"""Documents: README, docs and contrib agree with the code."""
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import re
 import shutil
 import subprocess
-import sys
 import tomllib
 from collections.abc import Callable
+from functools import reduce
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
-from app.config import ROOT, TABLE
+from app.cli import COMMANDS
+from app.core.config import ROOT, TABLE
+from app.notifications.events import all_types
 from tests.server import Server
+from tests.test_architecture import LAYERS
 
 README = (ROOT / "README.md").read_text()
+PAPERS = ("README", "CONTRIBUTING", "SECURITY", "CHANGELOG")
 
 
 def after(mark: str) -> str:
@@ -50,19 +56,22 @@ def settings_rows() -> list[tuple[str, str, str]]:
 
 def test_the_first_link_works_as_pasted(make_server: Callable[..., Server], tmp_path: Path) -> None:
     server = make_server()
-    (tmp_path / ".venv").mkdir()
-    (tmp_path / ".venv" / "bin").symlink_to(Path(sys.executable).parent)
-    (tmp_path / "wsgi.py").symlink_to(ROOT / "wsgi.py")
+    (tmp_path / "waypost").symlink_to(ROOT / "waypost")
     commands = after("first link").partition("```sh\n")[2].partition("```")[0].replace("127.0.0.1:8000", f"127.0.0.1:{server.port}")  # fmt: skip
-    environ = server.environ | {"PYTHONPATH": str(ROOT), "no_proxy": "*"}
+    environ = server.environ | {"no_proxy": "*"}
     done = subprocess.run(["sh", "-eu"], input=commands, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False)  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "302 https://example.com/\n" in done.stdout
     assert json.loads(done.stdout.splitlines()[-1])["data"]["clicks"] == 1
 
 
+def test_ci_runs_the_tests_as_the_readme_says() -> None:
+    command = re.search(r"`make ([\w-]+)` runs all tests", README)
+    assert command and f"part {command[1]}\n" in re.sub(" +#.*", "", (ROOT / ".ci/run").read_text())
+
+
 def test_every_place_that_the_map_names_is_there() -> None:
-    rows = README.partition("## The map of the house")[2]
+    rows = README.partition("## Code map")[2]
     places = re.findall(r"`((?:app|tests|bench|docs|contrib)/[\w./]*)`", rows)
     assert len(places) > 20
     assert not [place for place in places if not (ROOT / place).exists()]
@@ -91,3 +100,109 @@ def test_nginx_reads_the_file_for_it(tmp_path: Path) -> None:
     command = ["nginx", "-t", "-p", str(tmp_path), "-c", str(tmp_path / "nginx.conf")]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ)
     assert done.returncode == 0, done.stderr
+
+
+DECISIONS = sorted(path for path in (ROOT / "docs/decisions").glob("*.md") if path.name != "README.md")
+
+
+@pytest.mark.parametrize("path", DECISIONS, ids=lambda path: path.stem)
+def test_a_decision_has_a_date_a_status_and_a_line_in_the_index(path: Path) -> None:
+    title, empty, about, *_ = path.read_text().splitlines()
+    assert (title[:2], empty) == ("# ", "")
+    date = path.name[:10]
+    assert re.match(rf"{date} · (accepted|replaced by \[.*\]\(.*\))[.;]", about), about
+    line = f"- [{title[2:]}]({path.name}), {date}"
+    lines = (ROOT / "docs/decisions/README.md").read_text().splitlines()
+    assert [each for each in lines if each.removesuffix("; parts replaced") == line] != []
+    assert ("parts replaced by" in about) == (f"{line}; parts replaced" in lines)
+
+
+SOURCES = [path for path in ROOT.glob("app/**/*") if path.suffix in {".py", ".html", ".js", ".css"}]
+POINTERS = {name for path in SOURCES for name in re.findall(r"docs/decisions/([\w-]+\.md)", path.read_text())}
+
+
+def test_the_code_points_to_decisions() -> None:
+    """To every one in force, where a reader would ask why; and to none that is not there."""
+    in_force = {path.name for path in DECISIONS if "· accepted" in path.read_text()}
+    assert not sorted(in_force - POINTERS)
+    assert not sorted(POINTERS - {path.name for path in DECISIONS})
+
+
+PAGES = [*sorted((ROOT / "docs").rglob("*.md")), *(ROOT / f"{name}.md" for name in PAPERS)]
+LINK = re.compile(r"\]\((?!https?://)([^)#\s]*)(?:#([^)\s]+))?\)")
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors that GitHub gives to a page's headings."""
+    titles = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
+    found = LINK.findall(page.read_text())
+    targets = [((page.parent / path).resolve() if path else page, anchor) for path, anchor in found]
+    assert not [path for path, _ in targets if not path.exists()]
+    assert not [(path, anchor) for path, anchor in targets if anchor and anchor not in anchors(path)]
+
+
+def test_the_index_names_every_page() -> None:
+    index = (ROOT / "docs/README.md").read_text()
+    assert not [page.name for page in (ROOT / "docs").glob("[a-z]*.md") if f"({page.name})" not in index]
+
+
+def table(page: str, mark: str) -> list[str]:
+    """The first column of the table after a mark."""
+    rows = (ROOT / "docs" / page).read_text().partition(f"<!-- {mark} -->\n")[2].partition("\n\n")[0]
+    return re.findall(r"^\| `([\w.]+)` \|", rows, re.MULTILINE)
+
+
+def test_every_command_is_explained() -> None:
+    visible = [command.name for command in COMMANDS if not command.hidden]
+    assert sorted(table("operate.md", "commands")) == sorted([*visible, "db"])
+
+
+def test_every_event_is_explained() -> None:
+    assert sorted(table("webhooks.md", "events")) == sorted(all_types())
+
+
+# --- docs/architecture.md
+
+ARCHITECTURE = (ROOT / "docs/architecture.md").read_text()
+PACKAGES = {path.stem for path in (ROOT / "app").iterdir()}
+NAMED = sorted(
+    name
+    for name in set(re.findall(r"`([a-z_]+(?:\.\w+)+)`", ARCHITECTURE))
+    if name.partition(".")[0] in PACKAGES
+)
+
+
+def find_module(name: str) -> tuple[ModuleType, list[str]]:
+    """The module that a dotted name below `app` begins with, and the rest of the name."""
+    parts = name.split(".")
+    paths = [ROOT.joinpath("app", *parts[:end]) for end in range(1, len(parts) + 1)]
+    depth = sum(path.is_dir() or path.with_suffix(".py").exists() for path in paths)
+    return importlib.import_module(".".join(["app", *parts[:depth]])), parts[depth:]
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_a_name_in_the_architecture_exists(name: str) -> None:
+    found, rest = find_module(name)
+    reduce(getattr, rest, found)
+
+
+def test_the_architecture_names_every_way() -> None:
+    assert len(NAMED) > 40
+    assert {name.partition(".")[0] for name in NAMED} >= {
+        "links",
+        "redirects",
+        "journal",
+        "analytics",
+        "notifications",
+    }
+
+
+def test_the_architecture_has_the_layers() -> None:
+    block = ARCHITECTURE.partition("<!-- layers -->\n```\n")[2].partition("```")[0]
+    layers = [set(line.split()) for line in block.splitlines()]
+    assert layers == [set(line.split()) - {"__init__"} for line in LAYERS]

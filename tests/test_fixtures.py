@@ -1,4 +1,4 @@
-"""Do the tests stand on what they think they stand on?"""
+"""The fixtures themselves: the marked database, changed settings, and sessions apart from the test's."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import inspect, text
 
-from app.config import Settings
-from app.extensions import db
+from app.core.config import Settings
+from app.core.extensions import db
 from app.pixels.models import Pixel
 
 

@@ -1,4 +1,4 @@
-"""Does the whole life of a link work, from the first start on, through HTTP against the real server?"""
+"""The whole life of a link over HTTP against the real server, from set-up to deletion."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_from_the_first_start_to_a_deleted_link(make_server: Callable[..., Serve
 
 
 def first_key(server: Server) -> str:
-    """Set-up by the printed address, out, in again, and a key from its page."""
+    """Set up by the printed address, sign out, sign in again, and create a key on its page."""
     with Person(server.url) as owner:
         assert owner.open("/dashboard/").url.partition("?")[0].endswith("/login")
         assert owner.open("/setup", allow_redirects=False).status_code in {403, 404}
@@ -50,7 +50,7 @@ def first_key(server: Server) -> str:
 
 
 def create(api: requests.Session, server: Server) -> str:
-    """A link by multipart, as the API's description has it. Returns its address."""
+    """Create a link by multipart, as the API's contract says. Returns the `Location`."""
     fields = {
         "location_url": DESTINATION,
         "url": "First",
@@ -73,7 +73,7 @@ def read(api: requests.Session, link: str) -> dict[str, Any]:
 
 
 def visit(server: Server) -> None:
-    """A person comes, and with it two that do not count: a program and a person's HEAD."""
+    """One visit that counts, and two that do not: a program's, and a HEAD request."""
     for method, agent in [("GET", BROWSER), ("GET", "curl/8.5.0"), ("HEAD", BROWSER)]:
         headers = {"User-Agent": agent}
         answer = requests.request(
@@ -84,7 +84,7 @@ def visit(server: Server) -> None:
 
 
 def update(api: requests.Session, link: str, server: Server) -> None:
-    """Only what was sent changes, and visitors see it within a second."""
+    """Only fields that were sent change, and visitors see it within a second."""
     before = read(api, link)
     answer = api.post(link, files={"is_enabled": (None, "0")}, timeout=30)
     assert (answer.status_code, answer.json()) == (200, {"data": {"id": 1}})

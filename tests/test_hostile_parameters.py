@@ -1,9 +1,10 @@
-"""No value of a query or a header makes an answer fail: each is answered or refused."""
+"""Hostile values in queries and headers: each request is answered or refused, and never fails."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import cycle
 from typing import Any
 
@@ -12,13 +13,11 @@ from flask import Flask
 from werkzeug.routing import Rule
 
 from app.accounts.models import User
-from app.api import RESOURCES
-from app.api.openapi.operations import operations
-from app.api.rates import rates
-from app.clicks.dimensions import DIMENSIONS
-from app.dashboard.link_filters import LISTING
+from app.analytics.dimensions import DIMENSIONS
+from app.dashboard.links.filters import LISTING
 from app.dashboard.statistics.state import VIEWS
-from app.visits.supposing import READ
+from app.openapi.operations import operations
+from app.redirects.simulation.params import READ
 from tests.clients import Api
 from tests.dashboard.conftest import Desk, desk
 from tests.factories import Factory
@@ -57,8 +56,8 @@ LIST_PAGES = ("links", "links_export", "handlers", "pixels", "projects", "domain
 
 
 def names_of(rule: Rule) -> Iterator[str]:
-    """The parameters that this page may read. More do no harm."""
-    known = {f"/api{one.path}": one.query for one in operations(RESOURCES) if one.method == "GET"}
+    """The parameters that this page may read. Superfluous ones do no harm."""
+    known = {f"/api{one.path}": one.query for one in operations() if one.method == "GET"}
     name = rule.endpoint.removeprefix("dashboard.")
     if (path := re.sub("<[^>]*>", "{id}", rule.rule)) in known:
         yield from known[path]
@@ -75,7 +74,7 @@ def names_of(rule: Rule) -> Iterator[str]:
 def rules(app: Flask) -> Iterator[Rule]:
     for rule in app.url_map.iter_rules():
         blueprint = rule.endpoint.partition(".")[0]
-        is_same_view = "_statistics" in rule.endpoint  # of one link or project, as of all
+        is_same_view = "_statistics" in rule.endpoint  # the views of one link or project are those of all
         if (
             "GET" in (rule.methods or ())
             and blueprint in {"api", "dashboard", "accounts"}
@@ -86,13 +85,12 @@ def rules(app: Flask) -> Iterator[Rule]:
 
 @pytest.fixture
 def ask(app: Flask, api: Api, desk: Desk, past: Past, alice: User, factory: Factory) -> Callable[..., int]:
-    """The status of a GET by an admin who has one row of each kind. No rate limit is in the way."""
+    """The status of a GET by an admin who has one row of each kind, without rate limits."""
     factory.pixel(alice), factory.handler(alice), factory.domain(alice)
     alice.is_admin = True
     factory.session.commit()
-    app.testing = False  # errors are answers, as for everybody
-    with app.app_context():
-        rates().each_key = None
+    app.testing = False  # errors become responses, as in production
+    app.config["WAYPOST"] = replace(app.config["WAYPOST"], api_rate_limit=0)
 
     def send(path: str, **more: Any) -> int:
         path = re.sub("<[^>]*>", "1", path)
@@ -109,7 +107,8 @@ def is_searched(rule: Rule) -> bool:
 
 
 def queries_of(rule: Rule) -> Iterator[str]:
-    """Short values in every parameter at once, since all are read before one is refused; long ones in one alone."""
+    """Short values go into all parameters at once, as all are read before one is refused; long ones into one
+    alone."""
     names = [*dict.fromkeys(names_of(rule))]
     if not is_searched(rule):
         yield "&".join(f"{name}={value}" for name, value in zip(names, cycle(SHORT.values()), strict=False))
@@ -179,7 +178,7 @@ ODD = {
 
 @pytest.mark.parametrize("destination", ODD.values(), ids=ODD)
 def test_no_destination_breaks_a_page(app: Flask, api: Api, desk: Desk, destination: str) -> None:
-    """Browsers open these; `urlsplit` raises for them."""
+    """Destinations that browsers open, but for which `urlsplit` raises."""
     app.testing = False
     made = api.post("/links", data={"location_url": destination, "url": "odd", "cloaking_is_enabled": "1"})
     assert made.status_code == 201

@@ -1,4 +1,4 @@
-"""Is every visit that was answered counted, once, when all processes are killed again and again?"""
+"""Kills of all processes under load: every answered visit is counted exactly once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ VISITS, KILLS, VISITORS = 10_000, 4, 6
 
 
 class Crowd:
-    """Visitors who come one after the other on a few connections; each visit bears a number of its own."""
+    """Visits one after the other on a few connections, each with a number of its own."""
 
     def __init__(self, port: int) -> None:
         self.port = port
@@ -29,7 +29,7 @@ class Crowd:
         self.answered: set[str] = set()
 
     def come(self, until: int) -> list[threading.Thread]:
-        """Begin to visit, until so many were asked or nobody answers any more."""
+        """Start to visit until so many requests were sent or the server is gone."""
         threads = [threading.Thread(target=self.visit, args=(until,)) for _ in range(VISITORS)]
         for thread in threads:
             thread.start()
@@ -54,7 +54,7 @@ class Crowd:
             self.answered.add(number)
 
     def stop(self) -> None:
-        """Nobody begins another visit."""
+        """Begin no further visit."""
         self.is_over = True
 
     def next_number(self, until: int) -> str:
@@ -83,7 +83,7 @@ def test_kill_everything_while_ten_thousand_come(make_server: Callable[..., Serv
     assert crowd.asked == VISITS
     assert VISITS - KILLS * VISITORS <= len(crowd.answered) < VISITS
     wait_for(lambda: clicks(server) >= len(crowd.answered), "the clicks")
-    server.stop()  # which takes in all that was written
+    server.stop()  # ingests all that was written
     counted = counted_visits(server)
     assert {number: n for number, n in counted.items() if n != 1} == {}
     assert crowd.answered - set(counted) == set()
@@ -112,7 +112,7 @@ def ask(server: Server, query: str) -> list[tuple[object, ...]]:
 
 
 def counted_visits(server: Server, link_id: int | None = None) -> Counter[str]:
-    """How often the visit of each number was written down."""
+    """How many rows the visit of each number has."""
     of_link = "" if link_id is None else f"WHERE link_id = {link_id:d}"
     rows = ask(
         server,

@@ -1,4 +1,4 @@
-"""Do the migrations lead to the models, all the way and in one line?"""
+"""Migrations: one line of revisions that ends at the models, and keeps the data of earlier versions."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from alembic.script import ScriptDirectory
 
 from app.accounts import second_factor
 from app.accounts.models import RecoveryCode, User
-from app.database import begin_write
-from app.extensions import db
+from app.core.database import begin_write
+from app.core.extensions import db
 from app.links.models import Link
+from app.notifications.outbox import deliver
 from tests.accounts.codes import switch_on
 from tests.migrations import alembic_config
 
@@ -30,7 +31,7 @@ def test_there_is_one_newest_revision(session) -> None:
 
 
 def test_ids_are_never_given_again(session) -> None:
-    """A migration that makes a table anew on SQLite loses AUTOINCREMENT, unless it says so again."""
+    """A migration that rebuilds a table on SQLite loses AUTOINCREMENT unless it repeats it."""
     tables = db.metadatas[None].tables.values()
     wanted = {table.name for table in tables if table.dialect_options["sqlite"]["autoincrement"]}
     found = session.execute(sa.text("SELECT name, sql FROM sqlite_master WHERE type = 'table'")).all()
@@ -63,7 +64,7 @@ def test_decomposed_texts_of_before_are_found_composed(session, alice, make_link
 
 @pytest.mark.databases
 def test_links_of_before_are_found(session, alice, make_link) -> None:
-    """They get the text that a search looks in."""
+    """Older links get the text that the search reads."""
     link = make_link(alice, "Straße", title="Two\nLINES")
     wanted, destination = link.search_text, link.location_url
     session.close()  # else its read would keep PostgreSQL from changing the table
@@ -75,7 +76,7 @@ def test_links_of_before_are_found(session, alice, make_link) -> None:
 @pytest.mark.databases
 @pytest.mark.real_hashing
 def test_recovery_codes_of_before_stay_good(session, alice) -> None:
-    """They were stored as SHA-256; printed ones must open after the upgrade."""
+    """Recovery codes were stored as SHA-256; printed ones must still work after the upgrade."""
     codes, user_id = switch_on(alice), alice.id
     session.close()
     command.downgrade(alembic_config(), "7c3d9e15a4b8-1")
@@ -98,3 +99,67 @@ def test_recovery_codes_of_before_stay_good(session, alice) -> None:
         begin_write(session)
         assert second_factor.opens(alice, read) == opened
         session.commit()
+
+
+@pytest.mark.databases
+def test_mails_of_before_join_the_outbox(session, alice, make_handler) -> None:
+    """None is lost or sent twice in an upgrade: those that wait go on with their lease and their tries."""
+    handler = make_handler(alice).id
+    begin_write(session)
+    deliver(session, handler, "handler.test", {})
+    session.commit()
+    user_id, moments = alice.id, [dt.datetime(2026, 1, day) for day in range(1, 6)]
+    session.close()
+    command.downgrade(alembic_config(), "8e1d5a72c4f6-1")
+    base = {"user_id": user_id, "about": "test", "email": "a@example.com", "datetime": moments[0], "planned": moments[1],
+            "until": moments[4], "content": None, "due": None, "sent_datetime": None, "lease": None, "who": None}  # fmt: skip
+    rows = (
+        {"tries": 0, "detail": "", "content": "sealed", "due": moments[2], "lease": moments[3], "who": "w"},
+        {"tries": 2, "detail": "no answer", "content": "sealed", "due": moments[2]},
+        {"tries": 1, "detail": "Delivered.", "sent_datetime": moments[2]},
+        {"tries": 8, "detail": "refused"},
+    )
+    names = sorted(base | rows[0])
+    for number, row in enumerate(rows, 1):
+        marks = ", ".join(f":{name}" for name in ("id", *names))
+        insert = f"INSERT INTO letter (id, {', '.join(names)}) VALUES ({marks})"
+        session.execute(sa.text(insert), {**base, **row, "id": number})
+    session.commit()
+    session.close()
+    for _ in range(2):  # there, back, and there again
+        command.upgrade(alembic_config(), "8e1d5a72c4f6")
+        found = session.execute(sa.text(MAILS)).all()
+        assert [row[:4] for row in found] == [
+            (1, "pending", 0, None),
+            (2, "pending", 2, "no answer"),
+            (3, "delivered", 1, "Delivered."),
+            (4, "failed", 8, "refused"),
+        ]
+        assert [row[4] is not None for row in found] == [True, True, False, False]
+        assert [(row[5], row[6], row[7]) for row in found] == [
+            ("w", "sealed", "letter_1"),
+            (None, "sealed", "letter_2"),
+            (None, None, "letter_3"),
+            (None, None, "letter_4"),
+        ]
+        others = sa.text("SELECT count(*) FROM delivery WHERE letter_id IS NULL AND handler_id IS NOT NULL")
+        assert session.scalar(others) == 1
+        session.close()
+        command.downgrade(alembic_config(), "8e1d5a72c4f6-1")
+        assert session.scalar(sa.text("SELECT count(*) FROM letter WHERE due IS NOT NULL")) == 2
+        session.close()
+    command.upgrade(alembic_config(), "head")
+
+
+MAILS = """
+    SELECT letter.id, delivery.status, delivery.tries, delivery_attempt.detail, delivery.due, delivery.who,
+        letter.content, delivery.webhook_id
+    FROM letter JOIN delivery ON delivery.letter_id = letter.id
+    LEFT JOIN delivery_attempt ON delivery_attempt.delivery_id = delivery.id ORDER BY letter.id
+"""
+
+
+def test_waiting_deliveries_keep_their_index(session) -> None:
+    """Where a table is made anew on SQLite, a partial index would become one of all rows."""
+    found = session.scalar(sa.text("SELECT sql FROM sqlite_master WHERE name = 'ix_delivery_waiting'"))
+    assert "WHERE due IS NOT NULL" in found

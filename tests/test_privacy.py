@@ -1,4 +1,4 @@
-"""Is there anything left of a visitor by which he could be found, or known again tomorrow?"""
+"""Privacy of visitors: no address is stored, and yesterday's visitor can't be recognised."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from types import SimpleNamespace
 
 import time_machine
 
-from app.clicks.ingest import Ingest
-from app.clicks.models import Click
-from app.config import Settings
-from app.journal.record import decode
-from app.journal.visitor_keys import day_key, sweep_keys, visitor_hash
-from app.visits.desk import Desk
-from tests.clicks.conftest import Tables, take_in
+from app.analytics.ingest import Ingest
+from app.analytics.models import Click
+from app.core.config import Settings
+from app.journal.codec import decode
+from app.journal.daily_salt import day_key, sweep_keys, visitor_hash
+from app.redirects.context import RedirectContext
+from tests.analytics.conftest import Tables, take_in
 from tests.crowds import Owner
 from tests.server import BROWSER, Server, wait_for
 
@@ -28,14 +28,14 @@ TODAY = dt.datetime(2026, 10, 6, 1, 30, tzinfo=dt.UTC)
 
 
 def holding(directory: Path, secret: bytes) -> list[str]:
-    """The files that have it anywhere, free pages of databases and their logs included."""
+    """The files that contain `secret` anywhere, also in free pages of databases and in their logs."""
     files = [path for path in directory.rglob("*") if path.is_file()]
     assert len(files) > 3
     return [path.name for path in files if secret in path.read_bytes()]
 
 
-def visit(desk: Desk) -> str:
-    """The hash that the same person, address and browser has at this moment."""
+def visit(desk: RedirectContext) -> str:
+    """The visitor hash of one address and browser at this moment."""
     environ = {"REMOTE_ADDR": ADDRESSES[0], "HTTP_USER_AGENT": BROWSER, "QUERY_STRING": ""}
     line = desk.line(SimpleNamespace(id=7, user_id=1), desk.visitor(environ), "https://a.example/")
     assert desk.journal.append(line)
@@ -45,7 +45,7 @@ def visit(desk: Desk) -> str:
 
 
 def test_yesterdays_visitor_cant_be_recognised(settings: Settings) -> None:
-    desk, ingest, tables = Desk(settings), Ingest(settings), Tables(settings)
+    desk, ingest, tables = RedirectContext(settings), Ingest(settings), Tables(settings)
     with time_machine.travel(YESTERDAY, tick=False):
         key = day_key(settings.data_dir, YESTERDAY.date())
         hashes = {visit(desk), visit(desk)}
@@ -59,7 +59,7 @@ def test_yesterdays_visitor_cant_be_recognised(settings: Settings) -> None:
     assert {visitor for (visitor,) in tables.all(Click, "visitor")} == hashes
     assert len(hashes) == 2
     assert holding(settings.data_dir, key) == []
-    # whoever asks for the key of that day now gets another one
+    # the key of that day, asked for now, is another one
     assert visitor_hash(day_key(settings.data_dir, YESTERDAY.date()), ADDRESSES[0], BROWSER, 1) not in hashes
     for each in (desk, ingest):
         each.close()
@@ -97,7 +97,7 @@ def test_no_address_is_in_any_table_log_or_file(make_server: Callable[..., Serve
             )
         owner.session.post(f"{server.url}/secret", {"password": "wrong"}, headers=headers, timeout=60)
         owner.session.post(f"{server.url}/warned", {}, headers=headers, timeout=60, allow_redirects=False)
-        owner.session.cookies.clear()  # the next one comes for the first time
+        owner.session.cookies.clear()  # the next visitor is a new one
     wait_for(lambda: rows_of(server) == 4 * len(ADDRESSES), "the rows")
     assert owner.clicks(links[1]) == len(ADDRESSES)
     server.stop()
@@ -105,9 +105,9 @@ def test_no_address_is_in_any_table_log_or_file(make_server: Callable[..., Serve
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         assert holding(server.data_dir, address.encode()) == []
         assert address not in server.written()
-        if family == socket.AF_INET6:  # four bytes may well be there by chance
+        if family == socket.AF_INET6:  # four bytes may be there by chance
             assert holding(server.data_dir, socket.inet_pton(family, address)) == []
-    # nor what a query said, the visitor's own or that of the page he came from
+    # nor the content of a query, of the visit or of its referrer
     assert holding(server.data_dir, SECRET.encode()) == []
     assert SECRET not in server.written()
 

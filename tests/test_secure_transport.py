@@ -1,4 +1,4 @@
-"""What does https add: HSTS on every answer, prefixes of cookies, and a browser that forgets at sign-out?"""
+"""HTTPS: HSTS on every answer, cookie name prefixes, and cleared site data at sign-out."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from flask.testing import FlaskClient
 
 from app.accounts.models import User
 from app.accounts.passwords import hash_password
-from app.visits.desk import Desk
-from app.visits.front import Front
+from app.redirects.context import RedirectContext
+from app.redirects.wsgi import Front
 from tests.accounts.test_sign_in import is_signed_in, sign_in, token_on
 from tests.dashboard.conftest import HTMX
 from tests.factories import PASSWORD, Factory
@@ -35,12 +35,12 @@ PATHS = {
 
 @pytest.fixture
 def served(app: Flask, alice: User, factory: Factory) -> FlaskClient:
-    """All that a web process serves, with three links."""
+    """The application behind its redirect front, with three links."""
     factory.link(alice, "plain")
     pairs = [["desktop", "https://example.com/desktop"]]
     factory.link(alice, "targeted", targeting_type="device_type", targeting=pairs)
     factory.link(alice, "locked", password_hash=hash_password("open sesame"), password_version=1)
-    desk: Desk = app.extensions["visits"]
+    desk: RedirectContext = app.extensions["visits"]
     app.wsgi_app = Front(app.wsgi_app, desk)  # type: ignore[method-assign]
     return app.test_client()
 

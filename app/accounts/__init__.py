@@ -1,0 +1,1 @@
+"""Accounts: sign-in, sessions, two-factor authentication, API keys."""

@@ -1,4 +1,4 @@
-"""What may be said of an account, of its password and of its keys?"""
+"""Forms of accounts: sign-in, users, passwords, invitations and API keys."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from zoneinfo import available_timezones
 
 from email_validator import EmailNotValidError, validate_email
 
-from app import clock
 from app.accounts.keys import SCOPES
 from app.accounts.models import User
 from app.accounts.password_rules import MAX_LENGTH, find_weakness
 from app.accounts.services import written_email
-from app.forms import ChoiceField, FlagField, Rejected, ResourceForm, TextField, WholeField
+from app.core import clock
+from app.input.forms import ChoiceField, FlagField, Rejected, ResourceForm, TextField, WholeField
 
 LANGUAGES = {"en": "English", "de": "Deutsch"}
 REPORT_PERIODS = {
@@ -23,7 +23,7 @@ REPORT_PERIODS = {
     "never": "Never",
 }
 REPORT_HOURS = {hour: f"{hour:02d}:00" for hour in range(24)}
-MOST_DAYS = 36_500
+MAX_DAYS = 36_500
 
 
 def zones() -> dict[str, str]:
@@ -34,7 +34,7 @@ def zones() -> dict[str, str]:
 
 
 class EmailField(TextField):
-    """An e-mail address by its form alone; one's own server may well be called `localhost`."""
+    """An e-mail address, checked by its form alone: a private mail server may be called `localhost`."""
 
     def __init__(self, label: str = "", **options: Any) -> None:
         super().__init__(label, most=320, **options)
@@ -50,7 +50,7 @@ class EmailField(TextField):
 
 
 class PasswordField(TextField):
-    """A password as typed: nothing is trimmed, and a control never shows it again."""
+    """A password as typed: not trimmed, and never rendered back into its control."""
 
     def __init__(self, label: str = "", **options: Any) -> None:
         super().__init__(label, most=MAX_LENGTH, **options)
@@ -60,14 +60,14 @@ class PasswordField(TextField):
 
 
 class CodeField(TextField):
-    """Six digits, or a recovery code. A control never shows it again: the next one is another."""
+    """Six digits, or a recovery code. Never rendered back into its control: a code works once."""
 
     def written(self) -> str:
         return ""
 
 
 class SignInForm(ResourceForm):
-    """Address and password as typed: what is wrong with them is only ever that they open nothing."""
+    """Address and password as typed, without rules: the only error about them is a failed sign-in."""
 
     email = TextField("E-mail", most=320, required=True)
     password = PasswordField("Password", required=True)
@@ -75,13 +75,13 @@ class SignInForm(ResourceForm):
 
 
 class CodeForm(ResourceForm):
-    """A code of the app's, or a recovery code."""
+    """A code from the authenticator app, or a recovery code."""
 
     code = CodeField("Code", most=64, required=True)
 
 
 class CurrentPasswordForm(ResourceForm):
-    """Before something that a stranger at an open browser shall not do."""
+    """The current password, before an action that a stranger at an unlocked browser must not do."""
 
     current_password = PasswordField("Current password", required=True)
 
@@ -89,16 +89,16 @@ class CurrentPasswordForm(ResourceForm):
 class PasswordAgainForm(ResourceForm):
     """The password again, before keys, exports and deletions."""
 
-    # a name that no form has beside which this stands
+    # a name of its own: the forms on the same page have other field names
     own_password = PasswordField("Current password", required=True)
 
 
 class LeaveTwoFactorForm(CodeForm, CurrentPasswordForm):
-    """Both, to switch two-factor off."""
+    """Code and password, to disable two-factor authentication."""
 
 
 class AddressForm(ResourceForm):
-    """Whose account: whose password is forgotten, say."""
+    """The e-mail address of an account, for example one whose password is forgotten."""
 
     email = EmailField("E-mail", required=True)
 
@@ -126,7 +126,7 @@ class AccountForm(ResourceForm):
 
 
 class NewPasswordForm(ResourceForm):
-    """A new password for the account of `owner`, and whether API keys go with the old one."""
+    """A new password for the account of `owner`, and whether to revoke its API keys."""
 
     password = PasswordField("New password", required=True)
     revoke_keys = FlagField("Revoke all API keys")
@@ -137,21 +137,21 @@ class NewPasswordForm(ResourceForm):
 
 
 class PasswordForm(NewPasswordForm):
-    """A new password, by whoever knows the one so far. (Whether that is right, the edge asks.)"""
+    """A new password, confirmed by the current one. (The view checks the current one.)"""
 
     current_password = PasswordField("Current password", required=True)
 
 
 class OwnEmailForm(ResourceForm):
-    """Another address to sign in with, by whoever knows the password. (Which the edge checks.)"""
+    """Another e-mail address to sign in with, confirmed by the password. (The view checks it.)"""
 
-    # not the names that the account page has
+    # names of their own: the account page has an address and a password already
     new_email = EmailField("New e-mail address", required=True)
     own_password = PasswordField("Current password", required=True)
 
 
 class LeaveForm(ResourceForm):
-    """What proves that somebody means to delete the account of `owner`. (The password, the edge checks.)"""
+    """Confirms the deletion of `owner`'s account by address and password. (The view checks the password.)"""
 
     # names of their own: the account page has an address and a password already
     own_email = TextField("Your e-mail address", most=320, required=True)
@@ -163,7 +163,7 @@ class LeaveForm(ResourceForm):
 
 
 class InvitationForm(ResourceForm):
-    """Whom to invite; without an address, whoever is given the invitation."""
+    """An invitation; without an e-mail address it is for the person whom the admin hands it to."""
 
     email = EmailField("E-mail", clears_to="")
     is_admin = FlagField("Admin")
@@ -179,11 +179,11 @@ class KeyForm(ResourceForm):
 
     name = TextField("Name", most=128, required=True)
     scope = ChoiceField("Scope", choices=SCOPES)
-    expires = WholeField("Expires after days", least=1, most=MOST_DAYS)
+    expires = WholeField("Expires after days", least=1, most=MAX_DAYS)
 
     @property
     def changes(self) -> dict[str, Any]:
-        """As `keys.create_key` takes them: the expiry as a moment."""
+        """The changes as `keys.create_key` takes them: the expiry as a point in time."""
         found = super().changes
         if days := found.pop("expires", None):
             found["expires"] = clock.now() + dt.timedelta(days=days)

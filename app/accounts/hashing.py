@@ -1,11 +1,11 @@
-"""Password hashing has one small, bounded place in each process.
+"""Password hashing in one thread of each process, with bounded queues.
 
 One argon2 hash takes 26 ms of a core and 19 MiB. Without a bound, a flood of sign-ins takes every core and
 every thread from redirects. So one thread of low priority makes all hashes of the process, one at a time.
-Requests wait for it in lanes of a bounded length, and each lane has its turn: a flood of strangers' sign-ins
-fills the lane of strangers, and owners who are known here still get theirs.
+Requests wait for it in queues of a bounded length, and the queues take turns: a flood of strangers' sign-ins
+fills the queue of strangers, and owners who are known to this instance still get their turn.
 
-Beyond a lane's places, or after `WAIT_SECONDS` without a start, `Busy` is raised and no hash is made.
+When a queue is full, or after `WAIT_SECONDS` without a start, `Busy` is raised and no hash is made.
 See docs/decisions/2026-11-22-password-hashing.md.
 """
 
@@ -22,7 +22,7 @@ from contextvars import ContextVar
 from enum import Enum
 from typing import Any, NamedTuple, TypeVar
 
-from app.errors import Busy, FieldError
+from app.core.errors import Busy, FieldError
 
 WAIT_SECONDS = 1.0  # for the start of a hash; one that has begun is waited for
 RETRY_SECONDS = 2
@@ -31,15 +31,15 @@ LOW_PRIORITY = 5  # what `nice` adds: redirects get the core first
 Answer = TypeVar("Answer")
 
 
-class Job(NamedTuple):
-    """What is to be computed, and where the answer goes."""
+class HashJob(NamedTuple):
+    """The function to call, and the future that takes its result."""
 
     future: Future[Any]
     work: Callable[[], Any]
 
 
-class Lane(Enum):
-    """Who waits for a hash, and how many requests of each may wait or be served at once."""
+class HashPriority(Enum):
+    """The queues, and how many requests of each may wait or be served at once."""
 
     STRANGERS = "strangers", 16  # who sign in
     KNOWN = "known", 16  # with a session, an API key, a one-time address, or a browser that was signed in
@@ -49,31 +49,31 @@ class Lane(Enum):
         self.places = places
 
 
-_reserved: ContextVar[Lane | None] = ContextVar("hashing_lane", default=None)
+_reserved: ContextVar[HashPriority | None] = ContextVar("hashing_lane", default=None)
 
 
 class HashingGate:
-    """The queue of one process, and the thread that works it off."""
+    """The queue of one process, and the thread that runs its jobs."""
 
     def __init__(self) -> None:
-        # entered by a thread for as long as it only waits; a server puts in what lets another thread compute
+        # entered by a thread while it only waits; a server sets one that lets another thread run meanwhile
         self.waiting: Callable[[], AbstractContextManager[None]] = nullcontext
         self.reset()
 
     def reset(self) -> None:
-        """Begin anew in a forked child: no thread lives on there, and a lock could be held for ever."""
+        """Resets everything, as in a forked child: it has no threads, and a lock could stay held."""
         self.changed = threading.Condition()
-        self.taken = dict.fromkeys(Lane, 0)
-        # rotated at each job, so that every lane has its turn
-        self.queues: deque[Lane] = deque(Lane)
-        self.jobs: dict[Lane, deque[Job]] = {lane: deque() for lane in Lane}
+        self.taken = dict.fromkeys(HashPriority, 0)
+        # rotated at each job, so that every queue has its turn
+        self.queues: deque[HashPriority] = deque(HashPriority)
+        self.jobs: dict[HashPriority, deque[HashJob]] = {lane: deque() for lane in HashPriority}
         self.thread: threading.Thread | None = None
 
     @contextmanager
-    def reserve(self, lane: Lane) -> Iterator[None]:
-        """Hold one of the lane's places for all hashes made inside. Raises Busy where there is none.
+    def reserve(self, lane: HashPriority) -> Iterator[None]:
+        """Holds one of the queue's places for all hashes made inside. Raises Busy when the queue is full.
 
-        Reserved before a try is counted: what is turned away here is not counted as a try. Inside another
+        Called before a try is counted, so that a request refused here is not counted as a try. Inside another
         reservation this does nothing.
         """
         if _reserved.get() is not None:
@@ -87,21 +87,21 @@ class HashingGate:
             _reserved.reset(token)
             self.leave_place(lane)
 
-    def take_place(self, lane: Lane) -> None:
+    def take_place(self, lane: HashPriority) -> None:
         with self.changed:
             if self.taken[lane] >= lane.places:
                 raise busy()
             self.taken[lane] += 1
 
-    def leave_place(self, lane: Lane) -> None:
+    def leave_place(self, lane: HashPriority) -> None:
         with self.changed:
             self.taken[lane] -= 1
 
     def run(self, work: Callable[[], Answer]) -> Answer:
-        """Let the hashing thread compute `work`. Raises Busy where that does not start in time."""
-        with self.reserve(Lane.KNOWN):
+        """Lets the hashing thread compute `work`. Raises Busy if it does not start in time."""
+        with self.reserve(HashPriority.KNOWN):
             future: Future[Answer] = Future()
-            self.enqueue(_reserved.get() or Lane.KNOWN, Job(future, work))
+            self.enqueue(_reserved.get() or HashPriority.KNOWN, HashJob(future, work))
             with self.waiting():
                 try:
                     return future.result(WAIT_SECONDS)
@@ -110,7 +110,7 @@ class HashingGate:
                         raise busy() from None
                     return future.result()  # it has begun
 
-    def enqueue(self, lane: Lane, job: Job) -> None:
+    def enqueue(self, lane: HashPriority, job: HashJob) -> None:
         with self.changed:
             self.jobs[lane].append(job)
             if self.thread is None:
@@ -126,11 +126,11 @@ class HashingGate:
                 continue
             try:
                 future.set_result(work())
-            except Exception as error:  # noqa: BLE001  the caller's: it is raised there
+            except Exception as error:  # noqa: BLE001  it is raised in the caller's thread
                 future.set_exception(error)
             del future, work  # or the last password would stay in memory until the next job
 
-    def next_job(self) -> Job:
+    def next_job(self) -> HashJob:
         with self.changed:
             while True:
                 for _ in range(len(self.queues)):
@@ -141,7 +141,7 @@ class HashingGate:
 
 
 def lower_priority() -> None:
-    """Of the calling thread alone, which only Linux can do; elsewhere it would be the whole process."""
+    """Lowers the calling thread's priority, on Linux only; elsewhere it would be the whole process's."""
     if sys.platform == "linux":
         os.nice(LOW_PRIORITY)
 

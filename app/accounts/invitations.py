@@ -1,4 +1,4 @@
-"""How does somebody come by an account: whom did an admin invite, and is an address still good?"""
+"""Invitations: an admin creates a one-time address, and its reader creates an account."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from sqlalchemy import select, update
 from app.accounts.models import Invitation, User
 from app.accounts.services import store_user, written_email
 from app.audit.services import Object, record
-from app.clock import now
-from app.errors import WaypostError
-from app.extensions import db
+from app.core.clock import now
+from app.core.errors import WaypostError
+from app.core.extensions import db
 
 GOOD_FOR = dt.timedelta(days=7)
 OPEN, USED, REVOKED, EXPIRED, UNKNOWN = "open", "used", "revoked", "expired", "unknown"
 
 
 class Over(WaypostError):
-    """An address that opens nothing (any more); `state` says why."""
+    """An invitation that can't be used (any more); `state` says why."""
 
     def __init__(self, state: str) -> None:
         super().__init__()
@@ -28,7 +28,7 @@ class Over(WaypostError):
 
 
 def invite(admin: User, *, email: str = "", is_admin: bool = False) -> tuple[Invitation, str]:
-    """An invitation and its token, which nothing keeps: it can be shown now or never. Does not commit."""
+    """Creates an invitation. Its token is returned only here, since it is not stored. Does not commit."""
     token = secrets.token_urlsafe(32)
     row = Invitation(
         user_id=admin.id,
@@ -52,7 +52,7 @@ def digest(token: str) -> str:
 
 
 def find(token: str) -> Invitation:
-    """The invitation of this token, which is open. Raises Over."""
+    """The open invitation with this token. Raises Over."""
     row: Invitation | None = db.session.scalar(select(Invitation).where(Invitation.digest == digest(token)))
     state = UNKNOWN if row is None else state_of(row)
     if row is None or state != OPEN:
@@ -61,7 +61,7 @@ def find(token: str) -> Invitation:
 
 
 def state_of(row: Invitation) -> str:
-    """What an admin made who is none any more opens nothing."""
+    """The state of an invitation; one by a user who is no longer an active admin counts as revoked."""
     if row.used_datetime is not None:
         return USED
     admin = db.session.get_one(User, row.user_id)
@@ -71,10 +71,10 @@ def state_of(row: Invitation) -> str:
 
 
 def accept(token: str, email: str, password_hash: str, name: str) -> User:
-    """The account that the invitation is for; of any number at once, one gets it. Raises Over, and Invalid
-    where there is an account with this e-mail address (the invitation then stays open: roll back).
+    """Creates the account that the invitation is for. Exactly one concurrent call wins.
 
-    The caller has begun the write, and commits.
+    Raises Over, and Invalid if there is an account with this e-mail address (roll back then: the invitation
+    stays open). The caller has begun the write, and commits.
     """
     mine = Invitation.digest == digest(token), Invitation.used_datetime.is_(None)
     find(token)
@@ -85,7 +85,7 @@ def accept(token: str, email: str, password_hash: str, name: str) -> User:
     row = db.session.get_one(Invitation, row_id, populate_existing=True)
     if row.revoked_datetime is not None:
         raise Over(REVOKED)
-    # who could choose any address has proved none
+    # only the invited address is verified: any other was typed freely, which proves nothing
     is_invited = bool(row.email) and written_email(row.email) == written_email(email)
     user = store_user(email, password_hash, name=name, is_admin=row.is_admin, is_verified=is_invited)
     row.account_id = user.id
@@ -94,7 +94,7 @@ def accept(token: str, email: str, password_hash: str, name: str) -> User:
 
 
 def revoke(row: Invitation) -> None:
-    """From now on it opens nothing."""
+    """Revokes the invitation: it can't be used from now on."""
     if row.revoked_datetime is None:
         record(db.session, "invitation.revoked", on=object_of(row))
     row.revoked_datetime = row.revoked_datetime or now()
@@ -102,7 +102,7 @@ def revoke(row: Invitation) -> None:
 
 
 def open_ones() -> list[Invitation]:
-    """The newest first."""
+    """Invitations that can still be used, the newest first."""
     query = (
         select(Invitation)
         .join(User, User.id == Invitation.user_id)

@@ -1,5 +1,6 @@
-"""How does an API key look, how is it known again, and when was it used?"""
+"""API keys: their format, look-up, last use and revocation."""
 
+# see docs/decisions/2026-11-20-last-use-of-a-key.md
 from __future__ import annotations
 
 import datetime as dt
@@ -17,11 +18,11 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import joinedload, make_transient_to_detached
 from sqlalchemy.orm.attributes import set_committed_value
 
-from app import clock
 from app.accounts.models import ApiKey, User
 from app.audit.services import Object, record
-from app.database import impatient
-from app.extensions import db
+from app.core import clock
+from app.core.database import impatient
+from app.core.extensions import db
 
 log = logging.getLogger(__name__)
 
@@ -31,9 +32,9 @@ PREFIX_LENGTH = 11
 SCOPES = {"read": "Read only", "write": "Read and write"}
 
 KEYS, USERS = ApiKey.__table__, User.__table__
-# made once, for every request to the API begins with it
+# built once, because every request to the API begins with it
 BY_DIGEST = select(*KEYS.c, *USERS.c).join_from(KEYS, USERS).where(KEYS.c.digest == bindparam("digest"))
-MOST_MADE = 1000
+MAX_MADE = 1000
 _made: dict[str, tuple[Row[Any], ApiKey]] = {}
 
 USE_SECONDS = 60
@@ -48,7 +49,7 @@ def new_text() -> str:
 
 
 def checksum(random: str) -> str:
-    """The CRC-32 of the random part in base 62, so that a mistyped key is known without a look-up."""
+    """The CRC-32 of the random part in base 62, so that a mistyped key is refused without a look-up."""
     number, digits = zlib.crc32(random.encode("ascii")), ""
     for _ in range(6):
         number, digit = divmod(number, 62)
@@ -57,7 +58,7 @@ def checksum(random: str) -> str:
 
 
 def is_whole(key: str) -> bool:
-    """Is this the text of a key, with its checksum right?"""
+    """Whether this text has a key's format and a correct checksum."""
     match = SHAPE.fullmatch(key)
     return match is not None and match["checksum"] == checksum(match["random"])
 
@@ -69,7 +70,7 @@ def digest(key: str) -> str:
 def create_key(
     user: User, name: str, scope: str = "write", expires: dt.datetime | None = None
 ) -> tuple[ApiKey, str]:
-    """A new key and its text, which nothing keeps: it can be shown now or never. Does not commit."""
+    """Creates a key. Its text is returned only here, since it is not stored. Does not commit."""
     key = new_text()
     row = ApiKey(user_id=user.id, name=name, prefix=key[:PREFIX_LENGTH], digest=digest(key), scope=scope)
     row.expires_datetime = expires
@@ -84,10 +85,9 @@ def object_of(key: ApiKey) -> Object:
 
 
 def find_key(key: str) -> ApiKey | None:
-    """The key of this text with its user, and its use is written down; None unless it is good now, and its
-    user may come in.
+    """The key with this text, with its user; None unless the key and its user are both active.
 
-    Both are only to be read, and belong to no session: requests share them.
+    Its last use is stored. Both objects are read-only and belong to no session, because requests share them.
     """
     if not is_whole(key):
         return None
@@ -99,16 +99,16 @@ def find_key(key: str) -> ApiKey | None:
 
 
 def read_key(digest: str) -> ApiKey | None:
-    """As stored now. Objects are made anew only where the rows are not what they were made of before.
+    """The key as stored now. Its objects are cached, and rebuilt only when the rows have changed.
 
-    By digest over a unique index: how long this takes says nothing about any other key.
+    The look-up is by digest over a unique index, so its duration says nothing about any other key.
     """
     row = db.session.connection().execute(BY_DIGEST, {"digest": digest}).first()
     if row is None:
         return None
     before, key = _made.get(digest, (None, None))
     if key is None or row != before:
-        if len(_made) >= MOST_MADE:
+        if len(_made) >= MAX_MADE:
             _made.clear()
         key = made_of(row)
         _made[digest] = row, key
@@ -116,7 +116,7 @@ def read_key(digest: str) -> ApiKey | None:
 
 
 def made_of(row: Row[Any]) -> ApiKey:
-    """A key and its user, as the ORM would give them after their session has let go of them."""
+    """A key and its user as detached ORM objects, built from one row."""
     key = ApiKey(**dict(zip(KEYS.c.keys(), row, strict=False)))
     user = User(**dict(zip(USERS.c.keys(), row[len(KEYS.c) :], strict=True)))
     for each in (key, user):
@@ -134,17 +134,17 @@ def state_of(key: ApiKey) -> str:
 
 
 def note_use(key: ApiKey) -> None:
-    """Write `last_datetime`, at most once a minute, in a short transaction of its own.
+    """Writes `last_datetime`, at most once a minute, in a short transaction of its own.
 
-    A request never waits long for it: where the database is being written to, or can't be written at
-    all, the log says so, the stored moment stays old, and the next use of the key tries again.
+    A request never waits long for it. If the database is busy or can't be written, this is logged, the stored
+    time stays old, and the next use of the key tries again.
     """
     if key.last_datetime and clock.now() - key.last_datetime < dt.timedelta(seconds=USE_SECONDS):
         return
     now = time.monotonic()
     if now - _tried.get(key.digest, -RETRY_SECONDS) < RETRY_SECONDS:
         return  # another request has just done it, or failed to
-    if len(_tried) >= MOST_MADE:
+    if len(_tried) >= MAX_MADE:
         _tried.clear()
     _tried[key.digest] = now
     try:
@@ -154,7 +154,7 @@ def note_use(key: ApiKey) -> None:
 
 
 def write_use(key_id: int) -> None:
-    """The conditional update, on a connection of its own that gives up soon instead of waiting its turn."""
+    """Runs the conditional update on a connection of its own, which gives up soon if the database is busy."""
     now = clock.now()
     due = or_(ApiKey.last_datetime.is_(None), ApiKey.last_datetime <= now - dt.timedelta(seconds=USE_SECONDS))
     with db.engine.connect() as connection, impatient(connection):
@@ -163,7 +163,7 @@ def write_use(key_id: int) -> None:
 
 
 def revoke_key(key: ApiKey) -> None:
-    """From now on the key opens nothing; it stays in the list to tell what it was."""
+    """Revokes the key from now on; it stays in the list as a record."""
     if key.revoked_datetime is None:
         key.revoked_datetime = clock.now()
         record(db.session, "api_key.revoked", account=key.user, on=object_of(key), key=key.prefix)
@@ -171,7 +171,7 @@ def revoke_key(key: ApiKey) -> None:
 
 
 def revoke_keys(user: User) -> int:
-    """Revoke all keys of the user that are good; how many."""
+    """Revokes all active keys of the user; returns how many they were."""
     found = active_keys(user)
     for key in found:
         revoke_key(key)
@@ -183,13 +183,13 @@ def active_keys(user: User) -> list[ApiKey]:
 
 
 def list_keys(user: User | None = None) -> list[ApiKey]:
-    """A user's keys, or everybody's, the newest first."""
+    """A user's keys, or those of all users, the newest first."""
     query = select(ApiKey).options(joinedload(ApiKey.user)).order_by(ApiKey.id.desc())
     return list(db.session.scalars(query if user is None else query.where(ApiKey.user_id == user.id)))
 
 
 def unrevoked_like(prefix: str) -> list[ApiKey]:
-    """Keys not revoked that begin so: a whole key by its digest, else by the first 11 characters."""
+    """Unrevoked keys that match: a whole key by its digest, any other text by its first 11 characters."""
     query = select(ApiKey).where(ApiKey.revoked_datetime.is_(None))
     if is_whole(prefix):
         return list(db.session.scalars(query.where(ApiKey.digest == digest(prefix))))

@@ -1,4 +1,4 @@
-"""Who uses this instance, from which browsers, with which second factor, and with which API keys?"""
+"""Tables of accounts: users, sessions, second factors, password resets, invitations and API keys."""
 
 from __future__ import annotations
 
@@ -9,36 +9,36 @@ from flask_login import UserMixin
 from sqlalchemy import ForeignKey, String
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from app.clock import now
-from app.database import Id, UtcDateTime
-from app.extensions import db
-from app.sealing import SealedJson
+from app.core.clock import now
+from app.core.database import Id, UtcDateTime
+from app.core.encryption import SealedJson
+from app.core.extensions import db
 
 
 class User(UserMixin, db.Model):
-    """A person with an account. `email` is kept in lower case, for it is what one signs in with."""
+    """A person with an account. `email` is stored in lower case, because it is the sign-in name."""
 
     __table_args__ = {"sqlite_autoincrement": True}
 
     id: Mapped[int] = mapped_column(Id, primary_key=True)
     email: Mapped[str] = mapped_column(String(320), unique=True)
-    # the address that is known to be this user's: by a mail that was read, or by the operator's word
+    # the address known to be this user's: a mail sent there was read, or the operator set it
     verified_email: Mapped[str | None] = mapped_column(String(320))
     password_hash: Mapped[str] = mapped_column(String(255))
     name: Mapped[str] = mapped_column(String(128), default="")
     timezone: Mapped[str] = mapped_column(String(64), default="UTC")
     language: Mapped[str] = mapped_column(String(16), default="en")
     is_admin: Mapped[bool] = mapped_column(default=False)
-    # how often links are reported on, at which hour of the time zone, and since when it is that often
+    # how often reports on links are sent, at which hour of the time zone, and since when it is that often
     report_period: Mapped[str] = mapped_column(String(16), default="weekly")
     report_hour: Mapped[int] = mapped_column(default=8)
     report_since: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)
     checks_destinations: Mapped[bool] = mapped_column(default=False)
-    # an admin has shut the user out; the links go on
+    # when an admin disabled the account; its links keep working
     disabled_datetime: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
-    # from then on there is nothing of the user for anybody, and 30 days later nothing at all
+    # from then on nothing of the user works or is shown; 30 days later everything is purged
     deleted_datetime: Mapped[dt.datetime | None] = mapped_column(UtcDateTime, index=True)
-    # the last use of any session, for those that are over are forgotten; keys know their own
+    # the last use of any session, kept here because ended sessions are deleted; keys store their own
     seen_datetime: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
     # raised to end every session of the user at once
     session_version: Mapped[int] = mapped_column(default=1)
@@ -48,14 +48,14 @@ class User(UserMixin, db.Model):
 
     @property
     def is_active(self) -> bool:
-        """May this user come in, by whatever way? (Flask-Login's name, which it asks for, too.)"""
+        """Whether this user may sign in or use a key. (Flask-Login reads this name, too.)"""
         return self.disabled_datetime is None and self.deleted_datetime is None
 
     def is_own_address(self, email: str) -> bool:
-        """Is this the address of the account, and verified?"""
+        """Whether this is the account's address, and verified."""
         return self.email == self.verified_email == email.strip().lower()
 
-    # what the cookie holds of the session that begins with this object; no column
+    # the token that the cookie holds for the session begun with this object; no column
     session_token = ""
 
     def get_id(self) -> str:
@@ -63,10 +63,10 @@ class User(UserMixin, db.Model):
 
 
 class UserSession(db.Model):
-    """A browser in which somebody is signed in: only its token's SHA-256 is stored, and no address.
+    """A browser in which a user is signed in. Only its token's SHA-256 is stored, and no IP address.
 
-    `version`: the user's when it began. `browser` and `system` as its agent tells them, "" where it does not.
-    `datetime`: of the sign-in. `password_datetime`: when the password was last typed in it.
+    `version`: the user's `session_version` when it began. `browser` and `system`: as in the user agent, ""
+    where it names none. `datetime`: of the sign-in. `password_datetime`: when the password was last typed.
     """
 
     id: Mapped[int] = mapped_column(Id, primary_key=True)
@@ -85,9 +85,10 @@ class UserSession(db.Model):
 
 
 class SecondFactor(db.Model):
-    """What a user's authenticator app was given; asked for at the sign-in once `confirmed_datetime` is set.
+    """The secret of a user's authenticator app; required at the sign-in once `confirmed_datetime` is set.
 
-    `last_step`: the 30 seconds of the last code that was taken. None before it opens anything again.
+    `last_step`: the 30-second step of the last accepted code. A code of that step or an earlier one is
+    refused from then on.
     """
 
     user_id: Mapped[int] = mapped_column(
@@ -100,9 +101,9 @@ class SecondFactor(db.Model):
 
 
 class RecoveryCode(db.Model):
-    """Opens the second door once where the app is lost. Only its argon2id hash is stored.
+    """A code that works once as the second factor when the app is lost. Only its argon2id hash is stored.
 
-    The codes of one set have one salt, so that one hash tells whether a text is among them.
+    The codes of one set share a salt, so that a single hash shows whether a text is among them.
     """
 
     id: Mapped[int] = mapped_column(Id, primary_key=True)
@@ -112,9 +113,9 @@ class RecoveryCode(db.Model):
 
 
 class PasswordRequest(db.Model):
-    """Somebody has forgotten the password of the account with this address, if there is one: the worker sees.
+    """A request for a password reset, by e-mail address. The worker looks up whether there is an account.
 
-    No user is named: the row is written, and looks, the same for an address that nobody here has.
+    It names no user: an address without an account gets the same row, so the answer can't reveal accounts.
     """
 
     id: Mapped[int] = mapped_column(Id, primary_key=True)
@@ -123,7 +124,7 @@ class PasswordRequest(db.Model):
 
 
 class PasswordReset(db.Model):
-    """A one-time address for a new password: the newest of a user, its token's SHA-256 alone."""
+    """A one-time address to set a new password: one for each user, the newest. Only the SHA-256 is stored."""
 
     user_id: Mapped[int] = mapped_column(
         ForeignKey("user.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
@@ -134,9 +135,10 @@ class PasswordReset(db.Model):
 
 
 class Invitation(db.Model):
-    """A one-time address by which somebody makes an account: only its token's SHA-256 is stored.
+    """A one-time address to create an account. Only its token's SHA-256 is stored.
 
-    `email`: whom it is for, or "" where the admin passes it on. `account_id`: who came of it.
+    `email`: the invited address, or "" where the admin passes the invitation on. `account_id`: the account
+    created with it.
     """
 
     id: Mapped[int] = mapped_column(Id, primary_key=True)
@@ -152,7 +154,7 @@ class Invitation(db.Model):
 
 
 class ApiKey(db.Model):
-    """A key to the API: only its SHA-256 is stored, and its first 11 characters to tell it by."""
+    """A key to the API. Only its SHA-256 is stored, and its first 11 characters to recognize it by."""
 
     id: Mapped[int] = mapped_column(Id, primary_key=True)
     user_id: Mapped[int] = mapped_column(ForeignKey("user.id", ondelete="CASCADE"), index=True)

@@ -1,4 +1,4 @@
-"""Is this row there, and is it this user's?"""
+"""Finds a user's own row by its id."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from typing import Any, TypeVar, cast
 from sqlalchemy import Select, bindparam, select
 
 from app.accounts.models import User
-from app.errors import NotThere
-from app.extensions import db
+from app.core.errors import NotFound
+from app.core.extensions import db
 
 Row = TypeVar("Row", bound=Any)
-MOST = 2**63 - 1  # what a database can ask for
+MAX_ID = 2**63 - 1  # the largest integer that both databases take
 
 
 def get_owned(user: User, model: type[Row], id: int) -> Row:
-    """The user's row of `model`. Another user's is NotThere, exactly as one that never was."""
+    """The user's row of `model`. Raises NotFound for another user's row, exactly as for a missing one."""
     row: Row | None = None
-    if 0 < id <= MOST:
+    if 0 < id <= MAX_ID:
         row = db.session.scalar(query_of(cast("Any", model)), {"id": id, "user_id": user.id})
     if row is None:
-        raise NotThere(words_of(model))
+        raise NotFound(words_of(model))
     return row
 
 
 @cache
 def query_of(model: Any) -> Select[Any]:
-    """Made once for each model: to make a query takes longer than to run it."""
+    """The query, built once for each model: building it takes longer than running it."""
     return select(model).where(model.id == bindparam("id"), model.user_id == bindparam("user_id"))
 
 

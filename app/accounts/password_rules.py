@@ -1,6 +1,7 @@
 """Rules for passwords of accounts: their length, the commonest ones, and those made of the owner's own data.
 
-As NIST SP 800-63B and OWASP ASVS have it: what is tried first is refused, kinds of characters do not matter.
+As in NIST SP 800-63B and OWASP ASVS: passwords that attackers try first are refused; kinds of characters do
+not matter.
 Passwords of links have no such rules.
 """
 
@@ -33,7 +34,7 @@ OWN = "This password is made of your e-mail address or name. Choose another one.
 
 
 def find_weakness(password: str, *about: str) -> str | None:
-    """Why this can't be the password of an account, or None. `about`: its owner's address and name."""
+    """Why this is refused as the password of an account, or None. `about`: the owner's address and name."""
     if not MIN_LENGTH <= len(password) <= MAX_LENGTH:
         return f"A password has {MIN_LENGTH} to {MAX_LENGTH:,} characters."
     if any(unicodedata.category(c) in {"Cc", "Cs"} for c in password):
@@ -51,27 +52,27 @@ def is_common(password: str) -> bool:
 
 
 def readings(password: str) -> set[str]:
-    """The password itself, without digits and signs around it, once where it is repeated, and as letters."""
+    """Variants to look up: as typed, without digits and signs around it, unrepeated, signs as letters."""
     found = {password, re.sub(r"^[\W\d_]+|[\W\d_]+$", "", password)}
     found |= {match[1] for one in found if (match := re.fullmatch(r"(.{4,}?)\1+", one))}
     return {one.translate(table) for one in found for table in (*LOOK_ALIKES, {})} - {""}
 
 
 def is_run(password: str) -> bool:
-    """Neighbours in the alphabet, among the digits or on a keyboard, in either direction, also repeated."""
+    """Whether it is a run of the alphabet, the digits or a keyboard row, either way round, also repeated."""
     follows = {pair for run in RUNS for a, b in pairwise(run) for pair in (a + b, b + a)}
     steps = [a + b in follows for a, b in pairwise(password)]
     return steps.count(False) <= len(steps) // 4
 
 
 def parts_of(about: tuple[str, ...]) -> list[str]:
-    """Words of the owner's data, the longest first: of `anna.lee@mail.example` anna, lee, mail, example."""
+    """Words of the owner's data, the longest first: `anna.lee@mail.example` has example, anna, mail, lee."""
     words = {word for text in about for word in re.split(r"[\W_]+", text.casefold())}
     return sorted((word for word in words if len(word) >= MIN_PART), key=len, reverse=True)
 
 
 def is_made_of(password: str, parts: list[str]) -> bool:
-    """Of these parts, forwards or backwards, with digits and signs anywhere and hardly a letter beside."""
+    """Whether it is made of these parts, either way round, digits, signs and at most MAX_REST letters."""
     for table in (*LOOK_ALIKES, {}):
         letters = re.sub(r"[\W\d_]", "", password.translate(table))
         rest = letters
@@ -85,6 +86,6 @@ def is_made_of(password: str, parts: list[str]) -> bool:
 
 @cache
 def common_passwords() -> frozenset[str]:
-    """Read once, when the first password is chosen: 3 MB that most processes never need."""
+    """The list of common passwords, read on first use: 3 MB that most processes never need."""
     with gzip.open(COMMON_FILE, "rt", encoding="utf-8") as file:
         return frozenset(file.read().split("\n"))

@@ -1,4 +1,4 @@
-"""How are passwords kept and compared? (Those of accounts and those of links.)"""
+"""Hashes and checks passwords, those of accounts and those of links."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from argon2.low_level import hash_secret
 from app.accounts.hashing import GATE
 from app.accounts.password_rules import MAX_LENGTH
 
-# OWASP's figures for argon2id: 26 ms where the library's own take 120 to 350 ms and 64 MiB
+# OWASP's parameters for argon2id: 26 ms; the library's defaults take 120 to 350 ms and 64 MiB
 HASHER = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1)
 SALT_BYTES = 16
 
 
 def hash_password(password: str) -> str:
-    """The argon2id hash that is stored. Takes some 30 ms: do it before a write begins. Raises Busy."""
+    """The argon2id hash to store. Takes some 30 ms, so call it before a write begins. Raises Busy."""
     return GATE.run(lambda: HASHER.hash(_octets(password)))
 
 
 def check_password(stored: str, password: str) -> bool:
-    """Is `password` the one that `stored` was made of? Takes as long either way. Raises Busy."""
+    """Whether `stored` is the hash of `password`. Takes equally long either way. Raises Busy."""
     try:
         return GATE.run(lambda: HASHER.verify(stored, _octets(password[: MAX_LENGTH + 1])))
     except VerificationError:
@@ -34,13 +34,13 @@ def check_password(stored: str, password: str) -> bool:
 
 
 def hash_together(texts: Sequence[str]) -> list[str]:
-    """The hashes of several texts with the same salt: `hash_as_stored` finds one of them by a single hash."""
+    """Hashes several texts with the same salt, so that `hash_as_stored` finds one by a single hash."""
     salt = secrets.token_bytes(SALT_BYTES)
     return [GATE.run(partial(HASHER.hash, _octets(text), salt=salt)) for text in texts]
 
 
 def hash_as_stored(stored: Iterable[str], text: str) -> list[str]:
-    """`text` hashed with each salt and each set of parameters that these hashes have. Raises Busy."""
+    """Hashes `text` once for each salt and set of parameters among `stored`. Raises Busy."""
     heads = {one.rpartition("$")[0]: one for one in stored}
     return [GATE.run(partial(_hash_like, one, text)) for one in heads.values()]
 
@@ -62,12 +62,12 @@ def _hash_like(stored: str, text: str) -> str:
 
 
 def check_nothing(password: str) -> None:
-    """Take as long as `check_password`, so that the time does not tell that there is no such account."""
+    """Takes as long as `check_password`, so that the time does not reveal that there is no such account."""
     check_password(_nobodys(), password)
 
 
 def is_outdated(stored: str) -> bool:
-    """Was `stored` made with other parameters than today's?"""
+    """Whether `stored` was made with other parameters than today's."""
     try:
         return HASHER.check_needs_rehash(stored)
     except InvalidHashError:
@@ -75,7 +75,7 @@ def is_outdated(stored: str) -> bool:
 
 
 def _octets(password: str) -> bytes:
-    """The same letters typed on another keyboard are the same password: NFC. A lone surrogate is no crash."""
+    """UTF-8 of the NFC form: keyboards compose letters differently. A lone surrogate is encoded, too."""
     return unicodedata.normalize("NFC", password).encode("utf-8", "surrogatepass")
 
 

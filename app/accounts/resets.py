@@ -1,4 +1,4 @@
-"""How does somebody who has forgotten a password come by a new one?"""
+"""Password resets: requests, one-time tokens and their use."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from sqlalchemy import delete, select
 from app.accounts.models import PasswordRequest, PasswordReset, User
 from app.accounts.services import store_password
 from app.accounts.sessions import digest
-from app.clock import now
-from app.database import AnySession, begin_write
-from app.extensions import db
+from app.core.clock import now
+from app.core.database import AnySession, begin_write
+from app.core.extensions import db
 
 GOOD_FOR = dt.timedelta(hours=1)
 
 
 def request(email: str) -> None:
-    """Somebody asks for an account with this address, whether there is one or not. Does not commit."""
+    """Stores a reset request for this address, whether it has an account or not. Does not commit."""
     db.session.add(PasswordRequest(email=email))
     db.session.flush()
 
 
 def ask(session: AnySession, user: User) -> str:
-    """A token that is good once; none before it is any more. Does not commit."""
+    """Creates a one-time token; the user's earlier tokens become invalid. Does not commit."""
     token = secrets.token_urlsafe(32)
     session.execute(delete(PasswordReset).where(PasswordReset.user_id == user.id))
     row = PasswordReset(
@@ -39,7 +39,7 @@ def ask(session: AnySession, user: User) -> str:
 
 
 def find(token: str) -> User | None:
-    """Whose token this is, while it is good: until it is used, or another password is set, or an hour."""
+    """The user of this token; None once it was used, another password was set, or an hour has passed."""
     mine = PasswordReset.digest == digest(token), PasswordReset.expires_datetime > now()
     joined = select(User).join(PasswordReset, PasswordReset.user_id == User.id)
     user = db.session.scalar(joined.where(*mine, PasswordReset.version == User.session_version))
@@ -47,13 +47,16 @@ def find(token: str) -> User | None:
 
 
 def use(token: str, password_hash: str) -> User | None:
-    """Set the password; of any number at once one does. Inside a write. None where it is good no more."""
+    """Sets the password. Exactly one concurrent call wins; None if the token is used or expired.
+
+    The caller has begun the write.
+    """
     user = find(token)
     mine = PasswordReset.digest == digest(token)
     gone = db.session.scalar(delete(PasswordReset).where(mine).returning(PasswordReset.user_id))
     if user is None or gone is None:
         return None
-    user.verified_email = user.email  # the token was mailed there, and goes with another address
+    user.verified_email = user.email  # the token was mailed there; a change of address deletes the token
     store_password(user, password_hash)
     return user
 

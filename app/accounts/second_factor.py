@@ -1,8 +1,9 @@
-"""Is who knows the password also who has the app, or one of the recovery codes?
+"""Two-factor authentication: authenticator apps (TOTP) and recovery codes.
 
-Codes are those of RFC 6238: six digits, of 30 seconds each, SHA-1, as every authenticator app makes them.
+Codes follow RFC 6238: six digits, steps of 30 seconds, SHA-1, as every authenticator app computes them.
 """
 
+# see docs/decisions/2026-11-21-doors-of-an-account.md
 from __future__ import annotations
 
 import base64
@@ -22,35 +23,35 @@ from sqlalchemy import delete, func, select, update
 from app.accounts.models import RecoveryCode, SecondFactor, User
 from app.accounts.passwords import hash_as_stored, hash_together
 from app.audit.services import record
-from app.clock import now
-from app.extensions import db
+from app.core.clock import now
+from app.core.extensions import db
 
 STEP_SECONDS, DIGITS, SECRET_BYTES = 30, 6, 20
-AROUND = (0, -1, 1)  # clocks go a little wrong, and people type slowly
-SHOWN_FOR = dt.timedelta(minutes=15)  # a secret that nobody has confirmed
+AROUND = (0, -1, 1)  # steps: clocks differ a little, and people type slowly
+SHOWN_FOR = dt.timedelta(minutes=15)  # how long a secret can be confirmed
 HOW_MANY = 10
-# no letters that look like others; ten of them are 2^49
+# no characters that look like others; ten of these make 2^49 codes
 LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"
 CODE = re.compile(r"[0-9]{6}", re.ASCII)
 APP, RECOVERY = "app", "recovery"
 
 
 class NewCodes(NamedTuple):
-    """Recovery codes as they are shown once, and as they are stored."""
+    """Recovery codes: as text, which is shown once, and as hashes, which are stored."""
 
     shown: list[str]
     hashes: list[str]
 
 
 class Typed(NamedTuple):
-    """A code as it was typed, and its hash as a recovery code, one for each salt that the user's have."""
+    """A code as typed, and its hashes as a recovery code: one for each salt among the user's codes."""
 
     code: str
     hashes: list[str]
 
 
 def begin(user: User) -> None:
-    """A new secret, which is asked for only once `confirm` has seen a code of it. Does not commit."""
+    """Creates a new secret. It takes effect only once `confirm` has accepted a code. Does not commit."""
     forget(user)
     secret = base64.b32encode(secrets.token_bytes(SECRET_BYTES)).decode()
     db.session.add(SecondFactor(user_id=user.id, settings={"secret": secret}))
@@ -58,7 +59,7 @@ def begin(user: User) -> None:
 
 
 def forget(user: User) -> None:
-    """Neither app nor recovery codes any more."""
+    """Removes the user's app secret and recovery codes."""
     if is_on(user):
         record(db.session, "two_factor.disabled", account=user)
     for model in (RecoveryCode, SecondFactor):
@@ -76,22 +77,22 @@ def is_on(user: User) -> bool:
 
 
 def begun(user: User) -> SecondFactor | None:
-    """What waits to be confirmed; not for ever, for whoever sees the page can read it there."""
+    """The secret that waits for confirmation, for 15 minutes at most: the page shows it in clear."""
     found = find(user)
     waits = found is not None and found.confirmed_datetime is None and found.datetime > now() - SHOWN_FOR
     return found if found and waits and "secret" in found.settings else None
 
 
 def address_of(factor: SecondFactor, email: str) -> str:
-    """The `otpauth:` address that apps read from a QR code."""
+    """The `otpauth:` URL that apps read from a QR code."""
     named = {"secret": factor.settings["secret"], "issuer": "Waypost"}
     return f"otpauth://totp/Waypost:{quote(email)}?{urlencode(named)}"
 
 
 def draw_codes(user: User, code: str) -> NewCodes | None:
-    """Recovery codes that are stored nowhere yet; None where `code` is not one of the app's at this moment.
+    """Generates recovery codes without storing them; None unless `code` is currently valid for the app.
 
-    Ten hashes take a quarter of a second: call it before the write begins. Raises Busy.
+    Ten hashes take a quarter of a second, so call it before the write begins. Raises Busy.
     """
     factor = find(user)
     if factor is None or current_step(factor, code) is None:
@@ -102,7 +103,7 @@ def draw_codes(user: User, code: str) -> NewCodes | None:
 
 
 def confirm(user: User, code: str, drawn: NewCodes) -> bool:
-    """Switch on what was begun, with these recovery codes. False for a wrong code."""
+    """Enables two-factor authentication with these recovery codes. False for a wrong code."""
     if begun(user) is None or not takes_code(user, code):
         return False
     on = update(SecondFactor).where(SecondFactor.user_id == user.id).values(confirmed_datetime=now())
@@ -113,7 +114,7 @@ def confirm(user: User, code: str, drawn: NewCodes) -> bool:
 
 
 def renew(user: User, code: str, drawn: NewCodes) -> bool:
-    """These recovery codes in place of the ones before, for a code of the app's. False for any other."""
+    """Replaces the recovery codes, given a valid code of the app. False for any other code."""
     if not is_on(user) or not takes_code(user, code):
         return False
     record(db.session, "recovery_codes.renewed", account=user)
@@ -122,7 +123,7 @@ def renew(user: User, code: str, drawn: NewCodes) -> bool:
 
 
 def store_codes(user: User, drawn: NewCodes) -> None:
-    """In place of all that there were."""
+    """Stores these recovery codes in place of all earlier ones."""
     db.session.execute(delete(RecoveryCode).where(RecoveryCode.user_id == user.id))
     db.session.add_all(RecoveryCode(user_id=user.id, digest=digest) for digest in drawn.hashes)
     db.session.flush()
@@ -134,8 +135,10 @@ def codes_left(user: User) -> int:
 
 
 def read_typed(user: User, typed: str) -> Typed:
-    """What was typed, ready to be compared; hashed where it may be a recovery code, so call it before the
-    write begins. Raises Busy."""
+    """Prepares a typed code for comparison.
+
+    What may be a recovery code is hashed, so call it before the write begins. Raises Busy.
+    """
     code = re.sub(r"[\s-]", "", typed).lower()
     if CODE.fullmatch(code):
         return Typed(code, [])
@@ -145,9 +148,9 @@ def read_typed(user: User, typed: str) -> Typed:
 
 
 def opens(user: User, typed: Typed) -> str | None:
-    """`app` or `recovery` where this is a code that is good, which it then is no more; else None.
+    """Accepts a valid code, which is used up by that: returns `app` or `recovery`, else None.
 
-    In a write that the caller has begun and commits.
+    The caller has begun the write, and commits.
     """
     if CODE.fullmatch(typed.code):
         return APP if takes_code(user, typed.code) else None
@@ -155,7 +158,7 @@ def opens(user: User, typed: Typed) -> str | None:
 
 
 def takes_code(user: User, typed: str) -> bool:
-    """The step moves by compare-and-swap: of the same code sent twice at once, one is taken."""
+    """Accepts an app code. Compare-and-swap of the step: of the same code sent twice at once, one wins."""
     factor = find(user)
     step = current_step(factor, typed) if factor else None
     if step is None:
@@ -166,7 +169,7 @@ def takes_code(user: User, typed: str) -> bool:
 
 
 def current_step(factor: SecondFactor, typed: str) -> int | None:
-    """Which of the steps around this moment the code is of; None for any other text."""
+    """The step around now to which the code belongs; None for any other text."""
     code = re.sub(r"\s", "", typed)
     if "secret" not in factor.settings or not CODE.fullmatch(code):
         return None
@@ -174,8 +177,8 @@ def current_step(factor: SecondFactor, typed: str) -> int | None:
 
 
 def step_of(code: str, secret: str, current: int) -> int | None:
-    """Which of the steps around `current` this is the code of."""
-    totp = TOTP(base64.b32decode(secret), DIGITS, SHA1(), STEP_SECONDS)  # noqa: S303  what apps know
+    """The step around `current` to which the code belongs, or None."""
+    totp = TOTP(base64.b32decode(secret), DIGITS, SHA1(), STEP_SECONDS)  # noqa: S303  what apps support
     steps: Iterable[int] = (current + aside for aside in AROUND)
     right = [s for s in steps if hmac.compare_digest(totp.generate(s * STEP_SECONDS), code.encode())]
     return right[0] if right else None
@@ -192,5 +195,5 @@ def takes_recovery_code(user: User, typed: Typed) -> bool:
 
 
 def digest_of(user: User, code: str) -> str:
-    """What argon2id is made of. Before 2026-11-22 this was stored itself; a migration has hashed it."""
+    """The text that argon2id hashes. Before 2026-11-22 it was stored itself; a migration has hashed it."""
     return hashlib.sha256(f"{user.id}:{code}".encode("utf-8", "replace")).hexdigest()

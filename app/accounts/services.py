@@ -1,4 +1,4 @@
-"""What happens to accounts: how is one made, proved to be somebody's, and changed?"""
+"""Creates, authenticates and changes accounts."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from sqlalchemy import delete, exists, func, select, text, update
 from app.accounts import passwords
 from app.accounts.models import PasswordReset, User
 from app.audit.services import record
-from app.clock import now
-from app.database import begin_write
-from app.errors import FieldError, Forbidden, Invalid
-from app.extensions import db
+from app.core.clock import now
+from app.core.database import begin_write
+from app.core.errors import FieldError, Forbidden, Invalid
+from app.core.extensions import db
 
 # any number that no other use of PostgreSQL's advisory locks has
 FIRST_USER_LOCK = 0x57415950
 
 
 class ShutOut(Forbidden):
-    """The password is right, but this user may not come in."""
+    """The password is right, but the account is disabled or deleted."""
 
     def __init__(self, user: User) -> None:
         text = "This account is disabled. An admin can enable it again."
@@ -37,14 +37,6 @@ class EmailTaken(Invalid):
         )
 
 
-def create_user(email: str, password: str, *, name: str = "", is_admin: bool | None = None) -> User:
-    """A new account; the first one, however made, is admin. Raises Invalid when the address has one.
-
-    Does not commit. On SQLite the caller has begun the write where others may write too.
-    """
-    return store_user(email, passwords.hash_password(password), name=name, is_admin=is_admin)
-
-
 def store_user(
     email: str,
     password_hash: str,
@@ -53,9 +45,12 @@ def store_user(
     is_admin: bool | None = None,
     is_verified: bool = True,
 ) -> User:
-    """`create_user` with the password hashed before the write began.
+    """Creates an account; the very first one is always admin. Raises Invalid if the address is taken.
 
-    `is_verified`: the address is known to be the user's, by the operator's word or by a mail that was read.
+    Does not commit. On SQLite the caller has begun the write wherever others may write at the same time, and
+    has hashed the password before.
+
+    `is_verified`: the address is known to be the user's: the operator set it, or a mail sent there was read.
     """
     one_at_a_time()
     if find_user(email):
@@ -70,13 +65,13 @@ def store_user(
 
 
 def one_at_a_time() -> None:
-    """Nobody else makes an account until this transaction ends, so that there is one first user."""
+    """Holds a lock until this transaction ends, so that only one user is the first. (SQLite locks anyway.)"""
     if db.engine.dialect.name == "postgresql":
         db.session.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": FIRST_USER_LOCK})
 
 
 def has_users() -> bool:
-    """Anybody but those who have left."""
+    """Whether there is any account that is not deleted."""
     return bool(db.session.scalar(select(exists().where(User.deleted_datetime.is_(None)))))
 
 
@@ -85,7 +80,7 @@ def find_user(email: str) -> User | None:
 
 
 def written_email(email: str) -> str:
-    """As it is stored, and so as it is compared: without case, and without what a paste brings along."""
+    """The address as it is stored and compared: in lower case, without spaces around it."""
     return email.strip().lower()
 
 
@@ -94,10 +89,10 @@ def list_users() -> list[User]:
 
 
 def authenticate(email: str, password: str) -> User | None:
-    """The user whose address and password these are. An unknown address takes as long as a wrong password.
+    """The user with this address and password. An unknown address takes as long as a wrong password.
 
-    A hash of outdated parameters is made anew here; the caller commits that. Raises ShutOut, to nobody but
-    who knows the password.
+    A hash with outdated parameters is renewed here; the caller commits that. Raises ShutOut, and only after
+    the right password.
     """
     user = find_user(email)
     if user is None:
@@ -113,20 +108,15 @@ def authenticate(email: str, password: str) -> User | None:
 
 
 def renew_hash(user: User, password: str) -> None:
-    """Hash the same password with today's parameters, unless another was set meanwhile."""
+    """Hashes the same password with today's parameters, unless another was set meanwhile."""
     user_id, old, new = user.id, user.password_hash, passwords.hash_password(password)
     begin_write(db.session)
     mine = (User.id == user_id) & (User.password_hash == old)
     db.session.execute(update(User).where(mine).values(password_hash=new))
 
 
-def set_password(user: User, password: str) -> None:
-    """A new password; it ends every session of the user."""
-    store_password(user, passwords.hash_password(password))
-
-
 def store_password(user: User, password_hash: str) -> None:
-    """`set_password` with the password hashed before the write began."""
+    """Sets a new password, which ends every session of the user. It was hashed before the write began."""
     user.password_hash = password_hash
     user.session_version = User.session_version + 1
     db.session.flush()
@@ -134,9 +124,9 @@ def store_password(user: User, password_hash: str) -> None:
 
 
 def update_user(user: User, changes: dict[str, Any]) -> User:
-    """Name, time zone, language or e-mail address. Raises Invalid when the address is another's.
+    """Changes the account's data. Raises Invalid if the e-mail address is another account's.
 
-    With another address, what was mailed to the one before sets no password any more.
+    A new address deletes the password reset that was mailed to the old one.
     """
     if "email" in changes:
         changes = changes | {"email": written_email(changes["email"])}
@@ -148,7 +138,7 @@ def update_user(user: User, changes: dict[str, Any]) -> User:
             db.session.execute(delete(PasswordReset).where(PasswordReset.user_id == user.id))
             record(db.session, "email.changed", account=user, email=[user.email, changes["email"]])
     if changes.get("report_period", user.report_period) != user.report_period:
-        user.report_since = now()  # periods before are none of the new kind
+        user.report_since = now()  # earlier periods are not reported in the new rhythm
     for name, value in changes.items():
         setattr(user, name, value)
     db.session.flush()

@@ -1,4 +1,4 @@
-"""In which browsers is an owner signed in, and until when?"""
+"""Sessions: the browsers in which a user is signed in, and when each session expires."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import joinedload
 
 from app.accounts.models import User, UserSession
-from app.clock import now
-from app.database import AnySession, begin_write, impatient
-from app.extensions import db
+from app.core.clock import now
+from app.core.database import AnySession, begin_write, impatient
+from app.core.extensions import db
 
 DEFAULT_LIFETIME = dt.timedelta(days=30)  # since the sign-in, however often the session is used
-REMEMBERED = dt.timedelta(days=30)  # since the last visit
-OTHERWISE = dt.timedelta(days=1)  # its cookie ends with the browser; some browsers hardly ever end
+REMEMBERED = dt.timedelta(days=30)  # since the last use
+OTHERWISE = dt.timedelta(days=1)  # the cookie ends when the browser is closed, which may be never
 SEEN_EVERY = dt.timedelta(minutes=5)
 
 log = logging.getLogger(__name__)
@@ -34,9 +34,9 @@ def begin(
     signed_in: dt.datetime | None = None,
     password_typed: dt.datetime | None = None,
 ) -> str:
-    """A session and its token, which nothing here keeps. Does not commit.
+    """Begins a session. Its token is returned only here, since it is not stored. Does not commit.
 
-    `signed_in` and `password_typed`: when that was, if it was not just now.
+    `signed_in` and `password_typed`: the times of these, if not just now.
     """
     token = secrets.token_urlsafe(32)
     began = signed_in or now()
@@ -58,7 +58,7 @@ def begin(
 
 
 def expiry(began: dt.datetime, lifetime: dt.timedelta, *, is_remembered: bool) -> dt.datetime:
-    """Some time after this use, and never later than `lifetime` after the sign-in."""
+    """When the session expires: some time after this use, at the latest `lifetime` after the sign-in."""
     return min(now() + lasting(is_remembered=is_remembered), began + lifetime)
 
 
@@ -71,19 +71,22 @@ def digest(token: str) -> str:
 
 
 def find(token: str, lifetime: dt.timedelta = DEFAULT_LIFETIME) -> UserSession | None:
-    """The session of this token, its user with it, while both are good."""
+    """The session with this token, and its user, while both are active."""
     mine = UserSession.digest == digest(token), *are_good(lifetime)
     row = db.session.scalar(select(UserSession).where(*mine).options(joinedload(UserSession.user)))
     return row if row and row.user.is_active and row.version == row.user.session_version else None
 
 
 def are_good(lifetime: dt.timedelta) -> tuple[ColumnElement[bool], ...]:
-    """Not over yet; by the sign-in as well, for the setting may have been longer when the row was written."""
+    """Conditions of unexpired sessions. Checks the sign-in too: `lifetime` may have been longer before."""
     return UserSession.expires_datetime > now(), UserSession.datetime > now() - lifetime
 
 
 def note_use(row: UserSession, lifetime: dt.timedelta = DEFAULT_LIFETIME) -> bool:
-    """Go on for as long again; written seldom, and where the database is busy, next time. Whether it was."""
+    """Extends the session after a use; returns whether that was written.
+
+    It is written at most every 5 minutes. If the database is busy, the next use tries again.
+    """
     if now() - row.last_datetime < SEEN_EVERY:
         return False
     seen = {
@@ -103,9 +106,9 @@ def note_use(row: UserSession, lifetime: dt.timedelta = DEFAULT_LIFETIME) -> boo
 
 
 def note_password(row: UserSession) -> str:
-    """The password was typed just now: the session goes on with the token that this returns. Commits.
+    """Notes that the password was typed just now; returns the session's new token. Commits.
 
-    The one before opens nothing any more, so that whoever has copied it has no part in what follows.
+    The old token becomes invalid, so that a copied one does not gain from the typed password.
     """
     token = secrets.token_urlsafe(32)
     begin_write(db.session)
@@ -116,7 +119,7 @@ def note_password(row: UserSession) -> str:
 
 
 def list_sessions(user: User, lifetime: dt.timedelta = DEFAULT_LIFETIME) -> list[UserSession]:
-    """Those that are good, the last used first."""
+    """The user's active sessions, the last used first."""
     mine = UserSession.user_id == user.id, UserSession.version == user.session_version
     good = select(UserSession).where(*mine, *are_good(lifetime))
     return list(db.session.scalars(good.order_by(UserSession.last_datetime.desc(), UserSession.id.desc())))
@@ -127,13 +130,13 @@ def end(row: UserSession) -> None:
 
 
 def end_others(row: UserSession) -> int:
-    """All of this user but `row`; how many."""
+    """Ends all sessions of this user but `row`; returns how many they were."""
     others = UserSession.user_id == row.user_id, UserSession.id != row.id
     return len(db.session.scalars(delete(UserSession).where(*others).returning(UserSession.id)).all())
 
 
 def sweep(session: AnySession) -> None:
-    """Forget those that are over."""
+    """Deletes expired sessions."""
     begin_write(session)
     session.execute(delete(UserSession).where(UserSession.expires_datetime <= now()))
     session.commit()

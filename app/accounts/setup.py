@@ -1,4 +1,4 @@
-"""Who may make the first account? Whoever reads what the start prints: the one-time set-up address."""
+"""Set-up of the first account, by a one-time address that the start prints."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from pathlib import Path
 
 from app.accounts.models import User
 from app.accounts.services import has_users, one_at_a_time, store_user
-from app.config import Settings
-from app.secret_keys.ring import create_key, read_key
+from app.core.config import Settings
+from app.core.secret_keys.ring import create_key, read_key
 
 FILE = "setup_token"
 
 
 def setup_token(data_dir: Path) -> str:
-    """The token, made once for a data directory and readable by its owner alone. Raises OSError."""
+    """The set-up token, made once for a data directory and readable by its owner alone. Raises OSError."""
     path = data_dir / FILE
     token = read_key(path) or create_key(path)
     if path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-        path.chmod(0o600)  # a copy of the directory may have lost it
+        path.chmod(0o600)  # a copy of the directory may have lost the mode
     return token
 
 
 def pending_address(settings: Settings) -> str | None:
-    """What the start prints while there is no account; else None, and an old token is removed."""
+    """The set-up address while there is no account; else None, and an old token is removed."""
     if has_users():
         forget_token(settings.data_dir)
         return None
@@ -32,12 +32,12 @@ def pending_address(settings: Settings) -> str | None:
 
 
 def site(settings: Settings) -> str:
-    """Where the owner's pages are, as far as one can tell without a request."""
+    """The dashboard's address, as far as it is known without a request."""
     return settings.dashboard_url or settings.base_url or settings.local_url
 
 
 def is_right(data_dir: Path, token: str) -> bool:
-    """Does this token open the set-up? Never once there is a user. Compared in constant time."""
+    """Whether this is the set-up token, compared in constant time. Always False once there is a user."""
     if has_users():
         return False
     try:
@@ -48,11 +48,11 @@ def is_right(data_dir: Path, token: str) -> bool:
 
 
 def create_first_user(email: str, password_hash: str, name: str) -> User | None:
-    """The first account, an admin; None when somebody else was quicker. The caller has begun the write."""
+    """Creates the first account, an admin; None if there is one already. The caller has begun the write."""
     one_at_a_time()
     return None if has_users() else store_user(email, password_hash, name=name, is_admin=True)
 
 
 def forget_token(data_dir: Path) -> None:
-    """There is an account: the token is gone."""
+    """Removes the token, once there is an account."""
     (data_dir / FILE).unlink(missing_ok=True)

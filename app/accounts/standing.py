@@ -1,8 +1,10 @@
-"""Who may come in, who looks after the instance, and who has left?
+"""Standing of accounts: admin or not; active, disabled or deleted.
 
-Nobody is left without an admin: what would take the last one is refused, also when two ask at once.
+An instance always keeps an admin: a change that would remove the last one is refused, also when two such
+changes run at once.
 """
 
+# see docs/decisions/2026-11-21-people.md
 from __future__ import annotations
 
 import datetime as dt
@@ -12,17 +14,17 @@ from sqlalchemy import exists, select
 from app.accounts.models import User
 from app.accounts.services import one_at_a_time
 from app.audit.services import record
-from app.clock import now
-from app.database import reread
-from app.errors import FieldError, Invalid, NotThere
-from app.extensions import db
+from app.core.clock import now
+from app.core.database import reread
+from app.core.errors import FieldError, Invalid, NotFound
+from app.core.extensions import db
 
-KEPT = dt.timedelta(days=30)  # of a deleted account, with all that is the user's
+RETENTION = dt.timedelta(days=30)  # of a deleted account, with all that is the user's
 LAST_ADMIN = "This is the last admin. Make somebody else admin first."
 
 
 class LastAdmin(Invalid):
-    """Nobody could look after the instance any more."""
+    """The instance would be left without an admin."""
 
     def __init__(self) -> None:
         super().__init__(FieldError(LAST_ADMIN, "last_admin"))
@@ -36,24 +38,24 @@ def state_of(user: User) -> str:
 
 
 def gone_from(user: User) -> dt.datetime | None:
-    """When a deleted user is gone for good."""
-    return user.deleted_datetime and user.deleted_datetime + KEPT
+    """When a deleted user is due to be purged."""
+    return user.deleted_datetime and user.deleted_datetime + RETENTION
 
 
 def is_over(user: User) -> bool:
-    return user.deleted_datetime is not None and user.deleted_datetime <= now() - KEPT
+    return user.deleted_datetime is not None and user.deleted_datetime <= now() - RETENTION
 
 
 def hold(user: User) -> None:
-    """The row as it is now, and nobody else changes who is admin until this transaction ends."""
+    """Rereads the row, and holds a lock: no other transaction changes who is admin until this one ends."""
     one_at_a_time()
     reread(db.session, user)
     if is_over(user):
-        raise NotThere("user")
+        raise NotFound("user")
 
 
 def make_admin(user: User) -> None:
-    """Raises Invalid for one who can't come in."""
+    """Makes the user an admin. Raises Invalid for one who may not sign in."""
     hold(user)
     if not user.is_active:
         raise Invalid(FieldError("Only somebody who may sign in can be admin.", "not_active"))
@@ -64,7 +66,7 @@ def make_admin(user: User) -> None:
 
 
 def unmake_admin(user: User) -> None:
-    """Raises LastAdmin."""
+    """Makes the user no admin any more. Raises LastAdmin."""
     hold(user)
     if user.is_admin:
         require_another_admin(user)
@@ -74,7 +76,7 @@ def unmake_admin(user: User) -> None:
 
 
 def disable(user: User) -> None:
-    """Neither sessions nor keys open anything until `enable`; links go on. Raises LastAdmin."""
+    """Disables the account: no session or key works until `enable`; links keep working. Raises LastAdmin."""
     hold(user)
     if user.is_admin and user.is_active:
         require_another_admin(user)
@@ -104,6 +106,6 @@ def require_another_admin(user: User) -> None:
 
 
 def has_company(user: User) -> bool:
-    """Is there anybody else who has not left?"""
+    """Whether there is another account that is not deleted."""
     others = User.deleted_datetime.is_(None), User.id != user.id
     return bool(db.session.scalar(select(exists().where(*others))))

@@ -1,7 +1,7 @@
-"""How many visits had each value of a dimension?
+"""Breakdowns: clicks and visitors for each value of one dimension.
 
-Taken from the roll-ups of the days that have some, and from the rows of single visits for all others: today,
-the parts of UTC days that another time zone's days begin and end with, and a link's days of few visits.
+Counts come from the roll-ups of days that have some, and from the rows of single clicks for all others:
+today, the parts of UTC days at the edges of another time zone's days, and a link's days with few clicks.
 """
 
 from __future__ import annotations
@@ -12,46 +12,49 @@ from typing import Any, NamedTuple, cast
 
 from sqlalchemy import ColumnElement, Table, func, select
 
-from app.clicks import ledger, raw
-from app.clicks.dimensions import DIMENSIONS
-from app.clicks.ledger import Day, Stretch, stretches
-from app.clicks.periods import QUARTERS
-from app.clicks.rollup_models import LinkValue, OwnerValue
-from app.clicks.scope import AT_ONCE, NONE, Bind, Count, Scope, added
-from app.clicks.words import texts_of
+from app.analytics import day_state, raw_queries
+from app.analytics.day_state import Day, Stretch, merge_days
+from app.analytics.dimensions import DIMENSIONS
+from app.analytics.interned_texts import texts_of
+from app.analytics.periods import QUARTERS
+from app.analytics.rollup_models import LinkValue, OwnerValue
+from app.analytics.scope import BATCH_SIZE, NONE, Bind, Scope, VisitCounts, add_counts
 
 LINKS = cast("Table", LinkValue.__table__)
 OWNERS = cast("Table", OwnerValue.__table__)
 
 Key = tuple[int, ...]
-Shares = dict[Key, Count]
+Shares = dict[Key, VisitCounts]
 
 
 def by_value(bind: Bind, scope: Scope, name: str, first: int, last: int) -> Shares:
-    """Visits of each value between two quarters of an hour, by the numbers of its texts (0 for none)."""
+    """Clicks of each value between two quarters of an hour, keyed by the ids of its texts (0 for none)."""
     found: Shares = {}
-    if scope.filters:  # which values came together is in no roll-up
+    if scope.filters:  # no roll-up holds combinations of values
         for part in scope.parts:
-            count(found, bind, part, name, first, last)
+            count_clicks(found, bind, part, name, first, last)
         return found
-    days = parted(ledger.days_of(bind, scope.user_id, first, last), first, last)
+    days = split_days(day_state.days_of(bind, scope.user_id, first, last), first, last)
     for part in scope.parts:
         collect_rolled(found, bind, part, name, {*days.rolled, *days.alone})
         for each, missing in without_roll_ups(bind, part, name, days.rolled):
-            for stretch in (*stretches({*days.rows, *missing}, first, last), *whole(days.leaving)):
-                count(found, bind, each, name, *stretch)
+            for stretch in (*merge_days({*days.rows, *missing}, first, last), *whole(days.leaving)):
+                count_clicks(found, bind, each, name, *stretch)
     return found
 
 
-def count(found: Shares, bind: Bind, scope: Scope, name: str, first: int, last: int) -> None:
-    """Add what the rows of single visits say."""
-    for counted in raw.values(bind, scope, name, first, last):
-        collect(found, bind.execute(counted))
+def count_clicks(found: Shares, bind: Bind, scope: Scope, name: str, first: int, last: int) -> None:
+    """Adds the counts from the rows of single clicks."""
+    for counted in raw_queries.select_values(bind, scope, name, first, last):
+        collect_counts(found, bind.execute(counted))
 
 
 class Days(NamedTuple):
-    """The days that are rolled up; those that are nothing else any more, and those of them of which there
-    are rows as well that are in no roll-up; and those whose rows must be read."""
+    """Days of a period by where their counts come from.
+
+    `rolled`: from roll-ups, rows exist too. `alone`: from roll-ups, the rows are removed. `leaving`: those of
+    `alone` with additional rows that no roll-up includes. `rows`: from rows.
+    """
 
     rolled: set[int]
     alone: set[int]
@@ -59,17 +62,20 @@ class Days(NamedTuple):
     rows: set[int]
 
 
-def parted(days: Iterable[Day], first: int, last: int) -> Days:
-    """A part of a day that is nothing but rolled up can't be told from the rest: its noon decides, of its
-    late rows too, and of those that are being removed."""
+def split_days(days: Iterable[Day], first: int, last: int) -> Days:
+    """Sorts days by where their counts come from.
+
+    A pruned day can't be divided: it counts fully if its noon is within the period, else not at all. The same
+    holds for its late rows, and for rows that are still being removed.
+    """
     found = Days(set(), set(), set(), set())
     for day in days:
         if day.is_pruned:
-            if ledger.is_mostly(day.day, first, last):
+            if day_state.is_mostly(day.day, first, last):
                 found.alone.add(day.day)
                 if day.visits:
                     found.leaving.add(day.day)
-        elif day.rolled == day.visits and ledger.is_whole(day.day, first, last):
+        elif day.rolled == day.visits and day_state.is_whole(day.day, first, last):
             found.rolled.add(day.day)
         else:
             found.rows.add(day.day)
@@ -77,7 +83,7 @@ def parted(days: Iterable[Day], first: int, last: int) -> Days:
 
 
 def whole(days: set[int]) -> Iterator[Stretch]:
-    """Days, from their beginning to their end."""
+    """Each day as a stretch, from its beginning to its end."""
     for day in days:
         yield Stretch(day * QUARTERS, (day + 1) * QUARTERS)
 
@@ -85,7 +91,7 @@ def whole(days: set[int]) -> Iterator[Stretch]:
 def without_roll_ups(
     bind: Bind, scope: Scope, name: str, rolled: set[int]
 ) -> Iterator[tuple[Scope, set[int]]]:
-    """Scopes, each with the rolled days of which it has no roll-up: a link's with few visits have none."""
+    """Scopes, each with the rolled days that it has no roll-up for: links with few clicks have none."""
     if scope.link_ids is None or not rolled:
         yield scope, set()
         return
@@ -106,9 +112,9 @@ def collect_rolled(found: Shares, bind: Bind, scope: Scope, name: str, days: set
     keys = [table.c.value_id, table.c.path_id][: len(DIMENSIONS[name].columns)]
     sums = func.sum(table.c.pageviews), func.sum(table.c.visitors)
     ordered = sorted(days)
-    for start in range(0, len(ordered), AT_ONCE):
-        some = conditions(table, scope, name, ordered[start : start + AT_ONCE])
-        collect(found, bind.execute(select(*keys, *sums).where(*some).group_by(*keys)))
+    for start in range(0, len(ordered), BATCH_SIZE):
+        some = conditions(table, scope, name, ordered[start : start + BATCH_SIZE])
+        collect_counts(found, bind.execute(select(*keys, *sums).where(*some).group_by(*keys)))
 
 
 def conditions(table: Table, scope: Scope, name: str, days: Iterable[int]) -> list[ColumnElement[bool]]:
@@ -121,14 +127,14 @@ def conditions(table: Table, scope: Scope, name: str, days: Iterable[int]) -> li
     return [whose, *of_kind, table.c.day.in_(days)]
 
 
-def collect(found: Shares, rows: Iterable[Any]) -> None:
+def collect_counts(found: Shares, rows: Iterable[Any]) -> None:
     for row in rows:
         key = tuple(row[:-2])
-        found[key] = added([found.get(key, NONE), Count(int(row[-2]), int(row[-1]))])
+        found[key] = add_counts([found.get(key, NONE), VisitCounts(int(row[-2]), int(row[-1]))])
 
 
-def ranked(bind: Bind, found: Shares, limit: int) -> list[tuple[str | None, Count]]:
-    """The most visited values in words; of equals the ones with more visitors, then by name, unknown last."""
+def rank_values(bind: Bind, found: Shares, limit: int) -> list[tuple[str | None, VisitCounts]]:
+    """The values with most clicks, as texts; ties by visitors, then by name, unknown last."""
     least = sorted(found.values(), reverse=True)[limit - 1 : limit]
     most = {key: count for key, count in found.items() if not least or count >= least[0]}
     texts = texts_of(bind, {id_ for key in most for id_ in key})

@@ -1,7 +1,7 @@
-"""How many visits can a link have had at most, of all that an owner has?
+"""Day lists: upper bounds of the clicks of each of an owner's links.
 
-Of each day that is over, the links with most visits are noted, and how many any other link had at most. That
-is little to read, and whoever looks for the most visited links need not add all of them up.
+For each past day the list stores the links with most clicks, and how many any other link had at most. That is
+little to read, and finding the top links needs no sum over all links.
 """
 
 from __future__ import annotations
@@ -14,31 +14,32 @@ from typing import Any, NamedTuple, cast
 from sqlalchemy import ColumnElement, Select, Table, delete, func, select, union_all, update
 from sqlalchemy.engine import Connection
 
-from app.clicks import bulk, ledger
-from app.clicks.ledger import Day
-from app.clicks.periods import QUARTER_MS
-from app.clicks.raw import CLICKS
-from app.clicks.rollup_models import OTHERS, OwnerLink
-from app.clicks.scope import AT_ONCE, Bind, Scope
+from app.analytics import bulk, day_state
+from app.analytics.day_state import Day
+from app.analytics.periods import QUARTER_MS
+from app.analytics.raw_queries import CLICKS
+from app.analytics.rollup_models import OTHERS, OwnerLink
+from app.analytics.scope import BATCH_SIZE, Bind, Scope
 
 LISTS = cast("Table", OwnerLink.__table__)
-LISTED = 1000  # links of a day, of people and of bots
-LOOKED_AT = 2000  # links that may have most
-MOST_ROWS = 500_000  # of single visits that are counted instead, for days without a list
-
-Visited = Counter[tuple[bool, int]]  # visits by whether a bot's, and the link
+LISTED = 1000  # links of a day, for humans and for bots each
+LOOKED_AT = 2000  # candidates for the top links
+MAX_ROWS = 500_000  # rows of single clicks that are counted instead, for days without a list
+Visited = Counter[tuple[bool, int]]  # clicks by (is_bot, link_id)
 
 
 class Bounds(NamedTuple):
-    """`links`: ids of links, each with how many visits it had at most, the most first. No link that is not
-    among them had more than `others`."""
+    """`links`: ids of links, each with the most clicks that it can have, in descending order.
+
+    No link that is not among them has more than `others`.
+    """
 
     links: list[tuple[int, int]]
     others: int
 
 
 def rows_of(user_id: int, day: int, visited: Visited) -> list[tuple[Any, ...]]:
-    """The list of a day, from all of its visits."""
+    """The list of a day, from all of its clicks."""
     rows: list[tuple[Any, ...]] = []
     for of_bots in (False, True):
         counts = {link_id: count for (is_bot, link_id), count in visited.items() if is_bot is of_bots}
@@ -48,30 +49,32 @@ def rows_of(user_id: int, day: int, visited: Visited) -> list[tuple[Any, ...]]:
     return rows
 
 
-def keep(connection: Connection, user_id: int, day: int, visited: Visited) -> None:
-    """Note a day's list, in place of the one before."""
+def store_list(connection: Connection, user_id: int, day: int, visited: Visited) -> None:
+    """Stores a day's list, in place of the earlier one."""
     connection.execute(delete(LISTS).where(*of_day(user_id, day)))
-    bulk.put(connection, LISTS, rows_of(user_id, day, visited), "DO NOTHING")
+    bulk.insert_rows(connection, LISTS, rows_of(user_id, day, visited), "DO NOTHING")
 
 
-def add(connection: Connection, user_id: int, day: int, visits: int) -> None:
-    """So many visits came late to a day whose single visits are gone: any link may have had them."""
+def raise_bounds(connection: Connection, user_id: int, day: int, visits: int) -> None:
+    """Raises all bounds of a day by late clicks, when its rows are removed: any link may have had them."""
     changed = update(LISTS).where(*of_day(user_id, day))
     connection.execute(changed.values(at_most=LISTS.c.at_most + visits))
 
 
 def of_day(user_id: int, day: int) -> tuple[ColumnElement[bool], ...]:
-    """Of people and of bots: the key begins with these."""
+    """Conditions of a day's list, humans and bots: the key begins with these columns."""
     return LISTS.c.user_id == user_id, LISTS.c.is_bot.in_((False, True)), LISTS.c.day == day
 
 
-def bounds(bind: Bind, scope: Scope, first: int, last: int) -> Bounds | None:
-    """Between two quarters of an hour, of all the owner's links. None where lists are missing, or where too
-    many single visits would have to be counted."""
-    days = ledger.days_of(bind, scope.user_id, first, last)
+def find_bounds(bind: Bind, scope: Scope, first: int, last: int) -> Bounds | None:
+    """The bounds of all the owner's links between two quarters of an hour.
+
+    None if lists are missing, or if too many rows of single clicks would have to be counted.
+    """
+    days = day_state.days_of(bind, scope.user_id, first, last)
     loose = [day for day in days if day.visits and (day.is_pruned or day.rolled != day.visits)]
     listed = [day.day for day in days if day.is_pruned or day.rolled == day.visits]
-    if len(listed) > AT_ONCE or sum(day.visits for day in loose) > MOST_ROWS:
+    if len(listed) > BATCH_SIZE or sum(day.visits for day in loose) > MAX_ROWS:
         return None
     mine = LISTS.c.user_id == scope.user_id, LISTS.c.is_bot.is_(scope.is_bot), LISTS.c.day.in_(listed)
     rest = select(LISTS.c.day, LISTS.c.at_most).where(*mine, LISTS.c.link_id == OTHERS)
@@ -81,7 +84,7 @@ def bounds(bind: Bind, scope: Scope, first: int, last: int) -> Bounds | None:
     each = rest.subquery()
     more = select(LISTS.c.link_id, LISTS.c.at_most - each.c.at_most).join(each, each.c.day == LISTS.c.day)
     named = union_all(
-        more.where(*mine, LISTS.c.link_id != OTHERS), *counted(scope, loose, first, last)
+        more.where(*mine, LISTS.c.link_id != OTHERS), *select_counts(scope, loose, first, last)
     ).subquery()
     link_id, count = named.c
     most = func.sum(count).label("most")
@@ -91,8 +94,8 @@ def bounds(bind: Bind, scope: Scope, first: int, last: int) -> Bounds | None:
     return Bounds(links, links[-1][1] if len(links) == LOOKED_AT else others)
 
 
-def counted(scope: Scope, days: Sequence[Day], first: int, last: int) -> Iterator[Select[Any]]:
-    for stretch in ledger.stretches([day.day for day in days], first, last):
+def select_counts(scope: Scope, days: Sequence[Day], first: int, last: int) -> Iterator[Select[Any]]:
+    for stretch in day_state.merge_days([day.day for day in days], first, last):
         inside = CLICKS.c.time_ms >= stretch.first * QUARTER_MS, CLICKS.c.time_ms < stretch.last * QUARTER_MS
         mine = CLICKS.c.user_id == scope.user_id, CLICKS.c.is_bot.is_(scope.is_bot)
         yield select(CLICKS.c.link_id, func.count()).where(*mine, *inside).group_by(CLICKS.c.link_id)

@@ -1,4 +1,4 @@
-"""How is each of an owner's days kept: as rows of single visits, rolled up, or rolled up alone?"""
+"""State of each of an owner's days: rows of single clicks, roll-ups, or both."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import NamedTuple, cast
 
 from sqlalchemy import Table, exists, func, or_, select
 
-from app.clicks.models import Click, Counter
-from app.clicks.periods import EPOCH, ONE_DAY, QUARTERS
-from app.clicks.rollup_models import OwnerDay
-from app.clicks.scope import AT_ONCE, Bind
+from app.analytics.models import Click, Counter
+from app.analytics.periods import EPOCH, ONE_DAY, QUARTERS
+from app.analytics.rollup_models import OwnerDay
+from app.analytics.scope import BATCH_SIZE, Bind
 
 DAYS = cast("Table", OwnerDay.__table__)
 
 
 class Day(NamedTuple):
-    """`visits`: rows of single visits there are; `rolled`: how many of them the roll-ups stand for."""
+    """`visits`: how many rows of single clicks exist; `rolled`: how many of these the roll-ups include."""
 
     day: int
     visits: int
@@ -26,14 +26,14 @@ class Day(NamedTuple):
 
 
 class Stretch(NamedTuple):
-    """From one quarter of an hour to before another."""
+    """A half-open range of quarters of an hour: `first` is included, `last` is not."""
 
     first: int
     last: int
 
 
 def days_of(bind: Bind, user_id: int, first: int, last: int) -> list[Day]:
-    """The owner's UTC days that these quarters of an hour lie on, as far as there were visits."""
+    """The owner's UTC days with clicks that these quarters of an hour lie on."""
     wanted = select(DAYS.c.day, DAYS.c.visits, DAYS.c.rolled, DAYS.c.is_pruned).where(
         DAYS.c.user_id == user_id, DAYS.c.day >= first // QUARTERS, DAYS.c.day <= (last - 1) // QUARTERS
     )
@@ -41,14 +41,14 @@ def days_of(bind: Bind, user_id: int, first: int, last: int) -> list[Day]:
 
 
 def first_moment(bind: Bind, user_id: int) -> dt.datetime | None:
-    """When the first of the owner's days with visits begins."""
+    """When the first of the owner's days with clicks begins."""
     found = bind.scalar(select(func.min(DAYS.c.day)).where(DAYS.c.user_id == user_id))
     return None if found is None else dt.datetime.combine(EPOCH + found * ONE_DAY, dt.time(), dt.UTC)
 
 
 def has_visits(bind: Bind, link_ids: Sequence[int]) -> bool:
-    """Whether anybody, a bot included, has ever opened one of them, as far as that is still known."""
-    parts = [link_ids[start : start + AT_ONCE] for start in range(0, len(link_ids), AT_ONCE)]
+    """Whether any of the links has a click, a bot's included, as far as that is still known."""
+    parts = [link_ids[start : start + BATCH_SIZE] for start in range(0, len(link_ids), BATCH_SIZE)]
     return any(are_visited(bind, some) for some in parts)
 
 
@@ -59,7 +59,7 @@ def are_visited(bind: Bind, some: Sequence[int]) -> bool:
 
 
 def last_pruned(bind: Bind, user_id: int, first: int, last: int) -> int | None:
-    """The last of those days whose single visits are gone."""
+    """The last of these days whose rows of single clicks are removed."""
     pruned = select(func.max(DAYS.c.day)).where(
         DAYS.c.user_id == user_id,
         DAYS.c.is_pruned,
@@ -75,22 +75,22 @@ def is_whole(day: int, first: int, last: int) -> bool:
 
 
 def is_mostly(day: int, first: int, last: int) -> bool:
-    """Whether a UTC day's noon is within: of a day that can't be divided any more, that decides."""
+    """Whether a UTC day's noon is within: that decides for a day that can't be divided any more."""
     return first <= day * QUARTERS + QUARTERS // 2 < last
 
 
-def stretches(days: Iterable[int], first: int, last: int) -> Iterator[Stretch]:
-    """The same days as few stretches, none of it outside `first` and `last`."""
+def merge_days(days: Iterable[int], first: int, last: int) -> Iterator[Stretch]:
+    """The days merged into as few stretches as possible, clipped to `first` and `last`."""
     begin = end = None
     for day in sorted(days):
         if day != end:
             if begin is not None and end is not None:
-                yield clipped(begin, end, first, last)
+                yield clip_stretch(begin, end, first, last)
             begin = day
         end = day + 1
     if begin is not None and end is not None:
-        yield clipped(begin, end, first, last)
+        yield clip_stretch(begin, end, first, last)
 
 
-def clipped(begin: int, end: int, first: int, last: int) -> Stretch:
+def clip_stretch(begin: int, end: int, first: int, last: int) -> Stretch:
     return Stretch(max(begin * QUARTERS, first), min(end * QUARTERS, last))

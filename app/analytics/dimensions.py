@@ -1,4 +1,4 @@
-"""By what can visits be told apart?"""
+"""Dimensions that clicks are broken down and filtered by."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from typing import NamedTuple
 
 
 class Dimension(NamedTuple):
-    """`number` stands for it in roll-ups and never changes. `columns` (of a click, or of its agent) hold the
-    value: one, or the two whose texts make the value together."""
+    """`number` is its id in roll-ups and never changes. `columns` hold the value.
+
+    They are columns of the click or of its user agent: one, or two whose texts together make the value.
+    """
 
     number: int
     columns: tuple[str, ...]

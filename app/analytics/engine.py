@@ -1,4 +1,4 @@
-"""How does the ingesting process open the clicks, alone and apart from what owners write?"""
+"""Engine of the clicks database for the ingesting process, apart from the main database."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.engine import Connection
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from app.config import Settings
-from app.database import CLICKS, clicks_path
-from app.database_damage import watch_engine
+from app.core.config import Settings
+from app.core.database import CLICKS, clicks_path
+from app.core.database_damage import watch_engine
 
-BUSY_MS = 1000  # only another ingester or a migration can be in the way; the worker has other work meanwhile
+BUSY_MS = 1000  # only another ingester or a migration can hold the lock; the worker has other work meanwhile
 CONNECT_SECONDS = 5
 CACHE_KIB = (
     32 * 1024
@@ -24,7 +24,7 @@ WAL_BYTES = 64 * 1024 * 1024
 
 
 def open_engine(settings: Settings) -> Engine:
-    """An engine whose transactions write: `clicks.db` itself, or the schema `clicks` on PostgreSQL."""
+    """An engine that may write the clicks: `clicks.db` itself, or the schema `clicks` on PostgreSQL."""
     url = settings.clicks_url or settings.database_url
     if not url.startswith("sqlite"):
         engine = create_engine(url, pool_pre_ping=True, connect_args={"connect_timeout": CONNECT_SECONDS})
@@ -34,7 +34,7 @@ def open_engine(settings: Settings) -> Engine:
     engine = create_engine(f"sqlite:///{clicks_path(settings)}")
     watch_engine(engine, settings.data_dir)
     event.listen(engine, "connect", prepare_file)
-    event.listen(engine, "begin", begin)
+    event.listen(engine, "begin", begin_transaction)
     return engine.execution_options(schema_translate_map={CLICKS: None})
 
 
@@ -44,26 +44,26 @@ def limit_waiting(connection: psycopg.Connection[Any], _entry: ConnectionPoolEnt
 
 
 def prepare_file(connection: sqlite3.Connection, _entry: ConnectionPoolEntry) -> None:
-    connection.isolation_level = None  # transactions begin where `begin` says, not where the driver guesses
+    connection.isolation_level = None  # `begin` starts transactions, not the driver
     connection.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute(
         "PRAGMA synchronous = NORMAL"
-    )  # the journal has the visits until a checkpoint synced them
+    )  # the journal keeps the clicks until a checkpoint has synced them
     connection.execute("PRAGMA wal_autocheckpoint = 0")
     connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
     connection.execute(f"PRAGMA journal_size_limit = {WAL_BYTES}")
 
 
-def begin(connection: Connection) -> None:
-    """Writers take the lock first: one that has read, and then can't write, would have to start again."""
+def begin_transaction(connection: Connection) -> None:
+    """Begins a transaction. Writers lock at once: one that locked after reading might have to start over."""
     connection.exec_driver_sql(
         "BEGIN" if connection.get_execution_options().get("reads") else "BEGIN IMMEDIATE"
     )
 
 
-def checkpoint(engine: Engine) -> bool:
-    """Bring what was committed to disk for good; whether all of it is there now. (PostgreSQL: it is.)"""
+def checkpoint_wal(engine: Engine) -> bool:
+    """Checkpoints the WAL; returns whether all commits are durable now. (On PostgreSQL they always are.)"""
     if engine.dialect.name != "sqlite":
         return True
     with contextlib.closing(engine.raw_connection()) as connection:

@@ -1,7 +1,7 @@
-"""How does everything go that is kept of the visits of one owner's links?
+"""Erases all that is stored of the clicks on one owner's links.
 
-A few thousand rows in a transaction, for the ingest waits meanwhile. Texts that clicks name by number go
-later, where no other owner's rows name them (term_removal.py).
+Each transaction removes a few thousand rows at most, because the ingest waits meanwhile. Interned texts are
+removed later, if no other owner's rows name them (interning_cleanup.py).
 """
 
 from __future__ import annotations
@@ -11,30 +11,33 @@ from typing import Any, cast
 
 from sqlalchemy import ColumnElement, Engine, Table, bindparam, delete, select, tuple_
 
-from app.clicks import term_state
-from app.clicks.engine import open_engine
-from app.clicks.models import Click
-from app.clicks.periods import DAY_MS
-from app.clicks.rollup_models import OwnerDay, Seen
-from app.clicks.rollups import write_alone
-from app.config import Settings
-from app.database import CLICKS as SCHEMA
+from app.analytics import interning_state
+from app.analytics.engine import open_engine
+from app.analytics.models import Click
+from app.analytics.periods import DAY_MS
+from app.analytics.rollup_models import OwnerDay, Seen
+from app.analytics.rollups import write_alone
+from app.core.config import Settings
+from app.core.database import CLICKS as SCHEMA
 
-AT_ONCE = 2000
+BATCH_SIZE = 2000
 CLICKS = cast("Table", Click.__table__)
 SEEN = cast("Table", Seen.__table__)
 OWNER_DAYS = cast("Table", OwnerDay.__table__)
-# sums and lists, also those that come later
+# roll-ups and lists, also tables added later
 OTHERS = [table for table in CLICKS.metadata.sorted_tables if table.schema == SCHEMA and table is not CLICKS]
 OF_LINKS = [table for table in OTHERS if "link_id" in table.c and "user_id" not in table.c]
 OF_OWNERS = [table for table in OTHERS if "user_id" in table.c]
 
 
-def forget(settings: Settings, user_id: int, links: Iterable[Sequence[int]]) -> None:
-    """`links`: ids of links that may be in no click any more, some at once."""
+def erase_clicks(settings: Settings, user_id: int, links: Iterable[Sequence[int]]) -> None:
+    """Erases the owner's clicks and roll-ups.
+
+    `links`: batches of ids of the owner's links. Some of these may have roll-ups but no clicks any more.
+    """
     engine = open_engine(settings)
     try:
-        # before the clicks, or a roll-up under way would write what it has read of them
+        # before the clicks, or a running roll-up would write what it has read of them
         remove_all(engine, OWNER_DAYS, OWNER_DAYS.c.user_id == user_id)
         while visited := forget_clicks(engine, user_id):
             forget_links(engine, visited)
@@ -47,16 +50,16 @@ def forget(settings: Settings, user_id: int, links: Iterable[Sequence[int]]) -> 
 
 
 def forget_clicks(engine: Engine, user_id: int) -> list[int]:
-    """Some rows of single visits, with when their visitors were first seen; whose links they were."""
+    """Removes a batch of clicks, and when their visitors were first seen; returns the links' ids."""
     mine = CLICKS.c.user_id == user_id
     columns = CLICKS.c.id, CLICKS.c.link_id, CLICKS.c.time_ms, CLICKS.c.visitor
     with engine.begin() as connection:
         write_alone(connection)
-        found = connection.execute(select(*columns).where(mine).limit(AT_ONCE)).all()
+        found = connection.execute(select(*columns).where(mine).limit(BATCH_SIZE)).all()
         if not found:
             return []
         connection.execute(delete(CLICKS).where(CLICKS.c.id.in_([row.id for row in found])))
-        term_state.count_removal(connection, term_state.REMOVED_ROWS)
+        interning_state.count_removal(connection, interning_state.REMOVED_ROWS)
         seen = {
             (row.time_ms // DAY_MS, row.visitor, scope)
             for row in found
@@ -85,11 +88,11 @@ def remove_all(engine: Engine, table: Table, condition: ColumnElement[bool]) -> 
 
 def remove_some(engine: Engine, table: Table, condition: ColumnElement[bool]) -> int:
     key: Any = tuple_(*table.primary_key)
-    some = select(*table.primary_key).where(condition).limit(AT_ONCE)
+    some = select(*table.primary_key).where(condition).limit(BATCH_SIZE)
     gone = key.in_(some) if len(table.primary_key) > 1 else condition
     with engine.begin() as connection:
         write_alone(connection)
         removed = connection.execute(delete(table).where(gone)).rowcount
         if removed:
-            term_state.count_removal(connection, term_state.REMOVED_ROWS)
+            interning_state.count_removal(connection, interning_state.REMOVED_ROWS)
     return removed

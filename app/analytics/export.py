@@ -1,4 +1,4 @@
-"""How do reports, and the single visits behind them, get into a spreadsheet?"""
+"""CSV export of reports and of single clicks."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any
 
 from sqlalchemy import Engine, Select, select, tuple_
 
-from app.clicks import raw
-from app.clicks.models import Click
-from app.clicks.periods import QUARTER_MS
-from app.clicks.raw import AGENTS, CLICKS
-from app.clicks.scope import Bind, Scope
-from app.clicks.statistics import Asked, Row
-from app.clicks.words import texts_of
-from app.clock import written_ms
-from app.csv_files import csv_pieces
+from app.analytics import raw_queries
+from app.analytics.interned_texts import texts_of
+from app.analytics.models import Click
+from app.analytics.periods import QUARTER_MS
+from app.analytics.raw_queries import AGENTS, CLICKS
+from app.analytics.scope import Bind, Scope
+from app.analytics.statistics import Row, StatisticsQuery
+from app.core.clock import written_ms
+from app.core.csv_files import csv_pieces
 
-EVERYTHING = 1_000_000_000  # as a limit: no report has as many rows
-AT_ONCE = 1000
+EVERYTHING = 1_000_000_000  # a limit that no report reaches
+BATCH_SIZE = 1000
 WORDS = {
     "bot_name": CLICKS.c.bot_name_id,
     "referrer_host": CLICKS.c.referrer_host_id,
@@ -38,59 +38,59 @@ WORDS = {
 }
 
 
-def report(rows: Sequence[Row], type_: str) -> Iterator[str]:
+def export_report(rows: Sequence[Row], type_: str) -> Iterator[str]:
     """A report's rows as CSV."""
     first = {"overview": "formatted_date"}.get(type_, type_)
     head = (first, "pageviews", "visitors")
     return csv_pieces(chain([head], (row.values() for row in rows)), has_mark=False)
 
 
-def visits(engine: Engine, asked: Asked) -> Iterator[str]:
-    """Every visit asked for as CSV, oldest first."""
+def export_visits(engine: Engine, asked: StatisticsQuery) -> Iterator[str]:
+    """All clicks of the query as CSV, oldest first."""
     head = ("datetime", "link_id", "is_bot", *WORDS)
     return csv_pieces(chain([head], visit_rows(engine, asked)), has_mark=False)
 
 
-def visit_rows(engine: Engine, asked: Asked) -> Iterator[list[Any]]:
-    """Read in pages, each by itself, so that nothing waits."""
+def visit_rows(engine: Engine, asked: StatisticsQuery) -> Iterator[list[Any]]:
+    """Rows of clicks, read in pages with a connection each, so that no long transaction blocks others."""
     for part in asked.scope.parts:
         after = (asked.period.first * QUARTER_MS, 0)
         while True:
             with engine.connect() as connection:
-                found = page(connection, part, asked, after)
+                found = visit_page(connection, part, asked, after)
             yield from found.rows
             if found.last is None:
                 break
             after = found.last
 
 
-class Page:
+class VisitPage:
     def __init__(self, rows: list[list[Any]], last: tuple[int, int] | None) -> None:
         self.rows, self.last = rows, last
 
 
-def page(bind: Bind, scope: Scope, asked: Asked, after: tuple[int, int]) -> Page:
-    """The next visits in words; `last` says where to go on, None where there are no more."""
+def visit_page(bind: Bind, scope: Scope, asked: StatisticsQuery, after: tuple[int, int]) -> VisitPage:
+    """The next page of clicks, as texts; `last` is where to go on, None where there are no more."""
     found = bind.execute(next_visits(bind, scope, asked, after)).all()
     texts = texts_of(bind, {id_ for row in found for id_ in row[4:]})
     rows = [
         [written_ms(row.time_ms), row.link_id, int(row.is_bot), *(texts.get(id_, "") for id_ in row[4:])]
         for row in found
     ]
-    return Page(rows, (found[-1].time_ms, found[-1].id) if len(found) == AT_ONCE else None)
+    return VisitPage(rows, (found[-1].time_ms, found[-1].id) if len(found) == BATCH_SIZE else None)
 
 
-def next_visits(bind: Bind, scope: Scope, asked: Asked, after: tuple[int, int]) -> Select[Any]:
+def next_visits(bind: Bind, scope: Scope, asked: StatisticsQuery, after: tuple[int, int]) -> Select[Any]:
     period = asked.period
     place = tuple_(Click.time_ms, Click.id)
     wanted = [
-        *raw.conditions(bind, scope, period.first, period.last),
+        *raw_queries.conditions(bind, scope, period.first, period.last),
         Click.time_ms >= after[0],
         place > after,
     ]
     columns = (Click.id, Click.time_ms, Click.link_id, Click.is_bot, *WORDS.values())
-    found = select(*columns).select_from(raw.source(WORDS_OF_AGENT)).where(*wanted)
-    return found.order_by(Click.time_ms, Click.id).limit(AT_ONCE)
+    found = select(*columns).select_from(raw_queries.source(WORDS_OF_AGENT)).where(*wanted)
+    return found.order_by(Click.time_ms, Click.id).limit(BATCH_SIZE)
 
 
 WORDS_OF_AGENT = ("device_type",)

@@ -1,7 +1,7 @@
-"""How far behind the visitors are counters and rows, and what was lost on the way?
+"""Lag of the ingest: how far counters and rows are behind the journal, and how many clicks were dropped.
 
-Answered from the journal's directory and the positions alone, so that any process can tell, also while the
-worker is down.
+It needs the journal's directory and the offsets alone, so any process can compute it, also while the worker
+is down.
 """
 
 from __future__ import annotations
@@ -11,24 +11,25 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from app.clicks.positions import Offsets
-from app.journal import reading, segments
-from app.journal.record import FORMATS, LONGEST_LINE
-from app.journal.slate import Dropped, Slate
+from app.analytics.offsets import Offsets
+from app.journal import reader as journal_reader
+from app.journal import segments
+from app.journal.codec import FORMATS, LONGEST_LINE
+from app.journal.persistent_value import Dropped, PersistentValue
 
 
-class Lag(NamedTuple):
-    """What waits: how many bytes, and how old the oldest visit among them is (0 when nothing waits)."""
+class JournalLag(NamedTuple):
+    """What waits: how many bytes, and the age of the oldest click among them (0 when nothing waits)."""
 
     waiting_bytes: int
     seconds: float
 
 
 class JournalState(NamedTuple):
-    """`waits_for` is what the ingesting worker said last: empty while nothing holds it up."""
+    """State of a journal. `waits_for`: what holds up the ingesting worker, empty while nothing does."""
 
-    counters: Lag
-    rows: Lag
+    counters: JournalLag
+    rows: JournalLag
     dropped: int
     last_dropped: int  # when, in seconds since 1970; 0 where never
     unknown: tuple[str, ...]
@@ -40,26 +41,26 @@ def journal_state(directory: Path, positions: Mapping[str, Offsets], now: float)
     names = segments.listed(directory)
     offsets = {name: positions.get(name, Offsets()) for name in names}
     return JournalState(
-        counters=lag(directory, {name: each.counters for name, each in offsets.items()}, now),
-        rows=lag(directory, {name: each.rows for name, each in offsets.items()}, now),
+        counters=measure_lag(directory, {name: each.counters for name, each in offsets.items()}, now),
+        rows=measure_lag(directory, {name: each.rows for name, each in offsets.items()}, now),
         dropped=Dropped(directory).read(),
         last_dropped=Dropped(directory).last_time(),
         unknown=tuple(segments.unknown(directory)),
-        waits_for=hindrance(directory).read(),
+        waits_for=hindrance_file(directory).read(),
     )
 
 
-def hindrance(directory: Path) -> Slate:
-    """Where the ingesting worker writes what it waits for."""
-    return Slate(directory / "waits-for")
+def hindrance_file(directory: Path) -> PersistentValue:
+    """The file in which the ingesting worker stores what holds it up."""
+    return PersistentValue(directory / "waits-for")
 
 
-def lag(directory: Path, offsets: Mapping[str, int], now: float) -> Lag:
+def measure_lag(directory: Path, offsets: Mapping[str, int], now: float) -> JournalLag:
     waiting = {name: size(directory / name) - offset for name, offset in offsets.items()}
     late = [name for name, length in waiting.items() if length > 0]
-    moments = [written(directory, name, offsets[name]) for name in late]
+    moments = [first_visit_time(directory, name, offsets[name]) for name in late]
     oldest = min((moment for moment in moments if moment is not None), default=now)
-    return Lag(sum(waiting[name] for name in late), max(now - oldest, 0.0))
+    return JournalLag(sum(waiting[name] for name in late), max(now - oldest, 0.0))
 
 
 def size(path: Path) -> int:
@@ -68,9 +69,9 @@ def size(path: Path) -> int:
     return 0
 
 
-def written(directory: Path, name: str, offset: int) -> float | None:
-    """When the first sound visit after an offset came, in seconds; None if none is there (yet)."""
-    chunk = reading.read(directory, name, offset, 2 * LONGEST_LINE)
+def first_visit_time(directory: Path, name: str, offset: int) -> float | None:
+    """The time of the first undamaged click after an offset, in seconds; None if there is none (yet)."""
+    chunk = journal_reader.read(directory, name, offset, 2 * LONGEST_LINE)
     decode = FORMATS[segments.version_of(name) or ""].decode
     visits = (decode(line) for line in (chunk.lines if chunk else ()))
     return next((visit.time_ms / 1000 for visit in visits if visit), None)

@@ -1,6 +1,6 @@
-"""Who came last, and how many in each of the last minutes?
+"""The latest clicks, and clicks in each of the last minutes.
 
-Both look at the newest rows alone, for pages that ask again and again while somebody watches.
+Both read the newest rows only, because pages poll them while they are open.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Row, func, select
 
-from app.clicks.periods import QUARTER_MS
-from app.clicks.raw import CLICKS, conditions, source
-from app.clicks.scope import NONE, Bind, Count, Scope, added
-from app.clicks.statistics import Asked
-from app.clicks.words import texts_of
-from app.visits.devices import Device, device
+from app.analytics.interned_texts import texts_of
+from app.analytics.periods import QUARTER_MS
+from app.analytics.raw_queries import CLICKS, conditions, source
+from app.analytics.scope import NONE, Bind, Scope, VisitCounts, add_counts
+from app.analytics.statistics import StatisticsQuery
+from app.redirects.user_agent import Device, device
 
 MINUTE_MS = 60 * 1000
 TEXTS = (
@@ -28,7 +28,7 @@ TEXTS = (
 
 @dataclass(frozen=True, kw_only=True)
 class LatestVisit:
-    """One visit. Empty is unknown."""
+    """One click. Empty means unknown."""
 
     id: int
     datetime: dt.datetime
@@ -44,52 +44,56 @@ class LatestVisit:
     bot_name: str
 
 
-def latest_visits(bind: Bind, asked: Asked, limit: int = 20) -> list[LatestVisit]:
-    """The last visits within the period, the newest first."""
-    found = newest(bind, asked, limit)
+def latest_visits(bind: Bind, asked: StatisticsQuery, limit: int = 20) -> list[LatestVisit]:
+    """The last clicks within the period, the newest first."""
+    found = find_newest(bind, asked, limit)
     texts = texts_of(bind, {getattr(row, f"{name}_id") for row in found for name in TEXTS})
-    return [visit(row, {name: texts.get(getattr(row, f"{name}_id"), "") for name in TEXTS}) for row in found]
+    return [
+        make_visit(row, {name: texts.get(getattr(row, f"{name}_id"), "") for name in TEXTS}) for row in found
+    ]
 
 
-def newest(bind: Bind, asked: Asked, limit: int) -> Sequence[Row[Any]]:
+def find_newest(bind: Bind, asked: StatisticsQuery, limit: int) -> Sequence[Row[Any]]:
     found: list[Row[Any]] = []
     for part in asked.scope.parts:
-        wanted = within(bind, part, asked)
+        wanted = conditions_of(bind, part, asked)
         order = (CLICKS.c.time_ms.desc(), CLICKS.c.id.desc())
         some = select(CLICKS).select_from(source(part.filters)).where(*wanted)
         found += bind.execute(some.order_by(*order).limit(limit))
     return sorted(found, key=lambda row: (-row.time_ms, -row.id))[:limit]
 
 
-def within(bind: Bind, scope: Scope, asked: Asked) -> list[ColumnElement[bool]]:
+def conditions_of(bind: Bind, scope: Scope, asked: StatisticsQuery) -> list[ColumnElement[bool]]:
     first, last = asked.period.first, asked.period.last
     return [*conditions(bind, scope, first, last), CLICKS.c.time_ms >= first * QUARTER_MS]
 
 
-def visit(row: Row[Any], words: dict[str, str]) -> LatestVisit:
+def make_visit(row: Row[Any], words: dict[str, str]) -> LatestVisit:
     agent = words.pop("agent")
     when = dt.datetime.fromtimestamp(row.time_ms // 1000, dt.UTC)
     return LatestVisit(id=row.id, datetime=when, link_id=row.link_id, device=device(agent), **words)
 
 
-def by_minute(bind: Bind, asked: Asked, now: dt.datetime, minutes: int) -> list[Count]:
-    """Visits in each of the last minutes, the one that lasts being the last. A visitor is counted in the
-    minute of his first visit among these."""
+def by_minute(bind: Bind, asked: StatisticsQuery, now: dt.datetime, minutes: int) -> list[VisitCounts]:
+    """Clicks and visitors in each of the last minutes, the current minute last.
+
+    A visitor counts in the minute of their first click among these.
+    """
     last = int(now.timestamp() * 1000) // MINUTE_MS
     begin = (last - minutes + 1) * MINUTE_MS
     counts = [NONE] * minutes
     for part in asked.scope.parts:
-        # the quarters around, for those are what the conditions know; then the minutes themselves
+        # `conditions` knows only quarters of an hour; the condition on time_ms narrows them to the minutes
         wanted = conditions(bind, part, begin // QUARTER_MS, (last * MINUTE_MS) // QUARTER_MS + 1)
-        for number, count in counted(bind, part, [*wanted, CLICKS.c.time_ms >= begin], begin):
+        for number, count in count_since(bind, part, [*wanted, CLICKS.c.time_ms >= begin], begin):
             if number < minutes:
-                counts[number] = added([counts[number], count])
+                counts[number] = add_counts([counts[number], count])
     return counts
 
 
-def counted(
+def count_since(
     bind: Bind, scope: Scope, wanted: Sequence[ColumnElement[bool]], begin: int
-) -> list[tuple[int, Count]]:
+) -> list[tuple[int, VisitCounts]]:
     minute = ((CLICKS.c.time_ms - begin) // MINUTE_MS).label("minute")
     views = select(minute, func.count()).select_from(source(scope.filters)).where(*wanted).group_by(minute)
     firsts = select(CLICKS.c.visitor, func.min(CLICKS.c.time_ms - begin).label("first"))
@@ -98,6 +102,6 @@ def counted(
     first = (came.c.first // MINUTE_MS).label("minute")
     people = select(first, func.count()).group_by(first)
     return [
-        *((row[0], Count(row[1], 0)) for row in bind.execute(views)),
-        *((row[0], Count(0, row[1])) for row in bind.execute(people)),
+        *((row[0], VisitCounts(row[1], 0)) for row in bind.execute(views)),
+        *((row[0], VisitCounts(0, row[1])) for row in bind.execute(people)),
     ]

@@ -1,8 +1,9 @@
-"""How do visits of limited links get from the table they were written to into the clicks, each exactly once?
+"""Ingest of clicks on links with a click limit, each exactly once.
 
-Two databases and no transaction over both. So the ids of what was taken in are kept beside the clicks, in the
-same transaction, until the rows are deleted where they came from; and each step names the state that it has
-read (`GENERATION`, moved by compare-and-swap), so that one that is overtaken comes to nothing.
+These are first written to a table of the main database, and no transaction spans both databases. So the ids
+of ingested clicks are stored with the clicks, in the same transaction, until the source rows are deleted.
+Each step compares and swaps the state that it has read (`GENERATION`), so a step that was overtaken by
+another process rolls back.
 """
 
 from __future__ import annotations
@@ -14,31 +15,32 @@ from typing import cast
 from sqlalchemy import Engine, Table, delete, insert, select
 from sqlalchemy.engine import Connection
 
-from app.clicks import counting, rows
-from app.clicks import engine as clicks_engine
-from app.clicks.models import Position, Taken
-from app.clicks.positions import Offset, insert_into, move
-from app.clicks.terms import Terms
-from app.config import Settings
-from app.error_boundary import ErrorBoundary
+from app.analytics import counters, rows
+from app.analytics import engine as clicks_engine
+from app.analytics.interning import Interner
+from app.analytics.models import Position, Taken
+from app.analytics.offsets import Offset, insert_into, move_offset
+from app.core.config import Settings
+from app.core.error_boundary import ErrorBoundary
+from app.core.file_locks import lock_file
 from app.journal import segments
-from app.journal.record import FORMATS, Visit
-from app.visits.limits import open_engine
-from app.visits.models import LimitedVisit
+from app.journal.codec import FORMATS, Visit
+from app.redirects.limits import open_engine
+from app.redirects.models import LimitedVisit
 
-SOURCE = "limited"  # among the positions: no segment is named so
+SOURCE = "limited"  # its name among the offsets: no segment has it
 GENERATION: Offset = "rows_offset"
-AT_ONCE = 2000
+BATCH_SIZE = 2000
 
 VISITS = cast("Table", LimitedVisit.__table__)
 TAKEN = cast("Table", Taken.__table__)
 POSITIONS = cast("Table", Position.__table__)
 
-State = tuple[int, frozenset[int]]  # the generation, and what is taken
+State = tuple[int, frozenset[int]]  # the generation, and the ids that are ingested
 
 
 class LimitedVisits:
-    """One more source for the ingest. It feeds no counter: these visits are counted where they come from."""
+    """Another source of the ingest. It updates no counters: these clicks are counted in the main database."""
 
     def __init__(self, settings: Settings, clicks: Engine, directory: Path) -> None:
         self._clicks = clicks
@@ -46,25 +48,25 @@ class LimitedVisits:
         self._main = open_engine(settings)
         self._errors = ErrorBoundary("limited visits")
 
-    def step(self, terms: Terms) -> bool:
-        """Take in some; whether there were any. Raises Moved where another process was first."""
+    def step(self, terms: Interner) -> bool:
+        """Ingests a batch; returns whether there were any. Raises Moved if another process was first."""
         with self._main.connect() as main:
             if main.execute(select(VISITS.c.id).limit(1)).first() is None:
                 return False
-        generation, taken = self._state()  # before the rows: only so does the swap prove that they are new
+        generation, taken = self._state()  # before the rows, or the swap would not prove that these are new
         found = self._waiting(taken)
         if found:
             with self._clicks.begin() as connection:
-                advance(connection, generation)
+                advance_generation(connection, generation)
                 connection.execute(insert(TAKEN), [{"id": id_} for id_ in found])
                 visits = [visit for visit in found.values() if visit]
-                counting.add_damaged(connection, len(found) - len(visits))
-                rows.append(connection, terms, visits)
+                counters.add_damaged(connection, len(found) - len(visits))
+                rows.append_clicks(connection, terms, visits)
             terms.keep()
         return bool(found)
 
     def remove_taken(self) -> None:
-        """Delete what was taken in, once that is on disk for good."""
+        """Deletes ingested source rows, once the clicks are durable."""
         taken = self._state()[1]
         if not taken or not self._is_on_disk():
             return
@@ -76,30 +78,30 @@ class LimitedVisits:
         self._main.dispose()
 
     def _is_on_disk(self) -> bool:
-        with segments.lock(self._directory / "checkpoint.lock") as is_free:
-            return is_free and clicks_engine.checkpoint(self._clicks)
+        with lock_file(self._directory / "checkpoint.lock") as is_free:
+            return is_free and clicks_engine.checkpoint_wal(self._clicks)
 
     def _delete(self, taken: Sequence[int]) -> None:
-        """There first, and then the swap: whoever still holds the rows from before comes to nothing."""
-        for start in range(0, len(taken), AT_ONCE):
-            some = taken[start : start + AT_ONCE]
+        """Deletes the source rows, then swaps: a stale ingester that still holds the rows fails its swap."""
+        for start in range(0, len(taken), BATCH_SIZE):
+            some = taken[start : start + BATCH_SIZE]
             with self._main.execution_options(sqlite_begin="IMMEDIATE").begin() as main:
                 main.execute(delete(VISITS).where(VISITS.c.id.in_(some)))
             with self._clicks.begin() as connection:
-                advance(connection, generation_of(connection))
+                advance_generation(connection, generation_of(connection))
                 connection.execute(delete(TAKEN).where(TAKEN.c.id.in_(some)))
 
     def _state(self) -> State:
         with self._clicks.connect().execution_options(reads=True) as connection:
-            # in this order, also where each statement sees a moment of its own
+            # in this order, because on PostgreSQL each statement may see a newer state
             return generation_of(connection), frozenset(connection.scalars(select(TAKEN.c.id)))
 
     def _waiting(self, taken: frozenset[int]) -> dict[int, Visit | None]:
-        """The oldest that are not taken in yet, by id; None for one that is damaged."""
-        known = VISITS.c.version.in_(FORMATS)  # what a newer version wrote waits for a newer version
+        """The oldest clicks that are not ingested yet, by id; None for a damaged one."""
+        known = VISITS.c.version.in_(FORMATS)  # rows of a newer format wait for a newer version
         with self._main.connect() as main:
-            oldest = select(VISITS.c.id).where(known).order_by(VISITS.c.id).limit(AT_ONCE + len(taken))
-            new = [id_ for id_ in main.scalars(oldest) if id_ not in taken][:AT_ONCE]
+            oldest = select(VISITS.c.id).where(known).order_by(VISITS.c.id).limit(BATCH_SIZE + len(taken))
+            new = [id_ for id_ in main.scalars(oldest) if id_ not in taken][:BATCH_SIZE]
             found = main.execute(select(VISITS).where(VISITS.c.id.in_(new)).order_by(VISITS.c.id)).all()
         visits: dict[int, Visit | None] = {}
         for row in found:
@@ -114,8 +116,8 @@ def generation_of(connection: Connection) -> int:
     return connection.scalar(select(POSITIONS.c[GENERATION]).where(POSITIONS.c.name == SOURCE)) or 0
 
 
-def advance(connection: Connection, generation: int) -> None:
-    """Raises Moved if it is not the generation any more."""
+def advance_generation(connection: Connection, generation: int) -> None:
+    """Adds one to the generation. Raises Moved if it is not `generation` any more."""
     first = {"name": SOURCE, "counters_offset": 0, "rows_offset": 0}
     connection.execute(insert_into(connection, POSITIONS).values(first).on_conflict_do_nothing())
-    move(connection, SOURCE, GENERATION, generation, generation + 1)
+    move_offset(connection, SOURCE, GENERATION, generation, generation + 1)

@@ -1,4 +1,4 @@
-"""How many visits of limited links are not in the statistics yet, and how long has the oldest waited?"""
+"""Lag of the ingest of clicks on links with a click limit: their number and the oldest one's age."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import NamedTuple, cast
 from sqlalchemy import Table, exists, func, select
 from sqlalchemy.orm import Session
 
-from app.clicks.models import Taken
-from app.journal.record import FORMATS
-from app.visits.models import LimitedVisit
+from app.analytics.models import Taken
+from app.journal.codec import FORMATS
+from app.redirects.models import LimitedVisit
 
 VISITS = cast("Table", LimitedVisit.__table__)
 TAKEN = cast("Table", Taken.__table__)
@@ -19,7 +19,7 @@ IS_KNOWN = VISITS.c.version.in_(FORMATS)
 
 
 class LimitedLag(NamedTuple):
-    """They are counted in any case, where they are. `unknown` ones wait for a newer version."""
+    """Clicks that are counted, but not in the statistics yet. `unknown` ones wait for a newer version."""
 
     waiting: int
     seconds: float
@@ -27,14 +27,14 @@ class LimitedLag(NamedTuple):
 
 
 def limited_lag(session: Session, now: float) -> LimitedLag:
-    """As of now, in seconds since 1970."""
+    """The lag as of `now`, in seconds since 1970."""
     waiting = session.scalar(select(func.count()).select_from(VISITS).where(IS_NEW, IS_KNOWN)) or 0
     unknown = session.scalar(select(func.count()).select_from(VISITS).where(~IS_KNOWN)) or 0
-    return LimitedLag(waiting, max(now - oldest(session, now), 0.0), unknown)
+    return LimitedLag(waiting, max(now - find_oldest(session, now), 0.0), unknown)
 
 
-def oldest(session: Session, now: float) -> float:
-    """When the first of them came. By its id: one that is damaged is as old as now, and taken in as such."""
+def find_oldest(session: Session, now: float) -> float:
+    """The time of the waiting click with the lowest id; `now` if there is none or it is damaged."""
     found = session.execute(select(VISITS).where(IS_NEW, IS_KNOWN).order_by(VISITS.c.id).limit(1)).first()
     visit = found and FORMATS[found.version].decode(bytes(found.line).strip(b"\n"))
     return visit.time_ms / 1000 if visit else now

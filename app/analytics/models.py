@@ -1,7 +1,8 @@
-"""What is kept of the visits that were counted?
+"""Tables of clicks: counters, offsets, interned texts and single clicks.
 
-These tables live in `clicks.db` (on PostgreSQL: in the schema `clicks`), which the ingesting process alone
-writes. No foreign key leads in or out: a link is known by its id, and ids of links are never used again.
+These tables are in `clicks.db` (on PostgreSQL: in the schema `clicks`), which the ingesting process alone
+writes. No foreign key connects them to other tables: a link is named by its id, and ids of links are never
+reused.
 """
 
 from __future__ import annotations
@@ -9,12 +10,12 @@ from __future__ import annotations
 from sqlalchemy import Index, String, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.database import CLICKS, Id
-from app.extensions import db
+from app.core.database import CLICKS, Id
+from app.core.extensions import db
 
 
 class Counter(db.Model):
-    """How often a link was visited. Narrow, so that a burst on many links rewrites few pages."""
+    """A link's number of clicks. The row is narrow, so that a burst on many links rewrites few pages."""
 
     __table_args__ = ({"schema": CLICKS},)
 
@@ -23,10 +24,10 @@ class Counter(db.Model):
 
 
 class Position(db.Model):
-    """How much of one source of visits (a segment of the journal, by its name) was taken in so far.
+    """How far one source of clicks (a segment of the journal, by its name) is ingested.
 
-    Both are offsets in bytes, moved by compare-and-swap in the transaction that takes in what lies before
-    them: that is what makes a visit count exactly once. Counters are ahead of rows, never behind.
+    Both are offsets in bytes, moved by compare-and-swap in the transaction that ingests what lies before
+    them. That makes each click count exactly once. Counters are ahead of rows, never behind.
     """
 
     __table_args__ = ({"schema": CLICKS},)
@@ -37,10 +38,10 @@ class Position(db.Model):
 
 
 class Term(db.Model):
-    """A text that clicks name by number: most texts come again and again.
+    """An interned text, which clicks name by id because most texts recur often.
 
-    `digest` (64 bits of BLAKE2b) stands for the text in the index, which is smaller so, and PostgreSQL
-    indexes no text of 2,048 characters.
+    `digest` (64 bits of BLAKE2b) replaces the text in the index: that makes it smaller, and PostgreSQL can't
+    index a text of 2,048 characters.
     """
 
     __table_args__ = ({"schema": CLICKS},)
@@ -51,7 +52,7 @@ class Term(db.Model):
 
 
 class Click(db.Model):
-    """One visit, a person's or a bot's, in the order of arrival. A `…_id` names a `Term`; null is unknown."""
+    """One click, human or bot, in the order of arrival. A `…_id` names a `Term`; null is unknown."""
 
     __table_args__ = (
         Index(None, "link_id", "time_ms"),
@@ -81,7 +82,7 @@ class Click(db.Model):
 
 
 class Taken(db.Model):
-    """A visit of a limited link that is in the clicks already, and may still be in the table it came from."""
+    """A click on a limited link that is ingested already, and may still be in its source table."""
 
     __tablename__ = "limited_taken"
     __table_args__ = ({"schema": CLICKS},)
@@ -90,7 +91,7 @@ class Taken(db.Model):
 
 
 class Loss(db.Model):
-    """How many lines of the journal could not be taken in, and why. Nothing is lost in silence."""
+    """How many lines of the journal could not be ingested, and why. No loss is silent."""
 
     __table_args__ = ({"schema": CLICKS},)
 

@@ -1,4 +1,4 @@
-"""How far was each segment taken in, and who may go on from there?"""
+"""Offsets up to which each journal segment is ingested, moved by compare-and-swap."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.orm import Session
 
-from app.clicks.models import Position
+from app.analytics.models import Position
 
 POSITIONS = cast("Table", Position.__table__)
 Offset = Literal["counters_offset", "rows_offset"]
@@ -19,7 +19,7 @@ Insert = sqlite.Insert | postgresql.Insert
 
 
 class Moved(Exception):
-    """Somebody else took these lines in: this transaction must come to nothing."""
+    """Another process ingested these lines: this transaction must be rolled back."""
 
 
 class Offsets(NamedTuple):
@@ -28,18 +28,18 @@ class Offsets(NamedTuple):
 
 
 def read_positions(engine: Engine) -> dict[str, Offsets]:
-    """Every source's offsets as committed. A segment that nobody began has none."""
+    """Every source's committed offsets. A segment that is not begun has none."""
     with engine.connect().execution_options(reads=True) as connection:
         return positions_in(connection)
 
 
 def positions_in(bind: Connection | Session) -> dict[str, Offsets]:
-    """The same through a connection or a session that is there already."""
+    """Every source's offsets, read through an existing connection or session."""
     found = bind.execute(select(POSITIONS))
     return {row.name: Offsets(row.counters_offset, row.rows_offset) for row in found}
 
 
-def move(connection: Connection, name: str, offset: Offset, start: int, end: int) -> None:
+def move_offset(connection: Connection, name: str, offset: Offset, start: int, end: int) -> None:
     """Compare-and-swap of one offset. Raises Moved if it is not at `start` any more."""
     here = POSITIONS.c.name == name, POSITIONS.c[offset] == start
     moved = update(POSITIONS).where(*here).values({offset: end}).returning(POSITIONS.c.name)
@@ -48,10 +48,10 @@ def move(connection: Connection, name: str, offset: Offset, start: int, end: int
 
 
 def begin_at_zero(connection: Connection, directory: Path, name: str) -> None:
-    """Give a segment its position. Raises Moved if it has, or had, one.
+    """Creates a segment's offsets at zero. Raises Moved if it has, or had, some.
 
-    A segment that another process took in and removed has no position either. But its file went before its
-    position did; so once the new row is ours, a file that is still there was never begun by anybody.
+    A segment that another process ingested and removed has no offsets either. But its file is removed before
+    its offsets. So if this call inserted the row and the file still exists, the segment was never begun.
     """
     row = {"name": name, "counters_offset": 0, "rows_offset": 0}
     begun = insert_into(connection, POSITIONS).values(row).on_conflict_do_nothing()
@@ -60,12 +60,12 @@ def begin_at_zero(connection: Connection, directory: Path, name: str) -> None:
         raise Moved(name)
 
 
-def forget(engine: Engine, names: Iterable[str]) -> None:
-    """Drop the positions of segments that this process removed. (Any other may be another machine's.)"""
+def remove_offsets(engine: Engine, names: Iterable[str]) -> None:
+    """Removes the offsets of segments that this process removed. (Others may belong to another machine.)"""
     with engine.begin() as connection:
         connection.execute(delete(POSITIONS).where(POSITIONS.c.name.in_(list(names))))
 
 
 def insert_into(connection: Connection, table: Table) -> Insert:
-    """An INSERT that knows ON CONFLICT, in the words of this database."""
+    """An INSERT of this database's dialect, with support for ON CONFLICT."""
     return postgresql.insert(table) if connection.dialect.name == "postgresql" else sqlite.insert(table)

@@ -1,4 +1,4 @@
-"""Which question do a request's parameters ask of the statistics?"""
+"""Reads a statistics query from the parameters of a request."""
 
 from __future__ import annotations
 
@@ -8,50 +8,51 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from zoneinfo import ZoneInfo, available_timezones
 
-from app.clicks.dimensions import DIMENSIONS, OVERVIEW, TYPES
-from app.clicks.periods import ONE_DAY
-from app.clicks.statistics import Asked
-from app.errors import FieldError
-from app.lists import one_of
-from app.params import ParamReader
-from app.reading import Rejected, flag, plain
+from app.analytics.dimensions import DIMENSIONS, OVERVIEW, TYPES
+from app.analytics.periods import ONE_DAY
+from app.analytics.statistics import StatisticsQuery
+from app.core.errors import FieldError
+from app.input.listing import one_of
+from app.input.params import ParamReader, QueryParams
+from app.input.parsers import Rejected, flag, plain_text
 
 DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 FIRST_YEAR, LAST_YEAR = 2000, 2099
 DAYS = 30
 UTC = "UTC"
-MAX_VALUE = 8192  # characters of any value that a visit can have
+MAX_VALUE = 8192  # characters of any value that a click can have
 NO_WORDS: Mapping[str, Sequence[str]] = {}
 
 
-def asked_by(
-    parameters: Mapping[str, str],
+def read_statistics_query(
+    params: QueryParams,
     user_id: int,
     link_ids: tuple[int, ...] | None,
     *,
     zone: str = UTC,
     words: Mapping[str, Sequence[str]] = NO_WORDS,
-) -> Asked:
-    """`words` has more parameters that an edge reads for itself, with what each may be.
+) -> StatisticsQuery:
+    """Reads a statistics query; raises Invalid with every parameter that can't be used.
 
-    Raises Invalid with every parameter that can't be used. One sent empty is one not sent, save that of a
-    dimension, which asks for the visits of which it is unknown. Parameters nobody knows are ignored.
+    An empty parameter counts as missing; only an empty dimension asks for the clicks whose value is unknown.
+    Unknown parameters are ignored. `words` names further parameters that the caller reads itself, with the
+    values that each may have.
     """
-    question = ParamReader(parameters, ignores_empty=True)
-    in_zone = question.read("timezone", time_zone(zone), time_zone)
-    end = question.read("end_date", None, date)
-    start = question.read("start_date", None, date)
-    type_ = question.read("type", OVERVIEW, one_of(TYPES))
-    bots = question.read("bots", False, flag)
+    reader = ParamReader(params, ignores_empty=True)
+    in_zone = reader.read("timezone", time_zone(zone), time_zone)
+    end = reader.read("end_date", None, read_date)
+    start = reader.read("start_date", None, read_date)
+    type_ = reader.read("type", OVERVIEW, one_of(TYPES))
+    bots = reader.read("bots", False, flag)
     for name, known in words.items():
-        question.read(name, "", one_of(known))
-    filters = read_filters(question)
-    start, end = spanned(start, end, dt.datetime.now(in_zone).date())
-    if not question.problems and start > end:
+        reader.read(name, "", one_of(known))
+    filters = read_filters(reader)
+    start, end = span_of(start, end, dt.datetime.now(in_zone).date())
+    if not reader.problems and start > end:
         text = "The last day must not be before the first."
-        question.problems.append(FieldError(text, "range", "end_date"))
-    question.require_valid()
-    return Asked(
+        reader.problems.append(FieldError(text, "range", "end_date"))
+    reader.require_valid()
+    return StatisticsQuery(
         user_id=user_id,
         link_ids=link_ids,
         type=type_,
@@ -64,23 +65,23 @@ def asked_by(
 
 
 def read_filters(reader: ParamReader) -> dict[str, str | None]:
-    """The visits of which values are asked for; None is unknown."""
+    """The value asked for of each dimension in the parameters; None means unknown."""
     return {
         name: reader.read(name, None, plain_value, MAX_VALUE) for name in DIMENSIONS if name in reader.params
     }
 
 
 def plain_value(text: str) -> str:
-    return plain(text, MAX_VALUE)
+    return plain_text(text, MAX_VALUE)
 
 
-def spanned(start: dt.date | None, end: dt.date | None, today: dt.date) -> tuple[dt.date, dt.date]:
-    """The days asked for: 30 up to the end where no start is said; up to today where no end is."""
+def span_of(start: dt.date | None, end: dt.date | None, today: dt.date) -> tuple[dt.date, dt.date]:
+    """The first and last day asked for: without a start 30 days, without an end up to today."""
     last = end or (max(today, start) if start else today)
     return start or last - (DAYS - 1) * ONE_DAY, last
 
 
-def date(text: str) -> dt.date:
+def read_date(text: str) -> dt.date:
     try:
         found = dt.date.fromisoformat(text) if DAY.fullmatch(text) else None
     except ValueError:

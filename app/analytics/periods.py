@@ -1,6 +1,6 @@
-"""Which moments make up a day of somebody's time zone?
+"""Periods: the days of a time zone as quarters of an hour.
 
-Visits are added up by quarters of an hour, for every zone's days and hours begin and end with one.
+Clicks are summed by quarters of an hour, because days and hours of every time zone begin and end with one.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ EPOCH = dt.date(1970, 1, 1)
 
 
 class Period:
-    """Days from `start` to `end`, both included, as a zone's calendar has them."""
+    """Days from `start` to `end`, both included, in a time zone's calendar."""
 
     def __init__(self, start: dt.date, end: dt.date, zone: ZoneInfo) -> None:
         self.start, self.end, self.zone = start, end, zone
 
     @property
     def days(self) -> list[dt.date]:
-        return [*days(self.start, self.end)]
+        return [*iterate_days(self.start, self.end)]
 
     @cached_property
     def begins(self) -> list[int]:
-        """The quarter each day begins with, and the one that the day after the last does."""
-        return [midnight(day, self.zone) for day in days(self.start, self.end + ONE_DAY)]
+        """The first quarter of each day, and that of the day after the last."""
+        return [midnight(day, self.zone) for day in iterate_days(self.start, self.end + ONE_DAY)]
 
     @property
     def first(self) -> int:
@@ -44,21 +44,21 @@ class Period:
         return midnight(self.end + ONE_DAY, self.zone)
 
     def number(self, quarter: int) -> int:
-        """On which of the days this quarter of an hour is, counting from 0."""
+        """The index of the day on which this quarter of an hour lies, from 0."""
         return bisect_right(self.begins, quarter) - 1
 
     def hour(self, quarter: int) -> int:
-        """What the clock's hour was. (An hour that came twice, as clocks were put back, is one.)"""
+        """The local hour of a quarter. (An hour that comes twice when clocks are set back counts as one.)"""
         return moment(quarter, self.zone).hour
 
 
-def days(start: dt.date, end: dt.date) -> Iterator[dt.date]:
+def iterate_days(start: dt.date, end: dt.date) -> Iterator[dt.date]:
     for number in range((end - start).days + 1):
         yield start + number * ONE_DAY
 
 
 def midnight(day: dt.date, zone: ZoneInfo) -> int:
-    """The quarter of an hour that a day begins with; where clocks skip midnight, the one they skip to."""
+    """The quarter of an hour with which a day begins; where clocks skip midnight, the one they skip to."""
     begin = dt.datetime.combine(day, dt.time(), zone)
     return int(begin.timestamp()) * 1000 // QUARTER_MS
 
@@ -68,5 +68,5 @@ def moment(quarter: int, zone: ZoneInfo) -> dt.datetime:
 
 
 def day_number(day: dt.date) -> int:
-    """A UTC day as the clicks have it: days since 1970."""
+    """A UTC day as the click tables store it: days since 1970."""
     return (day - EPOCH).days

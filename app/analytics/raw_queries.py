@@ -1,4 +1,4 @@
-"""What do the rows of single visits say, counted one by one?"""
+"""Queries that count rows of single clicks, for what no roll-up holds."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from sqlalchemy import (
 )
 from sqlalchemy import cast as cast_to
 
-from app.clicks.dimensions import DIMENSIONS
-from app.clicks.models import Click
-from app.clicks.periods import DAY_MS, QUARTER_MS, QUARTERS
-from app.clicks.rollup_models import Agent
-from app.clicks.scope import Bind, Count, Scope
-from app.clicks.words import numbers_of
+from app.analytics.dimensions import DIMENSIONS
+from app.analytics.interned_texts import numbers_of
+from app.analytics.models import Click
+from app.analytics.periods import DAY_MS, QUARTER_MS, QUARTERS
+from app.analytics.rollup_models import Agent
+from app.analytics.scope import Bind, Scope, VisitCounts
 
 CLICKS = cast("Table", Click.__table__)
 AGENTS = cast("Table", Agent.__table__)
@@ -37,8 +37,8 @@ OF_AGENT = frozenset(AGENTS.c.keys()) - {"id"}
 NO_VALUE = 0
 
 
-def by_quarter(bind: Bind, scope: Scope, first: int, last: int) -> dict[int, Count]:
-    """Visits in each quarter of an hour from `first` up to, and without, `last`."""
+def by_quarter(bind: Bind, scope: Scope, first: int, last: int) -> dict[int, VisitCounts]:
+    """Clicks and visitors in each quarter of an hour from `first` up to, and without, `last`."""
     pageviews: Counter[int] = Counter()
     visitors: Counter[int] = Counter()
     quarter = (CLICKS.c.time_ms // QUARTER_MS).label("quarter")
@@ -47,21 +47,21 @@ def by_quarter(bind: Bind, scope: Scope, first: int, last: int) -> dict[int, Cou
         inside = CLICKS.c.time_ms >= first * QUARTER_MS
         counted = select(quarter, func.count()).select_from(source(scope.filters)).where(*wanted, inside)
         pageviews.update({row[0]: row[1] for row in bind.execute(counted.group_by(quarter))})
-        visitors.update({row[0]: row[1] for row in bind.execute(arrivals(part, wanted, first))})
-    return {number: Count(pageviews[number], visitors[number]) for number in sorted(pageviews)}
+        visitors.update({row[0]: row[1] for row in bind.execute(select_arrivals(part, wanted, first))})
+    return {number: VisitCounts(pageviews[number], visitors[number]) for number in sorted(pageviews)}
 
 
-def arrivals(scope: Scope, wanted: Sequence[ColumnElement[bool]], first: int) -> Select[Any]:
-    """How many visitors came for the first time on their day, by quarter of an hour."""
+def select_arrivals(scope: Scope, wanted: Sequence[ColumnElement[bool]], first: int) -> Select[Any]:
+    """Counts visitors by the quarter of an hour of their first click of the day."""
     known = [*wanted, CLICKS.c.visitor.is_not(None)]
     firsts = visitors_of(scope, known, [], first, each_link=scope.link_ids is not None).subquery()
     quarter = (firsts.c.first // QUARTER_MS).label("quarter")
     return select(quarter, func.count()).where(firsts.c.first >= first * QUARTER_MS).group_by(quarter)
 
 
-def values(bind: Bind, scope: Scope, name: str, first: int, last: int) -> Iterator[Select[Any]]:
-    """Rows of a dimension's value (each of its columns, 0 for none) and its two counts; to be added up."""
-    whole = -(-first // QUARTERS) * QUARTERS  # from where on there are whole UTC days, or the last one's part
+def select_values(bind: Bind, scope: Scope, name: str, first: int, last: int) -> Iterator[Select[Any]]:
+    """Queries for a dimension's values (each column, 0 for none) and their two counts; to be added up."""
+    whole = -(-first // QUARTERS) * QUARTERS  # where the first UTC day begins that is not cut at its start
     if first < whole:
         yield values_within(bind, scope, name, first, min(whole, last))
     if whole < last:
@@ -69,7 +69,7 @@ def values(bind: Bind, scope: Scope, name: str, first: int, last: int) -> Iterat
 
 
 def values_of_days(bind: Bind, scope: Scope, name: str, first: int, last: int) -> Select[Any]:
-    """From the beginning of a UTC day on: each visitor's first visit is within, and not looked for."""
+    """Values from the beginning of a UTC day on: each visitor's first click of the day is within."""
     keys = value_of(name)
     day = CLICKS.c.time_ms // DAY_MS
     apart = [day, *([CLICKS.c.link_id] if scope.link_ids is not None else [])]
@@ -80,7 +80,7 @@ def values_of_days(bind: Bind, scope: Scope, name: str, first: int, last: int) -
 
 
 def values_within(bind: Bind, scope: Scope, name: str, first: int, last: int) -> Select[Any]:
-    """From the middle of a UTC day on, which may be after a visitor's first visit."""
+    """Values from the middle of a UTC day on, which may be after a visitor's first click of the day."""
     labelled, by_link = value_of(name), scope.link_ids is not None
     wanted = conditions(bind, scope, first, last)
     each = visitors_of(scope, wanted, labelled, first, each_link=by_link, dimension=name).subquery()
@@ -103,7 +103,7 @@ def visitors_of(
     each_link: bool,
     dimension: str | None = None,
 ) -> Select[Any]:
-    """A row for each visitor of a UTC day: when he came first, and how often within the period."""
+    """A row for each visitor of a UTC day: the time of their first click, and their clicks in the period."""
     day = CLICKS.c.time_ms // DAY_MS
     apart = [*labelled, *([CLICKS.c.link_id] if each_link else [])]
     visits = func.sum(case((CLICKS.c.time_ms >= first * QUARTER_MS, 1), else_=0)).label("visits")
@@ -115,20 +115,20 @@ def visitors_of(
 
 
 def conditions(bind: Bind, scope: Scope, first: int, last: int) -> list[ColumnElement[bool]]:
-    """The rows that are asked for, from the beginning of the UTC day on that the period begins in."""
+    """Conditions of the rows asked for, from the beginning of the UTC day in which the period begins."""
     day_begin = first * QUARTER_MS // DAY_MS * DAY_MS
     found = [CLICKS.c.time_ms >= day_begin, CLICKS.c.time_ms < last * QUARTER_MS]
-    # one of the two: with both, a database may look through all that the owner has
+    # only one of the two: with both, a database may read all rows of the owner
     found.append(
         CLICKS.c.user_id == scope.user_id if scope.link_ids is None else CLICKS.c.link_id.in_(scope.link_ids)
     )
     if scope.is_bot is not None:
         found.append(CLICKS.c.is_bot.is_(scope.is_bot))
-    return [*found, *(filtered(bind, name, value) for name, value in scope.filters.items())]
+    return [*found, *(filter_by(bind, name, value) for name, value in scope.filters.items())]
 
 
-def filtered(bind: Bind, name: str, value: str | None) -> ColumnElement[bool]:
-    """Whether a row has this value of a dimension."""
+def filter_by(bind: Bind, name: str, value: str | None) -> ColumnElement[bool]:
+    """The condition that a row has this value of a dimension."""
     first, *more = (column(each) for each in DIMENSIONS[name].columns)
     if value is None:
         return first.is_(None)
@@ -144,13 +144,13 @@ def column(name: str) -> Column[Any]:
 
 
 def source(names: Sequence[str] | Any) -> FromClause:
-    """The clicks, with what their agents say where one of these dimensions needs it."""
+    """The clicks, joined with their user agents where one of these dimensions needs it."""
     if OF_AGENT.isdisjoint(each for name in names for each in DIMENSIONS[name].columns):
         return CLICKS
     return CLICKS.outerjoin(AGENTS, AGENTS.c.id == CLICKS.c.agent_id)
 
 
 def split_path(value: str) -> tuple[str, str]:
-    """`news.example/story` is a host and a path there."""
+    """Splits `news.example/story` into host and path."""
     host, slash, rest = value.partition("/")
     return host, slash + rest

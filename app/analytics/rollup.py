@@ -1,6 +1,6 @@
-"""How is a day that is over rolled up, and how do its rows go, in steps that are short however many it has?
+"""Rolls up past days, and prunes their rows, in short steps however many clicks a day has.
 
-Counters and visits wait while a step runs, so that none may hold more than a few thousand rows.
+The ingest waits while a step runs, so a step handles a few thousand rows at most.
 """
 
 from __future__ import annotations
@@ -12,37 +12,39 @@ from typing import Any, NamedTuple, TypeVar, cast
 from sqlalchemy import ColumnElement, Engine, Table, Update, delete, select, tuple_, update
 from sqlalchemy.engine import Connection
 
-from app.clicks import bulk, day_lists, rollup_models, term_state
-from app.clicks.dimensions import DIMENSIONS
-from app.clicks.in_order import InOrder
-from app.clicks.leaving import Leaving
-from app.clicks.raw import CLICKS
-from app.clicks.rollup_models import EMPTIED, LinkValue, OwnerDay, OwnerValue
-from app.clicks.rollups import write_alone
-from app.clicks.tally import Tally
+from app.analytics import bulk, day_lists, interning_state, rollup_models
+from app.analytics.dimensions import DIMENSIONS
+from app.analytics.raw_queries import CLICKS
+from app.analytics.rollup_models import EMPTIED, LinkValue, OwnerDay, OwnerValue
+from app.analytics.rollup_removal import Leaving
+from app.analytics.rollups import write_alone
+from app.analytics.sorted_day import InOrder
+from app.analytics.tally import Tally
 
 OWNER_VALUES = cast("Table", OwnerValue.__table__)
 LINK_VALUES = cast("Table", LinkValue.__table__)
 TALLIED = 2000  # rows counted in a step
 WRITTEN = 5000  # values written, or removed, in a step
-PRUNED = 300  # rows removed in a step: most make a dozen values of a link, each in another place
+PRUNED = 300  # rows removed in a step: most add a dozen values of a link, each at another place on disk
 LINKS = 200
 NUMBERS = [each.number for each in DIMENSIONS.values()]
 
 T = TypeVar("T")
 
 
-class State(NamedTuple):
-    """How a day is kept; the same as before: nothing happened to it since."""
+class DayState(NamedTuple):
+    """How a day is stored. If it equals an earlier state, the day has not changed since."""
 
     visits: int
     rolled: int | None
     is_pruned: bool
 
 
-def roll(engine: Engine, user_id: int, day: int) -> Generator[None, None, None]:
-    """Roll a day up, of all the owner's links together and of those with many visits. What is written on
-    the way is read by nobody before the day says how many rows it stands for."""
+def roll_up(engine: Engine, user_id: int, day: int) -> Generator[None, None, None]:
+    """Rolls up a day, for all the owner's links together and for each link with many clicks.
+
+    What is written on the way is not read before the day's row says how many rows it stands for.
+    """
     before = state_of(engine, user_id, day)
     if before is None:
         return
@@ -53,22 +55,24 @@ def roll(engine: Engine, user_id: int, day: int) -> Generator[None, None, None]:
             tally.add(rows)
             yield
     values = [(OWNER_VALUES, tally.owner_rows(user_id, day)), (LINK_VALUES, tally.link_rows(day))]
-    for table, some in ((table, some) for table, all_ in values for some in parts(all_, WRITTEN)):
+    for table, some in ((table, some) for table, all_ in values for some in split_sequence(all_, WRITTEN)):
         with engine.begin() as connection:
             if not is_still(connection, user_id, day, before):
                 return
-            bulk.replace(connection, table, some)
+            bulk.insert_or_replace(connection, table, some)
         yield
     with engine.begin() as connection:
         if is_still(connection, user_id, day, before):
-            day_lists.keep(connection, user_id, day, visits.visited)
+            day_lists.store_list(connection, user_id, day, visits.visited)
             connection.execute(day_of(user_id, day).values(rolled=before.visits))
 
 
-def prune(engine: Engine, user_id: int, day: int) -> Generator[None, None, None]:
-    """Remove a day's rows, some at a time, and add what they said to its roll-ups, of each link too, in the
-    same transaction: so a visit is always in one of the two, and so is a visitor with each value. What was
-    rolled up before, of all visitors together, goes first. Rows that come later are added likewise."""
+def prune_day(engine: Engine, user_id: int, day: int) -> Generator[None, None, None]:
+    """Removes a day's rows in batches, and adds them to its roll-ups, also those of each link.
+
+    Both happen in the same transaction, so a click is always in exactly one of the two, and so is a visitor
+    with each value. The earlier roll-ups are removed first. Rows that come later are added in the same way.
+    """
     before = state_of(engine, user_id, day)
     if before is None:
         return
@@ -77,7 +81,7 @@ def prune(engine: Engine, user_id: int, day: int) -> Generator[None, None, None]
         links = sorted({link_id for _, link_id in visits.visited})
         if not is_counted(engine, user_id, day, before, visits.visited.total()):
             return
-        if not before.is_pruned and not (yield from empty(engine, user_id, day, links)):
+        if not before.is_pruned and not (yield from remove_rollups(engine, user_id, day, links)):
             return
         tally, is_first = Leaving(), True
         for rows in visits.chunks(PRUNED):
@@ -86,20 +90,22 @@ def prune(engine: Engine, user_id: int, day: int) -> Generator[None, None, None]
             with engine.begin() as connection:
                 write_alone(connection)
                 is_begun = before.is_pruned or not is_first
-                if not remove(connection, user_id, day, rows, is_begun=is_begun):
-                    connection.rollback()  # another process sees to that day
+                if not remove_rows(connection, user_id, day, rows, is_begun=is_begun):
+                    connection.rollback()  # another process prunes that day
                     return
-                bulk.add(connection, OWNER_VALUES, tally.owner_rows(user_id, day))
-                bulk.add(connection, LINK_VALUES, tally.link_rows(day))
+                bulk.insert_or_add(connection, OWNER_VALUES, tally.owner_rows(user_id, day))
+                bulk.insert_or_add(connection, LINK_VALUES, tally.link_rows(day))
                 if is_first:
                     note_list(connection, user_id, day, visits.visited, is_late=before.is_pruned)
             is_first = False
             yield
 
 
-def is_counted(engine: Engine, user_id: int, day: int, before: State, rows: int) -> bool:
-    """A day may not wait for ever for rows that are not there: it has as many as were found, unless others
-    came or went meanwhile."""
+def is_counted(engine: Engine, user_id: int, day: int, before: DayState, rows: int) -> bool:
+    """Whether all rows of the day were found; a day that has fewer than stored is corrected.
+
+    Without that it would wait forever for rows that do not exist. False if rows came or went meanwhile.
+    """
     if rows >= before.visits:
         return True
     with engine.begin() as connection:
@@ -109,8 +115,10 @@ def is_counted(engine: Engine, user_id: int, day: int, before: State, rows: int)
     return is_same
 
 
-def remove(connection: Connection, user_id: int, day: int, rows: Sequence[Any], *, is_begun: bool) -> bool:
-    """Whether all of these rows were there still, in a day that is kept as it should be."""
+def remove_rows(
+    connection: Connection, user_id: int, day: int, rows: Sequence[Any], *, is_begun: bool
+) -> bool:
+    """Removes rows; returns whether all of them still existed, in a day of the expected state."""
     expected = OwnerDay.is_pruned if is_begun else OwnerDay.rolled == EMPTIED
     said = day_of(user_id, day).where(expected, OwnerDay.is_pruned.is_(is_begun))
     if (
@@ -118,7 +126,7 @@ def remove(connection: Connection, user_id: int, day: int, rows: Sequence[Any], 
         != 1
     ):
         return False
-    term_state.count_removal(connection, term_state.REMOVED_ROWS)
+    interning_state.count_removal(connection, interning_state.REMOVED_ROWS)
     ids = [row[1] for row in rows]
     return connection.execute(delete(CLICKS).where(CLICKS.c.id.in_(ids))).rowcount == len(ids)
 
@@ -127,13 +135,15 @@ def note_list(
     connection: Connection, user_id: int, day: int, visited: day_lists.Visited, *, is_late: bool
 ) -> None:
     if not is_late:
-        day_lists.keep(connection, user_id, day, visited)
+        day_lists.store_list(connection, user_id, day, visited)
     elif visited:
-        day_lists.add(connection, user_id, day, max(visited.values()))
+        day_lists.raise_bounds(connection, user_id, day, max(visited.values()))
 
 
-def empty(engine: Engine, user_id: int, day: int, links: Sequence[int]) -> Generator[None, None, bool]:
-    """Remove the roll-ups of a day whose rows are all there; whether nobody came between."""
+def remove_rollups(
+    engine: Engine, user_id: int, day: int, links: Sequence[int]
+) -> Generator[None, None, bool]:
+    """Removes the roll-ups of a day that still has all its rows; False if another process changed the day."""
     with engine.begin() as connection:
         write_alone(connection)
         marked = day_of(user_id, day).where(OwnerDay.is_pruned.is_(False))
@@ -141,7 +151,7 @@ def empty(engine: Engine, user_id: int, day: int, links: Sequence[int]) -> Gener
             return False
     yield
     values = [(OWNER_VALUES, OWNER_VALUES.c.user_id == user_id)]
-    values += [(LINK_VALUES, LINK_VALUES.c.link_id.in_(some)) for some in parts(links, LINKS)]
+    values += [(LINK_VALUES, LINK_VALUES.c.link_id.in_(some)) for some in split_sequence(links, LINKS)]
     for table, whose in values:
         key = table.c.dimension.in_(NUMBERS), table.c.is_bot.in_((False, True)), table.c.day == day
         is_left = True
@@ -161,7 +171,7 @@ def remove_values(connection: Connection, table: Table, *which: ColumnElement[bo
     return connection.execute(delete(table).where(tuple_(*table.primary_key).in_(some))).rowcount
 
 
-def parts(all_: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+def split_sequence(all_: Sequence[T], size: int) -> Iterator[Sequence[T]]:
     return (all_[start : start + size] for start in range(0, len(all_), size))
 
 
@@ -172,21 +182,21 @@ def large_links(visited: day_lists.Visited) -> set[int]:
     return {link_id for link_id, count in totals.items() if count >= rollup_models.MANY}
 
 
-def is_still(connection: Connection, user_id: int, day: int, before: State) -> bool:
+def is_still(connection: Connection, user_id: int, day: int, before: DayState) -> bool:
     write_alone(connection)
     return state_in(connection, user_id, day) == before
 
 
-def state_of(engine: Engine, user_id: int, day: int) -> State | None:
+def state_of(engine: Engine, user_id: int, day: int) -> DayState | None:
     with engine.connect().execution_options(reads=True) as connection:
         return state_in(connection, user_id, day)
 
 
-def state_in(connection: Connection, user_id: int, day: int) -> State | None:
-    """None where the owner is gone."""
+def state_in(connection: Connection, user_id: int, day: int) -> DayState | None:
+    """The state of a day; None if the owner was deleted."""
     wanted = select(OwnerDay.visits, OwnerDay.rolled, OwnerDay.is_pruned)
     row = connection.execute(wanted.where(OwnerDay.user_id == user_id, OwnerDay.day == day)).first()
-    return State(*row) if row else None
+    return DayState(*row) if row else None
 
 
 def day_of(user_id: int, day: int) -> Update:

@@ -1,6 +1,6 @@
-"""What is kept of many visits together, so that nobody has to count them one by one?
+"""Tables of roll-ups: sums of clicks, so that reports need not count single rows.
 
-Keys come first and rows lie in their order, so that one link's days, or one owner's, lie side by side.
+Rows are stored in the order of their keys, so that the days of one link or owner are next to each other.
 A `day` is a UTC day, counted from 1970; a `quarter` is a quarter of an hour, likewise.
 """
 
@@ -9,18 +9,18 @@ from __future__ import annotations
 from sqlalchemy import Index, String, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.database import CLICKS, Id
-from app.extensions import db
+from app.core.database import CLICKS, Id
+from app.core.extensions import db
 
 IN_ORDER = {"schema": CLICKS, "sqlite_with_rowid": False}
 
-OTHERS = 0  # in place of a link's id: no link has it
+OTHERS = 0  # in place of a link's id: no link has this id
 EMPTIED = (
     -1
 )  # in place of how many rows are rolled up: the roll-ups are being removed, and the rows after them
 
 
-MANY = 200  # visits on a day; fewer are counted as quickly as roll-ups of them are read
+MANY = 200  # clicks on a day; counting fewer rows is as fast as reading their roll-ups
 WITH_ROWS = "visits > 0"
 UNROLLED = f"rolled {{}} visits AND visits >= {MANY}"
 
@@ -35,7 +35,7 @@ def partial_index(name: str, sqlite: str, postgresql: str) -> Index:
 
 
 class Agent(db.Model):
-    """What the text of an agent (the `Term` of that id) says; each a `Term` again, null is unknown."""
+    """Device, system and browser of a user agent (the `Term` of this id), each a `Term`; null is unknown."""
 
     __table_args__ = ({"schema": CLICKS},)
 
@@ -46,7 +46,7 @@ class Agent(db.Model):
 
 
 class LinkQuarter(db.Model):
-    """Visits of a link in a quarter of an hour; `visitors` are those whose first visit of the day it was."""
+    """Clicks on a link in a quarter of an hour; `visitors`: those whose first click of the day was in it."""
 
     __table_args__ = (IN_ORDER,)
 
@@ -58,7 +58,7 @@ class LinkQuarter(db.Model):
 
 
 class OwnerQuarter(db.Model):
-    """The same of all links of an owner, each visitor counted once a day among them."""
+    """Clicks on all links of an owner in a quarter of an hour; a visitor counts once a day among them."""
 
     __table_args__ = (IN_ORDER,)
 
@@ -70,7 +70,7 @@ class OwnerQuarter(db.Model):
 
 
 class Seen(db.Model):
-    """When a visitor first came on a day: to a link (its id), or to any of an owner's (minus his id)."""
+    """When a visitor first came on a day. `scope`: a link's id, or minus an owner's id (all their links)."""
 
     __table_args__ = (IN_ORDER,)
 
@@ -81,14 +81,14 @@ class Seen(db.Model):
 
 
 class OwnerDay(db.Model):
-    """How one UTC day of an owner's visits is kept.
+    """How one UTC day of an owner's clicks is stored.
 
-    `visits`: how many rows of single visits there are. `rolled`: how many of these the values below stand
-    for, null for none; they are of use only while the two are the same. `is_pruned`: rows were removed; the
-    values stand for those, and whatever rows there are came late, and are counted beside them.
+    `visits`: how many rows of single clicks exist. `rolled`: how many of these the values below include, null
+    for none; the values are used only while the two are equal. `is_pruned`: rows were removed. The values
+    then stand for the removed rows. Any rows that exist came late, and are counted in addition.
     """
 
-    # what is to be done with days is looked for again and again, and nearly all are done with
+    # partial indexes: days with work left are looked up often, and nearly all days have none
     __table_args__ = (
         partial_index("with_rows", WITH_ROWS, WITH_ROWS),
         partial_index("unrolled", UNROLLED.format("IS NOT"), UNROLLED.format("IS DISTINCT FROM")),
@@ -103,8 +103,10 @@ class OwnerDay(db.Model):
 
 
 class OwnerValue(db.Model):
-    """Visits of an owner's links on a day with one value of a dimension (by its number). `value_id`, and
-    where a value is made of two texts `path_id`, name a `Term`; 0 is none."""
+    """Clicks on an owner's links on a day with one value of a dimension (by its number).
+
+    `value_id` names a `Term`; so does `path_id`, for a value made of two texts. 0 is none.
+    """
 
     __table_args__ = (IN_ORDER,)
 
@@ -119,7 +121,7 @@ class OwnerValue(db.Model):
 
 
 class LinkValue(db.Model):
-    """The same of one link; only for days of many visits, or such whose rows are gone."""
+    """Clicks on one link on a day with one value; only for days with many clicks or without their rows."""
 
     __table_args__ = (IN_ORDER,)
 
@@ -134,7 +136,7 @@ class LinkValue(db.Model):
 
 
 class OwnerLink(db.Model):
-    """How many visits a link of an owner had on a day at most: of those with most, and of all `OTHERS`."""
+    """The most clicks that a link can have had on a day: for the top links, and for all `OTHERS`."""
 
     __table_args__ = (IN_ORDER,)
 

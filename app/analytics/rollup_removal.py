@@ -1,8 +1,8 @@
-"""What do rows that are removed leave behind, where some of a visitor's rows are removed before others?
+"""Sums of rows that are pruned in batches, when a visitor's rows are spread over several batches.
 
-A visitor counts once with each value, in the rows that are left as well as in the roll-ups, and reports add
-the two. So he moves to the roll-ups with the last of his rows that has the value, and not before: then every
-report is exact between two steps, and whoever begins anew with the rows that are left goes on as before.
+A visitor counts once for each value, in the remaining rows as well as in the roll-ups, and reports add the
+two. So a visitor moves to the roll-ups with the last of their rows that has the value, and not before. Then
+every report is exact between two steps, and an interrupted run can start over with the remaining rows.
 """
 
 from __future__ import annotations
@@ -11,22 +11,22 @@ from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Any
 
-from app.clicks.in_order import InOrder
-from app.clicks.tally import PLACES, Counts, Tally
+from app.analytics.sorted_day import InOrder
+from app.analytics.tally import PLACES, Counts, Tally
 
 READ = 2000  # rows looked at in a step
 Key = tuple[int, ...]
 
 
 class Leaving(Tally):
-    """The sums of rows as they go, of all visits together and of every link apart."""
+    """Sums of pruned rows, for all links together and for every link."""
 
     def __init__(self) -> None:
         super().__init__(None)
-        self._left: dict[str, Counter[Key]] = {}  # rows with each value, of visitors who leave in parts
+        self._left: dict[str, Counter[Key]] = {}  # remaining rows by value, of visitors split over batches
 
     def look_ahead(self, visits: InOrder, rows: Sequence[Any]) -> Generator[None, None, None]:
-        """To be exhausted before these rows are added: does the last one's visitor come in later ones?"""
+        """Counts the last visitor's remaining rows; to be exhausted before these rows are added."""
         visitor, last = rows[-1][:2]
         if not visitor or visitor in self._left or not visits.goes_on(visitor, last):
             return
@@ -44,7 +44,7 @@ class Leaving(Tally):
                 left[key] -= 1
                 counts[key][0] += 1
                 counts[key][1] += not left[key]
-        # rows come in the order of visitors: of those before the last one there are no more
+        # rows come in the order of visitors: only the last one can have more rows
         self._left = {row[0]: self._left[row[0]] for row in in_parts[-1:]}
 
     def _keys(self, row: Sequence[Any]) -> Iterator[tuple[Counts, Key]]:

@@ -1,4 +1,4 @@
-"""Whose visits are asked for, which of them, and how are they counted?"""
+"""Scope of a statistics query, and the counts that it returns."""
 
 from __future__ import annotations
 
@@ -8,28 +8,31 @@ from typing import NamedTuple
 
 from sqlalchemy.engine import Connection
 
-from app.database import AnySession
+from app.core.database import AnySession
 
-AT_ONCE = 10_000  # of what stands in one statement's list
+BATCH_SIZE = 10_000  # values in one statement's list
 
 Bind = AnySession | Connection
 Filters = Mapping[str, str | None]
 
 
-class Count(NamedTuple):
-    """A visitor counts once for a UTC day among what is asked for (where links are: on each of them), at
-    the moment of the first visit; so days add up in every time zone."""
+class VisitCounts(NamedTuple):
+    """Clicks and visitors.
+
+    A visitor counts once a UTC day within the scope (once for each link, if links are given), at the time of
+    their first click. So days add up in every time zone.
+    """
 
     pageviews: int
     visitors: int
 
 
-NONE = Count(0, 0)
+NONE = VisitCounts(0, 0)
 
 
 @dataclass(frozen=True)
 class Scope:
-    """All of an owner's visits, or those of some of his links. People's, or else bots'; None means both."""
+    """All clicks of an owner, or those on some links. `is_bot`: humans' or bots' clicks; None means both."""
 
     user_id: int
     link_ids: tuple[int, ...] | None = None
@@ -38,18 +41,18 @@ class Scope:
 
     @property
     def parts(self) -> Iterator[Scope]:
-        """The same in parts that one statement takes; of no links there are none."""
+        """The scope split into parts that fit into one statement; none for an empty list of links."""
         if self.link_ids is None:
             yield self
             return
         ids = sorted(set(self.link_ids))
-        for start in range(0, len(ids), AT_ONCE):
-            yield replace(self, link_ids=tuple(ids[start : start + AT_ONCE]))
+        for start in range(0, len(ids), BATCH_SIZE):
+            yield replace(self, link_ids=tuple(ids[start : start + BATCH_SIZE]))
 
 
-def added(counts: Iterable[Count]) -> Count:
-    """The sum."""
+def add_counts(counts: Iterable[VisitCounts]) -> VisitCounts:
+    """The sum of counts."""
     pageviews = visitors = 0
     for count in counts:
         pageviews, visitors = pageviews + count[0], visitors + count[1]
-    return Count(pageviews, visitors)
+    return VisitCounts(pageviews, visitors)

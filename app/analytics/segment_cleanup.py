@@ -1,6 +1,6 @@
-"""When does a segment of the journal go?
+"""Removes finished segments of the journal.
 
-When its writer is gone, all of it is in counters and rows, and those are on disk for good.
+A segment is finished when its writer has ended, all of it is in counters and rows, and these are durable.
 """
 
 from __future__ import annotations
@@ -12,31 +12,33 @@ from pathlib import Path
 
 from sqlalchemy import Engine
 
-from app.clicks.engine import checkpoint
-from app.clicks.positions import Offsets, forget, read_positions
-from app.error_boundary import ErrorBoundary
+from app.analytics.engine import checkpoint_wal
+from app.analytics.offsets import Offsets, read_positions, remove_offsets
+from app.core.durable_files import sync_directory
+from app.core.error_boundary import ErrorBoundary
+from app.core.file_locks import lock_file
 from app.journal import segments
 
 errors = ErrorBoundary("finished segments")
 
 
 def remove_finished(engine: Engine, directory: Path) -> list[str]:
-    """Checkpoint, then remove what nobody needs any more; its names."""
-    with segments.lock(directory / "checkpoint.lock") as is_free:  # two checkpoints at once can harm a WAL
+    """Checkpoints, then removes finished segments; returns their names."""
+    with lock_file(directory / "checkpoint.lock") as is_free:  # two checkpoints at once can harm a WAL
         finished = finished_segments(directory, read_positions(engine))
-        if not is_free or not checkpoint(engine) or not finished:
+        if not is_free or not checkpoint_wal(engine) or not finished:
             return []
     with segments.removal_lock(directory) as is_free:
         if not is_free:  # a backup is under way
             return []
-        removed = [name for name in finished if errors.run(name, remove, directory / name)]
-        # the file goes for good before its position: the other way round a power cut would count it again
-        segments.sync_directory(directory)
-        forget(engine, removed)
+        removed = [name for name in finished if errors.run(name, remove_segment, directory / name)]
+        # the file's removal is durable before its offsets go: else a power cut could count it again
+        sync_directory(directory)
+        remove_offsets(engine, removed)
     return removed
 
 
-def remove(path: Path) -> bool:
+def remove_segment(path: Path) -> bool:
     path.unlink(missing_ok=True)
     return True
 
@@ -52,9 +54,9 @@ def finished_segments(directory: Path, positions: Mapping[str, Offsets]) -> list
 def is_finished(path: Path, offsets: Offsets | None) -> bool:
     counters, rows = offsets or Offsets()
     with contextlib.suppress(FileNotFoundError), path.open("rb") as file:
-        return rows == counters and segments.is_abandoned(file.fileno()) and size(file.fileno()) <= rows
+        return rows == counters and segments.is_abandoned(file.fileno()) and size_of(file.fileno()) <= rows
     return False
 
 
-def size(fd: int) -> int:
+def size_of(fd: int) -> int:
     return os.fstat(fd).st_size

@@ -1,7 +1,7 @@
-"""How are an owner's visits of one day read in the order of their visitors, a little at a time?
+"""One day's clicks of an owner, sorted by visitor and read in chunks.
 
-Counted in that order, visitors need no memory that grows with the day. No index has it, for it would cost
-every click; so a day is put in order in a file of its own, which has no name and goes with who uses it.
+In that order visitors are counted without memory that grows with the day. No index has this order, since it
+would slow down every click. So a day is sorted in an unnamed temporary file, which is removed when closed.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import Any
 
 from sqlalchemy import Engine, Select, func, select, tuple_
 
-from app.clicks.day_lists import Visited
-from app.clicks.dimensions import DIMENSIONS
-from app.clicks.periods import DAY_MS
-from app.clicks.raw import CLICKS, NO_VALUE, column, source
+from app.analytics.day_lists import Visited
+from app.analytics.dimensions import DIMENSIONS
+from app.analytics.periods import DAY_MS
+from app.analytics.raw_queries import CLICKS, NO_VALUE, column, source
 
 READ = 3000  # rows at once
 CACHE_KIB = 32 * 1024
@@ -26,7 +26,7 @@ NUMBERS = ("visitor", "id", "is_bot", "link_id", *COLUMNS)
 
 
 class InOrder:
-    """One day's visits. `visited`: how many of them each link has."""
+    """One day's clicks, sorted by visitor. `visited`: how many of them each link has."""
 
     def __init__(self) -> None:
         self.visited: Visited = Counter()
@@ -60,25 +60,25 @@ class InOrder:
             after = rows[-1].time_ms, rows[-1].id
 
     def chunks(self, size: int) -> Iterator[list[Any]]:
-        """Tuples of what NUMBERS names, no more than `size` at once."""
+        """Tuples of the columns in NUMBERS, at most `size` at once."""
         cursor = self._file.execute("SELECT * FROM visit ORDER BY visitor, id")
         while rows := cursor.fetchmany(size):
             yield rows
 
     def goes_on(self, visitor: str, id_: int) -> bool:
-        """Whether a visitor came again after this visit of his."""
+        """Whether the visitor has clicks after this one."""
         later = "SELECT 1 FROM visit WHERE visitor = ? AND id > ? LIMIT 1"
         return self._file.execute(later, (visitor, id_)).fetchone() is not None
 
     def of(self, visitor: str, size: int) -> Iterator[list[Any]]:
-        """All that one visitor did, no more than `size` at once."""
+        """All clicks of one visitor, at most `size` at once."""
         cursor = self._file.execute("SELECT * FROM visit WHERE visitor = ? ORDER BY id", (visitor,))
         while rows := cursor.fetchmany(size):
             yield rows
 
 
 def wanted(user_id: int, day: int, after: tuple[int, int]) -> Select[Any]:
-    """The next rows of the day, in the order of the index. (An owner's ids do not grow with the time.)"""
+    """The next rows of the day, in the order of the index. (Ids are not in the order of time.)"""
     key = CLICKS.c.time_ms, CLICKS.c.id
     visitor = func.coalesce(CLICKS.c.visitor, "").label("visitor")
     values = (func.coalesce(column(name), NO_VALUE).label(name) for name in COLUMNS)

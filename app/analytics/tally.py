@@ -1,7 +1,6 @@
-"""How often did each value of every dimension come, and with how many visitors?
+"""Counts clicks and visitors of each value of every dimension, for one day.
 
-Visits are given in the order of their visitors, one day's, so that what one visitor said is all there is to
-remember.
+Clicks are given in the order of visitors, so that only one visitor's values have to be in memory.
 """
 
 from __future__ import annotations
@@ -10,10 +9,10 @@ from collections import defaultdict
 from collections.abc import Container, Iterable
 from typing import Any
 
-from app.clicks.dimensions import DIMENSIONS
-from app.clicks.in_order import COLUMNS
+from app.analytics.dimensions import DIMENSIONS
+from app.analytics.sorted_day import COLUMNS
 
-# a dimension's number, and where among the columns its one or two are; the last place of all holds a zero
+# a dimension's number, and the indexes of its one or two columns; the index -1 is an appended zero
 PLACES = tuple(
     (each.number, COLUMNS.index(each.columns[0]), COLUMNS.index(each.columns[1]) if each.columns[1:] else -1)
     for each in DIMENSIONS.values()
@@ -22,12 +21,12 @@ Counts = defaultdict[tuple[int, ...], list[int]]
 
 
 def counts() -> Counts:
-    """[pageviews, visitors] by (number, is_bot, value, path); before these the id of a link, if one's."""
+    """[pageviews, visitors] by (number, is_bot, value, path), for a link by (link_id, number, …)."""
     return defaultdict(lambda: [0, 0])
 
 
 class Tally:
-    """Of all visits together, and of each of some links apart (None: of every link)."""
+    """Counts for all links together, and for each of the given links (None: for every link)."""
 
     def __init__(self, links: Container[int] | None) -> None:
         self._apart = links
@@ -36,7 +35,7 @@ class Tally:
         self.owner, self.links = counts(), counts()
 
     def add(self, rows: Iterable[Any]) -> None:
-        """Rows as `InOrder` has them. This runs 26 times for every visit: hence no calls, and few names."""
+        """Adds rows of `InOrder`. The loop runs up to 26 times for every click: hence no calls, few names."""
         said = self._said
         for visitor, _id, is_bot, link_id, *values in rows:
             if visitor != self._visitor:
@@ -59,7 +58,7 @@ class Tally:
                         count[1] += 1
 
     def owner_rows(self, user_id: int, day: int) -> list[tuple[Any, ...]]:
-        """As the table of an owner's values has them; what comes after is counted anew."""
+        """Rows for the table `OwnerValue`; the counts start over at zero."""
         found, self.owner = self.owner, counts()
         return [
             (user_id, number, bool(is_bot), day, *rest, *count)

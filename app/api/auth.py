@@ -1,33 +1,36 @@
-"""Whose key did this request bring, and what may it do?"""
+"""Authenticates API requests by key, and checks the key's scope."""
 
 from __future__ import annotations
 
 from flask import g, request
 
-from app import sign_in_failures
+from app.accounts import sign_in_failures
 from app.accounts.keys import find_key
 from app.accounts.models import ApiKey, User
-from app.acting import Actor, act_as
-from app.api.rates import note, rates
-from app.errors import FieldError, Forbidden, NoKey
+from app.api import rate_limit
+from app.core.actor import Actor, act_as
+from app.core.errors import FieldError, Forbidden, Unauthorized
 
 SAFE = frozenset({"GET", "HEAD"})
 
 
 def require_key() -> ApiKey:
-    """The key in `Authorization: Bearer`. Raises NoKey, or TooMany after many wrong ones from an address."""
+    """The key in `Authorization: Bearer`.
+
+    Raises Unauthorized, or RateLimited after many wrong keys from one address.
+    """
     address = request.remote_addr or ""
     text = bearer(request.headers.get("Authorization", ""))
     if text is None:
-        note(rates().left(address))
-        raise NoKey(FieldError("Send an API key: `Authorization: Bearer <key>`.", "key_missing"))
+        rate_limit.report(rate_limit.find_quota(address))
+        raise Unauthorized(FieldError("Send an API key: `Authorization: Bearer <key>`.", "key_missing"))
     key = find_key(text)
     if key is None:
         sign_in_failures.note_key()
-        count = rates().of_wrong_key(address)
-        note(count)
-        count.require_room()
-        raise NoKey(FieldError("This API key is unknown, revoked or expired.", "key_invalid"))
+        quota = rate_limit.count_wrong_key(address)
+        rate_limit.report(quota)
+        quota.require_room()
+        raise Unauthorized(FieldError("This API key is unknown, revoked or expired.", "key_invalid"))
     return key
 
 
@@ -39,13 +42,13 @@ def bearer(header: str) -> str | None:
 
 
 def remember(key: ApiKey) -> None:
-    """Keep who asks for as long as the request."""
+    """Stores user and scope of the key for the duration of the request."""
     g.user, g.scope, g.log_user = key.user, key.scope, key.user_id
     act_as(Actor("api", key.name, key.user_id, key.user.email, key.prefix))
 
 
 def caller() -> User:
-    """Whose request this is."""
+    """The user whose key this request has."""
     found: User = g.user
     return found
 

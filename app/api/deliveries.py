@@ -1,4 +1,4 @@
-"""What was a handler told, does it work, and how does it come by a new secret?"""
+"""API of a notification handler's deliveries, test, secret and confirmation."""
 
 from __future__ import annotations
 
@@ -7,52 +7,68 @@ from typing import Any
 
 from flask import Response
 
-from app import trials
+from app.accounts.ownership import get_owned
 from app.api import envelope
 from app.api.auth import caller
-from app.api.notification_handlers import shown
-from app.bodies import read_list_query, read_sent
-from app.clock import written
-from app.database import begin_write
-from app.extensions import db
-from app.lists import find_page
-from app.notifications import services
+from app.api.blueprint import blueprint
+from app.api.resources import mask_handlers
+from app.core.clock import format_utc
+from app.core.database import begin_write
+from app.core.extensions import db
+from app.input.listing import find_page
+from app.notifications import services, test_send
 from app.notifications.log import attempts_of, log_of
 from app.notifications.models import Delivery, DeliveryAttempt, NotificationHandler
-from app.ownership import get_owned
+from app.web.body import read_list_query, read_sent
 
 
+@blueprint.get(
+    "/notification-handlers/<row_id:id>/deliveries",
+    endpoint="notification-handlers_deliveries",
+    strict_slashes=False,
+)
 def find(id: int) -> Response:
-    """Newest first."""
+    """Lists the deliveries of a handler, newest first."""
     handler = get_owned(caller(), NotificationHandler, id)
     page = find_page(log_of(handler), caller().id, {"order_type": "DESC", **dict(read_list_query())})
     tries = attempts_of([row.id for row in page.rows])
     return envelope.listed(page, [delivery(row, tries.get(row.id, ())) for row in page.rows])
 
 
+@blueprint.post(
+    "/notification-handlers/<row_id:id>/test", endpoint="notification-handlers_test", strict_slashes=False
+)
 def test(id: int) -> Response:
-    """Send a test at once, once. That it did not arrive is no error: the answer says why."""
+    """Sends a test at once, without retries. A failed delivery is no API error: the answer says why."""
     read_sent()
-    made, tried = trials.test(caller(), id)
+    made, tried = test_send.test(caller(), id)
     data = {"delivery_id": made.id, "status": made.status, "detail": tried.detail}
-    return envelope.answer({"data": data})
+    return envelope.json_response({"data": data})
 
 
+@blueprint.post(
+    "/notification-handlers/<row_id:id>/secret", endpoint="notification-handlers_secret", strict_slashes=False
+)
 def renew_secret(id: int) -> Response:
-    """The old one signs beside the new one for a day."""
+    """Renews the signing secret. For a day deliveries are signed with the old one, too."""
     read_sent()
     begin_write(db.session)
     handler = services.renew(get_owned(caller(), NotificationHandler, id))
-    answer = envelope.answer({"data": shown([handler])[0]})
+    answer = envelope.json_response({"data": mask_handlers([handler])[0]})
     db.session.commit()
     return answer
 
 
+@blueprint.post(
+    "/notification-handlers/<row_id:id>/confirmation",
+    endpoint="notification-handlers_confirmation",
+    strict_slashes=False,
+)
 def ask_for_confirmation(id: int) -> Response:
-    """Have the mail with the link sent once more."""
+    """Sends the confirmation e-mail once more."""
     read_sent()
-    handler = trials.ask_again(caller(), id)
-    return envelope.answer({"data": shown([handler])[0]})
+    handler = test_send.ask_again(caller(), id)
+    return envelope.json_response({"data": mask_handlers([handler])[0]})
 
 
 def delivery(row: Delivery, tries: Sequence[DeliveryAttempt]) -> dict[str, Any]:
@@ -61,14 +77,14 @@ def delivery(row: Delivery, tries: Sequence[DeliveryAttempt]) -> dict[str, Any]:
         "type": row.type,
         "status": row.status,
         "attempts": [attempt(one) for one in tries],
-        "next_attempt": written(row.next_attempt),
-        "datetime": written(row.datetime),
+        "next_attempt": format_utc(row.next_attempt),
+        "datetime": format_utc(row.datetime),
     }
 
 
 def attempt(row: DeliveryAttempt) -> dict[str, Any]:
     return {
-        "datetime": written(row.datetime),
+        "datetime": format_utc(row.datetime),
         "status_code": row.status_code,
         "detail": row.detail,
         "duration_ms": row.duration_ms,

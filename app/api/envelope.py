@@ -1,5 +1,6 @@
-"""In what wrapping does an answer of the API come?"""
+"""Envelopes of API responses: data, page information and links to other pages."""
 
+# see docs/decisions/2026-11-20-api-answers.md
 from __future__ import annotations
 
 import json
@@ -9,43 +10,42 @@ from urllib.parse import urlencode
 
 from flask import Response, request
 
-from app import own_addresses
-from app.bodies import read_list_query
-from app.lists import Page
+from app.input.listing import Page
+from app.web import urls
+from app.web.body import read_list_query
 
 JSON = "application/json"
 MAX_LINK_HEADER = 8000
 
 
-def answer(body: Mapping[str, Any], status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """`body` as JSON, its keys in their order."""
+def json_response(
+    body: Mapping[str, Any], status: int = 200, headers: Mapping[str, str] | None = None
+) -> Response:
+    """`body` as a JSON response, its keys in their order."""
     return Response(json.dumps(body, ensure_ascii=False), status, headers, content_type=JSON)
 
 
-def written(data: Mapping[str, Any], status: int, location: str | None = None) -> Response:
-    """The answer to a create or an update: ids, or the whole object where that was preferred."""
-    headers = {"Location": location} if location else {}
-    return answer({"data": data}, status, headers)
-
-
 def prefers_whole() -> bool:
-    """`Prefer: return=representation` (RFC 7240: several preferences, several headers, any case)."""
+    """Whether the request has `Prefer: return=representation`.
+
+    RFC 7240 allows several preferences, several headers, and any case.
+    """
     wanted = ",".join(request.headers.getlist("Prefer")).replace('"', "").replace(" ", "").lower()
     return "return=representation" in [part.split(";")[0] for part in wanted.split(",")]
 
 
 def listed(page: Page[Any], rows: Sequence[Mapping[str, Any]]) -> Response:
-    """One page of a list; its neighbours stand in the body and in a `Link` header (RFC 8288)."""
+    """One page of a list, with links to its neighbours in the body and in a `Link` header (RFC 8288)."""
     links = neighbours(page)
     body = {"data": rows, "meta": meta(page), "links": links}
-    return answer(body, headers={"Link": link_header(links)})
+    return json_response(body, headers={"Link": link_header(links)})
 
 
 def link_header(links: Mapping[str, str | None]) -> str:
-    """The neighbours for a header; all of them unless the query is very long.
+    """The `Link` header: all neighbours, or only those that fit if the query is very long.
 
-    Programs page by `next` and `prev`, which fit always. Many proxies and clients take no more than 8 or
-    16 KiB of headers, and would lose the whole answer.
+    Clients page by `next` and `prev`, which always fit. Many proxies and clients take at most 8 or 16 KiB of
+    headers, and would refuse the whole response.
     """
     found = ""
     for name in ("next", "prev", "first", "last", "self"):
@@ -67,7 +67,7 @@ def meta(page: Page[Any]) -> dict[str, int]:
 def neighbours(page: Page[Any]) -> dict[str, str | None]:
     numbers = {"first": 1, "last": page.total_pages, "next": page.next, "prev": page.prev, "self": page.page}
     rest = [(name, value) for name, value in read_list_query() if name != "page"]
-    base = f"{own_addresses.owners_site()}{request.path.rstrip('/')}"
+    base = f"{urls.owners_site()}{request.path.rstrip('/')}"
     return {
         name: f"{base}?{urlencode([*rest, ('page', number)])}" if number else None
         for name, number in numbers.items()

@@ -1,4 +1,4 @@
-"""What would this link answer to a visitor who is only supposed?"""
+"""API of the simulation: what a link answers to a simulated visitor."""
 
 from __future__ import annotations
 
@@ -6,22 +6,24 @@ from typing import Any
 
 from flask import Response
 
+from app.accounts.ownership import get_owned
 from app.api import envelope
 from app.api.auth import caller
-from app.bodies import read_query
-from app.clock import written
+from app.api.blueprint import blueprint
+from app.core.clock import format_utc
+from app.input.data import RequestData
 from app.links.models import Link
-from app.ownership import get_owned
-from app.public.here import desk
-from app.sent import Sent
-from app.visits.explained import Explanation, explained
-from app.visits.supposing import supposed
+from app.redirects.request_context import redirect_context
+from app.redirects.simulation.explanation import Explanation, explained
+from app.redirects.simulation.params import supposed
+from app.web.body import read_query
 
 
+@blueprint.get("/links/<row_id:id>/explain", endpoint="links_explain", strict_slashes=False)
 def read(id: int) -> Response:
-    asked = Sent(read_query())
+    asked = RequestData(read_query())
     link = get_owned(caller(), Link, id)
-    return envelope.answer({"data": described(explained(desk(), link, supposed(asked)))})
+    return envelope.json_response({"data": described(explained(redirect_context(), link, supposed(asked)))})
 
 
 def described(explanation: Explanation) -> dict[str, Any]:
@@ -36,10 +38,10 @@ def described(explanation: Explanation) -> dict[str, Any]:
 
 
 def visitor(explanation: Explanation) -> dict[str, Any]:
-    """As everything was understood; null is unknown, or was not supposed."""
+    """The simulated visitor as it was interpreted; null means unknown or not given."""
     found, said = explanation.visitor, explanation.visitor.supposed
     return {
-        "at": written(explanation.at),
+        "at": format_utc(explanation.at),
         "ip": said.ip or None,
         "country_code": found.country_code or None,
         "continent_code": found.continent_code or None,

@@ -1,10 +1,11 @@
-"""Was this creation asked for before, and how was it answered?
+"""Idempotent creation by `Idempotency-Key`: a repeated request gets the stored answer.
 
 A reservation is committed first, so that a second request knows that the first still runs. The answer is
-written in the very transaction that creates: whoever dies in between has created nothing, and whoever lost
-the reservation to another (its lease ran out) creates nothing either.
+written in the same transaction that creates. So a request that dies in between has created nothing, and one
+that lost its reservation because its lease expired creates nothing either.
 """
 
+# see docs/decisions/2026-11-20-idempotency.md
 from __future__ import annotations
 
 import datetime as dt
@@ -21,25 +22,25 @@ from sqlalchemy import delete, select, update
 from sqlalchemy.exc import IntegrityError
 
 from app.api.models import IdempotencyKey
-from app.bodies import malformed
-from app.clock import now
-from app.database import begin_write
-from app.errors import Conflict, FieldError, Invalid, StillRunning
-from app.extensions import db
-from app.sealing import Unreadable
-from app.secret_keys.ring import keys
-from app.sent import Nested, Sent, Upload, Value
+from app.core.clock import now
+from app.core.database import begin_write
+from app.core.encryption import UnreadableSecret
+from app.core.errors import Conflict, FieldError, Invalid, RequestInProgress
+from app.core.extensions import db
+from app.core.secret_keys.ring import keys
+from app.input.data import Nested, RequestData, Upload, Value
+from app.web.body import malformed
 
-KEPT = dt.timedelta(hours=24)
-LEASE = dt.timedelta(seconds=30)  # longer than any request takes that is still alive
+RETENTION = dt.timedelta(hours=24)
+LEASE = dt.timedelta(seconds=30)  # longer than any live request takes
 SHAPE = re.compile(r"[ -~]{1,255}", re.ASCII)
-KEPT_HEADERS = ("Content-Type", "Location", "Preference-Applied")
+STORED_HEADERS = ("Content-Type", "Location", "Preference-Applied")
 
 Keep = Callable[[Response], None]
 
 
-def once(user_id: int, sent: Sent, work: Callable[[Keep], Response]) -> Response:
-    """The answer of `work`, or the one that it gave before under the same `Idempotency-Key`.
+def once(user_id: int, sent: RequestData, work: Callable[[Keep], Response]) -> Response:
+    """The answer of `work`, or the stored one of an earlier request with the same `Idempotency-Key`.
 
     `work` gets a function to call with its answer right before it commits.
     """
@@ -60,7 +61,7 @@ def once(user_id: int, sent: Sent, work: Callable[[Keep], Response]) -> Response
 
 
 class Reservation:
-    """One try to answer under a key."""
+    """One request's claim on an idempotency key."""
 
     def __init__(self, user_id: int, key: str, digests: Sequence[str]) -> None:
         self.user_id, self.key, self.digests = user_id, key, digests
@@ -72,9 +73,9 @@ class Reservation:
         )
 
     def take(self) -> dict[str, Any] | None:
-        """Reserve the key and return None, or return the answer that stands under it."""
+        """Reserves the key and returns None, or returns the answer stored under it."""
         begin_write(db.session)
-        db.session.execute(delete(IdempotencyKey).where(IdempotencyKey.datetime < now() - KEPT))
+        db.session.execute(delete(IdempotencyKey).where(IdempotencyKey.datetime < now() - RETENTION))
         row: IdempotencyKey | None = db.session.scalar(
             select(IdempotencyKey).filter_by(user_id=self.user_id, key=self.key).with_for_update()
         )
@@ -83,7 +84,7 @@ class Reservation:
             db.session.add(row)
         elif row.digest not in self.digests:
             raise reused()
-        elif row.answer is not None and not isinstance(row.answer, Unreadable):
+        elif row.answer is not None and not isinstance(row.answer, UnreadableSecret):
             return row.answer
         elif row.answer is None and row.lease_until > now():
             raise running()
@@ -100,10 +101,10 @@ class Reservation:
             raise running() from None
 
     def keep(self, answer: Response) -> None:
-        """Write the answer into the transaction that creates. Raises Conflict where the lease was lost."""
+        """Writes the answer in the transaction that creates. Raises Conflict if the lease was lost."""
         kept = {
             "status": answer.status_code,
-            "headers": {name: answer.headers[name] for name in KEPT_HEADERS if name in answer.headers},
+            "headers": {name: answer.headers[name] for name in STORED_HEADERS if name in answer.headers},
             "body": answer.get_data(as_text=True),
         }
         found = db.session.execute(update(IdempotencyKey).where(*self.mine).values(answer=kept))
@@ -111,7 +112,7 @@ class Reservation:
             raise Conflict(FieldError("This took too long, and another request took over.", "idempotency"))
 
     def release(self) -> None:
-        """Nothing was created: the same key may be tried again."""
+        """Releases the key after a failure: nothing was created, and the key may be used again."""
         begin_write(db.session)
         db.session.execute(delete(IdempotencyKey).where(*self.mine, IdempotencyKey.answer.is_(None)))
         db.session.commit()
@@ -128,16 +129,16 @@ def reused() -> Invalid:
     return Invalid(FieldError(text, "idempotency_key_reused"))
 
 
-def running() -> StillRunning:
+def running() -> RequestInProgress:
     text = "The first request with this Idempotency-Key is still running."
-    return StillRunning(1, FieldError(text, "idempotency_key_in_use"))
+    return RequestInProgress(1, FieldError(text, "idempotency_key_in_use"))
 
 
-def digests(sent: Sent) -> list[str]:
-    """What makes two requests the same: path, fields (whatever encoding they came in), contents of files.
+def digests(sent: RequestData) -> list[str]:
+    """Digests of path, fields (in any encoding) and contents of files: equal for the same request.
 
-    Keyed, for fields hold passwords, which nobody shall try out on a stolen database. One for each secret key
-    that is known, the current one first.
+    They are keyed, because fields hold passwords, which must not be guessable from a stolen database. There
+    is one for each known secret key, the current one first.
     """
     fields = sorted((name, index, mark(value)) for name, index, value in sent.pairs())
     text = json.dumps([request.path.rstrip("/"), fields])

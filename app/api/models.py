@@ -1,4 +1,4 @@
-"""Which creations were asked for under a key of their own, and how were they answered?"""
+"""Table of idempotency keys, with the answers stored under them."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import Any
 from sqlalchemy import ForeignKey, String
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.clock import now
-from app.database import UtcDateTime
-from app.extensions import db
-from app.sealing import SealedJson
+from app.core.clock import now
+from app.core.database import UtcDateTime
+from app.core.encryption import SealedJson
+from app.core.extensions import db
 
 
 class IdempotencyKey(db.Model):
     """One `Idempotency-Key` of one user: reserved while the request runs, then with its answer.
 
-    `token` is whose reservation it is now; a request that finds another's there has lost it, and may not
-    create. The answer is sealed, for it may hold what handlers keep sealed.
+    `token` names the request that holds the reservation. A request that finds another token has lost it, and
+    may not create. The answer is encrypted, because it may hold secrets of handlers.
     """
 
     user_id: Mapped[int] = mapped_column(ForeignKey("user.id", ondelete="CASCADE"), primary_key=True)
     key: Mapped[str] = mapped_column(String(255), primary_key=True)
-    # of path, fields and files, keyed with the instance's secret: fields hold passwords
+    # of path, fields and files; keyed with the instance's secret, because fields hold passwords
     digest: Mapped[str] = mapped_column(String(64))
     token: Mapped[str] = mapped_column(String(32))
     lease_until: Mapped[dt.datetime] = mapped_column(UtcDateTime)

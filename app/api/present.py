@@ -1,9 +1,10 @@
-"""How does each kind of row look in the API? The seed's keys in its order, then the contract's."""
+"""Presents rows as API objects: the seed's keys in its order, then the contract's."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 from sqlalchemy import (
@@ -21,18 +22,19 @@ from sqlalchemy import (
 )
 
 from app.accounts.models import User
-from app.clock import written
+from app.core.clock import format_utc
+from app.core.extensions import db
 from app.domains.models import Domain
 from app.domains.proofs import proofs
 from app.domains.services import seen_as_anothers
-from app.extensions import db
 from app.links.clicks import COUNTS
 from app.links.models import Link, LinkTag, link_notification_handler, link_pixel
 from app.notifications.models import NotificationHandler
 from app.notifications.transport import all_transports
-from app.own_addresses import media_url, short_url
+from app.openapi.link_keys import LINK_KEYS
 from app.pixels.models import Pixel
 from app.projects.models import Project
+from app.web.urls import media_url, short_url
 
 MASK = "********"
 LOOK_ALIKE = {
@@ -43,13 +45,13 @@ NOTHING: ColumnElement[Any] = cast(null(), String)
 
 
 def beside(kind: str, table: FromClause, number: str, text: ColumnElement[Any] = NOTHING) -> Select[Any]:
-    """What a table holds of some links, with a word for what it is."""
+    """A query for some links' rows in another table; `kind` names them in the result."""
     ids: BindParameter[Any] = bindparam("ids", expanding=True)
     found = select(literal_column(f"'{kind}'"), table.c.link_id, table.c[number], text)
     return found.where(table.c.link_id.in_(ids))
 
 
-# made once, and one query: to make one takes longer than to run it, and to ask takes longer than to answer
+# one query, built once: building it takes longer than running it, and each round trip takes longest
 BESIDE = union_all(
     beside("pixels", link_pixel, "pixel_id"),
     beside("handlers", link_notification_handler, "notification_handler_id"),
@@ -58,10 +60,10 @@ BESIDE = union_all(
 )
 
 
-class Beside:
-    """What is shown with links but stands in other tables, read once for all of a page.
+class RelatedRows:
+    """Data of links from other tables, read once for all links of a page.
 
-    By ids and not as rows: a page of 1,000 links needs no pixel, and no handler unsealed.
+    Only ids are read: a page of 1,000 links needs no pixel's row, and no handler's secrets decrypted.
     """
 
     def __init__(self, links: Sequence[Link]) -> None:
@@ -79,7 +81,7 @@ class Beside:
 
 
 def addresses(ids: Collection[int]) -> dict[int, str]:
-    """Scheme and host of these domains."""
+    """Scheme and host of these domains, by id."""
     if not ids:
         return {}
     found = db.session.execute(select(Domain.id, Domain.scheme, Domain.host).where(Domain.id.in_(ids)))
@@ -87,49 +89,18 @@ def addresses(ids: Collection[int]) -> dict[int, str]:
 
 
 def links(rows: Sequence[Link]) -> list[dict[str, Any]]:
-    others = Beside(rows)
+    others = RelatedRows(rows)
     return [link(row, others) for row in rows]
 
 
-def link(row: Link, others: Beside) -> dict[str, Any]:
-    return {
-        "id": row.id,
-        "project_id": row.project_id,
-        "domain_id": row.domain_id or 0,
-        "type": row.type,
-        "url": row.url,
-        "location_url": row.location_url,
-        "settings": settings(row),
-        "clicks": sum(others.numbers("clicks", row)),
-        "order": 0,
-        "start_date": written(row.start_date),
-        "end_date": written(row.end_date),
-        "datetime": written(row.datetime),
-        "is_enabled": row.is_enabled,
-        "last_datetime": written(row.last_datetime),
-        "short_url": short_url(row.url, others.domains.get(row.domain_id or 0)),
-        "title": row.title,
-        "notes": row.notes,
-        "tags": others.tags(row),
-        "pixels_ids": others.numbers("pixels", row),
-        "email_reports": others.numbers("handlers", row),
-        "clicks_limit": row.clicks_limit,
-        "expiration_url": row.expiration_url,
-        "schedule": row.schedule,
-        "http_status_code": row.http_status_code,
-        "app_linking_is_enabled": row.app_linking_is_enabled,
-        "cloaking_is_enabled": row.cloaking_is_enabled,
-        "cloaking_title": row.cloaking_title,
-        "cloaking_meta_description": row.cloaking_meta_description,
-        "cloaking_custom_js": row.cloaking_custom_js,
-        "cloaking_favicon": media_url(row.cloaking_favicon),
-        "cloaking_opengraph": media_url(row.cloaking_opengraph),
-        "forward_query_parameters_is_enabled": row.forward_query_parameters_is_enabled,
-        "utm_source": row.utm_source,
-        "utm_medium": row.utm_medium,
-        "utm_campaign": row.utm_campaign,
-        "targeting_type": row.targeting_type,
-    }
+def link(row: Link, others: RelatedRows) -> dict[str, Any]:
+    found = IN_ORDER.copy()
+    found.update(zip(STORED, stored_values(row), strict=False))
+    for name, show in SHOWN:
+        found[name] = show(found[name])
+    for name, compute in COMPUTED:
+        found[name] = compute(row, others)
+    return found
 
 
 def settings(row: Link) -> dict[str, Any]:
@@ -144,6 +115,26 @@ def settings(row: Link) -> dict[str, Any]:
     return found
 
 
+# keys of a link that are no column of it as stored
+COMPUTED: tuple[tuple[str, Callable[[Link, RelatedRows], Any]], ...] = (
+    ("domain_id", lambda row, _: row.domain_id or 0),
+    ("settings", lambda row, _: settings(row)),
+    ("clicks", lambda row, others: sum(others.numbers("clicks", row))),
+    ("order", lambda _, others: 0),  # noqa: ARG005
+    ("short_url", lambda row, others: short_url(row.url, others.domains.get(row.domain_id or 0))),
+    ("tags", lambda row, others: others.tags(row)),
+    ("pixels_ids", lambda row, others: others.numbers("pixels", row)),
+    ("email_reports", lambda row, others: others.numbers("handlers", row)),
+)
+# all others, and how a value of a type is shown that JSON does not have
+STORED = tuple(name for name in LINK_KEYS if name not in dict(COMPUTED))
+SHOW: Mapping[str, Callable[[Any], Any]] = {"time": format_utc, "address": media_url}
+SHOWN = [(name, SHOW[word]) for name in STORED if (word := LINK_KEYS[name].removesuffix("?")) in SHOW]
+stored_values = attrgetter(*STORED)
+# copied for each link: the values come in another order than the keys
+IN_ORDER: dict[str, Any] = dict.fromkeys(LINK_KEYS)
+
+
 def pixels(rows: Sequence[Pixel]) -> list[dict[str, Any]]:
     return [
         {
@@ -151,8 +142,8 @@ def pixels(rows: Sequence[Pixel]) -> list[dict[str, Any]]:
             "type": row.type,
             "name": row.name,
             "pixel": row.pixel,
-            "last_datetime": written(row.last_datetime),
-            "datetime": written(row.datetime),
+            "last_datetime": format_utc(row.last_datetime),
+            "datetime": format_utc(row.datetime),
         }
         for row in rows
     ]
@@ -164,15 +155,15 @@ def projects(rows: Sequence[Project]) -> list[dict[str, Any]]:
             "id": row.id,
             "name": row.name,
             "color": row.color,
-            "last_datetime": written(row.last_datetime),
-            "datetime": written(row.datetime),
+            "last_datetime": format_utc(row.last_datetime),
+            "datetime": format_utc(row.datetime),
         }
         for row in rows
     ]
 
 
 def domains(rows: Sequence[Domain]) -> list[dict[str, Any]]:
-    """Whose domain one looks like is not told: nobody sees another's."""
+    """Domains as objects. A look-alike warning never names the other domain, which may be another user's."""
     doubtful = seen_as_anothers(rows)
     return [
         {
@@ -185,8 +176,8 @@ def domains(rows: Sequence[Domain]) -> list[dict[str, Any]]:
             "is_verified": row.is_verified,
             "verification": proofs(row)._asdict(),
             "warnings": [LOOK_ALIKE] if row.id in doubtful else [],
-            "last_datetime": written(row.last_datetime),
-            "datetime": written(row.datetime),
+            "last_datetime": format_utc(row.last_datetime),
+            "datetime": format_utc(row.datetime),
         }
         for row in rows
     ]
@@ -204,8 +195,8 @@ def handler(row: NotificationHandler, *, with_secrets: bool) -> dict[str, Any]:
             name: MASK if name in hidden and value is not None else value for name, value in settings.items()
         },
         "is_enabled": row.is_enabled,
-        "last_datetime": written(row.last_datetime),
-        "datetime": written(row.datetime),
+        "last_datetime": format_utc(row.last_datetime),
+        "datetime": format_utc(row.datetime),
         "is_confirmed": row.is_confirmed,
     }
 
@@ -218,5 +209,5 @@ def user(row: User) -> dict[str, Any]:
         "timezone": row.timezone,
         "language": row.language,
         "is_admin": row.is_admin,
-        "datetime": written(row.datetime),
+        "datetime": format_utc(row.datetime),
     }

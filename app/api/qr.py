@@ -1,27 +1,31 @@
-"""What does a link's short address look like as a QR code?"""
+"""API of a link's QR code."""
 
 from __future__ import annotations
 
 from flask import Response
 
-from app import own_addresses
+from app.accounts.ownership import get_owned
 from app.api import present
 from app.api.auth import caller
-from app.bodies import read_query
-from app.errors import FieldError, Invalid
+from app.api.blueprint import blueprint
+from app.core.errors import FieldError, Invalid
+from app.input.data import RequestData
+from app.input.parsers import Rejected
 from app.links import qr
 from app.links.models import Link
 from app.links.qr_forms import QrForm
-from app.ownership import get_owned
-from app.reading import Rejected
-from app.sent import Sent
+from app.web import urls
+from app.web.body import read_query
 
 DRAW = {"svg": (qr.svg, "image/svg+xml"), "png": (qr.png, "image/png")}
 
 
+@blueprint.get("/links/<row_id:id>/qr", endpoint="links_qr", strict_slashes=False)
 def read(id: int) -> Response:
-    """The picture itself."""
-    asked = Sent([pair for pair in read_query() if pair[0] != "logo"])  # no address of a file is fetched
+    """The QR code as an image."""
+    asked = RequestData(
+        [pair for pair in read_query() if pair[0] != "logo"]
+    )  # no address of a file is fetched
     link = get_owned(caller(), Link, id)
     form = QrForm(asked, owner=caller())
     form.require_valid()
@@ -31,7 +35,7 @@ def read(id: int) -> Response:
 
 def drawing(link: Link, look: qr.Look) -> qr.Drawing:
     domains = present.addresses([link.domain_id] if link.domain_id else [])
-    address = own_addresses.short_url(link.url, domains.get(link.domain_id or 0))
+    address = urls.short_url(link.url, domains.get(link.domain_id or 0))
     try:
         return qr.draw(address, look)
     except Rejected as rejected:

@@ -1,32 +1,34 @@
-"""How are the five verbs of one kind of row answered? The same for all; a `Resource` says what is its own."""
+"""The five operations of one kind of row. A subclass of `Resource` has what differs."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol, TypeVar
 
-from flask import Blueprint, Response, request
+from flask import Response, request
 from sqlalchemy.exc import IntegrityError
 from werkzeug.routing import BaseConverter
 
-from app import own_addresses
 from app.accounts.models import User
+from app.accounts.ownership import get_owned
 from app.api import envelope
 from app.api.auth import caller
+from app.api.blueprint import blueprint
 from app.api.idempotency import Keep, once
-from app.bodies import read_list_query, read_sent
-from app.database import begin_write
-from app.errors import Conflict, FieldError
-from app.extensions import db
-from app.forms import ResourceForm
-from app.lists import Listing, find_page
-from app.ownership import get_owned
-from app.sent import Sent, Upload
+from app.core.database import begin_write
+from app.core.errors import Conflict, FieldError
+from app.core.extensions import db
+from app.input.data import RequestData, Upload
+from app.input.forms import ResourceForm
+from app.input.listing import find_page
+from app.openapi.operations import RESOURCES, ResourceDescription
+from app.web import urls
+from app.web.body import read_list_query, read_sent
 
 
 class IdConverter(BaseConverter):
-    """An id as the API writes it: no sign, no leading zero, ASCII (`int` takes digits of any script)."""
+    """An id in a path: ASCII digits without sign or leading zero (`int` accepts digits of any script)."""
 
     regex = "[1-9][0-9]{0,18}"
 
@@ -35,57 +37,49 @@ class IdConverter(BaseConverter):
 
 
 class Services(Protocol):
-    """What happens to rows of a kind: the module `services` of its package."""
+    """Changes rows of one kind: the module `services` of its package."""
 
+    def create(self, user: User, changes: dict[str, Any], /) -> Any: ...
     def update(self, row: Any, changes: dict[str, Any], /) -> Any: ...
     def delete(self, row: Any, /) -> object: ...
 
 
-@dataclass(frozen=True, kw_only=True)
-class Resource:
-    """One kind of row. `create` may make several at once; `present` describes rows, in their order."""
+class Resource(ABC):
+    """One kind of row, at the paths of `collection_route` and `row_route`."""
 
-    path: str
-    model: type[Any]
-    form: type[ResourceForm]
-    create: Callable[[User, dict[str, Any]], Any]
+    path: ClassVar[str]
     services: Services
-    listing: Listing[Any]
-    present: Callable[[Sequence[Any]], list[dict[str, Any]]]
 
-    def register(self, blueprint: Blueprint) -> None:
-        one = f"{self.path}/<row_id:id>"
-        name = self.path.strip("/")
-        verbs: list[tuple[str, str, Callable[..., Response]]] = [
-            (self.path, "GET", self.find),
-            (self.path, "POST", self.post),
-            (one, "GET", self.read),
-            (one, "POST", self.update),
-            (one, "DELETE", self.delete),
-        ]
-        for rule, method, view in verbs:
-            blueprint.add_url_rule(
-                rule, f"{name}_{view.__name__}", view, methods=[method], strict_slashes=False
-            )
+    @property
+    def description(self) -> ResourceDescription:
+        return RESOURCES[self.path]
+
+    @abstractmethod
+    def present(self, rows: Sequence[Any]) -> list[dict[str, Any]]:
+        """Turns rows into objects, in order."""
+
+    def create(self, user: User, changes: dict[str, Any]) -> Any:
+        """Creates a row, or several at once."""
+        return self.services.create(user, changes)
 
     def find(self) -> Response:
-        page = find_page(self.listing, caller().id, dict(read_list_query()))
+        page = find_page(self.description.listing, caller().id, dict(read_list_query()))
         return envelope.listed(page, self.present(page.rows))
 
     def read(self, id: int) -> Response:
-        return envelope.answer({"data": self.present([self.mine(id)])[0]})
+        return envelope.json_response({"data": self.present([self.mine(id)])[0]})
 
     def post(self) -> Response:
         sent = self.sent()
         return once(caller().id, sent, lambda keep: again(lambda: self.make(sent, keep)))
 
-    def make(self, sent: Sent, keep: Keep) -> Response:
+    def make(self, sent: RequestData, keep: Keep) -> Response:
         form = self.checked(sent)
         begin_write(db.session)
         made = self.create(caller(), form.changes)
         rows = made if isinstance(made, list) else [made]
         answer = self.written(rows, 201, is_many=isinstance(made, list))
-        answer.headers["Location"] = f"{own_addresses.owners_site()}/api{self.path}/{rows[0].id}"
+        answer.headers["Location"] = f"{urls.owners_site()}/api{self.path}/{rows[0].id}"
         keep(answer)
         db.session.commit()
         return answer
@@ -94,10 +88,10 @@ class Resource:
         sent = self.sent()
         return again(lambda: self.change(id, sent))
 
-    def change(self, id: int, sent: Sent) -> Response:
+    def change(self, id: int, sent: RequestData) -> Response:
         form = self.checked(sent, self.mine(id))
         begin_write(db.session)
-        # once more, for it may be gone by now
+        # read again, since it may have been deleted before the write began
         row = self.services.update(self.mine(id), form.changes)
         answer = self.written([row], 200)
         db.session.commit()
@@ -109,38 +103,72 @@ class Resource:
         db.session.commit()
         return Response(status=204)
 
-    def sent(self) -> Sent:
+    def sent(self) -> RequestData:
         found = read_sent()
         if any(isinstance(value, Upload) for _, _, value in found.pairs()):
-            self.form.refuse_large_files(found)
+            self.description.form.refuse_large_files(found)
         return found
 
     def mine(self, id: int) -> Any:
-        return get_owned(caller(), self.model, id)
+        return get_owned(caller(), self.description.model, id)
 
-    def checked(self, sent: Sent, stored: Any = None) -> ResourceForm:
-        form = self.form(
-            sent, owner=caller(), stored=stored, settings=own_addresses.settings(), host=request.host
+    def checked(self, sent: RequestData, stored: Any = None) -> ResourceForm:
+        form = self.description.form(
+            sent, owner=caller(), stored=stored, settings=urls.settings(), host=request.host
         )
         form.require_valid()
         return form
 
     def written(self, rows: Sequence[Any], status: int, *, is_many: bool = False) -> Response:
-        """The answer to a write, made before the commit, so that it tells of exactly what is written."""
+        """The answer to a write, made before the commit, so that it shows exactly what was written."""
         if is_many:
             ids = [row.id for row in rows]
-            return envelope.answer({"data": {"id": ids[0], "ids": ids}}, status)
+            return envelope.json_response({"data": {"id": ids[0], "ids": ids}}, status)
         if not envelope.prefers_whole():
-            return envelope.answer({"data": {"id": rows[0].id}}, status)
-        answer = envelope.answer({"data": self.present(rows)[0]}, status)
+            return envelope.json_response({"data": {"id": rows[0].id}}, status)
+        answer = envelope.json_response({"data": self.present(rows)[0]}, status)
         answer.headers["Preference-Applied"] = "return=representation"
         return answer
 
 
-def again(write: Callable[[], Response]) -> Response:
-    """Once more where another request changed, between check and write, what this one stands on.
+ResourceClass = TypeVar("ResourceClass", bound=type[Resource])
 
-    The second time its check finds what is wrong and says so.
+
+def collection_route(rule: str) -> Callable[[ResourceClass], ResourceClass]:
+    """Class decorator: at this path GET lists the rows, and POST creates one."""
+
+    def add(cls: ResourceClass) -> ResourceClass:
+        cls.path = rule
+        resource = cls()
+        add_rule(rule, "GET", resource.find)
+        add_rule(rule, "POST", resource.post)
+        return cls
+
+    return add
+
+
+def row_route(rule: str) -> Callable[[ResourceClass], ResourceClass]:
+    """Class decorator: at this path GET reads a row, POST updates it, and DELETE deletes it."""
+
+    def add(cls: ResourceClass) -> ResourceClass:
+        resource = cls()
+        add_rule(rule, "GET", resource.read)
+        add_rule(rule, "POST", resource.update)
+        add_rule(rule, "DELETE", resource.delete)
+        return cls
+
+    return add
+
+
+def add_rule(rule: str, method: str, view: Callable[..., Response]) -> None:
+    name = rule.split("/")[1]
+    blueprint.add_url_rule(rule, f"{name}_{view.__name__}", view, methods=[method], strict_slashes=False)
+
+
+def again(write: Callable[[], Response]) -> Response:
+    """Retries a write once if another request changed, between check and write, what it depends on.
+
+    The second time its check finds and reports the conflict.
     """
     try:
         return write()

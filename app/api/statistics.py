@@ -1,4 +1,4 @@
-"""What does the API tell of the visits to one's links?"""
+"""API of statistics: reports and single clicks, of one link or of all."""
 
 from __future__ import annotations
 
@@ -8,60 +8,65 @@ from typing import Any
 
 from flask import Response
 
+from app.accounts.ownership import get_owned
+from app.analytics import export, statistics
+from app.analytics.params import NO_WORDS, read_statistics_query
+from app.analytics.statistics import StatisticsQuery, StatisticsReport
 from app.api import envelope
 from app.api.auth import caller
-from app.bodies import read_query
-from app.clicks import export, statistics
-from app.clicks.asking import NO_WORDS, asked_by
-from app.clicks.statistics import Asked, Report
-from app.database import begin_read
-from app.extensions import db
+from app.api.blueprint import blueprint
+from app.core.database import begin_read
+from app.core.extensions import db
 from app.links.models import Link
-from app.ownership import get_owned
+from app.web.body import read_params
 
 FORMATS = ("json", "csv")
 
 
+@blueprint.get("/statistics", endpoint="statistics", strict_slashes=False)
 def of_all() -> Response:
     return report(None)
 
 
+@blueprint.get("/statistics/<row_id:id>", endpoint="statistics_link", strict_slashes=False)
 def of_link(id: int) -> Response:
     return report(id)
 
 
+@blueprint.get("/statistics/clicks", endpoint="statistics_clicks", strict_slashes=False)
 def clicks_of_all() -> Response:
     return clicks(None)
 
 
+@blueprint.get("/statistics/<row_id:id>/clicks", endpoint="statistics_link_clicks", strict_slashes=False)
 def clicks_of_link(id: int) -> Response:
     return clicks(id)
 
 
 def report(link_id: int | None) -> Response:
     question = asked(link_id, {"format": FORMATS})
-    if dict(read_query()).get("format") == "csv":
-        found = statistics.report(db.session, replace(question, limit=export.EVERYTHING))
-        return download(export.report(found.rows, question.type), question.type, question)
-    return envelope.answer(described(question, statistics.report(db.session, question)))
+    if read_params().get("format") == "csv":
+        found = statistics.make_report(db.session, replace(question, limit=export.EVERYTHING))
+        return download(export.export_report(found.rows, question.type), question.type, question)
+    return envelope.json_response(described(question, statistics.make_report(db.session, question)))
 
 
 def clicks(link_id: int | None) -> Response:
-    """Single visits, always as CSV."""
+    """Single clicks, always as CSV."""
     question = asked(link_id)
-    return download(export.visits(db.engine, question), "clicks", question)
+    return download(export.export_visits(db.engine, question), "clicks", question)
 
 
-def asked(link_id: int | None, words: Mapping[str, Sequence[str]] = NO_WORDS) -> Asked:
-    """What is asked of a link of the caller's, or of all of them."""
-    parameters = dict(read_query())
+def asked(link_id: int | None, words: Mapping[str, Sequence[str]] = NO_WORDS) -> StatisticsQuery:
+    """The request's query for one link of the caller, or for all of them."""
+    params = read_params()
     begin_read(db.session)
     link = get_owned(caller(), Link, link_id) if link_id is not None else None
-    return asked_by(parameters, caller().id, None if link is None else (link.id,), words=words)
+    return read_statistics_query(params, caller().id, None if link is None else (link.id,), words=words)
 
 
-def described(question: Asked, found: Report) -> dict[str, Any]:
-    """With filters, also which days the answer is of: single visits are not kept for ever."""
+def described(question: StatisticsQuery, found: StatisticsReport) -> dict[str, Any]:
+    """The answer; with filters also the days that it covers, since single clicks are deleted in time."""
     if not question.filters:
         return {"data": found.rows}
     start, end = found.covers or (question.start, question.end)
@@ -69,7 +74,7 @@ def described(question: Asked, found: Report) -> dict[str, Any]:
     return {"data": found.rows, "meta": {"covers": covers}}
 
 
-def download(lines: Iterator[str], name: str, question: Asked) -> Response:
+def download(lines: Iterator[str], name: str, question: StatisticsQuery) -> Response:
     filename = f"waypost-{name}-{question.start}-{question.end}.csv"
     return Response(
         lines,

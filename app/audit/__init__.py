@@ -1,0 +1,1 @@
+"""Audit log of accounts and of the instance."""

@@ -1,4 +1,4 @@
-"""Audited actions: their names, by groups, and which of them tell about what an owner keeps."""
+"""Audited actions: their names, their groups, and which of them are about an owner's content."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ GROUPS = (SIGN_INS, KEYS, USERS, SETTINGS, DOMAINS, EXPORTS, DELETIONS)
 
 
 class Action(NamedTuple):
-    """`is_content`: its object is an owner's own (a link, a handler …), so that admins see neither its name
-    nor what changed, as they see no links of others."""
+    """`is_content`: the action's object belongs to an owner (a link, a handler …). Admins see neither its
+    name nor what changed, as they see no links of others."""
 
     group: str
     is_content: bool = False
@@ -57,6 +57,7 @@ ACTIONS: Mapping[str, Action] = {
     "domain.lost": Action(DOMAINS, is_content=True),
     "domain.deleted": Action(DOMAINS, is_content=True),
     "links.exported": Action(EXPORTS),
+    "failed_rows.exported": Action(EXPORTS),
     "statistics.exported": Action(EXPORTS),
     "archive.requested": Action(EXPORTS),
     "archive.downloaded": Action(EXPORTS),

@@ -1,9 +1,9 @@
-"""Counts failed sign-ins, so that a stranger who floods them fills neither the database nor its disk.
+"""Counts failed sign-ins, so that a flood of them fills neither the database nor its disk.
 
 The first failure of an account, network and reason is written at once. Equal ones of the next ten minutes are
 counted in memory and written as one entry when these are over, or when the process ends. A process follows at
 most MAX_GROUPS of them at a time, and the table takes at most MAX_ENTRIES_A_DAY of one day: beyond either,
-networks are no longer told apart, and then accounts. Each failure is a log line of its own.
+failures are counted without their network, and then without their account. Each failure has a log line.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from app.audit.models import AuditEntry
 from app.audit.services import Account, log_entry
-from app.clock import now
-from app.database import impatient
+from app.core.clock import now
+from app.core.database import impatient
 
 WINDOW = dt.timedelta(minutes=10)
 MAX_GROUPS = 50
@@ -29,13 +29,13 @@ DAY = dt.timedelta(days=1)
 RETRY = dt.timedelta(seconds=10)
 WAIT_MILLISECONDS = 500
 ACTIONS = ("sign_in.failed", "proof.failed", "api_key.refused")
-MANY = "many"  # the reason of what is counted without network and account
+MANY = "many"  # the reason in entries without network and account
 
 log = logging.getLogger(__name__)
 
 
-class Failure(NamedTuple):
-    """What is counted together. `account_id` None: the account is unknown, and so is what was typed."""
+class SignInFailure(NamedTuple):
+    """The key under which failures are counted. `account_id` None: unknown account, typed name not stored."""
 
     action: str
     account_id: int | None
@@ -43,29 +43,39 @@ class Failure(NamedTuple):
     network: str
     reason: str
 
-    def without_network(self) -> Failure:
+    def without_network(self) -> SignInFailure:
         return self._replace(network="")
 
-    def without_account(self) -> Failure:
+    def without_account(self) -> SignInFailure:
         return self._replace(network="", account_id=None, email="", reason=MANY)
 
 
 class FailureLog:
-    """The failures of one process."""
+    """Counts the failures of one process."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.lock = threading.Lock()
-        self.ends: dict[Failure, dt.datetime] = {}  # of the windows that are open
-        self.counts: dict[Failure, int] = {}  # what is in no entry yet
+        self.ends: dict[SignInFailure, dt.datetime] = {}  # end of each open window
+        self.counts: dict[SignInFailure, int] = {}  # failures that are in no entry yet
         self.retry_time = now()
         self.timer: threading.Timer | None = None
-        Finalize(self, flush_at_exit, args=(self.engine, self.counts), exitpriority=10)
+        self._flush_at_exit = Finalize(self, flush_at_exit, args=(engine, self.counts), exitpriority=10)
+
+    def close(self) -> None:
+        """Write all counts, as at the end of the process, and forget all windows."""
+        with self.lock:
+            if self.timer is not None:
+                self.timer.cancel()
+                self.timer = None
+            self._flush_at_exit()
+            self.counts.clear()
+            self.ends.clear()
 
     def note(self, action: str, account: Account | None, network: str, reason: str) -> None:
-        """Count one failure. Never raises: who is refused is refused all the same."""
+        """Count one failure. Database errors do not raise: the sign-in is refused either way."""
         account_id, email = (account.id, account.email) if account else (None, "")
-        failure = Failure(action, account_id, email, network, reason)
+        failure = SignInFailure(action, account_id, email, network, reason)
         said = {"account_id": failure.account_id, "network": network, "changes": {"reason": reason}}
         log_entry({"action": action, **said})
         with self.lock:
@@ -78,8 +88,8 @@ class FailureLog:
             self.ends[group] = now() + WINDOW
             self.write([group])
 
-    def group_of(self, failure: Failure) -> Failure:
-        """What this failure is counted as: itself, while there is room for it."""
+    def group_of(self, failure: SignInFailure) -> SignInFailure:
+        """The key to count a failure under: itself while there is room, else without network or account."""
         known = self.ends.keys() | self.counts.keys()
         if failure in known or (len(known) < MAX_GROUPS and self.entries_of_a_day() < MAX_ENTRIES_A_DAY):
             return failure
@@ -92,16 +102,16 @@ class FailureLog:
             with self.engine.connect() as connection:
                 return connection.scalar(select(func.count()).select_from(AuditEntry).where(*recent)) or 0
         except SQLAlchemyError:
-            return 0  # nothing can be written then, either
+            return 0  # then no entry can be written either
 
     def close_windows(self) -> None:
-        """Write what was counted in windows that are over, and what could not be written before."""
+        """Write the counts of windows that are over, and those that could not be written before."""
         for group in [group for group, end in self.ends.items() if end <= now()]:
             del self.ends[group]
         self.write([group for group in self.counts if group not in self.ends])
 
-    def write(self, groups: list[Failure]) -> None:
-        """Where the database takes nothing now, the counts wait for a later time."""
+    def write(self, groups: list[SignInFailure]) -> None:
+        """Write entries. If the database fails, the counts are kept for a later try."""
         if not groups or now() < self.retry_time:
             return
         try:
@@ -115,7 +125,7 @@ class FailureLog:
             del self.counts[group]
 
     def set_timer(self) -> None:
-        """Have the windows closed also when nothing more comes."""
+        """Start a timer that closes windows even if no further failure comes."""
         if self.timer is None or not self.timer.is_alive():
             self.timer = threading.Timer(WINDOW.total_seconds(), self.flush_closed)
             self.timer.daemon = True
@@ -129,8 +139,8 @@ class FailureLog:
                 self.set_timer()
 
 
-def flush_at_exit(engine: Engine, counts: dict[Failure, int]) -> None:
-    """Without the lock: no other thread answers requests any more."""
+def flush_at_exit(engine: Engine, counts: dict[SignInFailure, int]) -> None:
+    """Write the counts. Takes no lock: no other thread answers requests any more."""
     if counts:
         try:
             write_entries(engine, dict(counts))
@@ -138,7 +148,7 @@ def flush_at_exit(engine: Engine, counts: dict[Failure, int]) -> None:
             log.warning("Failed sign-ins are not in the audit log: %s", str(error).partition("\n")[0])
 
 
-def write_entries(engine: Engine, counts: dict[Failure, int]) -> None:
+def write_entries(engine: Engine, counts: dict[SignInFailure, int]) -> None:
     rows = [
         {
             "datetime": now(),

@@ -13,18 +13,18 @@ from typing import Any
 from sqlalchemy import JSON, CheckConstraint, Index, String
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.clock import now
-from app.database import Id, UtcDateTime
-from app.extensions import db
+from app.core.clock import now
+from app.core.database import Id, UtcDateTime
+from app.core.extensions import db
 
-MIN_RETENTION_DAYS, MAX_RETENTION_DAYS = 30, 3650
+MIN_RETENTION_DAYS = 30
 
 
 class AuditEntry(db.Model):
     """One event, or `count` equal ones.
 
-    `account_*`: whose account it is about. `actor_*`: who did it; `actor_way` is an Actor's `way`, and
-    without a user it was a visitor of the sign-in page, the operator or Waypost itself. `network`: a /24 or
+    `account_*`: the account that it is about. `actor_*`: who did it. `actor_way` is an Actor's `way`; without
+    a user the actor was a visitor of the sign-in page, the operator or Waypost itself. `network`: a /24 or
     a /48.
     """
 
@@ -56,7 +56,7 @@ class AuditEntry(db.Model):
 
 
 class AuditRetention(db.Model):
-    """For how many days the triggers protect an entry: the setting, as the worker has written it down."""
+    """The number of days for which the triggers protect an entry. The worker copies it from the settings."""
 
     __table_args__ = (
         CheckConstraint("id = 1", "one_row"),

@@ -10,17 +10,18 @@ from sqlalchemy import Select, or_, select
 
 from app.audit.actions import ACTIONS
 from app.audit.models import AuditEntry
-from app.database import AnySession
+from app.core.database import AnySession
 
 PAGE_SIZE = 50
-BATCH_SIZE = 1000  # rows of an export that are read at once
+BATCH_SIZE = 1000  # rows of an export in one read
 
 
 @dataclass(frozen=True, kw_only=True)
 class AuditQuery:
-    """`user_id`: whose entries; None for all of the instance. `first` to `last`: moments, the last excluded.
+    """Filters of the audit log. `user_id`: entries about or by this user; None for all of the instance.
 
-    `before`: only entries with a lower id, which is how one goes on to the next page."""
+    `first` to `last`: moments, the last excluded. `before`: only entries with a lower id, for the next page.
+    """
 
     user_id: int | None = None
     group: str = ""
@@ -49,14 +50,14 @@ def select_entries(query: AuditQuery) -> Select[AuditEntry]:
 
 
 def find_entries(session: AnySession, query: AuditQuery) -> tuple[Sequence[AuditEntry], int | None]:
-    """One page, and `before` of the next one, None on the last."""
+    """One page of entries, and `before` for the next page, which is None on the last."""
     rows = session.scalars(select_entries(query).limit(PAGE_SIZE + 1)).all()
     page = rows[:PAGE_SIZE]
     return page, page[-1].id if len(rows) > PAGE_SIZE else None
 
 
 def iterate_entries(session: AnySession, query: AuditQuery) -> Iterator[AuditEntry]:
-    """All of them, read some at a time, so that no read is open for long."""
+    """All entries, read in batches, so that no read transaction is open for long."""
     before = query.before
     while True:
         page = AuditQuery(**{**query.__dict__, "before": before})

@@ -1,4 +1,4 @@
-"""Deletes audit entries that are older than the setting says; nothing else can."""
+"""Deletes audit entries that are older than the configured retention. Nothing else can delete any."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from app.audit.models import AuditEntry, AuditRetention
-from app.clock import now
-from app.database import begin_write
+from app.core.clock import now
+from app.core.database import begin_write
 
-BATCH_SIZE = 500  # in a transaction: others write, too
+BATCH_SIZE = 500  # in a transaction, so that other writers get their turn
 
 
 def delete_old_entries(session: Session, days: int) -> int:
-    """How many went. The triggers are told first for how long they protect an entry."""
+    """Delete old entries and return how many. First stores for how long the triggers protect an entry."""
     begin_write(session)
     session.merge(AuditRetention(id=1, days=days))
     session.commit()
-    # a second less: the database's own clock decides as well, and may be a moment behind this one
+    # a second less: the triggers use the database's clock, which may be a moment behind this one
     old = AuditEntry.datetime < now() - dt.timedelta(days=days, seconds=1)
     gone = 0
     while ids := session.scalars(

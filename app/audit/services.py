@@ -1,4 +1,4 @@
-"""Records audit entries, in the transaction of what they tell, and logs each once that is committed."""
+"""Records audit entries in the transaction of the change, and logs each one after the commit."""
 
 from __future__ import annotations
 
@@ -8,33 +8,33 @@ import structlog
 from sqlalchemy import event
 from sqlalchemy.orm import Session, SessionTransaction
 
-from app.acting import acting, origin
 from app.audit.actions import ACTIONS
 from app.audit.models import AuditEntry
-from app.database import AnySession
+from app.core.actor import acting, origin
+from app.core.database import AnySession
 
 PENDING = "audit_entries"
-# fields of an entry that a log line shows; e-mail addresses and names stay in the database, and the id of the
-# request is in every line anyway
+# fields of an entry that its log line has. E-mail addresses and names stay in the database, and every line
+# has the id of the request anyway
 LOGGED = (
     *("count", "account_id", "actor_id", "actor_way", "key_prefix"),
     *("object_type", "object_id", "network"),
 )
-# changes whose values a log line shows; of all others it has the names
+# changes whose values a log line has; of all others it has only the names
 LOGGED_CHANGES = {"reason", "method", "scope", "key", "format", "report", "type", "is_admin", "fields"}
 
 log = structlog.stdlib.get_logger("waypost.audit")
 
 
 class Account(Protocol):
-    """A user, as far as an entry tells it."""
+    """The attributes of a user that an entry stores."""
 
     id: Any
     email: Any
 
 
 class Object(NamedTuple):
-    """What was acted on: a table's name, the row's id, and a name for people."""
+    """The object of an action: a table's name, the row's id, and a display name."""
 
     type: str
     id: int | None = None
@@ -93,7 +93,7 @@ def entry_values(entry: AuditEntry) -> dict[str, Any]:
 
 
 def log_entry(values: dict[str, Any]) -> None:
-    """One structured log line: ids, no address, no e-mail address and no secret."""
+    """Write one structured log line with ids, but no IP address, no e-mail address and no secret."""
     log.info("audit", **values)
 
 

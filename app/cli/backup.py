@@ -1,4 +1,4 @@
-"""`flask backup` and `flask restore`: how is an instance kept safe, and brought back?"""
+"""`flask backup` and `flask restore`: write an instance into one file, and restore it from that file."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ import click
 from flask import current_app
 from flask.cli import with_appcontext
 
-from app import clock
-from app.cli.backups import archive, restoring
-from app.cli.backups.keys import GivenKeys, find_keys
-from app.cli.backups.manifest import ENCRYPTED_KEYS, Manifest, Unfit
-from app.cli.backups.passphrase import passphrase_options, read_passphrase
-from app.cli.backups.snapshot import snapshot
 from app.cli.failures import Command
-from app.cli.lifetime import held
-from app.cli.secret_key import place_of_key
-from app.config import Settings
-from app.extensions import db
+from app.cli.passphrase import passphrase_options, read_passphrase
+from app.core import clock
+from app.core.config import Settings
+from app.core.extensions import db
+from app.jobs.maintenance import WORKER_LOCK
+from app.operations.backups import archive, restoring
+from app.operations.backups.keys import GivenKeys, find_keys
+from app.operations.backups.manifest import ENCRYPTED_KEYS, Manifest, Unfit
+from app.operations.backups.snapshot import snapshot
+from app.operations.processes import held
+from app.operations.secret_key import place_of_key
 
 NICE = 10
 STREAM = "-"
@@ -33,8 +34,14 @@ STREAM = "-"
 @click.command("backup", cls=Command)
 @click.argument("path", required=False)
 @passphrase_options("Hold the secret key, encrypted by a passphrase")
-@click.option("--without-secret", is_flag=True, help="Leave the secret key out, as without a passphrase.")
-@click.option("--without-database", is_flag=True, help="Where PostgreSQL is saved in another way.")
+@click.option(
+    "--without-secret",
+    is_flag=True,
+    help="Leave the secret key out. This is the default without a passphrase.",
+)
+@click.option(
+    "--without-database", is_flag=True, help="Leave PostgreSQL out, if it is backed up in another way."
+)
 @with_appcontext
 def backup(
     path: str | None,
@@ -44,12 +51,12 @@ def backup(
     without_secret: bool,
     without_database: bool,
 ) -> None:
-    """Write an instance into one .tar.gz, running or not. PATH is a file, a directory (the file is named by
-    the time then), or - for standard output. Without PATH it goes into `backups` in the data directory.
+    """Back up the instance into one .tar.gz, running or not. PATH is a file, a directory (the file
+    is named by the time then), or - for standard output. The default is `backups` in the data directory.
 
-    It holds the databases, the journal, pictures and tables that are being taken in. The secret key is in it
-    only with a passphrase, encrypted by that; else keep the key apart, for a restore needs it. Visitors' keys
-    are never in it.
+    It holds the databases, the journal, pictures and files of unfinished imports. The secret key is in it
+    only with a passphrase, encrypted by that; otherwise keep the key elsewhere, because a restore needs it.
+    The daily salt of visitor hashes is never in it.
     """
     settings: Settings = current_app.config["WAYPOST"]
     if without_database and settings.is_sqlite:
@@ -97,14 +104,14 @@ def standard_output() -> IO[bytes]:
 
 
 def own_directory(settings: Settings) -> Path:
-    """Where backups go that are given no place."""
+    """The directory of backups for which no path is given."""
     directory = settings.data_dir / "backups"
     directory.mkdir(mode=0o700, exist_ok=True)
     return directory
 
 
 def target_of(path: Path) -> Path:
-    """Raises ClickException where something is already."""
+    """The file to write. Raises ClickException where it exists already."""
     target = path / f"waypost-{clock.now():%Y%m%d-%H%M%S}.tar.gz" if path.is_dir() else path
     if target.exists():
         raise click.ClickException(f"{target} is there already.")
@@ -113,7 +120,7 @@ def target_of(path: Path) -> Path:
 
 @contextlib.contextmanager
 def new_file(target: Path) -> Iterator[IO[bytes]]:
-    """A file that is whole and on the disk, or not there."""
+    """Writes a file that is complete and synced to disk, or does not exist."""
     draft = target.with_name(f".{target.name}.{os.getpid()}")
     draft.touch(mode=0o600, exist_ok=False)
     try:
@@ -128,14 +135,14 @@ def new_file(target: Path) -> Iterator[IO[bytes]]:
 
 @click.command("restore", cls=Command)
 @click.argument("source", metavar="PATH", type=click.File("rb"))
-@click.option("--force", is_flag=True, help="Move an instance that is here already aside.")
+@click.option("--force", is_flag=True, help="Move an existing instance aside.")
 @passphrase_options("Read the secret key that the backup holds, by its passphrase")
 @click.option(
     "--key-file",
     type=click.Path(dir_okay=False, exists=True, path_type=Path),
     help="A file that holds the secret key of the backup.",
 )
-@click.option("--without-secret", is_flag=True, help="Restore without the secret key, where it is lost.")
+@click.option("--without-secret", is_flag=True, help="Restore without the secret key, if it is lost.")
 @with_appcontext
 def restore(
     source: IO[bytes],
@@ -146,9 +153,9 @@ def restore(
     key_file: Path | None,
     without_secret: bool,
 ) -> None:
-    """Make a backup the instance of this data directory. PATH is its file, or - for standard input.
+    """Restore a backup into this data directory. PATH is its file, or - for standard input.
 
-    All of it is looked through first, and nothing is changed where anything is wrong with it.
+    The whole backup is verified first. Nothing is changed if anything is wrong with it.
     """
     settings: Settings = current_app.config["WAYPOST"]
     words = read_passphrase(is_asked=passphrase, file=passphrase_file, is_new=False)
@@ -160,30 +167,30 @@ def restore(
             restoring.require_empty_database()
         with scratch(settings.data_dir) as directory:
             try:
-                made = archive.unpack(source, directory)
+                made = archive.unpack_archive(source, directory)
                 restoring.require_fit(made, settings)
                 keys = find_keys(made, directory, settings, given)
                 if settings.is_sqlite:
-                    restoring.migrated(directory)
+                    restoring.migrate_copy(directory)
             except Unfit as error:
                 raise click.ClickException(str(error)) from None
             db.session.remove()
             db.engine.dispose()
             aside = restoring.put_in_place(made, directory, settings, keys, force=force)
     when = clock.written_ms(int(made.as_of * 1000))
-    click.echo(f"Restored: every visit that was answered before {when} UTC is here.")
+    click.echo(f"Restored: every click that was answered before {when} UTC is here.")
     if aside:
         click.echo(f"What was here before is in {aside}.")
-    for line in restoring.warnings(made, is_without_secret=without_secret):
+    for line in restoring.list_warnings(made, is_without_secret=without_secret):
         click.echo(line, err=True)
 
 
 @contextlib.contextmanager
 def stopped(settings: Settings) -> Iterator[None]:
-    """Nobody serves or counts on this data directory meanwhile."""
+    """Holds the locks of the data directory, so that no server and no worker runs meanwhile."""
     with (
         held(settings.data_dir / "serve.lock") as is_ours,
-        held(settings.data_dir / "worker.lock") as is_alone,
+        held(settings.data_dir / WORKER_LOCK) as is_alone,
         held(settings.data_dir / "restore.lock") as is_only,
     ):
         if not (is_ours and is_alone and is_only):
@@ -193,7 +200,7 @@ def stopped(settings: Settings) -> Iterator[None]:
 
 @contextlib.contextmanager
 def scratch(data_dir: Path) -> Iterator[Path]:
-    """A directory on the same disk, so that what is in it needs only a new name."""
+    """A temporary directory on the same disk, so that its files are put in place by a rename."""
     for left in data_dir.glob(f"{restoring.DRAFT}*"):
         shutil.rmtree(left, ignore_errors=True)
     directory = data_dir / f"{restoring.DRAFT}{os.getpid()}"

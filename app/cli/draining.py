@@ -1,13 +1,13 @@
-"""How does a process stop taking connections without cutting off those that are just being made?
+"""Stops taking new connections without resetting those that are just being made.
 
 Closing a listening socket resets every connection that the system has accepted and the server has not, with
-its request perhaps sent already. So first the system is told to ignore who asks for a new connection
-(whoever does, asks again after a second, and finds the next server or a closed port); the server takes in
-what is there, and only then is the socket closed.
+its request perhaps sent already. So first the system is told to ignore requests for new connections. (The
+client repeats its request after a second, and finds the next server or a closed port.) The server accepts the
+connections that there are, and only then is the socket closed.
 
-A packet filter does that where the process has the right to attach one. Any process may ask for a time to
-live that no client's packets have; but connections that were being made then inherit it, and have to be freed
-of it before their requests come through.
+A packet filter does that where the process has the right to attach one. Elsewhere the socket requires a time
+to live that no client's packets have, for which no right is needed. But connections that were being made
+inherit that option, and it has to be removed from them before their requests come through.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ IP_MINTTL, IPV6_MINHOPCOUNT = (socket.IPPROTO_IP, 21), (socket.IPPROTO_IPV6, 73)
 
 
 def refuse_newcomers(port: int) -> bool:
-    """Take no new connection on this process's listening sockets. Does nothing but on Linux.
+    """Refuses new connections on this process's listening sockets. Does nothing on other systems than Linux.
 
-    If true, call `admit_accepted` again and again until there is nothing left to take in.
+    Where it returns true, call `admit_accepted` repeatedly until no connection is left to accept.
     """
     is_inherited = False
     for listener in listeners(port) if sys.platform == "linux" else ():
@@ -66,7 +66,7 @@ def require_ttl(one: socket.socket, ttl: int) -> None:
 
 
 def admit_accepted(port: int) -> int:
-    """Let packets through to connections that were made while newcomers were refused; to how many."""
+    """Lets packets through to connections that were made while new ones were refused. Returns how many."""
     admitted = 0
     for one in each_socket():
         with one, suppress(OSError):  # gone meanwhile
@@ -77,7 +77,7 @@ def admit_accepted(port: int) -> int:
 
 
 def listeners(port: int) -> Iterator[socket.socket]:
-    """Every listening socket of this process on a port, each by a descriptor of our own."""
+    """Every listening socket of this process on a port, each as a duplicated descriptor."""
     for each in each_socket():
         if is_listening(each) and each.getsockname()[1] == port:
             yield each

@@ -1,25 +1,25 @@
-"""`flask geo`: how does the file that tells places get here, and stay new?"""
+"""`flask geo`: downloads and updates the geolocation file."""
 
 from __future__ import annotations
 
 import click
 from flask import current_app
 
-from app import clock
 from app.cli.failures import Group
-from app.config import Settings
-from app.visits.geo_update import update as update_file
-from app.visits.place import Status, database_path
+from app.core import clock
+from app.core.config import Settings
+from app.geo.lookup import Status, database_path
+from app.geo.update import update as update_file
 
-geo = Group("geo", help="The file that tells in which country and town a visitor is.")
+geo = Group("geo", help="The geolocation database: the country and city of visitors.")
 
 
 @geo.command("update")
-@click.option("--url", help="Where to fetch it (.mmdb, or .mmdb.gz): else GEOIP_URL, else DB-IP's.")
+@click.option("--url", help="Where to download it (.mmdb or .mmdb.gz). Default: GEOIP_URL, else DB-IP.")
 def update(url: str | None) -> None:
-    """Fetch a newer file of places, try it, and put it where it is looked for.
+    """Download the geolocation database, verify it, and put it in place.
 
-    Running servers take it up within seconds. Once a week is enough.
+    Running servers use it within seconds. Once a week is enough.
     """
     settings: Settings = current_app.config["WAYPOST"]
     path = database_path(settings.geoip_db, settings.data_dir)
@@ -27,10 +27,10 @@ def update(url: str | None) -> None:
     status = update_file(
         path, url or settings.geoip_url, today=now.date(), allowed=settings.allow_private_networks
     )
-    click.echo(f"{path}: {told(status)}")
+    click.echo(f"{path}: {status_text(status)}")
     if said := status.attribution:
         click.echo(f"{said.text} ({said.url})")
 
 
-def told(status: Status) -> str:
+def status_text(status: Status) -> str:
     return f"{status.kind}, made on {status.built:%Y-%m-%d}" if status.built else status.kind

@@ -1,4 +1,4 @@
-"""`flask keys`: which API keys are there, and how are they made and revoked without a browser?"""
+"""`flask keys`: creates, lists and revokes API keys."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import re
 
 import click
 
-from app import clock
 from app.accounts import keys as api_keys
-from app.accounts.forms import MOST_DAYS, KeyForm
+from app.accounts.forms import MAX_DAYS, KeyForm
 from app.accounts.models import ApiKey
-from app.cli.database import migrate_first
 from app.cli.failures import Group
 from app.cli.tables import print_table
 from app.cli.users import require_user
-from app.database import begin_write
-from app.extensions import db
-from app.sent import Sent
+from app.core import clock
+from app.core.database import begin_write
+from app.core.extensions import db
+from app.input.data import RequestData
+from app.operations.database import migrate_first
 
 ENOUGH = re.compile(r"wp_[0-9A-Za-z]{8,36}", re.ASCII)
 
@@ -24,15 +24,17 @@ keys = Group("keys", help="API keys: create, list, revoke.")
 
 
 @keys.command("create")
-@click.option("--email", required=True, help="Whose key.")
-@click.option("--name", required=True, help="What it is for.")
+@click.option("--email", required=True, help="The user's e-mail address.")
+@click.option("--name", required=True, help="A name for the key.")
 @click.option("--scope", type=click.Choice(list(api_keys.SCOPES)), default="write", show_default=True)
-@click.option("--expires", type=click.IntRange(1, MOST_DAYS), metavar="DAYS", help="Good for so many days.")
+@click.option(
+    "--expires", type=click.IntRange(1, MAX_DAYS), metavar="DAYS", help="Days until the key expires."
+)
 def create(email: str, name: str, scope: str, expires: int | None) -> None:
-    """Create a key and print it. It is shown this once: only its SHA-256 is kept."""
+    """Create a key and print it. It is shown only once: its SHA-256 alone is stored."""
     migrate_first()
     user = require_user(email)
-    sent = Sent([("name", name), ("scope", scope), ("expires", str(expires or ""))])
+    sent = RequestData([("name", name), ("scope", scope), ("expires", str(expires or ""))])
     form = KeyForm(sent, owner=user)
     form.require_valid()
     begin_write(db.session)
@@ -42,9 +44,9 @@ def create(email: str, name: str, scope: str, expires: int | None) -> None:
 
 
 @keys.command("list")
-@click.option("--email", help="Only this user's.")
+@click.option("--email", help="List only this user's keys.")
 def list_all(email: str | None) -> None:
-    """List keys by what is readable of them, the newest first."""
+    """List keys by their readable prefix, the newest first."""
     migrate_first()
     found = api_keys.list_keys(require_user(email) if email else None)
     print_table(
@@ -53,7 +55,7 @@ def list_all(email: str | None) -> None:
 
 
 def row_of(key: ApiKey) -> tuple[str, ...]:
-    times = [clock.written(t) or "" for t in (key.expires_datetime, key.last_datetime, key.datetime)]
+    times = [clock.format_utc(t) or "" for t in (key.expires_datetime, key.last_datetime, key.datetime)]
     return key.prefix, key.user.email, key.name, key.scope, api_keys.state_of(key), *times
 
 
@@ -73,8 +75,8 @@ def revoke(prefix: str) -> None:
 
 def the_only(found: list[ApiKey], prefix: str) -> ApiKey:
     if not found:
-        raise click.ClickException(f"no key in force begins with {prefix[: api_keys.PREFIX_LENGTH]}")
+        raise click.ClickException(f"no active key begins with {prefix[: api_keys.PREFIX_LENGTH]}")
     if len(found) > 1:
         named = ", ".join(f"{key.name} of {key.user.email}" for key in found)
-        raise click.ClickException(f"more than one key begins so: {named}. Give the whole key.")
+        raise click.ClickException(f"more than one key has this prefix: {named}. Give the whole key.")
     return found[0]

@@ -1,4 +1,4 @@
-"""Options of commands that take a passphrase: asked for at the terminal, or read from a file."""
+"""Options of commands that take a passphrase: prompted for at the terminal, or read from a file."""
 
 from __future__ import annotations
 
@@ -13,22 +13,25 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def passphrase_options(purpose: str) -> Callable[[F], F]:
-    """`--passphrase` asks for it, `--passphrase-file` names a file whose first line it is."""
+    """Adds `--passphrase`, which prompts, and `--passphrase-file`, which reads the first line of a file."""
 
     def add(command: F) -> F:
         file = click.option(
             "--passphrase-file",
             type=click.File(encoding="utf-8"),
-            help="The same, with the passphrase in the first line of a file.",
+            help="The same, with the passphrase from the first line of a file.",
         )
-        asked = click.option("--passphrase", is_flag=True, help=f"{purpose}, which is asked for.")
+        asked = click.option("--passphrase", is_flag=True, help=f"{purpose}; the command asks for it.")
         return asked(file(command))
 
     return add
 
 
 def read_passphrase(*, is_asked: bool, file: IO[str] | None, is_new: bool) -> str | None:
-    """None where neither option was given. `is_new`: it is asked for twice, and must be long."""
+    """The passphrase; None where neither option was given.
+
+    `is_new`: it is prompted for twice, and must be long.
+    """
     if is_asked and file is not None:
         raise click.UsageError("Either --passphrase or --passphrase-file.")
     if is_asked:

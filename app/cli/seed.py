@@ -1,5 +1,6 @@
-"""`flask seed`: how does one come by an account to look around in, with links of every kind and a past?"""
+"""`flask seed`: makes a demo account with links of every kind and past clicks."""
 
+# see docs/decisions/2026-11-20-seed-replaces-its-own-account.md
 from __future__ import annotations
 
 from random import Random
@@ -7,23 +8,32 @@ from random import Random
 import click
 from flask.cli import with_appcontext
 
-from app import clock
 from app.accounts import keys, setup
 from app.accounts.models import User
-from app.cli.database import migrate_first, settings
 from app.cli.failures import Command
-from app.database import begin_write
-from app.extensions import db
+from app.core import clock
+from app.core.database import begin_write
+from app.core.extensions import db
+from app.operations.database import migrate_first
+from app.web.application import settings
 
-MOST_LINKS, MOST_CLICKS, MOST_DAYS = 10_000, 1_000_000, 3650
+MAX_LINKS, MAX_CLICKS, MAX_DAYS = 10_000, 1_000_000, 3650
 
 
 @click.command("seed", cls=Command)
-@click.option("--email", default="demo@example.com", show_default=True, help="Of the demo account.")
-@click.option("--links", type=click.IntRange(1, MOST_LINKS), default=40, show_default=True)
-@click.option("--clicks", type=click.IntRange(0, MOST_CLICKS), default=20_000, show_default=True)
-@click.option("--days", type=click.IntRange(1, MOST_DAYS), default=90, show_default=True)
-@click.option("--rng", type=int, default=1, show_default=True, help="The same number makes the same content.")
+@click.option(
+    "--email", default="demo@example.com", show_default=True, help="The e-mail address of the demo account."
+)
+@click.option("--links", type=click.IntRange(1, MAX_LINKS), default=40, show_default=True)
+@click.option("--clicks", type=click.IntRange(0, MAX_CLICKS), default=20_000, show_default=True)
+@click.option("--days", type=click.IntRange(1, MAX_DAYS), default=90, show_default=True)
+@click.option(
+    "--rng",
+    type=int,
+    default=1,
+    show_default=True,
+    help="Seed of the random numbers: the same number makes the same content.",
+)
 @with_appcontext
 def seed(email: str, links: int, clicks: int, days: int, rng: int) -> None:
     """Make a demo account with links, pixels, handlers and past clicks; print its login and an API key.
@@ -40,13 +50,13 @@ def seed(email: str, links: int, clicks: int, days: int, rng: int) -> None:
 
 
 def furnish(email: str, links: int, clicks: int, days: int, rng: Random) -> tuple[User, str]:
-    """The account with everything in it, and its password."""
-    from app.cli.demo import (
+    """Makes the account with everything in it. Returns it and its password."""
+    from app.operations.demo import (  # pictures and all: no other command needs them
         account,
         belongings,
         history,
         visits,
-    )  # pictures and all: no other command needs them
+    )
 
     now = clock.now()
     user, password = account.begin_anew(checked(email), settings().data_dir)
@@ -64,8 +74,8 @@ def furnish(email: str, links: int, clicks: int, days: int, rng: Random) -> tupl
 
 def checked(email: str) -> str:
     from app.accounts.forms import AddressForm
-    from app.sent import Sent
+    from app.input.data import RequestData
 
-    form = AddressForm(Sent([("email", email)]), owner=None)
+    form = AddressForm(RequestData([("email", email)]), owner=None)
     form.require_valid()
     return str(form.email.data)

@@ -1,4 +1,4 @@
-"""`serve`: how does everything start with one command, and end with one signal?"""
+"""`serve`: starts the web processes and the worker, and ends them at one signal."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 from ipaddress import ip_address
 
 import click
@@ -16,16 +17,25 @@ from flask import current_app
 from flask.cli import with_appcontext
 
 from app.accounts.setup import FILE, pending_address, site
-from app.cli.database import migrate_first
 from app.cli.failures import Command
-from app.cli.lifetime import WorkerKeeper, held, out_of_reach, refusal_to_listen, wait_until
-from app.config import Settings
-from app.extensions import db
-from app.setting_values import listen_address
+from app.core.config import Settings
+from app.core.extensions import db
+from app.core.logging import log_uncaught
+from app.core.setting_values import listen_address
+from app.operations.database import migrate_first
+from app.operations.processes import (
+    WorkerKeeper,
+    end_process,
+    held,
+    out_of_reach,
+    refusal_to_listen,
+    wait_until,
+)
 
 log = structlog.stdlib.get_logger("waypost")
 
 ROLES = ("visitors", "owners")
+CREATE_APP = "create_app"  # the extension that makes each web process its application
 
 
 def read_host(_context: click.Context, _option: click.Parameter, text: str | None) -> str | None:
@@ -39,11 +49,13 @@ def read_host(_context: click.Context, _option: click.Parameter, text: str | Non
 @click.command("serve", cls=Command)
 @click.option("--host", callback=read_host, help="The address to listen on.")
 @click.option("--port", type=click.IntRange(1, 65535), help="The port to listen on.")
-@click.option("--processes", type=click.IntRange(1, 64), help="How many web processes.")
-@click.option("--role", type=click.Choice(ROLES), help="Serve only links, or only the dashboard and the API.")
+@click.option("--processes", type=click.IntRange(1, 64), help="The number of web processes.")
+@click.option(
+    "--role", type=click.Choice(ROLES), help="Serve only short links, or only the dashboard and the API."
+)
 @with_appcontext
 def serve(host: str | None, port: int | None, processes: int | None, role: str | None) -> None:
-    """Serve visitors and owners, with the worker beside it. SIGTERM ends it."""
+    """Run the web processes and the worker. SIGTERM ends them."""
     given = {"host": host, "port": port, "processes": processes}
     settings = replace(current_app.config["WAYPOST"], **{k: v for k, v in given.items() if v is not None})
     with alone(settings, role):
@@ -52,11 +64,12 @@ def serve(host: str | None, port: int | None, processes: int | None, role: str |
         db.session.remove()
         db.engine.dispose()  # nothing of the database may be open when web processes are forked
         run(settings, role, invitation)
+    end_process()
 
 
 @contextmanager
 def alone(settings: Settings, role: str | None) -> Iterator[None]:
-    """Hold the data directory and make sure of the port, or say who is in the way and exit 1."""
+    """Locks the data directory and makes sure that the port is free. Raises ClickException otherwise."""
     with ExitStack() as stack:
         locks = [stack.enter_context(held(settings.data_dir / "serve.lock", shared=role is not None))]
         if role is not None:
@@ -70,21 +83,22 @@ def alone(settings: Settings, role: str | None) -> Iterator[None]:
 
 
 def run(settings: Settings, role: str | None, invitation: str | None) -> None:
-    """Until a signal comes. The worker is stopped last: it takes in what the web processes leave."""
+    """Serves until a signal comes. The worker is stopped last: it ingests what the web processes leave."""
     from app.cli.web import server  # the server is large, and no other command needs it
 
+    log_uncaught()
     keeper = WorkerKeeper()
     with out_of_reach():
         keeper.start()
         threading.Thread(target=announce, args=(settings, invitation), daemon=True).start()
     try:
-        server(settings, role)()
+        server(partial(current_app.extensions[CREATE_APP], settings), settings, role)()
     finally:
         keeper.stop()
 
 
 def announce(settings: Settings, invitation: str | None) -> None:
-    """Say where to go as soon as somebody answers there.
+    """Prints the address of the instance as soon as the server answers.
 
     Logs in JSON are read by others, too: they name the file of the set-up token, not the token.
     """
@@ -113,6 +127,6 @@ def is_answered(settings: Settings) -> bool:
 
 
 def describe_addresses(settings: Settings) -> str:
-    """An address that opens on this machine, and whether others lead here, too."""
+    """An address that opens on this machine, and whether other addresses reach the server, too."""
     is_everywhere = ip_address(settings.host).is_unspecified
     return settings.local_url + (" and on every other address of this machine" if is_everywhere else "")

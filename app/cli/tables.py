@@ -1,4 +1,4 @@
-"""How does a command print rows, to be read and to be cut into columns?"""
+"""Prints rows as a table that people can read and programs can split into columns."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import click
 
 
 def print_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Columns as wide as their widest cell, two spaces between them; an empty cell is `-`."""
+    """Prints columns as wide as their widest cell, two spaces between them. An empty cell is `-`."""
     lines = [head, *([cell or "-" for cell in row] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for line in lines:

@@ -1,15 +1,19 @@
-"""`flask export`, `flask import`: how do links come and go as files without a browser?"""
+"""`flask export` and `flask import` of links, and `flask archive`, which makes an archive of an account."""
 
 from __future__ import annotations
 
 import gc
 import os
+import resource
 import shutil
+import signal
 import stat
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
+from types import FrameType
+from typing import IO, NamedTuple
 
 import click
 from flask.cli import with_appcontext
@@ -17,31 +21,45 @@ from flask.cli import with_appcontext
 from app.accounts.models import User
 from app.accounts.setup import site
 from app.audit.services import record
-from app.cli.database import migrate_first, settings
 from app.cli.failures import Command, OperatorCommand
-from app.cli.import_turn import Turn
-from app.cli.lifetime import leave_with_parent
 from app.cli.users import require_user
-from app.database import begin_write
-from app.error_boundary import flush_counts
-from app.errors import Invalid
-from app.extensions import db
-from app.own_addresses import short_url_at
-from app.transfer import files, runs, services, tables, taking
-from app.transfer.exporting import KINDS, export
-from app.transfer.models import LinkImport
+from app.core.config import Settings
+from app.core.database import begin_write
+from app.core.error_boundary import flush_counts
+from app.core.errors import Invalid
+from app.core.extensions import db
+from app.import_export import archive_writer, dates, files, importer, runs, services, sniff
+from app.import_export.columns import COLUMNS
+from app.import_export.conventions import date_orders
+from app.import_export.exporter import KINDS, export
+from app.import_export.models import LinkImport
+from app.jobs.subprocesses import SLOTS
+from app.operations.database import migrate_first
+from app.operations.processes import leave_with_parent
+from app.web.application import settings
+from app.web.urls import short_url_at
 
 SHOWN = 20  # failed rows
+TURN_SECONDS = 5.0  # before it makes room for another owner's, where one waits
+STEP_SECONDS = 300  # a step that takes longer hangs: the process is killed, which counts as a failed try
+MAX_BYTES = 1024**3  # of memory: a row that needs more is a failed row
+OPTIONS = {"date_order": f"--dates {'|'.join(dates.PLACES)}"}
 
 
 @click.command("export", cls=OperatorCommand)
-@click.option("--email", required=True, help="Whose links.")
+@click.option("--email", required=True, help="The user's e-mail address.")
 @click.option("--format", "kind", type=click.Choice(list(KINDS)), default="csv", show_default=True)
-@click.option("--filter", "filters", multiple=True, metavar="NAME=VALUE", help="As the API's list takes it.")
-@click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="Where to; else stdout.")
+@click.option(
+    "--filter", "filters", multiple=True, metavar="NAME=VALUE", help="A filter of the API's list of links."
+)
+@click.option(
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The file to write. Default: standard output.",
+)
 @with_appcontext
 def export_links(email: str, kind: str, filters: tuple[str, ...], output: Path | None) -> None:
-    """Write a user's links into a file that `import` takes back without loss."""
+    """Write a user's links into a file that `import` reads without loss."""
     migrate_first()
     asked = dict(each.partition("=")[::2] for each in filters)
     base = settings().base_url or site(settings())
@@ -58,7 +76,8 @@ def export_links(email: str, kind: str, filters: tuple[str, ...], output: Path |
 
 
 def open_private(path: str, flags: int) -> int:
-    """The file is its owner's alone: it may hold hashes of passwords, also where it was readable before."""
+    """Opens a file that only its owner may read, also where it was readable before: it may hold password
+    hashes."""
     handle = os.open(path, flags, 0o600)
     if stat.S_ISREG(os.fstat(handle).st_mode):  # no pipe, and not /dev/null
         os.fchmod(handle, 0o600)
@@ -72,70 +91,114 @@ def write(found: Iterator[str], put: object) -> None:
 
 @click.command("import", cls=Command)
 @click.argument("file", type=click.File("rb"), required=False)
-@click.option("--email", help="Whose links they become.")
-@click.option("--column", "named", multiple=True, metavar="FIELD=COLUMN", help="Where headings do not tell.")
-@click.option("--project", default="", help="Of rows that name none.")
-@click.option("--check", "is_check", is_flag=True, help="Say what would happen, and change nothing.")
-@click.option("--run", "import_id", type=int, hidden=True, help="Go on with one that was brought already.")
-@click.option("--parent", type=int, hidden=True, help="The process to end with.")
+@click.option("--email", help="The e-mail address of the user who gets the links.")
+@click.option(
+    "--column",
+    "named",
+    multiple=True,
+    metavar="FIELD=COLUMN",
+    help="The column of a field, if its heading is not recognised.",
+)
+@click.option(
+    "--dates",
+    "date_order",
+    type=click.Choice(list(dates.PLACES)),
+    help="The order of day and month in dates.",
+)
+@click.option("--project", default="", help="The project of rows that name none.")
+@click.option("--check", "is_check", is_flag=True, help="Report what would happen, and change nothing.")
+@click.option("--run", "import_id", type=int, hidden=True, help="Continue an import.")
+@click.option("--parent", type=int, hidden=True, help="The process whose end ends this one.")
 @with_appcontext
 def import_links(
     file: IO[bytes] | None,
     email: str | None,
     named: tuple[str, ...],
+    date_order: str | None,
     project: str,
     is_check: bool,
     import_id: int | None,
     parent: int | None,
 ) -> None:
-    """Make links of a table: CSV of Bitly, YOURLS, Kutt, Shlink, Dub, Short.io, Rebrandly, or our own export.
+    """Create links from a file: CSV or JSON of Bitly, Dub, Kutt, Linkly, Rebrandly, Shlink, Short.io, Switchy
+    or YOURLS, an SQL dump of YOURLS, bookmarks of a browser, or our own export, also the ZIP of a whole
+    account.
 
-    Once more with the same file, it adds nothing. Exits with 1 where a row failed; all others are taken in.
+    The same file a second time adds nothing. Exits with 1 if a row failed; all others are imported.
     """
     if parent is not None:
         leave_with_parent(parent)
-    gc.freeze()  # the program itself stays: a sixth of the time went into looking through it again and again
+    gc.freeze()  # the program's own objects stay: scanning them again and again took a sixth of the time
     if import_id is not None:
-        runs.run(import_id, settings(), Turn(import_id, settings()).is_over)
+        runs.run(import_id, settings(), ImportTurn(import_id, settings()).is_over)
         flush_counts(settings().data_dir)
         return
     if file is None or email is None:
         raise click.UsageError("give FILE and --email.")
     migrate_first()
-    job = brought(require_user(email), file, dict(each.partition("=")[::2] for each in named), project)
-    with files.held(settings().data_dir, job.file):  # before a worker sees that it waits
+    chosen = Chosen(dict(each.partition("=")[::2] for each in named), date_order or "", project)
+    job = brought(require_user(email), file, chosen)
+    print_columns(job)
+    with files.held(settings().data_dir, job.file):  # locked before a worker sees that the import waits
         begin_write(db.session)
-        taking.start(job, "checking" if is_check else "taking")
+        importer.start(job, "checking" if is_check else "taking")
         db.session.commit()
         runs.go_on(job, settings())
-    told(job)
+    print_import(job)
 
 
-def brought(user: User, file: IO[bytes], named: dict[str, str], project: str) -> LinkImport:
-    """The import of a copy of this file."""
+class Chosen(NamedTuple):
+    """Options given for a file: field → column, `date_order`, the project of rows that name none."""
+
+    columns: dict[str, str]
+    date_order: str
+    project: str
+
+
+def brought(user: User, file: IO[bytes], chosen: Chosen) -> LinkImport:
+    """Copies the file and makes an import of the copy."""
+    named = chosen.columns
     copy = files.new_file(settings().data_dir)
-    with copy.open("wb") as kept:
+    with open(copy, "wb", opener=open_private) as kept:
         shutil.copyfileobj(file, kept)
     try:
         looked = services.look(copy)
+        table = sniff.open_table(copy)
+        fields = {column: field for field, column in (looked.columns | named).items()}
+        orders = date_orders(table, {field: column for column, field in fields.items()})
         begin_write(db.session)
         job = services.bring(user, copy, Path(file.name).name, looked)
-        table = tables.open_table(copy)
-        services.choose(job, table, {column: field for field, column in (job.columns | named).items()})
+        services.choose(job, table, fields, orders, chosen.date_order)
     except Invalid as invalid:
-        copy.unlink(missing_ok=True)
+        files.remove(copy)
+        says = {OPTIONS.get(each.field or "", "--column FIELD=COLUMN") for each in invalid.errors}
         raise click.ClickException(
-            f"{file.name}: {' '.join(each.title for each in invalid.errors)} (--column FIELD=COLUMN)"
+            f"{file.name}: {' '.join(each.title for each in invalid.errors)} ({', '.join(sorted(says))})"
         ) from None
     if missing := [column for column in named.values() if column not in table.columns]:
-        copy.unlink()
+        files.remove(copy)
         raise click.ClickException(f"There is no column {missing[0]}. There are: {', '.join(table.columns)}.")
-    job.project = services.project_of(project)
+    job.project = services.project_of(chosen.project)
     db.session.commit()
     return job
 
 
-def told(job: LinkImport) -> None:
+def print_columns(job: LinkImport) -> None:
+    """Prints which column is read as which field, and which columns are left out."""
+    for field, column in job.columns.items():
+        click.echo(f"{COLUMNS[field].label}: {printable(column)}")
+    if job.left_out:
+        click.echo(f"Left out: {', '.join(map(printable, job.left_out))}")
+    if job.date_order:
+        click.echo(f"Dates: {dates.EXAMPLES[job.date_order]}")
+
+
+def printable(text: str) -> str:
+    """The text without characters that a terminal would take for a command."""
+    return "".join(character if character.isprintable() else "\ufffd" for character in text)
+
+
+def print_import(job: LinkImport) -> None:
     db.session.refresh(job)
     if job.problem:
         raise click.ClickException(job.problem)
@@ -146,8 +209,42 @@ def told(job: LinkImport) -> None:
             said = "; ".join(f"{field}: {text}" if field else text for field, text in row.problems)
             click.echo(f"line {row.line}: {said}", err=True)
     if count := services.count_made_rows(job):
-        come = "would come" if job.state == "checked" else "came"
-        click.echo(f"{count:,} of the links {come} in switched off, for their passwords are not in the file")
+        click.echo(f"{count:,} of the links need a check: this file does not hold all of their settings")
     if job.failed:
         more = f"{job.failed - SHOWN:,} more are not shown. " if job.failed > SHOWN else ""
         raise click.ClickException(f"{more}{job.failed:,} rows failed.")
+
+
+class ImportTurn:
+    """A turn begins with the process. SIGTERM ends it after the current step, a second SIGTERM at once."""
+
+    def __init__(self, import_id: int, settings: Settings) -> None:
+        self.import_id, self.settings = import_id, settings
+        self.until = time.monotonic() + TURN_SECONDS
+        self.is_stopped = False
+        signal.signal(signal.SIGTERM, self.stop)
+        signal.alarm(STEP_SECONDS)
+        resource.setrlimit(resource.RLIMIT_DATA, (MAX_BYTES, resource.getrlimit(resource.RLIMIT_DATA)[1]))
+
+    def stop(self, _signal: int, _frame: FrameType | None) -> None:
+        self.is_stopped = True
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+    def is_over(self) -> bool:
+        """Whether to stop now. Called after each step, which also restarts the alarm of a hanging step."""
+        signal.alarm(STEP_SECONDS)
+        if time.monotonic() < self.until or self.is_stopped:
+            return self.is_stopped
+        self.until = time.monotonic() + TURN_SECONDS
+        return runs.must_share(self.import_id, self.settings, SLOTS)
+
+
+@click.command("archive", cls=Command, hidden=True)
+@click.option("--run", "archive_id", type=int, required=True, help="The archive to make.")
+@click.option("--parent", type=int, help="The process whose end ends this one.")
+@with_appcontext
+def archive(archive_id: int, parent: int | None) -> None:
+    """Make an archive that an owner requested in the dashboard."""
+    if parent is not None:
+        leave_with_parent(parent)
+    archive_writer.run(archive_id, settings())

@@ -1,4 +1,4 @@
-"""`flask users`: who has an account here, and how does one get one without a browser?"""
+"""`flask users`: creates, lists, disables, deletes and restores accounts, and sets passwords."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ from collections.abc import Callable
 
 import click
 
-from app import clock
 from app.accounts import keys, passwords, services, setup, standing
+from app.accounts.deletion import leaving
 from app.accounts.forms import NewPasswordForm, NewUserForm
 from app.accounts.models import User
-from app.cli.database import migrate_first, settings
 from app.cli.failures import Group
 from app.cli.tables import print_table
-from app.database import begin_write
-from app.departures import leaving
-from app.extensions import db
-from app.notifications.security import SecurityMail
-from app.sent import Sent
+from app.core import clock
+from app.core.database import begin_write
+from app.core.extensions import db
+from app.input.data import RequestData
+from app.notifications.security_email import SecurityMail
+from app.operations.database import migrate_first
+from app.web.application import settings
 
 users = Group("users", help="Accounts: create, list, set a password, disable, delete, restore.")
 whose = click.option("--email", required=True)
@@ -28,13 +29,13 @@ from_stdin = click.option("--password-stdin", is_flag=True, help="Read the passw
 @users.command("create")
 @click.option("--email", required=True)
 @click.option("--name", default="")
-@click.option("--admin", is_flag=True, help="May look after the instance. The first user always may.")
+@click.option("--admin", is_flag=True, help="Make the user an admin. The first user always is.")
 @from_stdin
 def create(email: str, name: str, *, admin: bool, password_stdin: bool) -> None:
     """Create an account."""
     password = read_password(from_stdin=password_stdin)
     migrate_first()
-    form = NewUserForm(Sent([("email", email), ("name", name), ("password", password)]), owner=None)
+    form = NewUserForm(RequestData([("email", email), ("name", name), ("password", password)]), owner=None)
     form.require_valid()
     password_hash = passwords.hash_password(password)
     begin_write(db.session)
@@ -54,7 +55,7 @@ def list_all() -> None:
 def row_of(user: User) -> tuple[str, ...]:
     role = "admin" if user.is_admin else "user"
     state = standing.state_of(user)
-    return str(user.id), user.email, user.name, role, state, clock.written(user.datetime) or ""
+    return str(user.id), user.email, user.name, role, state, clock.format_utc(user.datetime) or ""
 
 
 @users.command("set-password")
@@ -64,11 +65,11 @@ def row_of(user: User) -> tuple[str, ...]:
 def set_one(email: str, *, revoke_keys: bool, password_stdin: bool) -> None:
     """Set a new password. It ends every session of the user.
 
-    The user is told by mail where a mail server is set."""
+    The user is notified by e-mail if a mail server is set."""
     password = read_password(from_stdin=password_stdin)
     migrate_first()
     user = require_user(email)
-    form = NewPasswordForm(Sent([("password", password)]), owner=user)
+    form = NewPasswordForm(RequestData([("password", password)]), owner=user)
     form.require_valid()
     password_hash = passwords.hash_password(password)
     begin_write(db.session)
@@ -79,49 +80,51 @@ def set_one(email: str, *, revoke_keys: bool, password_stdin: bool) -> None:
     click.echo(f"Set the password of {user.email}")
     left = len(keys.active_keys(user))
     if left:
-        click.echo(f"API keys that go on working: {left} (--revoke-keys ends them)", err=True)
+        click.echo(f"API keys that stay active: {left} (--revoke-keys ends them)", err=True)
 
 
 @users.command("reset-two-factor")
 @whose
 def reset_two_factor(email: str) -> None:
-    """Switch two-factor off for a user who has lost both the app and the recovery codes.
+    """Disable two-factor authentication for a user who has lost the app and the recovery codes.
 
-    It ends every session of the user, who is told by mail where a mail server is set."""
-    change(email, SecurityMail(db.session, settings()).reset_two_factor, "Switched two-factor off for")
+    It ends every session of the user, and notifies the user by e-mail if a mail server is set."""
+    change(
+        email, SecurityMail(db.session, settings()).reset_two_factor, "Disabled two-factor authentication of"
+    )
 
 
 @users.command("disable")
 @whose
 def disable(email: str) -> None:
-    """Shut a user out: no sign-in, no session, no key. The links go on."""
+    """Disable a user: no sign-in, no session, no API key. The links go on."""
     change(email, standing.disable, "Disabled")
 
 
 @users.command("enable")
 @whose
 def enable(email: str) -> None:
-    """Let a disabled user in again."""
+    """Enable a disabled user."""
     change(email, standing.enable, "Enabled")
 
 
 @users.command("delete")
 @whose
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 def delete(email: str, *, yes: bool) -> None:
-    """Delete a user. The links stop at once; after 30 days all of it is gone for good."""
+    """Delete a user. The links stop at once; after 30 days everything is deleted for good."""
     if not yes:
         click.confirm(f"Delete {email} with all links?", abort=True)
     user = change(email, leaving.leave, "Deleted")
     click.echo(
-        f"Gone for good after {clock.written(standing.gone_from(user))} UTC; until then: users restore"
+        f"Deleted for good after {clock.format_utc(standing.gone_from(user))} UTC; until then: users restore"
     )
 
 
 @users.command("restore")
 @whose
 def restore(email: str) -> None:
-    """Bring a deleted user back, with all links."""
+    """Restore a deleted user, with all links."""
     change(email, leaving.come_back, "Restored")
 
 
@@ -143,7 +146,7 @@ def require_user(email: str) -> User:
 
 
 def read_password(*, from_stdin: bool) -> str:
-    """All of standard input without its last line end, or what somebody types at the terminal, twice."""
+    """All of standard input without its last line end, or what is typed twice at the terminal."""
     if from_stdin:
         return as_text(sys.stdin.buffer.read(64 * 1024))
     if sys.stdin.isatty():

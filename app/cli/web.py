@@ -1,4 +1,4 @@
-"""What does a web process run, and how does it end without leaving a request unanswered?"""
+"""Web processes: what each one runs, and how it ends without leaving a request unanswered."""
 
 from __future__ import annotations
 
@@ -22,19 +22,18 @@ from granian.http import HTTP1Settings
 from granian.log import LogLevels
 from granian.server.mp import MPServer
 
-from app import create_app
 from app.accounts.hashing import GATE
 from app.cli.draining import admit_accepted, refuse_newcomers
-from app.cli.lifetime import FAREWELLS, leave_with_parent, out_of_reach
-from app.config import Settings
+from app.core.config import Settings
 from app.http_server.dispatcher import Dispatcher
 from app.http_server.granian_worker import Schedule, run_worker
 from app.http_server.pools import waiting_elsewhere
-from app.visits import agents, devices
-from app.visits.cache import Poller
-from app.visits.desk import Desk
-from app.visits.front import Front
-from app.visits.stock import Stocker
+from app.operations.processes import FAREWELLS, leave_with_parent, out_of_reach
+from app.redirects import bots, user_agent
+from app.redirects.cache import Poller
+from app.redirects.cache_warmer import Stocker
+from app.redirects.context import RedirectContext
+from app.redirects.wsgi import Front
 
 # both measured beside busy pages: docs/decisions/2026-11-22-bodies-read-before-threads.md
 REDIRECT_THREADS = 4
@@ -50,21 +49,21 @@ HEAD_MS = 15_000
 MAX_HEAD_BYTES = 64 * 1024
 
 TICK_SECONDS = 0.05
-QUIET_TICKS = 10  # so many in a row without a request, and everybody has been told to close
+QUIET_TICKS = 10  # so many in a row without a request, and every client has been told to close
 DRAIN_SECONDS = 10
 KILL_SECONDS = 20
 
 
 class Process:
-    """What this web process runs: whoever ends it must find it."""
+    """What this web process runs, kept for the thread that ends it."""
 
     app: Flask
     front: Front
     dispatcher: Dispatcher | None = None
 
 
-def server(settings: Settings, role: str | None) -> Callable[[], None]:
-    """What to call to serve until a signal ends it. Each web process makes an application of its own."""
+def server(make_app: Callable[[], Flask], settings: Settings, role: str | None) -> Callable[[], None]:
+    """Returns a function that serves until a signal ends it. Each web process makes its own application."""
     made = MPServer(
         "app",  # a name for its messages only: `make_front` is what is called
         address=settings.host,
@@ -88,13 +87,13 @@ def server(settings: Settings, role: str | None) -> Callable[[], None]:
     return partial(
         made.serve,
         partial(run_process, process),
-        partial(make_front, process, settings, role),
+        partial(make_front, process, make_app, role),
         wrap_loader=False,
     )
 
 
 def max_connections() -> int:
-    """As many as descriptors allow, of which the process may have as many as the system lets it."""
+    """As many connections as descriptors allow, whose limit is raised to the hard one first."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
@@ -103,42 +102,45 @@ def max_connections() -> int:
 
 
 def run_process(process: Process, *arguments: Any) -> None:
-    """A web process from beginning to end."""
+    """Runs a web process from beginning to end."""
     parent = multiprocessing.parent_process()
     leave_with_parent(parent.pid if parent and parent.pid else 1)
     sys.setswitchinterval(SWITCH_SECONDS)
-    with out_of_reach():  # every thread is: one that does nothing else waits for farewells
+    with out_of_reach():  # no thread handles these signals: the one named "farewell" waits for them
         run_worker(arguments, partial(make_schedule, process), partial(end_at_farewell, process))
-    process.front.desk.close()
+    process.front.redirect_context.close()
     sys.stdout.flush()
 
 
-def make_front(process: Process, settings: Settings, role: str | None) -> Front:
-    process.app = create_app(settings)
-    desk: Desk = process.app.extensions["visits"]
-    desk.role = role
-    process.front = front = Front(process.app.wsgi_app, desk)
-    Poller(front.plans).start()
+def make_front(process: Process, make_app: Callable[[], Flask], role: str | None) -> Front:
+    process.app = make_app()
+    redirect_context: RedirectContext = process.app.extensions["visits"]
+    redirect_context.role = role
+    process.front = front = Front(process.app.wsgi_app, redirect_context)
+    Poller(front.compiled_links).start()
     if role != "owners":
-        Stocker(front.plans).start()
-    agents.warm()
-    devices.warm()
-    desk.places.refresh()
+        Stocker(front.compiled_links).start()
+    bots.warm()
+    user_agent.warm()
+    redirect_context.places.refresh()
     return front
 
 
 def make_schedule(process: Process, loop: AbstractEventLoop) -> Schedule:
-    """What granian calls for each request. The last thing that is made: nothing of it will be garbage."""
+    """Makes the function that granian calls for each request.
+
+    It is made last: what exists by then stays for good, and is kept out of garbage collection.
+    """
     process.dispatcher = Dispatcher(process.app, process.front, loop)
     GATE.waiting = waiting_elsewhere
     gc.collect()
-    gc.set_threshold(20_000, 20, 50)  # plans are made by the thousand, and none of them is ever a cycle
-    gc.freeze()  # what is here stays: to look through all of it again holds up visitors for 80 ms
+    gc.set_threshold(20_000, 20, 50)  # compiled links are made by the thousand, and none is ever a cycle
+    gc.freeze()  # what is here stays: to scan all of it again holds up visitors for 80 ms
     return process.dispatcher.schedule
 
 
 def end_at_farewell(process: Process) -> WorkerSignal:
-    """In place of the server's own: ask every client to close its connection first, and only then end."""
+    """Replaces granian's own end: every client is asked to close its connection before the process ends."""
     ended = WorkerSignal()
 
     def wait() -> None:
@@ -154,8 +156,8 @@ def end_at_farewell(process: Process) -> WorkerSignal:
 
 
 def drain(process: Process) -> None:
-    """Take no new connection, and have all that there are end after their next answer."""
-    port = process.front.desk.settings.port
+    """Takes no new connection, and has all open ones closed after their next response."""
+    port = process.front.redirect_context.settings.port
     is_inherited = refuse_newcomers(port)
     if process.dispatcher:
         process.dispatcher.drain()
@@ -163,8 +165,11 @@ def drain(process: Process) -> None:
 
 
 def wait_for_quiet(front: Front, admit: Callable[[], int] | None) -> None:
-    """Until nobody has asked for anything for a while. Counted in ticks, for where the whole machine stood
-    still meanwhile, a clock alone would leave no time for those whose requests lie waiting."""
+    """Waits until no request has come for a while.
+
+    Counted in ticks: where the whole machine stood still meanwhile, a clock alone would leave no time for
+    requests that are waiting.
+    """
     deadline = time.monotonic() + DRAIN_SECONDS
     quiet, before = 0, 0
     while quiet < QUIET_TICKS and time.monotonic() < deadline:

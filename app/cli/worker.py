@@ -1,4 +1,4 @@
-"""`worker`: how is the process that counts started on its own?"""
+"""`worker`: starts the worker process on its own."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ import click
 from flask import current_app
 from flask.cli import with_appcontext
 
-from app.cli.database import migrate_first
 from app.cli.failures import Command
-from app.cli.lifetime import LAST, leave_with_parent
+from app.core.logging import log_uncaught
+from app.operations.database import migrate_first
+from app.operations.processes import LAST, end_process, leave_with_parent
 
 NICE = 10  # visitors come first: on a busy core the worker gets a tenth of it
 
 
 @click.command("worker", cls=Command)
-@click.option("--parent", type=int, hidden=True, help="The process to end with.")
+@click.option("--parent", type=int, hidden=True, help="The process whose end ends this one.")
 @with_appcontext
 def worker(parent: int | None) -> None:
-    """Count visits and see to everything else that runs beside the web processes. (`serve` starts one.)"""
+    """Run a worker: it ingests clicks, sends notifications and runs jobs. (`serve` starts one.)"""
     from app.jobs.worker import Worker  # heavy, and no other command needs it
 
     made = Worker(current_app.config["WAYPOST"])
@@ -34,12 +35,17 @@ def worker(parent: int | None) -> None:
         leave_with_parent(parent, LAST)
         os.nice(NICE)
     spare_collections()
+    log_uncaught()
     made.run()
+    end_process()
 
 
 def spare_collections() -> None:
-    """Visits are tuples by the hundred thousand, and none of them is ever a cycle: to look through them, and
-    through the program itself, took a tenth of the time that each visit takes."""
+    """Has the garbage collector run less often.
+
+    Visits are tuples by the hundred thousand, and none of them is ever a cycle. To scan them, and the program
+    itself, took a tenth of the time that each visit takes.
+    """
     gc.set_threshold(50_000, 20, 50)
     gc.collect()
     gc.freeze()

@@ -1,4 +1,4 @@
-"""Who is changing things, and by which way? An edge says so once a request; what is changed keeps it."""
+"""Actor of a change: who makes it and by which way. An edge sets it once a request; changes store it."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import NamedTuple
 
-from app.database import AnySession
-from app.extensions import db
+from app.core.database import AnySession
+from app.core.extensions import db
 
 
 class Actor(NamedTuple):
-    """`way`: `dashboard`, `many` (links at once), `api`, `import`, `command` (the operator on the machine),
-    or `` for Waypost itself. `name`: of the person, of the API key, of the file, or of the operator's login.
+    """Who makes a change.
 
-    `user_id`, `email` and `key_prefix` tell which account and which API key that is, where it is one."""
+    `way`: `dashboard`, `many` (links at once), `api`, `import`, `command` (the operator on the machine), or
+    `` for Waypost itself. `name`: of the person, the API key or the file, or the operator's login.
+    `user_id`, `email` and `key_prefix` identify the account and the API key, where there is one.
+    """
 
     way: str = ""
     name: str = ""
@@ -32,12 +34,12 @@ class Origin(NamedTuple):
 
 
 WAYPOST = Actor()
-# of a process that has no requests; a command sets it for as long as it runs
+# the actor where no request has set one; a command sets it for as long as it runs
 _process_actor: ContextVar[Actor] = ContextVar("actor", default=WAYPOST)
 
 
 def act_as(actor: Actor) -> None:
-    """For as long as this request's session lives."""
+    """Sets the actor for as long as this request's session lives."""
     db.session.info["actor"] = actor
 
 
@@ -48,7 +50,7 @@ def acting(session: AnySession = db.session) -> Actor:
 
 @contextmanager
 def process_actor(actor: Actor) -> Iterator[None]:
-    """Acts as `actor` wherever no request says otherwise."""
+    """Acts as `actor` wherever no request has set another one."""
     token = _process_actor.set(actor)
     try:
         yield
@@ -57,7 +59,7 @@ def process_actor(actor: Actor) -> Iterator[None]:
 
 
 def set_origin(origin: Origin) -> None:
-    """For as long as this request's session lives."""
+    """Sets the origin for as long as this request's session lives."""
     db.session.info["origin"] = origin
 
 

@@ -1,4 +1,4 @@
-"""Caches of pure functions of texts, each with a bound in bytes that is written down beside it."""
+"""Caches of pure functions of texts, each with a declared bound in bytes."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ max_bytes_by_cache: dict[str, int] = {}
 def cache_texts(
     entries: int, *, max_characters: int, bytes_per_entry: int
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Remember the answers for texts of at most `max_characters` together; longer ones are answered anew.
+    """Caches results for texts of at most `max_characters` together; longer ones are not cached.
 
-    Arguments are positional. Anybody may send a long text once, and thousands of them would stay.
-    `bytes_per_entry`: what the worst text that is kept takes, with its answer: tests/test_caches.py measures.
+    Arguments are positional. Any visitor may send a long text once, and thousands of them would stay.
+    `bytes_per_entry`: what the largest cached text takes with its result, as tests/core/test_caches.py
+    measures it.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         def answer(*args: Any) -> R:
             if count_characters(args) > max_characters:
-                raise _TooLongError  # what raises is not remembered
+                raise _TooLongError  # lru_cache keeps nothing of a call that raises
             return cast("Callable[..., R]", function)(*args)
 
         kept: Any = lru_cache(entries)(answer)
@@ -33,7 +34,7 @@ def cache_texts(
 
         @wraps(function)
         def find(*args: P.args, **kwargs: P.kwargs) -> R:
-            try:  # most texts are known: their length is not asked for again
+            try:  # most texts are cached: their length is not measured again
                 found: R = kept(*args)
             except _TooLongError:
                 return function(*args, **kwargs)
@@ -46,7 +47,7 @@ def cache_texts(
 
 
 class _TooLongError(Exception):
-    """The texts are longer than is kept."""
+    """The texts are too long to be cached."""
 
 
 def count_characters(args: tuple[Any, ...]) -> int:

@@ -1,4 +1,4 @@
-"""What time is it, and how are moments written down?"""
+"""The current time in UTC, and the format of times."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ FORMAT = "%Y-%m-%d %H:%M:%S"
 
 
 def now() -> dt.datetime:
-    """This moment in UTC, whole seconds: what is stored and shown."""
+    """The current time in UTC in whole seconds, as it is stored and shown."""
     return dt.datetime.now(dt.UTC).replace(microsecond=0)
 
 
-def written(moment: dt.datetime | None) -> str | None:
+def format_utc(moment: dt.datetime | None) -> str | None:
     """`YYYY-MM-DD HH:MM:SS` in UTC, as the API gives every time."""
     # isoformat, not strftime: that writes the year 999 without its zero
     return (
@@ -21,5 +21,5 @@ def written(moment: dt.datetime | None) -> str | None:
 
 
 def written_ms(time_ms: int) -> str:
-    """The same of milliseconds since 1970, the part of a second left out."""
-    return str(written(dt.datetime.fromtimestamp(time_ms // 1000, dt.UTC)))
+    """The same format for milliseconds since 1970, without the fraction of a second."""
+    return str(format_utc(dt.datetime.fromtimestamp(time_ms // 1000, dt.UTC)))

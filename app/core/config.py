@@ -1,10 +1,13 @@
-"""Which settings are there, what are their defaults, and what counts as a good value?"""
+"""Settings of the instance: their names, defaults and readers, and how they are loaded."""
 
+# see docs/decisions/2026-11-22-checked-settings.md
+# see docs/decisions/2026-11-21-processes-by-cores.md
 from __future__ import annotations
 
 import difflib
 import ipaddress
 import os
+import pwd
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -13,20 +16,21 @@ from typing import Any
 from dotenv import dotenv_values
 from sqlalchemy import make_url
 
-from app import mail_servers
-from app import setting_values as values
-from app.secret_keys import ring
-from app.setting_values import one_of, whole
+from app.core import setting_values as values
+from app.core import smtp_url as core_smtp_url
+from app.core.secret_keys import ring
+from app.core.setting_values import one_of, whole
 
 PREFIX = "WAYPOST_"
 ROOT = values.ROOT
-MOST_DEFAULT = 4
+ENV_FILE = ROOT / ".env"
+MAX_DEFAULT = 4
 FILE_SUFFIX = "_FILE"
 NOT_SETTINGS = frozenset({f"{PREFIX}KEY"})  # an API key, for the examples of the API's page
 
 
 class BadSettings(Exception):
-    """One or more settings have a value that can't be used; each line names one."""
+    """One or more settings have a value that can't be used. Each line of the text names one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +43,7 @@ class Settings:
     redis_url: str | None
     base_url: str | None
     dashboard_url: str | None
-    # "" where there is none yet: `app/cli/database.py` has one made where one is needed
+    # "" where there is none yet: `migrate_first` in app/operations/database.py makes one where it is needed
     secret_key: str
     secret_key_old: str
     secret_key_dir: Path | None  # where Waypost keeps them itself; None where the operator's settings do
@@ -65,6 +69,7 @@ class Settings:
     log_level: str
     metrics_token: str | None
     unknown_names: tuple[str, ...]  # names with the prefix that are no settings
+    doubled_names: tuple[str, ...]  # settings that have a value and a `…_FILE`, which wins
 
     @property
     def local_host(self) -> str:
@@ -85,9 +90,9 @@ class Settings:
 
 
 def default_processes() -> int:
-    """One for each core that may be used, up to MOST_DEFAULT: pages then hold up no redirects elsewhere."""
+    """One for each usable core, up to MAX_DEFAULT: a page in one does not hold up redirects in others."""
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(usable, MOST_DEFAULT)
+    return min(usable, MAX_DEFAULT)
 
 
 # name: (default as text, or None; how the text is read)
@@ -105,8 +110,8 @@ TABLE: dict[str, tuple[str | None, Callable[[str], Any]]] = {
     "PROCESSES": (str(default_processes()), whole(1, 64)),
     "TRUSTED_PROXIES": ("0", whole(0, 9)),
     "TRUSTED_HOSTS": ("", values.hosts),
-    "SMTP_URL": (None, mail_servers.server_address),
-    "MAIL_FROM": (None, mail_servers.sender),
+    "SMTP_URL": (None, core_smtp_url.server_address),
+    "MAIL_FROM": (None, core_smtp_url.sender),
     "GEOIP_DB": (None, values.file_path),
     "GEOIP_URL": (None, values.web_address),
     "GEO_COUNTRY_HEADER": (None, values.header_name),
@@ -129,8 +134,7 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
 
     Raises BadSettings with a line for each setting that can't be used.
     """
-    if environ is None:
-        environ = {**{k: v for k, v in dotenv_values(ROOT / ".env").items() if v is not None}, **os.environ}
+    environ = read_environment() if environ is None else environ
     found: dict[str, Any] = {}
     problems: list[str] = []
     for name, (default, read) in TABLE.items():
@@ -141,7 +145,7 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
             problems.append(f"{PREFIX}{name}: {error}")
     if problems:
         raise BadSettings("\n".join(problems))
-    found["unknown_names"] = unknown_names(environ)
+    found["unknown_names"], found["doubled_names"] = unknown_names(environ), doubled_names(environ)
     try:
         settings = Settings(**fill(found))
     except (OSError, ValueError) as error:
@@ -151,8 +155,37 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
     return settings
 
 
+def read_environment() -> dict[str, str]:
+    """The process's environment over `.env`. Raises BadSettings where that file can't be read."""
+    try:
+        stored = dotenv_values(ENV_FILE)
+    except PermissionError:
+        raise BadSettings(
+            f"{ENV_FILE}: can't be read by this user ({user_name()}). Run this as the user that Waypost runs"
+            f" as, or make the file readable for this one."
+        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadSettings(f"{ENV_FILE}: can't be read ({error})") from error
+    return {name: text for name, text in stored.items() if text is not None} | dict(os.environ)
+
+
+def user_name() -> str:
+    """The name of this process's user; the number of one without a name."""
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        return str(os.geteuid())
+
+
+def doubled_names(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """The settings that have a value both of their own and in a file."""
+    return tuple(
+        name for name in TABLE if environ.get(PREFIX + name) and environ.get(f"{PREFIX}{name}{FILE_SUFFIX}")
+    )
+
+
 def unknown_names(environ: Mapping[str, str]) -> tuple[str, ...]:
-    """The names that look like settings and are none."""
+    """The names that have the prefix of settings but are none."""
     known = {f"{PREFIX}{name}{suffix}" for name in TABLE for suffix in ("", FILE_SUFFIX)} | NOT_SETTINGS
     return tuple(sorted(name for name in environ if name.startswith(PREFIX) and name not in known))
 
@@ -167,7 +200,10 @@ def describe_unknown_name(name: str) -> str:
 
 
 def refuse_split_databases(settings: Settings) -> None:
-    """Pages read the clicks on the connection they read everything on: a file beside, or a schema within."""
+    """Raises BadSettings where the clicks are not in a second SQLite file or in the same PostgreSQL database.
+
+    Pages read them on the connection on which they read everything else.
+    """
     clicks = settings.clicks_url
     is_beside = settings.is_sqlite and (clicks or "sqlite").startswith("sqlite")
     if is_beside and clicks == settings.database_url:
@@ -179,11 +215,14 @@ def refuse_split_databases(settings: Settings) -> None:
 
 
 def refuse_missing_folders(settings: Settings) -> None:
-    """SQLite makes a file that is missing, but not its folder."""
+    """Raises BadSettings where the folder of a SQLite file is missing.
+
+    SQLite makes a missing file, but not its folder. (DATA_DIR is made by the first command.)
+    """
     for name, url in (("DATABASE_URL", settings.database_url), ("CLICKS_URL", settings.clicks_url)):
         if url and url.startswith(values.SQLITE):
             folder = Path(make_url(url).database or "").parent
-            if not folder.is_dir():
+            if folder != settings.data_dir and not folder.is_dir():
                 raise BadSettings(f"{PREFIX}{name}: the folder {folder} does not exist")
 
 
@@ -195,9 +234,8 @@ def from_environment(environ: Mapping[str, str], name: str) -> str | None:
 
 
 def fill(found: dict[str, Any]) -> dict[str, Any]:
-    """Settings whose default depends on another one."""
+    """Fills in settings whose default depends on another one."""
     data_dir: Path = found["data_dir"]
-    data_dir.mkdir(parents=True, exist_ok=True)
     found["database_url"] = found["database_url"] or f"sqlite:///{data_dir / 'main.db'}"
     fill_keys(found, data_dir)
     assert set(found) == {field.name for field in fields(Settings)}  # noqa: S101  the table and the class name the same
@@ -205,7 +243,12 @@ def fill(found: dict[str, Any]) -> dict[str, Any]:
 
 
 def fill_keys(found: dict[str, Any], data_dir: Path) -> None:
-    """The operator's keys, or else those in DATA_DIR. None is made here: most commands need none."""
+    """Fills in the operator's keys, else those in DATA_DIR. None is made here: most commands need none."""
+    if found["secret_key_old"] and not found["secret_key"]:
+        raise BadSettings(
+            f"{PREFIX}SECRET_KEY_OLD: means nothing without {PREFIX}SECRET_KEY. Set both, or neither where"
+            f" {data_dir} holds the key."
+        )
     found["secret_key_dir"] = None if found["secret_key"] else data_dir
     found["secret_key_old"] = found["secret_key_old"] or ""
     if not found["secret_key"]:
@@ -215,8 +258,11 @@ def fill_keys(found: dict[str, Any], data_dir: Path) -> None:
 
 
 def stored_key(path: Path) -> str:
-    """ "" where there is none, or none that can be used: `require_secret_key` says so, and doctor."""
+    """The key in a file; "" where there is none, or none that can be used.
+
+    `require_secret_key` and `flask doctor` report that.
+    """
     try:
         return ring.read_key(path)
-    except ring.UnreadableKey:
+    except (ring.UnreadableKey, PermissionError):
         return ""

@@ -1,4 +1,4 @@
-"""Where does each setting come from, and what of it may be shown?"""
+"""Sources of the settings in force, and their values with secrets masked."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from dotenv import dotenv_values
 
-from app.config import PREFIX, ROOT, TABLE, Settings
+from app.core.config import ENV_FILE, PREFIX, TABLE, Settings
 
 MASK = "••••••••"
 SECRETS = frozenset({"SECRET_KEY", "SECRET_KEY_OLD", "METRICS_TOKEN"})
@@ -18,7 +18,7 @@ ADDRESSES = frozenset({"DATABASE_URL", "CLICKS_URL", "REDIS_URL", "SMTP_URL", "G
 ENVIRONMENT, DOTENV, FILE, DEFAULT = "environment", ".env", "file", "default"
 
 
-class Shown(NamedTuple):
+class EffectiveSetting(NamedTuple):
     """A setting as it is in force."""
 
     name: str
@@ -27,10 +27,16 @@ class Shown(NamedTuple):
 
 
 def origins(environ: Mapping[str, str] | None = None) -> dict[str, str]:
-    """As of now: to be asked when a process starts, as the settings are."""
+    """The source of each setting as of now. Called when a process starts, as the settings are read then."""
     environ = os.environ if environ is None else environ
-    dotenv = {name: value for name, value in dotenv_values(ROOT / ".env").items() if value}
+    dotenv = {name: value for name, value in dotenv_values(ENV_FILE).items() if value}
     return {name: origin_of(PREFIX + name, environ, dotenv) for name in TABLE}
+
+
+def stored_settings() -> dict[str, str]:
+    """The settings in `.env`, without the prefix."""
+    found = {name.removeprefix(PREFIX): value for name, value in dotenv_values(ENV_FILE).items() if value}
+    return {name: value for name, value in found.items() if name in TABLE}
 
 
 def origin_of(name: str, environ: Mapping[str, str], dotenv: Mapping[str, str]) -> str:
@@ -41,12 +47,14 @@ def origin_of(name: str, environ: Mapping[str, str], dotenv: Mapping[str, str]) 
     return DOTENV if dotenv.get(name) else DEFAULT
 
 
-def shown(settings: Settings, known: Mapping[str, str]) -> list[Shown]:
-    return [Shown(name, text_of(name, getattr(settings, name.lower())), known[name]) for name in TABLE]
+def effective_settings(settings: Settings, known: Mapping[str, str]) -> list[EffectiveSetting]:
+    return [
+        EffectiveSetting(name, text_of(name, getattr(settings, name.lower())), known[name]) for name in TABLE
+    ]
 
 
 def text_of(name: str, value: Any) -> str:
-    """Without what nobody should read over a shoulder."""
+    """The value as text, secrets masked."""
     if value is None or value in ((), frozenset()):
         return ""
     if name in SECRETS:
@@ -57,7 +65,7 @@ def text_of(name: str, value: Any) -> str:
 
 
 def masked(address: str) -> str:
-    """Without the password, and without parameters, which may be one."""
+    """An address without its password, and without parameters, which may hold one."""
     parts = urlsplit(address)
     if not parts.netloc:  # a file
         return address

@@ -1,10 +1,11 @@
-"""CSV files that no spreadsheet reads a formula from, and that come back in as they were.
+"""CSV files from which no spreadsheet reads a formula, and which an import reads back unchanged.
 
 Every CSV that leaves Waypost is written by `csv_pieces`, with one rule for its cells: a text that begins with
 a sign of a formula gets an apostrophe before it (OWASP, CSV injection), and so does one that begins with an
 apostrophe, so that `unescape_text` knows which to take off.
 """
 
+# see docs/decisions/2026-11-22-cells-of-csv.md
 from __future__ import annotations
 
 import csv

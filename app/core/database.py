@@ -1,15 +1,17 @@
-"""How are rows stored, on SQLite and on PostgreSQL, and how does a write begin?
+"""Database engines and transactions on SQLite and on PostgreSQL.
 
 SQLite keeps two files: `main.db`, which owners write, and `clicks.db`, which only the ingesting process
 writes. Web connections attach the second read-only under the schema name `clicks`; on PostgreSQL it is
 a schema of that name. So a model with `schema="clicks"` reads the same on both.
 """
 
+# see docs/decisions/2026-11-20-writes-begin-immediate.md
 from __future__ import annotations
 
 import datetime as dt
+import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -33,9 +35,10 @@ from sqlalchemy.orm import DeclarativeBase, InstanceState, Session, scoped_sessi
 from sqlalchemy.pool import ConnectionPoolEntry
 from sqlalchemy.types import TypeDecorator
 
-from app.config import Settings
-from app.database_damage import watch_engine
-from app.errors import NotThere
+from app.core.config import Settings
+from app.core.database_damage import watch_engine
+from app.core.errors import NotFound
+from app.core.read_only import address_of, is_read_only, watch_connections
 
 CLICKS = "clicks"
 BUSY_SECONDS = 10
@@ -74,14 +77,14 @@ class UtcDateTime(TypeDecorator[dt.datetime]):
 
 
 def clicks_path(settings: Settings) -> Path:
-    """Where `clicks.db` lies: beside `main.db`, unless `CLICKS_URL` says otherwise."""
+    """The path of `clicks.db`: beside `main.db`, unless `CLICKS_URL` names another one."""
     url = make_url(settings.clicks_url) if settings.clicks_url else make_url(settings.database_url)
     path = Path(url.database or "")
     return path if settings.clicks_url else path.with_name("clicks.db")
 
 
 def engine_options(settings: Settings) -> dict[str, Any]:
-    # what an error says ends in the log, which keeps no values
+    # the text of an error goes to the log, which must hold no values of rows
     common: dict[str, Any] = {"hide_parameters": True}
     if settings.is_sqlite:
         # one for each thread of a web process (`POOLS` in app/http_server/dispatcher.py), so none waits
@@ -105,12 +108,18 @@ def prepare_engine(engine: Engine, settings: Settings, *, clicks_mode: str = "ro
     watch_engine(engine, settings.data_dir)
     if engine.dialect.name != "sqlite":
         return
-    clicks = f"{clicks_path(settings).absolute().as_uri()}?mode={clicks_mode}"
+    watch_connections(engine, settings.data_dir)
+    file = clicks_path(settings)
+    clicks = f"{file.absolute().as_uri()}?mode={clicks_mode}"
 
     @event.listens_for(engine, "connect")
     def connect(connection: sqlite3.Connection, _entry: ConnectionPoolEntry) -> None:
         connection.isolation_level = None  # the driver's own BEGIN is neither immediate nor around DDL
         connection.execute(f"PRAGMA busy_timeout = {BUSY_SECONDS * 1000}")
+        connection.create_function("lower", 1, lower, deterministic=True)  # SQLite's own knows ASCII only
+        if is_read_only(engine):
+            connection.execute("ATTACH DATABASE ? AS clicks", (address_of(file, settings.data_dir),))
+            return
         connection.execute("ATTACH DATABASE ? AS clicks", (clicks,))
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA main.journal_mode = WAL")
@@ -118,7 +127,6 @@ def prepare_engine(engine: Engine, settings: Settings, *, clicks_mode: str = "ro
             connection.execute("PRAGMA clicks.journal_mode = WAL")
         connection.execute("PRAGMA main.synchronous = FULL")
         connection.execute("PRAGMA wal_autocheckpoint = 0")  # the worker alone checkpoints
-        connection.create_function("lower", 1, lower, deterministic=True)  # its own knows ASCII only
 
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:
@@ -129,10 +137,19 @@ def lower(text: str | None) -> str | None:
     return None if text is None else text.lower()
 
 
-def begin_write(session: AnySession) -> None:
-    """End the read and begin the write: from here nobody else's commit can come between.
+def takes_no_writes(session: AnySession, files: Iterable[Path]) -> bool:
+    """Whether the database answers, but only to readers: SQLite's files without the right to write them, or a
+    PostgreSQL that is a standby or was made read-only. Writes nothing."""
+    if session.get_bind().dialect.name == "postgresql":
+        return bool(session.scalar(text("SHOW transaction_read_only")) == "on")
+    session.execute(text("SELECT 1"))
+    return not all(os.access(each, os.R_OK | os.W_OK) for path in files for each in (path, path.parent))
 
-    On SQLite a transaction that has read and then writes fails at once when somebody committed in
+
+def begin_write(session: AnySession) -> None:
+    """Ends the read and begins the write: from here on no other commit can come between.
+
+    On SQLite a transaction that has read and then writes fails at once when another one committed in
     between, and no busy timeout helps; `BEGIN IMMEDIATE` waits its turn instead. (The attached
     `clicks.db` is read-only, so SQLite takes no write lock on it.)
     """
@@ -141,11 +158,11 @@ def begin_write(session: AnySession) -> None:
 
 
 def begin_read(session: AnySession) -> None:
-    """End what was read and begin a read of one moment, whatever is committed before it ends.
+    """Begins a read transaction with one snapshot, whatever is committed before it ends.
 
-    Figures are made of several statements, and on PostgreSQL each sees a moment of its own otherwise: a
-    visit that moves from the rows to the roll-ups meanwhile would be in none, or in both. (On SQLite every
-    read is of one moment.)
+    Figures are made of several statements, and on PostgreSQL each has a snapshot of its own otherwise: a
+    click that moves from the rows to the roll-ups meanwhile would be in neither, or in both. (On SQLite every
+    read transaction has one snapshot.)
     """
     if session.get_bind().dialect.name == "postgresql":
         session.rollback()
@@ -153,10 +170,10 @@ def begin_read(session: AnySession) -> None:
 
 
 def is_outage(error: BaseException) -> bool:
-    """Whether the database gives no answer, or takes no writes, which no row is to blame for.
+    """Whether the database gives no answer or takes no writes, so that no row is to blame.
 
-    PostgreSQL says in the same way that a value is too large for an index (class 54), and that one statement
-    took too long (57014).
+    PostgreSQL also reports as OperationalError that a value is too large for an index (class 54) and that one
+    statement took too long (57014). These are no outages.
     """
     if isinstance(error, failures.TimeoutError | failures.InterfaceError):
         return True
@@ -171,21 +188,21 @@ def is_outage(error: BaseException) -> bool:
 
 
 def reread(session: AnySession, row: Any) -> None:
-    """Read a row anew inside the write and keep others from changing it. Raises NotThere when it is gone.
+    """Reads a row again inside the write and locks it. Raises NotFound when it is gone.
 
-    What was read before the write began may be old by now: somebody else may have deleted it.
+    What was read before the write began may be stale: another request may have deleted the row.
     """
     state: InstanceState[Any] = inspect(row)
     found = state.identity and session.get(
         type(row), state.identity, populate_existing=True, with_for_update=True
     )
     if not found:
-        raise NotThere(str(type(row).__tablename__).replace("_", " "))
+        raise NotFound(str(type(row).__tablename__).replace("_", " "))
 
 
 @contextmanager
 def impatient(connection: Connection, milliseconds: int = WAIT_MILLISECONDS) -> Iterator[None]:
-    """Wait for a lock no longer than that."""
+    """Waits for a lock no longer than `milliseconds`."""
     if connection.dialect.name == "postgresql":
         connection.execute(text(f"SET LOCAL lock_timeout = {milliseconds}"))
         yield
@@ -193,6 +210,6 @@ def impatient(connection: Connection, milliseconds: int = WAIT_MILLISECONDS) -> 
     connection.execute(text(f"PRAGMA busy_timeout = {milliseconds}"))
     try:
         yield
-    finally:  # the connection goes back to the pool, for those who have time
+    finally:  # the connection goes back to the pool, to be used with the usual timeout
         connection.rollback()
         connection.execute(text(f"PRAGMA busy_timeout = {BUSY_SECONDS * 1000}"))

@@ -15,6 +15,8 @@ from pathlib import Path
 from sqlalchemy import Engine, event
 from sqlalchemy.engine import ExceptionContext
 
+from app.core.read_only import is_read_only
+
 FILE = "database-damage"
 REMEMBERED_SECONDS = 600.0
 WHOLE_BYTES = 4 * 1024 * 1024  # a file up to this size is read whole: some ten milliseconds
@@ -38,7 +40,8 @@ def watch_engine(engine: Engine, data_dir: Path) -> None:
 
     @event.listens_for(engine, "handle_error")
     def note(context: ExceptionContext) -> None:
-        note_damage(context.original_exception, data_dir)
+        if not is_read_only(engine):
+            note_damage(context.original_exception, data_dir)
 
 
 def note_damage(error: BaseException, data_dir: Path) -> None:
@@ -49,7 +52,7 @@ def note_damage(error: BaseException, data_dir: Path) -> None:
     try:
         (data_dir / FILE).touch(mode=0o600)
     except OSError as failed:
-        log.warning("The damage can't be noted for other processes: %s", failed)
+        log.warning("The damage can't be recorded for other processes: %s", failed)
 
 
 def is_damage_noted(data_dir: Path) -> bool:

@@ -1,7 +1,8 @@
-"""How is a secret kept in the database, so that a stolen copy of it is of no use?
+"""Encryption of secrets in the database, so that a stolen copy of it reveals none.
 
-As `fingerprint:2.token`: which key it takes, and what that has encrypted (AES-256-GCM). A token without `2.`
-is Fernet's, and one without a fingerprint is from before there were several keys: both are only read.
+They are stored as `fingerprint:2.token`: the fingerprint of the key, and the ciphertext (AES-256-GCM). A
+token without `2.` is Fernet's, and one without a fingerprint is from before there were several keys. Both are
+read, but no longer written.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from sqlalchemy import Dialect, Text
 from sqlalchemy.types import TypeDecorator
 
-from app.secret_keys.ring import derive, fingerprint, keys
+from app.core.secret_keys.ring import derive, fingerprint, keys
 
 PURPOSE, FERNET_PURPOSE = "waypost sealed settings v2", "waypost sealed settings v1"
 VERSION, NONCE_BYTES = "2.", 12
@@ -28,8 +29,8 @@ VERSION, NONCE_BYTES = "2.", 12
 log = logging.getLogger(__name__)
 
 
-class Unreadable(dict[str, Any]):
-    """Stands for a sealed object that no key at hand can read: empty, and never written in its place."""
+class UnreadableSecret(dict[str, Any]):
+    """An encrypted object that no available key can decrypt. It is empty, and is never written back."""
 
 
 class SealedJson(TypeDecorator[dict[str, Any]]):
@@ -46,8 +47,8 @@ class SealedJson(TypeDecorator[dict[str, Any]]):
 
 
 def encrypt(value: dict[str, Any]) -> str:
-    """With the current key."""
-    if isinstance(value, Unreadable):
+    """Encrypts an object with the current key. Raises TypeError for UnreadableSecret."""
+    if isinstance(value, UnreadableSecret):
         raise TypeError("what can't be read must not be written over what there is")
     return encrypt_text(json.dumps(value).encode(), keys().current())
 
@@ -59,14 +60,16 @@ def encrypt_text(text: bytes, key: str) -> str:
 
 
 def decrypt(sealed: str) -> dict[str, Any]:
-    """The object; Unreadable where the key is not at hand, or the text is damaged."""
+    """The object; UnreadableSecret where the key is not available or the text is damaged."""
     text = decrypt_text(sealed, keys().all())
-    if text is None:  # perhaps a key that this process has not heard of yet
+    if text is None:  # perhaps a new key that this process has not loaded yet
         keys().reload()
         text = decrypt_text(sealed, keys().all())
     if text is None:
-        log.warning("Something in the database can't be read with this secret key: see `flask doctor`")
-        return Unreadable()
+        log.warning(
+            "Something in the database can't be decrypted with this secret key: run `./waypost doctor`"
+        )
+        return UnreadableSecret()
     found: dict[str, Any] = json.loads(text)
     return found
 

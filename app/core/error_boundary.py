@@ -22,11 +22,11 @@ from weakref import WeakSet
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from app.database import is_outage
+from app.core.database import is_outage
 
 FIRST_SECONDS, MAX_SECONDS = 10.0, 900.0
 OUTAGE_SECONDS = 1.0
-LOG_SECONDS = 60.0  # the same is said at most so often
+LOG_SECONDS = 60.0  # the same line is logged at most so often
 MAX_OUTAGES = 3  # in a row: then the database is away, and no item is to blame
 MAX_ITEMS = 10_000  # that are remembered as failing; the oldest are forgotten first
 COUNTS_FILE = "worker-errors.json"
@@ -42,7 +42,7 @@ _counts_lock = threading.Lock()
 
 @dataclass
 class Attempt:
-    """What came of one item. `error` is None where it went well; else it is tried again in `seconds`."""
+    """Result of one item. `error` is None where it went well; else it is tried again in `seconds`."""
 
     error: Exception | None = None
     seconds: float = 0.0
@@ -56,12 +56,13 @@ class Failing:
     until: float
 
 
-#: all that there are in this process
+#: all error boundaries of this process
 boundaries: WeakSet[ErrorBoundary] = WeakSet()
 
 
 class ErrorBoundary:
-    """Keeps the errors of one loop's items apart. `loop` is its name in logs and metrics. Thread-safe.
+    """Isolates the items of one loop from each other's errors. `loop` is its name in logs and metrics.
+    Thread-safe.
 
     An item that fails again and again waits twice as long each time, up to `max_seconds`. Errors for which
     `is_passed` is true go on to the caller; so does the third in a row that says that the database is away.
@@ -86,7 +87,7 @@ class ErrorBoundary:
 
     @contextmanager
     def attempt(self, item: Hashable = None) -> Iterator[Attempt]:
-        """Run an item. Any exception ends here; `item` names it in the log, None has no back-off."""
+        """Runs an item, and catches any exception. `item` names it in the log; None has no back-off."""
         made = Attempt()
         try:
             yield made
@@ -100,7 +101,7 @@ class ErrorBoundary:
             self.succeed(item)
 
     def run(self, item: Hashable, work: Callable[P, T], *args: P.args, **options: P.kwargs) -> T | None:
-        """Run an item unless it is backed off. Returns what `work` does, None where it failed or waits."""
+        """Runs an item unless it is backed off. Returns the result of `work`, None if it failed or waits."""
         if not self.is_backed_off(item):
             with self.attempt(item):
                 return work(*args, **options)
@@ -112,17 +113,17 @@ class ErrorBoundary:
         work: Callable[[Sequence[T]], object],
         key: Callable[[T], Any] = lambda item: item,
     ) -> list[tuple[T, Exception]]:
-        """Do the items together; where that raises, each alone. Returns those that failed, and why.
+        """Runs the items together; where that raises, each alone. Returns those that failed, and why.
 
         `work` does all or nothing: it is called again for the same items. `key` names an item.
         """
         if len(items) > 1:
             try:
                 work(items)
-            except Exception as error:  # one of these: which one shows when each is done alone
+            except Exception as error:  # one of the items is to blame: running each alone shows which
                 if self.is_passed(error):
                     raise
-                log.debug("%s: %d items are done one by one", self.loop, len(items))
+                log.debug("%s: %d items are processed one by one", self.loop, len(items))
             else:
                 self._outages = 0
                 return []
@@ -135,12 +136,12 @@ class ErrorBoundary:
         return failed
 
     def fail(self, item: Hashable, error: Exception | str) -> float:
-        """Log and count an error of an item, and back it off; for how many seconds."""
+        """Logs and counts an error of an item, and backs it off. Returns for how many seconds."""
         with _counts_lock:
             _uncounted[self.loop] += 1
         seconds = self._back_off(item, error) if item is not None else 0.0
         again = f", tried again in {seconds:g} s" if item is not None else ""
-        # what a database or the system refuses says so in one line; any other error is a mistake of ours
+        # a refusal of the database or the system is one line; any other error is a bug, with a traceback
         is_ours = isinstance(error, Exception) and not isinstance(error, (SQLAlchemyError, OSError))
         text = describe(error)
         log.log(
@@ -155,7 +156,7 @@ class ErrorBoundary:
         return seconds
 
     def forget(self) -> None:
-        """Have every item tried again at once."""
+        """Clears all back-offs, so that every item is tried again at once."""
         with self._lock:
             self._failing.clear()
             self._said.clear()
@@ -179,7 +180,7 @@ class ErrorBoundary:
         return [item for item in waiting if isinstance(item, kind)]
 
     def _is_news(self, item: Hashable, text: str) -> bool:
-        """Whether this was not said in the last minute."""
+        """Whether this was not logged in the last minute."""
         now = time.monotonic()
         with self._lock:
             self._said = {said: until for said, until in self._said.items() if until > now}
@@ -202,7 +203,7 @@ class ErrorBoundary:
 
 
 def describe(error: Exception | str) -> str:
-    """The first line of an error: what follows may hold what an owner typed."""
+    """The first line of an error: the others may hold what an owner typed."""
     return (str(error).strip() or repr(error)).splitlines()[0]
 
 
@@ -210,7 +211,7 @@ def describe(error: Exception | str) -> str:
 
 
 def flush_counts(data_dir: Path) -> None:
-    """Add what this process has counted since the last time to the file that all processes share."""
+    """Adds what this process has counted since the last call to the file that all processes share."""
     with _counts_lock:
         if not _uncounted:
             return
@@ -227,9 +228,9 @@ def flush_counts(data_dir: Path) -> None:
 
 
 def read_counts(data_dir: Path) -> dict[str, int]:
-    """Errors by loop, of all processes; empty where none was ever stored."""
+    """Errors by loop, of all processes; empty where none are stored."""
     try:
         found = json.loads((data_dir / COUNTS_FILE).read_text())
-    except (FileNotFoundError, ValueError):  # a power cut may leave half of it
+    except (FileNotFoundError, ValueError):  # a power cut may leave half of the file
         return {}
     return {str(loop): int(number) for loop, number in found.items()}

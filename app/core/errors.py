@@ -1,4 +1,4 @@
-"""What can go wrong, in the words of the domain? (No HTTP here: each edge maps these.)"""
+"""Errors of the domain. They know nothing of HTTP: each edge maps them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class FieldError:
 
 
 class WaypostError(Exception):
-    """What a caller did can't be done; `errors` says why, one entry a reason."""
+    """A request that can't be carried out. `errors` says why, one entry for each reason."""
 
     errors: Sequence[FieldError]
 
@@ -33,23 +33,23 @@ class TooLarge(WaypostError):
     """The body, or one file in it, is larger than allowed."""
 
 
-class UnreadableType(WaypostError):
-    """The body is of a kind that nobody here reads."""
+class UnsupportedMediaType(WaypostError):
+    """The body is of a content type that is not supported."""
 
 
-class NotThere(WaypostError):
-    """No such thing, or not this user's: nobody can tell which."""
+class NotFound(WaypostError):
+    """No such row, or another user's. The error does not tell which."""
 
     def __init__(self, what: str) -> None:
         super().__init__(FieldError(f"There is no such {what}.", "not_found"))
 
 
 class Invalid(WaypostError):
-    """Values that break a rule, every one of them listed."""
+    """Values that break a rule. Every one of them is listed."""
 
 
 class AliasTaken(WaypostError):
-    """The short address belongs to another link already."""
+    """The alias belongs to another link already."""
 
     def __init__(self) -> None:
         super().__init__(FieldError("This short address is taken already.", "taken", "url"))
@@ -59,33 +59,37 @@ class Conflict(WaypostError):
     """Another request is changing the same thing at this moment."""
 
 
-class NoKey(WaypostError):
-    """Nobody who is known here: no key, or none that is good."""
+class Unauthorized(WaypostError):
+    """No API key, or an invalid one."""
 
 
 class Forbidden(WaypostError):
-    """Known, but not allowed to do this."""
+    """An authenticated caller who is not allowed to do this."""
 
 
-class Waiting(WaypostError):
-    """Not now, but in so many `seconds`."""
+class RetryLater(WaypostError):
+    """The request may succeed when it is repeated after `seconds`."""
 
     def __init__(self, seconds: int, *errors: FieldError) -> None:
         super().__init__(*errors)
         self.seconds = seconds
 
 
-class TooMany(Waiting):
-    """More requests or tries than are allowed in a time."""
+class RateLimited(RetryLater):
+    """More requests or tries than a rate limit allows."""
 
 
-class Busy(Waiting):
+class Busy(RetryLater):
     """More of the same kind of work than this process takes at once."""
 
 
-class StillRunning(Waiting, Conflict):
+class RequestInProgress(RetryLater, Conflict):
     """The same request was sent before and has not been answered yet."""
 
 
-class InUse(WaypostError):
+class ResourceInUse(WaypostError):
     """Something can't be deleted while other things need it."""
+
+
+class StoreDown(Exception):
+    """The database gives no answer now."""

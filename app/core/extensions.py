@@ -1,4 +1,4 @@
-"""Which Flask extensions does the application use? (Made here, bound in `create_app`.)"""
+"""Flask extensions of the application. They are made here and bound in `create_app`."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from flask_migrate import Migrate
 from flask_sqlalchemy import SQLAlchemy
 from flask_wtf import CSRFProtect
 
-from app.config import ROOT
-from app.database import Base
+from app.core.config import ROOT
+from app.core.database import Base
 
-# what Flask-WTF signs its tokens with; the library's own defaults are SHA-1
+# Flask-WTF signs its tokens with these; the library's own defaults use SHA-1
 itsdangerous.Signer.default_digest_method = staticmethod(hashlib.sha256)
 itsdangerous.Signer.default_key_derivation = "hmac"
 

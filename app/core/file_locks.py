@@ -11,7 +11,10 @@ from pathlib import Path
 
 @contextlib.contextmanager
 def lock_file(path: Path, *, shared: bool = False) -> Iterator[bool]:
-    """Hold the lock of that name, if it is free: yields whether it is. The system releases it on any end."""
+    """Holds the lock of that name if it is free, and yields whether it was.
+
+    The system releases it however the process ends.
+    """
     fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(fd, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
@@ -21,3 +24,21 @@ def lock_file(path: Path, *, shared: bool = False) -> Iterator[bool]:
         yield True
     finally:
         os.close(fd)
+
+
+def is_held(path: Path, *, shared: bool = False) -> bool:
+    """Whether a process holds the lock of that name exclusively; with `shared`, also whether it shares it.
+
+    Makes no file. Holds the lock itself for a moment where it is free.
+    """
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(fd, (fcntl.LOCK_EX if shared else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(fd)
+    return False

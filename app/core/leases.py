@@ -1,6 +1,6 @@
-"""How does exactly one worker get a piece of work, and how does another one get it when the first is gone?
+"""Leases: exactly one worker gets a row of work, and another one may take it over once the lease expires.
 
-By a conditional update that leaves a lease: a piece of work is its taker's until then, and anybody's after.
+A row is taken by a conditional update that writes the lease.
 """
 
 from __future__ import annotations
@@ -12,22 +12,25 @@ from typing import Any
 from sqlalchemy import ColumnElement, String, and_, or_, update
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
-from app.database import UtcDateTime
+from app.core.database import UtcDateTime
 
-# what stands further ahead than this was written by a clock that has been set back since
+# a time further ahead than this was written by a clock that has been set back since
 SLACK = dt.timedelta(seconds=60)
-# what a killed worker had goes on within a minute of the next start
+# so the work of a killed worker is taken up within a minute of the next start
 LEASE = dt.timedelta(seconds=40)
 
 
 def moment() -> dt.datetime:
-    """Now, with the fraction of a second: work is due to the millisecond."""
+    """The current time with the fraction of a second: work is due to the millisecond."""
     return dt.datetime.now(dt.UTC)
 
 
 class Claimed:
-    """What a table of work has: when a row is `due` (null: never again), when that was `planned`, and whose
-    (`who`) the row is until when (`lease`)."""
+    """Columns of a table of work.
+
+    `due`: when the row is due; null is never again. `planned`: when `due` was set. `who`: the worker that
+    holds the row. `lease`: until when.
+    """
 
     due: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
     planned: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=moment)
@@ -36,12 +39,12 @@ class Claimed:
 
 
 def is_due(model: type[Claimed], now: dt.datetime) -> ColumnElement[bool]:
-    """Is it time? Also where the time was reckoned by a clock that was wrong: rather early than never."""
+    """Whether a row is due, also where a wrong clock has set that time: early is better than never."""
     return and_(model.due.is_not(None), or_(model.due <= now, model.planned > now + SLACK))
 
 
 def is_free(model: type[Claimed], now: dt.datetime) -> ColumnElement[bool]:
-    """Is it nobody's? A lease longer than any that is given is one of a wrong clock."""
+    """Whether no worker holds a row. A lease longer than any that is given was written by a wrong clock."""
     return or_(model.lease.is_(None), model.lease <= now, model.lease > now + LEASE + SLACK)
 
 
@@ -52,7 +55,7 @@ def claim(
     who: str,
     now: dt.datetime,
 ) -> list[Any]:
-    """Those of `ids` that are `who`'s from now on: whoever looked at the same rows gets the others."""
+    """Takes rows for the worker `who`. Returns the ids that it got: concurrent workers get the others."""
     taken = (
         update(model)
         .where(model.id.in_(ids), is_due(model, now), is_free(model, now))

@@ -1,4 +1,4 @@
-"""Holds back warnings that are repeated within a minute, and says with the next one how many there were."""
+"""Log filter that holds back warnings repeated within a minute, and adds their number to the next one."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ import threading
 import time
 
 SECONDS = 60.0
-MOST = 500  # warnings that are remembered, by their first 500 characters: about half a megabyte
+MAX_WARNINGS = 500  # warnings that are remembered, by their first 500 characters: about half a megabyte
 LONGEST = 500
-OF_ONE_LINE = frozenset({"timestamp", "request_id"})  # differ from line to line of the same warning
+OF_ONE_LINE = frozenset({"timestamp", "request_id"})  # these differ between lines of the same warning
 
 
 class RepeatFilter(logging.Filter):
-    """Lets each warning of the same logger and text through once a minute. All else always passes."""
+    """Passes each warning of the same logger and text once a minute. All other levels always pass."""
 
     def __init__(self) -> None:
         super().__init__()
         self.lock = threading.Lock()
-        self.said: dict[tuple[str, str], tuple[float, int]] = {}  # when it was, and how often since
+        self.said: dict[tuple[str, str], tuple[float, int]] = {}  # when it was logged, and how often since
 
     def filter(self, record: logging.LogRecord) -> bool:
         if record.levelno != logging.WARNING:
@@ -31,7 +31,7 @@ class RepeatFilter(logging.Filter):
                 return False
             self.said.pop(key, None)  # to the end: the oldest go first
             self.said[key] = now, 0
-            if len(self.said) > MOST:
+            if len(self.said) > MAX_WARNINGS:
                 del self.said[next(iter(self.said))]
         if held_back:
             add_note(record, f"{held_back} more times since the last line")
@@ -39,7 +39,7 @@ class RepeatFilter(logging.Filter):
 
 
 def text_of(record: logging.LogRecord) -> str:
-    """What a line says, without what is its own: the time, the request."""
+    """The text of a line without what differs each time: the time and the request."""
     if isinstance(record.msg, dict):
         return str({name: value for name, value in record.msg.items() if name not in OF_ONE_LINE})
     return record.getMessage()

@@ -1,4 +1,4 @@
-"""Which types of a kind are there? One file a type: its name is the public type."""
+"""Registry of types: one module for each type. The name of the module is the public name of the type."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from types import ModuleType
 
 
 def modules(package: ModuleType) -> dict[str, ModuleType]:
-    """Every module of `package` by its name; one more file is one more type."""
+    """Every module of `package` by its name. Adding a file adds a type."""
     return {m.name: import_module(f"{package.__name__}.{m.name}") for m in iter_modules(package.__path__)}

@@ -1,4 +1,4 @@
-"""Readers of the settings' values.
+"""Parsers of the settings' values.
 
 Each takes the text of a setting and returns its value, or raises ValueError with what the text must be. No
 message repeats a text that may hold a password.
@@ -15,9 +15,9 @@ from urllib.parse import SplitResult, urlsplit
 from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
 
-from app.addresses import wire_host
+from app.core.urls import wire_host
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parent.parent.parent
 MIN_SECRET = 16
 MIN_TOKEN = 8
 NEVER_SCHEMES = frozenset({"javascript", "data", "vbscript", "file", "blob", "about"})
@@ -61,15 +61,16 @@ def bearer_token(text: str) -> str:
 
 
 def path(text: str) -> Path:
-    """A relative path starts at the folder of Waypost, whatever folder a command is run from."""
+    """A path. A relative one starts at the folder of Waypost, whatever folder a command is run from."""
     return (ROOT / Path(text).expanduser()).resolve()
 
 
 def folder_path(text: str) -> Path:
     """The path of a folder, which may be made later."""
     found = path(text)
-    if found.exists() and not found.is_dir():
-        raise ValueError(f"must be a folder, but {found} is a file")
+    nearest = next(each for each in (found, *found.parents) if each.exists())
+    if not nearest.is_dir():
+        raise ValueError(f"must be a folder, but {nearest} is a file")
     return found
 
 
@@ -142,7 +143,7 @@ def redis_address(text: str) -> str:
 
 
 def database_address(text: str) -> str:
-    """`sqlite:////path` or `postgresql://…`; the driver is ours to choose."""
+    """`sqlite:////path` or `postgresql://…`. The driver of PostgreSQL is set here."""
     if text.startswith(SQLITE):
         return sqlite_address(text)
     for scheme in POSTGRESQL:
@@ -179,7 +180,7 @@ def words(text: str) -> tuple[str, ...]:
 
 
 def hosts(text: str) -> tuple[str, ...]:
-    """Hosts without scheme and path; one that begins with a dot stands for all names that end so."""
+    """Hosts without scheme and path. One that begins with a dot stands for all names that end in it."""
     return tuple(trusted_host(word) for word in words(text))
 
 
@@ -191,7 +192,7 @@ def trusted_host(word: str) -> str:
         if match:
             return dot + wire_host(match[1])
     except ValueError:
-        pass  # said below, as for whatever has no such shape
+        pass  # the error below is the same as for a text without that shape
     raise ValueError(f"{word!r} is no host: write them like go.example, without https:// and without a path")
 
 

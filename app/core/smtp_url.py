@@ -1,4 +1,4 @@
-"""What do `SMTP_URL` and `MAIL_FROM` mean?"""
+"""Parsers of the settings `SMTP_URL` and `MAIL_FROM`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SCHEMES = {
 
 
 class MailServer(NamedTuple):
-    """Where to hand in mail, and as whom."""
+    """The mail server to submit mail to, and the login there."""
 
     host: str
     port: int
@@ -37,7 +37,7 @@ def read_server(text: str) -> MailServer:
         parts = urlsplit(text)
         named_port = parts.port
         is_right = parts.scheme in SCHEMES and bool(parts.hostname) and parts.path in {"", "/"}
-    except ValueError:  # its own words may repeat a part of the password
+    except ValueError:  # its text may repeat a part of the password
         is_right = False
     if not is_right or parts.query or parts.fragment or not text.isprintable():
         raise ValueError(

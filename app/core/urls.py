@@ -1,6 +1,6 @@
-"""Is this text an absolute address, of which scheme, and whose host does it name?
+"""Parser of absolute addresses (URLs): scheme, host in its wire form, port and path.
 
-Nothing is repaired: what browsers would silently mend (`https:\\\\host`, a tab inside) is refused, so that
+Nothing is repaired: what browsers would silently repair (`https:\\\\host`, a tab inside) is refused, so that
 what is checked here is what a browser later opens. The text itself is kept as it was typed.
 """
 
@@ -27,7 +27,7 @@ PORTS = {"http": 80, "https": 443}
 
 
 class BadAddress(ValueError):
-    """The text is not an address that may be used: `str()` says why to people, `code` to programs."""
+    """The text is not an address that may be used. `str()` says why for people, `code` for programs."""
 
     def __init__(self, text: str, code: str) -> None:
         super().__init__(text)
@@ -36,7 +36,7 @@ class BadAddress(ValueError):
 
 @dataclass(frozen=True)
 class Address:
-    """What an address names. `host` is in its wire form: lower-case ASCII, `xn--`, IPv6 in brackets."""
+    """The parts of an address. `host` is in its wire form: lower-case ASCII, `xn--`, IPv6 in brackets."""
 
     scheme: str
     host: str
@@ -45,12 +45,12 @@ class Address:
 
     @property
     def netloc(self) -> str:
-        """`host`, with a port that is not the usual one of the web, whichever of the two schemes."""
+        """`host`, with the port unless that is 80 or 443, whichever the scheme."""
         return self.host if self.port in {None, 80, 443} else f"{self.host}:{self.port}"
 
 
 def read_address(text: str, most: int, schemes: Collection[str] = WEB) -> Address:
-    """What `text` names. Raises BadAddress when it is none of these schemes with a host.
+    """The parts of `text`. Raises BadAddress unless it has one of these schemes and a host.
 
     A scheme beside http and https, which an operator has allowed, needs no host (`mailto:me@example.com`).
     """
@@ -69,7 +69,7 @@ def read_address(text: str, most: int, schemes: Collection[str] = WEB) -> Addres
 
 
 def split_address(text: str) -> SplitResult:
-    """The parts of an address that anybody may have written; none of one that can't be split.
+    """The parts of an untrusted address; empty ones for an address that can't be split.
 
     `urlsplit` raises ValueError for some, also for destinations that browsers open (`http://[a@example.com/`).
     """
@@ -123,9 +123,9 @@ def split_authority(rest: str) -> tuple[str, str]:
 def wire_host(host: str) -> str:
     """A host as it is compared and dialled: `xn--` labels, a dotted IPv4, a short IPv6 in brackets.
 
-    Raises ValueError when there can be no such host. Follows browsers (UTS #46, not the stricter rules
-    for registering names), so that `my_host` and names with emoji, which exist, are hosts; and a host whose
-    last label is a number is an IPv4 address in any of its spellings, or nothing.
+    Raises ValueError where no such host can exist. Follows browsers (UTS #46, not the stricter rules for
+    registering names), so that `my_host` and names with emoji, which exist, are hosts. A host whose last
+    label is a number is an IPv4 address in any of its spellings, or invalid.
     """
     if host.startswith("["):
         return f"[{ipaddress.IPv6Address(host[1:-1]).compressed}]"

@@ -1,63 +1,36 @@
-"""Which pages does an owner have, and how do they come into the application?"""
+"""The owner's dashboard: registers its pages on the blueprint and in the application."""
 
 from __future__ import annotations
 
 from flask import Flask
 
-from app.dashboard import (
-    account,
-    accounts,
-    api_page,
-    as_visitor,
-    assets,
-    audit_log,
-    compression,
-    confirming,
-    data,
-    deliveries,
-    domains,
-    exports,
-    forgotten,  # noqa: F401  its pages are those of `accounts`
-    guard,
-    handlers,
-    headers,
-    history,
-    home,
-    icons,
-    imports,
-    instance,
-    invitations,
-    keys,
-    links,
-    many,
-    own_email,
-    pages,
-    pixels,
-    projects,
-    qr,
-    reauthentication,
-    samples,
-    second_step,  # noqa: F401
-    signed_in,
-    stopping,
-    trash,
-    two_factor,
-    users,
-)
-from app.dashboard.blueprint import blueprint
-from app.dashboard.statistics import views as statistics
-
-# once, and not for each application: a blueprint takes no more pages after it was registered
-ACCOUNT = (account, reauthentication, own_email, two_factor, signed_in, data, audit_log)
-PEOPLE = (keys, api_page, *ACCOUNT, samples, users, invitations, instance)
-ROWS = (links, many, history, as_visitor, qr, statistics)
-THINGS = (*ROWS, projects, domains, pixels, handlers, deliveries, imports, exports, trash)
-for family in (home, *THINGS, *PEOPLE):
-    family.register(blueprint)
+# each module adds its pages to a blueprint when it is imported
+from app.dashboard import domains, home, pixels, projects, trash  # noqa: F401
+from app.dashboard.account import api_keys, api_page, data, email, settings, two_factor  # noqa: F401
+from app.dashboard.account import sessions as account_sessions  # noqa: F401
+from app.dashboard.admin import audit_log, instance, invitations, users  # noqa: F401
+from app.dashboard.auth import access, login, password_reset, reauthentication, two_factor_login  # noqa: F401
+from app.dashboard.handlers import confirmation, deliveries, unsubscribe  # noqa: F401
+from app.dashboard.imports import exports  # noqa: F401
+from app.dashboard.links import bulk, history, qr, sample_data, simulate  # noqa: F401
+from app.dashboard.shared import assets, compression, icons, rendering, security_headers
+from app.dashboard.shared.blueprint import blueprint
+from app.dashboard.statistics import views  # noqa: F401
 
 
 def init_app(app: Flask) -> None:
-    """Register everything under `/dashboard/`, the static files, and what every page stands on."""
-    for part in (assets, icons, accounts, stopping, confirming, headers, compression, pages, guard, instance):
+    """Register the dashboard, the sign-in pages, the static files, and what every page needs."""
+    for part in (
+        assets,
+        icons,
+        login,
+        unsubscribe,
+        confirmation,
+        security_headers,
+        compression,
+        rendering,
+        access,
+        instance,
+    ):
         part.init_app(app)
     app.register_blueprint(blueprint)

@@ -1,4 +1,4 @@
-"""How does an owner bring a host of his own?"""
+"""Pages of an owner's domains, and their verification."""
 
 from __future__ import annotations
 
@@ -6,67 +6,57 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from flask import Blueprint, Response
+from flask import Response
 from flask.typing import ResponseReturnValue
 
-from app import domain_check
 from app.accounts.models import User
-from app.dashboard import pages
-from app.dashboard.asked import Control
-from app.dashboard.family import Context, Family
-from app.dashboard.guard import user
-from app.dashboard.link_rows import own_host
-from app.dashboard.typed import complete
-from app.domain_check import Finding
-from app.domains import services
+from app.accounts.ownership import get_owned
+from app.dashboard.auth.access import user
+from app.dashboard.links.rows import own_host
+from app.dashboard.shared import rendering
+from app.dashboard.shared.blueprint import blueprint
+from app.dashboard.shared.crud_views import Context, CrudViews, crud_route
+from app.dashboard.shared.form_input import complete
+from app.dashboard.shared.list_params import Control
+from app.domains import services, verification
 from app.domains.forms import DomainForm
 from app.domains.hosts import name_of, readable
 from app.domains.lapses import is_warned
 from app.domains.lists import LISTING
 from app.domains.models import Domain
 from app.domains.proofs import proofs
+from app.domains.verification import ProofResult
+from app.input.data import RequestData, Value
 from app.links.models import Link
-from app.links.totals import Total, totals_by
-from app.ownership import get_owned
-from app.sent import Sent, Value
+from app.links.totals import LinkTotals, totals_by
 
 WAYS = {"txt": "TXT record", "file": "File"}
 
 
+@crud_route("/domains/", "list")
+@crud_route("/domains/new", "new")
+@crud_route("/domains/<int:id>", "edit")
+@crud_route("/domains/<int:id>/delete", "delete")
 @dataclass(frozen=True, kw_only=True)
-class DomainFamily(Family):
-    """The pages of domains: like any other's, and one that says how to verify, and does."""
+class DomainViews(CrudViews):
+    """The usual pages, and one that explains the verification."""
 
-    def register(self, blueprint: Blueprint) -> None:
-        super().register(blueprint)
-        self.add(blueprint, "verify", "/<int:id>/verify", self.ask_verify, self.verify)
-
-    def ask_verify(self, id: int) -> Response:
-        return self.verify_page(get_owned(user(), Domain, id))
-
-    def verify(self, id: int) -> ResponseReturnValue:
-        domain, found = domain_check.verify(user(), id)
-        if not domain.is_verified:
-            return self.verify_page(domain, found, 422)
-        message = f"{readable(domain.host)} is verified."
-        return self.done(message, lambda: self.row(domain), f"#row-{domain.id}", "outerHTML")
-
-    def verify_page(self, domain: Domain, found: Sequence[Finding] = (), status: int = 200) -> Response:
+    def verify_page(self, domain: Domain, found: Sequence[ProofResult] = (), status: int = 200) -> Response:
         heading = f"Verify {readable(domain.host)}"
         beside = {"row": domain, "heading": heading, "found": found, "ways": WAYS, "readable": readable}
         beside["is_doubtful"] = bool(services.seen_as_anothers([domain]))
         return self.page("verify", status, **beside, **pointing(domain))
 
     def created(self, row: Domain) -> ResponseReturnValue:
-        """On to what has to be done next; the list behind the dialog asks for itself anew."""
-        if not pages.is_fragment():
-            return pages.sent_on(f"{self.title_of(row)} is created.", self.address("verify", row.id))
+        """Show how to verify the new domain. The list behind the dialog reloads itself."""
+        if not rendering.is_fragment():
+            return rendering.sent_on(f"{self.title_of(row)} is created.", self.address("verify", row.id))
         answer = self.verify_page(row)
         answer.headers["HX-Trigger"] = "domains-changed"
         return answer
 
     def ask_delete(self, id: int) -> Response:
-        """With links on it, what to do with them first."""
+        """For a domain with links: what to do with them first."""
         domain = get_owned(user(), Domain, id)
         if not (total := total_of(domain)).links:
             return super().ask_delete(id)
@@ -74,16 +64,12 @@ class DomainFamily(Family):
         return self.page("in_use", row=domain, total=total, heading=heading)
 
 
-def register(blueprint: Blueprint) -> None:
-    FAMILY.register(blueprint)
-
-
-def total_of(domain: Domain) -> Total:
+def total_of(domain: Domain) -> LinkTotals:
     return totals_by(Link.domain_id, [domain.id])[domain.id]
 
 
 def pointing(domain: Domain) -> Context:
-    """What to put into the DNS so that visitors come here, and what proves the host."""
+    """The DNS target that brings visitors here (None if this host has no name), and the ownership proofs."""
     here = name_of(own_host())
     is_name = bool(re.search("[a-z]", here)) and "." in here
     return {"proofs": proofs(domain), "host_name": name_of(domain.host), "target": here if is_name else None}
@@ -104,12 +90,12 @@ def beside_rows(rows: Sequence[Domain]) -> Context:
     }
 
 
-def typed(sent: Sent) -> Sent:
-    """A person pastes `https://go.example/` where a host is asked for, and addresses without a scheme."""
-    return Sent(list(typed_fields(sent)))
+def typed(sent: RequestData) -> RequestData:
+    """Normalize what owners paste: `https://go.example/` as a host, and addresses without a scheme."""
+    return RequestData(list(typed_fields(sent)))
 
 
-def typed_fields(sent: Sent) -> Iterator[tuple[str, Value]]:
+def typed_fields(sent: RequestData) -> Iterator[tuple[str, Value]]:
     for name, index, value in sent.pairs():
         if name == "host" and isinstance(value, str):
             value = re.sub(r"^https?://|/$", "", value.strip(), flags=re.IGNORECASE)
@@ -118,7 +104,7 @@ def typed_fields(sent: Sent) -> Iterator[tuple[str, Value]]:
         yield f"{name}[{index}]", value
 
 
-FAMILY = DomainFamily(
+FAMILY = DomainViews(
     name="domains",
     one="domain",
     many="domains",
@@ -136,3 +122,17 @@ FAMILY = DomainFamily(
     typed=typed,
     new={"is_enabled": True, "scheme": "https://"},
 )
+
+
+@blueprint.get("/domains/<int:id>/verify", endpoint="domains_verify")
+def ask_verify(id: int) -> Response:
+    return FAMILY.verify_page(get_owned(user(), Domain, id))
+
+
+@blueprint.post("/domains/<int:id>/verify", endpoint="domains_verify_write")
+def verify(id: int) -> ResponseReturnValue:
+    domain, found = verification.verify(user(), id)
+    if not domain.is_verified:
+        return FAMILY.verify_page(domain, found, 422)
+    message = f"{readable(domain.host)} is verified."
+    return FAMILY.done(message, lambda: FAMILY.row(domain), f"#row-{domain.id}", "outerHTML")

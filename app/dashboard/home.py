@@ -1,28 +1,26 @@
-"""Where does the dashboard begin, and in which colours?"""
+"""Start page of the dashboard, and the choice of its colours."""
 
 from __future__ import annotations
 
-from flask import Blueprint, make_response, redirect, request, url_for
+from flask import make_response, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 
-from app.cookies import host_cookie
-from app.dashboard.guard import sent
-from app.dashboard.pages import THEME_COOKIE, THEMES
+from app.dashboard.auth.access import sent
+from app.dashboard.shared.blueprint import blueprint
+from app.dashboard.shared.rendering import THEME_COOKIE, THEMES
+from app.web.cookies import host_cookie
 
 YEAR = 365 * 24 * 3600
 
 
-def register(blueprint: Blueprint) -> None:
-    blueprint.add_url_rule("/", view_func=home)
-    blueprint.add_url_rule("/theme", view_func=theme, methods=["POST"])
-
-
+@blueprint.get("/")
 def home() -> ResponseReturnValue:
     return redirect(url_for("dashboard.links"))
 
 
+@blueprint.post("/theme")
 def theme() -> ResponseReturnValue:
-    """Keep the colours for a year and go back. Scripts set the same cookie themselves, without this."""
+    """Keep the colours for a year and go back. Scripts set the same cookie without this request."""
     chosen, name = typed("theme"), host_cookie(THEME_COOKIE)
     response = make_response(redirect(local_path(typed("back")), 303))
     if chosen in THEMES:

@@ -1,27 +1,23 @@
-"""How does an owner keep tracking pixels?"""
+"""Pages of tracking pixels."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from flask import Blueprint
 from sqlalchemy import case, func, select
 
 from app.accounts.models import User
-from app.dashboard.asked import Control
-from app.dashboard.family import Context, Family
-from app.dashboard.script_notes import boxed, pixel_notes
-from app.extensions import db
+from app.core.extensions import db
+from app.dashboard.links.script_notes import boxed, pixel_notes
+from app.dashboard.shared.crud_views import Context, CrudViews, crud_route
+from app.dashboard.shared.list_params import Control
 from app.links.models import Link, link_pixel
 from app.pixels import services
 from app.pixels.forms import PixelForm
 from app.pixels.lists import LISTING
 from app.pixels.models import Pixel
 from app.pixels.provider import all_providers
-
-
-def register(blueprint: Blueprint) -> None:
-    FAMILY.register(blueprint)
 
 
 def controls(user: User) -> list[Control]:  # noqa: ARG001
@@ -40,13 +36,22 @@ def beside_rows(rows: Sequence[Pixel]) -> Context:
 
 
 def uses(ids: Sequence[int]) -> list[tuple[int, int, int]]:
-    """On how many links each pixel is: in all, and on links without a domain of their own."""
+    """Rows of pixel id, number of links with it, and number of those without a domain of the owner's own."""
     column, here = link_pixel.c.pixel_id, case((Link.domain_id.is_(None), 1), else_=0)
     counted = select(column, func.count(), func.sum(here)).join(Link, Link.id == link_pixel.c.link_id)
     return [*map(tuple, db.session.execute(counted.where(column.in_(ids)).group_by(column)))]
 
 
-FAMILY = Family(
+@crud_route("/pixels/", "list")
+@crud_route("/pixels/new", "new")
+@crud_route("/pixels/<int:id>", "edit")
+@crud_route("/pixels/<int:id>/delete", "delete")
+@dataclass(frozen=True, kw_only=True)
+class PixelViews(CrudViews):
+    """The usual pages, of pixels."""
+
+
+FAMILY = PixelViews(
     name="pixels",
     one="pixel",
     many="pixels",

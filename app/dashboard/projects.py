@@ -1,12 +1,11 @@
-"""How does an owner sort links into projects?"""
+"""Pages of projects."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from flask import Blueprint
-
-from app.dashboard.family import Context, Family
+from app.dashboard.shared.crud_views import Context, CrudViews, crud_route
 from app.links.models import Link
 from app.links.totals import totals_by
 from app.projects import services
@@ -14,19 +13,24 @@ from app.projects.forms import COLOR, ProjectForm
 from app.projects.lists import LISTING
 from app.projects.models import Project
 
-# to choose from in one click; any other colour may be had as well
+# offered for one click; any other colour can be typed
 PALETTE = ("#4263eb", "#0b7285", "#2b8a3e", "#e67700", "#c92a2a", "#a61e4d", "#862e9c", "#495057")
-
-
-def register(blueprint: Blueprint) -> None:
-    FAMILY.register(blueprint)
 
 
 def beside_rows(rows: Sequence[Project]) -> Context:
     return {"totals": totals_by(Link.project_id, [row.id for row in rows])}
 
 
-FAMILY = Family(
+@crud_route("/projects/", "list")
+@crud_route("/projects/new", "new")
+@crud_route("/projects/<int:id>", "edit")
+@crud_route("/projects/<int:id>/delete", "delete")
+@dataclass(frozen=True, kw_only=True)
+class ProjectViews(CrudViews):
+    """The usual pages, of projects."""
+
+
+FAMILY = ProjectViews(
     name="projects",
     one="project",
     many="projects",

@@ -1,42 +1,46 @@
-"""How does an owner get back what was deleted, or have it gone for good?"""
+"""Trash page: restores deleted rows, or deletes them for good."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from flask import Blueprint, Response, flash, make_response, render_template, url_for
+from flask import Response, flash, make_response, render_template, url_for
 from flask.typing import ResponseReturnValue
 
-from app import clock
-from app.dashboard import asked, handlers, links, pages, pixels
-from app.dashboard.family import Family, note
-from app.dashboard.guard import sent, user
-from app.dashboard.link_choices import usable_domains
-from app.dashboard.link_rows import own_host
-from app.dashboard.reauthentication import reauthenticated
-from app.database import begin_write
-from app.errors import AliasTaken, Invalid
-from app.extensions import db
-from app.failures import status_of
+from app.core import clock
+from app.core.database import begin_write
+from app.core.errors import AliasTaken, Invalid
+from app.core.extensions import db
+from app.dashboard import pixels
+from app.dashboard.auth.access import sent, user
+from app.dashboard.auth.reauthentication import reauthenticated
+from app.dashboard.handlers import views as handler_views
+from app.dashboard.links import views as link_views
+from app.dashboard.links.choices import usable_domains
+from app.dashboard.links.rows import own_host
+from app.dashboard.shared import list_params, rendering
+from app.dashboard.shared.blueprint import blueprint
+from app.dashboard.shared.crud_views import CrudViews, note
+from app.input.listing import Listing, find_page
 from app.links import services as link_services
-from app.links.emptying import empty_trash
 from app.links.forms import RestoreForm
 from app.links.models import Link
-from app.lists import Listing, find_page
+from app.links.trash_purge import empty_trash
 from app.notifications import services as handler_services
 from app.pixels import services as pixel_services
 from app.trash import services
 from app.trash.models import Trashed
+from app.web.errors import status_of
 
 LISTING = Listing(model=Trashed, filters={}, orders={})
 NEWEST_FIRST = {"order_type": "DESC"}
 
 
-class Kind(NamedTuple):
-    """What the trash shows of one kind of row, and who takes it out again."""
+class TrashKind(NamedTuple):
+    """One kind of row in the trash, and the service that restores it."""
 
-    family: Family
+    family: CrudViews
     icon: str
     restore: Callable[[Trashed], Any]
 
@@ -44,33 +48,24 @@ class Kind(NamedTuple):
 KINDS = {
     kind.family.model.__tablename__: kind
     for kind in (
-        Kind(links.FAMILY, "link", link_services.restore),
-        Kind(pixels.FAMILY, "radio", pixel_services.restore),
-        Kind(handlers.FAMILY, "bell", handler_services.restore),
+        TrashKind(link_views.FAMILY, "link", link_services.restore),
+        TrashKind(pixels.FAMILY, "radio", pixel_services.restore),
+        TrashKind(handler_views.FAMILY, "bell", handler_services.restore),
     )
 }
 LINK = Link.__tablename__
 
 
-def register(blueprint: Blueprint) -> None:
-    blueprint.add_url_rule("/trash/", "trash", show)
-    for name, rule, ask, write in (
-        ("restore", "/trash/<int:id>/restore", ask_restore, restore),
-        ("erase", "/trash/<int:id>/delete", ask_erase, reauthenticated(erase, ask_erase)),
-        ("empty", "/trash/empty", ask_empty, reauthenticated(empty, ask_empty)),
-    ):
-        blueprint.add_url_rule(rule, f"trash_{name}", ask)
-        blueprint.add_url_rule(rule, f"trash_{name}_write", write, methods=["POST"])
-    blueprint.add_url_rule("/trash/undo/<batch>", "trash_undo", undo, methods=["POST"])
-
-
-def page(name: str, status: int = 200, **context: Any) -> Response:
+def render_page(name: str, status: int = 200, **context: Any) -> Response:
     whole = "dashboard/trash/list.html" if name == "list" else "dashboard/trash/page.html"
-    return pages.page(whole, f"dashboard/trash/_{name}.html", status=status, here="trash", **context)
+    return rendering.render_page(
+        whole, f"dashboard/trash/_{name}.html", status=status, here="trash", **context
+    )
 
 
+@blueprint.get("/trash/", endpoint="trash")
 def show() -> Response:
-    return page("list", **listed(asked.of_request()))
+    return render_page("list", **listed(list_params.of_request()))
 
 
 def listed(parameters: dict[str, str]) -> dict[str, Any]:
@@ -79,13 +74,14 @@ def listed(parameters: dict[str, str]) -> dict[str, Any]:
         "found": find_page(LISTING, user().id, {**NEWEST_FIRST, **kept}),
         "kinds": KINDS,
         "now": clock.now(),
-        "zone": pages.zone(),
+        "zone": rendering.zone(),
     }
 
 
-# -------------------------------------------------------------------- back
+# ----------------------------------------------------------------- restore
 
 
+@blueprint.get("/trash/<int:id>/restore", endpoint="trash_restore")
 def ask_restore(id: int) -> Response:
     return restore_page(services.find(user().id, id), restore_form(None))
 
@@ -95,7 +91,7 @@ def restore_page(one: Trashed, form: RestoreForm, status: int = 200) -> Response
     row = one.rows[one.kind][0]
     if one.kind == LINK and not sent_any(form):
         form.url.data, form.domain_id.data = row["url"], row["domain_id"]
-    return page(
+    return render_page(
         "restore",
         status,
         one=one,
@@ -116,8 +112,9 @@ def sent_any(form: RestoreForm) -> bool:
     return bool(form.url.sent or form.domain_id.sent)
 
 
+@blueprint.post("/trash/<int:id>/restore", endpoint="trash_restore_write")
 def restore(id: int) -> ResponseReturnValue:
-    """As it was; or, where that can't be, ask for another place, with what is wrong."""
+    """Restore a row as it was. If that fails, show the form with the errors, to choose another address."""
     form = restore_form(sent())
     try:
         form.require_valid()
@@ -136,22 +133,23 @@ def restore(id: int) -> ResponseReturnValue:
     return done(message)
 
 
+@blueprint.post("/trash/undo/<batch>", endpoint="trash_undo")
 def undo(batch: str) -> ResponseReturnValue:
-    """Put back what was deleted at once; what can't be where it was stays in the trash."""
+    """Restore all rows of one deletion. Links that can't have their old address back stay in the trash."""
     begin_write(db.session)
     found = services.find_batch(user().id, batch)
     some_links = [one for one in found if one.kind == LINK]
     back, stuck = link_services.restore_many(some_links)
     others = [(KINDS[one.kind], KINDS[one.kind].restore(one)) for one in found if one.kind != LINK]
-    names = [links.FAMILY.title_of(row) for row in back[:1]]
+    names = [link_views.FAMILY.title_of(row) for row in back[:1]]
     names += [kind.family.title_of(row) for kind, row in others]
     db.session.commit()
-    message, warning = told(len(back) + len(others), names, stuck)
-    family = others[0][0].family if others else links.FAMILY
+    message, warning = restored_message(len(back) + len(others), names, stuck)
+    family = others[0][0].family if others else link_views.FAMILY
     return shown_again(family, [*back[:25], *(row for _, row in others)], message, warning)
 
 
-def told(count: int, names: Sequence[str], stuck: Sequence[Trashed]) -> tuple[str, str | None]:
+def restored_message(count: int, names: Sequence[str], stuck: Sequence[Trashed]) -> tuple[str, str | None]:
     message = f"{names[0]} is back." if count == 1 else f"{count:,} are back." if count else ""
     if not stuck:
         return message, None
@@ -160,28 +158,31 @@ def told(count: int, names: Sequence[str], stuck: Sequence[Trashed]) -> tuple[st
 
 
 def shown_again(
-    family: Family, rows: Sequence[Any], message: str, warning: str | None
+    family: CrudViews, rows: Sequence[Any], message: str, warning: str | None
 ) -> ResponseReturnValue:
-    """Where the person looks at that very list, with the rows on top; anywhere else the page once more."""
-    if not pages.is_fragment():
-        return pages.sent_on(message, family.address(), warning)
-    if pages.is_at(family.address()):
-        return pages.swapped(message, family.list_with(*rows), "#results", "innerHTML", warning)
+    """Swap the list that the user is looking at, with the rows on top; any other page is reloaded."""
+    if not rendering.is_fragment():
+        return rendering.sent_on(message, family.address(), warning)
+    if rendering.is_at(family.address()):
+        return rendering.swapped(message, family.list_with(*rows), "#results", "innerHTML", warning)
     for text, category in ((message, "message"), (warning, "error")):
         if text:
             flash(text, category)
     return make_response("", 200, {"HX-Refresh": "true"})
 
 
-# -------------------------------------------------------------------- gone
+# ----------------------------------------------------------- delete for good
 
 
+@blueprint.get("/trash/<int:id>/delete", endpoint="trash_erase")
 def ask_erase(id: int) -> Response:
     one = services.find(user().id, id)
     heading = f"Delete this {KINDS[one.kind].family.one} for good?"
-    return page("erase", one=one, heading=heading)
+    return render_page("erase", one=one, heading=heading)
 
 
+@blueprint.post("/trash/<int:id>/delete", endpoint="trash_erase_write")
+@reauthenticated(ask_erase)
 def erase(id: int) -> ResponseReturnValue:
     begin_write(db.session)
     name = services.find(user().id, id).name
@@ -190,10 +191,13 @@ def erase(id: int) -> ResponseReturnValue:
     return done(f"{name} is gone.")
 
 
+@blueprint.get("/trash/empty", endpoint="trash_empty")
 def ask_empty() -> Response:
-    return page("empty", heading="Empty the trash?")
+    return render_page("empty", heading="Empty the trash?")
 
 
+@blueprint.post("/trash/empty", endpoint="trash_empty_write")
+@reauthenticated(ask_empty)
 def empty() -> ResponseReturnValue:
     begin_write(db.session)
     empty_trash(user().id)
@@ -202,8 +206,8 @@ def empty() -> ResponseReturnValue:
 
 
 def done(message: str) -> ResponseReturnValue:
-    if not pages.is_fragment():
-        return pages.sent_on(message, url_for("dashboard.trash"))
-    parameters = asked.of_current_page(url_for("dashboard.trash"))
+    if not rendering.is_fragment():
+        return rendering.sent_on(message, url_for("dashboard.trash"))
+    parameters = list_params.of_current_page(url_for("dashboard.trash"))
     part = render_template("dashboard/trash/_list.html", in_dialog=True, **listed(parameters))
-    return pages.swapped(message, part, "#results", "innerHTML")
+    return rendering.swapped(message, part, "#results", "innerHTML")

@@ -1,0 +1,1 @@
+"""Domains of owners, and the proofs that they hold them."""

@@ -1,17 +1,17 @@
-"""1 VALIDATED: what may be said of a domain?"""
+"""The form of a domain."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from app.addresses import WEB, Address, BadAddress, read_address, split_address
+from app.core.urls import WEB, Address, BadAddress, read_address, split_address
 from app.domains.hosts import is_like, name_of, read_host
 from app.domains.services import is_anothers, is_known, verified_names
-from app.fields import ChoiceField, FlagField, SentField
-from app.forms import ResourceForm
-from app.reading import Rejected
+from app.input.fields import ChoiceField, FlagField, SentField
+from app.input.forms import ResourceForm
+from app.input.parsers import Rejected
 
-MOST = 8192
+MAX_URL_LENGTH = 8192
 SCHEMES = {"https://": "https://", "http://": "http://"}
 
 
@@ -20,29 +20,29 @@ class HostField(SentField):
         return read_host(text)
 
 
-class AddressField(SentField):
-    """Where visitors are sent. `found` is what was read of it."""
+class RedirectUrlField(SentField):
+    """A URL that visitors are redirected to. `found` is its parsed form."""
 
     found: Address | None = None
 
     def parse(self, text: str) -> str:
         settings = self.meta.settings
         try:
-            self.found = read_address(text, MOST, settings.destination_schemes if settings else WEB)
+            self.found = read_address(text, MAX_URL_LENGTH, settings.destination_schemes if settings else WEB)
         except BadAddress as bad:
             raise Rejected(str(bad), bad.code) from None
         return text
 
 
 class DomainForm(ResourceForm):
-    """A domain: its host, and what that shows beside links. Whether it is verified, no form can say."""
+    """A domain: its host, and what that shows beside links. No form can set whether it is verified."""
 
     host = HostField("Host", required=True)
     scheme = ChoiceField(
         "Scheme", choices=SCHEMES, also={"https": "https://", "http": "http://"}, clears_to="https://"
     )
-    custom_index_url = AddressField("Where its front page leads")
-    custom_not_found_url = AddressField("Where unknown addresses lead")
+    custom_index_url = RedirectUrlField("Where its front page leads")
+    custom_not_found_url = RedirectUrlField("Where unknown addresses lead")
     is_enabled = FlagField("On")
 
     def validate_host(self, field: HostField) -> None:
@@ -59,14 +59,14 @@ class DomainForm(ResourceForm):
             raise Rejected("You have this domain already.", "exists")
 
     def own_names(self) -> set[str]:
-        """Hosts that this instance is reached at, on whatever port."""
+        """The hosts of this instance, without ports."""
         settings = self.settings
         own = [settings.base_url, settings.dashboard_url] if settings else []
         named = [*filter(None, own), f"//{self.asked_host or ''}"]
         return {(split_address(text).hostname or "").removesuffix(".") for text in named}
 
     def check(self) -> None:
-        """Whoever is sent to a host that sends on what it does not know could turn in a circle."""
+        """Refuse redirects to any verified domain: it may redirect unknown paths itself, which could loop."""
         found = list(self.addresses())
         names = verified_names({address.host for _, address in found}) if found else set()
         if own := self.host_that_results:
@@ -82,5 +82,5 @@ class DomainForm(ResourceForm):
 
     def addresses(self) -> Iterator[tuple[str, Address]]:
         for field in self:
-            if isinstance(field, AddressField) and field.sent and field.found and not field.errors:
+            if isinstance(field, RedirectUrlField) and field.sent and field.found and not field.errors:
                 yield field.name, field.found

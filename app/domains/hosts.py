@@ -1,6 +1,6 @@
-"""Which host does a text name, and may it be somebody's domain?
+"""Parsing of hosts that may be an owner's domain.
 
-Stored as browsers send it: lower-case, `xn--`, with a port only where that is not the usual one.
+A host is stored as browsers send it: lower-case, `xn--`, with a port only where that is not the usual one.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from collections.abc import Collection
 
 import idna
 
-from app.addresses import BadAddress, refuse_unwritable, wire_host
-from app.caches import cache_texts
+from app.core.caches import cache_texts
+from app.core.urls import BadAddress, refuse_unwritable, wire_host
 from app.domains.look_alikes import is_look_alike, looks
-from app.reading import Rejected
+from app.input.parsers import Rejected
 
-MOST = 261
+MAX_HOST_LENGTH = 261
 SHAPE = re.compile(r"([^\s/?#@:\[\]\\%]+)(?::([0-9]{1,5}))?", re.ASCII)
 DOTTED = re.compile(r"[0-9.]+", re.ASCII)
 USUAL_PORTS = {80, 443}
@@ -23,9 +23,9 @@ LOCAL = "localhost"
 
 
 def read_host(text: str) -> str:
-    """`Gö.Example:443` → `xn--g-1ga.example`. Raises Rejected for what can be no domain."""
+    """`Gö.Example:443` → `xn--g-1ga.example`. Raises Rejected for a text that can't be a domain."""
     try:
-        refuse_unwritable(text, MOST)
+        refuse_unwritable(text, MAX_HOST_LENGTH)
     except BadAddress as bad:
         raise Rejected(str(bad), bad.code) from None
     match = SHAPE.fullmatch(text)
@@ -55,13 +55,13 @@ def read_name(text: str) -> str:
 
 
 def is_like(name: str, others: Collection[str]) -> bool:
-    """Would a quick eye take this host for one of these? Accents, digits for letters, foreign letters."""
+    """Whether this host looks like one of `others`: by accents, digits for letters, or foreign letters."""
     return glance(name) in {glance(other) for other in others if other and not DOTTED.fullmatch(other)}
 
 
 @cache_texts(8192, max_characters=261, bytes_per_entry=1500)
 def glance(host: str) -> str:
-    """What a quick eye sees of it."""
+    """The skeleton of a host: hosts that look alike have the same."""
     return looks(readable(name_of(host)))
 
 

@@ -1,7 +1,7 @@
-"""When is a proof looked for again, and what comes of it that it is gone?
+"""Daily checks of the proofs of verified domains, and the loss of domains without one.
 
-Nothing that visitors would notice: many take the record away once it has done its work. But a host may have
-come into other hands; so who proves it then, after some time, may have it.
+Visitors notice nothing of a missing proof: many owners remove the record once the domain is verified. But the
+host may have a new holder, so after two weeks without a proof another user can verify it.
 """
 
 from __future__ import annotations
@@ -13,19 +13,21 @@ from typing import cast
 from sqlalchemy import ColumnElement, Table, func, or_, select, update
 from sqlalchemy.orm import Session
 
-from app.clock import now
-from app.database import begin_write
+from app.core.clock import now
+from app.core.database import begin_write
 from app.domains.models import Domain
 
 EVERY = dt.timedelta(days=1)
 WARNED = dt.timedelta(days=3)  # in a row
 LAPSED = dt.timedelta(days=14)
-DOMAINS = cast("Table", Domain.__table__)  # past the ORM: nothing of this spoils a plan
+DOMAINS = cast("Table", Domain.__table__)  # past the ORM, whose listeners would invalidate compiled links
 
 
 def due(session: Session, most: int, without: Collection[int] = ()) -> list[Domain]:
-    """Verified hosts whose proof was not looked for since yesterday: owners in turns, and of each owner the
-    longest ago first."""
+    """Verified domains that were not checked for a day, `most` at most.
+
+    Owners take turns; of each owner the domain that was checked longest ago comes first.
+    """
     last = func.coalesce(Domain.checked_datetime, Domain.datetime)
     turn = func.row_number().over(partition_by=Domain.user_id, order_by=(last, Domain.id))
     wanted = Domain.is_verified, last <= now() - EVERY, Domain.id.not_in(without)
@@ -33,13 +35,13 @@ def due(session: Session, most: int, without: Collection[int] = ()) -> list[Doma
 
 
 def note(session: Session, domain_id: int, token: str, *, is_there: bool | None) -> None:
-    """What a look has shown; None where nobody could tell, which changes nothing but when. Commits."""
+    """Store the result of a check. `is_there` None: it had none, and only its time is stored. Commits."""
     begin_write(session)
     values: dict[str, object] = {"checked_datetime": now()}
     if is_there is not None:
         since = session.scalar(select(Domain.unproven_since).where(Domain.id == domain_id))
         values["unproven_since"] = None if is_there else since or now()
-    # another host meanwhile has another token, and was not looked at
+    # if the host was changed meanwhile, so was the token, and this result is not about it
     session.execute(
         update(DOMAINS).where(DOMAINS.c.id == domain_id, DOMAINS.c.token == token).values(**values)
     )
@@ -47,11 +49,11 @@ def note(session: Session, domain_id: int, token: str, *, is_there: bool | None)
 
 
 def is_warned(domain: Domain) -> bool:
-    """Whether its owner should see to it."""
+    """Whether its owner is warned that the proof is missing."""
     since = domain.unproven_since
     return bool(domain.is_verified and since and since <= now() - WARNED)
 
 
 def is_held() -> ColumnElement[bool]:
-    """Of a verified host: nobody else can have it."""
+    """Whether a verified domain is held: no other user can verify its host."""
     return or_(Domain.unproven_since.is_(None), Domain.unproven_since > now() - LAPSED)

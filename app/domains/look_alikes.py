@@ -1,4 +1,4 @@
-"""Which names would a quick eye take for one another?"""
+"""Detection of host names that look like one another."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import unicodedata
 
 import regex
 
-# Scripts in everyday use, each by itself, and those that are written together (UTS #39, UAX #31)
+# Scripts in everyday use, each by itself, and combinations that are used together (UTS #39, UAX #31)
 SCRIPTS = """
     Latin Cyrillic Greek Armenian Hebrew Arabic Devanagari Bengali Gurmukhi Gujarati Oriya Tamil Telugu
     Kannada Malayalam Sinhala Thai Lao Tibetan Myanmar Georgian Ethiopic Khmer Thaana Han+Hiragana+Katakana
@@ -20,7 +20,7 @@ def written_in(scripts: str) -> str:
 
 
 OF_ONE_SCRIPT = regex.compile("|".join(map(written_in, SCRIPTS.split())))
-# letters of other scripts that look like Latin ones: a label of these alone is read as another one
+# letters of other scripts that look like Latin ones: a label of these alone is read as a Latin one
 LOOK_LATIN = regex.compile(r"(?=.*\p{L})[аъьсԁеіјӏһорԛѕѵѡԝхуүпгҽαικνρυωηοτցհոսօյզգ\-\p{Nd}]+")
 # Latin letters and what looks like them, in lower case, without accents. Sources: the confusables of Unicode
 # for Cyrillic, Greek and Armenian (UTS #39), and what the spoof checker of Chromium adds to them.
@@ -32,14 +32,14 @@ LIKE = {
     "3": "зҙӡʒ", "4": "ч", "6": "б", "ae": "æӕ", "oe": "œ", "ss": "ß", "lo": "ю",
 }  # fmt: skip
 AS_LATIN = str.maketrans({foreign: latin for latin, all_like in LIKE.items() for foreign in all_like})
-# after that: two letters that look like one
+# applied after that: two letters that look like one
 TOGETHER = (("rn", "m"), ("vv", "w"), ("cl", "d"))
 
 
 def is_look_alike(name: str) -> bool:
-    """Does a label mix scripts, or is it of foreign letters that all look like Latin ones?
+    """Whether a label mixes scripts, or consists of foreign letters that all look like Latin ones.
 
-    The latter only under a Latin top level: under `рф` nobody takes Cyrillic for anything else.
+    The latter counts only under a Latin top-level domain: under `рф` readers expect Cyrillic.
     """
     labels = name.split(".")
     if not all(OF_ONE_SCRIPT.fullmatch(label) for label in labels):
@@ -50,7 +50,7 @@ def is_look_alike(name: str) -> bool:
 
 
 def looks(name: str) -> str:
-    """What is left at a glance of a name as people read it: the skeleton of UTS #39, coarser."""
+    """The skeleton of a name as people read it: like that of UTS #39, but coarser."""
     plain = "".join(
         letter for letter in unicodedata.normalize("NFKD", name) if not unicodedata.combining(letter)
     )

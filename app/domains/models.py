@@ -1,4 +1,4 @@
-"""Which hosts of their own do owners serve links on?"""
+"""The table of domains: owners' own hosts for links."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import datetime as dt
 from sqlalchemy import ForeignKey, Index, String, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.clock import now
-from app.database import Id, UtcDateTime
-from app.extensions import db
+from app.core.clock import now
+from app.core.database import Id, UtcDateTime
+from app.core.extensions import db
 
 
 class Domain(db.Model):
     """A host that carries one owner's links. `host` is lower-case IDNA with an optional port."""
 
     __table_args__ = (
-        # one verified owner a host; anybody may still be trying to verify it
+        # one verified owner a host; any number of users may be trying to verify it
         Index(
             "uq_domain_verified_host",
             "host",
@@ -36,7 +36,7 @@ class Domain(db.Model):
     is_enabled: Mapped[bool] = mapped_column(default=True)
     is_verified: Mapped[bool] = mapped_column(default=False)
     token: Mapped[str] = mapped_column(String(64))
-    # when its proof was looked for last, and since when it was not there, each time that one could tell
+    # when its proof was checked last, and since when every check with a result found it missing
     checked_datetime: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
     unproven_since: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
     last_datetime: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)

@@ -1,8 +1,7 @@
-"""By what does an owner show that a host is his?
+"""Proofs that an owner holds a host: a TXT record, or a file at a well-known path.
 
-Either by a TXT record, which only who holds the name can set; or by a file at a well-known path, which has
-nothing in it but the token. Waypost itself never serves that path: a host that leads here has shown who
-runs its DNS, but not which of our users that is.
+Only the holder of the name can set its TXT record. The file contains nothing but the token. Waypost itself
+never serves that path: a host that points here does not show which of our users runs its DNS.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ PATH = "/.well-known/waypost"
 
 
 class Proofs(NamedTuple):
-    """Where either proof is looked for, and what must stand there."""
+    """Where either proof is looked for, and what it must contain."""
 
     txt_name: str
     txt_value: str
@@ -41,5 +40,5 @@ def is_in_records(wanted: Proofs, records: Iterable[str]) -> bool:
 
 
 def is_file(wanted: Proofs, status: int, body: bytes) -> bool:
-    """Exactly the token: a page that repeats whatever is asked of it proves nothing."""
+    """Whether the body is exactly the token. A page that echoes its request proves nothing."""
     return status == 200 and body.strip() == wanted.file_content.encode()

@@ -1,5 +1,6 @@
-"""How does a domain change, and whose may it be?"""
+"""Creation, changes, deletion and verification of domains, and which user holds a host."""
 
+# see docs/decisions/2026-11-21-domains.md
 from __future__ import annotations
 
 import secrets
@@ -14,17 +15,17 @@ from sqlalchemy.orm import InstrumentedAttribute
 
 from app.accounts.models import User
 from app.audit.services import Object, record
-from app.clock import now
-from app.database import reread
+from app.core.clock import now
+from app.core.database import reread
+from app.core.errors import FieldError, Invalid, ResourceInUse
+from app.core.extensions import db
 from app.domains.hosts import glance, name_of
 from app.domains.lapses import is_held
 from app.domains.models import Domain
-from app.errors import FieldError, InUse, Invalid
-from app.extensions import db
 
 
 def create(user: User, changes: dict[str, Any]) -> Domain:
-    """A new domain of `changes`, still to be verified. Raises Invalid when it is somebody else's."""
+    """Create a domain from `changes`, not verified yet. Raises Invalid when another user holds it."""
     domain = Domain(user_id=user.id, token=new_token(), **changes)
     refuse_anothers(domain)
     db.session.add(domain)
@@ -40,7 +41,7 @@ def note(domain: Domain, action: str, **changes: Any) -> None:
 
 
 def update(domain: Domain, changes: dict[str, Any]) -> Domain:
-    """Change what `changes` names; another host must be verified anew. Raises NotThere, Invalid."""
+    """Change what `changes` names; another host must be verified anew. Raises NotFound, Invalid."""
     reread(db.session, domain)
     if not changes:
         return domain  # nothing was edited, so the last edit was another one
@@ -61,20 +62,23 @@ def update(domain: Domain, changes: dict[str, Any]) -> Domain:
 
 
 def delete(domain: Domain) -> None:
-    """Delete it. Raises InUse while it has links, NotThere when it is gone already."""
+    """Delete it. Raises ResourceInUse while it has links, NotFound when it is gone already."""
     reread(db.session, domain)
     note(domain, "domain.deleted")
     db.session.delete(domain)
     try:
         db.session.flush()
-    except IntegrityError:  # the links' own reference: the database alone knows also of those made just now
+    except IntegrityError:  # the links' foreign key, which also knows of links that were made just now
         db.session.rollback()
         text = "This domain still has links. Delete them, or move them to another domain, first."
-        raise InUse(FieldError(text, "in_use")) from None
+        raise ResourceInUse(FieldError(text, "in_use")) from None
 
 
 def verify(domain: Domain, token: str) -> Domain:
-    """Its owner has shown `token`: the host is his. Raises NotThere, and Invalid where that has changed."""
+    """Mark the domain as verified, after a proof with `token` was found.
+
+    Raises NotFound, and Invalid where its host was changed meanwhile or another user holds it.
+    """
     one_at_a_time(domain.host)
     reread(db.session, domain)
     if domain.token != token:
@@ -88,20 +92,22 @@ def verify(domain: Domain, token: str) -> Domain:
 
 
 def one_at_a_time(host: str) -> None:
-    """Nobody else verifies this host, on whatever port, until this transaction ends. (The unique index knows
-    a host with its port only; SQLite has one writer anyway.)"""
+    """Lock the verification of this host, on any port, until this transaction ends.
+
+    The unique index covers only a host together with its port. SQLite needs no lock: it has one writer.
+    """
     if db.engine.dialect.name == "postgresql":
         number = int.from_bytes(blake2b(name_of(host).encode(), digest_size=8).digest(), signed=True)
         db.session.execute(select(func.pg_advisory_xact_lock(number)))
 
 
 def let_go(domain: Domain) -> None:
-    """Whoever had the host, and has shown no proof of it for long, has it no more."""
+    """Unverify the domains of other users with this host, whose proofs have lapsed."""
     others = Domain.user_id != domain.user_id, Domain.is_verified
     for other in db.session.scalars(select(Domain).where(of_name(domain.host), *others)):
         other.is_verified = False
         note(other, "domain.lost")
-    db.session.flush()  # before the other: there is one verified owner of a host
+    db.session.flush()  # before the new one is verified: the index allows one verified domain a host
 
 
 def new_token() -> str:
@@ -115,7 +121,7 @@ def refuse_anothers(domain: Domain) -> None:
 
 
 def is_anothers(host: str, user_id: int) -> bool:
-    """Has somebody else verified this host, on whatever port, and holds it? The ports of a host are one's."""
+    """Whether another user has verified this host, on any port, and holds it: its ports belong together."""
     return has(of_name(host), Domain.is_verified, Domain.user_id != user_id, is_held())
 
 
@@ -133,7 +139,7 @@ def of_name(host: str) -> ColumnElement[bool]:
 
 
 def verified_names(names: Collection[str]) -> set[str]:
-    """Which of these hosts, without ports, are somebody's verified domain."""
+    """Which of these hosts, given without ports, are a verified domain of any user."""
     wanted = or_(*(of_name(name) for name in names))
     return {
         name_of(host) for host in db.session.scalars(select(Domain.host).where(wanted, Domain.is_verified))
@@ -141,7 +147,7 @@ def verified_names(names: Collection[str]) -> set[str]:
 
 
 def seen_as_anothers(domains: Sequence[Domain]) -> set[int]:
-    """The ids of those whose hosts a quick eye would take for a verified domain of somebody else here."""
+    """The ids of those domains whose hosts look like a verified domain of another user."""
     owners = defaultdict[str, set[int]](set)
     query = select(Domain.host, Domain.user_id).where(Domain.is_verified)
     for host, owner in db.session.execute(query).all() if domains else ():

@@ -1,4 +1,4 @@
-"""Does its owner hold this host? Asked of the DNS and of the host itself, through the one door."""
+"""Verification of domains: looks for a proof in the DNS and on the host itself, by outbound requests."""
 
 from __future__ import annotations
 
@@ -6,37 +6,39 @@ from collections.abc import Callable, Sequence
 from math import ceil
 from typing import NamedTuple
 
-from flask import current_app
-
-from app import own_addresses
 from app.accounts.models import User
-from app.database import begin_write
+from app.accounts.ownership import get_owned
+from app.core.database import begin_write
+from app.core.errors import FieldError, RateLimited
+from app.core.extensions import db
 from app.domains import services
 from app.domains.models import Domain
 from app.domains.proofs import Proofs, is_file, is_in_records, proofs
-from app.errors import FieldError, TooMany
-from app.extensions import db
-from app.notifications import outbound
-from app.notifications.networks import Network
-from app.ownership import get_owned
-from app.throttles import Throttles, at_most
+from app.net import http as net_http
+from app.net.networks import Network
+from app.rate_limit.limiter import at_most
+from app.web import urls
+from app.web.rate_limits import rate_limiter
 
-SECONDS = 5.0  # for each of the two; somebody waits
+SECONDS = 5.0  # for each of the two methods: a request is waiting
 LIMIT = 1024
 OFTEN = at_most(20, minutes=10, name="domain-checks")
 
 
-class Finding(NamedTuple):
-    """What one way of proving has shown."""
+class ProofResult(NamedTuple):
+    """The result of looking for one kind of proof."""
 
     method: str
     is_found: bool
     detail: str
 
 
-def verify(user: User, id: int) -> tuple[Domain, list[Finding]]:
-    """The domain, verified where a proof was found, and what was found. Commits. Raises NotThere, TooMany,
-    and Invalid when it became somebody else's meanwhile. No transaction is open while others are asked."""
+def verify(user: User, id: int) -> tuple[Domain, list[ProofResult]]:
+    """Look for a proof; returns the domain, verified where one was found, and the results. Commits.
+
+    Raises NotFound, RateLimited, and Invalid when another user got the host meanwhile. No transaction is open
+    during the outbound requests.
+    """
     domain = get_owned(user, Domain, id)
     if domain.is_verified:
         return domain, []
@@ -52,31 +54,30 @@ def verify(user: User, id: int) -> tuple[Domain, list[Finding]]:
 
 
 def require_room(user: User) -> None:
-    throttles: Throttles = current_app.extensions["throttles"]
-    if seconds := throttles.take(OFTEN, str(user.id)):
+    if seconds := rate_limiter().take(OFTEN, str(user.id)):
         text = f"These were many tries. Wait {ceil(seconds / 60)} min, then try again."
-        raise TooMany(seconds, FieldError(text, "too_many_tries"))
+        raise RateLimited(seconds, FieldError(text, "too_many_tries"))
 
 
-def look(wanted: Proofs) -> list[Finding]:
-    """By the DNS, and where that does not tell, by the file."""
-    found: list[Finding] = []
+def look(wanted: Proofs) -> list[ProofResult]:
+    """Look for a proof in the DNS, and where none is there, for the file."""
+    found: list[ProofResult] = []
     for method, ask in (("txt", in_dns), ("file", at_path)):
-        found.append(Finding(method, *told(ask, wanted)))
+        found.append(ProofResult(method, *ask_proof(ask, wanted)))
         if found[-1].is_found:
             break
     return found
 
 
-def told(ask: Callable[[Proofs], tuple[bool, str]], wanted: Proofs) -> tuple[bool, str]:
+def ask_proof(ask: Callable[[Proofs], tuple[bool, str]], wanted: Proofs) -> tuple[bool, str]:
     try:
         return ask(wanted)
-    except outbound.NoAnswer as error:
+    except net_http.NoAnswer as error:
         return False, error.reason
 
 
 def in_dns(wanted: Proofs) -> tuple[bool, str]:
-    records = outbound.text_records(wanted.txt_name, seconds=SECONDS)
+    records = net_http.text_records(wanted.txt_name, seconds=SECONDS)
     if is_in_records(wanted, records):
         return True, "The TXT record is there."
     some = f"are {len(records)} other TXT records" if len(records) > 1 else "is another TXT record"
@@ -84,27 +85,27 @@ def in_dns(wanted: Proofs) -> tuple[bool, str]:
 
 
 def at_path(wanted: Proofs) -> tuple[bool, str]:
-    return in_file(wanted, own_addresses.settings().allow_private_networks)
+    return in_file(wanted, urls.settings().allow_private_networks)
 
 
 def is_shown(wanted: Proofs, allowed: Sequence[Network]) -> bool | None:
-    """Whether a proof is still there; None where the DNS can't be asked and there is no file."""
+    """Whether a proof is still there; None where the DNS gives no answer and there is no file."""
     can_tell = True
     try:
         if in_dns(wanted)[0]:
             return True
-    except outbound.NoAnswer:
+    except net_http.NoAnswer:
         can_tell = False
     try:
         if in_file(wanted, allowed)[0]:
             return True
-    except outbound.NoAnswer:
-        pass  # a host of links alone has no web server but this Waypost
+    except net_http.NoAnswer:
+        pass  # a host that serves only links has no web server but this instance
     return False if can_tell else None
 
 
 def in_file(wanted: Proofs, allowed: Sequence[Network]) -> tuple[bool, str]:
-    answer = outbound.request("GET", wanted.file_url, allowed=allowed, seconds=SECONDS, limit=LIMIT)
+    answer = net_http.request("GET", wanted.file_url, allowed=allowed, seconds=SECONDS, limit=LIMIT)
     if is_file(wanted, answer.status, answer.body):
         return True, "The file is there."
     if answer.status == 200:

@@ -1,4 +1,4 @@
-"""On which continent does a country lie?"""
+"""Continents of countries."""
 
 from __future__ import annotations
 

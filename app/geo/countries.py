@@ -1,4 +1,4 @@
-"""Which continents and countries are there, by their codes?
+"""Names of continents and countries by their codes.
 
 Countries are those of ISO 3166-1, with the short English names of the time zone database (public domain).
 """

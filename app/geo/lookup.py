@@ -1,5 +1,6 @@
-"""Where on earth is an address? As a file of places (`.mmdb`) says, and unknown wherever it says nothing."""
+"""Geolocation of IP addresses by a database file (`.mmdb`). What the file does not know is unknown."""
 
+# see docs/decisions/2026-11-20-places.md
 from __future__ import annotations
 
 import datetime as dt
@@ -13,31 +14,31 @@ from typing import Literal, NamedTuple, Protocol
 
 import maxminddb
 
-from app.visits.continents import CONTINENT_OF, COUNTRIES_OF
+from app.geo.continents import CONTINENT_OF, COUNTRIES_OF
 
 FILE_NAME = "geo.mmdb"
 LONGEST_NAME = 128
 
 
-class Place(NamedTuple):
-    """Empty is unknown."""
+class Location(NamedTuple):
+    """Location of an address. Empty fields are unknown."""
 
     continent_code: str = ""
     country_code: str = ""
     city_name: str = ""
 
 
-UNKNOWN = Place()
+UNKNOWN = Location()
 
 
 class Attribution(NamedTuple):
-    """What the publisher wants to be said wherever places are shown, and where it is to lead."""
+    """The text that the publisher requires wherever locations are shown, and the URL that it links to."""
 
     text: str
     url: str
 
 
-# By the beginning of the file's own type. MaxMind's paid files (GeoIP2-…) ask for nothing.
+# By the beginning of the file's database type. MaxMind's paid files (GeoIP2-…) require nothing.
 ATTRIBUTIONS = {
     "DBIP": Attribution("IP Geolocation by DB-IP", "https://db-ip.com"),
     "GeoLite": Attribution(
@@ -50,7 +51,7 @@ ATTRIBUTIONS = {
 
 @dataclass(frozen=True)
 class Status:
-    """How the file is. `failed` counts the look-ups at which it turned out to be damaged."""
+    """State of the file. `failed` counts the look-ups that met damage."""
 
     state: Literal["ok", "missing", "damaged", "checking"]
     kind: str = ""
@@ -68,24 +69,24 @@ class Status:
 MISSING, DAMAGED, CHECKING = Status("missing"), Status("damaged"), Status("checking")
 
 
-class Verdict(NamedTuple):
-    """What is safe to read in the place of a file; None, and why, where that is damaged."""
+class FileVerdict(NamedTuple):
+    """The copy that is safe to read in place of a file. None, with a reason, where the file is damaged."""
 
     copy: Path | None
     reason: str = ""
 
 
 class Vet(Protocol):
-    """Looks at a file before this process does."""
+    """Checks a file before this process reads it."""
 
-    def verdict(self, stamp: tuple[int, ...], wait: float = 0.0) -> Verdict | None: ...
+    def verdict(self, stamp: tuple[int, ...], wait: float = 0.0) -> FileVerdict | None: ...
 
 
 class Places:
-    """The file at `path`, and its successor at most `seconds` after that took its place. For all threads.
+    """The file at `path`. A file that replaces it is read at most `seconds` later. Thread-safe.
 
-    With a `vet`, what is read is a copy that has passed; without one the file itself, which then must be
-    replaced by renaming another one over it: it is mapped into memory.
+    With a `vet`, a copy that has passed its check is read. Without one the file itself is read, which then
+    must be replaced by renaming another one over it: it is mapped into memory.
     """
 
     def __init__(
@@ -101,14 +102,14 @@ class Places:
         self.stamp: tuple[int, ...] | None = None
         self.refresh()
 
-    def find(self, address: str) -> Place:
-        """The place of an address as text. Never raises: a visitor goes on, whatever the file is like."""
+    def find(self, address: str) -> Location:
+        """The location of an address. Never raises: visitors are redirected whatever the file is like."""
         if time.monotonic() >= self.due:
             self.refresh()
         if self.reader is None:
             return UNKNOWN
         try:
-            return place_in(self.reader.get(unwrapped(address)))
+            return place_in(self.reader.get(unwrap_address(address)))
         except Exception as error:  # noqa: BLE001  a damaged file raises all sorts; the status says that it did
             self.failed += is_damage(error, address)
         return UNKNOWN
@@ -119,7 +120,7 @@ class Places:
         return replace(self.found, state="damaged", failed=self.failed) if self.failed else self.found
 
     def refresh(self) -> None:
-        """Open the file if it is another one than before. One thread does; others go on meanwhile."""
+        """Opens the file if it has changed. One thread does; others go on with the old one meanwhile."""
         if not self.lock.acquire(blocking=False):
             return
         try:
@@ -131,7 +132,7 @@ class Places:
             self.lock.release()
 
     def take_up(self, stamp: tuple[int, ...] | None) -> None:
-        """Another file than before, once it is known to be sound: until then the old one goes on."""
+        """Switches to a new file once its check has passed. Until then the old one is used."""
         path, found = self.path, MISSING
         if stamp and self.vet:
             verdict, self.wait = self.vet.verdict(stamp, self.wait), 0.0
@@ -139,13 +140,13 @@ class Places:
                 self.found = self.found if self.reader else CHECKING
                 return
             path, found = verdict.copy, DAMAGED
-        # the old reader is not closed: another thread may be in it; it goes with its last user
+        # the old reader is not closed: another thread may be using it; it is freed with its last use
         self.reader, self.found = opened(path) if stamp and path else (None, found if stamp else MISSING)
         self.stamp, self.failed = stamp, 0
 
 
 def database_path(named: Path | None, data_dir: Path) -> Path:
-    """Where the file is: as `GEOIP_DB` says, else where `flask geo update` puts it."""
+    """The path of the file: `GEOIP_DB`, else where `flask geo update` puts it."""
     return named or data_dir / FILE_NAME
 
 
@@ -171,7 +172,7 @@ def opened(path: Path) -> tuple[maxminddb.Reader | None, Status]:
 
 
 def is_damage(error: Exception, address: str) -> bool:
-    """Is the file to blame, not an address that is none, or IPv6 in a file of IPv4?"""
+    """Whether the file is to blame, and not an invalid address, or an IPv6 one in a file of IPv4."""
     if isinstance(error, ValueError) and not isinstance(error, UnicodeDecodeError):
         return False
     try:
@@ -181,30 +182,30 @@ def is_damage(error: Exception, address: str) -> bool:
     return True
 
 
-def unwrapped(address: str) -> str:
-    """An IPv4 address that arrives in IPv6's clothes, for not every file knows it in these."""
+def unwrap_address(address: str) -> str:
+    """The IPv4 address of an IPv4-mapped IPv6 one, for not every file knows the mapped form."""
     return address[7:] if address.startswith("::ffff:") and "." in address else address
 
 
-def place_of_country(code: str) -> Place:
-    """The place that a country's code alone tells; what is no country (`XX`, `T1`) is unknown."""
+def place_of_country(code: str) -> Location:
+    """The location by a country's code alone. A code that is no country (`XX`, `T1`) is unknown."""
     country = code.strip().upper()
-    return Place(CONTINENT_OF[country], country) if country in CONTINENT_OF else UNKNOWN
+    return Location(CONTINENT_OF[country], country) if country in CONTINENT_OF else UNKNOWN
 
 
-# --- the layouts of a record. MaxMind's and DB-IP's: {"continent": {"code"}, "country": {"iso_code"}, "city":
+# --- layouts of a record. MaxMind's and DB-IP's: {"continent": {"code"}, "country": {"iso_code"}, "city":
 # {"names": {"en"}}}. The flat ones of IPinfo and others: "country_code" or "country", "continent_code" or
 # "continent", "city", where the shorter names may also hold a name in full.
 
 
-def place_in(record: object) -> Place:
+def place_in(record: object) -> Location:
     if not isinstance(record, Mapping):
         return UNKNOWN
     country = code_in(record, "country", "iso_code", "country_code")
     continent = code_in(record, "continent", "code", "continent_code")
     if continent not in COUNTRIES_OF:
         continent = CONTINENT_OF.get(country, "")
-    return Place(continent, country, city_in(record.get("city")))
+    return Location(continent, country, city_in(record.get("city")))
 
 
 def code_in(record: Mapping[str, object], name: str, inner: str, flat: str) -> str:
@@ -222,5 +223,5 @@ def city_in(part: object) -> str:
     name = (names.get("en") or next(iter(names.values()), "")) if isinstance(names, Mapping) else ""
     if not isinstance(name, str):
         return ""
-    # DB-IP adds districts: "Berlin (Mitte)". Who targets a town means all of it.
+    # DB-IP adds districts: "Berlin (Mitte)". Owners who target a town mean all of it.
     return name.partition(" (")[0].strip()[:LONGEST_NAME]

@@ -1,4 +1,4 @@
-"""How does a newer file of places take the old one's place? Fetched, unpacked, read through, then swapped."""
+"""Updates the geolocation file: downloads a newer one, unpacks it, reads it through, and swaps it in."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from app.errors import FieldError, WaypostError
-from app.notifications import outbound
-from app.notifications.networks import Network
-from app.visits.place import Places, Status, stamp_of
-from app.visits.place_check import Unreadable, read_through
+from app.core.errors import FieldError, WaypostError
+from app.geo.lookup import Places, Status, stamp_of
+from app.geo.validate import UnreadableGeoFile, read_through
+from app.net import http as net_http
+from app.net.networks import Network
 
-# https://db-ip.com/db/download/ip-to-city-lite: a file a month, free under CC BY 4.0 with a link to DB-IP
+# https://db-ip.com/db/download/ip-to-city-lite: monthly, free under CC BY 4.0 with a link to DB-IP
 FREE = "https://download.db-ip.com/free/dbip-city-lite-{month:%Y-%m}.mmdb.gz"
 PUBLISHER = "DBIP"
 LARGEST = 2 * 1024**3  # unpacked; the free one has about 130 MB
@@ -28,16 +28,16 @@ A_WEEK = dt.timedelta(days=7)
 
 
 class NotUpdated(WaypostError):
-    """The file that was there is there still, untouched."""
+    """The update has failed. The old file, where there was one, is untouched."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(FieldError(reason, "geo"))
 
 
 def update(path: Path, url: str | None, *, today: dt.date, allowed: Sequence[Network] = ()) -> Status:
-    """Put what is at `url`, else the newest free file, at `path`. Raises NotUpdated or OSError.
+    """Downloads the file at `url`, else the newest free one, to `path`. Raises NotUpdated or OSError.
 
-    `url` comes from the operator, so it may be anywhere; what it redirects to may not.
+    `url` comes from the operator, so it may be in any network; what it redirects to may not.
     """
     if url is None:
         require_free(path)
@@ -54,7 +54,7 @@ def update(path: Path, url: str | None, *, today: dt.date, allowed: Sequence[Net
 
 
 class Source(NamedTuple):
-    """Where a file that was fetched came from; `url` None is the free one's publisher."""
+    """Where a downloaded file came from. `url` is None for the publisher of the free one."""
 
     url: str | None
 
@@ -64,27 +64,29 @@ def signature(path: Path) -> Path:
 
 
 def sign(path: Path, url: str | None) -> None:
-    """Say beside the file that it is one of ours to replace, and whence."""
+    """Records beside the file that it was downloaded, so that it may be replaced, and where it came from."""
     draft = signature(path).with_suffix(".draft")
     draft.write_text(json.dumps({"url": url, "stamp": stamp_of(path)}))
     draft.replace(signature(path))
 
 
 def stale_source(path: Path, now: dt.datetime) -> Source | None:
-    """Where the file came from, if it was fetched a week ago or longer; None for any that was not fetched
-    by us, or that somebody has replaced since."""
+    """Where the file came from, if it was downloaded a week ago or longer.
+
+    None for one that was not downloaded by Waypost, or that was replaced by other means since.
+    """
     try:
         said = json.loads(signature(path).read_text())
         fetched = dt.datetime.fromtimestamp(signature(path).stat().st_mtime, dt.UTC)
     except (OSError, ValueError):
         return None
     is_ours = said["stamp"] == list(stamp_of(path) or ())
-    # less than the week by an hour: the job comes at the same time of each day
+    # an hour less than a week: the job runs at the same time each day
     return Source(said["url"]) if is_ours and now - fetched >= A_WEEK - dt.timedelta(hours=1) else None
 
 
 def require_free(path: Path) -> None:
-    """Somebody's own file, perhaps a paid one that another tool looks after, is not ours to replace."""
+    """Raises NotUpdated for another publisher's file, perhaps a paid one that another tool updates."""
     kind = Places(path).status.kind
     if kind and not kind.startswith(PUBLISHER):
         raise NotUpdated(
@@ -94,7 +96,7 @@ def require_free(path: Path) -> None:
 
 @contextlib.contextmanager
 def drafts(path: Path) -> Iterator[tuple[Path, Path]]:
-    """Two names beside `path`, so that the last step is a rename; nothing stays behind under them."""
+    """Two names beside `path`, so that the last step is a rename. Files under them are removed at the end."""
     name = f".{path.name}.{secrets.token_hex(8)}"
     found = path.with_name(f"{name}.packed"), path.with_name(f"{name}.plain")
     try:
@@ -106,7 +108,7 @@ def drafts(path: Path) -> Iterator[tuple[Path, Path]]:
 
 def fetch(packed: Path, url: str | None, today: dt.date, allowed: Sequence[Network]) -> None:
     if url is not None:
-        return require_found(url, download(url, packed, outbound.EVERYWHERE, allowed))
+        return require_found(url, download(url, packed, net_http.EVERYWHERE, allowed))
     this_month, last_month = free_urls(today)
     status = download(this_month, packed, allowed, allowed)
     if status == 404:  # in the first days of a month it is not out yet
@@ -115,7 +117,7 @@ def fetch(packed: Path, url: str | None, today: dt.date, allowed: Sequence[Netwo
 
 
 def free_urls(today: dt.date) -> tuple[str, str]:
-    """Of this month, and of the last one."""
+    """The addresses of this month's file and of last month's."""
     month = today.replace(day=1)
     return FREE.format(month=month), FREE.format(month=month - dt.timedelta(days=1))
 
@@ -126,13 +128,13 @@ def require_found(url: str, status: int) -> None:
 
 
 def download(url: str, packed: Path, allowed: Sequence[Network], elsewhere: Sequence[Network]) -> int:
-    """The status of the last answer. Redirects are followed, each through the door as a new address."""
+    """The status of the last response. Redirects are followed, each checked as a new outbound address."""
     for _ in range(HOPS):
         try:
             with packed.open("wb") as file:
-                answer = outbound.download(url, file, allowed=allowed)
-            target = outbound.redirect_target(url, answer)
-        except outbound.NoAnswer as error:
+                answer = net_http.download(url, file, allowed=allowed)
+            target = net_http.redirect_target(url, answer)
+        except net_http.NoAnswer as error:
             raise NotUpdated(f"{url}: {error.reason}") from error
         if target is None:
             return answer.status
@@ -141,7 +143,7 @@ def download(url: str, packed: Path, allowed: Sequence[Network], elsewhere: Sequ
 
 
 def unpack(packed: Path, plain: Path) -> None:
-    """`packed` itself where it is not gzip: told by its first bytes, for its name says nothing."""
+    """Unpacks a gzip file, and copies any other. Its first bytes decide, for its name says nothing."""
     with packed.open("rb") as source, plain.open("wb") as target:
         is_gzip = source.read(2) == b"\x1f\x8b"
         source.seek(0)
@@ -161,5 +163,5 @@ def copy(source: BinaryIO | gzip.GzipFile, target: BinaryIO) -> None:
 def require_readable(path: Path) -> None:
     try:
         read_through(path)
-    except Unreadable as error:
+    except UnreadableGeoFile as error:
         raise NotUpdated(f"What was downloaded is not a file of places that can be read: {error}.") from error

@@ -1,7 +1,7 @@
-"""Can a file of places be read to its end? A process of its own looks: the reader can crash at damage.
+"""Validation of geolocation files in a process of its own, for the reader can crash at damage.
 
-Web processes read a copy of our own that has passed: a file that somebody copies over in place pulls the
-ground from under whoever has it mapped.
+Web processes read a copy that has passed. The original is not safe to map into memory: a process that has it
+mapped crashes when it is overwritten in place.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import threading
 from hashlib import blake2b
 from pathlib import Path
 
-from app.journal.segments import lock
-from app.visits.place import DAMAGED, MISSING, Places, Status, Verdict, stamp_of
+from app.core.file_locks import lock_file
+from app.geo.lookup import DAMAGED, MISSING, FileVerdict, Places, Status, stamp_of
 
 READ_SECONDS = 900
 NICE = 10
-FIRST_SECONDS = 5.0  # a start waits so long for the first look, and then goes on without places
+FIRST_SECONDS = 5.0  # a start waits so long for the first check, and then goes on without geolocation
 # Every record, in a process of its own: there is damage at which the reader crashes instead of raising.
 READ_THROUGH = f"""
 import os, sys, maxminddb
@@ -33,43 +33,43 @@ with maxminddb.open_database(sys.argv[1]) as reader:
 log = logging.getLogger(__name__)
 
 
-class Unreadable(Exception):
-    """The text says why, for a person."""
+class UnreadableGeoFile(Exception):
+    """The file can't be read to its end. The text says why, for people."""
 
 
 def read_through(path: Path) -> None:
-    """Every record. Raises Unreadable."""
+    """Reads every record. Raises UnreadableGeoFile."""
     command = [sys.executable, "-c", READ_THROUGH, str(path)]
     try:
         done = subprocess.run(command, capture_output=True, timeout=READ_SECONDS, check=False)
     except subprocess.TimeoutExpired as error:
-        raise Unreadable("it takes too long to read") from error
+        raise UnreadableGeoFile("it takes too long to read") from error
     if done.returncode:
         said = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
-        raise Unreadable(said or "the reader crashed")
+        raise UnreadableGeoFile(said or "the reader crashed")
 
 
 def looked_at(path: Path) -> Status:
-    """How a file is, for somebody who has time."""
+    """The status of a file after a full read, which takes long."""
     if not path.exists():
         return MISSING
     try:
         read_through(path)
-    except Unreadable:
+    except UnreadableGeoFile:
         return DAMAGED
     return Places(path).status
 
 
 class Vetting:
-    """Which copy of the file at `path` is safe to read? All processes share the answer."""
+    """Checks the file at `path` and keeps a copy that is safe to read. All processes share the result."""
 
     def __init__(self, path: Path, data_dir: Path) -> None:
         self.path, self.directory = path, data_dir / "places"
         self.thread: threading.Thread | None = None
         self.failed: tuple[int, ...] | None = None
 
-    def verdict(self, stamp: tuple[int, ...], wait: float = 0.0) -> Verdict | None:
-        """For the file as it is now; None while it is still being looked at, by us or another process."""
+    def verdict(self, stamp: tuple[int, ...], wait: float = 0.0) -> FileVerdict | None:
+        """The verdict on the file as it is now; None while this or another process is still checking it."""
         found = self.known(stamp)
         if found is None and self.failed != stamp:
             if self.thread is None or not self.thread.is_alive():
@@ -79,11 +79,11 @@ class Vetting:
             found = self.known(stamp)
         return found
 
-    def known(self, stamp: tuple[int, ...]) -> Verdict | None:
+    def known(self, stamp: tuple[int, ...]) -> FileVerdict | None:
         good, bad = self.names(stamp)
         if good.exists():
-            return Verdict(good)
-        return Verdict(None, bad.read_text(encoding="utf-8")) if bad.exists() else None
+            return FileVerdict(good)
+        return FileVerdict(None, bad.read_text(encoding="utf-8")) if bad.exists() else None
 
     def names(self, stamp: tuple[int, ...]) -> tuple[Path, Path]:
         key = blake2b(f"{self.path}\0{stamp}".encode(), digest_size=16).hexdigest()
@@ -92,12 +92,12 @@ class Vetting:
     def look(self, stamp: tuple[int, ...]) -> None:
         try:
             self.directory.mkdir(mode=0o700, exist_ok=True)
-            with lock(self.directory / "lock") as is_ours:
+            with lock_file(self.directory / "lock") as is_ours:
                 if is_ours and self.known(stamp) is None:
                     self.decide(stamp)
         except OSError as error:
             self.failed = stamp  # until there is another file, or this process starts again
-            log.warning("The file of places %s can't be looked through: %s", self.path, error)
+            log.warning("The geolocation database %s can't be verified: %s", self.path, error)
 
     def decide(self, stamp: tuple[int, ...]) -> None:
         good, bad = self.names(stamp)
@@ -105,11 +105,11 @@ class Vetting:
         try:
             shutil.copyfile(self.path, draft)
             if stamp_of(self.path) != stamp:
-                return  # somebody is still writing it: the next time then
+                return  # it is still being written: it is checked the next time
             try:
                 read_through(draft)
-            except Unreadable as error:
-                log.warning("The file of places %s is damaged: %s", self.path, error)
+            except UnreadableGeoFile as error:
+                log.warning("The geolocation database %s is damaged: %s", self.path, error)
                 bad.write_text(str(error), encoding="utf-8")
             else:
                 draft.replace(good)
@@ -118,7 +118,7 @@ class Vetting:
             draft.unlink(missing_ok=True)
 
     def forget(self, kept: set[str]) -> None:
-        """What was looked at before. Who still reads an old copy has it until he lets go."""
+        """Removes earlier copies and verdicts. A process that still reads an old copy keeps it open."""
         for path in self.directory.glob("*.*"):
             if path.suffix in {".mmdb", ".bad", ".draft"} and path.name not in kept:
                 path.unlink(missing_ok=True)

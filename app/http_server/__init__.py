@@ -1,1 +1,1 @@
-"""The HTTP edge: requests from granian to redirects in memory, thread pools and the WSGI application."""
+"""HTTP server: hands granian's requests to in-memory redirects, thread pools and the WSGI application."""

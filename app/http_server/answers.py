@@ -1,7 +1,7 @@
-"""Sends what a WSGI application answers over granian's ASGI protocol.
+"""Sends the answers of a WSGI application over granian's ASGI protocol.
 
-A whole answer and a file are handed over at once, and no thread waits for their reader. A streamed answer is
-pulled piece by piece as its reader takes it, by threads of its own, and is cut off when nothing moves.
+A whole answer and a file are handed over at once, and no thread waits for the client to read them. A streamed
+answer is pulled piece by piece as the client reads it, by threads of its own, and is cut off when it stalls.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from app.http_server.connections import abort_connection
 from app.http_server.granian_worker import AsgiProtocol
-from app.http_server.pools import Job, Pool
+from app.http_server.pools import Pool, RequestJob
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication, WSGIEnvironment
@@ -24,7 +24,7 @@ PIECE_BYTES = 64 * 1024
 # an answer up to this size is sent in one piece
 WHOLE_BYTES = 512 * 1024
 MAX_STREAMS = 64
-# for a reader to take the next piece
+# for a client to read the next piece
 STALLED_SECONDS = 30.0
 
 BODY = "http.response.body"
@@ -44,7 +44,7 @@ class SentFile:
 
     @property
     def path(self) -> str | None:
-        """Where it lies; None for what is no file of the system."""
+        """The file's path, or None if it is not a file on disk."""
         name = getattr(self.file, "name", None)
         return name if isinstance(name, str) else None
 
@@ -62,7 +62,7 @@ def send_whole(proto: AsgiProtocol, status: str, headers: Headers, body: bytes) 
     proto.send({"type": BODY, "body": body})
 
 
-class Answer:
+class AsgiAnswer:
     """One request's answer, from calling the application to its last byte."""
 
     def __init__(self, environ: WSGIEnvironment, proto: AsgiProtocol, network: str) -> None:
@@ -71,7 +71,7 @@ class Answer:
         self.headers: Headers = []
         self.result: Iterable[bytes] = ()
         self.is_sent = False
-        # a generator may keep context variables over its pauses, in whichever thread it goes on
+        # a generator keeps its context variables across pauses, although other threads may go on with it
         self.context = Context()
 
     def start(self, status: str, headers: Headers, _exc_info: Any = None) -> Callable[[bytes], object]:
@@ -79,8 +79,8 @@ class Answer:
         return refuse_write
 
     def call(self, application: WSGIApplication, streams: Streams) -> None:
-        """Run the application and send its answer, or begin to stream it. Raises StreamStoppedError where
-        too many are being streamed, and nothing else."""
+        """Run the application and send its answer, or begin to stream it. Raises StreamStoppedError if too
+        many answers are being streamed, and nothing else."""
         try:
             self.result = self.context.run(application, self.environ, self.start)
             if isinstance(self.result, SentFile) and self.result.path:
@@ -112,7 +112,7 @@ class Answer:
         self.close()
 
     def fail(self) -> None:
-        """500 where nothing was sent yet; else the connection ends, so that no part passes for the whole."""
+        """Answer 500 if nothing was sent yet. Else end the connection: no part may pass for the whole."""
         if self.is_sent:
             abort_connection(self.environ)
         else:
@@ -123,7 +123,7 @@ class Answer:
         self.context.run(self.close_inside)
 
     def close_inside(self) -> None:
-        """Close in the answer's context, where the caller is in it already: it can't be entered twice."""
+        """Close, for callers already inside the answer's context: it can't be entered twice."""
         close = getattr(self.result, "close", None)
         self.result = ()
         if close:
@@ -135,7 +135,7 @@ def refuse_write(_data: bytes) -> object:
 
 
 def take_pieces(pieces: Iterator[bytes], most: int) -> tuple[bytes, bool]:
-    """The next bytes, at least `most` where there are as many; whether that was all."""
+    """The next bytes, at least `most` if there are as many, and whether that was all."""
     taken, size = [], 0
     for piece in pieces:
         taken.append(piece)
@@ -146,7 +146,7 @@ def take_pieces(pieces: Iterator[bytes], most: int) -> tuple[bytes, bool]:
 
 
 class Streams:
-    """The answers of a process that are being streamed."""
+    """The answers that a process is streaming."""
 
     def __init__(
         self, loop: asyncio.AbstractEventLoop, pool: Pool, stalled_seconds: float = STALLED_SECONDS
@@ -154,19 +154,19 @@ class Streams:
         self.loop, self.pool, self.stalled_seconds = loop, pool, stalled_seconds
         self.tasks: set[asyncio.Task[None]] = set()
 
-    def begin(self, answer: Answer, pieces: Iterator[bytes], first: bytes) -> None:
-        """Go on with an answer whose first piece is there. Called from any thread."""
+    def begin(self, answer: AsgiAnswer, pieces: Iterator[bytes], first: bytes) -> None:
+        """Stream on after the first piece of an answer. Called from any thread."""
         if len(self.tasks) >= MAX_STREAMS:
             raise StreamStoppedError("too many answers are being streamed")
         self.loop.call_soon_threadsafe(self.add_task, answer, pieces, first)
 
-    def add_task(self, answer: Answer, pieces: Iterator[bytes], first: bytes) -> None:
+    def add_task(self, answer: AsgiAnswer, pieces: Iterator[bytes], first: bytes) -> None:
         task = self.loop.create_task(self.run(answer, pieces, first))
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
 
-    async def run(self, answer: Answer, pieces: Iterator[bytes], first: bytes) -> None:
-        """Stream one answer to its end. Whatever stops it before ends the connection."""
+    async def run(self, answer: AsgiAnswer, pieces: Iterator[bytes], first: bytes) -> None:
+        """Stream one answer to its end. If anything stops it earlier, the connection is ended."""
         reader = self.loop.create_task(wait_for_disconnect(answer.proto))
         try:
             await self.send(answer, pieces, first, reader)
@@ -179,7 +179,7 @@ class Streams:
             await self.in_thread(answer, answer.close_inside)
 
     async def send(
-        self, answer: Answer, pieces: Iterator[bytes], piece: bytes, reader: asyncio.Task[None]
+        self, answer: AsgiAnswer, pieces: Iterator[bytes], piece: bytes, reader: asyncio.Task[None]
     ) -> None:
         answer.is_sent = True
         send_start(answer.proto, answer.status, answer.headers)
@@ -197,8 +197,8 @@ class Streams:
             piece, is_all = await self.in_thread(answer, take_pieces, pieces, PIECE_BYTES)
         await answer.proto.send({"type": BODY, "body": b""})
 
-    async def in_thread(self, answer: Answer, call: Callable[..., Found], *arguments: object) -> Found:
-        """What `call` returns, run by a thread of the pool in the answer's context."""
+    async def in_thread(self, answer: AsgiAnswer, call: Callable[..., Found], *arguments: object) -> Found:
+        """Run `call` in a thread of the pool, in the answer's context, and return its result."""
         done: Future[Found] = Future()
 
         def run() -> None:
@@ -210,12 +210,12 @@ class Streams:
         def refuse() -> None:
             done.set_exception(StreamStoppedError("no thread was free for it"))
 
-        self.pool.submit(Job(answer.network, run, refuse))
+        self.pool.submit(RequestJob(answer.network, run, refuse))
         return await asyncio.wrap_future(done)
 
 
 class StreamStoppedError(Exception):
-    """A streamed answer can't go on, and nothing is wrong with what made it."""
+    """A streamed answer can't go on, without an error of the application."""
 
 
 async def wait_for_disconnect(proto: AsgiProtocol) -> None:

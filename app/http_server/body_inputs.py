@@ -1,4 +1,4 @@
-"""What the application finds as `wsgi.input`: nothing, an error, or a body that is still coming."""
+"""Inputs for `wsgi.input`: one that raises an error, and one whose body is still arriving."""
 
 from __future__ import annotations
 
@@ -24,15 +24,16 @@ class FailedInput(io.RawIOBase):
 
 
 class StreamedInput(io.RawIOBase):
-    """A body that is read while it comes, for uploads larger than memory.
+    """A body that is read while it arrives, for uploads larger than memory.
 
-    Its bytes, its deadlines and its place are those of RequestBodies; only the waiting is done by the thread
-    that reads. A body that ends early or is cut off raises OSError.
+    RequestBodies bounds its bytes, deadlines and place; only the waiting is done by the reading thread. A
+    body that ends early or is cut off raises OSError.
     """
 
-    def __init__(self, bodies: RequestBodies, reading: Reading) -> None:
+    def __init__(self, bodies: RequestBodies, reading: Reading, *, is_coming: bool = True) -> None:
         super().__init__()
         self.bodies, self.reading = bodies, reading
+        self.is_coming = is_coming  # False: the client waits for `100 Continue`
         self.piece = memoryview(b"")
 
     def readable(self) -> bool:
@@ -40,7 +41,7 @@ class StreamedInput(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         while not self.piece and not self.reading.is_ended:
-            # no name for the future: its error would hold this frame, and with it the connection
+            # the future gets no name: its error would keep this frame alive, and with it the connection
             self.piece = memoryview(
                 asyncio.run_coroutine_threadsafe(self.receive(self.reading), self.bodies.loop).result()
             )
@@ -49,15 +50,16 @@ class StreamedInput(io.RawIOBase):
         return count
 
     def close(self) -> None:
-        """Give the place up, and read the rest of a body that was refused."""
+        """Give up the place, and read the rest of a refused body."""
         if not self.closed:
-            self.bodies.loop.call_soon_threadsafe(self.bodies.run, self.leave(self.reading))
-            del self.reading  # what still knows this input must not keep the connection open
+            is_coming = self.is_coming or bool(self.reading.received)
+            self.bodies.loop.call_soon_threadsafe(self.bodies.run, self.leave(self.reading, is_coming))
+            del self.reading  # other references to this input must not keep the connection open
         super().close()
 
-    async def leave(self, reading: Reading) -> None:
+    async def leave(self, reading: Reading, is_coming: bool) -> None:
         self.bodies.remove(reading)
-        if not reading.is_ended and reading.received:
+        if not reading.is_ended and is_coming:
             await self.bodies.discard(reading)
 
     async def receive(self, reading: Reading) -> bytes:

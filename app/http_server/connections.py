@@ -1,7 +1,7 @@
-"""Finds the process's TCP connections by their descriptors, which granian keeps to itself.
+"""Finds and ends TCP connections of the process by their file descriptors.
 
 Granian can neither end one connection early nor say which are idle. The system can: every socket of the
-process is looked at by a descriptor of our own, and shut down where it must go.
+process is duplicated to a descriptor of our own, inspected, and shut down if necessary.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ def each_socket() -> Iterator[socket.socket]:
     for path in DESCRIPTORS.iterdir():
         try:
             number = os.dup(int(path.name))
-        except OSError:  # gone meanwhile: the listing's own descriptor is one
+        except OSError:  # closed meanwhile, as the descriptor of the listing itself
             continue
         try:
             copy = socket.socket(fileno=number)
-        except OSError:  # no socket
+        except OSError:  # not a socket
             os.close(number)
             continue
         if copy.family in {socket.AF_INET, socket.AF_INET6} and copy.type == socket.SOCK_STREAM:
@@ -35,10 +35,10 @@ def each_socket() -> Iterator[socket.socket]:
 
 
 def end_connections(is_meant: Callable[[tuple[str, str]], bool]) -> int:
-    """Shut down every connection whose peer's address and port `is_meant` accepts; how many."""
+    """Shut down every connection whose peer's address and port `is_meant` accepts. Returns how many."""
     ended = 0
     for connection in each_socket():
-        with connection, suppress(OSError):  # not connected, or gone meanwhile
+        with connection, suppress(OSError):  # not connected, or closed meanwhile
             host, port, *_ = connection.getpeername()
             if is_meant((host, str(port))):
                 connection.shutdown(socket.SHUT_RDWR)
@@ -47,6 +47,6 @@ def end_connections(is_meant: Callable[[tuple[str, str]], bool]) -> int:
 
 
 def abort_connection(environ: Mapping[str, Any]) -> None:
-    """End the connection that a request came on: its reader must not take a part for the whole."""
+    """End the connection of a request: the client must not take a part of the answer for the whole."""
     peer = (environ["REMOTE_ADDR"], environ["REMOTE_PORT"])
     end_connections(lambda other: other == peer)

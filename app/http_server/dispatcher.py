@@ -1,8 +1,8 @@
 """Decides in which thread each request is answered.
 
-Hot redirects are answered at once, in granian's own thread. Everything that may wait has a bounded pool: a
-visitor's look-ups and pages, owners' pages, uploads, readiness, and the health check, which answers whatever
-hangs. A request with a body is read on the event loop first.
+Hot redirects are answered at once, in granian's own thread. Everything that may wait has a bounded pool:
+visitors' look-ups and pages, owners' pages, uploads, readiness, and the health check, which must answer even
+when all other pools hang. The body of a request is read on the event loop first.
 """
 
 from __future__ import annotations
@@ -11,17 +11,18 @@ import asyncio
 import logging
 from functools import partial
 from io import BytesIO
+from typing import Any
 
 from flask import Flask
+from sqlalchemy.exc import SQLAlchemyError
 from werkzeug.exceptions import ClientDisconnected, RequestEntityTooLarge
 
-from app.bodies import IS_TORN, MAX_SMALL_BYTES, MOST_BYTES
-from app.headers import is_api
-from app.http_server.answers import Answer, SentFile, Streams, StreamStoppedError, send_whole
+from app.http_server.answers import AsgiAnswer, SentFile, Streams, StreamStoppedError, send_whole
 from app.http_server.body_inputs import FailedInput, StreamedInput
 from app.http_server.environ import Environ, build_environ
 from app.http_server.granian_worker import AsgiProtocol, Watcher
-from app.http_server.pools import Job, Pool
+from app.http_server.pauses import Pauses
+from app.http_server.pools import Pool, RequestJob
 from app.http_server.refusals import BUSY, CUT, FULL, NO_HOST, SLOW, Refusals
 from app.http_server.request_bodies import (
     BodyCutError,
@@ -30,23 +31,28 @@ from app.http_server.request_bodies import (
     Reading,
     RequestBodies,
 )
-from app.throttles import network_of
-from app.visits.front import Front
-from app.visits.paths import first_segment, is_ours
+from app.http_server.senders import Senders
+from app.rate_limit.limiter import network_of
+from app.redirects.wsgi import Front
+from app.web.body import IS_TORN, MAX_BYTES, MAX_SMALL_BYTES
+from app.web.paths import first_segment, is_ours
+from app.web.security_headers import is_api
 
 UPLOADS = "/dashboard/imports"
-# a pool's threads, how many requests may wait for one, and for how long. `forms` are those of visitors and of
-# people who sign in: nearly all of their time they wait for a password's hash, and few compute at a time
-POOLS: dict[str, dict[str, int]] = {
+# a pool's threads, how many requests may wait for one, and for how long. `forms` are visitors' forms and
+# sign-ins: nearly all of their time they wait for a password's hash, and one thread computes at a time
+POOLS: dict[str, dict[str, Any]] = {
     "visitors": {"threads": 32, "queue": 4096, "wait_seconds": 20},
     "forms": {"threads": 40, "queue": 256, "wait_seconds": 10, "active": 1},
     "pages": {"threads": 24, "queue": 256, "wait_seconds": 10},
     "uploads": {"threads": 6, "queue": 32, "wait_seconds": 10},
     "readiness": {"threads": 2, "queue": 16, "wait_seconds": 10},
-    "refusals": {"threads": 1, "queue": 1024, "wait_seconds": 10},
+    "refusals": {"threads": 1, "queue": 64, "wait_seconds": 10, "pause_seconds": 0.005},
     "health": {"threads": 1, "queue": 64, "wait_seconds": 10},
     "streams": {"threads": 4, "queue": 128, "wait_seconds": 30},
 }
+# who is refused by one of these waits for the answer: what a flood fills is mostly them
+PAUSING = frozenset({"forms", "pages", "uploads"})
 READINESS = frozenset({"/readyz", "/metrics"})
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -54,13 +60,17 @@ log = logging.getLogger(__name__)
 
 
 class Dispatcher:
-    """The requests of one process."""
+    """Hands each request of one process to the thread or pool that answers it."""
 
     def __init__(self, app: Flask, front: Front, loop: asyncio.AbstractEventLoop) -> None:
         self.front, self.loop = front, loop
-        self.is_hot = front.desk.settings.journal_sync != "group"  # else an answer waits for the disk
+        self.is_hot = (
+            front.redirect_context.settings.journal_sync != "group"
+        )  # with "group" an answer waits for the disk
         self.refusals = Refusals(app, front)
-        self.bodies = RequestBodies(loop, front.desk.settings.data_dir)
+        self.senders = Senders(app)
+        self.pauses = Pauses(loop)
+        self.bodies = RequestBodies(loop, front.redirect_context.settings.data_dir)
         self.pools = {name: Pool(name, **bounds) for name, bounds in POOLS.items()}
         self.streams = Streams(loop, self.pools["streams"])
         for pool in self.pools.values():
@@ -83,9 +93,11 @@ class Dispatcher:
 
     def dispatch(self, environ: Environ, proto: AsgiProtocol) -> None:
         if not self.front.names_host(environ):
-            # by another thread: a flood of these must not stand in front of redirects
+            # in another thread: a flood of these must neither delay redirects nor fill the memory
+            environ["HTTP_HOST"] = environ["HTTP_X_FORWARDED_HOST"] = ""
             refuse = partial(self.refusals.send, proto, environ, NO_HOST)
-            self.pools["refusals"].submit(Job(environ["REMOTE_ADDR"], refuse, refuse))
+            later = partial(self.pauses.answer_later, refuse)
+            self.pools["refusals"].submit(RequestJob(environ["REMOTE_ADDR"], refuse, later))
         elif has_body(environ):
             self.loop.call_soon_threadsafe(self.begin_body, environ, proto)
         else:
@@ -95,58 +107,82 @@ class Dispatcher:
     def submit(self, pool: str, environ: Environ, proto: AsgiProtocol) -> None:
         network = self.network_of(environ)
         answer = partial(self.answer, environ, proto, network)
-        self.pools[pool].submit(Job(network, answer, partial(self.refuse_busy, environ, proto, pool)))
+        self.pools[pool].submit(RequestJob(network, answer, partial(self.refuse_busy, environ, proto, pool)))
 
     def answer(self, environ: Environ, proto: AsgiProtocol, network: str) -> None:
         environ["wsgi.file_wrapper"] = SentFile
         body = environ["wsgi.input"]
         try:
-            Answer(environ, proto, network).call(self.front, self.streams)
+            AsgiAnswer(environ, proto, network).call(self.front, self.streams)
         except StreamStoppedError as error:
             self.refusals.send(proto, environ, BUSY, str(error))
         finally:
             body.close()
 
+    def check_sender(self, environ: Environ, reading: Reading) -> None:
+        """Have a large body read if its sender has a valid key or session. Runs in a thread of a pool."""
+        try:
+            if not self.senders.is_known(environ):
+                reading.limit = 0
+        except SQLAlchemyError as error:
+            self.refusals.send(reading.proto, environ, BUSY, f"The sender can't be looked up: {error}")
+            return
+        self.loop.call_soon_threadsafe(self.bodies.run, self.take_body(environ, reading))
+
     def refuse_busy(self, environ: Environ, proto: AsgiProtocol, pool: str) -> None:
         environ["wsgi.input"].close()
-        self.refusals.send(proto, environ, BUSY, f"The pool for {pool} is full.")
+        refuse = partial(self.refusals.send, proto, environ, BUSY, f"The pool for {pool} is full.")
+        if pool in PAUSING:
+            self.pauses.answer_later(refuse)
+        else:
+            refuse()
 
     def network_of(self, environ: Environ) -> str:
-        return network_of(self.front.desk.visitor(environ).address)
+        return network_of(self.front.redirect_context.visitor(environ).address)
 
     def drain(self) -> None:
-        """The process ends soon. Called from any thread."""
+        """Prepare for the end of the process. Called from any thread."""
         self.front.is_draining = True
         self.loop.call_soon_threadsafe(self.bodies.drain)
+        self.loop.call_soon_threadsafe(self.pauses.end)
 
     # --- on the event loop
 
     def begin_body(self, environ: Environ, proto: AsgiProtocol) -> None:
         reading = Reading(proto, self.network_of(environ), length_of(environ), limit_of(environ))
         if is_upload(environ):
-            environ["wsgi.input"] = StreamedInput(self.bodies, reading)
+            is_coming = "HTTP_EXPECT" not in environ
+            environ["wsgi.input"] = StreamedInput(self.bodies, reading, is_coming=is_coming)
             self.submit("uploads", environ, proto)
+        elif reading.limit > MAX_SMALL_BYTES and (reading.length is None or reading.length > MAX_SMALL_BYTES):
+            check = partial(self.check_sender, environ, reading)
+            refuse = partial(self.refusals.send, proto, environ, BUSY, "The pool for pages is full.")
+            self.pools["pages"].submit(RequestJob(reading.network, check, refuse))
         else:
             self.bodies.run(self.take_body(environ, reading))
 
     async def take_body(self, environ: Environ, reading: Reading) -> None:
-        """Read the body, then have the request answered; or say why not."""
+        """Read the body, then have the request answered, or refuse it if the body can't be read."""
         proto = reading.proto
         try:
             environ["wsgi.input"] = await self.bodies.read(reading)
         except BodyCutError as cut:
-            self.refusals.send(proto, environ, SLOW if cut.is_slow else CUT)
+            refuse = partial(self.refusals.send, proto, environ, SLOW if cut.is_slow else CUT)
+            refuse() if cut.is_slow else self.pauses.wait(refuse)
             return
         except BodyTornError:
             environ["wsgi.input"], environ[IS_TORN] = FailedInput(ClientDisconnected), True
         except BodyTooLargeError:
             environ["wsgi.input"] = FailedInput(RequestEntityTooLarge)
+            if self.bodies.are_many_refused():
+                self.pauses.wait(partial(self.submit, pool_of(environ), environ, proto))
+                return
         except OSError:
             log.exception("a body could not be stored")
             self.refusals.send(proto, environ, FULL)
             return
         self.submit(pool_of(environ), environ, proto)
-        # a client that waits for leave to send gets the answer instead
+        # a client that waits for `100 Continue` gets the answer instead, and sends no body
         if not reading.is_ended and (reading.received or "HTTP_EXPECT" not in environ):
             await self.bodies.discard(reading)
 
@@ -168,22 +204,22 @@ def has_body(environ: Environ) -> bool:
 
 
 def length_of(environ: Environ) -> int | None:
-    """As announced; None for a body in chunks."""
+    """The announced length, or None for a body in chunks."""
     return None if "HTTP_TRANSFER_ENCODING" in environ else int(environ["CONTENT_LENGTH"])
 
 
 def limit_of(environ: Environ) -> int:
-    """How many bytes the body may have. Of a sender who shows no key or session none are taken in vain."""
+    """How many bytes the body may have. Large bodies need at least a key or a cookie to be read at all."""
     path = environ["PATH_INFO"]
     if is_api(path):
-        return MOST_BYTES if "HTTP_AUTHORIZATION" in environ else 0
+        return MAX_BYTES if "HTTP_AUTHORIZATION" in environ else 0
     if first_segment(path) == "dashboard" and "HTTP_COOKIE" in environ:
-        return MOST_BYTES
+        return MAX_BYTES
     return MAX_SMALL_BYTES
 
 
 def is_upload(environ: Environ) -> bool:
-    """Whether the body may be larger than memory, and is taken in while it comes."""
+    """Whether the body may be larger than memory, and is read while it arrives."""
     is_path = environ["REQUEST_METHOD"] == "POST" and environ["PATH_INFO"].rstrip("/") == UPLOADS
     is_form = environ.get("CONTENT_TYPE", "").startswith("multipart/form-data")
     return is_path and is_form and "HTTP_COOKIE" in environ

@@ -20,7 +20,7 @@ BASE: Environ = {
     "wsgi.multithread": True,
     "wsgi.multiprocess": True,
     "wsgi.run_once": False,
-    # the whole body is at hand, or says by an error that it is not
+    # the input holds the whole body, or raises an error at reading
     "wsgi.input_terminated": True,
 }
 WITHOUT_PREFIX = {b"content-type": "CONTENT_TYPE", b"content-length": "CONTENT_LENGTH"}
@@ -29,10 +29,10 @@ MAX_NAME_LENGTH = 64
 
 
 class HeaderNames(dict[bytes, str]):
-    """The environ's key of each header's name. Bounded: anybody can make names up.
+    """The environ's key for each header's name. Bounded, because clients can invent names.
 
-    A name with an underscore has none. `X_Forwarded_For` would otherwise be taken for what a trusted proxy
-    says in `X-Forwarded-For`.
+    A name with an underscore has none. `X_Forwarded_For` would otherwise be taken for the `X-Forwarded-For`
+    of a trusted proxy.
     """
 
     def __missing__(self, name: bytes) -> str:

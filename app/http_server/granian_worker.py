@@ -21,8 +21,8 @@ Message = dict[str, Any]
 
 
 class AsgiProtocol(Protocol):
-    """The connection's side of one request. `send` never blocks: what it returns is to be awaited only
-    where a streamed body must not outrun its reader. It can be called from any thread."""
+    """The connection's side of one request. `send` never blocks: its result is awaited only for streamed
+    bodies, which must not outrun the client. It can be called from any thread."""
 
     def receive(self) -> Any: ...
 
@@ -30,7 +30,7 @@ class AsgiProtocol(Protocol):
 
 
 class Watcher(Protocol):
-    """One request. `err` answers 500 if there was no answer, and logs."""
+    """Granian's handle of one request. `err` answers 500 if there was no answer, and logs."""
 
     @property
     def scope(self) -> Message: ...
@@ -51,12 +51,12 @@ def run_worker(
 ) -> None:
     """Serve until the stop signal is set and every connection has ended.
 
-    `arguments` are those that granian hands to a process of its own. What `make_schedule` returns is called
-    once for each request, in granian's Python thread. It must not raise and must not block.
+    `arguments` are those that granian passes to a worker process. The function that `make_schedule` returns
+    is called once for each request, in granian's Python thread. It must not raise and must not block.
     """
 
     def new_scheduler(loop: AbstractEventLoop, callback: Any, **_: Any) -> CallbackScheduler:
-        # the type stub knows nothing of what is used here
+        # the type stubs lack what is used here
         scheduler: Any = CallbackScheduler(loop, callback, None, None, None)  # type: ignore[call-arg]
         scheduler._schedule_fn = make_schedule(loop)  # noqa: SLF001
         return cast("CallbackScheduler", scheduler)

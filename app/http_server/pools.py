@@ -1,11 +1,12 @@
 """Bounded thread pools with bounded queues, in which client networks take turns.
 
-A pool never grows and its queue never does. A job that finds the queue full, or has waited too long in it, is
-refused instead of run. A network with many requests waits for its own turn and not in front of others.
+Neither a pool nor its queue ever grows. A job that finds the queue full, or has waited too long in it, is
+refused instead of run. A network with many requests waits for its own turn, and delays no others.
 
-At most `active` threads of a pool compute at a time; others may stand in `waiting_elsewhere` meanwhile, for
-what another thread makes. Threads that compute queue for Python's lock, and a redirect waits behind all of
-them.
+At most `active` threads of a pool compute at a time. Others may be in `waiting_elsewhere` meanwhile, until
+another thread has a result for them. Threads that compute queue for Python's lock, and a redirect waits
+behind all of them. A pool with `pause_seconds` pauses after each job: mass requests of no importance are
+answered slowly, and leave the processor to redirects.
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ from dataclasses import dataclass, field
 
 log = logging.getLogger(__name__)
 
-# of a pool's threads for one network, where it has several
+# the part of a pool's threads and queue that one network may take
 SHARE = 0.75
-_this_thread = threading.local()  # `pool`: whose thread it is
+_this_thread = threading.local()  # `pool`: the pool that owns this thread
 
 
 @dataclass(eq=False, slots=True)
-class Job:
-    """What to do for one request, or instead of it. Neither may raise."""
+class RequestJob:
+    """Functions that answer one request, or refuse it. Neither may raise."""
 
     network: str
     run: Callable[[], None]
@@ -39,31 +40,39 @@ class Pool:
     """`threads` daemon threads for jobs of one kind; at most `queue` jobs wait, none over `wait_seconds`."""
 
     def __init__(
-        self, name: str, *, threads: int, queue: int, wait_seconds: float, active: int | None = None
+        self,
+        name: str,
+        *,
+        threads: int,
+        queue: int,
+        wait_seconds: float,
+        active: int | None = None,
+        pause_seconds: float = 0.0,
     ) -> None:
         self.name = name
         self.threads = threads
         self.max_active = active or threads
         self.queue = queue
         self.wait_seconds = wait_seconds
+        self.pause_seconds = pause_seconds
         self.max_of_network = max(1, int(threads * SHARE))
         self.max_waiting_of_network = max(1, int(queue * SHARE))
         lock = threading.Lock()
         self.changed = threading.Condition(lock)
         self.active = 0
         self.resumable = threading.Condition(lock)
-        self.resuming = 0  # threads that are back from elsewhere and wait for their turn to compute
-        self.waiting: OrderedDict[str, deque[Job]] = OrderedDict()
+        self.resuming = 0  # threads back from `waiting_elsewhere` that wait for their turn
+        self.waiting: OrderedDict[str, deque[RequestJob]] = OrderedDict()
         self.waiting_count = 0
         self.running: Counter[str] = Counter()
 
     def start(self) -> None:
-        """Start all threads now: a thread started under load would hold up who starts it."""
+        """Start all threads now: starting one under load would hold up the caller."""
         for number in range(self.threads):
             threading.Thread(target=self.work, name=f"{self.name}-{number}", daemon=True).start()
 
-    def submit(self, job: Job) -> None:
-        """Queue a job, or refuse it where there is no room. Never waits."""
+    def submit(self, job: RequestJob) -> None:
+        """Queue a job, or refuse it if there is no room. Never waits."""
         with self.changed:
             jobs = self.waiting.setdefault(job.network, deque())
             is_full = self.waiting_count >= self.queue or len(jobs) >= self.max_waiting_of_network
@@ -94,11 +103,13 @@ class Pool:
                     self.end_turn(job.network)
                     self.active -= 1
                     self.resumable.notify()
+            if self.pause_seconds:
+                time.sleep(self.pause_seconds)
 
-    def next_job(self) -> Job | None:
+    def next_job(self) -> RequestJob | None:
         """The oldest job of the network whose turn it is, among those below their share of the threads.
 
-        None where enough threads compute. Those that are back from elsewhere go first.
+        None if enough threads compute. Threads that return from `waiting_elsewhere` go first.
         """
         if self.active + self.resuming >= self.max_active:
             return None
@@ -114,7 +125,7 @@ class Pool:
         return None
 
     def leave(self) -> None:
-        """The calling thread computes no more, so another one may."""
+        """Let another thread compute instead of the calling one."""
         with self.changed:
             self.active -= 1
             (self.resumable if self.resuming else self.changed).notify()
@@ -135,7 +146,7 @@ class Pool:
 
 @contextmanager
 def waiting_elsewhere() -> Iterator[None]:
-    """The calling thread only waits in here. If it is a pool's, another one of the pool may compute."""
+    """Marks a block in which the thread only waits: another thread of its pool may compute meanwhile."""
     pool: Pool | None = getattr(_this_thread, "pool", None)
     if pool is None:
         yield

@@ -1,4 +1,4 @@
-"""Answers that are ready before anything is asked: too busy, too slow, no host.
+"""Prepared answers that refuse a request: too busy, too slow, no host, no space.
 
 Under a flood they must cost next to nothing. Pages are rendered once at the start, in each language of
 visitors' pages; for the API they are problem details.
@@ -13,19 +13,19 @@ from dataclasses import dataclass
 
 from flask import Flask
 
-from app import headers
-from app.api.errors import PROBLEM, described
-from app.errors import FieldError
-from app.failures import Failure
+from app.core.errors import FieldError
 from app.http_server.answers import send_whole
 from app.http_server.environ import Environ
 from app.http_server.granian_worker import AsgiProtocol
-from app.logs import request_id_of
-from app.public import answers, policies
-from app.public.words import all_words, words_for
-from app.visits.front import Front
-from app.visits.plan import HSTS
-from app.visits.visitor import LONGEST_LANGUAGES, languages
+from app.public import answers, csp
+from app.public.i18n import all_words, words_for
+from app.redirects.visitor import LONGEST_LANGUAGES, languages
+from app.redirects.wsgi import Front
+from app.web import security_headers
+from app.web.errors import ErrorAnswer
+from app.web.json_errors import PROBLEM, described
+from app.web.request_log import request_id_of
+from app.web.security_headers import HSTS
 
 RETRY_SECONDS = 2
 LOG_SECONDS = 60.0
@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Refusal:
-    """`page` names its texts for visitors. `is_last`: the connection ends with it."""
+    """One kind of refusal. `page` names its texts for visitors. `is_last`: it ends the connection."""
 
     page: str
     status: str
@@ -56,13 +56,13 @@ REFUSALS = (FULL, BUSY, CUT, SLOW, NO_HOST)
 
 
 class Refusals:
-    """Makes refusals and sends them. One line a minute of each kind says so in the log."""
+    """Prepares refusals and sends them. Logs one line a minute of each kind."""
 
     def __init__(self, app: Flask, front: Front) -> None:
         self.is_secure = front.is_secure
         self.silent_until: dict[str, float] = {}
         with app.app_context():
-            self.policy = policies.written(policies.closed())
+            self.policy = csp.format_policy(csp.closed())
             self.pages = {
                 (kind.page, words.lang): render_page(kind, words.lang).encode()
                 for kind in REFUSALS
@@ -72,17 +72,21 @@ class Refusals:
     def send(self, proto: AsgiProtocol, environ: Environ, kind: Refusal, more: str = "") -> None:
         self.complain(kind, more)
         path = environ["PATH_INFO"]
-        is_api = headers.is_api(path)
+        is_api = security_headers.is_api(path)
         body, about = self.problem(kind, path) if is_api else self.page(kind, environ)
         request_id = request_id_of(environ.get("HTTP_X_REQUEST_ID", ""))
-        always = [("Cache-Control", "no-store"), *headers.ALWAYS.items(), ("X-Request-Id", request_id)]
+        always = [
+            ("Cache-Control", "no-store"),
+            *security_headers.ALWAYS.items(),
+            ("X-Request-Id", request_id),
+        ]
         retry = [("Retry-After", str(RETRY_SECONDS))] if kind.status.startswith("503") else []
         more_about = [*([HSTS] if self.is_secure(environ) else []), *([CLOSE] if kind.is_last else [])]
         send_whole(proto, kind.status, [*about, *always, *retry, *more_about], body)
 
     def problem(self, kind: Refusal, path: str) -> tuple[bytes, list[tuple[str, str]]]:
-        failure = Failure(int(kind.status[:3]), [FieldError(kind.title, kind.code)])
-        about = {**headers.API, "Content-Type": PROBLEM}
+        failure = ErrorAnswer(int(kind.status[:3]), [FieldError(kind.title, kind.code)])
+        about = {**security_headers.API, "Content-Type": PROBLEM}
         del about["Cache-Control"]
         return json.dumps(described(failure, path)).encode(), list(about.items())
 

@@ -1,4 +1,4 @@
-"""Reads request bodies on the event loop, with deadlines and within bounds, before any thread is taken.
+"""Reads request bodies on the event loop, with deadlines and bounds, before a thread is needed.
 
 A slow body costs one place and a little memory, never a thread. When all places are taken, the slowest body
 of the network that holds the most of them is cut off, so one client cannot take them from others.
@@ -19,28 +19,32 @@ from typing import Any
 from app.http_server.granian_worker import AsgiProtocol
 
 MAX_BODIES = 256
-# kept in memory of one body; what is longer goes to a file
+# of one body in memory; a longer one goes to a file
 MEMORY_BYTES = 256 * 1024
-# of all bodies that are being read, in memory and files
+# of all bodies together, in memory and files
 MAX_BYTES = 256 * 1024 * 1024
 
 IDLE_SECONDS = 10.0
 TOTAL_SECONDS = 60.0
-# a body may take longer than TOTAL_SECONDS where it comes at this rate, in bytes a second
+# a body may take longer than TOTAL_SECONDS if it arrives at this rate, in bytes a second
 MIN_RATE = 16 * 1024
 DRAINING_SECONDS = 8.0
 SWEEP_SECONDS = 0.5
 # a body younger than this is not slow yet
 GRACE_SECONDS = 0.25
 
-# the event loop takes about so many small pieces a second, of all bodies together: hundreds that drip byte by
-# byte wait between two bytes and cost no more than a few do
+# the event loop reads about so many small pieces a second, of all bodies together. Hundreds of bodies sent
+# byte by byte have to wait between two bytes, and cost no more than a few
 SMALL_PIECE = 512
 FREE_PIECES = 4
 MAX_SMALL_PIECES_A_SECOND = 4000
 
-# of a body that is refused: a client that is still sending when the answer comes may never see it
+# of a refused body: a client that is still sending when its connection ends may never see the answer
 MAX_DISCARDED = 64 * 1024 * 1024
+# so many refused bodies are read on at once; the rest of a flood is cut off
+MAX_DISCARDS = 4
+# in bytes a second, of all refused bodies together: a flood of them must not keep the event loop busy
+DISCARD_RATE = 16 * 1024 * 1024
 
 Spool = SpooledTemporaryFile[bytes]
 
@@ -70,26 +74,26 @@ class Reading:
     length: int | None
     limit: int
     began: float = field(default_factory=time.monotonic)
-    # since when the client has been waited for
+    # since when the next piece is awaited
     waiting_since: float = 0.0
     received: int = 0
     stored: int = 0
     small_pieces: int = 0
     is_ended: bool = False
     task: asyncio.Task[Any] | None = None
-    # set when it is ended: whether for being slow. No exception is kept here: its traceback would hold this
-    # and the connection with it
+    # set when the body is cut: whether for being slow. An exception kept here would keep this object and the
+    # connection alive by its traceback
     was_slow: bool | None = None
 
     def end(self, *, is_slow: bool) -> None:
-        """Make what waits for this body raise BodyCutError."""
+        """Make the task that waits for this body raise BodyCutError."""
         if self.was_slow is None:
             self.was_slow = is_slow
         if self.task is not None:
             self.task.cancel()
 
     def is_late(self, now: float) -> bool:
-        if self.task is None:  # nothing waits for the client
+        if self.task is None:  # no task waits for the client
             return False
         allowed = max(TOTAL_SECONDS, self.received / MIN_RATE)
         return now - self.waiting_since > IDLE_SECONDS or now - self.began > allowed
@@ -106,18 +110,19 @@ class RequestBodies:
         self.directory = directory
         self.readings: set[Reading] = set()
         self.stored = 0
+        self.discards = 0
         self.disk = ThreadPoolExecutor(2, "spool")
         self.ends_at: float | None = None
         self.tasks: set[asyncio.Task[None]] = set()
 
     def run(self, work: Coroutine[Any, Any, None]) -> None:
-        """Start what reads a body. (The loop itself would forget a task that nobody holds.)"""
+        """Start a task that reads a body, and keep it: the loop itself holds only weak references."""
         task = self.loop.create_task(work)
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
 
     def sweep(self) -> None:
-        """End what is late, and look again in a moment."""
+        """Cut the bodies that are late, and schedule the next sweep."""
         now = time.monotonic()
         is_over = self.ends_at is not None and now > self.ends_at
         for reading in [each for each in self.readings if is_over or each.is_late(now)]:
@@ -125,12 +130,12 @@ class RequestBodies:
         self.loop.call_later(SWEEP_SECONDS, self.sweep)
 
     def drain(self) -> None:
-        """Give the bodies under way some seconds: the process ends."""
+        """Give the bodies under way some seconds before the process ends."""
         self.ends_at = time.monotonic() + DRAINING_SECONDS
 
     async def read(self, reading: Reading) -> Spool:
-        """The whole body, rewound. Raises BodyTornError, BodyTooLargeError or BodyCutError."""
-        if reading.length is not None and reading.length > reading.limit:
+        """Read the whole body, rewound. Raises BodyTornError, BodyTooLargeError or BodyCutError."""
+        if reading.limit == 0 or (reading.length is not None and reading.length > reading.limit):
             raise BodyTooLargeError
         self.add(reading)
         spool: Spool = SpooledTemporaryFile(MEMORY_BYTES, dir=str(self.directory))  # noqa: SIM115  the caller's
@@ -145,17 +150,28 @@ class RequestBodies:
             self.remove(reading)
         return spool
 
+    def are_many_refused(self) -> bool:
+        """Whether so many refused bodies are being read on that the next one is cut off."""
+        return self.discards >= MAX_DISCARDS
+
     async def discard(self, reading: Reading) -> None:
-        """Read on for a while and throw it away, so that a client that is still sending sees its answer."""
-        if reading.length is not None and reading.length > MAX_DISCARDED:
-            return  # its end is out of reach
+        """Read the rest of a body for a while, so that a client that is still sending sees its answer.
+
+        This helps even if the end is out of reach: a proxy that can't go on writing answers 502 by itself,
+        but stops writing once it has the answer.
+        """
+        if self.are_many_refused():
+            return
+        self.discards += 1
         try:
             self.add(reading)
             while not reading.is_ended and reading.received < MAX_DISCARDED:
-                await self.receive(reading)
+                piece = await self.receive(reading)
+                await asyncio.sleep(len(piece) * self.discards / DISCARD_RATE)
         except (BodyTornError, BodyCutError):
             return
         finally:
+            self.discards -= 1
             self.remove(reading)
 
     async def receive(self, reading: Reading) -> bytes:
@@ -180,12 +196,12 @@ class RequestBodies:
         piece: bytes = message["body"]
         reading.received += len(piece)
         reading.small_pieces = reading.small_pieces + 1 if len(piece) < SMALL_PIECE else 0
-        # where the length is known nothing follows the last byte, and there is no need to ask
+        # with a known length nothing follows the last byte, and reading on would wait in vain
         reading.is_ended = not message["more_body"] or reading.received == reading.length
         return piece
 
     async def store(self, spool: Spool, piece: bytes, reading: Reading) -> None:
-        """Append a piece; by a thread where it goes to disk, for a disk may stall."""
+        """Append a piece. A thread writes it if it goes to disk, because a disk may stall."""
         if reading.received > reading.limit:
             raise BodyTooLargeError
         reading.stored += len(piece)
@@ -198,7 +214,7 @@ class RequestBodies:
         await self.loop.run_in_executor(self.disk, spool.write, piece)
 
     def add(self, reading: Reading) -> None:
-        """Give a body its place, if need be that of another. Raises BodyCutError where none can be had."""
+        """Give a body a place, if necessary that of another. Raises BodyCutError if there is none."""
         if len(self.readings) >= MAX_BODIES:
             now = time.monotonic()
             self.make_room(reading, lambda _: 1, lambda each: each.rate(now))
@@ -212,9 +228,9 @@ class RequestBodies:
     def make_room(
         self, reading: Reading, weight: Callable[[Reading], int], order: Callable[[Reading], float]
     ) -> None:
-        """End the first by `order` of the network that takes the most by `weight`.
+        """Cut the first body by `order` of the network with the most by `weight`.
 
-        Where that is the network of `reading`, and no body of it is slow yet, `reading` itself is refused.
+        If that is the network of `reading`, and no body of it is slow yet, `reading` itself is refused.
         """
         taken: Counter[str] = Counter()
         for each in self.readings | {reading}:

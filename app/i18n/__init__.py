@@ -1,8 +1,10 @@
-"""In which language does an owner read the dashboard, and what does a text say in it?
+"""Translation of the dashboard: the reader's language, and its texts, numbers and dates.
 
-English is what the code says; another language is a catalogue beside this module. The API stays English.
+The code holds the English texts. Another language is a catalogue beside this module. The API stays English.
 """
 
+# see docs/decisions/2026-11-21-languages-of-the-dashboard.md
+# see docs/decisions/2026-11-21-numbers-and-days-as-read.md
 from __future__ import annotations
 
 import datetime as dt
@@ -21,7 +23,7 @@ from flask_babel import Babel
 from flask_login import current_user
 from markupsafe import Markup
 
-from app.languages.marking import Marking
+from app.i18n.marking import Marking
 
 HERE = Path(__file__).parent
 DEFAULT = "en"
@@ -29,8 +31,8 @@ DAY = {"en": "d", "de": "d."}  # of a month, as a language writes it
 NAMES = {"en": "English", "de": "Deutsch"}
 SAID = re.compile(r'\bsay\("([^"]+)"')
 SURE = 8
-# `… of …` is in many an owner's titles: a text with so few letters of its own is meant only beside a number
-# or an address
+# `… of …` is also in titles that owners type: a pattern with so few letters of its own matches only beside
+# a number or an address
 FEW, FIGURE = 3, re.compile(r"[\d/]")
 NUMBER = re.compile(r"\d{1,3}(,\d{3})+")  # as English groups it
 SLOT = re.compile(r"%\((\w+)\)s")
@@ -38,21 +40,21 @@ SLOT = re.compile(r"%\((\w+)\)s")
 
 @dataclass(frozen=True)
 class Catalogue:
-    """What one language has: texts, and patterns for those that hold something of the moment's."""
+    """Catalogue of one language: texts, and patterns for texts with slots."""
 
     texts: Mapping[str, str]
     patterns: list[tuple[int, re.Pattern[str], str]]  # the first: letters beside the slots
     group: str = ","  # between thousands
-    marks: dict[str, Markup] = field(default_factory=dict)  # kept: templates have so many pieces and no more
+    marks: dict[str, Markup] = field(default_factory=dict)  # a cache: the pieces of templates bound it
 
     def say(self, text: str) -> str:
-        """White space around it stays; what nobody has translated stays English."""
+        """The translation of a text, English where it has none. White space around it stays."""
         core = text.strip()
         found = self.found(core)
         return text.replace(core, found, 1) if found else text
 
     def mark(self, text: str) -> Markup:
-        """A piece of a template, which is HTML already, and so is what a catalogue has for it."""
+        """The translation of a piece of a template. Both are HTML already."""
         if text not in self.marks:
             self.marks[text] = Markup(self.say(text))  # noqa: S704
         return self.marks[text]
@@ -66,7 +68,7 @@ class Catalogue:
         return self.by_parts(text) or self.by_pattern(text)
 
     def by_parts(self, text: str) -> str | None:
-        """Several sentences, or things said one after the other, where each is known."""
+        """The translation of several sentences or clauses, where each of them is known."""
         for between, sign in ((r"; ", "; "), (r"(?<=\.) ", " ")):
             parts = re.split(between, text)
             found = [self.found(part) for part in parts] if len(parts) > 1 else [None]
@@ -75,7 +77,7 @@ class Catalogue:
         return None
 
     def by_pattern(self, text: str, least: int = 2) -> str | None:
-        """What stands in the slots may be a text itself; only one that is surely meant."""
+        """The translation by a pattern of at least `least` letters. Texts in slots are translated, too."""
         for letters, pattern, translated in self.patterns:
             match = pattern.fullmatch(text) if letters >= least else None
             if match and (letters > FEW or FIGURE.search(match[1])):
@@ -90,12 +92,12 @@ class Catalogue:
 
 @cache
 def catalogue(language: str) -> Catalogue | None:
-    """None for English, and for what there is no catalogue of."""
+    """The catalogue of a language; None for English, and for a language that has none."""
     if language not in NAMES or language == DEFAULT:
         return None
     found = Translations.load(str(HERE), [language])
     texts = {key: value for key, value in found._catalog.items() if isinstance(key, str) and key}  # noqa: SLF001  it has no other list
-    # what says the most of a text comes first
+    # patterns with the most letters come first: they are the most specific
     known = sorted(((letters_of(key), key) for key in texts if SLOT.search(key)), reverse=True)
     return Catalogue(
         texts,
@@ -118,7 +120,7 @@ def pattern_of(text: str) -> re.Pattern[str]:
 
 
 def settle() -> None:
-    """The browser's language, where who is signed in can't be asked for."""
+    """Sets the language by the browser alone, where the signed-in user can't be looked up."""
     if "language" not in g:
         g.language = first_known()
 
@@ -129,23 +131,23 @@ def first_known(*tags: str | None) -> str:
 
 
 def language() -> str:
-    """The signed-in owner's; before that, the browser's as far as there is one here."""
+    """The language of the signed-in user; without one, the browser's where it is supported."""
     if not has_request_context():
         return DEFAULT
-    known = g.get("language")  # looked up once: a long list asks some ten thousand times
+    known = g.get("language")  # looked up once a request: a long list calls this some ten thousand times
     if known is None:
         known = g.language = first_known(getattr(current_user, "language", None))
     return str(known)
 
 
 def say(text: Any) -> str:
-    """A text of the code's in the reader's language."""
+    """A text of the code in the reader's language."""
     found = catalogue(language())
     return str(text) if found is None else found.say(str(text))
 
 
 def digits(number: float, places: int = 0) -> str:
-    """A number as the reader writes it: `1,234.5`, `1.234,5`."""
+    """A number in the reader's format: `1,234.5`, `1.234,5`."""
     return digits_in(language(), number, places)
 
 
@@ -155,7 +157,7 @@ def digits_in(tag: str, number: float, places: int) -> str:
 
 
 def dated(moment: dt.date, pattern: str) -> str:
-    """A day or a moment by a pattern of Unicode's (`EEE d MMM y, HH:mm`), with the reader's names."""
+    """A date or time by a Unicode pattern (`EEE d MMM y, HH:mm`), with names in the reader's language."""
     return dated_in(language(), moment, pattern)
 
 
@@ -166,19 +168,19 @@ def dated_in(tag: str, moment: dt.date, pattern: str) -> str:
 
 
 def known(text: Any) -> str:
-    """The same for what may also be an owner's own: only a text that is whole in the catalogue."""
+    """A text in the reader's language, only where the catalogue has all of it: an owner may have typed it."""
     found = catalogue(language())
     return str(text) if found is None else found.texts.get(str(text), str(text))
 
 
 def mark(text: str) -> Markup:
-    """The same for a piece of a template, which is HTML already."""
+    """A piece of a template in the reader's language. It is HTML already."""
     found = catalogue(language())
     return Markup(text) if found is None else found.mark(text)  # noqa: S704  of a template
 
 
 def script_words() -> dict[str, str]:
-    """What the scripts say, by what they say in English."""
+    """The texts of the scripts in the reader's language, by their English text."""
     found = catalogue(language())
     return {} if found is None else {text: found.say(text) for text in script_texts()}
 

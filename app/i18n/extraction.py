@@ -1,7 +1,7 @@
-"""Which texts are there to translate? (For `pybabel`, by babel.cfg, and for the tests.)
+"""Extraction of the texts to translate, for `pybabel` (by babel.cfg) and for the tests.
 
-Of templates: what marking.py marks. Of Python: every string that begins as a sentence does, docstrings and
-log lines apart; an f-string becomes a text with slots, `%(name)s`, that a catalogue is asked for by pattern.
+Of templates: what marking.py marks. Of Python: every string that begins as a sentence does, except docstrings
+and log lines. An f-string becomes a text with slots, `%(name)s`, that a catalogue matches by a pattern.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import IO, Any
 
 from jinja2 import Environment, nodes
 
-from app.languages.marking import Marking, is_sentence
-from app.languages.names import NAMES
+from app.i18n.marking import Marking, is_sentence
+from app.i18n.names import NAMES
 
 Message = tuple[int, None, str, list[str]]
 ENVIRONMENT = Environment(extensions=[Marking], autoescape=True)
 SAY = re.compile(r"""\bsay\(\s*"((?:[^"\\]|\\.)*)"\s*[,)]""")
-# what is written for programs, operators and the log
+# calls whose texts are for programs, operators and the log
 UNREAD_CALLS = frozenset(
     {"warning", "info", "error", "exception", "debug", "getLogger", "compile", "RuntimeError"}
 )
@@ -70,19 +70,19 @@ def of_python(file: IO[bytes], _keywords: Any, _comments: Any, options: Any) -> 
             yield node.lineno, None, text.strip(), []  # type: ignore[attr-defined]
 
 
-# arguments that are words within a sentence
+# names of arguments that hold words within a sentence
 PARTS = frozenset({"one", "many", "hint", "calls_it", "label"})
 # modules whose texts begin in the middle of a sentence
-WORDY = re.compile(r"_notes\.py|visits/")
+WORDY = re.compile(r"_notes\.py|redirects/")
 
 
 def is_told(text: str, *, is_wordy: bool) -> bool:
-    """A text that begins with a slot, or in the middle of a sentence."""
+    """Whether a text begins with a slot, or in the middle of a sentence."""
     return " " in text.strip() and (text.startswith("%(") or (is_wordy and text[0].islower()))
 
 
 def unread(tree: ast.AST) -> Iterator[int]:
-    """Docstrings, parts of f-strings, and what goes to the log."""
+    """Ids of nodes to skip: docstrings, parts of f-strings, and arguments of UNREAD_CALLS."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             yield id(node.value)
@@ -92,7 +92,7 @@ def unread(tree: ast.AST) -> Iterator[int]:
             yield from (id(part) for part in ast.walk(node))
 
 
-BRACES = re.compile(r"\{([\w.]+)\}")  # of a text that `format` fills
+BRACES = re.compile(r"\{([\w.]+)\}")  # in a text that `format` fills
 
 
 def name_of(node: ast.expr) -> str:
@@ -100,7 +100,7 @@ def name_of(node: ast.expr) -> str:
 
 
 def constants_of(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """A module's own texts by their names: in an f-string they are no slots."""
+    """A module's constant texts by their names: in an f-string they are no slots."""
     for node in tree.body:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             text = text_of(node.value, {})
@@ -135,7 +135,7 @@ def slotted(node: ast.JoinedStr, constants: Mapping[str, str]) -> str:
 
 
 def all_texts(root: Path) -> dict[str, str]:
-    """Every text and where it stands first."""
+    """Every text, and where it occurs first."""
     found: dict[str, str] = {}
     for pattern, method in (
         ("templates/**/*.html", of_template),
@@ -153,29 +153,33 @@ def all_texts(root: Path) -> dict[str, str]:
 
 
 READ = re.compile(
-    r"templates/(?!public|mail)|static/|visits/(?:resolve|explained|targets|delivery)\.py|(dashboard|accounts|projects|domains|pixels|notifications|links|trash|departures)/"
-    r"|(fields|forms|reading|addresses|errors|failures|lists|bodies|sent)\.py"
+    r"templates/(?!public|mail)|static/|redirects/(?:resolve|targets|presentation|simulation/explanation)\.py|"
+    r"(?:core/(?:urls|errors)|input/(?:fields|forms|parsers|listing|data)|web/(?:errors|body))\.py|"
+    r"net/(?:http|dial|networks|dns|session)\.py|"
+    r"import_export/(?!archive_contents|bookmarks|dates|emails)|"
+    r"(?!accounts/(?:ownership|sign_in_failures)|domains/verification|notifications/test_send)"
+    r"(?:dashboard|accounts|projects|domains|pixels|notifications|links|trash)/"
 )
 
 
-# what is delivered goes to other people, in English
+# deliveries go to other people, in English
 DELIVERED = re.compile(
-    r"notifications/(mail|report|message|dressing|events|site|speech|security|languages/.*)\.py"
+    r"notifications/(mail|report|message|formatting|events|site|i18n|security_email|languages/.*)\.py"
 )
 PROGRAM = re.compile(
     r"(?:[A-Z][a-z]*-)+[A-Z]\w*(=.*)?|\w+\.\w+|/api/.*|Latin Cyrillic.*|E+ d M+ y|Basic .*|"
-    r"The (body|multipart).*",
+    r"The (body|multipart).*|Bitly|Dub|Kutt|Linkly|Rebrandly|Shlink|Switchy",
     re.DOTALL,
 )
 
 
 def is_read(name: str) -> bool:
-    """Does a file hold words that the dashboard shows?"""
+    """Whether a file holds texts that the dashboard shows."""
     return bool(READ.match(name)) and not DELIVERED.fullmatch(name)
 
 
 def needs_words(text: str) -> bool:
-    """Is there anything in a text that another language says otherwise?"""
+    """Whether a text has anything to translate."""
     plain = re.sub(r"%\(\w+\)s", "", text)
     is_program = text in NAMES or PROGRAM.fullmatch(text) or "{" in text
     return bool(re.search(r"[^\W\d_]{2}", plain)) and not is_program

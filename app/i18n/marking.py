@@ -1,8 +1,8 @@
-"""Which pieces of a template are texts that a reader sees?
+"""Jinja extension that marks the texts of templates for translation.
 
-Templates are written in plain English; when one is compiled, its texts are marked for translation. So no
-text can be forgotten, and templates stay readable. A text is: what stands between tags; the value of an
-attribute that is read out or shown; a string in an expression that begins with a capital letter.
+Templates are written in plain English; when one is compiled, its texts are marked. So no text can be
+forgotten, and templates stay readable. A text is: what is between tags; the value of an attribute that is
+read out or shown; a string in an expression that begins with a capital letter.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ ELSEWHERE = re.compile(r"public/|mail/")
 SHOWN = ("aria-label", "title", "placeholder", "alt", "data-label", "data-copied", "data-not-copied")
 UNSHOWN = frozenset({"script", "style", "svg", "code", "pre"})
 AS_IS = frozenset({"pre", "code"})
-LINES = re.compile(r"\s*\n\s*")  # how a template is set in lines is nothing that a reader waits for
+LINES = re.compile(r"\s*\n\s*")  # indentation of a template, which is left out of pages
 WORD = re.compile(r"[^\W\d_]{2}")
 # a capital letter, and then no name that only programs read: `Sec-Fetch-Site`, `TextField`, `Link.id`
 SENTENCE = re.compile(
@@ -27,7 +27,7 @@ SENTENCE = re.compile(
 )
 TAG = re.compile(r"<(/?)([!a-zA-Z][\w-]*)")
 ATTRIBUTE = re.compile(r"""([\w:-]+)\s*=\s*(["'])""")
-# what the code calls so holds its words, and seldom an owner's
+# variables of these names hold texts of the code, and seldom ones that owners typed
 SPOKEN = frozenset(
     "word words label label_text intro loss search_hint heading problem warning guidance hint question detail"  # noqa: SIM905
     " step text title save card_words calls_it note pixels_note phrase many one message".split()
@@ -37,7 +37,7 @@ OWNED = frozenset({"row", "link", "option"})
 
 
 class Marking(Extension):
-    """Has every text of a template go through `mark_text`, and every string that is one through `say`."""
+    """Passes every text of a template through `mark_text`, and every string that is one through `say`."""
 
     def filter_stream(self, stream: TokenStream) -> TokenStream | Iterable[Token]:
         if stream.name and ELSEWHERE.match(stream.name):
@@ -66,7 +66,7 @@ def marked(tokens: Sequence[Token]) -> Iterator[Token]:
 
 
 def is_number(tokens: Sequence[Token], place: int) -> bool:
-    """`"{:,}".format` is how a template writes a number; a reader may write it otherwise."""
+    """Whether a number is formatted here: `"{:,}".format`, which is replaced by the reader's format."""
     return [str(token.value) for token in tokens[place : place + 3]] == ["{:,}", ".", "format"]
 
 
@@ -81,16 +81,16 @@ def marked_data(reader: HtmlReader, token: Token) -> Iterator[Token]:
 
 
 def is_read(tokens: Sequence[Token], place: int, reader: HtmlReader, depth: int) -> bool:
-    """A string that is a sentence of its own; or, right where it is shown, one of two words."""
+    """Whether a string is shown to readers: a sentence of its own, or one of two alternatives in a text."""
     text, before, after = str(tokens[place].value), tokens[place - 1], tokens[place + 1]
     if before.type == "tilde" or after.type == "tilde":
-        return False  # a part: the whole is said where it is shown
+        return False  # a part: the joined text is translated where it is shown
     is_one_of_two = reader.is_read and not depth and (after.value == "if" or before.value == "else")
     return is_sentence(text) or (is_one_of_two and bool(WORD.search(text)))
 
 
 def is_spoken(tokens: Sequence[Token], end: int) -> bool:
-    """Is `{{ family.title }}` what the expression before this place is like?"""
+    """Whether the expression before this place is like `{{ family.title }}`, with a name of SPOKEN."""
     start = end - 1
     while tokens[start].type in {"name", "dot"}:
         start -= 1
@@ -115,7 +115,7 @@ def call(line: int, name: str, text: str) -> Iterator[Token]:
 
 
 class HtmlReader:
-    """Reads HTML in pieces, as it stands between a template's own signs, and knows where it is."""
+    """Reads HTML in pieces, as it is between the tags of a template, and keeps its position in the markup."""
 
     def __init__(self) -> None:
         self.place = "text"  # text, tag, value
@@ -125,7 +125,7 @@ class HtmlReader:
 
     @property
     def is_read(self) -> bool:
-        """Does somebody read what stands here?"""
+        """Whether readers see the text at this position."""
         return (self.place == "value" and self.is_shown) or (self.place == "text" and not self.hidden)
 
     def pieces(self, html: str) -> Iterator[tuple[bool, str]]:
@@ -140,7 +140,7 @@ class HtmlReader:
                 yield False, html[end:position]
 
     def end_of(self, html: str, start: int) -> int:
-        """Where the place that we are in ends."""
+        """The end of the current place."""
         if self.place == "tag":
             found = re.compile(r">|[\w:-]+\s*=\s*[\"']").search(html, start)
             return found.start() if found else len(html)
@@ -149,7 +149,7 @@ class HtmlReader:
         return found_at if found_at >= 0 else len(html)
 
     def move(self, html: str, end: int) -> int:
-        """Go on to the next place; where it begins."""
+        """Moves on to the next place. Returns where it begins."""
         if end == len(html):
             return end
         if self.place == "value":

@@ -1,4 +1,4 @@
-"""What is called the same in every language, or read by programs alone?"""
+"""Names that are the same in every language, or that only programs read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which files are in the file of everything, and what stands in each?"""
+"""The files in the ZIP of everything that an account has, and their contents."""
 
 from __future__ import annotations
 
@@ -12,26 +12,27 @@ from zoneinfo import ZoneInfo
 from sqlalchemy import func, select
 
 from app.accounts.models import ApiKey, User, UserSession
-from app.clicks import export, statistics
-from app.clicks.dimensions import TYPES
-from app.clicks.periods import QUARTER_MS
-from app.clicks.rollup_models import OwnerDay, OwnerQuarter
-from app.clicks.statistics import Asked
-from app.clock import now, written
-from app.csv_files import csv_pieces
+from app.analytics import export, statistics
+from app.analytics.dimensions import TYPES
+from app.analytics.periods import QUARTER_MS
+from app.analytics.rollup_models import OwnerDay, OwnerQuarter
+from app.analytics.statistics import StatisticsQuery
+from app.core.clock import format_utc, now
+from app.core.csv_files import csv_pieces
+from app.core.extensions import db
 from app.domains.models import Domain
-from app.extensions import db
+from app.import_export.exporter import as_csv, as_json, pages
+from app.import_export.row_pictures import FOLDER
 from app.links import uploads
 from app.links.history import PICTURES
 from app.links.models import Link, LinkChange
 from app.notifications.models import NotificationHandler
-from app.notifications.site import Site
+from app.notifications.site import SiteUrls
 from app.pixels.models import Pixel
 from app.projects.models import Project
-from app.transfer.exporting import as_csv, as_json, pages
 from app.trash.models import Trashed
 
-AT_ONCE = 500
+BATCH_SIZE = 500
 BLOCK = 256 * 1024
 NOT_TOLD = {"user_id", "digest", "password_hash", "session_version", "version", "password_datetime"}
 MASK = "********"
@@ -48,7 +49,7 @@ TABLES: Mapping[str, Any] = {
 README = """Everything that Waypost has of {email}, as of {moment} UTC.
 
 account.json                 the account and its settings
-links.csv, links.json        all links, as an import takes them back without loss
+links.csv, links.json        all links; an import takes this whole ZIP, or one of the two without the pictures
 pixels.json, notification-handlers.json, projects.json, domains.json
                              as the API returns them, with the secrets that are yours
 api-keys.json                names of API keys; the keys themselves nobody has but you
@@ -60,14 +61,15 @@ visits.csv, visits-bots.csv  every single visit that is still kept, oldest first
 statistics/                  visits and visitors of all links, by day and by place, device, referrer …
 
 Texts are in UTF-8. In CSV a text that a spreadsheet would take for a formula begins with an apostrophe.
-links.json holds the argon2id hashes of links' passwords, so that an import keeps these links closed: keep it
-as secret as a file of passwords. Waypost does not know the passwords themselves, nor that of the account.
+links.json holds the argon2id hashes of links' passwords, so that an import keeps these links closed, and what
+handlers are set to: keep it as secret as a file of passwords. Waypost does not know the passwords themselves,
+nor that of the account.
 """
 
 
 @dataclass(frozen=True)
 class Member:
-    """One file. `is_text`: lines are what its progress is counted by."""
+    """One file of the ZIP. `is_text`: its progress is counted in lines."""
 
     name: str
     pieces: Iterable[str | bytes]
@@ -75,7 +77,7 @@ class Member:
 
 
 def size_of(user: User) -> int:
-    """About how many lines that will be."""
+    """The approximate number of lines of all files."""
     counted = [select(func.count()).where(model.user_id == user.id) for model in TABLES.values()]
     links = select(func.count()).where(Link.user_id == user.id)
     visits = select(func.coalesce(func.sum(OwnerDay.visits), 0)).where(OwnerDay.user_id == user.id)
@@ -85,11 +87,11 @@ def size_of(user: User) -> int:
 
 def members(user_id: int, site: str) -> Iterator[Member]:
     user = db.session.get_one(User, user_id)
-    yield Member("README.txt", [README.format(email=user.email, moment=written(now()))])
+    yield Member("README.txt", [README.format(email=user.email, moment=format_utc(now()))])
     account = {column.key: getattr(user, column.key) for column in User.__table__.columns}
-    yield Member("account.json", [json.dumps(told(account), indent=2, ensure_ascii=False), "\n"])
+    yield Member("account.json", [json.dumps(row_values(account), indent=2, ensure_ascii=False), "\n"])
     db.session.rollback()
-    short_url = Site(site, site).short_url
+    short_url = SiteUrls(site, site).short_url
     yield Member("links.csv", as_csv(pages(user_id, (), short_url)))
     yield Member("links.json", as_json(pages(user_id, (), short_url)))
     for name, model in TABLES.items():
@@ -102,45 +104,45 @@ def rows_of(model: Any, user_id: int) -> Iterator[list[dict[str, Any]]]:
     last = 0
     while True:
         some = select(model.__table__).where(model.user_id == user_id, model.id > last)
-        found = db.session.execute(some.order_by(model.id).limit(AT_ONCE)).mappings().all()
-        db.session.rollback()  # no read goes on while a file is written
+        found = db.session.execute(some.order_by(model.id).limit(BATCH_SIZE)).mappings().all()
+        db.session.rollback()  # no read transaction stays open while a file is written
         if not found:
             return
         last = found[-1]["id"]
-        yield [told(row) for row in found]
+        yield [row_values(row) for row in found]
 
 
-def told(row: Mapping[Any, Any]) -> dict[str, Any]:
-    return {str(name): plain(name, value) for name, value in row.items() if name not in NOT_TOLD}
+def row_values(row: Mapping[Any, Any]) -> dict[str, Any]:
+    return {str(name): json_value(name, value) for name, value in row.items() if name not in NOT_TOLD}
 
 
-def plain(name: str, value: Any) -> Any:
-    """As JSON has it. A hash of a password is nobody's to have, wherever it stands."""
+def json_value(name: str, value: Any) -> Any:
+    """A value as JSON. Password hashes are masked wherever they occur."""
     if name == "password_hash" and value:
         return [one and MASK for one in value] if isinstance(value, list) else MASK
     if isinstance(value, dt.datetime):
-        return written(value)
+        return format_utc(value)
     if isinstance(value, dict):
-        return {key: plain(key, one) for key, one in value.items()}
-    return [plain("", one) for one in value] if isinstance(value, list) else value
+        return {key: json_value(key, one) for key, one in value.items()}
+    return [json_value("", one) for one in value] if isinstance(value, list) else value
 
 
 def pictures(user_id: int) -> Iterator[Member]:
-    """Each file, and then which link has it."""
+    """The picture files, and then the list of which link has which."""
     listed = [("file", "link_id", "url", "what")]
     last = 0
     columns = [getattr(Link, name) for name in PICTURES]
     has_any = columns[0].is_not(None) | columns[1].is_not(None)
     while True:
         some = select(Link.id, Link.url, *columns).where(Link.user_id == user_id, has_any, Link.id > last)
-        found = db.session.execute(some.order_by(Link.id).limit(AT_ONCE)).all()
+        found = db.session.execute(some.order_by(Link.id).limit(BATCH_SIZE)).all()
         db.session.rollback()
         for id_, url, *names in found:
             last = id_
             for what, name in zip(PICTURES, names, strict=True):
                 if name and (uploads.directory() / name).is_file():
-                    listed.append((f"pictures/{name}", id_, url, what))
-                    yield Member(f"pictures/{name}", blocks(name), is_text=False)
+                    listed.append((f"{FOLDER}/{name}", id_, url, what))
+                    yield Member(f"{FOLDER}/{name}", blocks(name), is_text=False)
         if not found:
             break
     yield Member("pictures.csv", csv_pieces(listed, has_mark=False))
@@ -153,21 +155,23 @@ def blocks(name: str) -> Iterator[bytes]:
 
 
 def figures(user_id: int) -> Iterator[Member]:
-    asked = Asked(user_id=user_id, start=first_day(user_id), end=now().date(), zone=ZoneInfo("UTC"))
+    asked = StatisticsQuery(user_id=user_id, start=first_day(user_id), end=now().date(), zone=ZoneInfo("UTC"))
     for name, bots in (("visits.csv", False), ("visits-bots.csv", True)):
-        yield Member(name, export.visits(db.engine, asked_with(asked, bots=bots)))
+        yield Member(name, export.export_visits(db.engine, asked_with(asked, bots=bots)))
     for type_ in TYPES:
-        found = statistics.answer(db.session, asked_with(asked, type=type_, limit=export.EVERYTHING))
+        found = statistics.query_statistics(
+            db.session, asked_with(asked, type=type_, limit=export.EVERYTHING)
+        )
         db.session.rollback()
-        yield Member(f"statistics/{type_}.csv", export.report(found.rows, type_))
+        yield Member(f"statistics/{type_}.csv", export.export_report(found.rows, type_))
 
 
-def asked_with(asked: Asked, **values: Any) -> Asked:
-    return Asked(**{**asked.__dict__, **values})
+def asked_with(asked: StatisticsQuery, **values: Any) -> StatisticsQuery:
+    return StatisticsQuery(**{**asked.__dict__, **values})
 
 
 def first_day(user_id: int) -> dt.date:
-    """Of the first visit that anything is known of."""
+    """The day of the oldest click in the statistics; today without any."""
     oldest = db.session.scalar(select(func.min(OwnerQuarter.quarter)).where(OwnerQuarter.user_id == user_id))
     db.session.rollback()
     moment = now() if oldest is None else dt.datetime.fromtimestamp(oldest * QUARTER_MS / 1000, dt.UTC)

@@ -1,4 +1,4 @@
-"""What is in the file of everything, and how is it written without ever being in memory?"""
+"""Writing of an account's ZIP of everything, in pieces, so that it is never in memory whole."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from pathlib import Path
 from sqlalchemy import update
 
 from app.accounts.models import User
-from app.clock import now
-from app.config import Settings
-from app.database import begin_write
-from app.extensions import db
-from app.transfer import archives
-from app.transfer.contents import Member, members, size_of
-from app.transfer.models import Archive
+from app.core.clock import now
+from app.core.config import Settings
+from app.core.database import begin_write
+from app.core.extensions import db
+from app.import_export import archives
+from app.import_export.archive_contents import Member, members, size_of
+from app.import_export.models import Archive
 
 TOLD_SECONDS = 0.5
 LEVEL = 6
 PROBLEM = "Waypost failed to make this file; its log says why."
 
 
-class Overtaken(Exception):
-    """The owner has left, or asked anew: nobody wants this file any more."""
+class ArchiveSuperseded(Exception):
+    """The owner was deleted or has asked for a new file, so this one is not needed any more."""
 
 
 class Making:
-    """One file under way. `done` counts lines, and pictures as one."""
+    """The progress of one file. `done` counts lines, and each picture as one."""
 
     def __init__(self, row: Archive) -> None:
         self.id, self.file, self.done, self.told = row.id, row.file, 0, time.monotonic()
@@ -40,19 +40,19 @@ class Making:
             self.tell(done=self.done)
 
     def tell(self, **values: object) -> None:
-        """Raises Overtaken."""
+        """Store these values in the archive's row. Raises ArchiveSuperseded."""
         begin_write(db.session)
         mine = Archive.id == self.id, Archive.file == self.file, Archive.state.in_(archives.UNDER_WAY)
         told = update(Archive).where(*mine).values(**values).returning(Archive.id)
         found = db.session.scalar(told, execution_options={"synchronize_session": False})
         db.session.commit()
         if found is None:
-            raise Overtaken
+            raise ArchiveSuperseded
         self.told = time.monotonic()
 
 
 def run(archive_id: int, settings: Settings) -> None:
-    """Make the file, from the beginning: what a killed process had of it is written over."""
+    """Make the file from the beginning. What a killed process wrote of it is overwritten."""
     row = db.session.get(Archive, archive_id)
     if row is None or row.state not in archives.UNDER_WAY:
         return
@@ -68,7 +68,7 @@ def run(archive_id: int, settings: Settings) -> None:
         draft.replace(path)
         size = path.stat().st_size
         making.tell(state=archives.DONE, done=making.done, bytes=size, done_datetime=now())
-    except Overtaken:
+    except ArchiveSuperseded:
         db.session.rollback()
         for left in (draft, path):
             left.unlink(missing_ok=True)

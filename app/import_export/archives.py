@@ -1,7 +1,7 @@
-"""How does an owner come by a file of everything, one at a time, which is there for a day?
+"""Archives: downloads of everything that an account has, one an account, kept for a day.
 
-A row says how far it is; the worker has the file made beside it (archiving.py), and sweeps what is old, or
-what nobody has a row for.
+A row stores the progress. The worker has the file made by another process (archive_writer.py), and removes
+old files and files without a row.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from sqlalchemy import delete, select
 from sqlalchemy.exc import IntegrityError
 
 from app.accounts.models import User
-from app.clock import now
-from app.database import AnySession
-from app.error_boundary import ErrorBoundary
-from app.extensions import db
-from app.transfer.models import Archive
+from app.core.clock import now
+from app.core.database import AnySession
+from app.core.error_boundary import ErrorBoundary
+from app.core.extensions import db
+from app.import_export.models import Archive
 
-KEPT = dt.timedelta(hours=24)
-FRESH_SECONDS = 60  # a file is there a moment after its row
+RETENTION = dt.timedelta(hours=24)
+FRESH_SECONDS = 60  # younger files are kept: their row may have been added after the rows were read
 TRIES = 3
 WAITING, MAKING, DONE, FAILED = "waiting", "making", "done", "failed"
 UNDER_WAY = (WAITING, MAKING)
@@ -38,28 +38,28 @@ def directory_of(data_dir: Path) -> Path:
 
 
 def path_of(data_dir: Path, name: str) -> Path:
-    """Of a file by its name in the database. Raises ValueError for anything else."""
+    """The path of a file by its name in the database. Raises ValueError for any other name."""
     if not NAME.fullmatch(name):
         raise ValueError(name)
     return directory_of(data_dir) / name
 
 
 def of(user: User) -> Archive | None:
-    """The one there is or will be; none once its day is over."""
+    """The user's archive, finished or not; None once it has expired."""
     row = db.session.scalar(select(Archive).where(Archive.user_id == user.id))
     return None if row is None or is_old(row) else row
 
 
 def is_old(row: Archive) -> bool:
-    return row.done_datetime is not None and row.done_datetime <= now() - KEPT
+    return row.done_datetime is not None and row.done_datetime <= now() - RETENTION
 
 
 def ends(row: Archive) -> dt.datetime | None:
-    return row.done_datetime and row.done_datetime + KEPT
+    return row.done_datetime and row.done_datetime + RETENTION
 
 
 def ask(user: User, site: str) -> None:
-    """Have a new one made, unless one is under way. The caller has begun the write, and commits."""
+    """Request a new archive, unless one is being made. The caller has begun the write, and commits."""
     row = db.session.scalar(select(Archive).where(Archive.user_id == user.id).with_for_update())
     if row is not None and row.state in UNDER_WAY:
         return
@@ -69,21 +69,21 @@ def ask(user: User, site: str) -> None:
     db.session.add(Archive(user_id=user.id, file=f"{secrets.token_hex(16)}.zip", site=site))
     try:
         db.session.flush()
-    except IntegrityError:  # asked for twice at once: the other's is as good
+    except IntegrityError:  # a concurrent request has added the row
         db.session.rollback()
 
 
 def waiting(session: AnySession) -> Sequence[tuple[int, int]]:
-    """Ids of those that some process should make, or begin again, and of their owners; the oldest first."""
+    """The ids of archives that are to be made or started again, with their owners' ids; the oldest first."""
     wanted = select(Archive.id, Archive.user_id).where(Archive.state.in_(UNDER_WAY)).order_by(Archive.id)
     return session.execute(wanted).all()
 
 
 def sweep(session: AnySession, data_dir: Path) -> int:
-    """What is old, and every file that no row names, also one that a killed process left; how many files."""
-    old = Archive.state.not_in(UNDER_WAY), Archive.datetime <= now() - KEPT
+    """Remove old archives, and files without a row, as killed processes leave. Returns how many files."""
+    old = Archive.state.not_in(UNDER_WAY), Archive.datetime <= now() - RETENTION
     if session.scalar(select(Archive.id).where(*old).limit(1)) is not None:
-        over = Archive.done_datetime.is_(None) | (Archive.done_datetime <= now() - KEPT)
+        over = Archive.done_datetime.is_(None) | (Archive.done_datetime <= now() - RETENTION)
         session.execute(delete(Archive).where(*old, over))
         session.commit()
     needed = set(session.scalars(select(Archive.file)))

@@ -1,4 +1,4 @@
-"""Which rows stand in lines of separated values, however long a line is and wherever a quote is left open?"""
+"""Streaming reader of CSV that survives lines of any length and quotes that are never closed."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from collections import deque
 from collections.abc import Iterator
 from typing import TextIO
 
-MOST_CELL = 100_000  # characters
-MOST_LINE = 2_000_000  # characters; all that a link can say is less than half of it
-MOST_LINES = 200  # of one row: a quote that is never closed would take the rest of the file
+MAX_CELL = 100_000  # characters
+MAX_LINE = 2_000_000  # characters; all fields of a link take less than half of it
+MAX_LINES = 200  # of one row: a quote that is never closed would take the rest of the file
 ENDS = ("\n", "\r")
 
 
 class TooLong(Exception):
-    """A line is left out: it would have to be in memory whole."""
+    """A line is skipped because it is too long to be held in memory."""
 
 
 def read_line(file: TextIO) -> str:
-    """The next line, "" at the end of the file. Raises TooLong, and is behind the line then."""
-    line = file.readline(MOST_LINE)
-    if len(line) < MOST_LINE or line.endswith(ENDS):
+    """The next line, "" at the end of the file. Raises TooLong after skipping a line that is too long."""
+    line = file.readline(MAX_LINE)
+    if len(line) < MAX_LINE or line.endswith(ENDS):
         return line
     while line and not line.endswith(ENDS):
-        line = file.readline(MOST_LINE)
+        line = file.readline(MAX_LINE)
     raise TooLong
 
 
 def whole_lines(file: TextIO) -> Iterator[str]:
-    """All but those that are too long."""
+    """All lines but those that are too long."""
     while True:
         try:
             line = read_line(file)
@@ -40,7 +40,7 @@ def whole_lines(file: TextIO) -> Iterator[str]:
 
 
 class Lines:
-    """Lines of a file, of which those of the row under way can be given back."""
+    """Lines of a file. Those of the current row can be given back, to be read again."""
 
     def __init__(self, file: TextIO) -> None:
         self.file = file
@@ -52,7 +52,7 @@ class Lines:
         return self
 
     def __next__(self) -> str:
-        if len(self.taken) >= MOST_LINES:
+        if len(self.taken) >= MAX_LINES:
             raise csv.Error("a quote is opened and not closed")
         line = self.given_back.popleft() if self.given_back else self.read()
         self.taken.append(line)
@@ -73,22 +73,22 @@ class Lines:
         self.taken = []
 
     def give_back(self) -> None:
-        """All but the first line of the row that could not be read."""
+        """Give back all but the first line of the row, which could not be read."""
         again = self.taken[1:]
         self.given_back.extendleft(reversed(again))
         self.number -= len(again)
 
 
-def written(lines: Lines, delimiter: str) -> Iterator[tuple[int, list[str], str]]:
-    """Those of `records` that say something."""
+def nonempty_records(lines: Lines, delimiter: str) -> Iterator[tuple[int, list[str], str]]:
+    """`records` without empty rows."""
     for line, cells, problem in records(lines, delimiter):
         if problem or any(cell.strip() for cell in cells):
             yield line, cells, problem
 
 
 def records(lines: Lines, delimiter: str) -> Iterator[tuple[int, list[str], str]]:
-    """Line, cells and what is wrong, of each row, empty ones too."""
-    csv.field_size_limit(MOST_CELL)
+    """Line, cells and problem of each row, including empty ones."""
+    csv.field_size_limit(MAX_CELL)
     while True:
         lines.begin()
         line = lines.number + 1
@@ -104,11 +104,11 @@ def records(lines: Lines, delimiter: str) -> Iterator[tuple[int, list[str], str]
 
 
 def wording(error: str) -> str:
-    """What the csv module says, for a person."""
+    """The csv module's error in words for the owner."""
     if "line too long" in error:
-        return f"This line has more than {MOST_LINE:,} characters."
+        return f"This line has more than {MAX_LINE:,} characters."
     if "field larger" in error:
-        return f"A cell has more than {MOST_CELL:,} characters."
+        return f"A cell has more than {MAX_CELL:,} characters."
     if "expected after" in error:
         return "Something stands between a closing quote and the next cell."
     return "A quote is opened and not closed."

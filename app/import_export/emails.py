@@ -5,17 +5,17 @@ from __future__ import annotations
 import datetime as dt
 
 from app.accounts.models import User
-from app.clock import now
-from app.config import Settings
-from app.database import AnySession
-from app.notifications import letters
+from app.core.clock import now
+from app.core.config import Settings
+from app.core.database import AnySession
+from app.import_export.models import LinkImport
+from app.notifications import system_email
+from app.notifications.i18n import digits, said, speaking
 from app.notifications.site import site_of
-from app.notifications.speech import digits, said, speaking
-from app.transfer.models import LinkImport
 
 ENDED = "The import of {name} ended after {rows} rows."
 WHAT_NOW = "Links that were made stay. The import's page says what to do."
-KEPT_TRYING = dt.timedelta(days=1)
+RETRY_PERIOD = dt.timedelta(days=1)
 
 
 def tell_failed(session: AnySession, job: LinkImport, settings: Settings) -> None:
@@ -24,7 +24,7 @@ def tell_failed(session: AnySession, job: LinkImport, settings: Settings) -> Non
     if not settings.smtp_url:
         return
     with speaking(user.language):
-        content = letters.Content(
+        content = system_email.Content(
             title=said("An import has failed"),
             text=f"{said(ENDED, name=job.name, rows=digits(job.position))} {said(WHAT_NOW)}",
             url=f"{site_of(settings).owners}/dashboard/imports/{job.id}",
@@ -32,4 +32,4 @@ def tell_failed(session: AnySession, job: LinkImport, settings: Settings) -> Non
             note="because it is about your account.",
             language=user.language,
         )
-    letters.post(session, user.id, f"import:{job.id}", user.email, content, now() + KEPT_TRYING)
+    system_email.post(session, user.id, f"import:{job.id}", user.email, content, now() + RETRY_PERIOD)

@@ -1,14 +1,18 @@
-"""Where do tables lie that are being taken in?"""
+"""Files of imports: the table, and the ZIP that it came in, beside it."""
 
 from __future__ import annotations
 
 import fcntl
+import os
 import re
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from app.core.errors import FieldError, Invalid
+
+SPARE_BYTES = 256 * 1024 * 1024  # of the disk, kept free for the journal
 NAME = re.compile(r"[0-9a-f]{32}\.csv")
 
 
@@ -17,24 +21,42 @@ def directory_of(data_dir: Path) -> Path:
 
 
 def path_of(data_dir: Path, file: str) -> Path:
-    """Of a file by its name in the database. Raises ValueError for anything else."""
+    """The path of a file by its name in the database. Raises ValueError for any other name."""
     if not NAME.fullmatch(file):
         raise ValueError(file)
     return directory_of(data_dir) / file
 
 
 def new_file(data_dir: Path) -> Path:
-    """A path for a new table, which only we can read."""
+    """A path for a new table, in a directory that only this user can read."""
     directory = directory_of(data_dir)
     directory.mkdir(mode=0o700, exist_ok=True)
     return directory / f"{secrets.token_hex(16)}.csv"
 
 
+def archive_of(path: Path) -> Path:
+    """The path of the ZIP that the table at `path` came in, if it came in one."""
+    return path.with_suffix(".zip")
+
+
+def remove(path: Path) -> None:
+    """Remove a table and the ZIP that it came in."""
+    for each in (path, archive_of(path)):
+        each.unlink(missing_ok=True)
+
+
+def require_room(place: Path | int, more: int = 0) -> None:
+    """Raises Invalid where `more` bytes would leave too little free space for the journal."""
+    space = os.statvfs(place)
+    if space.f_bavail * space.f_frsize < more + SPARE_BYTES:
+        raise Invalid(FieldError("There is no room for this file on the server.", "no_room", "file"))
+
+
 @contextmanager
 def held(data_dir: Path, name: str) -> Iterator[bool]:
-    """Whether this process is the one that takes this table in, meanwhile; it ends with the process, too.
+    """Lock the table for this process; yields whether it got the lock. The lock also ends with the process.
 
-    A file that is gone or can't be opened is nobody else's: who reads it says so.
+    Yields True for a file that is missing or can't be opened: reading it then reports the problem.
     """
     try:
         file = path_of(data_dir, name).open("rb")

@@ -1,14 +1,16 @@
-"""How do the rows of a table become links: a few at a time, each once, whatever is killed meanwhile?
+"""Import of a table's rows as links, in small steps, each row once even if processes are killed.
 
-A step reads some rows, checks them, and writes in one transaction what they make, what failed, and how far
-it has come. `checking` does all of it but the links. A row that raises is a failed row: where it raises in
-the transaction, the rows of that step are taken again one by one.
+A step reads some rows, validates them, and writes links, failures and the position in one transaction.
+`checking` does all of that but the links. A row that raises is a failed row: where it raises in the
+transaction, the rows of that step are imported again one by one.
 """
 
+# see docs/decisions/2026-11-21-imports.md
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
@@ -17,43 +19,48 @@ from sqlalchemy.exc import NoResultFound
 from sqlalchemy.orm.exc import ObjectDeletedError
 
 from app.accounts.models import User
-from app.acting import Actor, act_as
-from app.clock import now
-from app.config import Settings
-from app.database import begin_write, is_outage
-from app.error_boundary import ErrorBoundary
-from app.errors import Invalid
-from app.extensions import db
-from app.transfer import services
-from app.transfer.around import around_of
-from app.transfer.cells import storable
-from app.transfer.making import Outcome, decided, make
-from app.transfer.models import FailedRow, LinkImport
-from app.transfer.rows import Around, Wanted, read_row
-from app.transfer.services import MOST_ROWS, TOO_MANY
-from app.transfer.tables import Row, Table
+from app.core.actor import Actor, act_as
+from app.core.clock import now
+from app.core.config import Settings
+from app.core.database import begin_write, is_outage
+from app.core.error_boundary import ErrorBoundary
+from app.core.errors import Busy, Invalid
+from app.core.extensions import db
+from app.import_export import services
+from app.import_export.archive_reader import ArchiveReader
+from app.import_export.cell_text import storable
+from app.import_export.conventions import Conventions, conventions_of
+from app.import_export.link_passwords import hide_secrets
+from app.import_export.lookups import around_of
+from app.import_export.models import FailedRow, LinkImport
+from app.import_export.row_pictures import DATA_FIELDS
+from app.import_export.row_to_link import RowResult, decided, make
+from app.import_export.rows import Around, Wanted, read_row
+from app.import_export.services import MAX_ROWS, TOO_MANY
+from app.import_export.sniff import TableFormat, TableRow
 
-AT_ONCE = 200  # in a transaction: others write, too
+BATCH_SIZE = 200  # in a transaction: a long one would delay other writers
 MAX_CHARACTERS = 4_000_000  # of the rows of a step
-MOST_FAILED = 100_000
+MAX_FAILED = 100_000
 AFTER = {"checking": "checked", "taking": "done"}
 MAX_PROBLEM = 1_000
 MAX_CELL = 10_000  # characters that are kept of a cell
 MAX_GLANCE = 100
+BUSY_TRIES = 3  # to read a row's pictures; each try waits up to ten seconds
 UNREADABLE_ROW = "Waypost failed to read this row. Make it by hand, or change it and try again."
 
-ReadRow = tuple[Row, Wanted | list[list[str]]]  # what it asks for, or what is wrong with it
+ReadRow = tuple[TableRow, Wanted | list[list[str]]]  # the link to make, or the row's problems
 
 
-class Overtaken(Exception):
-    """Another process goes on with this import, or its owner has ended it."""
+class ImportSuperseded(Exception):
+    """Another process has taken over this import, or its owner has ended it."""
 
 
-GONE = (Overtaken, NoResultFound, ObjectDeletedError)  # also where owner and import are gone
+GONE = (ImportSuperseded, NoResultFound, ObjectDeletedError)  # the latter where owner and import are deleted
 
 
 def is_no_rows_fault(error: Exception) -> bool:
-    """Whether the import is another's, or the database gives no answer."""
+    """Whether the import was taken over, or the database does not answer."""
     return isinstance(error, GONE) or is_outage(error)
 
 
@@ -62,45 +69,57 @@ errors = ErrorBoundary("import rows", is_passed=is_no_rows_fault)
 
 @dataclass
 class Taking:
-    """One import under way in this process."""
+    """One import that this process runs."""
 
     job: LinkImport
     settings: Settings
-    table: Table
-    rows: Iterator[Row] = field(init=False)
-    position: int = field(init=False)  # ours, whatever the database has by now
+    table: TableFormat
+    archive: ArchiveReader | None = None  # the ZIP that the table came in
+    conventions: Conventions = field(init=False)
+    rows: Iterator[TableRow] = field(init=False)
+    position: int = field(init=False)  # of this process; the database may have another by now
     state: str = field(init=False)
-    # addresses that rows before had, and those of this step: a check makes no links
+    # digests of aliases in earlier rows, and in this step: a check makes no links to compare with
     places: set[int] = field(default_factory=set)
     new_places: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.position, self.state = self.job.position, self.job.state
+        self.conventions = conventions_of(self.table, self.job.columns, self.job.date_order)
         self.rows = islice(self.table.rows(), self.position, None)
 
     def step(self) -> bool:
-        """Take the next rows; whether there were any. Raises Overtaken."""
+        """Import the next rows. Returns whether to go on. Raises ImportSuperseded."""
         rows = self.next_rows()
-        around = around_of(db.session.get_one(User, self.job.user_id), self.job, self.settings)
+        owner = db.session.get_one(User, self.job.user_id)
+        around = around_of(owner, self.job, self.settings, self.archive)
+        around = replace(around, conventions=self.conventions)
         read = [(row, outcome_of(row, self.job.columns, around)) for row in rows]
         with errors.attempt() as made:
             self.store(read)
-        if made.error is not None:  # one of these rows: which one shows when each is taken alone
+        if made.error is not None:  # caused by one of these rows; storing each alone shows which
             self.store_each(read)
         return bool(rows) and self.job.state == self.state
 
-    def next_rows(self) -> list[Row]:
-        """Some more; few where they are long, so that memory stays flat."""
+    def next_rows(self) -> list[TableRow]:
+        """The rows of the next step.
+
+        Few where they are long, which bounds memory. A row with pictures ends the step: it may take a minute.
+        """
         rows, characters = [], 0
-        for row in islice(self.rows, AT_ONCE):
+        for row in islice(self.rows, BATCH_SIZE):
             rows.append(row)
             characters += sum(map(len, row.cells.values()))
-            if characters > MAX_CHARACTERS:
+            if characters > MAX_CHARACTERS or self.has_pictures(row):
                 break
         return rows
 
+    def has_pictures(self, row: TableRow) -> bool:
+        fields = [*DATA_FIELDS.values(), *(DATA_FIELDS if self.archive else ())]
+        return any(row.cells.get(self.job.columns.get(field, "")) for field in fields)
+
     def store(self, read: Sequence[ReadRow]) -> None:
-        """Write what some rows make, all or nothing."""
+        """Write the results of some rows in one transaction."""
         self.new_places = set()
         begin_write(db.session)
         self.take_turn()
@@ -113,7 +132,7 @@ class Taking:
         self.places |= self.new_places
 
     def store_each(self, read: Sequence[ReadRow]) -> None:
-        """Each row in a transaction of its own; one that raises is a failed row."""
+        """Write each row in a transaction of its own; one that raises is a failed row."""
         for row, outcome in read:
             with errors.attempt() as made:
                 self.store([(row, outcome)])
@@ -123,8 +142,10 @@ class Taking:
                 return
 
     def take_turn(self) -> None:
-        """One step of an owner's imports after the other: the same table twice at once makes each link once.
-        (SQLite has one writer anyway.)"""
+        """Serialise the steps of an owner's imports, so that one table imported twice makes each link once.
+
+        SQLite has one writer anyway.
+        """
         owner = select(User.id).where(User.id == self.job.user_id)
         db.session.execute(owner.with_for_update(key_share=True))
 
@@ -133,11 +154,16 @@ class Taking:
         act_as(Actor("import", self.job.name[:128]))
         wanted = [one for _, one in read if isinstance(one, Wanted)]
         user_id, is_real = self.job.user_id, self.state == "taking"
-        made = make(user_id, wanted) if is_real else decided(user_id, wanted, self.places, self.new_places)
+        colors = self.archive.colors if self.archive else {}
+        made = (
+            make(user_id, wanted, colors)
+            if is_real
+            else decided(user_id, wanted, self.places, self.new_places)
+        )
         outcomes = iter(made)
         listed = []
         for row, one in read:
-            outcome = next(outcomes) if isinstance(one, Wanted) else Outcome("failed", one)
+            outcome = next(outcomes) if isinstance(one, Wanted) else RowResult("failed", one)
             setattr(self.job, outcome.what, getattr(self.job, outcome.what) + 1)
             if outcome.what == "failed":
                 listed.append(self.listed(row, outcome.problems))
@@ -150,13 +176,13 @@ class Taking:
         db.session.flush()
 
     def reason_to_stop(self) -> str:
-        """A table that is none of ours must fill neither memory nor the database."""
-        if self.job.failed > MOST_FAILED:
-            return f"More than {MOST_FAILED:,} rows can't be made: are the columns right?"
-        return TOO_MANY if self.job.position > MOST_ROWS else ""
+        """Why the import can't go on, in words; "" where it can. A wrong table must not fill the database."""
+        if self.job.failed > MAX_FAILED:
+            return f"More than {MAX_FAILED:,} rows can't be made: are the columns right?"
+        return TOO_MANY if self.job.position > MAX_ROWS else ""
 
     def advance(self, count: int, **values: Any) -> None:
-        """Compare-and-swap of the position: whoever loses has read rows that are behind already."""
+        """Compare-and-swap of the position. Raises ImportSuperseded where another process has moved it."""
         here = (
             LinkImport.id == self.job.id,
             LinkImport.position == self.position,
@@ -165,36 +191,45 @@ class Taking:
         values |= {"position": self.position + count, "last_datetime": now(), "tries": 0}
         moved = update(LinkImport).where(*here).values(**values).returning(LinkImport.id)
         if db.session.scalar(moved, execution_options={"synchronize_session": False}) is None:
-            raise Overtaken
+            raise ImportSuperseded
         db.session.refresh(self.job)
 
-    def listed(self, row: Row, problems: list[list[str]], *, is_made: bool = False) -> dict[str, Any]:
-        """A row of `FailedRow`. Of a link that is made a glance is kept: no file of it is written."""
+    def listed(self, row: TableRow, problems: list[list[str]], *, is_made: bool = False) -> dict[str, Any]:
+        """A row of `FailedRow`. For a link that was made the cells are shortened: no file is made of them."""
         most = MAX_GLANCE if is_made else MAX_CELL
+        cells = hide_secrets(row.cells, self.job.columns)
         return {
             "import_id": self.job.id,
             "number": row.number,
             "line": row.line,
-            "cells": [storable(row.cells.get(column, "")[:most]) for column in self.table.columns],
+            "cells": [storable(cells.get(column, "")[:most]) for column in self.table.columns],
             "problems": [[name, storable(text[:MAX_PROBLEM])] for name, text in problems],
             "is_made": is_made,
         }
 
 
-def outcome_of(row: Row, columns: dict[str, str], around: Around) -> Wanted | list[list[str]]:
-    """What a row asks for, or all that is wrong with it."""
+def outcome_of(row: TableRow, columns: dict[str, str], around: Around) -> Wanted | list[list[str]]:
+    """The link that a row describes, or all problems of the row."""
     if row.problem:
         return [["", row.problem]]
     with errors.attempt():
         try:
-            return read_row(row.cells, columns, around)
-        except Invalid as invalid:
-            return [[problem.field or "", problem.title] for problem in invalid.errors]
+            return read_patiently(row, columns, around)
+        except (Invalid, Busy) as error:
+            return [[problem.field or "", problem.title] for problem in error.errors]
     return [["", UNREADABLE_ROW]]
 
 
+def read_patiently(row: TableRow, columns: dict[str, str], around: Around) -> Wanted:
+    """Read a row, again while picture helpers are busy. Raises Invalid, and Busy after `BUSY_TRIES`."""
+    for _ in range(BUSY_TRIES - 1):
+        with suppress(Busy):
+            return read_row(row.cells, columns, around)
+    return read_row(row.cells, columns, around)
+
+
 def start(job: LinkImport, state: str) -> None:
-    """Have the rows checked, or taken in, from the first on: what was found before is forgotten."""
+    """Schedule the rows for checking or importing from the first one. Earlier results are deleted."""
     db.session.execute(delete(FailedRow).where(FailedRow.import_id == job.id))
     job.state, job.position, job.tries = state, 0, 0
     job.made = job.known = job.failed = 0

@@ -1,60 +1,49 @@
 """Streaming JSON reader: the objects of a list of links, one at a time, however large the file is.
 
-The list is the file itself, stands under one of `LIST_KEYS` (`{"shortUrls": {"data": [...]}}`), or is a
-sequence of objects without a list around them, as logs have it. A broken object is reported, and reading goes
-on in the line after the one it begins in.
+The list is the file itself, or is under one of `LIST_KEYS` (`{"shortUrls": {"data": [...]}}`), or is a
+sequence of objects without a list around them, as in logs. A broken object is reported, and reading goes on
+in the line after the one it begins in.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from typing import Any, NamedTuple, TextIO
+from collections.abc import Iterator, Mapping
+from typing import Any, TextIO
 
-from app.csv_files import escape_text
-from app.transfer.cells import storable
-from app.transfer.lines import MOST_LINE
+from app.core.csv_files import escape_text
+from app.import_export.cell_text import storable
+from app.import_export.csv_reader import MAX_LINE
+from app.import_export.text_buffer import MAX_BROKEN, Broken, Element, TextBuffer
 
 LIST_KEYS = frozenset({"data", "links", "shortUrls", "short_urls", "results", "result", "items", "urls"})
-BLOCK = 1 << 16
-MAX_DEPTH = 32  # of what stands in one link; far below the recursion limit of the parser
-MAX_BROKEN = 1_000  # each may make us read the same 2 MB again
+MAX_OBJECT = 10_000_000  # characters: those of a line, and 7.7 million of two pictures in base64
+MAX_DEPTH = 32  # of the values in one link; far below the recursion limit of the parser
 NESTED_KEYS = 3  # levels at which the list is looked for
 
 IN_STRING = re.compile(r'["\n]|\\.', re.DOTALL)
 OUTSIDE = re.compile(r'["\[\]{}]')
 SCALAR = re.compile(r".[^,\]}\s]*", re.DOTALL)
+COUNTRY = re.compile(r"[A-Z]{2}")
 BLANK = re.compile(r"[\s,:\ufeff]*")
 
 NOT_CLOSED = "This JSON is not closed."
 NO_OBJECT = "This is no object of JSON."
 TOO_DEEP = f"This JSON is nested more than {MAX_DEPTH} levels deep."
-TOO_LONG = f"This object has more than {MOST_LINE:,} characters."
+TOO_LONG = f"This object has more than {MAX_OBJECT:,} characters. A picture may have 5 MiB."
 
 
-class Element(NamedTuple):
-    """One member of the list, and the line it begins in. `problem` says why `value` is None."""
+class JsonText(TextBuffer):
+    """The JSON text at the current position.
 
-    line: int
-    value: dict[str, Any] | None
-    problem: str = ""
-
-
-class Broken(Exception):
-    """The end of a value can't be found; the text says why."""
-
-
-class JsonText:
-    """A text that is read in pieces. What was taken is forgotten."""
+    `depth` is the number of objects around the current list. `broken` counts unreadable values, long ones
+    several times.
+    """
 
     def __init__(self, file: TextIO) -> None:
-        self.file, self.text, self.at, self.line = file, "", 0, 1
-
-    def read_more(self) -> bool:
-        block = self.file.read(BLOCK)
-        self.text, self.at = self.text[self.at :] + block, 0
-        return bool(block)
+        super().__init__(file)
+        self.depth = self.broken = 0
 
     def peek(self) -> str:
         """The next character that is neither white space nor a separator; "" at the end."""
@@ -65,17 +54,6 @@ class JsonText:
                 return self.text[self.at]
             if not self.read_more():
                 return ""
-
-    def skip(self, count: int) -> None:
-        self.line += self.text.count("\n", self.at, self.at + count)
-        self.at += count
-
-    def skip_line(self) -> None:
-        while (end := self.text.find("\n", self.at)) < 0:
-            self.at = len(self.text)
-            if not self.read_more():
-                return
-        self.skip(end + 1 - self.at)
 
     def take(self) -> str:
         """The value that begins here, as text; "" where it is nested too deep. Raises Broken."""
@@ -95,12 +73,12 @@ class JsonText:
             if match is None:
                 # the last character may be the first half of an escape
                 length = max(length, len(self.text) - self.at - 1)
-                self.require_short(length)
+                self.require_short(length, TOO_LONG, MAX_OBJECT)
                 if not self.read_more():
                     raise Broken(NOT_CLOSED)
                 continue
             length = match.end() - self.at
-            self.require_short(length)
+            self.require_short(length, TOO_LONG, MAX_OBJECT)
             if match[0] == "\n":
                 raise Broken(NOT_CLOSED)
             if match[0] == '"':
@@ -111,14 +89,15 @@ class JsonText:
             if depth == 0 and not in_string:
                 return length, deepest
 
-    def require_short(self, length: int) -> None:
-        if length > MOST_LINE:
-            raise Broken(TOO_LONG)
-
     def find_list(self, levels: int = NESTED_KEYS) -> bool:
-        """Go to where the list begins. We are at an object, and behind it if it has none. Raises Broken."""
+        """Go to the beginning of the list in the object that begins here. Raises Broken.
+
+        False where the object has no list; the position is then behind it. Sets `depth`.
+        """
         self.skip(1)
+        self.depth += 1
         while (sign := self.peek()) and sign != "}":
+            self.step()
             key = parsed(self.take()) if sign == '"' else None
             if (after := self.peek()) in {"", "}"}:
                 continue
@@ -129,32 +108,64 @@ class JsonText:
                     return True
             else:
                 self.take()
-        self.skip(1)
+        self.leave_object()
         return False
+
+    def leave_object(self) -> None:
+        while (sign := self.peek()) and sign != "}":
+            self.step()
+            self.take()
+        self.skip(1)
+        self.depth -= 1
+
+    def find_next_list(self) -> bool:
+        """Go from the end of a list into the list of the next page. Raises Broken.
+
+        A file may contain several pages of an API one after the other.
+        """
+        is_page = self.depth > 0
+        self.skip(1)
+        while self.depth > 0:
+            self.leave_object()
+        return is_page and self.peek() == "{" and self.find_list()
 
 
 def elements(file: TextIO) -> Iterator[Element]:
     """Every member of the list in `file`, which is open at its beginning."""
     text = begin(file)
-    is_list = text.peek() == "["
-    if is_list:
-        text.skip(1)
-    broken = 0
-    while (sign := text.peek()) and not (is_list and sign == "]"):
+    while True:
+        for found in members(text):
+            text.steps = 0
+            yield found
+            text.broken += bool(found.problem)
+            if text.broken > MAX_BROKEN:
+                return
         line = text.line
         try:
-            found = element(line, text.take())
+            if not text.find_next_list():
+                return
         except Broken as error:
-            found = Element(line, None, str(error))
-            text.skip_line()
-        yield found
-        broken += bool(found.problem)
-        if broken > MAX_BROKEN:
+            yield Element(line, None, str(error))
             return
 
 
+def members(text: JsonText) -> Iterator[Element]:
+    """The members of the list that begins here, up to its end."""
+    is_list = text.peek() == "["
+    if is_list:
+        text.skip(1)
+    while (sign := text.peek()) and not (is_list and sign == "]"):
+        line = text.line
+        try:
+            yield element(line, text.take())
+        except Broken as error:
+            text.broken += (len(text.text) - text.at) // MAX_LINE
+            yield Element(line, None, str(error))
+            text.skip_line()
+
+
 def begin(file: TextIO) -> JsonText:
-    """The text from where its list begins; from its first object where it has none."""
+    """The text from the beginning of its list; without a list, from its first object."""
     text = JsonText(file)
     if text.peek() != "{":
         return text
@@ -162,7 +173,7 @@ def begin(file: TextIO) -> JsonText:
         if text.find_list():
             return text
     except Broken:
-        pass  # whatever it is, `elements` reports it
+        pass  # `elements` meets the same error, and reports it
     file.seek(0)
     return JsonText(file)
 
@@ -175,7 +186,7 @@ def element(line: int, part: str) -> Element:
 
 
 def parsed(part: str) -> Any:
-    """None for what is no JSON; a number of thousands of digits is none to Python."""
+    """The value of a JSON text; None for invalid JSON, and for numbers of thousands of digits."""
     try:
         return json.loads(part) if part else None
     except ValueError:
@@ -185,27 +196,32 @@ def parsed(part: str) -> Any:
 # --- as a table
 
 
-def cells_of(value: dict[str, Any]) -> dict[str, str]:
-    """An object as a row: what is nested gets names like `meta.validSince`."""
+def cells_of(value: Mapping[str, Any]) -> dict[str, str]:
+    """An object as a row of texts. Nested fields get names like `meta.validSince`."""
     return dict(flattened(value, ""))
 
 
-def flattened(value: dict[str, Any], prefix: str) -> Iterator[tuple[str, str]]:
+def flattened(value: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, str]]:
     for name, one in value.items():
         column = column_name(f"{prefix}{name}")
-        if isinstance(one, dict) and one and prefix.count(".") < NESTED_KEYS:
+        if is_nested(one) and prefix.count(".") < NESTED_KEYS:
             yield from flattened(one, f"{column}.")
         else:
             yield column, cell_of(one)
 
 
+def is_nested(value: Any) -> bool:
+    """Whether the keys are names of fields. A table by country (`{"DE": …, "US": …}`) stays one cell."""
+    return isinstance(value, dict) and bool(value) and not all(map(COUNTRY.fullmatch, value))
+
+
 def column_name(name: str) -> str:
-    """As it is stored and shown."""
+    """The name of a column as it is stored and shown."""
     return storable(name[:100])
 
 
 def cell_of(value: Any) -> str:
-    """As a cell of CSV has it."""
+    """A value as the text of a CSV cell."""
     if isinstance(value, str):
         return escape_text(value)
     if value is None or value in ([], {}):

@@ -1,7 +1,7 @@
 """Moves passwords of links between instances: as argon2id hashes, or as a mark that a link had one.
 
-Nobody can make a password of a mark. A link that had one and comes without its hash is made switched off, for
-it would be open to everybody. See docs/decisions/2026-11-22-passwords-in-exports.md.
+A mark does not contain the password. A link that had one and comes without its hash is created switched off,
+because it would be open to everyone. See docs/decisions/2026-11-22-passwords-in-exports.md.
 """
 
 from __future__ import annotations
@@ -9,11 +9,16 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from collections.abc import Mapping
+from typing import NamedTuple
 
-from app.reading import Rejected, whole
+from app.import_export.columns import COLUMNS, normalize_heading
+from app.import_export.row_pictures import DATA_FIELDS
+from app.import_export.value_parsers import Read
+from app.input.parsers import Rejected, whole
 
-# An owner chooses the hash, and every visitor's try computes it: its cost must be bounded. The second set
-# that RFC 9106 recommends (64 MiB, 3 passes, 4 lanes) is within; what Waypost makes itself is far below
+# An owner chooses the hash, and every visitor's attempt computes it, so its cost must be limited. The second
+# set that RFC 9106 recommends (64 MiB, 3 passes, 4 lanes) is within; Waypost's own hashes are far below
 MAX_MEMORY_KIB = 64 * 1024
 MAX_PASSES = 4
 MAX_LANES = 4
@@ -26,6 +31,17 @@ HASH = re.compile(
     r"\$([A-Za-z0-9+/]{1,100})\$([A-Za-z0-9+/]{1,100})"
 )
 NO = frozenset({"", "0", "false", "no", "null"})
+
+# replaces a hash, or a plain password, wherever a row is stored or shown
+HIDDEN = "********"
+PLAIN_MARKS = NO | {"1", "true", "yes"}
+FIELDS = ("password_hash", "has_password")
+NOT_STORED = ("handler_settings", *DATA_FIELDS.values())
+HEADINGS, NOT_STORED_HEADINGS = (
+    frozenset(normalize_heading(heading) for name in fields for heading in COLUMNS[name].headings)
+    for fields in (FIELDS, NOT_STORED)
+)
+ANY_HASH = "$argon2"
 
 NO_HASH = "This is no argon2id hash as an export of Waypost has it. Remove it, and set a password afterwards."
 COSTLY = "Checking this hash would take too much memory or time. Remove it, and set a password afterwards."
@@ -46,7 +62,7 @@ def read_hash(text: str) -> str:
 
 
 def has_length(text: str, lengths: range) -> bool:
-    """Whether `text` is unpadded base64, written the one way that argon2 reads, of that many bytes."""
+    """Whether `text` is canonical unpadded base64, as argon2 requires, of a length in `lengths` (bytes)."""
     try:
         octets = base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
     except binascii.Error:
@@ -59,7 +75,7 @@ def read_version(text: str) -> int:
 
 
 def had_password(text: str) -> bool:
-    """Whether a cell says so. A word that is not known does: the link must not be open."""
+    """Whether a cell says that there was a password. Unknown words count as yes, to keep the link closed."""
     return text.strip().lower() not in NO
 
 
@@ -70,3 +86,39 @@ def password_changes(hashed: str | None, version: int | None, *, is_marked: bool
     else:
         found = {"password_hash": hashed, "password_version": 1}
     return found if version is None else {**found, "password_version": version}
+
+
+class ReadPassword(NamedTuple):
+    """What a row's columns about the password change of its link, and what its owner must know."""
+
+    changes: dict[str, object]
+    notices: list[list[str]]
+
+
+def read_password(read: Read, texts: Mapping[str, str]) -> ReadPassword:
+    is_hidden = texts.get("password_hash") == HIDDEN
+    hashed = None if is_hidden else read("password_hash", read_hash)
+    is_marked = is_hidden or read("has_password", had_password, False)
+    changes = password_changes(hashed, read("password_version", read_version), is_marked=is_marked)
+    return ReadPassword(changes, [["has_password", SWITCHED_OFF]] if is_marked and hashed is None else [])
+
+
+def hide_secrets(cells: Mapping[str, str], columns: Mapping[str, str]) -> dict[str, str]:
+    """The cells of a row as they may be stored: without hashes, and without passwords from other services.
+
+    `columns`: field → column. The replacement shows that there was a password. The settings of handlers and
+    the data of pictures, which are megabytes, are left out without one.
+    """
+    # by heading also columns that are not read, or that only later rows have
+    headings = {name: normalize_heading(name) for name in cells}
+    chosen = {column: field for field, column in columns.items()}
+    secret = {name for name in cells if headings[name] in HEADINGS or chosen.get(name) in FIELDS}
+    return {
+        name: HIDDEN if is_secret(text, is_field=name in secret) else text
+        for name, text in cells.items()
+        if headings[name] not in NOT_STORED_HEADINGS and chosen.get(name) not in NOT_STORED
+    }
+
+
+def is_secret(text: str, *, is_field: bool) -> bool:
+    return ANY_HASH in text or (is_field and text.strip().lower() not in PLAIN_MARKS)

@@ -1,4 +1,4 @@
-"""Which tables are being taken in, how far, and which of their rows could not be?"""
+"""Tables of imports with their failed rows, and of archives."""
 
 from __future__ import annotations
 
@@ -7,52 +7,56 @@ import datetime as dt
 from sqlalchemy import JSON, ForeignKey, Index, String, Text, false
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.clock import now
-from app.database import Id, UtcDateTime
-from app.extensions import db
+from app.core.clock import now
+from app.core.database import Id, UtcDateTime
+from app.core.extensions import db
 
 
 class LinkImport(db.Model):
-    """A table of links that somebody brought.
+    """An import of a table of links.
 
     `state` goes from `new` (its columns are to be named) to `checking`, `checked`, `taking` and `done`, or
-    ends as `failed` or `ended`. `position` counts the rows that are behind; each step moves it with
-    compare-and-swap in the transaction that holds what it made.
+    ends as `failed` or `ended`. `position` counts the processed rows; each step moves it, with
+    compare-and-swap, in the transaction that stores its results.
     """
 
     __table_args__ = (Index(None, "user_id", "id"), {"sqlite_autoincrement": True})
 
     id: Mapped[int] = mapped_column(Id, primary_key=True)
     user_id: Mapped[int] = mapped_column(ForeignKey("user.id", ondelete="CASCADE"))
-    # as its owner calls the file, and what it is called in DATA_DIR/imports
+    # the owner's name of the file, and its name in DATA_DIR/imports
     name: Mapped[str] = mapped_column(String(255))
     file: Mapped[str] = mapped_column(String(64))
     state: Mapped[str] = mapped_column(String(16), default="new", index=True)
     # field → column of the table
     columns: Mapped[dict[str, str]] = mapped_column(JSON, default=dict)
-    # of rows that name none
+    # columns of the table that are not read, as they were when its owner named the others
+    left_out: Mapped[list[str]] = mapped_column(JSON, default=list, server_default="[]")
+    # of day, month and year: one of `dates.PLACES`; "" where no date needs it
+    date_order: Mapped[str] = mapped_column(String(8), default="", server_default="")
+    # for rows that name none
     project: Mapped[str] = mapped_column(String(128), default="")
     domain_id: Mapped[int | None] = mapped_column(Id)
-    # of the request that brought it: an address of this instance, too
+    # of the upload's request, which is also a host of this instance
     host: Mapped[str] = mapped_column(String(261), default="")
 
     rows: Mapped[int | None] = mapped_column(Id)  # known once all were read
     position: Mapped[int] = mapped_column(Id, default=0)
     made: Mapped[int] = mapped_column(Id, default=0)
-    known: Mapped[int] = mapped_column(Id, default=0)  # there already, from this table or another
+    known: Mapped[int] = mapped_column(Id, default=0)  # links that existed already, from any table
     failed: Mapped[int] = mapped_column(Id, default=0)
     problem: Mapped[str] = mapped_column(Text, default="")  # of the table as a whole
-    # processes that were started for it since it last moved: one more than have died
+    # processes that were started for it since `position` last moved: one more than have died
     tries: Mapped[int] = mapped_column(default=0, server_default="0")
     last_datetime: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
     datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)
 
 
 class Archive(db.Model):
-    """A file of everything that an owner has, asked for in the dashboard: one for an owner.
+    """A ZIP of everything that an owner has, requested in the dashboard: one an owner.
 
     `state` goes from `waiting` over `making` to `done` or `failed`. `file` is its name in DATA_DIR/downloads,
-    `site` where short links are, as the request had it; `done` of `total` are lines, about.
+    `site` the base URL of short links from the request. `done` of `total` is the progress, roughly in lines.
     """
 
     __table_args__ = ({"sqlite_autoincrement": True},)
@@ -72,7 +76,7 @@ class Archive(db.Model):
 
 
 class FailedRow(db.Model):
-    """A row that can't become a link, and why; or that became one and needs a look (`is_made`)."""
+    """A row that can't become a link, and why; or one that did, with a notice for the owner (`is_made`)."""
 
     import_id: Mapped[int] = mapped_column(
         ForeignKey("link_import.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
@@ -86,7 +90,7 @@ class FailedRow(db.Model):
 
 
 class ImportedRow(db.Model):
-    """Which row of a table a link was made of: while it is there, the same row makes no other."""
+    """The row of a table that a link was made from. While the link exists, the same row makes no other."""
 
     __table_args__ = (Index(None, "user_id", "digest", unique=True),)
 

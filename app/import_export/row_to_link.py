@@ -1,21 +1,25 @@
-"""What becomes of rows that can be read: a link, nothing because it is there already, or a problem?"""
+"""The results of readable rows: a new link, a link that exists already, or a problem."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from hashlib import blake2b
 from typing import NamedTuple
 
 from sqlalchemy import and_, insert, or_, select
 
-from app.clock import now
-from app.extensions import db
+from app.accounts.models import User
+from app.core.clock import now
+from app.core.errors import FieldError, Invalid
+from app.core.extensions import db
+from app.import_export.attachments import Ids, handlers_for, pixels_for
+from app.import_export.models import ImportedRow
+from app.import_export.rows import Wanted
+from app.import_export.value_parsers import missing_names, named_ids
 from app.links.aliases import key_of
-from app.links.many import create_each
+from app.links.bulk_create import create_each
 from app.links.models import Alias, LimitCounter, Link
 from app.projects.models import Project
-from app.transfer.models import ImportedRow
-from app.transfer.rows import Wanted
 
 TAKEN = "This short address is taken."
 ELSEWHERE = "One of your links has this short address, and leads elsewhere."
@@ -23,29 +27,31 @@ TWICE = "A row before this one has the same short address."
 Place = tuple[int, str]
 
 
-class Outcome(NamedTuple):
-    """`what`: `made`, `known` or `failed`, as the import counts them."""
+class RowResult(NamedTuple):
+    """The result of one row. `what`: `made`, `known` or `failed`, as the import counts them."""
 
     what: str
     problems: list[list[str]] = []  # noqa: RUF012  never changed
 
 
 def place_of(wanted: Wanted) -> Place | None:
-    """Where it wants to be; None for anywhere."""
+    """The domain and alias of the row; None where the alias is to be generated."""
     url = wanted.changes.get("url")
     return (wanted.changes.get("domain_id") or 0, key_of(url)) if url else None
 
 
 def short(place: Place) -> int:
-    """64 bits that stand for it: a large table has many."""
+    """A 64-bit digest of a domain and alias, which saves memory with large tables."""
     return int.from_bytes(blake2b(f"{place[0]} {place[1]}".encode(), digest_size=8).digest())
 
 
 def decided(
     user_id: int, wanted: Sequence[Wanted], before: Container[int] = (), places: set[int] | None = None
-) -> list[Outcome]:
-    """What would become of these rows, in their order, as things are. `before`: `short` of rows before them,
-    `places` gets those of these rows."""
+) -> list[RowResult]:
+    """What the results of these rows would be now, in their order.
+
+    `before`: digests (`short`) of the aliases of earlier rows. Those of these rows are added to `places`.
+    """
     digests = known_digests(user_id, [one.digest for one in wanted])
     holders = holders_of([place for one in wanted if (place := place_of(one))])
     places = set() if places is None else places
@@ -53,9 +59,9 @@ def decided(
     for one in wanted:
         place = place_of(one)
         if one.digest in digests:
-            found.append(Outcome("known"))
+            found.append(RowResult("known"))
         elif place and (short(place) in places or short(place) in before):
-            found.append(Outcome("failed", [["url", TWICE]]))
+            found.append(RowResult("failed", [["url", TWICE]]))
         else:
             found.append(free_or_not(user_id, one, holders.get(place) if place else None))
             if place:
@@ -64,17 +70,17 @@ def decided(
     return found
 
 
-def free_or_not(user_id: int, one: Wanted, holder: Holder | None) -> Outcome:
+def free_or_not(user_id: int, one: Wanted, holder: Holder | None) -> RowResult:
     if holder is None or holder.is_free_for(user_id):
-        return Outcome("made")
+        return RowResult("made")
     if holder.user_id == user_id:
         is_same = holder.location_url == one.changes["location_url"]
-        return Outcome("known") if is_same else Outcome("failed", [["url", ELSEWHERE]])
-    return Outcome("failed", [["url", TAKEN]])
+        return RowResult("known") if is_same else RowResult("failed", [["url", ELSEWHERE]])
+    return RowResult("failed", [["url", TAKEN]])
 
 
 class Holder(NamedTuple):
-    """Who has a short address: a link, or for a time the owner of one that is gone."""
+    """The holder of an alias: a link, or for a time the owner of a deleted one."""
 
     user_id: int
     location_url: str | None
@@ -106,36 +112,55 @@ def known_digests(user_id: int, digests: Sequence[str]) -> set[str]:
     return set(db.session.scalars(mine))
 
 
-def make(user_id: int, wanted: Sequence[Wanted]) -> list[Outcome]:
-    """Make the links. Inside a write: what is decided here stands until the commit."""
+def make(user_id: int, wanted: Sequence[Wanted], colors: Mapping[str, str] | None = None) -> list[RowResult]:
+    """Create the links. Call it inside a write transaction, so that the results stay valid until the commit.
+
+    `colors`: those of missing projects, as far as the file contains them.
+    """
     outcomes = decided(user_id, wanted)
     numbers = [number for number, outcome in enumerate(outcomes) if outcome.what == "made"]
     chosen = [wanted[number] for number in numbers]
-    projects = projects_of(user_id, {one.project for one in chosen if one.project})
-    links = create_each(user_id, [changes_of(one, projects) for one in chosen])
+    told = {one.project: one.project_color for one in chosen if one.project_color}
+    named = {one.project for one in chosen if one.project}
+    projects = projects_of(user_id, named, {**(colors or {}), **told})
+    owner = db.session.get_one(User, user_id)
+    pixels = pixels_for(owner, [one.pixels for one in chosen])
+    handlers = handlers_for(owner, [one.handlers for one in chosen])
+    links = create_each(user_id, [changes_of(one, projects, pixels, handlers) for one in chosen])
     rows = [(link, one) for link, one in zip(links, chosen, strict=True) if link is not None]
     remember(user_id, rows)
     for number, link in zip(numbers, links, strict=True):
-        if link is None:  # somebody was quicker, on a database where others write at once
-            outcomes[number] = Outcome("failed", [["url", TAKEN]])
+        if link is None:  # a concurrent writer has taken the alias (PostgreSQL)
+            outcomes[number] = RowResult("failed", [["url", TAKEN]])
     return outcomes
 
 
-def changes_of(one: Wanted, projects: dict[str, int]) -> dict[str, object]:
+def changes_of(one: Wanted, projects: dict[str, int], pixels: Ids, handlers: Ids) -> dict[str, object]:
+    """The changes for the new link. Raises Invalid where something the row names was deleted meanwhile."""
     found = dict(one.changes)
     if one.project:
         found["project_id"] = projects[one.project]
     if one.datetime:
         found["datetime"] = one.datetime
+    for field, named, known in (
+        ("pixels_ids", one.pixels, pixels),
+        ("email_reports", one.handlers, handlers),
+    ):
+        if missing := missing_names(named.names, known):
+            said = ", ".join(" ".join(name[:2]) for name in missing)
+            raise Invalid(FieldError(f"This has gone meanwhile: {said}.", "not_found", field))
+        if named.names:
+            found[field] = named_ids(named.names, known)
     return found
 
 
-def projects_of(user_id: int, names: Iterable[str]) -> dict[str, int]:
-    """The owner's projects of these names; those that are not there are made."""
+def projects_of(user_id: int, names: Iterable[str], colors: Mapping[str, str]) -> dict[str, int]:
+    """The ids of the owner's projects with these names, after missing ones were created."""
     mine = select(Project.name, Project.id).where(Project.user_id == user_id).order_by(Project.id.desc())
     found = dict(db.session.execute(mine).all())
     for name in sorted(set(names) - found.keys()):
-        project = Project(user_id=user_id, name=name)
+        color = {"color": colors[name]} if name in colors else {}
+        project = Project(user_id=user_id, name=name, **color)
         db.session.add(project)
         db.session.flush()
         found[name] = project.id
@@ -143,7 +168,7 @@ def projects_of(user_id: int, names: Iterable[str]) -> dict[str, int]:
 
 
 def remember(user_id: int, made: Sequence[tuple[Link, Wanted]]) -> None:
-    """What came with the rows beside the links: past counts, and which row it was."""
+    """Store what rows have beside their links: their digests, and earlier click counts."""
     connection = db.session.connection()
     rows = [{"link_id": link.id, "user_id": user_id, "digest": one.digest} for link, one in made]
     counts = [{"link_id": link.id, "clicks": one.clicks} for link, one in made if one.clicks]

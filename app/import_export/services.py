@@ -1,4 +1,4 @@
-"""How does a table come to be an import, and what can its owner do with it?"""
+"""Imports from upload to end: reading the file, naming its columns, and ending or failing the import."""
 
 from __future__ import annotations
 
@@ -9,45 +9,54 @@ from typing import NamedTuple
 from sqlalchemy import func, select
 
 from app.accounts.models import User
-from app.config import Settings
-from app.errors import FieldError, Invalid
-from app.extensions import db
-from app.reading import Rejected, plain
-from app.transfer import columns, tables
-from app.transfer.cells import storable
-from app.transfer.mails import tell_failed
-from app.transfer.models import FailedRow, LinkImport
+from app.core.config import Settings
+from app.core.errors import FieldError, Invalid
+from app.core.extensions import db
+from app.import_export import archive_reader, columns, dates, files, sniff
+from app.import_export.cell_text import storable
+from app.import_export.dates import NO_ORDERS, Orders
+from app.import_export.emails import tell_failed
+from app.import_export.models import FailedRow, LinkImport
+from app.input.parsers import Rejected, plain_text
 
 LARGE = 10 * 1024 * 1024
-MOST_ROWS = 1_000_000
-MOST_OPEN = 10  # imports of one owner
+MAX_ROWS = 1_000_000
+MAX_OPEN = 10  # imports of one owner
 NO_ROWS = "There are headings in this file, and nothing else."
-TOO_MANY = f"This table has more than {MOST_ROWS:,} rows. Divide it into several."
+TOO_MANY = f"This table has more than {MAX_ROWS:,} rows. Divide it into several."
+NO_ORDER = "Say in which order the dates have day, month and year: these can be read in several."
 UNFINISHED = ("new", "checking", "checked", "taking")
 
 
 class Looked(NamedTuple):
-    """What a file was found to be before anything is stored about it."""
+    """What is known of a file before its import is stored."""
 
     columns: dict[str, str]
     rows: int
 
 
 def look(path: Path, *, is_hasty: bool = False) -> Looked:
-    """Reads the file, so in no transaction. One that is no table is removed: Invalid.
+    """Read the file, outside of any transaction; of a ZIP, its list of links.
 
-    `is_hasty`: somebody waits, so the rows of a large file are only estimated, by its lines.
+    A file that can't be imported is removed. Raises Invalid, and Busy where too many ZIPs are being unpacked.
+
+    `is_hasty`: a request is waiting, so the rows of a large file are only estimated, by its lines.
     """
     try:
+        if archive_reader.is_zip(path):
+            archive_reader.unpack(path)
         table, rows = estimated(path) if is_hasty and path.stat().st_size > LARGE else counted(path)
-    except tables.Unreadable as error:
-        path.unlink()
+    except sniff.UnreadableTable as error:
+        files.remove(path)
         raise Invalid(FieldError(str(error), "table", "file")) from None
+    except BaseException:
+        files.remove(path)
+        raise
     return Looked(columns.found(table), rows)
 
 
 def bring(user: User, path: Path, name: str, looked: Looked, host: str = "") -> LinkImport:
-    """An import of the table at `path`, its columns guessed."""
+    """Add an import of the table at `path`, with the guessed columns."""
     name = storable(name[:255]) or "links.csv"
     job = LinkImport(user_id=user.id, name=name, file=path.name, host=host)
     job.columns, job.rows = looked
@@ -56,34 +65,44 @@ def bring(user: User, path: Path, name: str, looked: Looked, host: str = "") -> 
     return job
 
 
-def counted(path: Path) -> tuple[tables.Table, int]:
-    """A table and the number of its rows. Raises Unreadable, also where there are none."""
-    table = tables.open_table(path)
+def counted(path: Path) -> tuple[sniff.TableFormat, int]:
+    """A table and the number of its rows. Raises UnreadableTable, also for none or too many."""
+    table = sniff.open_table(path)
     if not (rows := sum(1 for _ in table.rows())):
-        raise tables.Unreadable(NO_ROWS)
-    if rows > MOST_ROWS:
-        raise tables.Unreadable(TOO_MANY)
+        raise sniff.UnreadableTable(NO_ROWS)
+    if rows > MAX_ROWS:
+        raise sniff.UnreadableTable(TOO_MANY)
     return table, rows
 
 
-def estimated(path: Path) -> tuple[tables.Table, int]:
-    """The same at a glance. The number is known once all rows were checked."""
-    table = tables.open_table(path)
+def estimated(path: Path) -> tuple[sniff.TableFormat, int]:
+    """A table and an estimate of its rows. The number is known once all rows were checked."""
+    table = sniff.open_table(path)
     if next(table.rows(), None) is None:
-        raise tables.Unreadable(NO_ROWS)
-    return table, max(1, tables.line_ends(path) - table.has_headings)
+        raise sniff.UnreadableTable(NO_ROWS)
+    return table, max(1, sniff.line_ends(path) - table.has_headings)
 
 
 def require_few(user: User) -> None:
-    """Each keeps a file. Raises Invalid."""
+    """Raises Invalid where the user has `MAX_OPEN` unfinished imports, each of which keeps a file."""
     unfinished = LinkImport.user_id == user.id, LinkImport.state.in_(UNFINISHED)
-    if (db.session.scalar(select(func.count()).select_from(LinkImport).where(*unfinished)) or 0) >= MOST_OPEN:
-        said = f"{MOST_OPEN} of your imports are not at their end. Finish or leave one of them first."
+    if (db.session.scalar(select(func.count()).select_from(LinkImport).where(*unfinished)) or 0) >= MAX_OPEN:
+        said = f"{MAX_OPEN} of your imports are not at their end. Finish or leave one of them first."
         raise Invalid(FieldError(said, "too_many", "file"))
 
 
-def choose(job: LinkImport, table: tables.Table, fields: Mapping[str, str]) -> None:
-    """`fields`: column → field, as its owner says; the others are left out. Raises Invalid."""
+def choose(
+    job: LinkImport,
+    table: sniff.TableFormat,
+    fields: Mapping[str, str],
+    orders: Orders = NO_ORDERS,
+    date_order: str = "",
+) -> None:
+    """Set the columns and the order of dates. Raises Invalid.
+
+    `fields`: column → field, as the owner chose; other columns are not read. `orders`: the orders that the
+    table's dates allow; `date_order`: the owner's choice.
+    """
     chosen = {column: field for column, field in fields.items() if field and column in table.columns}
     twice = sorted({field for field in chosen.values() if list(chosen.values()).count(field) > 1})
     problems = [
@@ -95,9 +114,15 @@ def choose(job: LinkImport, table: tables.Table, fields: Mapping[str, str]) -> N
         problems += [FieldError(f"There is no field {field}.", "choice", field) for field in sorted(unknown)]
     if "location_url" not in chosen.values():
         problems.append(FieldError("Say which column is the destination.", "required", "location_url"))
+    if date_order not in {"", *dates.PLACES}:
+        problems.append(FieldError("Dates are day, month or year first.", "choice", "date_order"))
+    elif orders.is_open and not date_order:
+        problems.append(FieldError(NO_ORDER, "required", "date_order"))
     if problems:
         raise Invalid(*problems)
     job.columns = {field: column for column, field in chosen.items()}
+    job.left_out = columns.left_out(table.columns, job.columns)
+    job.date_order = date_order or orders.order
 
 
 def require_new(job: LinkImport) -> None:
@@ -106,32 +131,32 @@ def require_new(job: LinkImport) -> None:
 
 
 def project_of(text: str) -> str:
-    """The name of a project for rows that name none. Raises Invalid."""
+    """The project for rows that name none. Raises Invalid."""
     try:
-        return plain(text.strip(), 128)
+        return plain_text(text.strip(), 128)
     except Rejected as rejected:
         raise Invalid(FieldError(str(rejected.args[0]), rejected.args[0].code, "project")) from None
 
 
 def listed_rows(job: LinkImport, most: int, *, is_made: bool) -> Sequence[FailedRow]:
-    """The first rows that failed, or those made that the owner must look at."""
+    """The first failed rows, or (`is_made`) the first made ones with a notice for the owner."""
     mine = FailedRow.import_id == job.id, FailedRow.is_made.is_(is_made)
     return db.session.scalars(select(FailedRow).where(*mine).order_by(FailedRow.number).limit(most)).all()
 
 
 def count_made_rows(job: LinkImport) -> int:
-    """How many made rows the owner must look at."""
+    """The number of made rows with a notice for the owner."""
     mine = FailedRow.import_id == job.id, FailedRow.is_made.is_(True)
     return db.session.scalar(select(func.count()).select_from(FailedRow).where(*mine)) or 0
 
 
 def end(job: LinkImport) -> None:
-    """Leave the rest of the rows. What was made stays."""
+    """End the import before its last row. Links that were made stay."""
     job.state = "ended"
     db.session.flush()
 
 
 def fail(job: LinkImport, problem: str, settings: Settings) -> None:
-    """End an import that can't go on, and tell its owner. The caller has begun the write, and commits."""
+    """Mark an import as failed, and mail its owner. The caller has begun the write, and commits."""
     job.state, job.problem = "failed", problem
     tell_failed(db.session, job, settings)

@@ -1,27 +1,41 @@
-"""Which rows does a file of separated values have, whatever wrote it?
+"""Opens the files that owners bring: tables of separated values, JSON, SQL dumps of YOURLS, bookmarks.
 
-Other people's files come in many encodings, with commas, semicolons or tabs, with headings or without,
-and with a quote that is never closed. A row that can't be read says why, and the next one is read.
+They may have any of many encodings. Tables may have commas, semicolons, tabs or bars, headings or none, and
+quotes that are never closed. A row that can't be read has a problem, and the next one is read.
 """
 
 from __future__ import annotations
 
 import codecs
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple, TextIO
 
-from app.transfer.json_reader import cells_of, elements
-from app.transfer.lines import Lines, whole_lines, written
+from app.import_export import bookmarks, json_reader, sql_reader
+from app.import_export.csv_reader import Lines, nonempty_records, whole_lines
+from app.import_export.json_reader import cells_of
+from app.import_export.text_buffer import Element
 
-MOST_COLUMNS = 100
+MAX_COLUMNS = 100
 DELIMITERS = ",;\t|"
-JSON = "json"  # in the place of what separates cells
+# values of `delimiter` for files that are no tables
+JSON, SQL, BOOKMARKS = "json", "sql", "bookmarks"
+READERS: Mapping[str, Callable[[TextIO], Iterator[Element]]] = MappingProxyType(
+    {JSON: json_reader.elements, SQL: sql_reader.elements, BOOKMARKS: bookmarks.elements}
+)
+NO_LINKS = {
+    JSON: "There is no list of links in this JSON.",
+    SQL: "There are no links of YOURLS in this SQL dump.",
+    BOOKMARKS: "There are no bookmarks in this file.",
+}
 BLOCK = 1 << 20
-HEAD_OBJECTS = 100  # of a JSON file, whose names are its columns
+# of a file that is no table: the names in this much of it are its columns
+HEAD_OBJECTS = 20_000
+HEAD_CHARACTERS = 8_000_000
 MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
     codecs.BOM_UTF32_LE: "utf-32",
@@ -31,12 +45,12 @@ MARKS = {
 }
 
 
-class Unreadable(Exception):
-    """This file is no table. The text says why, for a person."""
+class UnreadableTable(Exception):
+    """The file can't be read as a table. The text says why, for its owner."""
 
 
-class Row(NamedTuple):
-    """`number` counts rows from 1, `line` is where it begins in the file. `problem`: why it can't be read."""
+class TableRow(NamedTuple):
+    """A row. `number` counts from 1, `line` is where it begins. `problem`: why it can't be read."""
 
     number: int
     line: int
@@ -45,8 +59,8 @@ class Row(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Table:
-    """How a file is to be read. `columns` are its headings, or `Column 1` … where it has none."""
+class TableFormat:
+    """The format of a file. `columns` are its headings, or `Column 1` … where it has none."""
 
     path: Path
     encoding: str
@@ -54,67 +68,87 @@ class Table:
     columns: tuple[str, ...]
     has_headings: bool
 
-    def rows(self) -> Iterator[Row]:
-        """Every row that is not empty, one after the other: the file may be larger than memory."""
-        return self.objects() if self.delimiter == JSON else self.separated()
+    def rows(self) -> Iterator[TableRow]:
+        """Every row that is not empty. They are streamed, because the file may be larger than memory."""
+        return self.separated() if self.is_separated else self.objects()
 
-    def objects(self) -> Iterator[Row]:
-        with open_text(self.path, self.encoding) as file:
-            for number, (line, value, problem) in enumerate(elements(file), 1):
-                yield Row(number, line, cells_of(value) if value else {}, problem)
+    @property
+    def is_separated(self) -> bool:
+        """Whether it is CSV, which contains only texts."""
+        return self.delimiter not in READERS
 
-    def separated(self) -> Iterator[Row]:
+    def objects(self) -> Iterator[TableRow]:
         with open_text(self.path, self.encoding) as file:
-            found = written(Lines(file), self.delimiter)
+            for number, (line, value, problem) in enumerate(READERS[self.delimiter](file), 1):
+                yield TableRow(number, line, cells_of(value) if value else {}, problem)
+
+    def separated(self) -> Iterator[TableRow]:
+        with open_text(self.path, self.encoding) as file:
+            found = nonempty_records(Lines(file), self.delimiter)
             if self.has_headings:
                 next(found, None)
             for number, (line, cells, problem) in enumerate(found, 1):
                 yield self.row(number, line, cells, problem)
 
-    def row(self, number: int, line: int, cells: list[str], problem: str) -> Row:
+    def row(self, number: int, line: int, cells: list[str], problem: str) -> TableRow:
         if any(cells[len(self.columns) :]):
             problem = f"It has {len(cells)} cells, but there are {len(self.columns)} columns."
-        return Row(number, line, dict(zip(self.columns, cells, strict=False)), problem)
+        return TableRow(number, line, dict(zip(self.columns, cells, strict=False)), problem)
 
 
-def open_table(path: Path) -> Table:
-    """Look at a file: its encoding, what separates its cells, and its headings. Raises Unreadable."""
+def open_table(path: Path) -> TableFormat:
+    """Detect the encoding, delimiter and headings of a file. Raises UnreadableTable."""
     encoding = encoding_of(path)
     with open_text(path, encoding) as file:
-        if file.read(BLOCK).lstrip()[:1] in {"[", "{"}:
-            return json_table(path, encoding)
+        if kind := kind_of(file.read(BLOCK)):
+            return object_table(path, encoding, kind)
         file.seek(0)
         first = next((line for line in whole_lines(file) if line.strip()), "")
         delimiter = delimiter_of(first)
         file.seek(0)
-        head = next((cells for _, cells, _ in written(Lines(file), delimiter)), None)
+        head = next((cells for _, cells, _ in nonempty_records(Lines(file), delimiter)), None)
     if not head:
-        raise Unreadable("There is nothing in this file.")
+        raise UnreadableTable("There is nothing in this file.")
     refuse_many(head)
     has_headings = not any("://" in cell for cell in head)
-    return Table(
+    return TableFormat(
         path, encoding, delimiter, names_of(head if has_headings else [""] * len(head)), has_headings
     )
 
 
-def json_table(path: Path, encoding: str) -> Table:
-    """Columns are the names that the first objects have. Raises Unreadable."""
+def kind_of(head: str) -> str:
+    """The kind of a file by its beginning; "" for CSV."""
+    if head.lstrip()[:1] in {"[", "{"}:
+        return JSON
+    if bookmarks.is_bookmarks(head):
+        return BOOKMARKS
+    return SQL if sql_reader.is_dump(head) else ""
+
+
+def object_table(path: Path, encoding: str, kind: str) -> TableFormat:
+    """The format of a file of objects, whose columns are the names in its links. Raises UnreadableTable."""
+    columns: dict[str, None] = {}
+    characters = 0
     with open_text(path, encoding) as file:
-        some = [found.value for found in islice(elements(file), HEAD_OBJECTS)]
-    columns = tuple(dict.fromkeys(name for value in some if value for name in cells_of(value)))
+        for found in islice(READERS[kind](file), HEAD_OBJECTS):
+            cells = cells_of(found.value or {})
+            columns |= dict.fromkeys(cells)
+            refuse_many(columns)
+            characters += sum(map(len, cells.values()))
+            if characters > HEAD_CHARACTERS:
+                break
     if not columns:
-        raise Unreadable("There is no list of links in this JSON.")
-    refuse_many(columns)
-    return Table(path, encoding, JSON, columns, has_headings=True)
+        raise UnreadableTable(NO_LINKS[kind])
+    return TableFormat(path, encoding, kind, tuple(columns), has_headings=True)
 
 
 def refuse_many(columns: Collection[str]) -> None:
-    if len(columns) > MOST_COLUMNS:
-        raise Unreadable(f"This file has {len(columns):,} columns; at most {MOST_COLUMNS} are read.")
+    if len(columns) > MAX_COLUMNS:
+        raise UnreadableTable(f"This file has {len(columns):,} columns; at most {MAX_COLUMNS} are read.")
 
 
 def names_of(head: list[str]) -> tuple[str, ...]:
-    """Headings, each different and none empty."""
+    """The headings, made unique, with `Column N` for empty ones."""
     seen: Counter[str] = Counter()
     found = []
     for number, cell in enumerate(head, 1):
@@ -125,7 +159,10 @@ def names_of(head: list[str]) -> tuple[str, ...]:
 
 
 def encoding_of(path: Path) -> str:
-    """By its mark; else UTF-8 if all of it is, else Windows' Latin. Raises Unreadable."""
+    """The encoding by the byte order mark; else UTF-8 if the whole file is, else Windows-1252.
+
+    Raises UnreadableTable.
+    """
     decoder, is_utf8 = codecs.getincrementaldecoder("utf-8")(), True
     with path.open("rb") as file:
         block = file.read(BLOCK)
@@ -134,14 +171,14 @@ def encoding_of(path: Path) -> str:
                 return name
         while block:
             if b"\0" in block:
-                raise Unreadable("This is no text. Save the table as CSV (UTF-8) first.")
+                raise UnreadableTable("This is no text. Save the table as CSV (UTF-8) first.")
             is_utf8 = is_utf8 and decodes(decoder, block)
             block = file.read(BLOCK)
     return "utf-8" if is_utf8 and decodes(decoder, b"", is_end=True) else "cp1252"
 
 
 def line_ends(path: Path) -> int:
-    """How many there are, whatever they mean: quicker by far than to read the rows."""
+    """The number of line ends, also within cells. Counting them is much faster than reading the rows."""
     with path.open("rb") as file:
         return sum(block.count(b"\n") for block in iter(lambda: file.read(BLOCK), b""))
 
@@ -159,6 +196,6 @@ def open_text(path: Path, encoding: str) -> TextIO:
 
 
 def delimiter_of(line: str) -> str:
-    """What stands most often in the first line, outside of quotes."""
+    """The delimiter that occurs most often in the first line, outside of quotes."""
     outside = "".join(line.split('"')[::2])
     return max(DELIMITERS, key=outside.count)

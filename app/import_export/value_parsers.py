@@ -1,4 +1,4 @@
-"""What do texts in tables of other services mean, and in ours, where a cell holds several things?"""
+"""Parsers of cells: dates, states, hosts, tags and names, as services and our own export write them."""
 
 from __future__ import annotations
 
@@ -6,22 +6,27 @@ import datetime as dt
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
-from app.clock import now
-from app.reading import Rejected, moment, no_moment
+from app.core.clock import now
+from app.import_export.dates import read_date
+from app.input.parsers import Rejected, moment, no_moment
 
 Name = tuple[str, ...]
+#: parses one cell of a row by its field, and notes its problem; the optional third argument is the default
+Read = Callable[..., Any]
 EARLIEST = dt.datetime(1995, 1, 1, tzinfo=dt.UTC)
+COLOR = re.compile(r"#[0-9a-f]{6}", re.ASCII)
 LATEST = dt.timedelta(days=36_500)  # from now
+FRACTION = re.compile(r"(?<=:\d\d)\.\d+")  # of a second
 WORDED = (
-    *("%b %d, %Y", "%B %d, %Y", "%d %b %Y", "%d %B %Y", "%b %d, %Y %H:%M"),
-    *("%Y/%m/%d", "%Y/%m/%d %H:%M:%S"),
+    *("%b %d, %Y", "%B %d, %Y", "%d %b %Y", "%d %B %Y", "%b %d, %Y %H:%M", "%b %d, %Y %I:%M %p"),
+    *("%d-%b-%Y", "%d-%b-%y", "%d-%b-%Y %H:%M", "%d-%b-%Y %H:%M:%S", "%d-%b-%y %H:%M"),
 )
 
-# What other services say of a link, without case. One that is hidden or archived there goes on to redirect
+# States of links at other services, without case. A hidden or archived link still redirects there
 # (as far as we know, Bitly, Dub and Short.io only take it out of their lists)
 ON = ("active", "enabled", "live", "published", "hidden", "archived", "ok")
 OFF = (
@@ -32,16 +37,8 @@ STATES = {**dict.fromkeys(ON, "1"), **dict.fromkeys(OFF, "0")}
 
 
 def flag_of(text: str) -> str:
-    """As our form reads it; what is no state stays, and is told to be none."""
+    """A state as the form reads it. An unknown text is returned as it is, and the form rejects it."""
     return STATES.get(text.strip().lower(), text)
-
-
-def alias_of(text: str) -> str:
-    """The alias itself, or the path of a whole short address."""
-    if "/" not in text:
-        return text
-    path = urlsplit(text if "://" in text else f"//{text}").path if not text.startswith("/") else text
-    return unquote(path.strip("/"))
 
 
 def host_of(text: str) -> str:
@@ -49,13 +46,18 @@ def host_of(text: str) -> str:
 
 
 def tags_of(text: str) -> list[str]:
-    """As our own export writes them, else parted by `|`, `;` or commas."""
+    """Tags as our own export writes them, else separated by `|`, `;` or commas."""
     if text.startswith("["):
         found = loaded(text)
         if isinstance(found, list):
-            return [str(tag) for tag in found]
+            return [tag_name(tag) for tag in found]
     separator = next((each for each in "|;" if each in text), ",")
     return [tag.strip() for tag in text.split(separator) if tag.strip()]
+
+
+def tag_name(tag: Any) -> str:
+    """The name of a tag. In the APIs of Rebrandly and Dub a tag is an object with a `name`."""
+    return str(tag["name"]) if isinstance(tag, dict) and "name" in tag else str(tag)
 
 
 def pairs_of(text: str) -> list[tuple[str, str]]:
@@ -65,33 +67,30 @@ def pairs_of(text: str) -> list[tuple[str, str]]:
     return [(str(key), str(value)) for key, value in found]
 
 
-def named_ids(text: str, known: Mapping[Name, Sequence[int]], what: str) -> list[int]:
-    """Ids of what our own export names: handlers by type and name, pixels by type, id and name.
-
-    What is named twice is two rows that nothing tells apart.
-    """
+def names_of(text: str, what: str) -> list[Name]:
+    """The names in a cell of our own export: handlers by type and name, pixels by type, id and name."""
     found = loaded(text)
     if not isinstance(found, list):
         raise Rejected(f'This must be a list of {what}s like [["type","name"]].', "format")
-    wanted = [tuple(map(str, one)) if isinstance(one, list) else () for one in found]
-    ids: list[int] = []
-    for one, count in Counter(wanted).items():
-        same, name = ids_of_name(one, known, wanted), " ".join(one)
-        if not same:
-            raise Rejected(f"You have no {what} {name}.", "not_found")
-        if len(same) < count:
-            raise Rejected(f"This names {count} of {what} {name}, you have {len(same)}.", "not_found")
-        ids += same[:count]
-    return sorted(ids)
+    return [tuple(map(str, one)) if isinstance(one, list) else () for one in found]
 
 
-def ids_of_name(one: Name, known: Mapping[Name, Sequence[int]], wanted: Sequence[Name]) -> Sequence[int]:
-    """Rows of this name. A pixel that has another name here is found by type and id, if it is alone."""
-    if one in known:
-        return known[one]
-    alike = known.get(one[:2], ())
-    is_only = len(alike) == 1 and sum(other[:2] == one[:2] for other in wanted) == 1
-    return alike if is_only else ()
+def named_ids(names: Sequence[Name], known: Mapping[Name, Sequence[int]]) -> list[int]:
+    """The ids of names, of which none is missing. A name that occurs twice stands for two rows with it."""
+    return sorted(id_ for name, count in Counter(names).items() for id_ in known[name][:count])
+
+
+def missing_names(names: Sequence[Name], known: Mapping[Name, Sequence[int]]) -> dict[Name, int]:
+    """How many rows of each name are missing."""
+    missing = {name: count - len(known.get(name, ())) for name, count in Counter(names).items()}
+    return {name: count for name, count in missing.items() if count > 0}
+
+
+def read_color(text: str) -> str:
+    """A colour as `#rrggbb`. Raises Rejected."""
+    if not COLOR.fullmatch(text.lower()):
+        raise Rejected("This must be a colour like #4263eb.", "format")
+    return text.lower()
 
 
 def loaded(text: str) -> Any:
@@ -101,10 +100,14 @@ def loaded(text: str) -> Any:
         return None
 
 
-def when(text: str) -> dt.datetime:
-    """A moment as services write it: as the contract does, with fractions, in Unix time, in English words."""
-    simple = re.sub(r"(?<=\d)\.\d+", "", text.strip()).removesuffix(" UTC")
-    found = from_number(simple) or as_ours(re.sub(r" (?=[+-]\d)", "", simple)) or from_words(simple)
+def when(text: str, date_order: str = "") -> dt.datetime:
+    """A moment as services write it: in the contract's format, with fractions, as Unix time, in English.
+
+    Also as spreadsheets write it, with day, month and year in `date_order`.
+    """
+    simple = FRACTION.sub("", text.strip()).removesuffix(" UTC")
+    found = from_number(simple) or as_ours(re.sub(r" (?=[+-]\d)", "", simple))
+    found = found or read_date(text.strip(), date_order) or from_words(simple)
     if found is None:
         raise no_moment()
     if not EARLIEST <= found <= now() + LATEST:

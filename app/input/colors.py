@@ -1,10 +1,10 @@
-"""How is a colour read, and how well do two of them stand apart?"""
+"""Colours: a form field, and the contrast of two of them by WCAG 2.2."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from app.fields import PatternField
+from app.input.fields import PatternField
 
 
 class ColorField(PatternField):
@@ -22,7 +22,7 @@ def channels(color: str) -> tuple[int, int, int]:
 
 
 def luminance(color: str) -> float:
-    """From 0, black, to 1, white: WCAG 2.2, "relative luminance"."""
+    """The relative luminance of WCAG 2.2, from 0 for black to 1 for white."""
     red, green, blue = (linear(value / 255) for value in channels(color))
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
@@ -32,6 +32,6 @@ def linear(value: float) -> float:
 
 
 def contrast(one: str, other: str) -> float:
-    """From 1, the same, to 21: WCAG 2.2, "contrast ratio"."""
+    """The contrast ratio of WCAG 2.2, from 1 for equal colours to 21."""
     dark, light = sorted((luminance(one), luminance(other)))
     return (light + 0.05) / (dark + 0.05)

@@ -1,4 +1,4 @@
-"""What did a request send? Names to values, however it was encoded."""
+"""Data of a request: names and their values, however the body was encoded."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 KEY = re.compile(r"(?P<name>[^\[\]]+)(?:\[(?P<index>[0-9]*)\])?", re.ASCII)
-MOST_DIGITS = 18  # an index is only ever compared; int() of a text of any length is slow, or refuses it
+MAX_DIGITS = 18  # an index is only ever compared; int() of a text of any length is slow, or refuses it
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Upload:
 
 @dataclass(frozen=True)
 class Nested:
-    """A value no field takes: an object, or a list inside a list."""
+    """A value that no field takes: an object, or a list inside a list."""
 
 
 class JsonValue(str):
@@ -36,12 +36,12 @@ class JsonValue(str):
 Value = str | Upload | Nested
 
 
-class Sent:
+class RequestData:
     """The fields of one request, in the order they came.
 
-    `k`, repeated `k`, `k[]`, `k[0]`…`k[1]` and a JSON array mean the same: members of `k`, those with
-    an index in its order, one without an index after the highest so far. Values are text as sent, never
-    trimmed; an empty file part of a browser is left out by whoever reads the body.
+    `k`, repeated `k`, `k[]`, `k[0]`…`k[1]` and a JSON array mean the same: members of `k`. Those with an
+    index are in its order; one without an index comes after the highest so far. Values are text as sent,
+    never trimmed. The parser of the body leaves out an empty file part of a browser.
     """
 
     def __init__(self, pairs: Iterable[tuple[str, Value]] = ()) -> None:
@@ -70,20 +70,20 @@ class Sent:
         return self._last[name]
 
     def members(self, name: str) -> list[tuple[int, Value]]:
-        """The members of an array by index, empty ones dropped; an index sent twice: the last wins."""
+        """The members of an array by index, without empty ones. Of an index sent twice the last wins."""
         return [(index, value) for index, value in self._sorted(name) if value != ""]
 
     def getlist(self, name: str) -> list[Value]:
-        """All members of a name, empty ones too (the face that WTForms asks for)."""
+        """All members of a name, empty ones too (the interface that WTForms needs)."""
         return [value for _, value in self._sorted(name)]
 
     def pairs(self) -> list[tuple[str, int, Value]]:
-        """Everything, for a digest of the request."""
+        """Every name, index and value, for a digest of the request."""
         return [(name, index, value) for name in self for index, value in self._sorted(name)]
 
-    def renamed(self, names: Mapping[str, str]) -> Sent:
-        """The same under other names: each of `names` becomes what it maps to, unless that came too."""
-        found = Sent()
+    def renamed(self, names: Mapping[str, str]) -> RequestData:
+        """The same under other names: each of `names` becomes what it maps to, unless that was sent too."""
+        found = RequestData()
         for name in self:
             target = names.get(name, name)
             if target == name or target not in self:
@@ -96,4 +96,4 @@ class Sent:
 
 
 def written_index(digits: str) -> int:
-    return int(digits.lstrip("0")[:MOST_DIGITS] or "0")
+    return int(digits.lstrip("0")[:MAX_DIGITS] or "0")

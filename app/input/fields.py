@@ -1,4 +1,4 @@
-"""How is a value of a form read? Fields that know whether they were sent."""
+"""Form fields that know whether they were sent, and read their values."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import Any, ClassVar
 from wtforms import Field
 from wtforms.validators import StopValidation
 
-from app.reading import Rejected, flag, moment, plain, plain_whole, whole
-from app.sent import JsonValue, Sent, Upload, Value
+from app.input.data import JsonValue, RequestData, Upload, Value
+from app.input.parsers import Rejected, flag, moment, plain_text, plain_whole, whole
 
 
 class SentField(Field):
-    """A field that knows whether it was sent. Subclasses say in `parse` what one text means.
+    """A field that knows whether it was sent. Subclasses read one text in `parse`.
 
-    `required`: must come on create and can't be emptied; `can_be_empty` says the second alone. `column`: the
-    attribute it changes, where that has another name. `clears_to`: what a field sent empty becomes.
-    `checks`: rules over the value and the form, which raise Rejected.
+    `required`: must be sent on create and can't be emptied. `can_be_empty`: False means only the latter.
+    `column`: the attribute it changes, where that has another name. `clears_to`: the value of a field sent
+    empty. `checks`: rules over the value and the form, which raise Rejected.
     """
 
-    #: whether `true` and `1.5` of a JSON body are read as the words they are
+    #: whether `true` and `1.5` of a JSON body are read by their text
     takes_literals: ClassVar[bool] = False
 
     def __init__(
@@ -57,14 +57,14 @@ class SentField(Field):
         return self.parse(value)
 
     def single(self) -> Value:
-        """The last value that was sent; Rejected where it is an array of JSON."""
+        """The last value that was sent. Raises Rejected where it is a JSON array."""
         value = self.form_sent.last(self.name)
         if isinstance(value, JsonValue) and value.is_member:
             raise Rejected("This must be a single value.", "type")
         return value
 
     def empty(self) -> Any:
-        """What this field sent empty becomes, where that may be."""
+        """The value of this field when it is sent empty. Raises Rejected where it can't be empty."""
         if not self.can_be_empty:
             raise Rejected("This can't be empty.", "required")
         return self.clears_to
@@ -73,12 +73,12 @@ class SentField(Field):
         return text
 
     @property
-    def form_sent(self) -> Sent:
-        sent: Sent = self.meta.sent
+    def form_sent(self) -> RequestData:
+        sent: RequestData = self.meta.sent
         return sent
 
     def ignore(self) -> None:
-        """Go on as though it had not been sent: for fields that do not apply to this request."""
+        """Treats the field as not sent, for one that does not apply to this request."""
         self.sent = self.required = False
         self.process_errors: list[Any] = []
         self.data = self.object_data
@@ -90,7 +90,7 @@ class SentField(Field):
             check(form, self.data)
 
     def written(self) -> str:
-        """What an HTML control shows: what was typed, else what is stored."""
+        """The text that an HTML control shows: what was typed, else what is stored."""
         if self.raw_data and isinstance(self.form_sent.last(self.name), str):
             return str(self.form_sent.last(self.name))
         return "" if self.data is None else self.format(self.data)
@@ -115,11 +115,11 @@ class TextField(SentField):
         self.most, self.lines = most, lines
 
     def parse(self, text: str) -> str:
-        return plain(text, self.most, allowed="\t\r\n" if self.lines else "")
+        return plain_text(text, self.most, allowed="\t\r\n" if self.lines else "")
 
 
 class PatternField(TextField):
-    """Text of a given form; `hint` finishes the sentence "This must be …"."""
+    """Text that matches a pattern. `hint` completes the sentence "This must be …"."""
 
     def __init__(self, label: str = "", *, pattern: str, hint: str, most: int = 128, **options: Any) -> None:
         super().__init__(label, most=most, **options)
@@ -133,7 +133,7 @@ class PatternField(TextField):
 
 
 class FlagField(SentField):
-    """True or false in the contract's words; the empty string is false."""
+    """True or false in the words that `parsers.flag` reads. The empty string is false."""
 
     takes_literals = True
 
@@ -147,7 +147,7 @@ class FlagField(SentField):
 class WholeField(SentField):
     """A whole number in a range, both ends included."""
 
-    takes_literals = True  # to say that 1.5 is no whole number
+    takes_literals = True  # so that the error of 1.5 is that it is no whole number
 
     def __init__(self, label: str = "", *, least: int, most: int, **options: Any) -> None:
         super().__init__(label, **options)
@@ -158,7 +158,7 @@ class WholeField(SentField):
 
 
 class ChoiceField(SentField):
-    """One of a closed set. `choices` maps what is stored to its label; `also` other words for the same."""
+    """One of a closed set. `choices` maps stored values to labels, `also` other words to stored values."""
 
     def __init__(
         self,
@@ -181,7 +181,7 @@ class ChoiceField(SentField):
 
 
 class DateTimeField(SentField):
-    """A moment; without an offset it is UTC, or the form's `zone` where a person typed it."""
+    """A date and time. Without an offset it is in UTC, or in the form's `zone` where a person typed it."""
 
     def parse(self, text: str) -> dt.datetime:
         return moment(text, getattr(self.meta, "zone", dt.UTC))
@@ -192,7 +192,7 @@ class DateTimeField(SentField):
 
 
 class ListField(SentField):
-    """An array of short texts, without repeats; `parse` reads each member."""
+    """An array of short texts without repeats. `parse` reads each member."""
 
     def __init__(self, label: str = "", *, most_members: int, **options: Any) -> None:
         super().__init__(label, clears_to=[], **options)
@@ -209,7 +209,7 @@ class ListField(SentField):
 
 
 class UploadField(SentField):
-    """A file. An empty text removes it; its own address sent back as text changes nothing."""
+    """A file. An empty text removes it. Its own address, sent back as text, changes nothing."""
 
     def __init__(self, label: str = "", *, most_bytes: int, **options: Any) -> None:
         super().__init__(label, **options)
@@ -236,7 +236,7 @@ class UploadField(SentField):
         return f"This file may have at most {f'{most} KiB' if most < 1024 else f'{most >> 10} MiB'}."
 
     def open(self, upload: Upload) -> Any:
-        """What the bytes mean; Rejected when they can't be used."""
+        """The value of the uploaded bytes. Raises Rejected where they can't be used."""
         return upload
 
     def written(self) -> str:

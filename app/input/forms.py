@@ -1,7 +1,7 @@
-"""How is the input of one resource read? Forms that know what was sent, what is wrong, and what changes.
+"""Forms that read the input of one resource: what was sent, what is wrong, and what changes.
 
 The API and the dashboard use the same forms. A field that was not sent is neither checked nor part of
-`changes`; one that was sent empty is cleared. All that is wrong is collected, never just the first.
+`changes`; one that was sent empty is cleared. All errors are collected, never just the first.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from typing import Any, ClassVar
 from sqlalchemy import select
 from wtforms import Form
 
-from app.config import Settings
-from app.errors import FieldError, Invalid, TooLarge
-from app.extensions import db
-from app.fields import (
+from app.core.config import Settings
+from app.core.errors import FieldError, Invalid, TooLarge
+from app.core.extensions import db
+from app.input.data import RequestData, Upload, Value
+from app.input.fields import (
     ChoiceField,
     DateTimeField,
     FlagField,
@@ -27,10 +28,9 @@ from app.fields import (
     UploadField,
     WholeField,
 )
-from app.reading import Problem, Rejected, whole
-from app.sent import Sent, Upload, Value
+from app.input.parsers import Problem, Rejected, whole
 
-# every kind of field is to be had here, whichever file reads it
+# modules of forms import every kind of field from here, whichever module defines it
 __all__ = [
     "ChoiceField",
     "DateTimeField",
@@ -47,12 +47,12 @@ __all__ = [
     "WholeField",
 ]
 
-MOST_IDS = 1000
-MOST_ID = 2**63 - 1
+MAX_IDS = 1000
+MAX_ID = 2**63 - 1
 
 
 class IdsField(SentField):
-    """Ids of rows that must be the owner's own; `model` says of what. Sorted, without repeats."""
+    """Ids of rows of `model`, which must belong to the owner. Sorted, without repeats."""
 
     def __init__(self, label: str = "", *, model: type[Any], **options: Any) -> None:
         super().__init__(label, clears_to=[], **options)
@@ -62,9 +62,9 @@ class IdsField(SentField):
         members = [value for _, value in self.form_sent.members(self.name)]
         if not all(isinstance(value, str) for value in members):
             raise Rejected("This must be a list of ids.", "type")
-        found = sorted({whole(str(value), 1, MOST_ID) for value in members})
-        if len(found) > MOST_IDS:
-            raise Rejected(f"There may be at most {MOST_IDS:,}.", "too_many")
+        found = sorted({whole(str(value), 1, MAX_ID) for value in members})
+        if len(found) > MAX_IDS:
+            raise Rejected(f"There may be at most {MAX_IDS:,}.", "too_many")
         return found
 
     def pre_validate(self, form: ResourceForm) -> None:
@@ -75,10 +75,10 @@ class IdsField(SentField):
 
 
 class OwnIdField(WholeField):
-    """The id of one row of the owner's own; empty or 0 is none."""
+    """The id of one row of `model`, which must belong to the owner. Empty or 0 is none."""
 
     def __init__(self, label: str = "", *, model: type[Any], **options: Any) -> None:
-        super().__init__(label, least=0, most=MOST_ID, **options)
+        super().__init__(label, least=0, most=MAX_ID, **options)
         self.model = model
 
     def read(self, values: list[Value]) -> int | None:
@@ -100,18 +100,18 @@ def owned_ids(user_id: int, model: type[Any], ids: Collection[int]) -> set[int]:
 class ResourceForm(Form):
     """The input of one resource, on create (`stored` is None) and on update.
 
-    `owner`: whose rows ids may name. `like`: a row that a new one begins as. `zone`: of times typed by a
-    person. `settings` and `host` (the request's own, as `go.example:8000`): what an address may be, and which
-    ones are this instance's.
+    `owner`: the user whose rows ids may name. `like`: a row whose values a new one starts with. `zone`: the
+    time zone of times typed by a person. `settings` and `host` (of the request, such as `go.example:8000`):
+    which addresses are allowed, and which ones are this instance's.
     """
 
-    #: fields that are not looked at on update, and on create
+    #: fields that are ignored on update, and those that are ignored on create
     create_only: ClassVar[frozenset[str]] = frozenset()
     update_only: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(
         self,
-        sent: Sent | None,
+        sent: RequestData | None,
         *,
         owner: Any,
         stored: Any = None,
@@ -123,7 +123,7 @@ class ResourceForm(Form):
         **meta: Any,
     ) -> None:
         self.owner, self.stored, self.settings, self.asked_host = owner, stored, settings, host
-        meta = {"sent": sent or Sent(), "zone": zone, "settings": settings, **meta}
+        meta = {"sent": sent or RequestData(), "zone": zone, "settings": settings, **meta}
         meta["is_own_address"] = self.is_own_address
         model = like if stored is None else stored
         shown = {} if model is None else self.shown(model)
@@ -133,20 +133,20 @@ class ResourceForm(Form):
         self.settle()
 
     def shown(self, stored: Any) -> dict[str, Any]:
-        """The stored values by field name, for a control to show and for rules over several fields."""
+        """The stored values by field name, for controls to show and for rules over several fields."""
         names = [name for name, _ in type(self)._unbound_fields]  # noqa: SLF001  WTForms has no other list
         return {name: getattr(stored, name) for name in names if hasattr(stored, name)}
 
     def is_own_address(self, name: str, text: str) -> bool:  # noqa: ARG002  forms with files know
-        """Is `text` the public address of the file that is stored for the field `name`?"""
+        """Whether `text` is the public address of the file that is stored for the field `name`."""
         return False
 
     def settle(self) -> None:
-        """Which fields apply to this request? `ignore()` the others; called once, before any is checked."""
+        """Hook: calls `ignore()` on fields that do not apply to this request. Runs once, before checks."""
 
     @classmethod
-    def refuse_large_files(cls, sent: Sent) -> None:
-        """Raise TooLarge where a file is larger than its field takes: the API says so before all else."""
+    def refuse_large_files(cls, sent: RequestData) -> None:
+        """Raises TooLarge where a file is larger than its field allows: the API reports this first."""
         found = []
         for field in cls(None, owner=None):
             value = sent.last(field.name) if field.name in sent else None
@@ -166,7 +166,7 @@ class ResourceForm(Form):
         return not self.problems
 
     def check(self) -> None:
-        """Rules over several fields; call `reject` for each that is broken."""
+        """Hook for rules over several fields: calls `reject` for each broken one."""
 
     def reject(self, name: str, text: str, code: str = "invalid", field: str | None = None) -> None:
         self[name].errors = [*self[name].errors, Problem(text, code, field)]
@@ -176,7 +176,7 @@ class ResourceForm(Form):
 
     @property
     def problems(self) -> list[FieldError]:
-        """Everything wrong, one entry each, in the order of the fields."""
+        """All errors, one entry each, in the order of the fields."""
         return [
             FieldError(str(text), getattr(text, "code", "invalid"), getattr(text, "field", None) or name)
             for name, field in self._fields.items()
@@ -184,7 +184,7 @@ class ResourceForm(Form):
         ]
 
     def require_valid(self) -> None:
-        """Raise Invalid with all that is wrong; TooLarge alone where a file is too large."""
+        """Raises Invalid with all errors; only TooLarge where a file is too large."""
         if self.validate():
             return
         too_large = [problem for problem in self.problems if problem.code == "too_large"]
@@ -194,5 +194,5 @@ class ResourceForm(Form):
 
     @property
     def changes(self) -> dict[str, Any]:
-        """What was sent, by attribute: all that a service gets. On update nothing else changes."""
+        """The values of the fields that were sent, by attribute. A service gets and changes only these."""
         return {field.column or name: field.data for name, field in self._fields.items() if field.sent}

@@ -1,6 +1,6 @@
-"""Which of an owner's rows does somebody ask to see, in what order, and which page of them?
+"""Lists of an owner's rows: filters, orders and pages.
 
-A resource describes its list once, as a `Listing`; the API and the dashboard read it with `find_page`.
+A resource describes its list once, as a `Listing`. The API and the dashboard read it with `find_page`.
 """
 
 from __future__ import annotations
@@ -13,26 +13,25 @@ from typing import Any, Generic, TypeVar
 from sqlalchemy import ColumnElement, Select, func, or_, select
 from sqlalchemy.orm import InstrumentedAttribute
 
-from app.extensions import db
-from app.params import ParamReader
-from app.reading import Rejected, plain_whole, whole
+from app.core.extensions import db
+from app.input.params import ParamReader, QueryParams
+from app.input.parsers import Rejected, plain_whole, whole
 
 Row = TypeVar("Row", bound=Any)
 SIZES = (10, 25, 50, 100, 250, 500, 1000)
 DEFAULT_SIZE = 25
 ORDER_TYPES = ("ASC", "DESC")
 
-Asked = Mapping[str, str]
 #: reads one parameter (the others beside it) into a condition, None for none; raises Rejected
-Filter = Callable[[str, Asked], ColumnElement[bool] | None]
+Filter = Callable[[str, QueryParams], ColumnElement[bool] | None]
 
 
 @dataclass(frozen=True)
 class Listing(Generic[Row]):
-    """What one resource's list can be asked: its filters by parameter, its orders by word.
+    """Description of one resource's list: its filters by parameter, its orders by the word of `order_by`.
 
-    `mine`: which rows are the user's, where their own `user_id` does not say it. `beside`: how an order gets
-    at what is not in the row, where it needs that.
+    `mine`: the condition for the user's rows, where that is not their `user_id`. `beside`: for an order by a
+    value that is not in the row, what joins it to the query.
     """
 
     model: type[Row]
@@ -44,7 +43,7 @@ class Listing(Generic[Row]):
 
 @dataclass(frozen=True)
 class Page(Generic[Row]):
-    """One page of a list. A page past the end has no rows and true figures."""
+    """One page of a list. A page past the end has no rows, but correct totals."""
 
     rows: Sequence[Row]
     page: int
@@ -64,15 +63,16 @@ class Page(Generic[Row]):
         return min(self.page - 1, self.total_pages) if self.page > 1 else None
 
 
-def find_page(listing: Listing[Row], user_id: int, asked: Asked) -> Page[Row]:
-    """The page of the user's rows that `asked` (a request's parameters) describes.
+def find_page(listing: Listing[Row], user_id: int, params: QueryParams) -> Page[Row]:
+    """The page of the user's rows that these parameters describe.
 
-    Raises Invalid with every parameter that can't be used. Parameters nobody knows are ignored.
+    Raises Invalid with every parameter that can't be used. Unknown parameters are ignored.
     """
-    question = Question(listing, asked)
-    page, size = question.page(), question.size()
-    conditions, order = question.conditions(), question.order()
-    question.require_valid()
+    reader = ParamReader(params)
+    page = reader.read("page", 1, lambda text: whole(text, 1, 2**63 - 1))
+    size = int(reader.read("results_per_page", str(DEFAULT_SIZE), one_of(SIZES)))
+    conditions, order = read_conditions(reader, listing), read_order(reader, listing)
+    reader.require_valid()
     own = listing.model.user_id == user_id if listing.mine is None else listing.mine
     mine = [own, *conditions]
     total = db.session.scalar(select(func.count()).select_from(listing.model).where(*mine)) or 0
@@ -84,28 +84,34 @@ def find_page(listing: Listing[Row], user_id: int, asked: Asked) -> Page[Row]:
 
 
 def find_ids(
-    listing: Listing[Row], user_id: int, asked: Asked, after: int, upto: int, most: int
+    listing: Listing[Row], user_id: int, params: QueryParams, after: int, upto: int, most: int
 ) -> list[int]:
-    """The first ids of all that `asked` finds, above one and up to another; whatever page and order it names.
+    """The first `most` ids that the filters in `params` find above `after` and up to `upto`.
 
-    Raises Invalid as `find_page` does.
+    Page and order are ignored. Raises Invalid as `find_page` does.
     """
-    question = Question(listing, asked)
-    conditions = question.conditions()
-    question.require_valid()
+    conditions = find_conditions(listing, params)
     id_ = listing.model.id
     mine = [listing.model.user_id == user_id, *conditions, id_ > after, id_ <= upto]
     return list(db.session.scalars(select(id_).where(*mine).order_by(id_).limit(most)))
 
 
+def find_conditions(listing: Listing[Row], params: QueryParams) -> list[ColumnElement[bool]]:
+    """Conditions of the filters in `params`. Raises Invalid with every one that can't be used."""
+    reader = ParamReader(params)
+    conditions = read_conditions(reader, listing)
+    reader.require_valid()
+    return conditions
+
+
 def load(model: type[Row], ids: Sequence[int]) -> list[Row]:
-    """The rows of these ids, in this order. Found apart from them, for an index alone skips to a far page."""
+    """The rows of these ids, in this order. Ids are found first: an index alone skips to a far page."""
     rows = {row.id: row for row in db.session.scalars(select(model).where(model.id.in_(ids)))}
     return [rows[id_] for id_ in ids if id_ in rows]
 
 
 def ordered(listing: Listing[Row], order: tuple[str, bool], found: Select[Any]) -> Select[Any]:
-    """By the column, nulls lowest on every database, and by id among equals: so that pages never overlap."""
+    """Sorts by the column, nulls lowest on every database, then by id, so that pages never overlap."""
     name, rising = order
     by_id = listing.model.id.asc() if rising else listing.model.id.desc()
     if not name:
@@ -113,44 +119,34 @@ def ordered(listing: Listing[Row], order: tuple[str, bool], found: Select[Any]) 
     column = listing.orders[name]
     found = listing.beside[name](found) if name in listing.beside else found
     by_column = column.asc() if rising else column.desc()
-    if getattr(column, "nullable", False):  # elsewhere the words would only keep PostgreSQL from its indexes
+    if getattr(column, "nullable", False):  # for others this would only keep PostgreSQL from its indexes
         by_column = by_column.nulls_first() if rising else by_column.nulls_last()
     return found.order_by(by_column, by_id)
 
 
-class Question(ParamReader, Generic[Row]):
-    """What a request asks of a list."""
+def read_conditions(reader: ParamReader, listing: Listing[Row]) -> list[ColumnElement[bool]]:
+    """Conditions of all filters. One sent empty, as an untouched control sends it, filters nothing."""
+    found = [
+        read_condition(reader, name, read)
+        for name, read in listing.filters.items()
+        if reader.params.get(name)
+    ]
+    return [condition for condition in found if condition is not None]
 
-    def __init__(self, listing: Listing[Row], asked: Asked) -> None:
-        super().__init__(asked)
-        self.listing = listing
 
-    def page(self) -> int:
-        return int(self.read("page", 1, lambda text: whole(text, 1, 2**63 - 1)))
+def read_condition(reader: ParamReader, name: str, read: Filter) -> ColumnElement[bool] | None:
+    return reader.read(name, None, lambda text: read(text, reader.params))
 
-    def size(self) -> int:
-        return int(self.read("results_per_page", DEFAULT_SIZE, one_of(SIZES)))
 
-    def conditions(self) -> list[ColumnElement[bool]]:
-        """A filter sent empty, as an untouched control sends it, filters nothing."""
-        found = [
-            self.condition(name, read) for name, read in self.listing.filters.items() if self.params.get(name)
-        ]
-        return [condition for condition in found if condition is not None]
-
-    def condition(self, name: str, read: Filter) -> ColumnElement[bool] | None:
-        found: ColumnElement[bool] | None = self.read(name, None, lambda text: read(text, self.params))
-        return found
-
-    def order(self) -> tuple[str, bool]:
-        """The word of `order_by` ("" for none) and whether it rises."""
-        name = self.read("order_by", "", one_of(["", *self.listing.orders]))
-        kind = self.read("order_type", "ASC", one_of(["", *ORDER_TYPES]))
-        return str(name), kind != "DESC"
+def read_order(reader: ParamReader, listing: Listing[Row]) -> tuple[str, bool]:
+    """The word of `order_by` ("" for none), and whether the order is ascending."""
+    name = reader.read("order_by", "", one_of(["", *listing.orders]))
+    kind = reader.read("order_type", "ASC", one_of(["", *ORDER_TYPES]))
+    return name, kind != "DESC"
 
 
 def one_of(known: Sequence[Any]) -> Callable[[str], str]:
-    """Reads one of the words `known`, as they are written."""
+    """A parser for one of the words in `known`, exactly as written."""
     words = [str(word) for word in known]
     is_whole = all(isinstance(word, int) for word in known)
 
@@ -164,9 +160,9 @@ def one_of(known: Sequence[Any]) -> Callable[[str], str]:
 
 
 def contains(text: str, *columns: InstrumentedAttribute[Any]) -> ColumnElement[bool]:
-    """Whether any of the columns contains `text`: literally (`%` and `_` too), whatever its case.
+    """The condition that any of the columns contains `text`, literally (`%` and `_` too), in any case.
 
-    Composed or decomposed: `é` is one character or two, and was stored as it was typed.
+    Both normal forms are searched: `é` is one character or two, and is stored as it was typed.
     """
     spellings = sorted({unicodedata.normalize(form, text.lower()) for form in ("NFC", "NFD")})
     return or_(

@@ -1,6 +1,6 @@
-"""What does one text mean? Read strictly: nothing is trimmed or guessed.
+"""Strict parsers of single texts. Nothing is trimmed or guessed.
 
-What can't be read is a `Rejected`, which says why to people and to programs.
+They raise `Rejected`, which says why for people and for programs.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FLAGS = dict.fromkeys(["1", "true", "on", "yes"], True) | dict.fromkeys(
 
 
 class Problem(str):
-    """A sentence for people that carries a code for programs, and a field where it is not its own."""
+    """A sentence for people that carries a code for programs, and a field where it is another one."""
 
     __slots__ = ("code", "field")
     code: str
@@ -35,15 +35,15 @@ class Problem(str):
         return self
 
 
-class Rejected(ValidationError, ValueError):  # one of WTForms' and one of ours, for both its phases
+class Rejected(ValidationError, ValueError):  # WTForms catches the first on validation, the second on parsing
     """A value that a field does not take."""
 
     def __init__(self, text: str, code: str = "invalid", field: str | None = None) -> None:
         super().__init__(Problem(text, code, field))
 
 
-def plain(text: str, most: int, allowed: str = "") -> str:
-    """The text, when it is short enough and has no control character beside `allowed`; else Rejected."""
+def plain_text(text: str, most: int, allowed: str = "") -> str:
+    """The text. Raises Rejected where it is too long or has control characters other than `allowed`."""
     if len(text) > most:
         raise too_long(text, most)
     if has_control(text, allowed):
@@ -56,19 +56,20 @@ def too_long(text: str, most: int) -> Rejected:
 
 
 def has_control(text: str, allowed: str = "") -> bool:
-    """Control characters, and lone surrogates, which no database and no answer can carry."""
+    """Whether a text has control characters or lone surrogates. No database and no response can hold the
+    latter."""
     return any(unicodedata.category(c) in {"Cc", "Cs"} and c not in allowed for c in text)
 
 
 def flag(text: str) -> bool:
-    """`1 0 true false on off yes no` in any case; else Rejected."""
+    """Reads `1 0 true false on off yes no` in any case. Raises Rejected."""
     if not text.isascii() or text.lower() not in FLAGS:
         raise Rejected("This must be true or false.", "boolean")
     return FLAGS[text.lower()]
 
 
 def whole(text: str, least: int, most: int) -> int:
-    """ASCII digits with an optional sign, within range; else Rejected."""
+    """Reads ASCII digits with an optional sign, within a range. Raises Rejected."""
     if not WHOLE.fullmatch(text):
         raise Rejected("This must be a whole number.", "integer")
     if not least <= int(text) <= most:
@@ -77,12 +78,12 @@ def whole(text: str, least: int, most: int) -> int:
 
 
 def plain_whole(text: str) -> str:
-    """Remove the plus sign of a whole number: `+307` → `307`. Any other text stays as it is."""
+    """Removes the plus sign of a whole number: `+307` → `307`. Any other text stays as it is."""
     return text.removeprefix("+") if WHOLE.fullmatch(text) else text
 
 
 def moment(text: str, zone: dt.tzinfo = dt.UTC) -> dt.datetime:
-    """`YYYY-MM-DD[ T]HH:MM[:SS[.f]][offset]`, or a day alone, as an aware moment in UTC; else Rejected."""
+    """Reads `YYYY-MM-DD[ T]HH:MM[:SS[.f]][offset]`, or a day, as an aware time in UTC. Raises Rejected."""
     match = MOMENT.fullmatch(text)
     if match is None:
         raise no_moment()

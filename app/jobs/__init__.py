@@ -1,0 +1,1 @@
+"""Worker: scheduled jobs and what runs beside them."""

@@ -1,7 +1,7 @@
-"""Mails that ask for the confirmation of an address are written by the worker, within limits.
+"""Confirmation mails: the worker writes those that ask to confirm an address, within rate limits.
 
-By handler, user and receiver: an owner who enters other people's addresses reaches few of them, and no
-receiver gets many from all owners together. What is over a limit waits until that allows it.
+The limits count by handler, user and receiver: an owner who enters other people's addresses reaches few of
+them, and no receiver gets many from all owners together. A mail over a limit waits until the limit allows it.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from app.accounts.models import User
-from app.clock import now
-from app.config import Settings
-from app.database import begin_write
-from app.error_boundary import ErrorBoundary
+from app.core.clock import now
+from app.core.config import Settings
+from app.core.database import begin_write
+from app.core.encryption import UnreadableSecret
+from app.core.error_boundary import ErrorBoundary
 from app.notifications.confirmation import address_to_confirm, post_confirmation
 from app.notifications.models import NotificationHandler
 from app.notifications.site import site_of
 from app.notifications.transport import mailbox_of
-from app.sealing import Unreadable
-from app.throttles import Throttles, at_most
+from app.rate_limit.limiter import RateLimiter, at_most
 
 BATCH_SIZE = 50
 DAY = 24 * 60
@@ -33,8 +33,11 @@ BY_TARGET = at_most(3, minutes=DAY, name="confirmation-target")
 errors = ErrorBoundary("confirmations")
 
 
-def post_confirmations(session: Session, settings: Settings, throttles: Throttles) -> bool:
-    """Write the mails that are due, or put them off; whether there were any. They wait for a mail server."""
+def post_confirmations(session: Session, settings: Settings, rate_limiter: RateLimiter) -> bool:
+    """Writes the mails that are due, or puts them off. Returns whether there were any.
+
+    Without a mail server they wait.
+    """
     if not settings.smtp_url:
         return False
     due = (
@@ -49,7 +52,7 @@ def post_confirmations(session: Session, settings: Settings, throttles: Throttle
     ids = session.scalars(due).all()
     session.rollback()
     for id_ in ids:
-        # each in a transaction of its own: what the limits have counted is not undone with it
+        # each in a transaction of its own: the count of the limits is not rolled back with it
         with errors.attempt(id_):
             begin_write(session)
             handler = session.get(NotificationHandler, id_, with_for_update=True)
@@ -58,22 +61,21 @@ def post_confirmations(session: Session, settings: Settings, throttles: Throttle
                 and handler.confirmation_due is not None
                 and handler.confirmation_due <= now()
             ):
-                post_or_put_off(session, handler, settings, throttles)
+                post_or_put_off(session, handler, settings, rate_limiter)
             session.commit()
         session.rollback()
     return bool(ids)
 
 
 def post_or_put_off(
-    session: Session, handler: NotificationHandler, settings: Settings, throttles: Throttles
+    session: Session, handler: NotificationHandler, settings: Settings, rate_limiter: RateLimiter
 ) -> None:
-    if isinstance(handler.settings, Unreadable):
+    if isinstance(handler.settings, UnreadableSecret):
         handler.confirmation_due = now() + UNREADABLE_PAUSE  # its address is known once the key is back
         return
     target = mailbox_of(address_to_confirm(handler))
     counts = ((BY_HANDLER, str(handler.id)), (BY_USER, str(handler.user_id)), (BY_TARGET, target))
-    for limit, who in counts:
-        if seconds := throttles.take(limit, who):
-            handler.confirmation_due = now() + dt.timedelta(seconds=seconds)
-            return
-    post_confirmation(session, handler, site_of(settings))
+    if seconds := rate_limiter.take_each(counts):
+        handler.confirmation_due = now() + dt.timedelta(seconds=seconds)
+    else:
+        post_confirmation(session, handler, site_of(settings))

@@ -1,4 +1,4 @@
-"""Which jobs are there? One row each; times are in UTC."""
+"""Table of the scheduled jobs, with their times in UTC."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from app.accounts import resets, sessions
+from app.accounts.deletion import purging
 from app.audit.retention import delete_old_entries
-from app.config import Settings
-from app.departures import purging
-from app.jobs.destinations import check_destinations
-from app.jobs.domains import check_proofs
-from app.jobs.places import refresh_places
+from app.core.config import Settings
+from app.import_export.cleanup import tidy
+from app.jobs.destination_checks import check_destinations
+from app.jobs.domain_checks import check_proofs
+from app.jobs.geo_update import refresh_places
 from app.jobs.reports import make_reports
-from app.jobs.retention import forget_deliveries, forget_redeemed_tickets
+from app.jobs.retention import forget_deliveries, forget_mails, forget_redeemed_tickets
 from app.jobs.schedule import Scheduled
-from app.links.emptying import purge
-from app.links.strays import remove_strays
-from app.transfer.tidying import tidy
+from app.links.orphan_uploads import remove_strays
+from app.links.trash_purge import purge
 
 
 def empty_trash(session: Session, _settings: Settings) -> None:
@@ -36,6 +36,7 @@ TABLE: tuple[Scheduled, ...] = (
     Scheduled("reports", "*/15 * * * *", make_reports),
     Scheduled("destinations", "* * * * *", check_destinations),
     Scheduled("old deliveries", "41 * * * *", forget_deliveries),
+    Scheduled("old mails", "43 * * * *", forget_mails),
     Scheduled(
         "audit log",
         "47 * * * *",

@@ -1,4 +1,4 @@
-"""Asks once a day whether owners still hold the hosts that they have shown to be theirs."""
+"""Checks once a day whether the proof of ownership of each verified domain is still there."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ from typing import NamedTuple
 
 from sqlalchemy.orm import Session
 
-from app import domain_check
-from app.config import Settings
-from app.domains import lapses
+from app.core.config import Settings
+from app.core.error_boundary import ErrorBoundary
+from app.domains import lapses, verification
 from app.domains.proofs import Proofs, proofs
-from app.error_boundary import ErrorBoundary
 from app.jobs.fair_pool import run_fairly
 
 MAX_PROOFS = 200
-SECONDS = 240.0  # of five minutes, to begin in; the rest is asked in the next
+SECONDS = 240.0  # of the five minutes of a round, to begin checks in; the rest is checked in the next
 
 errors = ErrorBoundary("proofs of domains", first_seconds=3600.0, max_seconds=lapses.EVERY.total_seconds())
 
@@ -29,10 +28,10 @@ class ProofCheck(NamedTuple):
 
 
 def check_proofs(session: Session, settings: Settings) -> None:
-    """One round. No transaction is open while others are asked."""
+    """Runs one round of checks. No transaction is open while servers are asked."""
 
     def ask(check: ProofCheck) -> bool | None:
-        return domain_check.is_shown(check.proofs, settings.allow_private_networks)
+        return verification.is_shown(check.proofs, settings.allow_private_networks)
 
     for check, future in run_fairly(due(session), ask, seconds=SECONDS):
         with errors.attempt(check.id):

@@ -1,4 +1,4 @@
-"""Fair pool of threads: few items at once, of each owner fewer, and of each server one.
+"""Fair pool of threads: few items at once, fewer of each owner, and one at a time of each server.
 
 So an owner with many links to servers that hang, or one server that hangs, uses up neither the threads nor
 the time of the others.
@@ -14,11 +14,11 @@ from typing import Protocol, TypeVar
 
 THREADS = 16
 OWNER_THREADS = 2
-SERVER_PAUSE = 1.0  # between two questions to one server
+SERVER_PAUSE = 1.0  # between two requests to one server
 TICK_SECONDS = 0.05
 
 
-class Item(Protocol):
+class PoolItem(Protocol):
     @property
     def user_id(self) -> int: ...
 
@@ -26,26 +26,26 @@ class Item(Protocol):
     def server(self) -> str: ...
 
 
-T = TypeVar("T", bound=Item)
+T = TypeVar("T", bound=PoolItem)
 R = TypeVar("R")
 
 
 class FairPool:
-    """Who has how many threads, and when each server was asked last."""
+    """How many threads each owner uses, and when each server may be asked again."""
 
     def __init__(self) -> None:
         self.owners: Counter[int] = Counter()
         self.asked: dict[str, float] = {}
 
-    def is_free(self, item: Item) -> bool:
+    def is_free(self, item: PoolItem) -> bool:
         is_rested = time.monotonic() >= self.asked.get(item.server, 0.0)
         return is_rested and self.owners[item.user_id] < OWNER_THREADS
 
-    def begin(self, item: Item) -> None:
+    def begin(self, item: PoolItem) -> None:
         self.owners[item.user_id] += 1
         self.asked[item.server] = float("inf")
 
-    def end(self, item: Item) -> None:
+    def end(self, item: PoolItem) -> None:
         self.owners[item.user_id] -= 1
         self.asked[item.server] = time.monotonic() + SERVER_PAUSE
 
@@ -53,7 +53,7 @@ class FairPool:
 def run_fairly(
     items: Sequence[T], work: Callable[[T], R], *, seconds: float
 ) -> Iterator[tuple[T, Future[R]]]:
-    """Each item that was begun within `seconds`, with what came of it, as it ends. Earlier items go first."""
+    """Yields each item begun within `seconds`, with its future, as it ends. Earlier items go first."""
     waiting, running, fair = list(items), dict[Future[R], T](), FairPool()
     until = time.monotonic() + seconds
     with ThreadPoolExecutor(THREADS) as pool:

@@ -1,4 +1,4 @@
-"""How does the file of places stay new by itself, where `flask geo update` has fetched it before?"""
+"""Updates the geolocation file every week, where `flask geo update` has downloaded it before."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import logging
 
 from sqlalchemy.orm import Session
 
-from app.clock import now
-from app.config import Settings
-from app.visits import geo_update
-from app.visits.place import database_path
+from app.core.clock import now
+from app.core.config import Settings
+from app.geo import update as geo_update
+from app.geo.lookup import database_path
 
 log = logging.getLogger(__name__)
 
 
 def refresh_places(_session: Session, settings: Settings) -> None:
-    """Once a week, and on the next day again where that failed: the old file serves until then."""
+    """Updates the file once a week, and the next day where that failed. The old file serves until then."""
     path = database_path(settings.geoip_db, settings.data_dir)
     source = geo_update.stale_source(path, now())
     if source is None:
@@ -27,6 +27,6 @@ def refresh_places(_session: Session, settings: Settings) -> None:
             today=now().date(),
             allowed=settings.allow_private_networks,
         )
-        log.info("There is a newer file of places: %s", status.kind)
+        log.info("The geolocation database was updated: %s", status.kind)
     except (geo_update.NotUpdated, OSError) as error:
-        log.warning("The file of places stays as it is: %s", error)
+        log.warning("The geolocation database was not updated: %s", error)

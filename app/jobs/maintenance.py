@@ -1,4 +1,4 @@
-"""What must be seen to so that the databases stay small, and others know that a worker is there?"""
+"""Maintenance by the worker: its heartbeat, checkpoints of SQLite's log, and pruning of old changes."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from pathlib import Path
 
 from sqlalchemy import Engine, delete, func, select
 
-from app.clock import now
+from app.core.clock import now
+from app.core.file_locks import is_held
 from app.links.models import PlanChange
 
-KEPT_CHANGES = dt.timedelta(hours=1)
+CHANGES_RETENTION = dt.timedelta(hours=1)
 LARGE_WAL = 64 * 1024 * 1024
+WORKER_LOCK = "worker.lock"  # held by the active worker; others stand by
 
 
 def heartbeat(data_dir: Path) -> Path:
@@ -20,20 +22,30 @@ def heartbeat(data_dir: Path) -> Path:
 
 
 def beat(data_dir: Path) -> None:
-    """Say that there is a worker: the file's time is when."""
+    """Sets the time of the heartbeat file: the worker is alive."""
     heartbeat(data_dir).touch()
 
 
 def heartbeat_age(data_dir: Path) -> float | None:
-    """Seconds since a worker last said that it is there; None if none ever did."""
+    """Seconds since the last heartbeat of the running worker; None where none runs, or it has made none yet.
+
+    The file of a killed worker stays, and may be recent: only the lock shows that a worker is alive.
+    """
+    if not is_held(data_dir / WORKER_LOCK):
+        return None
     try:
         return max(0.0, time.time() - heartbeat(data_dir).stat().st_mtime)
     except FileNotFoundError:
         return None
 
 
+def forget_heartbeat(data_dir: Path) -> None:
+    """Removes the heartbeat file of the previous worker."""
+    heartbeat(data_dir).unlink(missing_ok=True)
+
+
 def checkpoint(engine: Engine) -> None:
-    """Bring main.db's log into it. Nobody else does: two at once can spoil a file before SQLite 3.51.3."""
+    """Checkpoints main.db's log. Only the worker does: two at once can spoil a file before SQLite 3.51.3."""
     if engine.dialect.name != "sqlite":
         return
     mode = "TRUNCATE" if wal_bytes(engine) > LARGE_WAL else "PASSIVE"
@@ -42,15 +54,17 @@ def checkpoint(engine: Engine) -> None:
 
 
 def wal_bytes(engine: Engine) -> int:
-    """How much waits in main.db's log; 0 where there is none."""
+    """Bytes in main.db's write-ahead log; 0 where there is none."""
     path = Path(f"{engine.url.database}-wal")
     return path.stat().st_size if engine.dialect.name == "sqlite" and path.exists() else 0
 
 
 def prune_changes(engine: Engine) -> None:
-    """Forget changes that every process has seen long ago, but never the newest: it tells a process that
-    slept whether it missed any."""
+    """Deletes changes that every process has seen long ago.
+
+    The newest one stays: it shows a process that slept whether it missed any.
+    """
     newest = select(func.max(PlanChange.id)).scalar_subquery()
-    old = delete(PlanChange).where(PlanChange.datetime < now() - KEPT_CHANGES, PlanChange.id < newest)
+    old = delete(PlanChange).where(PlanChange.datetime < now() - CHANGES_RETENTION, PlanChange.id < newest)
     with engine.connect().execution_options(sqlite_begin="IMMEDIATE") as connection, connection.begin():
         connection.execute(old)

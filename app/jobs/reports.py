@@ -1,6 +1,6 @@
-"""Which reports are to be made by now, and of which figures?
+"""Makes the reports that are due, with their figures.
 
-Each period of each user is made once: what is written with its deliveries says so, and nothing else does.
+Each period of each user is made once: its row is written in one transaction with its deliveries.
 """
 
 from __future__ import annotations
@@ -15,30 +15,30 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from app.accounts.models import User
-from app.claims import moment
-from app.clicks import statistics
-from app.clicks.dimensions import OVERVIEW
-from app.clicks.statistics import Answer, Asked
-from app.config import Settings
-from app.database import begin_read, begin_write
-from app.error_boundary import ErrorBoundary
+from app.analytics import statistics
+from app.analytics.dimensions import OVERVIEW
+from app.analytics.statistics import StatisticsQuery, StatisticsResult
+from app.core.config import Settings
+from app.core.database import begin_read, begin_write
+from app.core.error_boundary import ErrorBoundary
+from app.core.leases import moment
 from app.links.clicks import clicks_of
 from app.links.models import Link, link_notification_handler
-from app.links.telling import described
+from app.links.notification_dispatch import described
 from app.notifications.events import REPORT
 from app.notifications.models import NotificationHandler, Report
 from app.notifications.outbox import deliver
-from app.notifications.periods import CAUGHT_UP, NEVER, Period, to_tell
+from app.notifications.periods import CAUGHT_UP, NEVER, ReportPeriod, to_tell
 from app.notifications.report import DIMENSIONS, TOP, Figures, data_of
-from app.notifications.site import Site, site_of
+from app.notifications.site import SiteUrls, site_of
 
-FORGOTTEN = 2 * CAUGHT_UP  # no period is looked at that long after
+FORGOTTEN = 2 * CAUGHT_UP  # after so long no period is looked at any more
 
 errors = ErrorBoundary("reports")
 
 
 def make_reports(session: Session, settings: Settings) -> None:
-    """All that are to be made by now; run again, it makes what is missing."""
+    """Makes all reports that are due. Run again, it makes those that are missing."""
     site = site_of(settings)
     wanted = User.report_period != NEVER, User.deleted_datetime.is_(None)
     users = session.scalars(select(User).where(*wanted).order_by(User.id)).all()
@@ -51,7 +51,7 @@ def make_reports(session: Session, settings: Settings) -> None:
     session.execute(delete(Report).where(Report.start_date < (moment() - FORGOTTEN).date()))
 
 
-def make_reports_of(session: Session, user_id: int, site: Site) -> None:
+def make_reports_of(session: Session, user_id: int, site: SiteUrls) -> None:
     user = session.get(User, user_id)
     if user is None:
         return  # gone meanwhile
@@ -61,8 +61,8 @@ def make_reports_of(session: Session, user_id: int, site: Site) -> None:
         make_report(session, user_id, timezone, period, site)
 
 
-def periods_of(session: Session, user: User) -> list[Period]:
-    """Those that are not made yet."""
+def periods_of(session: Session, user: User) -> list[ReportPeriod]:
+    """The due periods whose report is not made yet."""
     due = to_tell(user.report_period, user.report_hour, ZoneInfo(user.timezone), user.report_since, moment())
     if not due:
         return []
@@ -71,8 +71,8 @@ def periods_of(session: Session, user: User) -> list[Period]:
     return [period for period in due if period.start not in done]
 
 
-def make_report(session: Session, user_id: int, timezone: str, period: Period, site: Site) -> None:
-    """One period of one user: a delivery for each handler, with all of its links."""
+def make_report(session: Session, user_id: int, timezone: str, period: ReportPeriod, site: SiteUrls) -> None:
+    """Makes one period of one user: a delivery for each handler, with all of its links."""
     links = links_by_handler(session, user_id)
     wanted = sorted({link_id for ids in links.values() for link_id in ids})
     visited = [link_id for link_id, clicks in clicks_of(wanted, session).items() if clicks]
@@ -94,7 +94,7 @@ def make_report(session: Session, user_id: int, timezone: str, period: Period, s
 
 
 def links_by_handler(session: Session, user_id: int) -> Mapping[int, Sequence[int]]:
-    """The links of each handler that is on."""
+    """The links of each handler that is switched on."""
     table = link_notification_handler
     rows = (
         select(NotificationHandler.id, Link.id)
@@ -110,12 +110,12 @@ def links_by_handler(session: Session, user_id: int) -> Mapping[int, Sequence[in
 
 
 def figures_of(
-    session: Session, user_id: int, link: Mapping[str, Any], period: Period, timezone: str
+    session: Session, user_id: int, link: Mapping[str, Any], period: ReportPeriod, timezone: str
 ) -> Figures:
-    """Each link in a read of its own: a long one would keep the database's log from being brought in."""
+    """The figures of one link, in a read transaction of its own: a long one would hold up checkpoints."""
 
-    def ask(asked: Period, type_: str = OVERVIEW) -> Answer:
-        question = Asked(
+    def ask(asked: ReportPeriod, type_: str = OVERVIEW) -> StatisticsResult:
+        question = StatisticsQuery(
             user_id=user_id,
             link_ids=(link["id"],),
             start=asked.start,
@@ -124,7 +124,7 @@ def figures_of(
             type=type_,
             limit=TOP,
         )
-        return statistics.answer(session, question)
+        return statistics.query_statistics(session, question)
 
     begin_read(session)
     now, before = ask(period), ask(period.previous())

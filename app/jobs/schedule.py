@@ -1,7 +1,7 @@
-"""What runs when, and how does each run happen once, whoever is killed and however many workers there are?
+"""Scheduler: runs jobs at their times, each once, also with several workers and after a kill.
 
-A job's row says when it is due. Whoever claims it holds a lease and renews it while the job runs; the next
-time it is due is written in the transaction that the job ends with, together with what that still holds.
+A job's row says when it is due. The worker that takes it holds a lease and renews it while the job runs. The
+next due time is written in the job's last transaction, together with what the job has not committed yet.
 """
 
 from __future__ import annotations
@@ -9,31 +9,44 @@ from __future__ import annotations
 import datetime as dt
 import secrets
 import threading
+import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from math import inf
 
 from croniter import croniter
-from sqlalchemy import Engine, select, update
+from sqlalchemy import Engine, String, select, update
 from sqlalchemy.exc import IntegrityError
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Mapped, Session, mapped_column
 
-from app.claims import LEASE, claim, is_due, is_free, moment
-from app.config import Settings
-from app.database import begin_write
-from app.error_boundary import ErrorBoundary
-from app.jobs.models import Job
+from app.core.config import Settings
+from app.core.database import Id, begin_write
+from app.core.error_boundary import ErrorBoundary
+from app.core.extensions import db
+from app.core.leases import LEASE, Claimed, claim, is_due, is_free, moment
+from app.core.poll_loop import PollLoop
 
 POLL_SECONDS = 0.5
 RENEW_SECONDS = 10
 RETRY_SECONDS = 60.0
-AT_ONCE = 3  # a long one, as a download, must not keep the others waiting
+MAX_CONCURRENT = 3  # a long job, such as a download, must not keep the others waiting
+
+
+class Job(Claimed, db.Model):  # type: ignore[name-defined]  # which mypy can't see
+    """One job by its name. `cron`: the times at which it is due, in UTC."""
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    name: Mapped[str] = mapped_column(String(64), unique=True)
+    cron: Mapped[str] = mapped_column(String(64))
 
 
 @dataclass(frozen=True)
 class Scheduled:
-    """A job and its times. `run` may commit as often as it likes: after a kill it is called again, and must
-    find by what is stored what is left to do. It holds no transaction open while anything takes long."""
+    """A job and its times.
+
+    `run` may commit as often as it likes: after a kill it is called again, and must find what is left to do
+    by what is stored. It holds no transaction open while anything takes long.
+    """
 
     name: str
     cron: str
@@ -45,29 +58,21 @@ def next_time(cron: str, after: dt.datetime) -> dt.datetime:
     return found
 
 
-class Scheduler(threading.Thread):
-    """Runs what is due, each job in a thread of its own."""
+class Scheduler(PollLoop):
+    """Runs the jobs that are due, each in a thread of its own."""
 
     def __init__(self, engine: Engine, settings: Settings, table: Sequence[Scheduled]) -> None:
-        super().__init__(name="scheduler", daemon=True)
+        super().__init__("scheduler", POLL_SECONDS, ErrorBoundary("scheduler", max_outages=inf))
         self.engine, self.settings = engine, settings
         self.table = {job.name: job for job in table}
         self.who = secrets.token_hex(8)
         self.running: dict[int, threading.Thread] = {}
-        self.ended = threading.Event()
-        self.steps = ErrorBoundary("scheduler", max_outages=inf)
+        self.is_registered = False
         self.errors = ErrorBoundary("jobs", first_seconds=RETRY_SECONDS, max_outages=inf)
 
-    def run(self) -> None:
-        is_registered = False
-        while not self.ended.is_set():
-            with self.steps.attempt():
-                is_registered = is_registered or register(self.engine, list(self.table.values()))
-                self.turn()
-            self.ended.wait(POLL_SECONDS)
-
     def turn(self) -> None:
-        """Renew what runs, and start what is due. One that can't be started is free when its lease ends."""
+        """Renews leases of running jobs and starts due ones. One that can't start is free after its lease."""
+        self.is_registered = self.is_registered or register(self.engine, list(self.table.values()))
         self.running = {id_: thread for id_, thread in self.running.items() if thread.is_alive()}
         with Session(self.engine) as session:
             self.renew(session)
@@ -98,7 +103,7 @@ class Scheduler(threading.Thread):
             .order_by(Job.due)
         )
         found = {id_: name for id_, name in session.execute(due) if id_ not in self.running}
-        wanted = list(found)[: AT_ONCE - len(self.running)]
+        wanted = list(found)[: MAX_CONCURRENT - len(self.running)]
         if not wanted:
             return []
         begin_write(session)
@@ -107,19 +112,22 @@ class Scheduler(threading.Thread):
         return [(id_, found[id_]) for id_ in taken]
 
     def work(self, id_: int, job: Scheduled) -> None:
-        """One run. What went wrong is said, and tried again soon."""
+        """Runs a job once. One that failed is logged, and due again soon."""
         with Session(self.engine) as session:
             with self.errors.attempt(job.name) as made:
                 job.run(session, self.settings)
                 self.finish(session, id_, next_time(job.cron, moment()))
             if made.error is not None:
                 seconds = max(made.seconds, RETRY_SECONDS)
-                with self.steps.attempt():
+                with self.turn_errors.attempt():
                     session.rollback()
                     self.finish(session, id_, moment() + dt.timedelta(seconds=seconds))
 
     def finish(self, session: Session, id_: int, due: dt.datetime) -> None:
-        """With what the job left uncommitted. One whose lease another worker has by now comes to nothing."""
+        """Writes the next due time and commits it with what the job left uncommitted.
+
+        Rolls back if the lease was lost.
+        """
         if not session.in_transaction():
             begin_write(session)
         done = update(Job).where(Job.id == id_, Job.who == self.who)
@@ -131,15 +139,16 @@ class Scheduler(threading.Thread):
         else:
             session.commit()
 
-    def stop(self, seconds: float) -> None:
-        self.ended.set()
-        self.join(seconds)
+    def stop(self, seconds: float | None = 0.0) -> None:
+        """Starts no more jobs, and waits for running ones. The next worker repeats those that take longer."""
+        until = time.monotonic() + (seconds or 0.0)
+        super().stop(seconds)
         for thread in self.running.values():
-            thread.join(seconds / max(1, len(self.running)))
+            thread.join(max(0.0, until - time.monotonic()))
 
 
 def register(engine: Engine, table: Collection[Scheduled]) -> bool:
-    """Have a row for each job. One that is new, or has other times than before, waits for its next one."""
+    """Makes a row for each job. One that is new, or whose times have changed, waits for its next time."""
     with Session(engine) as session:
         begin_write(session)
         rows = {row.name: row for row in session.scalars(select(Job))}

@@ -1,8 +1,8 @@
 """Long work of the worker, done by processes of their own: imports and archives.
 
-A process, for it computes all the time: in a thread of the worker it would slow the counting. At most `slots`
-run at once, and one of each owner, so that no owner keeps the others waiting. They end with the worker; what
-a killed one leaves is gone on with, or begun anew.
+They use processes because they compute all the time: in a thread of the worker they would slow the ingest. At
+most `slots` run at once, and one of each owner, so that no owner keeps the others waiting. They end with the
+worker. The work of a killed one is continued, or begun anew.
 """
 
 from __future__ import annotations
@@ -10,23 +10,27 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import threading
+import time
 from collections.abc import Sequence
 from math import inf
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from app.config import ROOT, Settings
-from app.error_boundary import ErrorBoundary
+from app.core.config import ROOT, Settings
+from app.core.error_boundary import ErrorBoundary
+from app.core.poll_loop import PollLoop
+from app.import_export import archives, runs
 
+SLOTS = 2  # processes of each kind at once
 POLL_SECONDS = 0.5
 RETRY_SECONDS = 10.0
+SWEEP_SECONDS = 60.0  # between two removals of old archives
 
 
-class Work(NamedTuple):
-    """Something that waits for a process, and whose it is."""
+class PendingWork(NamedTuple):
+    """A piece of work that waits for a process, and its owner."""
 
     id: int
     user_id: int
@@ -37,34 +41,27 @@ class Running(NamedTuple):
     process: subprocess.Popen[bytes]
 
 
-class ProgramRunner(threading.Thread):
-    """Looks for what waits, and has it done by `flask <command> --run <its id>`.
+class ProgramRunner(PollLoop):
+    """Thread that finds waiting work and runs `flask <command> --run <its id>` for it.
 
-    An id whose process fails is backed off; meanwhile others have their turn.
+    An id whose process fails is backed off, and others have their turn meanwhile.
     """
 
     command: str
-    slots = 2
+    slots = SLOTS
 
     def __init__(self, engine: Engine, settings: Settings) -> None:
-        super().__init__(name=f"{self.command}s", daemon=True)
-        self.engine, self.data_dir = engine, settings.data_dir
-        self.ended = threading.Event()
-        self.running: dict[int, Running] = {}
         self.errors = ErrorBoundary(f"{self.command}s", first_seconds=RETRY_SECONDS, max_outages=inf)
+        super().__init__(f"{self.command}s", POLL_SECONDS, self.errors, RETRY_SECONDS)
+        self.engine, self.data_dir = engine, settings.data_dir
+        self.running: dict[int, Running] = {}
 
-    def waiting(self, session: Session) -> Sequence[Work]:
-        """What waits, the next one first. What runs already may be among it."""
+    def waiting(self, session: Session) -> Sequence[PendingWork]:
+        """The waiting work, the next one first. Work that runs already may be among it."""
         raise NotImplementedError
 
-    def run(self) -> None:
-        while not self.ended.is_set():
-            with self.errors.attempt() as made:
-                self.turn()
-            self.ended.wait(POLL_SECONDS if made.error is None else RETRY_SECONDS)
-
     def turn(self) -> None:
-        """See what has ended, and start what there is room for."""
+        """Collects processes that have ended, and starts as many as there are free slots for."""
         self.reap()
         if len(self.running) >= self.slots:
             return
@@ -76,7 +73,7 @@ class ProgramRunner(threading.Thread):
             if self.may_start(one):
                 self.running[one.id] = Running(one.user_id, self.start_process(one.id))
 
-    def may_start(self, one: Work) -> bool:
+    def may_start(self, one: PendingWork) -> bool:
         is_busy = one.user_id in {running.user_id for running in self.running.values()}
         return not is_busy and not self.errors.is_backed_off(one.id)
 
@@ -85,7 +82,7 @@ class ProgramRunner(threading.Thread):
         return subprocess.Popen([*command, "--parent", str(os.getpid())], cwd=ROOT)
 
     def reap(self) -> None:
-        """Forget processes that have ended; one that failed is logged and counted."""
+        """Removes processes that have ended. One that failed is logged and counted."""
         for id_, (_, process) in list(self.running.items()):
             code = process.poll()
             if code is None:
@@ -96,9 +93,36 @@ class ProgramRunner(threading.Thread):
             else:
                 self.errors.fail(id_, f"its process ended ({code})")
 
-    def stop(self, seconds: float) -> None:
+    def stop(self, seconds: float | None = None) -> None:
         self.ended.set()
         for _, process in list(self.running.values()):
             if process.poll() is None:
                 process.terminate()
-        self.join(seconds)
+        super().stop(seconds)
+
+
+class Importer(ProgramRunner):
+    """Runs `flask import` for each import that waits. Progress is stored, so a later process continues."""
+
+    command = "import"
+
+    def waiting(self, session: Session) -> Sequence[PendingWork]:
+        return [PendingWork(one.id, one.user_id) for one in runs.waiting(session, self.data_dir)]
+
+
+class Archiver(ProgramRunner):
+    """Runs `flask archive` for each archive that waits. One whose process was killed starts over."""
+
+    command = "archive"
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.swept = 0.0
+
+    def waiting(self, session: Session) -> Sequence[PendingWork]:
+        if time.monotonic() - self.swept > SWEEP_SECONDS:
+            self.swept = time.monotonic()
+            with self.errors.attempt():
+                archives.sweep(session, self.data_dir)
+            session.rollback()
+        return [PendingWork(*row) for row in archives.waiting(session)]

@@ -1,7 +1,7 @@
-"""What runs beside the web processes, and how often?
+"""Worker: the loop of the process that runs beside the web processes.
 
-One worker for a data directory: it takes in the journal without pause, and sees to a table of small duties
-in between. What may take long (deliveries, jobs) runs in threads beside. A second worker stands by until the
+One worker is active for a data directory. It ingests the journal without pause, and runs a table of small
+duties in between. What may take long (deliveries, jobs) runs in threads. A second worker stands by until the
 first is gone.
 """
 
@@ -17,26 +17,27 @@ from types import FrameType
 
 from sqlalchemy import NullPool, create_engine
 
-from app.clicks.ingest import Ingest
-from app.clicks.upkeep import Upkeep
-from app.clock import now
-from app.config import Settings
-from app.database import prepare_engine
-from app.error_boundary import ErrorBoundary, flush_counts
-from app.jobs.beside import Beside
-from app.jobs.tending import beat, checkpoint, prune_changes
-from app.journal.segments import lock
-from app.journal.visitor_keys import sweep_keys
+from app.analytics.ingest import Ingest
+from app.analytics.upkeep import Upkeep
+from app.core.clock import now
+from app.core.config import Settings
+from app.core.database import prepare_engine
+from app.core.error_boundary import ErrorBoundary, flush_counts
+from app.core.file_locks import lock_file
+from app.core.poll_loop import take_turns
+from app.jobs.maintenance import WORKER_LOCK, beat, checkpoint, forget_heartbeat, prune_changes
+from app.jobs.threads import WorkerThreads
+from app.journal.daily_salt import sweep_keys
 
 IDLE_SECONDS = 0.05
-LONGEST_IDLE = 0.2  # where nobody visits: at 0.05 the looking alone took 7 % of a core
+LONGEST_IDLE = 0.2  # without visits: at 0.05 the polling alone took 7 % of a core
 RETRY_SECONDS, LONGEST_RETRY = 1.0, 30.0
-UPKEEP_EVERY = 4  # steps of a journal that never runs dry
+UPKEEP_EVERY = 4  # steps, where the journal always has more
 
 
 @dataclass
 class Duty:
-    """Something to do every so often. It must be short: the journal waits meanwhile."""
+    """Something to run every so many seconds. It must be short: the ingest waits meanwhile."""
 
     name: str
     seconds: float
@@ -45,7 +46,7 @@ class Duty:
 
 
 class Worker:
-    """The loop. `end` is asked for by a signal; what is under way is finished first."""
+    """The worker's loop. A signal calls `end`; what is under way is finished first."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings, self.data_dir = settings, settings.data_dir
@@ -61,7 +62,7 @@ class Worker:
         self.duties = [
             Duty("heartbeat", 1, lambda: beat(settings.data_dir)),
             Duty("checkpoint", 1, lambda: checkpoint(self.engine)),
-            Duty("changes of plans", 60, lambda: prune_changes(self.engine)),
+            Duty("changes of links", 60, lambda: prune_changes(self.engine)),
             Duty("visitors' keys", 60, lambda: sweep_keys(settings.data_dir, now())),
             Duty("counts of errors", 1, lambda: flush_counts(settings.data_dir)),
         ]
@@ -78,25 +79,20 @@ class Worker:
             signal.signal(number, signal.SIG_IGN)
 
     def run(self) -> None:
-        """Work until the end is asked for, once no other worker does on the same data."""
+        """Works until it is asked to end. Waits first while another worker is active on the same data."""
         while not self.ended.is_set():
-            with lock(self.data_dir / "worker.lock") as is_ours:
+            with lock_file(self.data_dir / WORKER_LOCK) as is_ours:
                 if is_ours:
                     self.work()
                 else:
                     self.ended.wait(RETRY_SECONDS)
 
     def work(self) -> None:
-        beside = Beside(self.settings)
+        forget_heartbeat(self.data_dir)
+        beside = WorkerThreads(self.settings)
         beside.start()
         try:
-            pause = IDLE_SECONDS
-            while not self.ended.is_set():
-                if self.turn():
-                    pause = IDLE_SECONDS
-                else:
-                    self.ended.wait(pause)
-                    pause = min(2 * pause, LONGEST_IDLE)
+            take_turns(self.turn, self.ended.wait, self.ended, IDLE_SECONDS, LONGEST_IDLE)
             self.last_turns()
         finally:
             beside.stop()
@@ -104,9 +100,12 @@ class Worker:
             self.upkeep.close()
 
     def turn(self) -> bool:
-        """What is due, one step of the journal, and where that leaves time, or has left none for long, one of
-        the upkeep; whether there may be more. A database that does not answer is waited for: the journal
-        keeps what was counted."""
+        """Runs due duties, one step of the ingest, and at times one of the upkeep.
+
+        Returns whether there may be more to do. The upkeep has its turn where the ingest has nothing to do,
+        and after every UPKEEP_EVERY steps of it. A database that does not answer is waited for: the journal
+        keeps the clicks.
+        """
         self.see_to_duties(time.monotonic())
         has_moved = bool(self.errors.run("ingest", self.ingest.step))
         self.steps_in_a_row = self.steps_in_a_row + 1 if has_moved else 0
@@ -115,7 +114,7 @@ class Worker:
         return bool(self.errors.run("upkeep", self.upkeep.step, now())) or has_moved
 
     def last_turns(self) -> None:
-        """The web processes have ended before us: take in what they left, within a few seconds."""
+        """Ingests what the web processes have left, which ended before the worker, within a few seconds."""
         deadline = time.monotonic() + 5
         while time.monotonic() < deadline and self.errors.run("ingest", self.ingest.step):
             pass

@@ -1,8 +1,8 @@
-"""How is one visit written as one line of the journal, and read back?
+"""Line format of the journal: encodes and decodes one visit.
 
-A line is `LF crc32 SP fields LF`: the leading LF confines what an earlier, torn write left behind, the sum
-finds what is damaged. Fields are parted by TAB and hold no control character at all, for those are
-replaced by spaces on the way in; so nothing has to be escaped, and whatever reads clicks finds clean text.
+A line is `LF crc32 SP fields LF`. The leading LF confines what an earlier, torn write left behind; the
+checksum finds damage. Fields are separated by TAB. They hold no control characters, because encoding
+replaces those by spaces: so nothing has to be escaped, and readers get clean text.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from zlib import crc32
 
 
 class Visit(NamedTuple):
-    """What is known of one visit. An empty text is "unknown"; no field can hold an address."""
+    """What is known of one visit. An empty text is "unknown"; there is no field for an IP address."""
 
     time_ms: int
     link_id: int
@@ -37,7 +37,7 @@ class Visit(NamedTuple):
 
 
 class Format(NamedTuple):
-    """How the lines of one version are read: `head` gives just (link_id, is_bot). None: damaged."""
+    """Decoders for the lines of one version. `head` returns only (link_id, is_bot). None: damaged."""
 
     decode: Callable[[bytes], Visit | None]
     head: Callable[[bytes], tuple[int, int] | None]
@@ -55,16 +55,16 @@ CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 def encode(visit: Visit) -> bytes:
-    """The line for a visit, whatever its texts hold: cut to their limits and clean, in UTF-8."""
+    """The line for a visit, in UTF-8. Its texts may hold anything: they are cut and cleaned."""
     texts: list[str] = list(map(getitem, cast("tuple[str, ...]", visit[NUMBERS:]), CUTS))
-    if not "".join(texts).isprintable():  # nearly always printable, and far cheaper to ask than to clean
+    if not "".join(texts).isprintable():  # nearly always printable, and far cheaper to check than to clean
         texts = [clean(text) for text in texts]
     numbers = f"{visit.time_ms:d}\t{visit.link_id:d}\t{visit.user_id:d}\t{visit.is_bot:d}"
     return framed("\t".join((numbers, *texts)))
 
 
 def framed(fields: str) -> bytes:
-    """The line for fields that are joined already, every text of them `cleaned`."""
+    """The line for fields that are already joined. Every text must have been through `cleaned`."""
     data = fields.encode()
     return b"\n%08x %b\n" % (crc32(data), data)
 
@@ -76,12 +76,12 @@ def cleaned(name: str, text: str) -> str:
 
 
 def clean(text: str) -> str:
-    """Without control characters; half a surrogate pair, which is no text at all, becomes U+FFFD."""
+    """Replace control characters by spaces; half a surrogate pair, which UTF-8 can't hold, becomes U+FFFD."""
     return CONTROL.sub(" ", text).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def sound(line: bytes) -> bytes | None:
-    """The fields of a line (without its LFs) if its sum is right."""
+    """The fields of a line (given without its LFs) if its checksum is right, else None."""
     fields = line[9:]
     return fields if line[:9] == b"%08x " % crc32(fields) else None
 
@@ -111,6 +111,6 @@ def head_v1(line: bytes) -> tuple[int, int] | None:
 
 decode = decode_v1
 
-# by the suffix of a segment's name; a reader stays for as long as anybody may still have such a file
+# by the suffix of a segment's name; a decoder stays for as long as an instance may still have such a file
 FORMATS = {".v1": Format(decode_v1, head_v1)}
 NEWEST = ".v1"

@@ -1,7 +1,7 @@
-"""Where do the journal's last megabytes come from, when the disk is full?
+"""Disk reserve: a file that is deleted when the disk is full, so that the journal can still write.
 
-From a file that was made ahead and is deleted then. It is made anew only where there is room for several
-of it, or it would take at once the space that it has just given.
+It is created ahead. It is created again only when there is room for several of it; otherwise it would at once
+take back the space that it has just given.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ ROOM = 4
 
 
 def keep(directory: Path) -> bool:
-    """See to it that there is a reserve; whether there is one now."""
+    """Create the reserve if it is missing and there is room. Returns whether there is one now."""
     path = directory / "reserve"
     if path.exists():
         return True
@@ -28,7 +28,7 @@ def make(path: Path) -> bool:
     fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         os.posix_fallocate(fd, 0, BYTES)
-    except OSError:  # full in this very moment: half a reserve would only be in the way
+    except OSError:  # the disk became full meanwhile: half a reserve would only take space
         path.unlink(missing_ok=True)
         return False
     else:
@@ -38,5 +38,5 @@ def make(path: Path) -> bool:
 
 
 def release(directory: Path) -> None:
-    """Give the space to whoever writes next."""
+    """Delete the reserve, which frees its space for the next write."""
     (directory / "reserve").unlink(missing_ok=True)

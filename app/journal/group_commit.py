@@ -1,6 +1,7 @@
-"""How do many visits share one `fdatasync`? (`JOURNAL_SYNC=group`)
+"""Group commit: many visits share one `fdatasync` (`JOURNAL_SYNC=group`).
 
-Whoever comes first syncs for all who have written by then; the others find it done, or lead the next round.
+The first thread syncs for all threads that have written by then. The others find it done, or sync for the
+next group.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import threading
 
 
 class GroupSync:
-    """Tickets for what was written, and a wait until a ticket's line is on disk."""
+    """Gives out tickets for written lines, and waits until a ticket's line is on disk."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -23,7 +24,7 @@ class GroupSync:
         return self._written
 
     def wait(self, ticket: int, fd: int) -> None:
-        """Return once the line is on disk. Raises OSError where the disk says no."""
+        """Return once the line is on disk. Raises OSError if the sync fails."""
         with self._lock:
             if self._synced < ticket:
                 upto = self._written

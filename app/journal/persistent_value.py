@@ -1,6 +1,6 @@
-"""How is one small fact kept where neither a full disk nor a killed process takes it away?
+"""Small values in files that survive a full disk and a killed process.
 
-A slate is a file of fixed size whose blocks exist from the start: writing over them needs no space.
+Such a file has a fixed size and its blocks are allocated from the start, so overwriting it needs no space.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from pathlib import Path
 BYTES = 256
 
 
-class Slate:
-    """A line of text in a file, shared by processes. `prepare` raises OSError where it can't be made."""
+class PersistentValue:
+    """A line of text in a file, shared by processes. `prepare` raises OSError if it can't be created."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def prepare(self) -> None:
-        """Take the space ahead, while there is some."""
+        """Allocate the file's space ahead, while there is some."""
         fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             os.posix_fallocate(fd, 0, BYTES)
@@ -30,7 +30,7 @@ class Slate:
             os.close(fd)
 
     def read(self) -> str:
-        """What stands there; the empty text where nothing does."""
+        """The stored text; empty if there is none."""
         with contextlib.suppress(FileNotFoundError):
             return self.path.read_bytes().rstrip(b" \n\0").decode(errors="replace")
         return ""
@@ -47,20 +47,20 @@ class Slate:
 
 
 class Dropped:
-    """How many visits could not be written down since this journal exists, and when the last one was.
+    """Counts the visits that could not be written since this journal exists, and when the last one was.
 
-    The text is `<visits> <seconds since 1970>`; versions before wrote no time.
+    The text is `<visits> <seconds since 1970>`; earlier versions wrote no time.
     """
 
     def __init__(self, directory: Path) -> None:
-        self._slate = Slate(directory / "dropped")
+        self._slate = PersistentValue(directory / "dropped")
         self.prepare = self._slate.prepare
 
     def read(self) -> int:
         return number(self._slate.read().partition(" ")[0])
 
     def last_time(self) -> int:
-        """When visits were last dropped, in seconds since 1970; 0 where that is not known."""
+        """When visits were last dropped, in seconds since 1970; 0 if that is not known."""
         return number(self._slate.read().partition(" ")[2])
 
     def add(self, visits: int) -> None:
@@ -69,5 +69,5 @@ class Dropped:
 
 
 def number(text: str) -> int:
-    """A count as it was written; what a power cut left in its place counts as none."""
+    """A stored count. Anything else, such as what a power cut left there, is 0."""
     return int(text) if text.isascii() and text.isdigit() else 0

@@ -1,4 +1,4 @@
-"""What stands in a segment from a given offset on, as far as it is complete?"""
+"""Reads the complete lines of a segment from an offset on."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from app.journal import segments
-from app.journal.record import LONGEST_LINE
+from app.journal.codec import LONGEST_LINE
 
 
 class Chunk(NamedTuple):
-    """The whole lines between two offsets of a segment, sound or not, in order.
+    """The whole lines between two offsets of a segment, damaged ones too, in order.
 
-    `is_last`: the writer is gone and nothing comes after `end`; what it tore off in its last moment was
-    never answered for, and is left out.
+    `is_last`: the writer is gone and nothing comes after `end`. A last line that the writer did not finish
+    is left out: its visitor never got an answer.
     """
 
     name: str
@@ -31,7 +31,7 @@ def read(directory: Path, name: str, start: int, limit: int) -> Chunk | None:
     except FileNotFoundError:
         return None
     try:
-        is_abandoned = segments.is_abandoned(fd)  # before the reading: afterwards it would prove nothing
+        is_abandoned = segments.is_abandoned(fd)  # before reading: a check afterwards proves nothing
         data = os.pread(fd, limit, start)
         is_last = is_abandoned and start + len(data) >= os.fstat(fd).st_size
     finally:
@@ -41,7 +41,7 @@ def read(directory: Path, name: str, start: int, limit: int) -> Chunk | None:
 
 
 def whole(data: bytes) -> int:
-    """How many bytes of it are complete lines."""
+    """How many bytes of `data` are complete lines."""
     length = data.rfind(b"\n") + 1
-    # no line is that long: damage, and waiting for its end would hold up all that comes after
+    # no line is that long, so it is damage; waiting for its end would block everything after it
     return length or (len(data) if len(data) > LONGEST_LINE else 0)

@@ -1,7 +1,7 @@
-"""Which files make up the journal, whose are they, and when may one go?
+"""Segments: the files of the journal. Names, creates and lists them, and finds abandoned ones.
 
-A segment is `<time_ns>-<8 random bytes>.v1`, so names sort by age and never come twice. Its writer holds a
-lock on it for as long as it lives: whoever gets the lock knows that nothing more will come.
+A segment is `<time_ns>-<8 random bytes>.v1`, so names sort by age and are unique. Its writer holds a lock on
+it for as long as it lives: a process that gets the lock knows that nothing more will be written.
 """
 
 from __future__ import annotations
@@ -15,29 +15,33 @@ import tempfile
 import time
 from pathlib import Path
 
-from app.error_boundary import ErrorBoundary
-from app.file_locks import lock_file
-from app.journal.record import FORMATS, NEWEST
+from app.core.error_boundary import ErrorBoundary
+from app.core.file_locks import lock_file
+from app.journal.codec import FORMATS, NEWEST
 
 NAME = re.compile(r"\d{19}-[0-9a-f]{16}(\.v\d+)")
 DRAFT = re.compile(r"\d{19}-[0-9a-f]{16}\.new")
-lock = lock_file  # as its users here call it
-DRAFT_SECONDS = 60  # a live writer needs a thousandth of a second from making a draft to naming it
+DRAFT_SECONDS = 60  # a live writer needs a millisecond from creating a draft to renaming it
 
 errors = ErrorBoundary("drafts of segments")
 
 
+def path_of(data_dir: Path) -> Path:
+    """The directory of an instance's journal."""
+    return data_dir / "journal"
+
+
 def directory_of(data_dir: Path) -> Path:
-    """Where the journal of an instance lies; made if it is not there."""
-    directory = data_dir / "journal"
+    """The directory of an instance's journal, created if missing."""
+    directory = path_of(data_dir)
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     return directory
 
 
 def create(directory: Path) -> int:
-    """Make a segment that is ours; its descriptor, open to append and locked.
+    """Create a segment for this process. Returns its descriptor, open to append and locked.
 
-    It has its name only once it is locked, so nobody ever takes a new segment for a dead writer's.
+    It gets its name only once it is locked, so a new segment is never mistaken for a dead writer's.
     """
     while True:
         stem = f"{time.time_ns():019d}-{secrets.token_hex(8)}"
@@ -46,7 +50,7 @@ def create(directory: Path) -> int:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX)
             draft.rename(directory / f"{stem}{NEWEST}")
-        except FileNotFoundError:  # somebody swept the draft between these lines: make another
+        except FileNotFoundError:  # another process swept the draft between these lines: make another
             os.close(fd)
         except BaseException:
             os.close(fd)
@@ -57,7 +61,7 @@ def create(directory: Path) -> int:
 
 
 def check_writable(directory: Path) -> None:
-    """Write a byte to a file without a name. Raises OSError where no segment could be made now."""
+    """Write a byte to a nameless temporary file. Raises OSError if no segment could be created now."""
     with tempfile.TemporaryFile(dir=directory, buffering=0) as probe:
         probe.write(b"\n")
 
@@ -68,7 +72,7 @@ def listed(directory: Path) -> list[str]:
 
 
 def unknown(directory: Path) -> list[str]:
-    """Segments of a version that this program does not know: they are left alone, and shown."""
+    """Segments of a version that this program does not know. They are left alone, and reported."""
     return sorted(name for name in names(directory) if version_of(name) not in {None, *FORMATS})
 
 
@@ -77,13 +81,13 @@ def names(directory: Path) -> list[str]:
 
 
 def version_of(name: str) -> str | None:
-    """The suffix that says how a segment is read; None for what is no segment."""
+    """The suffix that says how a segment is decoded; None if the name is no segment's."""
     found = NAME.fullmatch(name)
     return found[1] if found else None
 
 
 def is_abandoned(fd: int) -> bool:
-    """Whether the writer of an open segment is gone. Ask before reading to the end, not after."""
+    """Whether the writer of an open segment is gone. Call it before reading to the end, not after."""
     try:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -93,7 +97,7 @@ def is_abandoned(fd: int) -> bool:
 
 
 def sweep(directory: Path, now: float) -> list[str]:
-    """Remove drafts whose writer died before giving them their name; nothing was ever written to them."""
+    """Remove drafts whose writer died before renaming them; nothing was ever written to them."""
     drafts = [name for name in names(directory) if DRAFT.fullmatch(name)]
     return [name for name in drafts if errors.run(name, is_swept, directory / name, now)]
 
@@ -107,14 +111,8 @@ def is_swept(draft: Path, now: float) -> bool:
 
 
 def removal_lock(directory: Path) -> contextlib.AbstractContextManager[bool]:
-    """Held while segments are removed; a backup holds `keep.lock` alone, and then nothing is removed."""
-    return lock(directory / "keep.lock", shared=True)
+    """Shared lock on `keep.lock`, held while segments are removed.
 
-
-def sync_directory(directory: Path) -> None:
-    """Make the names in a directory as durable as the files' contents."""
-    fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
+    A backup holds the same lock exclusively; meanwhile nothing is removed.
+    """
+    return lock_file(directory / "keep.lock", shared=True)

@@ -7,11 +7,11 @@ from collections import deque
 from collections.abc import Callable
 
 MAX_BYTES = 256 * 1024  # of one process: about a thousand visits
-FULL = frozenset({errno.ENOSPC, errno.EDQUOT})  # for which there is the reserve
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT})  # no space left: for these there is the disk reserve
 
 
 class UnwrittenVisits:
-    """Lines in the order in which they came. Not thread-safe: its journal's lock guards it."""
+    """A queue of lines, oldest first. Not thread-safe: its journal's lock guards it."""
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
         self.max_bytes = max_bytes
@@ -22,7 +22,7 @@ class UnwrittenVisits:
         return len(self._lines)
 
     def add(self, line: bytes) -> bool:
-        """Keep a line; False where there is no room for it."""
+        """Keep a line; False if there is no room for it."""
         if self.size + len(line) > self.max_bytes:
             return False
         self._lines.append(line)
@@ -30,7 +30,7 @@ class UnwrittenVisits:
         return True
 
     def write(self, write: Callable[[bytes], int], rest_of: Callable[[bytes, int], bytes]) -> None:
-        """Write and forget each line. Stops where a write is cut short; what `write` raises goes on."""
+        """Write and forget each line. Stops at a short write; what `write` raises is passed on."""
         while self._lines:
             line = self._lines[0]
             written = write(line)
@@ -42,7 +42,7 @@ class UnwrittenVisits:
             self.size -= len(line)
 
     def clear(self) -> int:
-        """Forget all lines; how many there were."""
+        """Forget all lines. Returns how many there were."""
         number = len(self._lines)
         self._lines.clear()
         self.size = 0

@@ -1,9 +1,10 @@
-"""How does a counted visit get to where no killed process can lose it?
+"""Writes counted visits to the journal, so that a killed process loses none.
 
-By one `write` to the end of a segment of our own, before the visitor has his answer. Threads need no lock
-for that: the system never mixes two writes to the end of one open file.
+Each visit is one `write` to the end of this process's segment, before the visitor has their answer. Threads
+need no lock for that: the system never mixes two appending writes to one open file.
 """
 
+# see docs/decisions/2026-11-20-the-journal.md
 from __future__ import annotations
 
 import logging
@@ -13,9 +14,10 @@ import time
 import weakref
 from pathlib import Path
 
-from app.journal import reserve, segments
-from app.journal.group import GroupSync
-from app.journal.slate import Dropped
+from app.core.durable_files import sync_directory
+from app.journal import disk_reserve, segments
+from app.journal.group_commit import GroupSync
+from app.journal.persistent_value import Dropped
 from app.journal.unwritten import FULL, UnwrittenVisits
 
 SEGMENT_BYTES = 16 * 1024 * 1024
@@ -28,9 +30,9 @@ journals: weakref.WeakSet[Journal] = weakref.WeakSet()
 
 
 class Journal:
-    """The writing end of a journal, one a process, for all its threads. Nothing is opened until it is needed.
+    """Writer of a journal, one per process, for all its threads. Nothing is opened until it is needed.
 
-    With `sync="group"` a visit is on disk, not only with the system, when `append` returns.
+    With `sync="group"` a visit is on disk when `append` returns, not only in the system's cache.
     """
 
     def __init__(self, directory: Path, *, sync: str = "worker", segment_bytes: int = SEGMENT_BYTES) -> None:
@@ -39,7 +41,7 @@ class Journal:
         self._segment_bytes = segment_bytes
         self._lock = threading.Lock()
         self._fd = NONE
-        self._size = 0  # about: threads may lose an addition, and only the time of rotation hangs on it
+        self._size = 0  # approximate: threads may lose an addition; only the time of rotation depends on it
         self._uncounted = 0
         self._silent_until = 0.0
         self._group = GroupSync() if sync == "group" else None
@@ -49,7 +51,7 @@ class Journal:
         journals.add(self)
 
     def append(self, line: bytes) -> bool:
-        """Write one line; no disk makes it raise. False: it is not written, but kept in memory or dropped."""
+        """Write one line; no disk error is raised. False: not written, but kept in memory or dropped."""
         try:
             if self._fd == NONE:
                 self._open()
@@ -66,7 +68,7 @@ class Journal:
         return True
 
     def close(self) -> None:
-        """Give the segment up, when nobody will append any more. What can't be written now is dropped."""
+        """Close the segment, after the last `append`. Lines that can't be written now are dropped."""
         self._closing.set()
         retrying = self._retrying
         if retrying is not None:
@@ -94,11 +96,11 @@ class Journal:
         return True
 
     def _wait(self, group: GroupSync, ticket: int) -> None:
-        """Until it is on disk. Where the disk refuses, the line is written all the same, and will count."""
+        """Wait until the line is on disk. If the sync fails, the line is written anyway, and will count."""
         try:
             group.wait(ticket, self._fd)
         except OSError as error:
-            self._complain("Visits are written, but could not be synced to disk", error)
+            self._complain("Clicks are written, but could not be synced to disk", error)
 
     def _open(self) -> None:
         with self._lock:
@@ -109,23 +111,25 @@ class Journal:
                 self._make_durable()
 
     def _prepare(self) -> None:
-        """What helps when space runs out, made while there is some; without it the journal still writes."""
+        """Allocate ahead what is needed when space runs out. Without it the journal still writes."""
         try:
             self.dropped.prepare()
-            reserve.keep(self._directory)
+            disk_reserve.keep(self._directory)
         except OSError:
-            log.warning("The journal's reserve can't be made", exc_info=True)
+            log.warning("The journal's disk reserve can't be allocated", exc_info=True)
 
     def _rotate(self) -> None:
-        """Go on in a new segment. The old number is taken over, never closed: threads are writing to it."""
+        """Go on in a new segment, under the same descriptor number: other threads are writing to it."""
         with self._lock:
             if self._size < self._segment_bytes:
                 return  # another thread was first
-            self._size = 0  # also when it fails: the old segment still takes visits, and there is a next time
+            self._size = 0  # also on failure: the old segment still takes visits; rotation is tried again
             try:
                 self._replace()
             except OSError:
-                log.warning("The journal can't begin a new segment and goes on in the old one", exc_info=True)
+                log.warning(
+                    "The journal can't start a new segment and continues in the old one", exc_info=True
+                )
 
     def _replace(self) -> None:
         self._size = 0
@@ -140,14 +144,14 @@ class Journal:
 
     def _make_durable(self) -> None:
         if self._group is not None:
-            segments.sync_directory(self._directory)
+            sync_directory(self._directory)
 
     def _rescue(self, line: bytes) -> bool:
-        """What could not be written, tried once more with the reserve given up for it."""
+        """Release the disk reserve and try once more to write a line that could not be written."""
         error: OSError | None = None
         with self._lock:
             try:
-                reserve.release(self._directory)
+                disk_reserve.release(self._directory)
                 if self._fd == NONE:
                     self._fd = segments.create(self._directory)
                 rescued = os.write(self._fd, line) == len(line)
@@ -160,23 +164,23 @@ class Journal:
         return rescued
 
     def _keep_or_drop(self, line: bytes, error: OSError | None) -> None:
-        """Keep the line in memory, unless the disk is full: for that there was the reserve."""
+        """Keep the line in memory. On a full disk drop it: the reserve, made for that case, is used up."""
         if error is None or error.errno in FULL or not self._unwritten.add(line):
             self._drop(error)
             return
-        self._complain("Visits can't be written down and are kept in memory for now", error)
+        self._complain("Clicks can't be written and are kept in memory for now", error)
         if self._retrying is None:
             self._retrying = threading.Thread(target=self._retry, name="unwritten visits", daemon=True)
             self._retrying.start()
 
     def _retry(self) -> None:
-        """Try to write what is kept every second, until it is written or the journal is closed."""
+        """Try every second to write the kept lines, until all are written or the journal is closed."""
         while not self._closing.wait(RETRY_SECONDS):
             if self.write_kept():
                 return
 
     def write_kept(self) -> bool:
-        """Write what is kept in memory, as far as that is possible now; whether all is written."""
+        """Write the lines that are kept in memory, as far as possible. Returns whether all are written."""
         with self._lock:
             try:
                 if self._fd == NONE and len(self._unwritten):
@@ -189,33 +193,33 @@ class Journal:
                 if self._group is not None and self._fd != NONE:
                     os.fdatasync(self._fd)
             except OSError as error:
-                log.debug("visits stay in memory: %s", error)
+                log.debug("clicks stay in memory: %s", error)
             if len(self._unwritten):
                 return False
             self._retrying = None
             return True
 
     def kept_visits(self) -> int:
-        """How many visits this process keeps in memory, for they can't be written."""
+        """How many visits this process keeps in memory because they can't be written."""
         return len(self._unwritten)
 
     def _drop(self, error: OSError | str | None, visits: int = 1) -> None:
-        self._complain("Visits can't be written down and are dropped", error)
+        self._complain("Clicks can't be written and are dropped", error)
         self._uncounted += visits
         try:
             self.dropped.add(self._uncounted)
         except OSError:
-            return  # it stays in `_uncounted` until there is a place to write it
+            return  # it stays in `_uncounted` until it can be written
         self._uncounted = 0
 
     def _complain(self, what: str, error: OSError | str | None) -> None:
-        """Once a minute: a full disk is the last place to write a line for each visit to."""
+        """Log at most once a minute: logging itself would fill the disk."""
         if time.monotonic() >= self._silent_until:
             self._silent_until = time.monotonic() + SILENCE_SECONDS
             log.error("%s: %s", what, error or "no space left")
 
     def _begin_anew(self) -> None:
-        """In a forked child: the open segment is the parent's, and so are the locks, perhaps held."""
+        """Reset in a forked child: the open segment and the locks, perhaps held, belong to the parent."""
         if self._fd != NONE:
             os.close(self._fd)
             self._fd = NONE
@@ -227,11 +231,11 @@ class Journal:
 
 
 def rest_of(line: bytes, written: int) -> bytes:
-    """What to write after a write that was cut short.
+    """The bytes to write after a short write.
 
-    The whole line again, for other threads' lines may have followed: its leading LF parts it from what the
-    cut one left, which is damaged. Save where only the last LF is missing: the next line's leading one would
-    make that sound, and the visit count twice.
+    That is the whole line again, because other threads' lines may have followed: its leading LF separates it
+    from the damaged rest. If only the last LF is missing, only that is written: otherwise the leading LF of
+    the second copy would make the first one valid, and the visit would count twice.
     """
     return line[written:] if written == len(line) - 1 else line
 

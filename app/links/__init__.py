@@ -1,3 +1,3 @@
-"""Links; whoever loads them has them listen to what they use."""
+"""Links. Importing this package registers the listeners of `invalidation`."""
 
-from app.links import replan as replan
+from app.links import invalidation as invalidation

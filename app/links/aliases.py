@@ -1,5 +1,7 @@
-"""What may a short address be, how is it known again, and who gets it?"""
+"""Aliases: which are valid, how they are compared, and which link holds which."""
 
+# see docs/decisions/2026-11-20-aliases.md
+# see docs/decisions/2026-11-20-who-holds-an-alias.md
 from __future__ import annotations
 
 import datetime as dt
@@ -14,18 +16,18 @@ from sqlalchemy import Table, and_, bindparam, or_, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.sql.dml import ReturningInsert
 
-from app.clock import now
-from app.database import UtcDateTime
-from app.errors import AliasTaken
-from app.extensions import db
+from app.core.clock import now
+from app.core.database import UtcDateTime
+from app.core.errors import AliasTaken
+from app.core.extensions import db
+from app.input.parsers import Rejected
 from app.links.models import Alias, Link
-from app.reading import Rejected
-from app.reserved import is_reserved
+from app.web.reserved_paths import is_reserved
 
 TABLE: Table = Alias.__table__  # past the ORM, which makes an insert thrice as slow
 
-MOST = 256  # after NFC
-MOST_TYPED = 4 * MOST  # NFC shortens a text to no less than a quarter
+MAX_LENGTH = 256  # after NFC
+MAX_TYPED_LENGTH = 4 * MAX_LENGTH  # NFC shortens a text to no less than a quarter
 HELD = dt.timedelta(days=30)
 
 # without i l o and 0 1, which are read as one another
@@ -40,30 +42,33 @@ AFTER = r"\p{Emoji_Modifier}|[\uFE0E\uFE0F]\u20E3?"
 FLAG = r"\p{RI}\p{RI}|\U0001F3F4[\U000E0030-\U000E0039\U000E0061-\U000E007A]{3,6}\U000E007F"
 KEYCAP = r"[0-9]\uFE0F\u20E3"
 EMOJI = rf"(?:{FLAG}|{KEYCAP}|[\p{{Emoji}}--[0-9#*\p{{RI}}]](?:{AFTER})?)"
-# some marks and letters show nothing: two addresses that look the same would lead to different places
+# some marks and letters are invisible: two aliases could look the same and have different destinations
+NOT_AN_ALIAS = (
+    "This may have letters, digits, emoji and - _ . ~ only, and / between them. No part starts with a dot."
+)
 INVISIBLE = regex.compile(r"\p{Default_Ignorable_Code_Point}")
 PLAIN = r"[[\p{L}\p{M}\p{Nd}\-_.~]--\p{Default_Ignorable_Code_Point}]"
-ALIAS = regex.compile(rf"(?V1)(?!\.)(?>{EMOJI}(?:\u200D{EMOJI})*|{PLAIN})++")
+SEGMENT = rf"(?!\.)(?>{EMOJI}(?:\u200D{EMOJI})*|{PLAIN})++"
+# see docs/decisions/2026-11-22-slashes-in-aliases.md
+ALIAS = regex.compile(rf"(?V1){SEGMENT}(?:/{SEGMENT})*+")
 
 
 def key_of(alias: str) -> str:
-    """What an alias is known by: the same for every spelling that a visitor may type."""
+    """The key by which an alias is stored: the same for every spelling that a visitor may type."""
     return unicodedata.normalize("NFC", alias).casefold()
 
 
 def read_alias(text: str) -> str:
-    """The text, when it may be an alias; else Rejected."""
-    plain = unicodedata.normalize("NFC", text[: MOST_TYPED + 1])
-    if len(text) > MOST_TYPED or len(plain) > MOST:
-        raise Rejected(f"This may have at most {MOST} characters.", "too_long")
-    if is_reserved(key_of(plain)):
+    """The text, if it is a valid alias. Raises Rejected."""
+    plain = unicodedata.normalize("NFC", text[: MAX_TYPED_LENGTH + 1])
+    if len(text) > MAX_TYPED_LENGTH or len(plain) > MAX_LENGTH:
+        raise Rejected(f"This may have at most {MAX_LENGTH} characters.", "too_long")
+    if is_reserved(key_of(plain).partition("/")[0]):
         raise Rejected("This address is Waypost's own. Choose another one.", "reserved")
     if not ALIAS.fullmatch(plain):
         if INVISIBLE.search(plain):
             raise Rejected("This has a character that shows nothing. Remove it.", "invisible")
-        raise Rejected(
-            "This may have letters, digits, emoji and - _ . ~ only, and not start with a dot.", "alias"
-        )
+        raise Rejected(NOT_AN_ALIAS, "alias")
     return text
 
 
@@ -72,7 +77,7 @@ def random_alias() -> str:
 
 
 def is_taken(domain_id: int, alias: str, user_id: int, link_id: int | None) -> bool:
-    """Whether `claim` would fail by now; `link_id` is whose it may be."""
+    """Whether `claim` would fail now. An alias that the link `link_id` itself has is not taken."""
     held = db.session.get(Alias, (domain_id, key_of(alias)))
     if held is None or (link_id is not None and held.link_id == link_id):
         return False
@@ -81,9 +86,10 @@ def is_taken(domain_id: int, alias: str, user_id: int, link_id: int | None) -> b
 
 
 def claim(link: Link) -> None:
-    """Give the link its alias. Raises AliasTaken when it is another's, or was until less than 30 days ago.
+    """Give the link its alias. Raises AliasTaken if another link has it, or another user's link had it until
+    less than 30 days ago.
 
-    The primary key decides, also between two who ask at once: the second waits for the first's commit.
+    The primary key decides, also between two concurrent claims: the second waits for the first's commit.
     """
     wanted = statements(db.session.get_bind().dialect.name).claim
     if db.session.scalar(wanted, {**claimed(link), "now": now()}) is None:
@@ -91,7 +97,8 @@ def claim(link: Link) -> None:
 
 
 def claim_those_free(links: Sequence[Link]) -> set[int]:
-    """Give each link its alias, no two of which are the same; the ids of those that could have it."""
+    """Give each link its alias, if it is free. The aliases must differ. Returns the ids of the links that
+    got theirs."""
     wanted = statements(db.session.get_bind().dialect.name).claim
     moment = now()
     rows = [{**claimed(link), "now": moment} for link in links]
@@ -99,7 +106,7 @@ def claim_those_free(links: Sequence[Link]) -> set[int]:
 
 
 def claim_random(links: Sequence[Link]) -> None:
-    """Give each link its alias, which was drawn at random; one that somebody has already is drawn again."""
+    """Give each link its alias, which was drawn at random; an alias that is taken is drawn again."""
     wanted = statements(db.session.get_bind().dialect.name).claim_free
     for _ in range(TRIES):
         given = set(db.session.connection().scalars(wanted, [claimed(link) for link in links]))
@@ -112,7 +119,7 @@ def claim_random(links: Sequence[Link]) -> None:
 
 
 def release(link: Link) -> None:
-    """Take the link's alias from it. For 30 days only its owner may have it again."""
+    """Release the link's alias. For 30 days only its owner may use it again."""
     mine = update(Alias).where(Alias.link_id == link.id).values(link_id=None, held_until=now() + HELD)
     db.session.execute(mine, execution_options={"synchronize_session": False})
 
@@ -128,7 +135,7 @@ def claimed(link: Link) -> dict[str, Any]:
 
 
 class Statements(NamedTuple):
-    """Each gives back the ids of the links that got what they asked for. Made once: making takes a while."""
+    """Each returns the ids of the links that got their alias. Built once: building takes a while."""
 
     claim: ReturningInsert[Any]
     claim_free: ReturningInsert[Any]
@@ -136,7 +143,7 @@ class Statements(NamedTuple):
 
 @cache
 def statements(dialect: str) -> Statements:
-    """INSERT … ON CONFLICT, which both databases know and SQLAlchemy has for each apart."""
+    """INSERT … ON CONFLICT. Both databases have it, but SQLAlchemy has a construct for each."""
     insert: Any = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}[dialect](TABLE)
     is_over = or_(TABLE.c.held_until.is_(None), TABLE.c.held_until <= bindparam("now", type_=UtcDateTime()))
     claim = insert.on_conflict_do_update(

@@ -1,5 +1,6 @@
-"""How are many links made at once that have nothing in common?"""
+"""Bulk creation of links that have nothing in common."""
 
+# see docs/decisions/2026-11-20-many-links-at-once.md
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -7,21 +8,22 @@ from typing import Any
 
 from sqlalchemy import delete
 
-from app.extensions import db
+from app.core.extensions import db
+from app.links import uploads
 from app.links.aliases import claim_random, claim_those_free, key_of, random_alias
-from app.links.attached import attach, attachments
-from app.links.history import note
+from app.links.history import PICTURES, note
 from app.links.models import Link
-from app.links.moments import expect
-from app.links.services import columns_of, settle
+from app.links.relations import attach, attachments
+from app.links.schedule_events import expect
+from app.links.services import columns_of, keep_pictures, settle
 
 Changes = dict[str, Any]
 
 
 def create_each(user_id: int, wanted: Sequence[Changes]) -> list[Link | None]:
-    """A link for each of `wanted`, in their order; None where its alias is another's already.
+    """A link for each of `wanted`, in their order; None if its alias is taken.
 
-    Pictures are not among the changes. Raises Invalid, as `services.create` does, for all of them.
+    Raises Invalid as `services.create` does; then none is created.
     """
     chosen = first_of_each_place(wanted)
     links = {number: built(user_id, wanted[number]) for number in chosen}
@@ -29,7 +31,7 @@ def create_each(user_id: int, wanted: Sequence[Changes]) -> list[Link | None]:
     db.session.flush()
     named = [links[number] for number in chosen if wanted[number].get("url")]
     lost = {link.id for link in named} - claim_those_free(named)
-    drop(lost)
+    drop([link for link in named if link.id in lost])
     if others := [links[number] for number in chosen if not wanted[number].get("url")]:
         claim_random(others)
     made = {number: link for number, link in links.items() if link.id not in lost}
@@ -40,7 +42,7 @@ def create_each(user_id: int, wanted: Sequence[Changes]) -> list[Link | None]:
 
 
 def first_of_each_place(wanted: Sequence[Changes]) -> list[int]:
-    """Numbers of those that do not ask for an alias that one before them asks for."""
+    """The indexes of `wanted`, without those whose domain and alias an earlier one has."""
     found, seen = [], set()
     for number, changes in enumerate(wanted):
         place = changes.get("domain_id") or 0, key_of(changes.get("url") or "")
@@ -55,10 +57,14 @@ def built(user_id: int, changes: Changes) -> Link:
     attach(link, attachments(user_id, changes), changes)
     settle(link)
     expect(link, {})
+    keep_pictures([link], changes)
     return link
 
 
-def drop(ids: set[int]) -> None:
-    """Take back those that got no alias. Nobody has seen them."""
-    if ids:
-        db.session.execute(delete(Link).where(Link.id.in_(ids)))
+def drop(links: Sequence[Link]) -> None:
+    """Delete the new links that got no alias, with their pictures. Nothing refers to them yet."""
+    for link in links:
+        for name in PICTURES:
+            uploads.discard(getattr(link, name))
+    if links:
+        db.session.execute(delete(Link).where(Link.id.in_([link.id for link in links])))

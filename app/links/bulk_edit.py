@@ -1,5 +1,6 @@
-"""How are many links changed at once: what may be asked, and what went wrong with which?"""
+"""Bulk edit: one change of many links, and the reason for each link that stays as it was."""
 
+# see docs/decisions/2026-11-21-many-links-together.md
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
@@ -8,30 +9,30 @@ from typing import Any, NamedTuple
 from sqlalchemy import select
 
 from app.accounts.models import User
-from app.database import begin_write
-from app.errors import FieldError, Invalid, NotThere, WaypostError
-from app.extensions import db
-from app.forms import DateTimeField, FlagField, IdsField, OwnIdField, ResourceForm
+from app.accounts.ownership import get_owned
+from app.core.database import begin_write
+from app.core.errors import FieldError, Invalid, NotFound, WaypostError
+from app.core.extensions import db
+from app.input.forms import DateTimeField, FlagField, IdsField, OwnIdField, ResourceForm
 from app.links import services, uploads
-from app.links.forms import TagsField
+from app.links.fields import TagsField
 from app.links.models import Link
 from app.notifications.models import NotificationHandler
-from app.ownership import get_owned
 from app.pixels.models import Pixel
 from app.projects.models import Project
 
-# in one transaction: visitors of limited links wait for its end
-AT_ONCE = 20
-MOST_TAGS = 20
+# links in one transaction: visitors of limited links wait for its end
+BATCH_SIZE = 20
+MAX_TAGS = 20
 GONE = "It is gone: somebody has deleted it meanwhile."
 
 
 class ManyForm(ResourceForm):
-    """What to change of each of many links; as everywhere, only what was sent changes."""
+    """What to change in each of many links. As in every form, only what was sent changes."""
 
     is_enabled = FlagField("State")
     project_id = OwnIdField("Project", model=Project)
-    add_tags = TagsField("Add tags", most_members=MOST_TAGS)
+    add_tags = TagsField("Add tags", most_members=MAX_TAGS)
     remove_tags = TagsField("Remove tags", most_members=1000)
     add_pixels = IdsField("Add pixels", model=Pixel)
     remove_pixels = IdsField("Remove pixels", model=Pixel)
@@ -58,7 +59,7 @@ class ManyForm(ResourceForm):
         )
 
 
-class Failure(NamedTuple):
+class BulkFailure(NamedTuple):
     """A link that stayed as it was, and why."""
 
     id: int
@@ -66,7 +67,7 @@ class Failure(NamedTuple):
 
 
 def changes_of(link: Link, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """What `asked` (a ManyForm's changes) means for this link, as `services.update` takes it."""
+    """The changes of this link for `services.update`; `asked` are the changes of a ManyForm."""
     found = {name: asked[name] for name in ("is_enabled", "project_id") if name in asked}
     if asked.get("add_tags") or asked.get("remove_tags"):
         found["tags"] = tags_of(link, asked)
@@ -81,12 +82,12 @@ def changes_of(link: Link, asked: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def tags_of(link: Link, asked: Mapping[str, Any]) -> list[str]:
-    """Its own first, in their order."""
+    """The tags that result: the link's own first, in their order. Raises Invalid if they are too many."""
     wanted = [row.tag for row in link.tag_rows] + list(asked.get("add_tags") or ())
     tags = [tag for tag in dict.fromkeys(wanted) if tag not in (asked.get("remove_tags") or ())]
-    if len(tags) > MOST_TAGS:
+    if len(tags) > MAX_TAGS:
         raise Invalid(
-            FieldError(f"It would have {len(tags)} tags; {MOST_TAGS} is the most.", "too_many", "tags")
+            FieldError(f"It would have {len(tags)} tags; {MAX_TAGS} is the most.", "too_many", "tags")
         )
     return tags
 
@@ -105,39 +106,39 @@ def change(asked: Mapping[str, Any]) -> Callable[[Link], object]:
     return lambda link: services.update(link, changes_of(link, asked))
 
 
-def act_on(user: User, ids: Sequence[int], act: Callable[[Link], object]) -> list[Failure]:
-    """Do `act` with each of these links, in one transaction that is committed; those that fail stay as they
-    were, and are told with the reason."""
+def act_on(user: User, ids: Sequence[int], act: Callable[[Link], object]) -> list[BulkFailure]:
+    """Call `act` with each of these links, in one transaction, and commit it. Links that fail stay as they
+    were, and are returned with the reason."""
     begin_write(db.session)
     failures = [failure for id_ in ids if (failure := tried(user, id_, act))]
     db.session.commit()
     return failures
 
 
-def delete(user: User, ids: Sequence[int], batch: str | None) -> tuple[str, list[Failure]]:
-    """All of these into the trash, in one transaction that is committed: the batch, by which they can be put
-    back, and those that were not there."""
+def delete(user: User, ids: Sequence[int], batch: str | None) -> tuple[str, list[BulkFailure]]:
+    """Move these links to the trash in one transaction, and commit it. Returns the batch, by which they can
+    be restored, and those that were not there."""
     begin_write(db.session)
     batch, missing = services.delete_many(user.id, ids, batch)
     db.session.commit()
-    return batch, [Failure(id_, GONE) for id_ in sorted(missing)]
+    return batch, [BulkFailure(id_, GONE) for id_ in sorted(missing)]
 
 
-def tried(user: User, id_: int, act: Callable[[Link], object]) -> Failure | None:
-    """None when it worked; else everything of this one is undone, and nothing of the others."""
+def tried(user: User, id_: int, act: Callable[[Link], object]) -> BulkFailure | None:
+    """Call `act` with one link. None on success; on failure only this link's changes are undone."""
     kept = uploads.mark()
     try:
         with db.session.begin_nested():
             act(get_owned(user, Link, id_))
-    except NotThere:
-        return Failure(id_, GONE)
+    except NotFound:
+        return BulkFailure(id_, GONE)
     except WaypostError as error:
         uploads.back_to(kept)
-        return Failure(id_, " ".join(one.title for one in error.errors))
+        return BulkFailure(id_, " ".join(one.title for one in error.errors))
     return None
 
 
 def still_there(user: User, ids: Sequence[int]) -> dict[int, Link]:
-    """The links of these ids that are there, for words about them."""
+    """The user's links with these ids that still exist, to describe them in messages."""
     found = db.session.scalars(select(Link).where(Link.user_id == user.id, Link.id.in_(ids)))
     return {link.id: link for link in found}

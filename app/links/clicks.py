@@ -1,8 +1,9 @@
-"""How often was a link opened? (The one place that says so; all that shows or compares `clicks` asks here.)
+"""The number of clicks of links. All code that shows or compares `clicks` takes it from here.
 
-A visit is in one of two counts, and never in both: what came through the journal stands in `counter`, which
-the ingesting process keeps in a package above this one (so only its table's name is known here); what was let
-through while the link had a limit stands in `limit_counter`. The sum holds whenever a limit comes or goes.
+A visit is in one of two counts, and never in both. Visits that came through the journal are in `counter`. The
+ingesting process keeps that table in a package above this one, so only its name is known here. Visits that
+were let through while the link had a limit are in `limit_counter`. The sum stays right when a limit is set or
+removed.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from sqlalchemy import (
     union_all,
 )
 
-from app.database import AnySession
-from app.extensions import db
+from app.core.database import AnySession
+from app.core.extensions import db
 from app.links.models import LimitCounter, Link
 
 COUNTER = table("counter", column("link_id", BigInteger), column("clicks", BigInteger), schema="clicks")
@@ -34,12 +35,12 @@ LIMIT_COUNTER = cast("Table", LimitCounter.__table__)
 
 
 def of_same_link(count: FromClause) -> ColumnElement[int]:
-    """Of the link in the query around it."""
+    """The count as a scalar subquery, of the link in the enclosing query."""
     return func.coalesce(select(count.c.clicks).where(count.c.link_id == Link.id).scalar_subquery(), 0)
 
 
 def joined(links: Select[Any]) -> Select[Any]:
-    """For `IN_ORDER`: PostgreSQL joins two tables at once, where it would look each link up for `CLICKS`."""
+    """Join the counts, for `IN_ORDER`: PostgreSQL joins whole tables, but looks up each link for `CLICKS`."""
     for count in COUNTS:
         links = links.outerjoin(count, count.c.link_id == Link.id)
     return links
@@ -50,15 +51,15 @@ def of_links(count: FromClause) -> Select[tuple[int, int]]:
     return select(count.c.link_id, count.c.clicks).where(count.c.link_id.in_(ids))
 
 
-COUNTS: tuple[FromClause, ...] = (COUNTER, LIMIT_COUNTER)  # a link's clicks are the sum of what these say
+COUNTS: tuple[FromClause, ...] = (COUNTER, LIMIT_COUNTER)  # a link's clicks are the sum of these
 CLICKS = sum(map(of_same_link, COUNTS[1:]), start=of_same_link(COUNTS[0]))  # to compare with
 IN_ORDER = sum((func.coalesce(count.c.clicks, 0) for count in COUNTS[1:]), func.coalesce(COUNTER.c.clicks, 0))
-# made once: to make it takes longer than to run it
+# built once: building it takes longer than running it
 OF_LINKS = union_all(*map(of_links, COUNTS))
 
 
 def clicks_of(ids: Sequence[int], session: AnySession = db.session) -> dict[int, int]:
-    """The clicks of each of these links, 0 where there were none."""
+    """The clicks of each of these links, 0 if there were none."""
     clicks = dict.fromkeys(ids, 0)
     for row in session.connection().execute(OF_LINKS, {"ids": list(ids)}):
         clicks[row.link_id] += row.clicks

@@ -1,9 +1,10 @@
-"""Does a link's destination still answer as one would like? Asked politely, and told when that changes.
+"""Checks whether the destinations of links still answer, and raises an event when that changes.
 
-`HEAD` first, and `GET` where that is not liked; three failures in a row are one. A server that only does not
-let a program in (401, 403, 429 …) is there, and one in a private network is none of ours to ask.
+A check sends `HEAD`, and `GET` if that fails. A destination counts as failing after three failures in a row.
+A server that only refuses programs (401, 403, 429 …) is up. Servers in private networks are not asked.
 """
 
+# see docs/decisions/2026-11-21-failing-links.md
 from __future__ import annotations
 
 import datetime as dt
@@ -15,17 +16,17 @@ from sqlalchemy import ColumnElement, delete, exists, func, insert, or_, select,
 from sqlalchemy.orm import Session, aliased
 
 from app.accounts.models import User
-from app.claims import is_due, moment
-from app.clock import now, written
-from app.database import AnySession, begin_write
+from app.core.clock import format_utc, now
+from app.core.database import AnySession, begin_write
+from app.core.leases import is_due, moment
 from app.links.models import LONGEST_REASON, DestinationCheck, Link, link_notification_handler
-from app.notifications import outbound
-from app.notifications.dial import TOO_SLOW, Deadline
+from app.net import http as net_http
+from app.net.dial import TOO_SLOW, Deadline
+from app.net.http import NoAnswer
+from app.net.networks import Network
 from app.notifications.events import FAILING, RECOVERED, raise_event
-from app.notifications.judging import reason_of
+from app.notifications.http_result import reason_of
 from app.notifications.models import NotificationHandler
-from app.notifications.networks import Network
-from app.notifications.outbound import NoAnswer
 
 FAILURES = 3
 USUAL, SOON = dt.timedelta(minutes=30), dt.timedelta(minutes=5)
@@ -33,27 +34,28 @@ JITTER = 0.2
 HOPS = 10
 IS_THERE = frozenset({401, 403, 405, 406, 407, 429, 451})
 HEADERS = {"user-agent": "Mozilla/5.0 (compatible; Waypost checks a link)", "accept": "text/html,*/*;q=0.8"}
-AT_ONCE = 1000
+BATCH_SIZE = 1000
 
 
 class NotOurs(Exception):
-    """Where this leads, nothing of ours may ask; so nothing is known of it."""
+    """The destination, or one that it redirects to, is in a private network; so nothing is known of it."""
 
 
 def problem(url: str, allowed: Sequence[Network] = ()) -> str | None:
-    """What is wrong with it, in words; None where nothing is. Raises NotOurs."""
+    """What is wrong with the destination, in words; None if nothing is. Raises NotOurs."""
     return problem_by("HEAD", url, allowed) and problem_by("GET", url, allowed)
 
 
 def problem_by(method: str, url: str, allowed: Sequence[Network]) -> str | None:
-    """Redirects are followed, each through the door as a new address, all within the time of one request."""
-    deadline = Deadline(outbound.SECONDS)
+    """The same by one method. Follows redirects; each is a new outbound request with all its checks, and all
+    share the time of one."""
+    deadline = Deadline(net_http.SECONDS)
     try:
         for _ in range(HOPS):
-            answer = outbound.request(
+            answer = net_http.request(
                 method, url, headers=HEADERS, allowed=allowed, limit=1, seconds=deadline.left()
             )
-            target = outbound.redirect_target(url, answer)
+            target = net_http.redirect_target(url, answer)
             if target is None:
                 is_good = answer.status < 400 or answer.status in IS_THERE
                 return None if is_good else reason_of(answer.status)
@@ -70,7 +72,7 @@ def problem_by(method: str, url: str, allowed: Sequence[Network]) -> str | None:
 # --- which links
 
 OTHER = aliased(Link)
-#: links whose destination has failed, as their owner was told, and is still the same
+#: links whose destination is failing (their owner was notified) and has not been changed since
 FAILED = (
     select(DestinationCheck.link_id)
     .join(OTHER, OTHER.id == DestinationCheck.link_id)
@@ -80,7 +82,7 @@ IS_FAILING = Link.id.in_(FAILED)
 
 
 class Fault(NamedTuple):
-    """What is wrong with a destination, since when, and when that was seen last."""
+    """What is wrong with a destination, since when, and when it was last checked."""
 
     since: dt.datetime
     reason: str | None
@@ -88,14 +90,15 @@ class Fault(NamedTuple):
 
 
 def failing(session: AnySession, ids: Collection[int]) -> Mapping[int, Fault]:
-    """Those of the links whose destination fails."""
+    """The fault of each of these links whose destination is failing, by link id."""
     columns = DestinationCheck.failing_since, DestinationCheck.reason, DestinationCheck.checked_datetime
     found = FAILED.add_columns(*columns).where(DestinationCheck.link_id.in_(ids))
     return {id_: Fault(since, *last) for id_, since, *last in session.execute(found) if since}
 
 
 def wanted() -> ColumnElement[bool]:
-    """Links that are on, whose owner wants it, and of whom somebody would be told."""
+    """Links to check: enabled and not ended, with an http(s) destination and an enabled handler, and whose
+    owner wants checks."""
     table = link_notification_handler
     is_told = exists().where(
         table.c.link_id == Link.id,
@@ -108,19 +111,19 @@ def wanted() -> ColumnElement[bool]:
 
 
 def enrol(session: Session) -> None:
-    """Have a row for each of these links and no other; one with another destination begins anew. Some of each
-    at a time, and of each owner alike."""
+    """Keep one row for each link to check, and no other; a changed destination starts over. Each call handles
+    a batch of each kind; new rows are taken evenly from all owners."""
     mine = DestinationCheck.link_id == Link.id
     changed = (
         select(DestinationCheck.id, Link.location_url)
         .join(Link, mine)
         .where(DestinationCheck.url != Link.location_url)
     )
-    others = session.execute(changed.limit(AT_ONCE)).all()
+    others = session.execute(changed.limit(BATCH_SIZE)).all()
     unwanted = select(DestinationCheck.id).where(~exists().where(mine, wanted()))
-    gone = session.scalars(unwanted.limit(AT_ONCE)).all()
+    gone = session.scalars(unwanted.limit(BATCH_SIZE)).all()
     missing = select(Link.id, Link.location_url).where(wanted(), ~exists().where(mine))
-    new = session.execute(missing.order_by(turn_of_owner(Link.id)).limit(AT_ONCE)).all()
+    new = session.execute(missing.order_by(turn_of_owner(Link.id)).limit(BATCH_SIZE)).all()
     if not (others or gone or new):
         return
     begin_write(session)
@@ -137,12 +140,12 @@ def enrol(session: Session) -> None:
 
 
 def turn_of_owner(order: Any) -> ColumnElement[int]:
-    """Orders rows of links so that each owner has one of the first, one of the next, and so on."""
+    """A rank for round-robin between owners: each owner's first row, then each owner's second, and so on."""
     return func.row_number().over(partition_by=Link.user_id, order_by=order)
 
 
 class Check(NamedTuple):
-    """A destination that is to be asked, and whose link it is of."""
+    """A destination to check, and the owner of its link."""
 
     id: int
     url: str
@@ -150,12 +153,12 @@ class Check(NamedTuple):
 
     @property
     def server(self) -> str:
-        return outbound.server_of(self.url)
+        return net_http.server_of(self.url)
 
 
 class Result(NamedTuple):
-    """What a destination answered: `problem` in words, None where all is well. Nothing is known where nothing
-    of ours may ask."""
+    """The result of a check: `problem` in words, None if all is well. `is_known` is false if the destination
+    is in a private network."""
 
     id: int
     url: str
@@ -164,7 +167,7 @@ class Result(NamedTuple):
 
 
 def due(session: Session, most: int, without: Collection[int] = ()) -> list[Check]:
-    """The checks whose time has come, owners in turns, and of each owner the longest due first."""
+    """The checks that are due, owners in turns, and each owner's longest due first."""
     rows = select(DestinationCheck.id, DestinationCheck.url, Link.user_id).join(
         Link, Link.id == DestinationCheck.link_id
     )
@@ -176,7 +179,7 @@ def due(session: Session, most: int, without: Collection[int] = ()) -> list[Chec
 
 
 def ask(check: Check, allowed: Sequence[Network]) -> Result:
-    """What is known of a destination now. Takes twice the time of a request at most."""
+    """Check a destination now. Takes at most twice the time of a request."""
     try:
         return Result(check.id, check.url, problem(check.url, allowed))
     except NotOurs:
@@ -202,11 +205,11 @@ def write_down(session: Session, results: Collection[Result]) -> None:
 
 
 def learn(session: Session, row: DestinationCheck, reason: str | None) -> None:
-    """An event where it begins to fail, and where it ends."""
+    """Store a result in its row. Raises an event when the destination begins to fail and when it recovers."""
     row.reason, row.checked_datetime = reason and reason[:LONGEST_REASON], now()
     if reason is None:
         if row.failing_since:
-            raise_event(session, RECOVERED, row.link_id, failing_since=written(row.failing_since))
+            raise_event(session, RECOVERED, row.link_id, failing_since=format_utc(row.failing_since))
         row.failures, row.failing_since = 0, None
         return
     row.failures += 1

@@ -1,4 +1,4 @@
-"""How are the values read that only links have?"""
+"""Form fields that only links have: alias, destinations, targeting pairs, password, picture."""
 
 from __future__ import annotations
 
@@ -6,35 +6,53 @@ import re
 from typing import Any, NamedTuple
 
 from app.accounts.passwords import hash_password
-from app.addresses import Address
-from app.fields import SentField, TextField, UploadField, is_literal, not_text
+from app.core.urls import Address
+from app.input.data import Upload, Value
+from app.input.fields import (
+    ListField,
+    SentField,
+    TextField,
+    UploadField,
+    WholeField,
+    is_literal,
+    not_text,
+)
+from app.input.parsers import Problem, Rejected, plain_text
 from app.links.aliases import read_alias
 from app.links.destination import read_destination
 from app.links.pictures import Picture, read_picture
-from app.links.targeting import MOST_INDEX, MOST_PAIRS, TYPES
-from app.reading import Problem, Rejected
-from app.sent import Upload, Value
+from app.links.targeting import MAX_INDEX, MAX_PAIRS, TYPES
 
 MASK = "********"
-MOST_LINES = 1000
+MAX_LINES = 1000
+MAX_TAG = 32  # characters
+
+
+STATUS_CODES = {
+    302: "302 Found",
+    301: "301 Moved Permanently",
+    307: "307 Temporary Redirect",
+    308: "308 Permanent Redirect",
+}
 
 
 class Named(NamedTuple):
-    """An address that was read, and the input that it stood in."""
+    """A parsed address, and the name of the input that held it."""
 
     field: str
     address: Address
 
 
 class AliasField(SentField):
-    """A short address; empty asks for a random one."""
+    """An alias; empty asks for a random one."""
 
     def parse(self, text: str) -> str:
-        return read_alias(text)
+        """The stored alias is not checked again: it may be from a time with other rules."""
+        return text if text == self.object_data else read_alias(text)
 
 
 class DestinationField(SentField):
-    """One address to go to. `found` is what was read, for rules that need more than the text."""
+    """One destination. `found` holds the parsed address, for rules that need more than the text."""
 
     def __init__(self, label: str = "", **options: Any) -> None:
         super().__init__(label, **options)
@@ -50,7 +68,7 @@ class DestinationField(SentField):
 
 
 class DestinationsField(DestinationField):
-    """Many addresses, one a line. Each bad line is an error of its own, counted as sent, from 1."""
+    """Many destinations, one a line. Each bad line is an error of its own, numbered as sent, from 1."""
 
     def read(self, values: list[Value]) -> list[str]:
         if not all(isinstance(value, str) for value in values):
@@ -59,8 +77,8 @@ class DestinationsField(DestinationField):
         numbered = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
         if not numbered:
             raise Rejected("This can't be empty.", "required")
-        if len(numbered) > MOST_LINES:
-            raise Rejected(f"There may be at most {MOST_LINES:,}.", "too_many")
+        if len(numbered) > MAX_LINES:
+            raise Rejected(f"There may be at most {MAX_LINES:,}.", "too_many")
         return [self.line(number, line) for number, line in numbered]
 
     def line(self, number: int, text: str) -> str:
@@ -73,7 +91,7 @@ class DestinationsField(DestinationField):
 
 
 def renamed(rejected: Rejected, field: str) -> Problem:
-    """The same problem, of another field."""
+    """The same problem, reported at another field."""
     problem: Problem = rejected.args[0]
     return Problem(str(problem), problem.code, field)
 
@@ -95,13 +113,13 @@ class PairsField(DestinationField):
             return
         self.data = []
         rows = self.rows()
-        if len(rows) > MOST_PAIRS:
-            raise Rejected(f"There may be at most {MOST_PAIRS}.", "too_many", names[0])
+        if len(rows) > MAX_PAIRS:
+            raise Rejected(f"There may be at most {MAX_PAIRS}.", "too_many", names[0])
         for index, key, value in rows:
             self.data.append([self.key(index, key), self.value(index, value)])
 
     def rows(self) -> list[tuple[int, Value, Value]]:
-        """Index, key and value as typed, else as stored: what controls show."""
+        """Index, key and value for the form's controls: as typed if sent, else as stored."""
         if not self.sent:
             return [(index, key, value) for index, (key, value) in enumerate(self.data or ())]
         keys = dict(self.form_sent.members(f"{self.name}_key"))
@@ -121,7 +139,7 @@ class PairsField(DestinationField):
         return self.part(field, index, value, read)
 
     def part(self, field: str, index: int, value: Value, read: Any) -> str:
-        """One half of a pair; what is wrong with it is noted under its own name."""
+        """Read one half of a pair; its error is reported under its own name."""
         try:
             return str(read(whole_half(index, value)))
         except Rejected as rejected:
@@ -130,8 +148,8 @@ class PairsField(DestinationField):
 
 
 def whole_half(index: int, value: Value) -> str:
-    if index > MOST_INDEX:
-        raise Rejected(f"An index may be at most {MOST_INDEX}.", "range")
+    if index > MAX_INDEX:
+        raise Rejected(f"An index may be at most {MAX_INDEX}.", "range")
     if not isinstance(value, str):
         raise Rejected("This must be a single value.", "type")
     if is_literal(value):
@@ -141,8 +159,9 @@ def whole_half(index: int, value: Value) -> str:
     return value
 
 
-class PasswordField(TextField):
-    """A password for visitors. It is never shown again: a mask stands for it, which changes nothing."""
+class LinkPasswordField(TextField):
+    """A password for visitors. It is never shown again: a mask stands for it, and sending the mask changes
+    nothing."""
 
     def read(self, values: list[Value]) -> Any:
         if self.single() == MASK:
@@ -151,15 +170,29 @@ class PasswordField(TextField):
         return super().read(values)
 
     def hashed(self) -> str | None:
-        """What is stored. Takes some 30 ms: do it before the write begins."""
+        """The hash to store. It takes some 30 ms: call this before the write begins."""
         return hash_password(self.data) if self.data else None
 
     def written(self) -> str:
         return str(self.object_data or "")
 
 
+class LimitField(WholeField):
+    """A number of clicks; 0 is no limit."""
+
+    def parse(self, text: str) -> Any:
+        return super().parse(text) or None
+
+
+class TagsField(ListField):
+    """Tags: the owner's own words, each of one line."""
+
+    def parse(self, text: str) -> str:
+        return plain_text(text, MAX_TAG)
+
+
 class PictureField(UploadField):
-    """A picture, told by its content and written anew, at most `max_width` pixels wide and high."""
+    """A picture, recognised by its content and re-encoded, at most `max_width` pixels wide and high."""
 
     def __init__(
         self, label: str = "", *, may_be_icon: bool = False, max_width: int | None = None, **options: Any
@@ -168,4 +201,10 @@ class PictureField(UploadField):
         self.may_be_icon, self.max_width = may_be_icon, max_width
 
     def open(self, upload: Upload) -> Picture:
-        return read_picture(upload.content, may_be_icon=self.may_be_icon, max_width=self.max_width)
+        """The picture re-encoded, no larger than its upload may be: an import takes what an export has."""
+        return read_picture(
+            upload.content,
+            may_be_icon=self.may_be_icon,
+            max_width=self.max_width,
+            most_bytes=self.most_bytes,
+        )

@@ -1,16 +1,17 @@
-"""May a page be shown in a frame of ours, as its answer's headers say?
+"""Decides by a page's response headers whether it may be shown in a frame of another page.
 
-As browsers judge: `frame-ancestors` of a Content-Security-Policy, and only where no policy has it
-X-Frame-Options. What a browser does not understand forbids nothing.
+It follows what browsers do: `frame-ancestors` of a Content-Security-Policy, and X-Frame-Options only if no
+policy has that. What a browser does not understand forbids nothing.
 """
 
+# see docs/decisions/2026-11-21-frames-that-are-forbidden.md
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from urllib.parse import SplitResult
 
-from app.addresses import split_address
+from app.core.urls import split_address
 
 Headers = Sequence[tuple[str, str]]
 
@@ -25,7 +26,7 @@ KNOWN = frozenset({"deny", "sameorigin", "allowall"})
 
 
 def forbids_framing(headers: Headers, destination: str, framing: str) -> bool:
-    """Does the answer at `destination` forbid a frame on the page at `framing`?"""
+    """Whether the answer at `destination` forbids a frame on the page at `framing`."""
     at, page = split_address(framing), split_address(destination)
     policies = list(ancestors(headers))
     if policies:
@@ -34,7 +35,7 @@ def forbids_framing(headers: Headers, destination: str, framing: str) -> bool:
 
 
 def values(headers: Headers, name: str) -> list[str]:
-    """All values of a header, those of several lines and those between commas alike."""
+    """All values of a header, whether on several lines or separated by commas."""
     return [part.strip() for key, text in headers if key.lower() == name for part in text.split(",")]
 
 
@@ -69,7 +70,8 @@ def is_host(named: str, host: str) -> bool:
 
 
 def is_port(named: str | None, framing: SplitResult, scheme: str) -> bool:
-    """Without a port a source names the usual one of its scheme, or of the better scheme that fits it."""
+    """Whether the source's port fits. No port means the scheme's default one, or that of a matching https
+    page."""
     port = str(framing.port or PORTS.get(framing.scheme, ""))
     if named is None:
         return not scheme or port in {PORTS.get(scheme), PORTS.get(framing.scheme)}
@@ -81,7 +83,8 @@ def is_same(framing: SplitResult, page: SplitResult) -> bool:
 
 
 def refuses(options: Iterable[str], *, is_own: bool) -> bool:
-    """Several different values contradict each other, which browsers take for a no."""
+    """Whether X-Frame-Options refuses a frame. Browsers take different values, which contradict each other,
+    as a refusal."""
     found = {option.lower() for option in options}
     if len(found) > 1:
         return bool(found & KNOWN)

@@ -1,4 +1,4 @@
-"""Who changed what of a link, when, from what, and to what? And how was it before?"""
+"""History of a link: each change with its actor, time, old and new values; and how to revert to one."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from typing import Any
 
 from sqlalchemy import delete, insert, select
 
-from app.acting import acting
-from app.clock import now
-from app.database import UtcDateTime
-from app.errors import FieldError, Invalid, NotThere
-from app.extensions import db
+from app.core.actor import acting
+from app.core.clock import now
+from app.core.database import UtcDateTime
+from app.core.encryption import UnreadableSecret
+from app.core.errors import FieldError, Invalid, NotFound
+from app.core.extensions import db
 from app.links.models import Link, LinkChange
-from app.links.replaced import PICTURES as PICTURES
-from app.links.replaced import find
+from app.links.previous_uploads import PICTURES as PICTURES
+from app.links.previous_uploads import find
+from app.links.schema import SETTINGS
 from app.notifications.models import NotificationHandler
 from app.pixels.models import Pixel
 from app.projects.models import Project
-from app.sealing import Unreadable
 
-KEPT = 100  # changes of a link
+MAX_CHANGES = 100  # changes of a link
 UNREADABLE = "A change since then can't be read with the secret key of this Waypost."
-NOT_TOLD = {"id", "user_id", "type", "search_text", "password_version", "last_datetime", "datetime"}
-COLUMNS = [column.key for column in Link.__table__.columns if column.key not in NOT_TOLD]
+COLUMNS = [name for name, one in SETTINGS.items() if one.is_recorded and name in Link.__table__.columns]
 MOMENTS = {column.key for column in Link.__table__.columns if isinstance(column.type, UtcDateTime)}
 ATTACHED = {"pixels_ids": ("pixels", Pixel), "email_reports": ("handlers", NotificationHandler)}
 INSERT = insert(LinkChange.__table__)  # past the ORM, which makes an insert thrice as slow
@@ -32,8 +32,8 @@ Fields = dict[str, Any]
 
 
 def fields_of(link: Link, changes: Fields) -> Fields:
-    """All columns, and what hangs on the link as far as `changes` touches it: reading it costs a query."""
-    found = {name: written(getattr(link, name)) for name in COLUMNS}
+    """The values of all columns. Tags, pixels and handlers only if `changes` has them: each costs a query."""
+    found = {name: json_value(getattr(link, name)) for name in COLUMNS}
     for name, (attribute, _) in ATTACHED.items():
         if name in changes:
             found[name] = sorted(row.id for row in getattr(link, attribute))
@@ -42,12 +42,12 @@ def fields_of(link: Link, changes: Fields) -> Fields:
     return found
 
 
-def written(value: Any) -> Any:
+def json_value(value: Any) -> Any:
     return value.isoformat() if isinstance(value, dt.datetime) else value
 
 
 def note_change(link: Link, before: Fields, changes: Fields, kind: str = "changed") -> None:
-    """Write down what is other than `before`, if anything is."""
+    """Record what differs from `before`, if anything does."""
     after = fields_of(link, changes)
     fields = {name: [before[name], value] for name, value in after.items() if before[name] != value}
     if fields:
@@ -56,7 +56,7 @@ def note_change(link: Link, before: Fields, changes: Fields, kind: str = "change
 
 
 def note(links: Sequence[Link], kind: str, fields: Fields | None = None) -> None:
-    """The same for each of the links, by whoever acts now."""
+    """Record the same change for each of the links, by the current actor."""
     actor, moment = acting(), now()
     db.session.connection().execute(
         INSERT,
@@ -77,7 +77,7 @@ def note(links: Sequence[Link], kind: str, fields: Fields | None = None) -> None
 
 def prune(link_id: int) -> None:
     mine = select(LinkChange.id).where(LinkChange.link_id == link_id).order_by(LinkChange.id.desc())
-    oldest = mine.offset(KEPT).limit(1).scalar_subquery()
+    oldest = mine.offset(MAX_CHANGES).limit(1).scalar_subquery()
     db.session.execute(
         delete(LinkChange).where(LinkChange.link_id == link_id, LinkChange.id <= oldest),
         execution_options={"synchronize_session": False},
@@ -85,25 +85,25 @@ def prune(link_id: int) -> None:
 
 
 def history_of(link: Link) -> Sequence[LinkChange]:
-    """Newest first."""
+    """The recorded changes of a link, newest first."""
     mine = select(LinkChange).where(LinkChange.link_id == link.id).order_by(LinkChange.id.desc())
     return db.session.scalars(mine).all()
 
 
 def changes_back_to(link: Link, change_id: int) -> Fields:
-    """What `links.services.update` needs for the link to be as it was right after this change.
+    """The changes with which `links.services.update` makes the link as it was right after this change.
 
-    A picture whose file is gone stays as it is now. What hangs on something that is gone stays away. Raises
-    NotThere, and Invalid where a change since then can't be read.
+    A picture whose file is gone stays as it is now. A pixel, handler or project that is gone is left out.
+    Raises NotFound, and Invalid if a later change can't be read.
     """
     history = history_of(link)
     if change_id not in {change.id for change in history}:
-        raise NotThere("change")
+        raise NotFound("change")
     found: Fields = {}
     for change in history:
         if change.id == change_id:
             break
-        if isinstance(change.fields, Unreadable):
+        if isinstance(change.fields, UnreadableSecret):
             raise Invalid(FieldError(UNREADABLE, "unreadable"))
         found |= {name: before for name, (before, _) in change.fields.items()}
     for name in PICTURES:

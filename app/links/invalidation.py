@@ -1,12 +1,12 @@
-"""Which compiled plans does a change spoil? Each is named in the transaction that makes the change."""
+"""Invalidation of compiled links. Each is named in the transaction that makes the change."""
 
 from __future__ import annotations
 
 from sqlalchemy import Connection, delete, event, insert, select
 from sqlalchemy.orm import Mapper
 
+from app.core.extensions import db
 from app.domains.models import Domain
-from app.extensions import db
 from app.links.aliases import key_of
 from app.links.models import Alias, Link, PlanChange, link_pixel
 from app.pixels.models import Pixel
@@ -15,12 +15,12 @@ INSERT = insert(PlanChange.__table__)  # past the ORM, which makes an insert thr
 
 
 def place_of(link: Link) -> tuple[int, str]:
-    """Where a link answers: its domain (0 for the instance's own hosts) and the key of its alias."""
+    """The domain id (0 for the instance's own hosts) and the alias's key under which a link answers."""
     return link.domain_id or 0, key_of(link.url)
 
 
 def replan(*places: tuple[int, str]) -> None:
-    """Have every process drop what it knows of these places."""
+    """Have every process drop its compiled links of these domains and aliases."""
     rows = [{"domain_id": domain_id, "alias": key} for domain_id, key in dict.fromkeys(places)]
     db.session.execute(INSERT, rows)
 
@@ -28,7 +28,7 @@ def replan(*places: tuple[int, str]) -> None:
 @event.listens_for(Pixel, "after_update")
 @event.listens_for(Pixel, "before_delete")
 def replan_links_of(mapper: Mapper[Pixel], connection: Connection, pixel: Pixel) -> None:  # noqa: ARG001
-    """Pixels know nothing of links; so the links listen, whoever it is that changes one."""
+    """Invalidate the links of a changed pixel. A listener, because the pixels' package knows no links."""
     users = select(link_pixel.c.link_id).where(link_pixel.c.pixel_id == pixel.id)
     places = select(Alias.domain_id, Alias.key).where(Alias.link_id.in_(users))
     connection.execute(INSERT.from_select(["domain_id", "alias"], places))
@@ -38,12 +38,12 @@ def replan_links_of(mapper: Mapper[Pixel], connection: Connection, pixel: Pixel)
 @event.listens_for(Domain, "after_update")
 @event.listens_for(Domain, "before_delete")
 def replan_domain(mapper: Mapper[Domain], connection: Connection, domain: Domain) -> None:  # noqa: ARG001
-    """Which host is whose may have changed, and what all of its links answer."""
+    """Invalidate a whole domain: its host, its owner or what all of its links answer may have changed."""
     connection.execute(INSERT, [{"domain_id": domain.id, "alias": None}])
 
 
 @event.listens_for(Domain, "before_delete")
 def release_aliases_of(mapper: Mapper[Domain], connection: Connection, domain: Domain) -> None:  # noqa: ARG001
-    """Addresses that are only held for somebody go with their domain, whose id nobody has again."""
+    """Delete a domain's held aliases, which no link has now. The domain's id is never used again."""
     gone = delete(Alias).where(Alias.domain_id == domain.id, Alias.link_id.is_(None))
     connection.execute(gone)

@@ -1,5 +1,6 @@
-"""What can be asked of the list of links?"""
+"""Filters and orders of the list of links."""
 
+# see docs/decisions/2026-11-20-lists-of-links.md
 from __future__ import annotations
 
 import datetime as dt
@@ -8,50 +9,52 @@ import re
 from sqlalchemy import ColumnElement, select
 from sqlalchemy.orm import InstrumentedAttribute
 
-from app.forms import MOST_ID
+from app.input.forms import MAX_ID
+from app.input.listing import Listing, one_of
+from app.input.params import QueryParams
+from app.input.parsers import flag, moment, whole
 from app.links.clicks import IN_ORDER, joined
 from app.links.models import SEARCHED, Link, LinkTag, folded, link_pixel
-from app.lists import Asked, Listing, one_of
-from app.reading import flag, moment, whole
 
 
-def searched(text: str, asked: Asked) -> ColumnElement[bool]:
-    """In the column that `search_by` names, or in all three: literally, whatever its case.
+def searched(text: str, params: QueryParams) -> ColumnElement[bool]:
+    """Search the column that `search_by` names, or all three: literally, ignoring case.
 
-    `search_text` has a line for each of them: so many line ends lie before what is found, and after it.
+    `search_text` has one line for each column, so the number of line ends before and after a match selects
+    the column.
     """
-    by = asked.get("search_by")
+    by = params.get("search_by")
     before = SEARCHED.index(by) if by in SEARCHED else 0
     after = len(SEARCHED) - 1 - before if by in SEARCHED else 0
     literal = re.sub(r"[%_/]", r"/\g<0>", folded(text))
     return Link.search_text.like("%\n" * before + f"%{literal}%" + "\n%" * after, escape="/")
 
 
-def is_known_column(text: str, asked: Asked) -> None:  # noqa: ARG001  `search` itself uses it
+def is_known_column(text: str, params: QueryParams) -> None:  # noqa: ARG001  `search` itself uses it
     one_of(SEARCHED)(text)
 
 
 def by_id(wanted: InstrumentedAttribute[int | None], text: str) -> ColumnElement[bool]:
-    """0 is none."""
-    number = whole(text, 0, MOST_ID)
+    """Links with this project or domain; 0 selects links without one."""
+    number = whole(text, 0, MAX_ID)
     return wanted == number if number else wanted.is_(None)
 
 
-def of_type(text: str, asked: Asked) -> ColumnElement[bool]:  # noqa: ARG001
+def of_type(text: str, params: QueryParams) -> ColumnElement[bool]:  # noqa: ARG001
     return Link.type == one_of(["link"])(text)
 
 
-def uses_pixel(text: str, asked: Asked) -> ColumnElement[bool]:  # noqa: ARG001
-    pixel = link_pixel.c.pixel_id == whole(text, 0, MOST_ID)
+def uses_pixel(text: str, params: QueryParams) -> ColumnElement[bool]:  # noqa: ARG001
+    pixel = link_pixel.c.pixel_id == whole(text, 0, MAX_ID)
     return Link.id.in_(select(link_pixel.c.link_id).where(pixel))
 
 
-def has_tag(text: str, asked: Asked) -> ColumnElement[bool]:  # noqa: ARG001
+def has_tag(text: str, params: QueryParams) -> ColumnElement[bool]:  # noqa: ARG001
     return Link.id.in_(select(LinkTag.link_id).where(LinkTag.tag == text))
 
 
 def until(text: str) -> ColumnElement[bool]:
-    """Inclusive; a day alone is meant to its end."""
+    """Links created until this moment, inclusive; a date without a time includes the whole day."""
     last = moment(text)
     if re.fullmatch(r"[0-9-]{10}", text):
         last = min(last, dt.datetime.max.replace(tzinfo=dt.UTC) - dt.timedelta(days=1)) + dt.timedelta(days=1)
@@ -65,13 +68,13 @@ LISTING = Listing(
         "search": searched,
         "search_by": is_known_column,
         "type": of_type,
-        "is_enabled": lambda text, asked: Link.is_enabled.is_(flag(text)),  # noqa: ARG005
-        "project_id": lambda text, asked: by_id(Link.project_id, text),  # noqa: ARG005
-        "domain_id": lambda text, asked: by_id(Link.domain_id, text),  # noqa: ARG005
+        "is_enabled": lambda text, params: Link.is_enabled.is_(flag(text)),  # noqa: ARG005
+        "project_id": lambda text, params: by_id(Link.project_id, text),  # noqa: ARG005
+        "domain_id": lambda text, params: by_id(Link.domain_id, text),  # noqa: ARG005
         "pixel_id": uses_pixel,
         "tag": has_tag,
-        "datetime_start": lambda text, asked: Link.datetime >= moment(text),  # noqa: ARG005
-        "datetime_end": lambda text, asked: until(text),  # noqa: ARG005
+        "datetime_start": lambda text, params: Link.datetime >= moment(text),  # noqa: ARG005
+        "datetime_end": lambda text, params: until(text),  # noqa: ARG005
     },
     orders={
         "link_id": Link.id,

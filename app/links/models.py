@@ -1,4 +1,4 @@
-"""2 STORED: what is kept of a link, and who holds which short address?"""
+"""Tables of links: their aliases, tags, destination checks, limit counters and history."""
 
 from __future__ import annotations
 
@@ -7,19 +7,32 @@ import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import JSON, Column, ForeignKey, Index, Integer, String, Table, Text, event, inspect, text
+from sqlalchemy import (
+    JSON,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    String,
+    Table,
+    Text,
+    event,
+    false,
+    inspect,
+    text,
+)
 from sqlalchemy.engine.default import DefaultExecutionContext
 from sqlalchemy.orm import InstanceState, Mapped, mapped_column, relationship
 
-from app.claims import Claimed
-from app.clock import now
-from app.database import Base, Id, UtcDateTime
+from app.core.clock import now
+from app.core.database import Base, Id, UtcDateTime
+from app.core.encryption import SealedJson
+from app.core.extensions import db
+from app.core.leases import Claimed
 from app.domains.models import Domain
-from app.extensions import db
 from app.notifications.models import NotificationHandler
 from app.pixels.models import Pixel
 from app.projects.models import Project
-from app.sealing import SealedJson
 
 link_pixel = Table(
     "link_pixel",
@@ -45,7 +58,7 @@ SEARCHED = ("url", "location_url", "title")
 
 
 def folded(*texts: str | None) -> str:
-    """A line each, without case and composed: what a search looks in. No database folds as Unicode does."""
+    """The text that a search looks in: one line each, case-folded, in NFC. No database folds by Unicode."""
     lines = "\n".join((text or "").replace("\n", " ") for text in texts)
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", lines).casefold())
 
@@ -59,7 +72,7 @@ STARTS, ENDS = text("start_due IS NOT NULL"), text("end_due IS NOT NULL")
 
 
 class Link(db.Model):
-    """A short address and all that is set for it. Columns bear the contract's names."""
+    """A short link and all its settings. Columns have the contract's names."""
 
     __table_args__ = (
         Index(None, "user_id", "id"),
@@ -79,7 +92,7 @@ class Link(db.Model):
     location_url: Mapped[str] = mapped_column(Text)
     is_enabled: Mapped[bool] = mapped_column(default=True)
     title: Mapped[str | None] = mapped_column(String(160))
-    # `folded` of the three; made anew with each of them, so nobody sets it
+    # `folded` of the three searched columns; computed when one changes, so never set by hand
     search_text: Mapped[str] = mapped_column(
         Text, default=folded_of_row, server_default="", deferred=True, info={"is_trashed": False}
     )
@@ -88,14 +101,16 @@ class Link(db.Model):
     schedule: Mapped[bool] = mapped_column(default=False)
     start_date: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
     end_date: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
-    # the same two while they are to come, and until that was told
+    # copies of the same two while they are in the future; cleared once their event was raised
     start_due: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
     end_due: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
     clicks_limit: Mapped[int | None] = mapped_column()
+    # a limited link asks for a tap: that uses up the click, and not the GET before it
+    clicks_limit_confirmation_is_enabled: Mapped[bool] = mapped_column(default=False, server_default=false())
     expiration_url: Mapped[str | None] = mapped_column(Text)
 
     password_hash: Mapped[str | None] = mapped_column(String(255))
-    # raised with each new password: what the old one opened is closed again
+    # incremented with each new password: what the old one unlocked is locked again
     password_version: Mapped[int] = mapped_column(default=0)
     sensitive_content: Mapped[bool] = mapped_column(default=False)
 
@@ -146,9 +161,9 @@ class LinkTag(db.Model):
 
 
 class Alias(db.Model):
-    """Who has a short address on a domain: a link, or, for 30 days, the owner of a deleted one.
+    """The holder of an alias on a domain: a link, or for 30 days the owner of the link that had it.
 
-    The primary key is what makes an alias unique, also under a race. `domain_id` is 0 for none.
+    The primary key makes an alias unique, also under concurrent writes. `domain_id` is 0 for none.
     """
 
     domain_id: Mapped[int] = mapped_column(Id, primary_key=True, autoincrement=False)
@@ -159,21 +174,21 @@ class Alias(db.Model):
 
 
 class DestinationCheck(Claimed, db.Model):
-    """How a link's destination answered lately. Only links whose owner wants that have a row."""
+    """The latest checks of a link's destination. Only links whose owner wants checks have a row."""
 
     id: Mapped[int] = mapped_column(Id, primary_key=True)
     link_id: Mapped[int] = mapped_column(ForeignKey("link.id", ondelete="CASCADE"), unique=True)
-    # what was asked; another destination begins anew
+    # the destination that is checked; another one begins anew
     url: Mapped[str] = mapped_column(Text)
     failures: Mapped[int] = mapped_column(default=0)  # in a row
-    failing_since: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)  # set once the owner was told
-    # what was wrong the last time, and when that was
+    failing_since: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)  # set once the owner was notified
+    # what was wrong at the last check, and when that was
     reason: Mapped[str | None] = mapped_column(String(LONGEST_REASON))
     checked_datetime: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
 
 
 class LimitCounter(db.Model):
-    """How many visits a link has let through while it had a limit. (Others are in the journal's counter.)"""
+    """The number of visits that a link let through while it had a limit. (Others: the journal's counter.)"""
 
     link_id: Mapped[int] = mapped_column(
         ForeignKey("link.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
@@ -182,9 +197,9 @@ class LimitCounter(db.Model):
 
 
 class LinkChange(db.Model):
-    """One change of one link: who made it, by which way, and what was before and after.
+    """One change of one link: its actor, how it was made, and the values before and after.
 
-    `fields`: attribute → [before, after]. A link in the trash keeps its history: there is no foreign key.
+    `fields`: attribute → [before, after]. There is no foreign key, so a link in the trash keeps its history.
     """
 
     __table_args__ = (Index(None, "link_id", "id"), {"sqlite_autoincrement": True})
@@ -195,13 +210,13 @@ class LinkChange(db.Model):
     kind: Mapped[str] = mapped_column(String(16))  # created changed reverted deleted restored sample
     way: Mapped[str] = mapped_column(String(16), default="")
     who: Mapped[str] = mapped_column(String(128), default="")
-    # sealed: a password's hash is in it, and other things that one removes for a reason
+    # encrypted: it holds password hashes, and other values that owners removed for a reason
     fields: Mapped[dict[str, Any]] = mapped_column(SealedJson)
     datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)
 
 
 class PlanChange(db.Model):
-    """Something that a compiled plan was made of changed; every process drops what it names.
+    """A change of something that compiled links are made of. Every process drops the compiled links it names.
 
     `domain_id` null: everything. `alias` null: the whole domain (0 is the instance's own hosts).
     """

@@ -1,4 +1,4 @@
-"""How does what has happened to a link become deliveries to those that its owner named?"""
+"""Dispatch of link events: turns the events in the outbox into deliveries to the link's handlers."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ from sqlalchemy import delete, select
 from sqlalchemy.orm import Session, joinedload
 
 from app.accounts.models import User
-from app.database import begin_write
-from app.error_boundary import ErrorBoundary
+from app.core.database import begin_write
+from app.core.error_boundary import ErrorBoundary
 from app.links.clicks import clicks_of
 from app.links.models import Link, link_notification_handler
 from app.notifications.models import Event, NotificationHandler
 from app.notifications.outbox import deliver
-from app.notifications.site import Site
+from app.notifications.site import SiteUrls
 
-AT_ONCE = 200
+BATCH_SIZE = 200
 
 errors = ErrorBoundary("events")
 
 
-def tell(session: Session, site: Site) -> bool:
-    """Turn what waits in the outbox into deliveries, each event once; whether there was any."""
+def tell(session: Session, site: SiteUrls) -> bool:
+    """Turn the waiting events into deliveries, each event once. Returns whether there were any."""
     wanted = select(Event.id).where(Event.id.not_in(errors.backed_off(int)))
-    ids = session.scalars(wanted.order_by(Event.id).limit(AT_ONCE)).all()
+    ids = session.scalars(wanted.order_by(Event.id).limit(BATCH_SIZE)).all()
     errors.each(ids, lambda some: tell_some(session, some, site))
     session.rollback()
     return bool(ids)
 
 
-def tell_some(session: Session, ids: Sequence[int], site: Site) -> None:
-    """Take these events out of the outbox and write their deliveries. Of two workers one gets a row."""
+def tell_some(session: Session, ids: Sequence[int], site: SiteUrls) -> None:
+    """Take these events out of the outbox and write their deliveries. Only one of two workers gets a row."""
     begin_write(session)
     found = session.execute(
         delete(Event)
@@ -49,15 +49,15 @@ def tell_some(session: Session, ids: Sequence[int], site: Site) -> None:
     session.commit()
 
 
-def described(session: Session, ids: Collection[int], site: Site) -> dict[int, dict[str, Any]]:
-    """Each link as messages have it. One that was deleted meanwhile has nobody left to be told."""
+def described(session: Session, ids: Collection[int], site: SiteUrls) -> dict[int, dict[str, Any]]:
+    """The data of each link for messages. Links that were deleted meanwhile are left out."""
     rows = session.scalars(select(Link).where(Link.id.in_(ids)).options(joinedload(Link.domain))).all()
     clicks = clicks_of([row.id for row in rows], session)
-    return {row.id: shown(row, clicks[row.id], site) for row in rows}
+    return {row.id: link_data(row, clicks[row.id], site) for row in rows}
 
 
-def shown(link: Link, clicks: int, site: Site) -> dict[str, Any]:
-    """`data.link` of the contract."""
+def link_data(link: Link, clicks: int, site: SiteUrls) -> dict[str, Any]:
+    """The object `data.link` of the contract."""
     domain = f"{link.domain.scheme}{link.domain.host}" if link.domain else None
     return {
         "id": link.id,
@@ -69,7 +69,7 @@ def shown(link: Link, clicks: int, site: Site) -> dict[str, Any]:
 
 
 def handlers_of(session: Session, ids: Collection[int]) -> dict[int, Sequence[int]]:
-    """The handlers of each link that are switched on, unless their owner was deleted."""
+    """The ids of each link's enabled handlers, without those of deleted users."""
     table = link_notification_handler
     rows = (
         select(table.c.link_id, NotificationHandler.id)

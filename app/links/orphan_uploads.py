@@ -1,4 +1,4 @@
-"""Which pictures does nobody name any more? Who is killed between a file and its row leaves one."""
+"""Removes uploaded pictures that no link names. A process killed between a file and its row leaves one."""
 
 from __future__ import annotations
 
@@ -10,26 +10,27 @@ from collections.abc import Mapping
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from app.error_boundary import ErrorBoundary
-from app.links import replaced, uploads
+from app.core.encryption import UnreadableSecret
+from app.core.error_boundary import ErrorBoundary
+from app.links import previous_uploads, uploads
 from app.links.models import Link
-from app.sealing import Unreadable
 from app.trash.models import Trashed
 
 NAME = re.compile(r"[0-9a-f]{32}\.[a-z]{3,4}")
-YOUNGEST_SECONDS = 24 * 60 * 60  # a file is there before its row is
-AT_ONCE = 500
+YOUNGEST_SECONDS = 24 * 60 * 60  # a file is written before its row is
+BATCH_SIZE = 500
 
 errors = ErrorBoundary("stray pictures")
 
 
 def remove_strays(session: Session) -> int:
-    """How many were removed. Of links that are in the trash they stay: these can come back."""
+    """Remove orphaned pictures, served and replaced ones. Returns how many. Those of links in the trash stay:
+    these links can be restored."""
     kept = in_trash(session)
     if kept is None:
         return 0
     count = 0
-    for remove in (replaced.remove_strays, remove_unnamed):
+    for remove in (previous_uploads.remove_strays, remove_unnamed):
         with errors.attempt(remove.__name__):
             count += remove(session, kept)
         session.rollback()
@@ -44,14 +45,14 @@ def remove_unnamed(session: Session, kept: Mapping[str, int]) -> int:
     found = [name for name in old if NAME.fullmatch(name.removeprefix("."))]
     strays = [name for name in found if name not in kept]
     put_away_trashed({name: kept[name] for name in found if name in kept})
-    for start in range(0, len(strays), AT_ONCE):
-        some = strays[start : start + AT_ONCE]
+    for start in range(0, len(strays), BATCH_SIZE):
+        some = strays[start : start + BATCH_SIZE]
         named = of_links(session, some)
         for name in some:
             if name not in named:
                 with errors.attempt(name):
                     uploads.remove([name])
-        strays[start : start + AT_ONCE] = [name if name not in named else "" for name in some]
+        strays[start : start + BATCH_SIZE] = [name if name not in named else "" for name in some]
     return sum(map(bool, strays))
 
 
@@ -67,19 +68,19 @@ def of_links(session: Session, names: list[str]) -> set[str]:
 
 
 def put_away_trashed(links: Mapping[str, int]) -> None:
-    """Pictures of links that an earlier version put into the trash, and went on to serve."""
+    """Stop serving the pictures of links in the trash. An earlier version left them among the served ones."""
     for name, link_id in links.items():
         with errors.attempt(name):
-            replaced.keep_apart(link_id, name)
+            previous_uploads.keep_apart(link_id, name)
             uploads.remove([name])
 
 
 def in_trash(session: Session) -> dict[str, int] | None:
-    """Pictures in the trash by name, each with its link's id; None where some can't be read."""
+    """Pictures of links in the trash: name to link id. None if an entry can't be decrypted."""
     found: dict[str, int] = {}
     trashed = select(Trashed.row_id, Trashed.rows).where(Trashed.kind == Link.__tablename__)
     for link_id, rows in session.execute(trashed):
-        if isinstance(rows, Unreadable):
+        if isinstance(rows, UnreadableSecret):
             session.rollback()
             return None
         found.update(dict.fromkeys(NAME.findall(json.dumps(rows)), link_id))

@@ -1,4 +1,4 @@
-"""Decodes one picture and writes it anew; a program of its own, run by `app/links/pictures.py`.
+"""Decodes one picture and re-encodes it; a program of its own, run by `app/links/pictures.py`.
 
 Standard input holds the picture. Standard output gets one line, the suffix of the new picture or `!` and an
 error code, and then the new picture. It imports nothing of Waypost, so that it starts within 60 ms of CPU
@@ -49,7 +49,7 @@ FORMATS = [
 ICON = IcoImagePlugin.IcoImageFile.format
 SUFFIXES = {"JPEG": "jpg", "WEBP": "webp", "PNG": "png"}
 
-# what Pillow raises on bytes that are not what they seem, as found by feeding it such
+# what Pillow raises on malformed files, as found by feeding it such files
 BROKEN = (OSError, SyntaxError, ValueError, LookupError, ArithmeticError, TypeError, struct.error, zlib.error)
 
 
@@ -64,11 +64,14 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--icon", action="store_true", help="the picture may be an icon")
     parser.add_argument("--width", type=int, help="of a smaller picture, at most, and its height")
+    parser.add_argument("--bytes", type=int, help="of the new picture, at most; it is made smaller")
     asked = parser.parse_args()
     limit_resources()
     os.nice(LOW_PRIORITY)
     try:
-        suffix, content = rewrite_picture(sys.stdin.buffer.read(), may_be_icon=asked.icon, width=asked.width)
+        suffix, content = rewrite_picture(
+            sys.stdin.buffer.read(), may_be_icon=asked.icon, width=asked.width, most_bytes=asked.bytes
+        )
     except TOO_MANY:
         suffix, content = "!too_many_pixels", b""
     except MemoryError:
@@ -95,7 +98,7 @@ def limit_resources() -> None:
 
 
 def rewrite_picture(
-    content: bytes, *, may_be_icon: bool = False, width: int | None = None
+    content: bytes, *, may_be_icon: bool = False, width: int | None = None, most_bytes: int | None = None
 ) -> tuple[str, bytes]:
     """The suffix and the content of the same picture, without what else was in the file.
 
@@ -107,7 +110,7 @@ def rewrite_picture(
         image.load()
         refuse_huge(image)
         kind = {"JPEG": "JPEG", "MPO": "JPEG", "WEBP": "WEBP"}.get(image.format or "", "PNG")
-        # the way up stands in the metadata, which goes
+        # the orientation is in the metadata, which is dropped
         ImageOps.exif_transpose(image, in_place=True)
         is_clear = kind != "JPEG" and image.has_transparency_data
         mode = "RGBA" if is_clear else "RGB"
@@ -117,7 +120,12 @@ def rewrite_picture(
         plain.thumbnail((width, width), Image.Resampling.LANCZOS)
     if kind == "WEBP" and is_clear and plain.width * plain.height > MAX_CLEAR_WEBP_PIXELS:
         kind = "PNG"
-    return encode(plain, kind)
+    suffix, rewritten = encode(plain, kind)
+    while most_bytes and len(rewritten) > most_bytes:
+        size = max(1, plain.width * 3 // 4), max(1, plain.height * 3 // 4)
+        plain.thumbnail(size, Image.Resampling.LANCZOS)
+        suffix, rewritten = encode(plain, kind)
+    return suffix, rewritten
 
 
 def refuse_huge(image: Image.Image) -> None:

@@ -1,4 +1,4 @@
-"""Uploaded pictures are decoded and written anew by a helper process, so that nothing sent is ever served.
+"""Decodes and re-encodes uploaded pictures in a helper process, so that nothing sent is ever served.
 
 Decoded, 20 megapixels take 80 MB and more, which the allocator of a web process with many threads never
 gives back, and a decoder is where hostile bytes do most harm. A process of its own gives all memory back, has
@@ -6,6 +6,7 @@ limits of memory and CPU time, and no secret; its crash is a picture that was re
 on the machine, whichever process asks. See docs/decisions/2026-11-22-picture-helper.md.
 """
 
+# see docs/decisions/2026-11-20-pictures.md
 from __future__ import annotations
 
 import errno
@@ -20,9 +21,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import BoundedSemaphore
 
-from app.errors import Busy, FieldError
-from app.file_locks import lock_file
-from app.reading import Rejected
+from app.core.errors import Busy, FieldError
+from app.core.file_locks import lock_file
+from app.input.parsers import Rejected
 
 HELPER = Path(__file__).with_name("picture_decoder.py")
 MAX_HELPERS = 2
@@ -40,26 +41,29 @@ _lock_directory: Path | None = None
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture written anew, not yet a file. `suffix` is its kind: png, jpg or webp."""
+    """A re-encoded picture, not yet a file. `suffix` is its kind: png, jpg or webp."""
 
     content: bytes
     suffix: str
 
 
 def use_lock_directory(directory: Path) -> None:
-    """Count the machine's helpers there; set when the application is made."""
+    """Set the directory of the lock files that count the machine's helpers; called by `create_app`."""
     global _lock_directory  # one directory a process
     _lock_directory = directory
 
 
-def read_picture(content: bytes, *, may_be_icon: bool = False, max_width: int | None = None) -> Picture:
-    """The same picture written anew, no wider and no higher than `max_width`.
+def read_picture(
+    content: bytes, *, may_be_icon: bool = False, max_width: int | None = None, most_bytes: int | None = None
+) -> Picture:
+    """The same picture re-encoded, no wider and no higher than `max_width`, in `most_bytes` at most.
 
-    Raises Rejected for what is no picture or too large a one, Busy where too many are being read.
+    Raises Rejected if it is no picture or too large, Busy if too many are being read.
     """
     command = [sys.executable, "-I", str(HELPER)]
     command += ["--icon"] if may_be_icon else []
     command += ["--width", str(max_width)] if max_width else []
+    command += ["--bytes", str(most_bytes)] if most_bytes else []
     with reserve_helper():
         suffix, _, rewritten = run_helper(command, content).partition(b"\n")
     if suffix.startswith(b"!"):
@@ -69,7 +73,7 @@ def read_picture(content: bytes, *, may_be_icon: bool = False, max_width: int | 
 
 @contextmanager
 def reserve_helper() -> Iterator[None]:
-    """Hold the right to run one helper. Raises Busy where none comes free in time."""
+    """Hold the right to run one helper. Raises Busy if none becomes free in time."""
     if not _requests.acquire(blocking=False):
         raise busy()
     try:
@@ -102,7 +106,7 @@ def busy() -> Busy:
 
 
 def run_helper(command: list[str], content: bytes) -> bytes:
-    """What the helper writes; the code of a refusal where it fails, whatever the reason."""
+    """The output of the helper; the code of a refusal if it fails. Raises Busy if it can't be started."""
     # of the environment, which may hold secrets, only what some Pythons need to start
     environ = {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
     try:

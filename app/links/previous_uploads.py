@@ -1,7 +1,7 @@
-"""Which pictures did a link have before? They come back with an older state, and nobody is served them.
+"""Previous pictures of links, kept so that an older state can be restored. They are never served.
 
-A file by the link's id and the picture's name, apart from those that links have now. As long as the history
-says that a link had it, it stays; the nightly sweep takes those that no history names any more.
+Each is a file named by the link's id and the picture's name, in a directory apart from the current ones. It
+stays as long as the link's history names it; the nightly sweep removes the others.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from pathlib import Path
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from app.error_boundary import ErrorBoundary
+from app.core.encryption import UnreadableSecret
+from app.core.error_boundary import ErrorBoundary
 from app.links import uploads
 from app.links.models import LinkChange
-from app.sealing import Unreadable
 
 PICTURES = ("cloaking_favicon", "cloaking_opengraph")
 NAME = re.compile(r"([0-9]{1,19})-([0-9a-f]{32}\.[a-z]{3,4})", re.ASCII)
-YOUNGEST_SECONDS = 24 * 60 * 60  # a file is there before its history is
-AT_ONCE = 100  # links
+YOUNGEST_SECONDS = 24 * 60 * 60  # a file is written before its history is
+BATCH_SIZE = 100  # links
 
 errors = ErrorBoundary("replaced pictures")
 
@@ -39,7 +39,7 @@ def place_of(link_id: int, name: str) -> Path:
 
 
 def put_away(link_id: int, name: str | None) -> None:
-    """The link has this picture no more once the transaction is committed; its history has it at once."""
+    """Keep a picture for the link's history, at once. It is served until the transaction is committed."""
     if not name:
         return
     if keep_apart(link_id, name):
@@ -48,7 +48,7 @@ def put_away(link_id: int, name: str | None) -> None:
 
 
 def keep_apart(link_id: int, name: str) -> bool:
-    """Give the file a name here, too; whether it is a new one."""
+    """Link the served file into this directory, too. Returns whether it was not there before."""
     directory().mkdir(mode=0o700, parents=True, exist_ok=True)
     with contextlib.suppress(FileNotFoundError, FileExistsError):
         os.link(uploads.directory() / name, place_of(link_id, name))
@@ -57,7 +57,7 @@ def keep_apart(link_id: int, name: str) -> bool:
 
 
 def bring_back(link_id: int, name: str | None) -> None:
-    """The link has this picture again: it comes back from the trash."""
+    """Give the picture back to a link that is restored from the trash."""
     if not name:
         return
     place, served = place_of(link_id, name), uploads.directory() / name
@@ -67,8 +67,9 @@ def bring_back(link_id: int, name: str | None) -> None:
 
 
 def find(link_id: int, name: str) -> Path | None:
-    """The file of a picture that the link has, or had; None when it is gone."""
-    places = (place_of(link_id, name), uploads.directory() / name)  # what is replaced meanwhile is here first
+    """The file of a picture that the link has, or had; None if it is gone."""
+    # what is replaced meanwhile is linked here before it is removed there
+    places = (place_of(link_id, name), uploads.directory() / name)
     return next((place for place in places if place.is_file()), None)
 
 
@@ -78,7 +79,7 @@ def of_links(ids: Iterable[int]) -> list[Path]:
 
 
 def listed() -> Iterator[tuple[int, Path, str]]:
-    """Each file with the id of its link, and the picture's name."""
+    """Each file: the id of its link, its path, and the picture's name."""
     if directory().exists():
         for path in directory().iterdir():
             if match := NAME.fullmatch(path.name):
@@ -86,20 +87,20 @@ def listed() -> Iterator[tuple[int, Path, str]]:
 
 
 def forget(ids: Iterable[int]) -> None:
-    """These links go for good, and their histories: the files go once that is committed."""
+    """Remove all previous pictures of these links, which are deleted for good, once that is committed."""
     uploads.noted("old_uploads").extend(of_links(ids))
 
 
 def remove_strays(session: Session, in_trash: Collection[str] = ()) -> int:
-    """How many were removed that no history names, nor a link `in_trash`. (Another name for a file makes its
-    inode young.)"""
+    """Remove files that neither a history nor a link `in_trash` names. Returns how many. Their age is the
+    `ctime`, because a new hard link updates that."""
     late = time.time() - YOUNGEST_SECONDS
     found: dict[int, dict[str, Path]] = defaultdict(dict)
     for link_id, path, name in listed():
         if name not in in_trash and path.stat().st_ctime < late:
             found[link_id][name] = path
     ids = sorted(found)
-    return sum(strays_of(session, ids[at : at + AT_ONCE], found) for at in range(0, len(ids), AT_ONCE))
+    return sum(strays_of(session, ids[at : at + BATCH_SIZE], found) for at in range(0, len(ids), BATCH_SIZE))
 
 
 def strays_of(session: Session, ids: Sequence[int], found: Mapping[int, Mapping[str, Path]]) -> int:
@@ -108,7 +109,7 @@ def strays_of(session: Session, ids: Sequence[int], found: Mapping[int, Mapping[
     session.rollback()
     named = {(link_id, fields[name][0]) for link_id, fields in rows for name in PICTURES if name in fields}
     # what can't be read now may name any of them
-    unknown = {link_id for link_id, fields in rows if isinstance(fields, Unreadable)}
+    unknown = {link_id for link_id, fields in rows if isinstance(fields, UnreadableSecret)}
     readable = [id_ for id_ in ids if id_ not in unknown]
     strays = [path for id_ in readable for name, path in found[id_].items() if (id_, name) not in named]
     for path in strays:

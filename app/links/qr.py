@@ -1,9 +1,10 @@
-"""How does a short address look as a QR code?
+"""QR codes of short links, drawn as SVG or PNG.
 
 A picture is exactly as wide as asked for. Every module is a whole number of pixels, or the edges would blur;
 what is left over widens the margin.
 """
 
+# see docs/decisions/2026-11-21-qr-codes.md
 from __future__ import annotations
 
 import base64
@@ -16,9 +17,9 @@ from dataclasses import dataclass
 import segno
 from PIL import Image
 
-from app.colors import channels, contrast, luminance
+from app.input.colors import channels, contrast, luminance
+from app.input.parsers import Rejected
 from app.links import qr_masks
-from app.reading import Rejected
 
 DARK, LIGHT = "#000000", "#ffffff"
 SIZE, MARGIN = 512, 4
@@ -26,12 +27,12 @@ SIZE, MARGIN = 512, 4
 WITHOUT_LOGO, WITH_LOGO = "m", "h"
 LOGO_PART = 0.22  # of the code's width: a twentieth of its area, where 30 % may be unreadable
 LOGO_PIXELS = 512
-LEAST_CONTRAST = 4.0
+MIN_CONTRAST = 4.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Look:
-    """How it is drawn: `size` in pixels, `margin` in modules, a picture in the middle."""
+    """The options of a drawing: `size` in pixels, `margin` in modules, `logo` a picture in the middle."""
 
     size: int = SIZE
     margin: int = MARGIN
@@ -42,7 +43,7 @@ class Look:
 
 @dataclass(frozen=True)
 class Drawing:
-    """A code laid out: a module is `scale` pixels, and the first of them begins at `start`."""
+    """A code laid out: a module is `scale` pixels wide, and the first one begins at pixel `start`."""
 
     modules: tuple[bytes, ...]
     look: Look
@@ -55,13 +56,13 @@ class Drawing:
 
     @property
     def logo_box(self) -> tuple[float, float]:
-        """Where its middle part begins and how wide it is, in pixels."""
+        """Start and width of the square for the logo, in pixels."""
         wide = self.width * self.scale * LOGO_PART
         return self.start + (self.width * self.scale - wide) / 2, wide
 
 
 def draw(text: str, look: Look) -> Drawing:
-    """Raises Rejected, of the field `size`, where that is too small for so long an address."""
+    """Lay out the code for a text. Raises Rejected, of the field `size` if that is too small for the text."""
     try:
         modules = qr_masks.best(text, WITH_LOGO if look.logo else WITHOUT_LOGO)
     except segno.DataOverflowError:
@@ -74,7 +75,7 @@ def draw(text: str, look: Look) -> Drawing:
 
 
 def svg(drawing: Drawing) -> bytes:
-    """One path of all dark modules, so that no lines show between them."""
+    """The drawing as SVG. All dark modules are one path, so that no lines show between them."""
     look, scale, start = drawing.look, drawing.scale, drawing.start
     size = f'width="{look.size}" height="{look.size}" viewBox="0 0 {look.size} {look.size}"'
     place = f"translate({start} {start}) scale({scale})"
@@ -89,7 +90,7 @@ def svg(drawing: Drawing) -> bytes:
 
 
 def path(drawing: Drawing) -> str:
-    """A rectangle for each run of dark modules in a row."""
+    """SVG path data: a rectangle for each run of dark modules in a row."""
     return "".join(
         f"M{run.start()} {y}h{len(run[0])}v1h-{len(run[0])}z"
         for y, row in enumerate(drawing.modules)
@@ -129,8 +130,8 @@ def png(drawing: Drawing) -> bytes:
 
 
 def two_coloured(drawing: Drawing) -> bytes:
-    """A PNG of one bit a pixel. Written here, for at 2048 pixels Pillow takes five times as long: a row that
-    is as the one above is said to be so ("Up", all zero), and most of them are."""
+    """A PNG of one bit a pixel. Written here, because at 2048 pixels Pillow takes five times as long: most
+    rows equal the one above, and are encoded as that (filter "Up", all zero)."""
     size = drawing.look.size
     same = b"\2" + bytes(-(-size // 8))
     blank = b"\0" + bytes(-(-size // 8))
@@ -166,7 +167,8 @@ def with_logo(whole: Image.Image, drawing: Drawing) -> Image.Image:
 
 
 def small(content: bytes, most: int) -> Image.Image:
-    """A picture of ours, no larger than `most` pixels in each direction, with its transparency."""
+    """A picture in RGBA, reduced to at most `most` pixels in each direction. It must be one that was
+    re-encoded."""
     with Image.open(io.BytesIO(content)) as picture:
         found = picture.convert("RGBA")
     found.thumbnail((most, most), Image.Resampling.LANCZOS)
@@ -174,8 +176,8 @@ def small(content: bytes, most: int) -> Image.Image:
 
 
 def warning(look: Look) -> str | None:
-    """What makes a code hard to read, in words for its owner."""
-    if contrast(look.dark, look.light) < LEAST_CONTRAST:
+    """A message for the owner if a code is hard to read, else None."""
+    if contrast(look.dark, look.light) < MIN_CONTRAST:
         return "These colours are too alike: many phones won't read it."
     if luminance(look.dark) > luminance(look.light):
         return "It is light on dark: some phones read only dark on light."

@@ -1,10 +1,10 @@
-"""1 VALIDATED: what may be asked of a link's QR code?"""
+"""Form for a link's QR code."""
 
 from __future__ import annotations
 
-from app.colors import ColorField
-from app.fields import ChoiceField, WholeField
-from app.forms import ResourceForm
+from app.input.colors import ColorField
+from app.input.fields import ChoiceField, WholeField
+from app.input.forms import ResourceForm
 from app.links.fields import PictureField
 from app.links.qr import DARK, LIGHT, LOGO_PIXELS, MARGIN, SIZE, Look
 
@@ -12,7 +12,7 @@ FORMATS = {"svg": "SVG", "png": "PNG"}
 
 
 class QrForm(ResourceForm):
-    """A picture of a kind, its size, and how it looks. What was not sent is as usual."""
+    """Format, size and look of a QR code. What was not sent has its default."""
 
     format = ChoiceField("Format", choices=FORMATS, clears_to="svg")
     size = WholeField("Size", least=128, most=2048, clears_to=SIZE)

@@ -1,8 +1,8 @@
-"""Which of the eight masks makes a QR code easiest to read?
+"""Chooses the best of the eight masks of a QR code.
 
-ISO/IEC 18004, 7.8.3, says how that is reckoned, and segno does so module by module: 2 of the 4 milliseconds
-that an answer took. Here a whole code is one number, a row beside the other, and a rule a few shifts of it.
-What is chosen is what segno chooses.
+ISO/IEC 18004, 7.8.3, defines the penalties. segno computes them module by module, which took 2 of the 4
+milliseconds of an answer. Here a whole code is one number, its rows one after the other, and a rule is a few
+shifts of it. The mask is the one that segno chooses.
 """
 
 from __future__ import annotations
@@ -14,29 +14,29 @@ from functools import cache
 import segno
 
 MASKS = range(8)
-GAP = 4  # so many light modules make one of the patterns that are looked for; outside of a code all is light
+GAP = 4  # light modules beside a finder-like pattern (third rule); outside of a code all modules are light
 DIGITS, VALUES = bytes.maketrans(b"\0\1", b"01"), bytes.maketrans(b"01", b"\0\1")
 Rows = Sequence[bytes | bytearray]
 
 
 @dataclass(frozen=True)
-class Turn:
-    """What another mask than the first changes, whatever a code of this kind says, in rows and in columns."""
+class MaskChange:
+    """The modules that differ from the first mask's, in rows and in columns; the same for every text."""
 
     rows: int
     columns: int
 
 
 @dataclass(frozen=True)
-class Kind:
+class CodeFormat:
     """All codes of one size and one error correction."""
 
-    turns: tuple[Turn, ...]
-    scored: Turn  # the modules that the rules see
+    turns: tuple[MaskChange, ...]
+    scored: MaskChange  # the modules that the rules see
 
 
-# a size and a level: 160 at most, and 8 numbers of some hundred bytes for each
-KINDS: dict[tuple[int | str, str | None], Kind] = {}
+# by size and error correction: 160 at most, each with 8 numbers of some hundred bytes
+KINDS: dict[tuple[int | str, str | None], CodeFormat] = {}
 
 
 def best(text: str, error: str) -> tuple[bytes, ...]:
@@ -54,16 +54,16 @@ def best(text: str, error: str) -> tuple[bytes, ...]:
     return modules(rows ^ kind.turns[penalties.index(min(penalties))].rows, width)
 
 
-def kind_of(first: segno.QRCode, codes: list[segno.QRCode]) -> Kind:
-    """Learnt from one text with each mask: they differ in the mask, and in where they say which it is."""
+def kind_of(first: segno.QRCode, codes: list[segno.QRCode]) -> CodeFormat:
+    """Derived from one text with each mask: the codes differ in the mask, and in the modules that name it."""
     rows, columns = number(first.matrix), number(turned(first.matrix))
-    turns = (Turn(rows ^ number(one.matrix), columns ^ number(turned(one.matrix))) for one in codes)
+    turns = (MaskChange(rows ^ number(one.matrix), columns ^ number(turned(one.matrix))) for one in codes)
     seen = scored(len(first.matrix), int(first.version))
-    return Kind(tuple(turns), Turn(number(seen), number(turned(seen))))
+    return CodeFormat(tuple(turns), MaskChange(number(seen), number(turned(seen))))
 
 
 def scored(width: int, version: int) -> list[bytes]:
-    """All but where a code says which mask and version it has (7.9, 7.10), for the rules come before that."""
+    """All modules but those that name mask and version (7.9, 7.10): penalties are computed without these."""
     rows = [bytearray(b"\1" * width) for _ in range(width)]
     for at in (*range(6), 7, 8, *range(width - 8, width)):
         rows[8][at] = rows[at][8] = 0
@@ -74,7 +74,7 @@ def scored(width: int, version: int) -> list[bytes]:
 
 
 def number(rows: Iterable[bytes | bytearray]) -> int:
-    """A bit for each module, and light ones after each row."""
+    """The code as one number: a bit for each module, and `GAP` light ones after each row."""
     return int(b"".join(bytes(row) + bytes(GAP) for row in rows).translate(DIGITS), 2)
 
 
@@ -89,7 +89,7 @@ def modules(found: int, width: int) -> tuple[bytes, ...]:
 
 
 def penalty(rows: int, columns: int, width: int) -> int:
-    """The lower the better."""
+    """The penalty of a code by 7.8.3: the lower the better."""
     inner = beside(width)
     alike = ~(rows ^ rows >> 1) & inner
     found = runs(alike) + runs(~(columns ^ columns >> 1) & inner)
@@ -100,19 +100,19 @@ def penalty(rows: int, columns: int, width: int) -> int:
 
 @cache
 def beside(width: int) -> int:
-    """Which modules have one to their left."""
+    """A bit for each module that has one to its left."""
     return number([bytes([0]) + bytes([1]) * (width - 1)] * width)
 
 
 def runs(alike: int) -> int:
-    """Five of one colour in a row are 3, each further one 1 more."""
+    """The first rule: five modules of one colour in a row cost 3, each further one costs 1 more."""
     five = alike & alike >> 1 & alike >> 2 & alike >> 3
     return five.bit_count() + 2 * (five & ~(five << 1)).bit_count()
 
 
 def like_finders(dark: int) -> int:
-    """How often dark modules stand as 1:1:3:1:1 with light ones on one side, as the marks in the corners. Of
-    two that share modules the left one counts."""
+    """How many patterns look like a finder mark: 1:1:3:1:1 with light modules on one side. Of two that share
+    modules the left one counts."""
     light = ~dark
     found = dark & light >> 1 & dark >> 2 & dark >> 3 & dark >> 4 & light >> 5 & dark >> 6
     four = light & light >> 1 & light >> 2 & light >> 3

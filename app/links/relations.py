@@ -1,6 +1,7 @@
-"""What of the owner's other things does a link use?
+"""Relations of a link: its pixels, handlers, project, domain and tags.
 
-Looked at again inside the write, and kept from being deleted: since the form's check anything may have gone.
+The rows are read again inside the write, and locked against deletion: since the form's check any of them may
+have been deleted.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Table, select
 
+from app.core.errors import FieldError, Invalid
+from app.core.extensions import db
 from app.domains.models import Domain
-from app.errors import FieldError, Invalid
-from app.extensions import db
 from app.links.models import Link, LinkTag
 from app.notifications.models import NotificationHandler
 from app.pixels.models import Pixel
@@ -22,11 +23,11 @@ Row = TypeVar("Row", bound=Any)
 
 
 def own_rows(user_id: int, model: type[Row], ids: Collection[int], field: str) -> list[Row]:
-    """All of these rows of the user's. Raises Invalid for `field` where one is not there."""
+    """All of these rows of the user, locked against deletion. Raises Invalid if one is missing."""
     if not ids:
         return []
     mine = select(model).where(model.user_id == user_id, model.id.in_(ids)).order_by(model.id)
-    # on PostgreSQL others can go on changing them meanwhile, but not delete them
+    # on PostgreSQL others can still change them meanwhile, but not delete them
     found = list(db.session.scalars(mine.with_for_update(read=True, key_share=True)))
     if missing := set(ids) - {row.id for row in found}:
         named = ", ".join(map(str, sorted(missing)))
@@ -35,7 +36,8 @@ def own_rows(user_id: int, model: type[Row], ids: Collection[int], field: str) -
 
 
 def attachments(user_id: int, changes: dict[str, Any]) -> dict[str, Any]:
-    """Those of `changes` that are rows of other tables, by the link's attribute. Raises Invalid."""
+    """The pixels and handlers of `changes` as rows, by the link's attribute. Raises Invalid, also for the
+    project and the domain."""
     found: dict[str, Any] = {}
     if "pixels_ids" in changes:
         found["pixels"] = own_rows(user_id, Pixel, changes["pixels_ids"], "pixels_ids")
@@ -61,6 +63,6 @@ def attach(link: Link, found: dict[str, Any], changes: dict[str, Any]) -> None:
 
 
 def attached_ids(link: Link, table: Table, column: str) -> list[int]:
-    """The ids of what a link uses, without reading the rows themselves."""
+    """The ids of a link's pixels or handlers, without reading their rows."""
     found = select(table.c[column]).where(table.c.link_id == link.id).order_by(table.c[column])
     return list(db.session.scalars(found))

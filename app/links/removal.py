@@ -1,7 +1,7 @@
-"""How does a link go, and how does it come back?
+"""Deletes links into the trash, restores them, and erases them.
 
-Deleting puts it into the trash: the row goes, and its short address is held for its owner. Clicks know it
-by an id that nobody else gets, so they are its own again when it comes back.
+Deleting a link removes its row and holds its alias for its owner. Clicks refer to it by an id that is never
+used again, so a restored link has its clicks again.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from typing import Any
 from sqlalchemy import delete as delete_from
 from sqlalchemy import select, update
 
-from app.clock import now
-from app.database import reread
+from app.core.clock import now
+from app.core.database import reread
+from app.core.errors import Invalid
+from app.core.extensions import db
 from app.domains.models import Domain
-from app.errors import Invalid
-from app.extensions import db
-from app.links import replaced, uploads
+from app.links import previous_uploads, uploads
 from app.links.aliases import HELD, claim, claim_random, key_of
-from app.links.attached import own_rows, refuse_unusable
 from app.links.history import PICTURES, note
+from app.links.invalidation import place_of, replan
 from app.links.models import Alias, Link, LinkChange
-from app.links.moments import expect
-from app.links.replan import place_of, replan
+from app.links.relations import own_rows, refuse_unusable
+from app.links.schedule_events import expect
 from app.trash import services as trash
 from app.trash.models import Trashed
 
@@ -31,22 +31,22 @@ KIND = Link.__tablename__
 
 
 def delete(link: Link) -> str:
-    """Into the trash; its alias is held for its owner. Raises NotThere when it is gone already.
+    """Move a link to the trash; its alias is held for its owner. Raises NotFound if it is gone already.
 
-    Returns the batch, by which it can be put back.
+    Returns the batch, by which it can be restored.
     """
     reread(db.session, link)
     return delete_many(link.user_id, [link.id])[0]
 
 
 def delete_many(user_id: int, ids: Collection[int], batch: str | None = None) -> tuple[str, set[int]]:
-    """The same for many of a user's in a few statements: the batch, and which ids are not there."""
+    """The same for many links of a user, in a few statements. Returns the batch, and the ids not found."""
     there = read_anew(user_id, ids)
     batch = trash.throw_away(there, described, batch)
     missing = set(ids) - {link.id for link in there}
     for link in there:
         for name in PICTURES:
-            replaced.put_away(link.id, getattr(link, name))
+            previous_uploads.put_away(link.id, getattr(link, name))
     if there:
         note(there, "deleted")
         take_away(there)
@@ -54,19 +54,19 @@ def delete_many(user_id: int, ids: Collection[int], batch: str | None = None) ->
 
 
 def erase(user_id: int, ids: Collection[int]) -> None:
-    """For good, with pictures and history: nobody can put them back."""
+    """Delete links for good, with their pictures and history. They can't be restored."""
     there = read_anew(user_id, ids)
     for link in there:
         for name in PICTURES:
             uploads.discard(getattr(link, name))
     if there:
         forget_history([link.id for link in there])
-        replaced.forget([link.id for link in there])
+        previous_uploads.forget([link.id for link in there])
         take_away(there)
 
 
 def read_anew(user_id: int, ids: Collection[int]) -> Sequence[Link]:
-    """Those that are still there, as they are now, and kept from being changed."""
+    """The links that still exist, read again and locked."""
     rows = (
         select(Link)
         .where(Link.user_id == user_id, Link.id.in_(ids))
@@ -77,7 +77,8 @@ def read_anew(user_id: int, ids: Collection[int]) -> Sequence[Link]:
 
 
 def take_away(links: Sequence[Link]) -> None:
-    """Past the ORM, which would read everything that hangs on each; the database lets it fall by itself."""
+    """Delete the rows and hold the aliases. Past the ORM, which would read all related rows: those are
+    removed by `ON DELETE CASCADE`."""
     ids = [link.id for link in links]
     replan(*map(place_of, links))
     held = update(Alias).where(Alias.link_id.in_(ids)).values(link_id=None, held_until=now() + HELD)
@@ -92,9 +93,9 @@ def described(link: Link) -> tuple[str, str]:
 
 
 def restore(trashed: Trashed, changes: dict[str, Any] | None = None) -> Link:
-    """Have it again under its alias, or under what `changes` says: `url` (empty: a random one), `domain_id`.
+    """Restore a link under its alias, or by `changes`: `url` (empty: a random one), `domain_id`.
 
-    Raises AliasTaken where another link has that alias now, Invalid where its domain is not usable.
+    Raises AliasTaken if another link has that alias now, Invalid if its domain is not usable.
     """
     changes = changes or {}
     row = trashed.rows[KIND][0] | {k: v for k, v in changes.items() if k == "domain_id" or (k == "url" and v)}
@@ -115,7 +116,7 @@ def restore(trashed: Trashed, changes: dict[str, Any] | None = None) -> Link:
 
 def bring_pictures_back(link: Link) -> None:
     for name in PICTURES:
-        replaced.bring_back(link.id, getattr(link, name))
+        previous_uploads.bring_back(link.id, getattr(link, name))
 
 
 def require_domain(row: dict[str, Any]) -> None:
@@ -124,7 +125,8 @@ def require_domain(row: dict[str, Any]) -> None:
 
 
 def restore_many(trashed: Sequence[Trashed]) -> tuple[list[Link], list[Trashed]]:
-    """Those that can come back as they were, and those that need another address and stay in the trash."""
+    """Restore links. Returns them, and the entries that stay in the trash: their alias or domain is not free
+    or not usable."""
     stuck = {one.id for one in trashed if is_taken(one) or is_homeless(one)}
     links = trash.put_back([one for one in trashed if one.id not in stuck], Link)
     for link in links:

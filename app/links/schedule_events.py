@@ -1,7 +1,7 @@
-"""When does a link's start or end come, so that its owner is told once?
+"""Events at the start and end date of links, each raised once.
 
-`start_due` and `end_due` hold a date that is to come; telling it takes it away, in the same transaction. A
-date that lies in the past when it is set has nothing to tell.
+`start_due` and `end_due` hold a date in the future. Raising its event clears it, in the same transaction. A
+date that is in the past when it is set raises no event.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import Any
 from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
-from app.claims import moment
-from app.clock import written
-from app.database import begin_write
-from app.error_boundary import ErrorBoundary
+from app.core.clock import format_utc
+from app.core.database import begin_write
+from app.core.error_boundary import ErrorBoundary
+from app.core.leases import moment
 from app.links.models import Link
 from app.notifications.events import ENDED, STARTED, raise_event
 
-AT_ONCE = 500
+BATCH_SIZE = 500
 errors = ErrorBoundary("starts and ends of links")
 MOMENTS = (("start_date", "start_due", STARTED), ("end_date", "end_due", ENDED))
 
@@ -32,7 +32,7 @@ def dates_of(link: Link) -> Dates:
 
 
 def expect(link: Link, before: Dates) -> None:
-    """Have the dates told that are others than before, and are yet to come."""
+    """Set the due dates of the dates that changed; those in the past have none."""
     for date, due, _ in MOMENTS:
         value = getattr(link, date)
         if value != before.get(date):
@@ -40,18 +40,18 @@ def expect(link: Link, before: Dates) -> None:
 
 
 def tell_moments(session: Session) -> bool:
-    """Raise the events of all dates that have come; whether there were any."""
+    """Raise the events of all dates that have come. Returns whether there were any."""
     now = moment()
     has_come = or_(*(getattr(Link, due) <= now for _, due, _ in MOMENTS))
     wanted = select(Link.id).where(has_come, Link.id.not_in(errors.backed_off(int)))
-    ids = session.scalars(wanted.order_by(Link.id).limit(AT_ONCE)).all()
+    ids = session.scalars(wanted.order_by(Link.id).limit(BATCH_SIZE)).all()
     errors.each(ids, lambda some: tell_some(session, some, now))
     session.rollback()
     return bool(ids)
 
 
 def tell_some(session: Session, ids: Sequence[int], now: dt.datetime) -> None:
-    """The events of these links, all or none."""
+    """Raise the events of these links in one transaction."""
     begin_write(session)
     come = select(Link).where(Link.id.in_(ids)).order_by(Link.id).with_for_update()
     for link in session.scalars(come):
@@ -65,6 +65,6 @@ def tell_moment(session: Session, link: Link, date: str, due: str, type_: str, n
     if value is None or value > now:
         return
     setattr(link, due, None)
-    if link.is_enabled:  # one that is off neither starts nor ends anything for its visitors
-        data: dict[str, Any] = {date: written(value)}
+    if link.is_enabled:  # for visitors, a disabled link neither starts nor ends
+        data: dict[str, Any] = {date: format_utc(value)}
         raise_event(session, type_, link.id, value, **data)

@@ -1,4 +1,4 @@
-"""How does a link come to be, and change? (All at once or not at all: the edge commits, or rolls back.)"""
+"""Creates, changes and reverts links. The caller (a view or the API) commits or rolls back."""
 
 from __future__ import annotations
 
@@ -6,32 +6,32 @@ from collections.abc import Sequence
 from typing import Any
 
 from app.accounts.models import User
-from app.clock import now
-from app.database import reread
-from app.errors import FieldError, Invalid
-from app.extensions import db
-from app.links import replaced, uploads
+from app.core.clock import now
+from app.core.database import reread
+from app.core.errors import FieldError, Invalid
+from app.core.extensions import db
+from app.links import previous_uploads, uploads
 from app.links.aliases import claim, claim_random, random_alias, release
-from app.links.attached import attach, attachments
 from app.links.history import PICTURES, changes_back_to, fields_of, note, note_change
+from app.links.invalidation import place_of, replan
 from app.links.models import Link
-from app.links.moments import dates_of, expect
+from app.links.relations import attach, attachments
 from app.links.removal import delete as delete
 from app.links.removal import delete_many as delete_many
 from app.links.removal import restore as restore
 from app.links.removal import restore_many as restore_many
-from app.links.replan import place_of, replan
+from app.links.schedule_events import dates_of, expect
 
 NOT_COLUMNS = frozenset({"url", "pixels_ids", "email_reports", "tags", "location_urls", *PICTURES})
 
 
 def create(user: User, changes: dict[str, Any]) -> Link:
-    """A new link of `changes`, with a random alias unless they have one. Raises AliasTaken, Invalid."""
+    """Create a link, with a random alias unless `changes` has one. Raises AliasTaken, Invalid."""
     return make(user.id, changes, [changes["location_url"]])[0]
 
 
 def create_bulk(user: User, changes: dict[str, Any]) -> list[Link]:
-    """A link for each of `location_urls`, in their order, with random aliases; all else is shared."""
+    """Create a link for each of `location_urls`, in their order, with random aliases; all else is shared."""
     return make(user.id, {**changes, "url": None}, changes["location_urls"])
 
 
@@ -54,22 +54,22 @@ def make(user_id: int, changes: dict[str, Any], destinations: Sequence[str]) -> 
         claim_random(links)
     note(links, "created")
     db.session.flush()
-    return links  # nobody keeps a plan of a place where nothing was: there is none to spoil
+    return links  # misses are never cached, so there is no compiled link to invalidate
 
 
 def update(link: Link, changes: dict[str, Any], kind: str = "changed") -> Link:
-    """Change what `changes` names. Raises AliasTaken, Invalid, and NotThere for a link that is gone.
+    """Change what `changes` names. Raises AliasTaken, Invalid, and NotFound if the link is gone.
 
-    `kind`: what the history calls it.
+    `kind`: the kind of change in the history.
     """
     reread(db.session, link)
     if not changes:
-        return link  # nothing was edited, so the last edit was another one
+        return link  # nothing was edited, so `last_datetime` stays
     before, dates, told = place_of(link), dates_of(link), fields_of(link, changes)
     attach(link, attachments(link.user_id, changes), changes)
     for name in PICTURES:
         if name in changes:
-            replaced.put_away(link.id, getattr(link, name))
+            previous_uploads.put_away(link.id, getattr(link, name))
     keep_pictures([link], changes)
     if "password_hash" in changes and (link.password_hash or changes["password_hash"]):
         link.password_version += 1
@@ -85,7 +85,7 @@ def update(link: Link, changes: dict[str, Any], kind: str = "changed") -> Link:
 
 
 def revert(link: Link, change_id: int) -> Link:
-    """Have the link as it was right after one of its changes. Raises as `update` does."""
+    """Make the link as it was right after one of its changes. Raises as `update` does."""
     return update(link, changes_back_to(link, change_id), "reverted")
 
 
@@ -103,7 +103,7 @@ def move(link: Link, before: tuple[int, str], changes: dict[str, Any]) -> None:
 
 
 def carried_over(link: Link) -> dict[str, Any]:
-    """What a duplicate has of a link that no form can say: its password, and its pictures."""
+    """What a duplicate takes from a link that no form can send: its password and its pictures."""
     return {name: getattr(link, name) for name in ("password_hash", *PICTURES) if getattr(link, name)}
 
 
@@ -112,7 +112,7 @@ def columns_of(changes: dict[str, Any]) -> dict[str, Any]:
 
 
 def keep_pictures(links: Sequence[Link], changes: dict[str, Any]) -> None:
-    """One file a link, so that each goes with its own; but a picture is written only once."""
+    """Store new pictures. Each link has a file of its own, deleted with it; the content is written once."""
     for name in PICTURES:
         if name in changes:
             first = uploads.keep_any(changes[name])
@@ -121,7 +121,7 @@ def keep_pictures(links: Sequence[Link], changes: dict[str, Any]) -> None:
 
 
 def settle(link: Link) -> None:
-    """What a form has checked against what was stored then, once more against what is stored now."""
+    """Check the schedule again: the form checked it against an older state of the link. Raises Invalid."""
     if not link.schedule:
         link.start_date = link.end_date = None
     if link.start_date and link.end_date and link.end_date <= link.start_date:

@@ -1,21 +1,28 @@
-"""By what may visitors be told apart, and which keys has each such type?
+"""Targeting types: one row of `TYPES` says all of a type, from its control in the form to its matcher.
 
-A key is matched without case; those of a closed set, and the well-known names, are stored in one spelling.
+Keys are matched ignoring case. Those of a closed set, and well-known names, are stored in one spelling.
 """
 
+# see docs/decisions/2026-11-20-targeting-keys.md
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import Any, NamedTuple, Protocol
 
-from app.places import CONTINENTS, COUNTRIES
-from app.reading import Rejected, plain, whole
+from app.core.caches import cache_texts
+from app.geo.countries import CONTINENTS, COUNTRIES
+from app.input.parsers import Rejected, plain_text, whole
+from app.links.language_names import LANGUAGES as LANGUAGE_NAMES
+from app.links.language_names import describe_language
+from app.web.device_names import browser_name, system_name
 
-MOST_PAIRS = 100
-MOST_INDEX = 999
-MOST_NAME = 128
+MAX_PAIRS = 100
+MAX_INDEX = 999
+MAX_NAME = 128
 
 DEVICES = {"desktop": "Desktop", "mobile": "Phone", "tablet": "Tablet"}
 SYSTEMS = ("Windows", "macOS", "iOS", "Android", "Linux", "Chrome OS")
@@ -43,7 +50,7 @@ Read = Callable[[str], str]
 
 
 def one_of(known: Iterable[str], what: str) -> Read:
-    """A key of a closed set, in the set's spelling."""
+    """A reader for keys of a closed set, which returns the set's spelling."""
     words = spellings(known)
 
     def read(text: str) -> str:
@@ -56,9 +63,9 @@ def one_of(known: Iterable[str], what: str) -> Read:
 
 
 def name(known: Iterable[str]) -> Read:
-    """Any name; a well-known one in its usual spelling."""
+    """A reader for any name, which returns a well-known one in its usual spelling."""
     words = spellings(known)
-    return lambda text: words.get(text.lower(), plain(text, MOST_NAME))
+    return lambda text: words.get(text.lower(), plain_text(text, MAX_NAME))
 
 
 def spellings(known: Iterable[str]) -> dict[str, str]:
@@ -67,7 +74,7 @@ def spellings(known: Iterable[str]) -> dict[str, str]:
 
 def city(text: str) -> str:
     """`name`, or `name, CC` with the code of a country."""
-    town, comma, code = plain(text, MOST_NAME).rpartition(",")
+    town, comma, code = plain_text(text, MAX_NAME).rpartition(",")
     country = code.strip().upper()
     return f"{town.rstrip()}, {country}" if comma and town.strip() and country in COUNTRIES else text
 
@@ -82,7 +89,7 @@ def language(text: str) -> str:
 
 
 def cased(subtags: Iterable[str]) -> Iterable[str]:
-    """Regions in capitals, scripts with one; all in lower case behind a single letter."""
+    """Subtags in their usual case: `BR`, `Hant`; lower case after a subtag of a single letter."""
     is_plain = False
     for subtag in subtags:
         is_plain = is_plain or len(subtag) == 1
@@ -96,13 +103,115 @@ def weight(text: str) -> str:
     return str(whole(text, 1, 100))
 
 
-@dataclass(frozen=True)
+# ------------------------------------------------------------------ matchers
+
+
+class TargetedVisitor(Protocol):
+    """The properties of a visitor that targeting compares. Each is empty if it is unknown."""
+
+    @property
+    def continent_code(self) -> str: ...
+    @property
+    def country_code(self) -> str: ...
+    @property
+    def city_name(self) -> str: ...
+    @property
+    def device_type(self) -> str: ...
+    @property
+    def languages(self) -> Sequence[str]: ...
+    @property
+    def os_name(self) -> str: ...
+    @property
+    def browser_name(self) -> str: ...
+
+
+@cache_texts(4096, max_characters=128, bytes_per_entry=1500)
+def plain(text: str) -> str:
+    """The form in which keys are compared: case-folded, in NFC."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
+
+
+class Matcher(NamedTuple):
+    """What a targeting type compares: the keys that a visitor matches, and how a pair's key is read.
+
+    A visitor's keys come in groups, the preferred one first: the first group of which any key is in the list
+    decides, and within it the list's order.
+    """
+
+    keys: Callable[[TargetedVisitor], Sequence[Sequence[str]]]
+    read: Callable[[str], str] = plain
+
+
+def one(text: str) -> Sequence[Sequence[str]]:
+    return ((plain(text),),) if text else ()
+
+
+def city_keys(visitor: TargetedVisitor) -> Sequence[Sequence[str]]:
+    """Both `Portland` and `Portland, US` match; the owner's order decides which pair wins."""
+    found = plain(visitor.city_name)
+    return ((found, f"{found}, {plain(visitor.country_code)}"),) if found else ()
+
+
+def language_keys(visitor: TargetedVisitor) -> Sequence[Sequence[str]]:
+    return ranges(visitor.languages)
+
+
+@cache_texts(1024, max_characters=100, bytes_per_entry=8000)
+def ranges(tags: Iterable[str]) -> Sequence[Sequence[str]]:
+    """For each tag all language ranges that it matches (RFC 4647, 3.3.1): `pt-br` matches itself and `pt`."""
+    return tuple(tuple(prefixes(plain(tag).split("-"))) for tag in tags)
+
+
+def prefixes(subtags: Sequence[str]) -> Iterable[str]:
+    return accumulate(subtags, "{}-{}".format)
+
+
+# -------------------------------------------------------------------- types
+
+
+def city_visitor(key: str) -> dict[str, str]:
+    town, _, code = key.rpartition(", ")
+    return {"city_name": town, "country_code": code} if town else {"city_name": key}
+
+
+def no_visitor(key: str) -> dict[str, str]:  # noqa: ARG001  as the other types'
+    return {}
+
+
+def word_of(words: Mapping[str, str]) -> Callable[[str], str]:
+    return lambda key: words.get(key, key)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Type:
-    """One way to tell visitors apart: its name, how a key is read, and the keys to choose from, where few."""
+    """A targeting type.
+
+    `read`: the reader of its keys. `matcher`: what it compares; None draws a pair by the keys, which are
+    weights then. `simulate`: the properties of a simulated visitor who matches a key. `describe`: a key in
+    words. `is_by_place`: it needs the visitor's location.
+
+    The control of a key in the form: `keys` to choose from, if they are few; `is_menu`: in a menu, and no
+    others; `names` that may be typed in place of keys; `key_label` where it is called otherwise than the
+    type; `placeholder` and `hint`.
+    """
 
     label: str
     read: Read
-    keys: Mapping[str, str]
+    matcher: Matcher | None
+    simulate: Callable[[str], Mapping[str, Any]] = no_visitor
+    describe: Callable[[str], str] = str
+    keys: Mapping[str, str] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)
+    is_menu: bool = False
+    is_by_place: bool = False
+    key_label: str = ""
+    placeholder: str = ""
+    hint: str = ""
+
+    @property
+    def suggestions(self) -> list[str]:
+        """Texts that the control of a key suggests."""
+        return [] if self.is_menu else list((self.names or self.keys).values())
 
 
 def named(*words: str) -> dict[str, str]:
@@ -110,13 +219,79 @@ def named(*words: str) -> dict[str, str]:
 
 
 TYPES: Mapping[str, Type] = {
-    "continent_code": Type("Continent", one_of(CONTINENTS, "a continent's code, like EU"), CONTINENTS),
-    "country_code": Type("Country", one_of(COUNTRIES, "a country's code of two letters, like DE"), COUNTRIES),
-    "city_name": Type("City", city, {}),
-    "device_type": Type("Device", one_of(DEVICES, "desktop, mobile or tablet"), DEVICES),
-    "browser_language": Type("Language", language, {}),
-    "rotation": Type("Share of visitors", weight, {}),
-    "os_name": Type("Operating system", name(SYSTEMS), named(*SYSTEMS)),
-    "browser_name": Type("Browser", name(BROWSERS), named(*BROWSERS)),
+    "continent_code": Type(
+        label="Continent",
+        read=one_of(CONTINENTS, "a continent's code, like EU"),
+        matcher=Matcher(lambda visitor: one(visitor.continent_code)),
+        simulate=lambda key: {"continent_code": key},
+        describe=word_of(CONTINENTS),
+        keys=CONTINENTS,
+        is_menu=True,
+        is_by_place=True,
+    ),
+    "country_code": Type(
+        label="Country",
+        read=one_of(COUNTRIES, "a country's code of two letters, like DE"),
+        matcher=Matcher(lambda visitor: one(visitor.country_code)),
+        simulate=lambda key: {"country_code": key},
+        describe=word_of(COUNTRIES),
+        keys=COUNTRIES,
+        names=COUNTRIES,
+        is_by_place=True,
+        placeholder="Germany",
+    ),
+    "city_name": Type(
+        label="City",
+        read=city,
+        matcher=Matcher(city_keys),
+        simulate=city_visitor,
+        is_by_place=True,
+        placeholder="Berlin, DE",
+        hint="The first line that fits decides. Berlin, or Berlin, DE where there are several.",
+    ),
+    "device_type": Type(
+        label="Device",
+        read=one_of(DEVICES, "desktop, mobile or tablet"),
+        matcher=Matcher(lambda visitor: one(visitor.device_type)),
+        simulate=lambda key: {"device_type": key},
+        describe=word_of(DEVICES),
+        keys=DEVICES,
+        is_menu=True,
+    ),
+    "browser_language": Type(
+        label="Language",
+        read=language,
+        matcher=Matcher(language_keys),
+        simulate=lambda key: {"accept_language": key},
+        describe=describe_language,
+        names=LANGUAGE_NAMES,
+        placeholder="Portuguese (Brazil)",
+        hint="As visitors’ browsers rank them. de fits everybody’s German, pt-BR only Brazil’s Portuguese.",
+    ),
+    "rotation": Type(
+        label="Share of visitors",
+        read=weight,
+        matcher=None,
+        key_label="Weight",
+        placeholder="50",
+        hint="Weights are whole numbers from 1 to 100; 50, 30 and 20 share visitors out so. "
+        "Each gets the same one all day.",
+    ),
+    "os_name": Type(
+        label="Operating system",
+        read=name(SYSTEMS),
+        matcher=Matcher(lambda visitor: one(visitor.os_name), lambda key: plain(system_name(key))),
+        simulate=lambda key: {"os_name": key},
+        keys=named(*SYSTEMS),
+        placeholder="Windows",
+    ),
+    "browser_name": Type(
+        label="Browser",
+        read=name(BROWSERS),
+        matcher=Matcher(lambda visitor: one(visitor.browser_name), lambda key: plain(browser_name(key))),
+        simulate=lambda key: {"browser_name": key},
+        keys=named(*BROWSERS),
+        placeholder="Firefox",
+    ),
 }
-LABELS: dict[Any, str] = {type_: one.label for type_, one in TYPES.items()}
+LABELS: dict[Any, str] = {type_: each.label for type_, each in TYPES.items()}

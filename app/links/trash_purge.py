@@ -1,4 +1,4 @@
-"""When does what lies in the trash go for good, and what goes with it?"""
+"""Purges the trash: entries after 30 days or on demand, with their pictures and history."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from sqlalchemy import Engine, delete, select
 from sqlalchemy.orm import Session, undefer
 
 from app.audit.services import Object, record
-from app.clock import now
-from app.database import AnySession, begin_write
-from app.error_boundary import ErrorBoundary
-from app.extensions import db
-from app.links import replaced, uploads
+from app.core.clock import now
+from app.core.database import AnySession, begin_write
+from app.core.error_boundary import ErrorBoundary
+from app.core.extensions import db
+from app.links import previous_uploads, uploads
 from app.links.history import PICTURES
 from app.links.models import Link, LinkChange
-from app.trash.models import KEPT, Trashed
+from app.trash.models import RETENTION, Trashed
 
-AT_ONCE = 100  # in a transaction: others write, too
+BATCH_SIZE = 100  # entries in one transaction: others must be able to write in between
 KIND = Link.__tablename__
 
 errors = ErrorBoundary("trash")
 
 
 def purge(engine: Engine) -> int:
-    """What has been there for 30 days goes; how many that were."""
+    """Purge entries that have been in the trash for 30 days. Returns how many."""
     total = last = 0
     with Session(engine) as session:
         while ids := old_ids(session, last):
@@ -34,16 +34,17 @@ def purge(engine: Engine) -> int:
 
 
 def old_ids(session: Session, last: int) -> Sequence[int]:
-    """The next ones that have been there for 30 days, but those that can't be purged just now."""
-    old = Trashed.deleted_datetime <= now() - KEPT, Trashed.id > last
+    """The next entries that are 30 days old, without those whose purge failed lately."""
+    old = Trashed.deleted_datetime <= now() - RETENTION, Trashed.id > last
     wanted = select(Trashed.id).where(*old, Trashed.id.not_in(errors.backed_off(int)))
-    ids = session.scalars(wanted.order_by(Trashed.id).limit(AT_ONCE)).all()
+    ids = session.scalars(wanted.order_by(Trashed.id).limit(BATCH_SIZE)).all()
     session.rollback()
     return ids
 
 
 def purge_some(session: Session, ids: Sequence[int]) -> int:
-    """The files first: nobody can put back what is so old, and where this ends in between it begins again."""
+    """Purge these entries, files first: entries so old can't be restored, and an interrupted purge is done
+    again."""
     begin_write(session)
     found = session.scalars(
         select(Trashed)
@@ -53,19 +54,19 @@ def purge_some(session: Session, ids: Sequence[int]) -> int:
         .with_for_update(skip_locked=True)
     ).all()
     uploads.remove(pictures_of(found))
-    uploads.remove_files(replaced.of_links(links_of(found)))
+    uploads.remove_files(previous_uploads.of_links(links_of(found)))
     remove_rows(session, found)
     session.commit()
     return len(found)
 
 
 def empty_trash(user_id: int, ids: Sequence[int] | None = None) -> int:
-    """These things of a user's, or all of them, go now; files once that is committed. How many that were."""
+    """Purge these entries of a user, or all of them; files go on commit. Returns how many."""
     mine = select(Trashed).where(Trashed.user_id == user_id).options(undefer(Trashed.rows)).with_for_update()
     found = db.session.scalars(mine if ids is None else mine.where(Trashed.id.in_(ids))).all()
     for name in pictures_of(found):
         uploads.discard(name)
-    replaced.forget(links_of(found))
+    previous_uploads.forget(links_of(found))
     remove_rows(db.session, found)
     if found:
         one = found[0] if len(found) == 1 else None

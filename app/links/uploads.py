@@ -1,7 +1,7 @@
-"""How does a picture that was read become a file of ours, and how does that go again?
+"""Stores and removes the files of uploaded pictures, together with the database's transaction.
 
-Files come before the commit and go after it: a request that fails leaves nothing behind, and no row names a
-file that is gone.
+Files are written before the commit and removed after it. So a request that fails leaves no file, and no row
+names a file that is gone.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from pathlib import Path
 from sqlalchemy import event
 from sqlalchemy.orm import Session, SessionTransaction
 
-from app.extensions import db
+from app.core.extensions import db
 from app.links.pictures import Picture
 
 _directory: Path | None = None
 
 
 def use_directory(directory: Path) -> None:
-    """Keep this process's files there; set when the application is made."""
+    """Set the directory of this process's files; called when the application is made."""
     global _directory  # one directory a process
     _directory = directory
 
@@ -33,7 +33,7 @@ def directory() -> Path:
 
 
 def keep(picture: Picture) -> str:
-    """Write the picture into a file and name that. It goes again unless the transaction is committed."""
+    """Write the picture to a file and return its name. It is removed unless the transaction is committed."""
     name = f"{secrets.token_hex(16)}.{picture.suffix}"
     draft = prepared(name)
     with draft.open("xb") as file:
@@ -45,7 +45,7 @@ def keep(picture: Picture) -> str:
 
 
 def keep_again(file: str | Path) -> str:
-    """The same file, of this name or at another place, under one more name: each then goes by itself."""
+    """Hard-link a file, given by its name or path, under a new name; each can then be removed by itself."""
     other = f"{secrets.token_hex(16)}{Path(file).suffix}"
     prepared(other)
     os.link(directory() / file, directory() / other)
@@ -53,14 +53,14 @@ def keep_again(file: str | Path) -> str:
 
 
 def keep_any(picture: Picture | str | Path | None) -> str | None:
-    """A new picture, or one more name for a file that there is; None where there is none."""
+    """Store a new picture, or link an existing file; None for nothing."""
     if not picture:
         return None
     return keep(picture) if isinstance(picture, Picture) else keep_again(picture)
 
 
 def prepared(name: str) -> Path:
-    """Note that a file is about to be, and name the draft to write it to."""
+    """Note a file that is about to be written, for removal on rollback. Returns its draft's path."""
     directory().mkdir(parents=True, exist_ok=True)
     draft = directory() / f".{name}"
     noted("new_uploads").extend([directory() / name, draft])
@@ -79,12 +79,12 @@ def noted(what: str) -> list[Path]:
 
 
 def mark() -> int:
-    """How many files are to go so far, for `back_to` when what follows is undone."""
+    """How many files are to be removed so far; `back_to` takes it if what follows is undone."""
     return len(noted("old_uploads"))
 
 
 def back_to(marked: int) -> None:
-    """Keep those files after all that were to go since then."""
+    """Keep the files that were to be removed since the mark."""
     del noted("old_uploads")[marked:]
 
 
@@ -96,7 +96,7 @@ def committed(session: Session) -> None:
 
 @event.listens_for(db.session, "after_transaction_end")
 def ended(session: Session, transaction: SessionTransaction) -> None:
-    """However it ended: what a commit would have kept or removed is not so."""
+    """After a rollback, forget removals and remove new files. After a commit both lists are empty."""
     if transaction.parent is None:
         session.info.pop("old_uploads", None)
         remove_files(session.info.pop("new_uploads", ()))

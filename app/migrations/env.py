@@ -1,4 +1,4 @@
-"""How do migrations reach both databases? On SQLite `clicks.db` is attached, writable only here."""
+"""Alembic environment: migrates both databases. On SQLite `clicks.db` is attached, writable only here."""
 
 from __future__ import annotations
 
@@ -8,12 +8,16 @@ import sqlalchemy as sa
 from alembic import context
 from flask import current_app
 
-from app.cli.owner import run_as_owner
-from app.config import Settings
-from app.database import CLICKS, Base, prepare_engine
+from app.core.config import Settings
+from app.core.database import CLICKS, Base, prepare_engine
+from app.operations.database import require_both_files
+from app.operations.owner import make_data_dir, run_as_owner
 
 settings: Settings = current_app.config["WAYPOST"]
-run_as_owner(settings.data_dir)  # `flask db …` is no command of ours
+# `flask db …` is no command of ours
+make_data_dir(settings.data_dir)
+run_as_owner(settings.data_dir)
+require_both_files()
 
 
 def ours(name: str | None, kind: str, parents: Any) -> bool:  # noqa: ARG001  alembic's signature
@@ -37,7 +41,7 @@ def run() -> None:
     with engine.connect() as connection:
         if engine.dialect.name == "postgresql":
             with connection.begin():
-                # whoever starts second waits here, and then finds nothing left to do
+                # a second process waits here, and then finds nothing left to do
                 connection.execute(sa.text("SELECT pg_advisory_lock(7262310)"))
                 connection.execute(sa.text(f"CREATE SCHEMA IF NOT EXISTS {CLICKS}"))
         context.configure(

@@ -1,5 +1,8 @@
-"""Whom may this machine call, and how does it get a line? A name is looked up once, each of its addresses is
-checked, and a checked address itself is dialled: no second look-up can lead elsewhere."""
+"""Dialling of outbound connections: only to allowed addresses, and within a deadline.
+
+A name is looked up once, each of its addresses is checked, and a checked address itself is dialled: no second
+look-up can return another one.
+"""
 
 from __future__ import annotations
 
@@ -18,20 +21,20 @@ from typing import Any
 
 import httpcore
 
-from app.errors import FieldError, WaypostError
-from app.notifications.networks import Network, is_public
+from app.core.errors import FieldError, WaypostError
+from app.net.networks import Network, is_public
 
-# What getaddrinfo gives: the family, and the address as `connect` takes it.
+# What getaddrinfo returns: the family, and the address as `connect` takes it.
 Found = tuple[socket.AddressFamily, tuple[Any, ...]]
 
-# `allowed=EVERYWHERE` is for servers that the operator himself names in a setting.
+# `allowed=EVERYWHERE` is for servers that the operator names in a setting.
 log = logging.getLogger(__name__)
 
 EVERYWHERE: tuple[Network, ...] = (ipaddress.ip_network("0.0.0.0/0"), ipaddress.ip_network("::/0"))
 
 
 class NoAnswer(WaypostError):
-    """Nobody answered, or not in a way that can be used: `reason` says why to people, `code` to programs."""
+    """No answer, or none that can be used. `reason` says why for people, `code` for programs."""
 
     def __init__(self, code: str, reason: str, duration_ms: int = 0) -> None:
         super().__init__(FieldError(reason, code))
@@ -39,11 +42,11 @@ class NoAnswer(WaypostError):
 
 
 class NotPublic(Exception):
-    """One of the addresses behind a name is none that may be contacted."""
+    """One of the addresses of a name may not be contacted."""
 
 
 class Deadline:
-    """How many seconds are left of a whole exchange, however slowly the other side drips."""
+    """Deadline of a whole exchange, however slowly the other side sends."""
 
     def __init__(self, seconds: float) -> None:
         self.start = time.monotonic()
@@ -65,7 +68,7 @@ def look_up(host: str, port: int) -> list[Found]:
 
 
 def resolve(host: str, port: int, deadline: Deadline) -> list[Found]:
-    """In a thread of its own, for getaddrinfo knows no deadline; one that hangs ends when it gives up."""
+    """Looks up a name in a thread, for getaddrinfo has no deadline. A hanging one ends when it gives up."""
     future: Future[list[Found]] = Future()
 
     def work() -> None:
@@ -90,27 +93,27 @@ def may_dial(found: Found, allowed: Sequence[Network]) -> bool:
 
 
 def is_our_own(family: socket.AddressFamily, address: tuple[Any, ...]) -> bool:
-    """Is it a (public) address of this machine, where no firewall would stand between?
+    """Whether this is a (public) address of this machine itself, which no firewall would protect.
 
-    For such a one the kernel picks the same address as the source. Nothing is sent: it is UDP.
+    For such an address the kernel picks the same one as the source. Nothing is sent: it is UDP.
     """
     with socket.socket(family, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(address)
         except OSError:
-            return False  # no way leads there, so it is not here
+            return False  # there is no route, so it is no address of this machine
         return bool(probe.getsockname()[0] == address[0])
 
 
 def dial(host: str, port: int, allowed: Sequence[Network], deadline: Deadline) -> socket.socket:
-    """A connection to the first address that answers; one that may not be dialled spoils them all."""
+    """A connection to the first address that answers. One that may not be dialled refuses them all."""
     found = resolve(host, port, deadline)
     if not all(may_dial(one, allowed) for one in found):
         raise NotPublic
     problem = OSError(errno.EADDRNOTAVAIL, "no address")
     for position, one in enumerate(found):
         try:
-            # Its share of the time: a first address that swallows packets must not starve the second.
+            # Each has its share of the time: a first address that drops packets must not starve the second.
             return connect_to(one, deadline.left() / (len(found) - position))
         except OSError as error:
             problem = error
@@ -131,7 +134,7 @@ def connect_to(found: Found, seconds: float) -> socket.socket:
 
 TOO_SLOW = "The server did not answer in time."
 
-# Each kind of failure, the first that fits: its code for programs, its words for people.
+# Kinds of failure, of which the first that fits counts: the code for programs, the text for people.
 WORDS: tuple[tuple[type[Exception], str, str], ...] = (
     (NotPublic, "private_address", "This address leads into a private network, or to this very server."),
     (TimeoutError, "timed_out", TOO_SLOW),
@@ -144,14 +147,14 @@ WORDS: tuple[tuple[type[Exception], str, str], ...] = (
     (OSError, "unreachable", "The server can't be reached: {0.strerror}."),
     (httpcore.RemoteProtocolError, "bad_answer", "The server hung up early, or its answer is not HTTP."),
     (httpcore.LocalProtocolError, "bad_request", "This can't be sent as HTTP: {0}."),
-    # what servers do is without end, and must not end what asked them
+    # servers may send anything, and that must not end the caller
     (Exception, "bad_answer", "The server's answer can't be read."),
 )
 
 
 @contextmanager
 def in_words(deadline: Deadline, passing: tuple[type[Exception], ...] = ()) -> Iterator[None]:
-    """Whatever goes wrong with the network inside is raised as NoAnswer, but for what the caller words."""
+    """Raises any network error as NoAnswer, except those in `passing`, which the caller handles."""
     try:
         yield
     except Exception as error:
@@ -164,12 +167,12 @@ def in_words(deadline: Deadline, passing: tuple[type[Exception], ...] = ()) -> I
 
 
 def printable(text: str) -> str:
-    """A sentence that every database and page can show, whatever a server put into it."""
+    """A sentence that every database can store and every page can show, whatever a server put into it."""
     return "".join(c if c.isprintable() else "\ufffd" for c in text).rstrip(".") + "."
 
 
-class Line(httpcore.NetworkStream):
-    """A line whose every wait ends with the deadline (httpcore's own limits begin anew with each byte)."""
+class DeadlineStream(httpcore.NetworkStream):
+    """A stream whose every wait ends at the deadline (httpcore's own timeouts begin anew with each byte)."""
 
     def __init__(
         self, host: str, port: int, is_tls: bool, allowed: Sequence[Network], deadline: Deadline
@@ -198,7 +201,7 @@ class Line(httpcore.NetworkStream):
                 self.socket.settimeout(self.deadline.left())
                 rest = rest[self.socket.send(rest) :]
         except ConnectionError as error:
-            # In this form httpcore still reads the answer that was given before the line was cut.
+            # On this error httpcore still reads a response that was sent before the connection was closed.
             raise httpcore.WriteError from error
 
     def close(self) -> None:
@@ -207,9 +210,9 @@ class Line(httpcore.NetworkStream):
 
 @cache
 def trusted(*protocols: str) -> ssl.SSLContext:
-    """The authorities of the system and of certifi: made once, for reading them takes 20 ms.
+    """A TLS context with the authorities of the system and of certifi, made once: reading them takes 20 ms.
 
-    `protocols` are those that are offered (ALPN); mail has none, and some mail servers hang up at another's.
+    `protocols` are those that are offered (ALPN). Mail has none, and some mail servers hang up at another's.
     """
     context = httpcore.default_ssl_context()
     if protocols:

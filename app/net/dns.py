@@ -1,6 +1,6 @@
-"""What does the DNS say under a name? Asked of the resolvers of the operator's system, and of no others.
+"""DNS look-ups of TXT records by the resolvers of the operator's system, and no others.
 
-A part of the one door out: whoever wants to know imports `outbound`.
+Other packages import `text_records` from app/net/http.py.
 """
 
 from __future__ import annotations
@@ -8,16 +8,16 @@ from __future__ import annotations
 import dns.exception
 import dns.resolver
 
-from app.notifications.dial import Deadline, NoAnswer, in_words
+from app.net.dial import Deadline, NoAnswer, in_words
 
 
 def resolver() -> dns.resolver.Resolver:
-    """As the system is set up now: `resolv.conf` may change while a process runs."""
+    """A resolver as the system is configured now: `resolv.conf` may change while a process runs."""
     return dns.resolver.Resolver()
 
 
 def text_records(name: str, *, seconds: float) -> list[str]:
-    """The TXT records of a whole name, none where there are none. Raises NoAnswer."""
+    """The TXT records of a fully qualified name; empty where there are none. Raises NoAnswer."""
     try:
         with in_words(Deadline(seconds), passing=(dns.exception.DNSException, OSError)):
             answer = resolver().resolve(f"{name}.", "TXT", lifetime=seconds, search=False)

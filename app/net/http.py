@@ -1,6 +1,10 @@
-"""How does anything leave this machine? Only by this door: to checked addresses, within one deadline, with a
-limit to what is taken in, without redirects, and without proxies from the environment."""
+"""Outbound HTTP requests, downloads and sockets.
 
+They go only to checked addresses, within one deadline, with a limit on the size of a response, without
+following redirects, and without proxies from the environment.
+"""
+
+# see docs/decisions/2026-11-20-one-door-out.md
 from __future__ import annotations
 
 import base64
@@ -16,11 +20,11 @@ from urllib.parse import SplitResult, quote, unquote, urljoin, urlsplit
 import httpcore
 import idna
 
-from app.notifications.dial import EVERYWHERE, Deadline, Line, NoAnswer, dial, in_words
-from app.notifications.names import text_records
-from app.notifications.networks import Network
+from app.net.dial import EVERYWHERE, Deadline, DeadlineStream, NoAnswer, dial, in_words
+from app.net.dns import text_records
+from app.net.networks import Network
 
-__all__ = ["EVERYWHERE", "Answer", "NoAnswer", "connect", "download", "request", "text_records"]
+__all__ = ["EVERYWHERE", "HttpResponse", "NoAnswer", "connect", "download", "request", "text_records"]
 
 SECONDS = 15.0
 BODY_LIMIT = 64 * 1024
@@ -30,13 +34,13 @@ PORTS = {"http": 80, "https": 443}
 COMPRESSED = {"gzip", "x-gzip", "deflate"}
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
-Socket = socket.socket  # what `connect` gives, for those who may make none
+Socket = socket.socket  # the type of `connect`, for modules that may not import `socket`
 BOTH_WAYS = socket.SHUT_RDWR
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What came back. `body` is decompressed and cut at the limit; a redirect is an answer like any other."""
+class HttpResponse:
+    """A response. `body` is decompressed and cut at the limit. A redirect is a response like any other."""
 
     status: int
     headers: tuple[tuple[str, str], ...]
@@ -48,7 +52,7 @@ class Answer:
 
 
 class Target(NamedTuple):
-    """An address taken apart: where to dial, and what to say there."""
+    """The parts of a URL: where to dial, and what to send there."""
 
     is_tls: bool
     host: str
@@ -66,15 +70,15 @@ def request(
     allowed: Sequence[Network] = (),
     seconds: float = SECONDS,
     limit: int = BODY_LIMIT,
-) -> Answer:
-    """One request and its answer, whatever its status. Raises NoAnswer, also when the body is not in in time.
+) -> HttpResponse:
+    """Sends one request. Returns the response, whatever its status. Raises NoAnswer, also for a late body.
 
     `allowed` are networks that may be dialled beside the public ones (`ALLOW_PRIVATE_NETWORKS`).
     """
     deadline = Deadline(seconds)
     with opened(method, url, headers or {}, body, allowed, deadline) as response:
         found = b"".join(unpacked(pieces(response, deadline), response, limit))
-    return answer(response, found, deadline)
+    return read_response(response, found, deadline)
 
 
 def download(
@@ -84,36 +88,36 @@ def download(
     allowed: Sequence[Network] = (),
     seconds: float = DOWNLOAD_SECONDS,
     limit: int = DOWNLOAD_LIMIT,
-) -> Answer:
-    """Write what is at `url` to `file` as it travelled (a `.gz` stays one), unless its status is not 200.
+) -> HttpResponse:
+    """Writes the content at `url` to `file` as it was sent (a `.gz` stays one), if the status is 200.
 
     Raises NoAnswer, also when it is larger than `limit`; `file` may hold a part of it then.
     """
     deadline = Deadline(seconds)
     with opened("GET", url, {}, b"", allowed, deadline) as response:
         if response.status != 200:
-            return answer(response, b"", deadline)
+            return read_response(response, b"", deadline)
         for piece in pieces(response, deadline):
             limit -= len(piece)
             if limit < 0:
                 raise NoAnswer("too_large", "What the server sends is too large.", deadline.spent_ms())
             file.write(piece)
-    return answer(response, b"", deadline)
+    return read_response(response, b"", deadline)
 
 
 def connect(
     host: str, port: int, *, allowed: Sequence[Network] = (), seconds: float = SECONDS
 ) -> socket.socket:
-    """A checked, connected socket for what is not HTTP (mail); whoever asked closes it. Raises NoAnswer."""
+    """A checked, connected socket for other protocols (mail). The caller closes it. Raises NoAnswer."""
     deadline = Deadline(seconds)
     with in_words(deadline):
         return dial(host, port, allowed, deadline)
 
 
-def redirect_target(url: str, answer: Answer) -> str | None:
-    """Where the answer at `url` redirects to; None for any other answer.
+def redirect_target(url: str, answer: HttpResponse) -> str | None:
+    """Where the response at `url` redirects to; None for any other response.
 
-    Raises NoAnswer where that is no http(s) address: browsers go nowhere then.
+    Raises NoAnswer where that is no http(s) address, which browsers do not follow.
     """
     location = answer.header("location")
     if answer.status not in REDIRECTS or not location:
@@ -128,7 +132,7 @@ def redirect_target(url: str, answer: Answer) -> str | None:
 
 
 def server_of(url: str) -> str:
-    """The host of an address, to tell servers apart; "" where it names none."""
+    """The host of an address, to distinguish servers; "" where it names none."""
     try:
         return (urlsplit(url).hostname or "").lower()
     except ValueError:
@@ -153,7 +157,7 @@ def target_of(url: str) -> Target:
 
 
 def path_of(parts: SplitResult) -> bytes:
-    """Path and query as they stand; only what can't stand on a request line is percent-encoded."""
+    """Path and query as they are. Only characters that a request line can't hold are percent-encoded."""
     text = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     return quote(text, safe=string.punctuation).encode("ascii")
 
@@ -176,26 +180,26 @@ def opened(
     allowed: Sequence[Network],
     deadline: Deadline,
 ) -> Iterator[httpcore.Response]:
-    """The head of the answer to a request; its body is still to be read."""
+    """Sends a request. Yields the response, whose body is still to be read."""
     target = target_of(url)
     with in_words(deadline):
         connection = httpcore.HTTP11Connection(
-            origin(target), Line(target.host, target.port, target.is_tls, allowed, deadline)
+            origin(target), DeadlineStream(target.host, target.port, target.is_tls, allowed, deadline)
         )
     try:
         with in_words(deadline):
-            response = connection.handle_request(written(method, target, headers, body))
+            response = connection.handle_request(build_request(method, target, headers, body))
         yield response
     finally:
         connection.close()
 
 
 def origin(target: Target) -> httpcore.Origin:
-    # Always "http": httpcore only speaks HTTP here, the line below it is encrypted or not.
+    # Always "http": httpcore speaks plain HTTP here, over a stream that is encrypted or not.
     return httpcore.Origin(b"http", target.host.encode("ascii"), target.port)
 
 
-def written(method: str, target: Target, headers: Mapping[str, str], body: bytes) -> httpcore.Request:
+def build_request(method: str, target: Target, headers: Mapping[str, str], body: bytes) -> httpcore.Request:
     own = {"user-agent": "Waypost", "accept": "*/*", "accept-encoding": "identity"}
     if body or method in {"POST", "PUT", "PATCH"}:
         own["content-length"] = str(len(body))
@@ -215,24 +219,24 @@ def pieces(response: httpcore.Response, deadline: Deadline) -> Iterator[bytes]:
 
 
 def unpacked(chunks: Iterable[bytes], response: httpcore.Response, room: int) -> Iterator[bytes]:
-    """At most `room` bytes after decompression, however few of them travelled."""
+    """At most `room` bytes after decompression, however few were sent."""
     encoding = next((value for key, value in response.headers if key.lower() == b"content-encoding"), b"")
     packed = encoding.decode("latin-1").strip().lower() in COMPRESSED
     unzip = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32) if packed else None
-    to_take = room  # as travelled: a gzip header may go on for ever without a byte of content
+    to_take = room  # bytes as sent: a gzip header may go on for ever without a byte of content
     for chunk in chunks:
         try:
             piece = unzip.decompress(chunk, room) if unzip else chunk[:room]
         except zlib.error:
-            return  # the status says how it went; a body that nobody can read ends here
+            return  # the status is known by now; a body that can't be decompressed ends here
         yield piece
         room, to_take = room - len(piece), to_take - len(chunk)
         if room <= 0 or to_take <= 0:
             return
 
 
-def answer(response: httpcore.Response, body: bytes, deadline: Deadline) -> Answer:
+def read_response(response: httpcore.Response, body: bytes, deadline: Deadline) -> HttpResponse:
     headers = tuple(
         (key.decode("latin-1").lower(), value.decode("latin-1")) for key, value in response.headers
     )
-    return Answer(response.status, headers, body, deadline.spent_ms())
+    return HttpResponse(response.status, headers, body, deadline.spent_ms())

@@ -1,7 +1,7 @@
-"""Which networks are not public, so that nothing of ours may be made to call into them?
+"""Networks that are not public, so that no outbound connection may be made to them; masks of addresses.
 
-An explicit list, from IANA's registries of special-purpose addresses: `ipaddress.is_private` and `is_global`
-both let some of these through, and change with Python's patch releases.
+This is an explicit list from IANA's registries of special-purpose addresses: `ipaddress.is_private` and
+`is_global` both let some of these through, and change with Python's patch releases.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
+MASK_IPV4_BITS, MASK_IPV6_BITS = 24, 48
 
 NOT_PUBLIC: tuple[Network, ...] = tuple(
     ipaddress.ip_network(network)
@@ -19,8 +20,8 @@ NOT_PUBLIC: tuple[Network, ...] = tuple(
         "10.0.0.0/8",  # private
         "100.64.0.0/10",  # shared between a provider and its customers
         "127.0.0.0/8",  # loopback
-        "169.254.0.0/16",  # link-local; clouds answer questions about themselves here
-        "168.63.129.16/32",  # a public address by which one cloud answers its machines about themselves
+        "169.254.0.0/16",  # link-local; metadata services of clouds are here
+        "168.63.129.16/32",  # a public address that is a metadata service of one cloud
         "172.16.0.0/12",  # private
         "192.0.0.0/24",  # protocol assignments
         "192.0.2.0/24",  # documentation
@@ -50,9 +51,9 @@ SIX_TO_FOUR = ipaddress.IPv6Network("2002::/16")
 
 
 def is_public(address: IpAddress, allowed: Sequence[Network] = ()) -> bool:
-    """May this address be called: is it public, or in a network that the operator allows?
+    """Whether this address may be contacted: it is public, or in a network that the operator allows.
 
-    An IPv6 address that only wraps an IPv4 one is judged by that.
+    An IPv6 address that embeds an IPv4 one is judged by that.
     """
     inner = embedded(address)
     if any(one in network for network in allowed for one in (address, inner) if one):
@@ -62,7 +63,7 @@ def is_public(address: IpAddress, allowed: Sequence[Network] = ()) -> bool:
 
 
 def embedded(address: IpAddress) -> ipaddress.IPv4Address | None:
-    """The IPv4 address that an IPv6 address of one of the three wrappings leads to."""
+    """The IPv4 address that an IPv6 address embeds (mapped, NAT64 or 6to4); else None."""
     if not isinstance(address, ipaddress.IPv6Address):
         return None
     if address in MAPPED or address in TRANSLATED:
@@ -73,10 +74,10 @@ def embedded(address: IpAddress) -> ipaddress.IPv4Address | None:
 
 
 def may_be_called(host: str, allowed: Sequence[Network] = ()) -> bool:
-    """May a host, in its wire form, stand in an address to deliver to?
+    """Whether a host, in its wire form, may be in an address to deliver to.
 
-    Only what can be told from the name alone: `localhost` and addresses. Other names are judged by the
-    address they lead to, when it is dialled.
+    Only `localhost` and IP addresses are judged here. Other names are judged by the addresses they resolve
+    to, when these are dialled.
     """
     if host == "localhost" or host.endswith(".localhost"):
         return is_public(ipaddress.IPv4Address("127.0.0.1"), allowed) or is_public(
@@ -87,3 +88,19 @@ def may_be_called(host: str, allowed: Sequence[Network] = ()) -> bool:
     except ValueError:
         return True
     return is_public(address, allowed)
+
+
+def mask_address(address: str) -> str:
+    """The network of a client's address, so that the audit log never holds a full one.
+
+    A /24 of IPv4, a /48 of IPv6; "" for what is no address.
+    """
+    try:
+        found = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return ""
+    if isinstance(found, ipaddress.IPv6Address):
+        if found.ipv4_mapped is None:
+            return str(ipaddress.ip_network((found, MASK_IPV6_BITS), strict=False))
+        found = found.ipv4_mapped
+    return str(ipaddress.ip_network((found, MASK_IPV4_BITS), strict=False))

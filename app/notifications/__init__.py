@@ -1,0 +1,1 @@
+"""Notifications: handlers, deliveries and their transports."""

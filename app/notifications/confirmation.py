@@ -1,4 +1,4 @@
-"""Confirmation of e-mail addresses: one mail asks, and nothing else is sent until its reader has agreed.
+"""Confirmation of e-mail addresses: one mail asks, and nothing else is sent before the recipient agrees.
 
 The verified address of the owner's own account needs no confirmation.
 See docs/decisions/2026-11-22-confirmed-addresses.md.
@@ -12,17 +12,17 @@ from itsdangerous import BadSignature, SignatureExpired
 from sqlalchemy import update
 
 from app.accounts.models import User
-from app.claims import is_free, moment
-from app.clock import now
-from app.database import AnySession
-from app.notifications import letters
+from app.core.clock import now
+from app.core.database import AnySession
+from app.core.encryption import UnreadableSecret
+from app.core.leases import is_free, moment
+from app.core.secret_keys.mail_tokens import MailTokens
+from app.notifications import system_email
+from app.notifications.i18n import said, speaking
 from app.notifications.models import Delivery, NotificationHandler
-from app.notifications.site import Site
-from app.notifications.speech import said, speaking
-from app.notifications.stopping import place_of
+from app.notifications.site import SiteUrls
 from app.notifications.transport import all_transports
-from app.sealing import Unreadable
-from app.secret_keys.mail_tokens import MailTokens
+from app.notifications.unsubscribe import place_of
 
 VALID = dt.timedelta(days=7)
 TOKENS = MailTokens("confirmation", "waypost: confirm an address", int(VALID.total_seconds()))
@@ -30,24 +30,25 @@ UNCONFIRMED = "This address is not confirmed yet: open the link in the mail that
 
 
 class Expired(Exception):
-    """The link is genuine, and too old."""
+    """The link is genuine but too old."""
 
 
 def address_to_confirm(handler: NotificationHandler) -> str:
-    """The e-mail address whose reader has to agree; "" where the type has none."""
+    """The e-mail address whose recipient has to agree; "" where the type has none."""
     name = all_transports()[handler.type].confirms
     return str(handler.settings.get(name, "")) if name else ""
 
 
 def require_confirmation(session: AnySession, handler: NotificationHandler, before: str = "") -> None:
-    """Ask for what the handler's place needs; call it for a new handler, and for each change of one.
+    """Schedule a confirmation mail where the handler's address needs one.
 
-    `before`: `place_of` the handler before the change. Another place has to be confirmed anew.
+    Call it for a new handler, and for each change of one. `before`: `place_of` the handler before the change.
+    Another address has to be confirmed again.
     """
-    if isinstance(handler.settings, Unreadable):
-        return  # which address it has is not known: what was confirmed stays so, and nothing else is
+    if isinstance(handler.settings, UnreadableSecret):
+        return  # its address can't be read, so whether it is confirmed stays as it is
     if place_of(handler) != before:
-        letters.withdraw(session, about(handler))
+        system_email.withdraw(session, about(handler))
         handler.is_confirmed, handler.confirmation_datetime = False, None
     address, owner = address_to_confirm(handler), session.get_one(User, handler.user_id)
     handler.is_confirmed = handler.is_confirmed or not address or owner.is_own_address(address)
@@ -56,15 +57,18 @@ def require_confirmation(session: AnySession, handler: NotificationHandler, befo
 
 
 def refusal_of(handler: NotificationHandler) -> str:
-    """Why nothing may be sent to it, in words; "" where it may."""
+    """Why nothing may be sent to the handler, in words; "" where sending is allowed."""
     return "" if handler.is_confirmed else UNCONFIRMED
 
 
-def post_confirmation(session: AnySession, handler: NotificationHandler, site: Site) -> None:
-    """Write the mail that asks. Nothing in it is what an owner typed: it goes to whoever has the address."""
+def post_confirmation(session: AnySession, handler: NotificationHandler, site: SiteUrls) -> None:
+    """Write the mail that asks for confirmation.
+
+    It contains no text of the owner's: its recipient may be a stranger who never agreed to anything.
+    """
     owner = session.get_one(User, handler.user_id)
     with speaking(owner.language):
-        content = letters.Content(
+        content = system_email.Content(
             title=said("Confirm your e-mail address"),
             text=" ".join(
                 (
@@ -78,9 +82,9 @@ def post_confirmation(session: AnySession, handler: NotificationHandler, site: S
             note="because somebody entered this address.",
             language=owner.language,
         )
-    letters.withdraw(session, about(handler))
+    system_email.withdraw(session, about(handler))
     address = address_to_confirm(handler)
-    letters.post(session, owner.id, about(handler), address, content, now() + VALID)
+    system_email.post(session, owner.id, about(handler), address, content, now() + VALID)
     handler.confirmation_due, handler.confirmation_datetime = None, now()
 
 
@@ -93,7 +97,7 @@ def token_of(handler: NotificationHandler) -> str:
 
 
 def find_handler(session: AnySession, token: str) -> NotificationHandler | None:
-    """Whose address a token confirms; None once it has another one. Raises Expired."""
+    """The handler whose address a token confirms; None once the handler has another one. Raises Expired."""
     try:
         id_, place = TOKENS.read(session, token)
     except SignatureExpired:
@@ -105,7 +109,7 @@ def find_handler(session: AnySession, token: str) -> NotificationHandler | None:
 
 
 def confirm(session: AnySession, handler: NotificationHandler) -> None:
-    """The reader has agreed: what waits is sent at once. (The caller commits.)"""
+    """Mark the address as confirmed, and make its pending deliveries due at once. (The caller commits.)"""
     if handler.is_confirmed:
         return
     handler.is_confirmed, handler.confirmation_due, handler.failing_since = True, None, None

@@ -1,4 +1,4 @@
-"""What comes of one try to deliver? (A failure is one too: nothing is raised.)"""
+"""One attempt to deliver a message, and its result. A failure is a result too: nothing is raised."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from app.claims import moment
-from app.notifications.dial import NoAnswer
-from app.notifications.door import Door
+from app.core.leases import moment
+from app.net.dial import NoAnswer
+from app.net.session import OutboundSession
+from app.notifications.i18n import speaking
 from app.notifications.message import Message
-from app.notifications.speech import speaking
-from app.notifications.transport import Refused, Sent, all_transports
+from app.notifications.transport import Delivered, DeliveryFailed, all_transports
 
 ANSWER_LENGTH = 2000
 UNREADABLE = "What is stored for this can't be read with the secret key of this Waypost."
@@ -21,8 +21,11 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome:
-    """One try, as it is written down. `changes` and the last three are what Sent and Refused have."""
+class AttemptResult:
+    """The result of one attempt, as it is stored.
+
+    `changes` is as in Delivered; the last three are as in DeliveryFailed.
+    """
 
     is_delivered: bool
     detail: str
@@ -37,33 +40,33 @@ class Outcome:
 
 
 def attempt(
-    type_: str, fields: Mapping[str, str], message: Message, door: Door, *, refusal: str = ""
-) -> Outcome:
-    """Try once, for at most the door's time. No transaction may be open meanwhile.
+    type_: str, fields: Mapping[str, str], message: Message, door: OutboundSession, *, refusal: str = ""
+) -> AttemptResult:
+    """Try once, until the session's deadline at most. No transaction may be open meanwhile.
 
-    `refusal`: why nothing may be sent, in words; the try has failed then.
+    `refusal`: why nothing may be sent, in words; the attempt then fails without a connection.
     """
     start = moment()
     if refusal:
-        return failed(Refused(refusal), start, door)
+        return failed(DeliveryFailed(refusal), start, door)
     if not fields:
-        return failed(Refused(UNREADABLE), start, door)
+        return failed(DeliveryFailed(UNREADABLE), start, door)
     try:
         with speaking(message.language):
             return delivered(all_transports()[type_].send(fields, message, door), start, door)
-    except Refused as refused:
+    except DeliveryFailed as refused:
         return failed(refused, start, door)
     except NoAnswer as silent:
-        return failed(Refused(silent.reason), start, door)
+        return failed(DeliveryFailed(silent.reason), start, door)
     except TimeoutError:
-        return failed(Refused("The server did not answer in time."), start, door)
-    except Exception:  # a transport's own mistake must end no worker, and shows in the owner's log
+        return failed(DeliveryFailed("The server did not answer in time."), start, door)
+    except Exception:  # a bug in a transport must not end the worker; the handler's log shows it to the owner
         log.exception("The transport %s failed", type_)
-        return failed(Refused("Waypost failed to send this; its log says why."), start, door)
+        return failed(DeliveryFailed("Waypost failed to send this; its log says why."), start, door)
 
 
-def delivered(sent: Sent, start: dt.datetime, door: Door) -> Outcome:
-    return Outcome(
+def delivered(sent: Delivered, start: dt.datetime, door: OutboundSession) -> AttemptResult:
+    return AttemptResult(
         is_delivered=True,
         detail="Delivered.",
         datetime=start,
@@ -74,8 +77,8 @@ def delivered(sent: Sent, start: dt.datetime, door: Door) -> Outcome:
     )
 
 
-def failed(refused: Refused, start: dt.datetime, door: Door) -> Outcome:
-    return Outcome(
+def failed(refused: DeliveryFailed, start: dt.datetime, door: OutboundSession) -> AttemptResult:
+    return AttemptResult(
         is_delivered=False,
         detail=refused.reason,
         datetime=start,
@@ -89,5 +92,5 @@ def failed(refused: Refused, start: dt.datetime, door: Door) -> Outcome:
 
 
 def cut(text: str) -> str:
-    """As much of an answer as is kept; PostgreSQL stores no NUL, and half a surrogate nobody."""
+    """The stored part of an answer. PostgreSQL stores no NUL, and neither database a lone surrogate."""
     return text.replace("\0", "�").encode("utf-8", "replace").decode()[:ANSWER_LENGTH]

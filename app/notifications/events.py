@@ -1,8 +1,9 @@
-"""What can happen that an owner is told of, and how is it said?
+"""Events that owners are notified of, and the texts of their messages.
 
-Whatever makes it happen calls `raise_event` in its own transaction: either both are there, or neither.
+The code that causes an event calls `raise_event` in its own transaction: either both are stored, or neither.
 """
 
+# see docs/decisions/2026-11-21-what-owners-are-told.md
 from __future__ import annotations
 
 import datetime as dt
@@ -13,12 +14,12 @@ from urllib.parse import unquote, urlsplit
 from sqlalchemy import Table, insert
 from sqlalchemy.engine import Connection
 
-from app import clock
-from app.database import AnySession
+from app.core import clock
+from app.core.database import AnySession
+from app.notifications.i18n import digits, said
 from app.notifications.message import Message
 from app.notifications.models import Event
-from app.notifications.site import Site
-from app.notifications.speech import digits, said
+from app.notifications.site import SiteUrls
 
 LIMIT_REACHED = "link.clicks_limit_reached"
 STARTED = "link.started"
@@ -30,7 +31,7 @@ REPORT = "link.report"
 
 Facts = tuple[tuple[str, str], ...]
 
-# title and text of each type; {name} is the short address as people read it, the rest is the event's data
+# title and text of each type; {name} is the short link as people read it, the rest is the event's data
 WORDS: dict[str, tuple[str, str]] = {
     LIMIT_REACHED: ("{name} has reached its click limit", "All {clicks_limit} clicks are used up."),
     STARTED: ("{name} is active now", "Its start date has come."),
@@ -46,12 +47,12 @@ EVENTS = cast("Table", Event.__table__)
 def raise_event(
     session: AnySession | Connection, type_: str, link_id: int, moment: dt.datetime | None = None, **data: Any
 ) -> None:
-    """One row of the outbox, in the caller's transaction. `data` stands beside the link in what is told."""
+    """Insert one row into the outbox, in the caller's transaction. `data` joins the link in the message."""
     row = {"type": type_, "link_id": link_id, "data": data, "datetime": moment or clock.now()}
     session.execute(insert(EVENTS), [row])
 
 
-def compose(id: str, type_: str, datetime: dt.datetime, data: Mapping[str, Any], site: Site) -> Message:
+def compose(id: str, type_: str, datetime: dt.datetime, data: Mapping[str, Any], site: SiteUrls) -> Message:
     """The message of an event (a report's is made by `report`)."""
     named = names(data)
     title, text = (said(words, **named) for words in WORDS[type_])
@@ -68,7 +69,7 @@ def compose(id: str, type_: str, datetime: dt.datetime, data: Mapping[str, Any],
 
 
 def names(data: Mapping[str, Any]) -> dict[str, Any]:
-    """What the words name."""
+    """The values for the placeholders in WORDS."""
     link, handler = data.get("link"), data.get("handler")
     return {
         **data,

@@ -1,4 +1,4 @@
-"""What may an owner fill in for a handler? One kind of field for each kind of setting."""
+"""Form fields for handler settings, one class for each kind of setting."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from typing import Any
 
 from email_validator import SPECIAL_USE_DOMAIN_NAMES, EmailNotValidError, validate_email
 
-from app.addresses import BadAddress, read_address
-from app.fields import TextField
-from app.notifications.networks import Network, may_be_called
+from app.core.urls import BadAddress, read_address
+from app.input.fields import TextField
+from app.input.parsers import Rejected
+from app.net.networks import Network, may_be_called
 from app.notifications.transport import Setting
-from app.reading import Rejected
 
-# only the form is judged: a server at home may well be called mail.local
+# only the syntax is checked: a server at home may well be called mail.local
 SPECIAL_USE_DOMAIN_NAMES.clear()
 
 CHAT = re.compile(r"-?[0-9]{1,20}|@[A-Za-z0-9_]{1,64}", re.ASCII)
 
 
 class SettingField(TextField):
-    """One setting of one transport. Whether it must be there depends on the type, so the form says so."""
+    """One setting of one transport. Whether it is required depends on the type, so the form decides that."""
 
     def __init__(self, setting: Setting, **options: Any) -> None:
         super().__init__(setting.label, required=True, **options)
         self.setting = setting
 
 
-class EmailField(SettingField):
-    """An e-mail address by its form, without a look-up; kept as typed."""
+class EmailSettingField(SettingField):
+    """An e-mail address, checked by its syntax alone (no DNS query), and kept as typed."""
 
     def __init__(self, setting: Setting, **options: Any) -> None:
         super().__init__(setting, most=254, **options)
@@ -42,8 +42,8 @@ class EmailField(SettingField):
         return text
 
 
-class AddressField(SettingField):
-    """An http(s) address that may be called, as far as its text tells."""
+class UrlField(SettingField):
+    """An http(s) URL that may be called, as far as its text shows."""
 
     def __init__(self, setting: Setting, **options: Any) -> None:
         super().__init__(setting, most=2048, **options)
@@ -65,7 +65,7 @@ class AddressField(SettingField):
 
 
 class TokenField(SettingField):
-    """What a service gives out to be sent along."""
+    """A token that a service issues, and that each request to it carries."""
 
     def __init__(self, setting: Setting, **options: Any) -> None:
         super().__init__(setting, most=128, **options)
@@ -84,8 +84,8 @@ class ChatField(SettingField):
 
 
 KINDS: dict[str, Callable[[Setting], SettingField]] = {
-    "email": EmailField,
-    "address": AddressField,
+    "email": EmailSettingField,
+    "address": UrlField,
     "token": TokenField,
     "chat": ChatField,
 }

@@ -1,4 +1,4 @@
-"""How does a message get into a form with limits? What all transports need to cut it and to draw in text."""
+"""Shortening and plain-text drawing of messages, shared by all transports."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from app.notifications.i18n import digits, said
 from app.notifications.message import Message, Section
-from app.notifications.speech import digits, said
 
 BARS = "▁▂▃▄▅▆▇█"
 # controls, and marks that turn the direction of what follows them
 HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
-# how good the news is; what is not here is neither
+# the tone of each event type; a type that is not here is `info`
 TONES = {
     "link.clicks_limit_reached": "warn",
     "link.destination_failing": "bad",
@@ -29,12 +29,12 @@ def tone_of(message: Message) -> str:
 
 
 def one_line(text: str) -> str:
-    """Without line ends, other controls, and marks that turn the direction of text."""
+    """`text` without line ends, other control characters, and marks that turn the direction of text."""
     return " ".join(HIDDEN.sub(" ", text).split())
 
 
 def bars(numbers: Sequence[int]) -> str:
-    """A small picture of numbers, a character each; a zero is the lowest, and only a zero is."""
+    """A bar chart in text, one character a number. Only a zero gets the lowest bar."""
     most, steps = max(numbers, default=0), len(BARS) - 1
     return "".join(BARS[-(-number * steps // most)] if most else BARS[0] for number in numbers)
 
@@ -44,16 +44,16 @@ def days_of(section: Section) -> str:
 
 
 def units(text: str) -> int:
-    """Its length as services written in JavaScript and Java count it: in UTF-16."""
+    """The length of a text in UTF-16 code units, as services written in JavaScript and Java count it."""
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def fitted(
     text: str, most: int, dress: Callable[[str], str] = str, size: Callable[[str], int] = units
 ) -> str:
-    """`text` in its dress (escaped, say), shortened so that in it, it is no longer than `most`.
+    """`dress(text)` (escaped, for example), with `text` shortened so that the result is at most `most` long.
 
-    Shortened before it is dressed: half an escape would be markup again.
+    Shortened before it is escaped: a cut escape sequence would be markup again.
     """
     if size(dress(text)) <= most:
         return dress(text)
@@ -62,18 +62,18 @@ def fitted(
 
 
 def lines_fitted(lines: Sequence[str], most: int, dress: Callable[[str], str] = str) -> str:
-    """Whole lines, as many as go in; of a first one that is too long itself, its beginning."""
+    """As many whole lines as fit; where the first one is too long by itself, its beginning."""
     shown = as_many(lines, lambda some: units(dress("\n".join(some))) <= most)
     return dress("\n".join(shown)) if shown else fitted("".join(lines[:1]), most, dress)
 
 
 def as_many(parts: Sequence[Part], fits: Callable[[Sequence[Part]], bool]) -> Sequence[Part]:
-    """The first parts, as many as fit together (and if some fit, so do fewer)."""
+    """The longest beginning of `parts` that fits. Requires that fewer parts fit wherever more do."""
     return parts[: last_true(len(parts), lambda count: fits(parts[:count]))]
 
 
 def last_true(most: int, holds: Callable[[int], bool]) -> int:
-    """The largest number from 0 to `most` for which it holds; 0 is not asked for."""
+    """The largest number from 0 to `most` for which `holds` is true, by bisection; 0 is never tested."""
     low, high = 0, most
     while low < high:
         middle = (low + high + 1) // 2
@@ -82,14 +82,14 @@ def last_true(most: int, holds: Callable[[int], bool]) -> int:
 
 
 def left_out(count: int) -> str:
-    """What stands in place of so many links that had no room."""
+    """The line that stands for `count` links that had no room; "" for none."""
     if count > 1:
         return said("And {count} more links.", count=digits(count))
     return said("And one more link.") if count else ""
 
 
 def in_plain_text(message: Message) -> str:
-    """The whole of it as lines of text."""
+    """The whole message as lines of text."""
     lines = [one_line(message.title), "", message.text, ""]
     lines += [f"{one_line(label)}: {one_line(value)}" for label, value in message.facts]
     for section in message.sections:

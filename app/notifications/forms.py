@@ -1,14 +1,15 @@
-"""1 VALIDATED: what may be said of a notification handler? Each transport says which settings it has."""
+"""The form of a notification handler. Each transport declares which settings it has."""
 
+# see docs/decisions/2026-11-20-handlers.md
 from __future__ import annotations
 
 from typing import Any
 
-from app.forms import ChoiceField, FlagField, ResourceForm, TextField
+from app.input.data import RequestData
+from app.input.forms import ChoiceField, FlagField, ResourceForm, TextField
 from app.notifications.fields import KINDS
 from app.notifications.models import NotificationHandler
 from app.notifications.transport import all_transports
-from app.sent import Sent
 
 TRANSPORTS = all_transports()
 SETTINGS = {one.name: one for transport in TRANSPORTS.values() for one in transport.settings}
@@ -16,7 +17,7 @@ WORDS = {word: one.name for one in SETTINGS.values() for word in one.words}
 
 
 class HandlerForm(ResourceForm):
-    """A handler: a name, a type, and the settings of that type. Those of other types are not looked at."""
+    """A handler: a name, a type, and the settings of that type. Settings of other types are ignored."""
 
     update_only = frozenset({"is_enabled"})
 
@@ -29,7 +30,7 @@ class HandlerForm(ResourceForm):
     name = TextField("Name", required=True, most=128)
     is_enabled = FlagField("Enabled")
 
-    def __init__(self, sent: Sent | None, **options: Any) -> None:
+    def __init__(self, sent: RequestData | None, **options: Any) -> None:
         super().__init__(sent and sent.renamed(WORDS), **options)
 
     def shown(self, stored: NotificationHandler) -> dict[str, Any]:
@@ -37,7 +38,7 @@ class HandlerForm(ResourceForm):
 
     @property
     def chosen(self) -> str | None:
-        """The type that results."""
+        """The type that the handler has after this request; None where it is invalid."""
         chosen: str | None = self.type.data if not self.type.process_errors else None
         return chosen
 
@@ -58,7 +59,7 @@ class HandlerForm(ResourceForm):
 
     @property
     def changes(self) -> dict[str, Any]:
-        """With all settings that were sent under `settings`, and the type that they are for."""
+        """The changes, with the settings that were sent under `settings`, and the type they belong to."""
         found = super().changes
         settings = {name: found.pop(name) for name in SETTINGS if name in found}
         return found | ({"type": self.chosen, "settings": settings} if settings else {})

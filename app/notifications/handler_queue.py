@@ -1,7 +1,7 @@
-"""In which order does one handler get what waits for it, and how much of it at a time?
+"""A queue of deliveries for each handler, in one process.
 
-A lane for each handler. It begins with one thread, gets more once something has arrived, and gives back what
-it still holds as soon as something has not: so a receiver that hangs keeps one thread, and no other receiver.
+It begins with one thread, and gets more once a delivery has arrived. As soon as one has failed, it gives back
+what it still holds. So a receiver that hangs keeps one thread busy, and holds up no other receiver.
 """
 
 from __future__ import annotations
@@ -16,12 +16,15 @@ from app.notifications.message import Message
 
 BATCH = 32  # taken from the database at once
 THREADS = 4
-PATIENCE_SECONDS = 20.0  # for waiting in a lane: with the 15 of a try, less than a lease
+PATIENCE_SECONDS = 20.0  # for waiting in a queue: with the 15 of an attempt, less than a lease
 
 
 @dataclass(frozen=True)
 class Parcel:
-    """One delivery on its way, with all that a thread needs. `refusal`: why it may not be sent."""
+    """A claimed delivery, with all that a thread needs to send it. `refusal`: why it may not be sent.
+
+    `handler_id` is OWN for mails from Waypost itself, which have a queue of their own.
+    """
 
     id: int
     handler_id: int
@@ -35,8 +38,8 @@ class Parcel:
         return time.monotonic() - self.taken > PATIENCE_SECONDS
 
 
-class Lane:
-    """What one process has taken for one handler. `is_failing`: the last try has not arrived."""
+class HandlerQueue:
+    """The deliveries that one process has claimed for one handler. `is_failing`: the last attempt failed."""
 
     def __init__(self, *, is_failing: bool) -> None:
         self.lock = threading.Lock()
@@ -46,14 +49,14 @@ class Lane:
         self.is_proven = self.is_spoiled = False
 
     def room(self) -> int:
-        """How many more may be taken for it."""
+        """How many more deliveries may be claimed for this handler."""
         with self.lock:
             if self.is_failing:
                 return 0 if self.threads or self.waiting else 1
             return BATCH - len(self.waiting) if len(self.waiting) <= BATCH // 4 else 0
 
     def add(self, parcels: Collection[Parcel]) -> int:
-        """Take these in too; how many threads are to be started, which are counted as running from now on."""
+        """Add deliveries. Returns how many threads to start, which count as running from now on."""
         with self.lock:
             self.waiting.extend(parcels)
             self.is_spoiled = False
@@ -63,12 +66,12 @@ class Lane:
             return more
 
     def lose_thread(self) -> None:
-        """One that was counted could not be started; what waits is given back where none is left."""
+        """Uncount a thread that could not be started. Without any left, what waits is given back."""
         with self.lock:
             self.threads -= 1
 
     def next(self) -> Parcel | None:
-        """The next one for a thread; with None its thread has ended."""
+        """The next delivery for a thread; None when the thread has to end, which is then uncounted."""
         with self.lock:
             if self.waiting and not self.is_spoiled and not self.waiting[0].is_stale():
                 return self.waiting.popleft()
@@ -81,7 +84,7 @@ class Lane:
             self.is_spoiled |= not is_delivered
 
     def give_back(self) -> list[Parcel]:
-        """What no thread will send: the rest, where something failed or took too long."""
+        """Remove and return what no thread will send: the rest, where one failed or took too long."""
         with self.lock:
             is_stuck = self.is_spoiled or (self.waiting and self.waiting[0].is_stale())
             back = list(self.waiting) if is_stuck or not self.threads else []

@@ -1,4 +1,4 @@
-"""What does an HTTP answer mean for what was sent? (For transports whose service adds nothing of its own.)"""
+"""The result of a delivery by its HTTP status, for transports whose service defines nothing of its own."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import datetime as dt
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 
-from app.claims import moment
-from app.notifications.outbound import Answer
-from app.notifications.transport import Refused, Sent
+from app.core.leases import moment
+from app.net.http import HttpResponse
+from app.notifications.transport import Delivered, DeliveryFailed
 
 
-def judge(answer: Answer) -> Sent:
-    """2xx has arrived, 410 is gone for good, all else is tried again. Raises Refused."""
+def judge(answer: HttpResponse) -> Delivered:
+    """2xx means delivered. Anything else raises DeliveryFailed: 410 as `gone`, the rest to be tried again."""
     said = text_of(answer)
     if 200 <= answer.status < 300:
-        return Sent(status_code=answer.status, answer=said)
-    raise Refused(
+        return Delivered(status_code=answer.status, answer=said)
+    raise DeliveryFailed(
         reason_of(answer.status),
         retry_after=retry_after(answer),
         gone=answer.status == HTTPStatus.GONE,
@@ -25,7 +25,7 @@ def judge(answer: Answer) -> Sent:
     )
 
 
-def text_of(answer: Answer) -> str:
+def text_of(answer: HttpResponse) -> str:
     return answer.body.decode("utf-8", "replace")
 
 
@@ -38,8 +38,8 @@ def reason_of(status: int) -> str:
         return f"The server answered {status}."
 
 
-def retry_after(answer: Answer) -> float | None:
-    """The seconds that `Retry-After` asks for: it has a number, or a date."""
+def retry_after(answer: HttpResponse) -> float | None:
+    """The seconds that `Retry-After` asks for, given as a number or as a date; None without a valid one."""
     said = (answer.header("retry-after") or "").strip()
     if said.isascii() and said.isdigit():
         return float(said[:9])

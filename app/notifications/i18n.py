@@ -1,7 +1,7 @@
-"""In which words is a message said? In the language of the owner whose handler is told.
+"""Translation of messages into the language of the handler's owner.
 
-English is what the code says, with `{slots}`; another language is a file of `languages/`. Names of places and
-days, and how numbers are written, are Unicode's.
+The code contains the English texts, with `{slots}`; each other language is a file of `languages/`. Names of
+countries and days, and the format of numbers, come from Unicode's CLDR.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from babel import Locale
 from babel.dates import format_date
 from babel.numbers import format_decimal
 
+from app.core.registry import modules
 from app.notifications import languages
-from app.registry import modules
 
 DEFAULT = "en"
-DAY = {"de": "d."}  # of a month, where it is not the number alone
+DAY = {"de": "d."}  # the day of a month, where a language writes more than the number
 spoken: ContextVar[str] = ContextVar("spoken", default=DEFAULT)
 
 
@@ -33,7 +33,7 @@ def catalogues() -> Mapping[str, Mapping[str, str]]:
 
 @contextmanager
 def speaking(language: str) -> Iterator[None]:
-    """All that is said within is said so; English where there is no such catalogue."""
+    """Translate within this context into `language`; English where it has no catalogue."""
     before = spoken.set(language if language in catalogues() else DEFAULT)
     try:
         yield
@@ -50,12 +50,12 @@ def digits(number: int) -> str:
 
 
 def day(date: dt.date, pattern: str) -> str:
-    """By a pattern of Unicode's, like `d MMMM y`."""
+    """A date by a CLDR pattern such as `d MMMM y`."""
     return format_date(date, re.sub(r"\bd\b", DAY.get(spoken.get(), "d"), pattern), locale=spoken.get())
 
 
 def territory(code: str, english: str) -> str:
-    """A country's name; in English the one that the dashboard and statistics use."""
+    """The name of a country; in English the one that the dashboard and statistics use."""
     if spoken.get() == DEFAULT:
         return english
     return str(Locale.parse(spoken.get()).territories.get(code, english))

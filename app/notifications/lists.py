@@ -1,11 +1,11 @@
-"""What can be asked of the list of notification handlers?"""
+"""Filters and sort orders of the list of notification handlers."""
 
 from __future__ import annotations
 
-from app.lists import Listing, contains, one_of
+from app.input.listing import Listing, contains, one_of
+from app.input.parsers import flag
 from app.notifications.models import NotificationHandler
 from app.notifications.transport import all_transports
-from app.reading import flag
 
 WORDS = {type_: type_ for type_ in all_transports()} | {
     word: type_ for type_, transport in all_transports().items() for word in transport.words
@@ -14,9 +14,9 @@ WORDS = {type_: type_ for type_ in all_transports()} | {
 LISTING = Listing(
     model=NotificationHandler,
     filters={
-        "search": lambda text, asked: contains(text, NotificationHandler.name),  # noqa: ARG005
-        "type": lambda text, asked: NotificationHandler.type == WORDS[one_of(list(WORDS))(text)],  # noqa: ARG005
-        "is_enabled": lambda text, asked: NotificationHandler.is_enabled.is_(flag(text)),  # noqa: ARG005
+        "search": lambda text, params: contains(text, NotificationHandler.name),  # noqa: ARG005
+        "type": lambda text, params: NotificationHandler.type == WORDS[one_of(list(WORDS))(text)],  # noqa: ARG005
+        "is_enabled": lambda text, params: NotificationHandler.is_enabled.is_(flag(text)),  # noqa: ARG005
     },
     orders={
         "notification_handler_id": NotificationHandler.id,

@@ -1,4 +1,4 @@
-"""What does a mail consist of? Text and HTML, a picture of the days, and a way to have no more of them."""
+"""Composition of a mail: text and HTML, charts of the days, and the unsubscribe headers."""
 
 from __future__ import annotations
 
@@ -13,15 +13,14 @@ from urllib.parse import urlsplit
 import idna
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from app.config import ROOT
-from app.notifications.dressing import in_plain_text, left_out, one_line, tone_of
+from app.core.config import ROOT
+from app.notifications.formatting import in_plain_text, left_out, one_line, tone_of
+from app.notifications.i18n import digits, said
 from app.notifications.message import Message, Section
-from app.notifications.speech import digits, said
 
 SUBJECT, SECTIONS = 160, 50
 COLOURS = {"good": "#16a34a", "warn": "#d97706", "bad": "#dc2626", "info": "#0b6e66"}
-# long headers stay in one piece (the address to unsubscribe at would be encoded otherwise), bodies of 7 bits
-# arrive over every server
+# long headers stay unfolded (the unsubscribe URL would be encoded otherwise); all servers accept 7-bit bodies
 POLICY = SMTP.clone(max_line_length=998, cte_type="7bit")
 
 
@@ -34,7 +33,7 @@ def templates() -> Environment:
 
 
 def composed(message: Message, sender: str, to: str) -> EmailMessage:
-    """The whole mail. The standard library sets each header, and refuses line ends in it."""
+    """The whole mail. The standard library writes each header, and refuses line ends in it."""
     name, address = parseaddr(sender)
     mail = EmailMessage(POLICY.clone(utf8=not to.isascii()))
     mail["From"] = Address(in_header(name) or "Waypost", addr_spec=wire(address))
@@ -77,21 +76,21 @@ def add_html(mail: EmailMessage, message: Message, to: str) -> None:
 
 
 def picture_text(section: Section) -> str:
-    """What the picture says, for those who do not see it."""
+    """The alternative text of the chart."""
     return said("Visits a day:") + " " + ", ".join(digits(visits) for _, visits in section.days)
 
 
 def in_header(text: str) -> str:
-    """One line without encoded words: the library decodes one, and puts a line end that was in it there."""
+    """One line without encoded words: the library would decode one, and write a line end that it contains."""
     return one_line(text).replace("=?", "= ?")
 
 
 def wire(address: str) -> str:
-    """An address whose domain every mail server reads."""
+    """The address with its domain in ASCII (IDNA), which every mail server reads."""
     local, _, domain = address.rpartition("@")
     return f"{local}@{domain if domain.isascii() else idna.encode(domain, uts46=True).decode('ascii')}"
 
 
 def default_sender(message: Message) -> str:
-    """Where `MAIL_FROM` is not set: of the host on which this Waypost is."""
+    """The sender where `MAIL_FROM` is not set: an address at this instance's own host."""
     return f"Waypost <waypost@{urlsplit(message.url or '').hostname or 'localhost'}>"

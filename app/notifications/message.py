@@ -1,4 +1,4 @@
-"""What is a transport given to tell? Plain values: the contract's data for programs, words for people."""
+"""The message that a transport delivers: plain values, as data for programs and as text for people."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 
 
 @dataclass(frozen=True, kw_only=True)
-class Table:
-    """The most frequent values of one dimension, with their visits."""
+class BreakdownTable:
+    """The most frequent values of one dimension, with their clicks."""
 
     title: str
     rows: tuple[tuple[str, int], ...]
@@ -18,25 +18,25 @@ class Table:
 
 @dataclass(frozen=True, kw_only=True)
 class Section:
-    """What there is to tell of one link. `picture` is a PNG of `days`, for those who show pictures."""
+    """The part of a message about one link. `picture` is a PNG of `days`, for transports with pictures."""
 
     title: str
     url: str
     facts: tuple[tuple[str, str], ...] = ()
     days: tuple[tuple[dt.date, int], ...] = ()
-    tables: tuple[Table, ...] = ()
+    tables: tuple[BreakdownTable, ...] = ()
     picture: bytes | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Message:
-    """One message. Every text in it is plain, and may hold what people typed: a transport escapes it.
+    """One message. Every text is plain and may contain what an owner typed: the transport escapes it.
 
-    `id` is the `webhook-id`, the same on every try, and `data` what the contract says for `type`; `title` is
-    one line, `text` a sentence or two. `facts` are labels with values, `url` leads to the dashboard.
-    `button`: what is said of `url`; `note`: of a mail, why it was sent.
-    `stop_url`: where one POST ends these messages (of mail, `List-Unsubscribe`).
-    `language` is that of the words.
+    `id` is the `webhook-id`, the same on every attempt; `data` is what the contract says for `type`; `title`
+    is one line, `text` a sentence or two. `facts` are labels with values. `url` is a page of the dashboard,
+    and `button` its label. `note`: why a mail was sent.
+    `stop_url`: a POST there ends these messages (of mail, `List-Unsubscribe`).
+    `language`: the language of the texts.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""Whom does an owner have told, by which way, and what became of each message?"""
+"""Tables of notifications: handlers, events, deliveries with their attempts, reports, and own mails."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 from sqlalchemy import JSON, ForeignKey, Index, String, Text, text, true
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from app.claims import Claimed, moment
-from app.clock import now
-from app.database import Id, UtcDateTime
-from app.extensions import db
-from app.sealing import SealedJson
+from app.core.clock import now
+from app.core.database import Id, UtcDateTime
+from app.core.encryption import SealedJson
+from app.core.extensions import db
+from app.core.leases import Claimed, moment
 
 PENDING, DELIVERED, FAILED = "pending", "delivered", "failed"
 WAITING = text("due IS NOT NULL")
@@ -20,7 +20,7 @@ CONFIRMATION_WAITING = text("confirmation_due IS NOT NULL")
 
 
 class NotificationHandler(db.Model):
-    """A place to deliver to; `type` is a file of `notifications/transports`, which names its settings."""
+    """An address to deliver to; `type` is a file of `notifications/transports`, which names its settings."""
 
     __table_args__ = (
         Index(
@@ -38,24 +38,24 @@ class NotificationHandler(db.Model):
     name: Mapped[str] = mapped_column(String(128))
     settings: Mapped[dict[str, Any]] = mapped_column(SealedJson)
     is_enabled: Mapped[bool] = mapped_column(default=True)
-    # whether the reader of its e-mail address has agreed; true where the type asks nobody
+    # whether the recipient at its e-mail address has agreed; true where the type needs no confirmation
     is_confirmed: Mapped[bool] = mapped_column(default=True, server_default=true())
     # when to write the mail that asks for that, and when the last one was written
     confirmation_due: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
     confirmation_datetime: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
-    # the first try that failed since the last one that did not
+    # the first failed attempt since the last successful one
     failing_since: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
-    # why Waypost switched it off by itself, in words; null where the owner did, or it is on
+    # why Waypost switched it off by itself, in words; null where the owner did, or where it is on
     off_reason: Mapped[str | None] = mapped_column(String(512))
     last_datetime: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
     datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)
 
 
-class Letter(Claimed, db.Model):
-    """A mail of Waypost itself, as an invitation, on its way to `email`; `due` is null once that is over.
+class Letter(db.Model):
+    """A mail from Waypost itself to `email`, such as an invitation. Its delivery says how far it is.
 
-    `content` is what it says, sealed, and forgotten then. `about` names what it belongs to, `user_id` is who
-    caused it, and after `until` it is of no use.
+    `content` is what it says, encrypted, and emptied once it is sent or given up. `about` names what it
+    belongs to, `user_id` is who caused it. It is not sent after `until`.
     """
 
     id: Mapped[int] = mapped_column(Id, primary_key=True)
@@ -63,19 +63,34 @@ class Letter(Claimed, db.Model):
     about: Mapped[str] = mapped_column(String(64), index=True)
     email: Mapped[str] = mapped_column(String(320))
     content: Mapped[dict[str, Any] | None] = mapped_column(SealedJson)
-    due: Mapped[dt.datetime | None] = mapped_column(UtcDateTime, index=True)
-    tries: Mapped[int] = mapped_column(default=0)
-    detail: Mapped[str] = mapped_column(Text, default="")
     until: Mapped[dt.datetime] = mapped_column(UtcDateTime)
-    sent_datetime: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
     datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)
+
+    delivery: Mapped[Delivery] = relationship(back_populates="letter", passive_deletes=True)
+
+    @property
+    def due(self) -> dt.datetime | None:
+        return self.delivery.due
+
+    @property
+    def tries(self) -> int:
+        return self.delivery.tries
+
+    @property
+    def detail(self) -> str:
+        """The result of the last attempt in words."""
+        return self.delivery.attempts[-1].detail if self.delivery.attempts else ""
+
+    @property
+    def sent_datetime(self) -> dt.datetime | None:
+        return self.delivery.attempts[-1].datetime if self.delivery.status == DELIVERED else None
 
 
 class Event(db.Model):
-    """Something has happened to a link and nobody was told yet: the outbox.
+    """An event of a link for which there are no deliveries yet.
 
-    Written in the transaction that made it happen, one row however many are to be told. The worker turns it
-    into deliveries. No foreign key: a visitor's transaction shall not wait for one.
+    Written in the transaction that caused the event, one row for any number of handlers. The worker turns it
+    into deliveries. It has no foreign key, so that a visitor's transaction need not wait for one.
     """
 
     __table_args__ = {"sqlite_autoincrement": True}
@@ -89,30 +104,34 @@ class Event(db.Model):
 
 
 class Delivery(Claimed, db.Model):
-    """One message to one handler, until it has arrived or nobody tries any more.
+    """The outbox: one message to one handler, or a mail from Waypost itself, and how far its delivery is.
 
-    `due` is the API's `next_attempt`. `webhook_id` and `data` stay the same on every try.
+    `due` is the API's `next_attempt`. `webhook_id` and `data` stay the same on every attempt. One of
+    `handler_id` and `letter_id` is null.
     """
 
     __table_args__ = (
         Index("ix_delivery_waiting", "due", sqlite_where=WAITING, postgresql_where=WAITING),
         Index(None, "handler_id", "id"),
         Index(None, "datetime"),
-        # a handler that comes back from the trash begins with an empty log
+        # a restored handler begins with an empty log
         {"sqlite_autoincrement": True, "info": {"is_trashed": False}},
     )
 
     id: Mapped[int] = mapped_column(Id, primary_key=True)
-    handler_id: Mapped[int] = mapped_column(ForeignKey("notification_handler.id", ondelete="CASCADE"))
+    handler_id: Mapped[int | None] = mapped_column(ForeignKey("notification_handler.id", ondelete="CASCADE"))
+    letter_id: Mapped[int | None] = mapped_column(ForeignKey("letter.id", ondelete="CASCADE"), index=True)
     type: Mapped[str] = mapped_column(String(48))
     webhook_id: Mapped[str] = mapped_column(String(64), unique=True)
     data: Mapped[dict[str, Any]] = mapped_column(JSON)
     status: Mapped[str] = mapped_column(String(16), default=PENDING)
-    # how many of the schedule's tries were made; sent again, it begins anew
+    # how many attempts of the schedule were made; 0 again when the owner has it sent again
     tries: Mapped[int] = mapped_column(default=0)
     datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)
 
+    # each of these only where its id is there
     handler: Mapped[NotificationHandler] = relationship()
+    letter: Mapped[Letter] = relationship(back_populates="delivery")
     attempts: Mapped[list[DeliveryAttempt]] = relationship(
         order_by="DeliveryAttempt.id", cascade="all, delete-orphan", passive_deletes=True
     )
@@ -123,7 +142,7 @@ class Delivery(Claimed, db.Model):
 
 
 class Report(db.Model):
-    """A period that a user's links were reported on: none is twice, whatever happens."""
+    """A period that a user's links were reported on. Its primary key prevents a second report."""
 
     user_id: Mapped[int] = mapped_column(ForeignKey("user.id", ondelete="CASCADE"), primary_key=True)
     period: Mapped[str] = mapped_column(String(16), primary_key=True)
@@ -131,7 +150,7 @@ class Report(db.Model):
 
 
 class DeliveryAttempt(db.Model):
-    """One try: what came of it in words (`detail`), and what was answered, cut (`answer`)."""
+    """One attempt: its result in words (`detail`), and the beginning of the server's answer (`answer`)."""
 
     id: Mapped[int] = mapped_column(Id, primary_key=True)
     delivery_id: Mapped[int] = mapped_column(ForeignKey("delivery.id", ondelete="CASCADE"), index=True)

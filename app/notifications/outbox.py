@@ -1,4 +1,4 @@
-"""How does a delivery begin, go on after each try, and end? (The caller commits.)"""
+"""State changes of deliveries: created, tried, tried again later, ended. The caller commits."""
 
 from __future__ import annotations
 
@@ -13,24 +13,26 @@ from sqlalchemy.orm import Session, object_session
 
 from app.accounts.models import User
 from app.audit.services import Object, record
-from app.claims import is_free, moment
-from app.clock import now
-from app.database import AnySession, begin_write
-from app.notifications.delivery import Outcome
+from app.core.clock import now
+from app.core.database import AnySession, begin_write
+from app.core.leases import is_free, moment
+from app.notifications.delivery import AttemptResult
 from app.notifications.models import (
     DELIVERED,
     FAILED,
     PENDING,
     Delivery,
     DeliveryAttempt,
+    Letter,
     NotificationHandler,
 )
 
 # the pauses before each try, from the first: the contract's schedule
 PAUSES = (0.0, 5.0, 300.0, 1800.0, 7200.0, 18_000.0, 36_000.0, 36_000.0)
-JITTER = 0.1  # at most so much longer: those that failed together come back apart
-LONGEST_PAUSE = 86_400.0  # however long the other side asks us to wait
+JITTER = 0.1  # a pause is up to 10 % longer, so that those that failed together are not tried together
+LONGEST_PAUSE = 86_400.0  # the longest `Retry-After` that is obeyed
 PATIENCE = dt.timedelta(days=5)
+OWN = 0  # in place of a handler's id
 OFF = "Not sent: the handler is switched off."
 FAULT = "Waypost failed to send this; its log says why."
 
@@ -48,7 +50,7 @@ def deliver(
     data: Mapping[str, Any],
     datetime: dt.datetime | None = None,
 ) -> Delivery:
-    """Have `data` delivered as soon as may be. `datetime`: when it happened, if not just now."""
+    """Add a delivery of `data` that is due at once. `datetime`: when the event happened, if not just now."""
     delivery = Delivery(
         handler_id=handler_id,
         type=type_,
@@ -62,29 +64,35 @@ def deliver(
 
 
 def again(delivery: Delivery) -> None:
-    """Begin its tries anew, whatever came of it. What was tried stays written down."""
+    """Start the schedule of attempts over, whatever the status is. The past attempts stay stored."""
     delivery.status, delivery.tries = PENDING, 0
     delivery.due = delivery.planned = moment()
     delivery.lease = delivery.who = None
 
 
-Came = tuple[int, int, Outcome | None]  # a delivery's id, its handler's, and None where nobody has tried
+# a delivery's id, its handler's (OWN for a mail from Waypost itself), and None where no attempt was made
+Came = tuple[int, int, AttemptResult | None]
 
 
 def write_down(session: Session, who: str, all_that_came: Sequence[Came]) -> None:
-    """What came of deliveries that `who` has taken. One that is another's by now only gets the attempt."""
+    """Store the results of deliveries that `who` has claimed.
+
+    Where another sender holds the lease by now, only the attempt is stored.
+    """
     handlers = locked(session, NotificationHandler, {handler_id for _, handler_id, _ in all_that_came})
+    lock_letters(session, {id_ for id_, handler_id, _ in all_that_came if handler_id == OWN})
     deliveries = locked(session, Delivery, {id_ for id_, _, _ in all_that_came})
     for id_, handler_id, outcome in all_that_came:
         delivery, handler = deliveries.get(id_), handlers.get(handler_id)
-        if delivery is None or handler is None:
+        if delivery is None or (handler is None and handler_id != OWN):
             continue  # deleted meanwhile, and its attempts with it
         is_ours = delivery.who == who
         if outcome is None:
             delivery.lease = None if is_ours else delivery.lease
         elif is_ours:
-            learn(handler, outcome)
-            settle(session, delivery, outcome, is_last=not handler.is_enabled)
+            if handler is not None:
+                learn(handler, outcome)
+            settle(session, delivery, outcome, is_last=handler is not None and not handler.is_enabled)
         else:
             session.add(attempt_of(delivery, outcome))
     session.flush()
@@ -94,19 +102,31 @@ def write_down(session: Session, who: str, all_that_came: Sequence[Came]) -> Non
 
 
 def locked(session: Session, model: type[Row], ids: Collection[int]) -> dict[int, Row]:
-    """Handlers are locked before their deliveries, as deleting one does, and all in the order of ids."""
+    """Lock the rows with these ids, in the order of ids.
+
+    The caller locks handlers before their deliveries, as the deletion of a handler does: no deadlocks.
+    """
     rows = select(model).where(model.id.in_(ids)).order_by(model.id).with_for_update(key_share=True)
     return {row.id: row for row in session.scalars(rows)}
 
 
+def lock_letters(session: Session, delivery_ids: Collection[int]) -> None:
+    """Lock the letters of these deliveries, before the deliveries: `withdraw` deletes them in this order."""
+    if delivery_ids:
+        ids = session.scalars(select(Delivery.letter_id).where(Delivery.id.in_(delivery_ids))).all()
+        locked(session, Letter, [id_ for id_ in ids if id_ is not None])
+
+
 def end_pending(session: AnySession, handler_id: int | None = None) -> None:
-    """A handler that is off gets nothing: what waits for it (or for any that is off) has failed. So does
-    what waits for those of a user who was deleted."""
+    """Mark the pending deliveries of a disabled handler as failed; without an id, those of all disabled ones.
+
+    Without an id it also ends those of deleted users.
+    """
     have_left = select(User.id).where(User.deleted_datetime.is_not(None))
     is_silent = NotificationHandler.is_enabled.is_(False) | NotificationHandler.user_id.in_(have_left)
     is_off = Delivery.handler_id.in_(select(NotificationHandler.id).where(is_silent))
     whose = is_off if handler_id is None else Delivery.handler_id == handler_id
-    waits = Delivery.due.is_not(None) & is_free(Delivery, moment())  # one under way ends by what comes of it
+    waits = Delivery.due.is_not(None) & is_free(Delivery, moment())  # one being sent ends by its own result
     ended = update(Delivery).where(waits, whose).values(due=None, status=FAILED, lease=None, who=None)
     ids = session.scalars(ended.returning(Delivery.id)).all()
     rows = [{"delivery_id": id_, "detail": OFF, "duration_ms": 0} for id_ in ids]
@@ -114,7 +134,7 @@ def end_pending(session: AnySession, handler_id: int | None = None) -> None:
         session.execute(insert(DeliveryAttempt), rows)
 
 
-def attempt_of(delivery: Delivery, outcome: Outcome) -> DeliveryAttempt:
+def attempt_of(delivery: Delivery, outcome: AttemptResult) -> DeliveryAttempt:
     return DeliveryAttempt(
         delivery_id=delivery.id,
         status_code=outcome.status_code,
@@ -125,41 +145,55 @@ def attempt_of(delivery: Delivery, outcome: Outcome) -> DeliveryAttempt:
     )
 
 
-def settle(session: AnySession, delivery: Delivery, outcome: Outcome, *, is_last: bool = False) -> None:
-    """Write down a try, and what follows from it for the delivery."""
+def settle(session: AnySession, delivery: Delivery, outcome: AttemptResult, *, is_last: bool = False) -> None:
+    """Store an attempt, and set the delivery's status and next attempt from its result."""
     session.add(attempt_of(delivery, outcome))
     delivery.tries += 1
     delivery.lease = delivery.who = None
+    letter = delivery.letter if delivery.letter_id is not None else None
+    due = next_due(delivery.tries, letter and letter.until, outcome.retry_after)
     if outcome.is_delivered:
         delivery.status, delivery.due = DELIVERED, None
-    elif is_last or outcome.is_permanent or delivery.tries >= len(PAUSES):
+    elif is_last or outcome.is_permanent or due is None:
         delivery.status, delivery.due = FAILED, None
     else:
-        delivery.planned = moment()
-        delivery.due = delivery.planned + pause(delivery.tries, outcome.retry_after)
+        delivery.planned, delivery.due = moment(), due
+    if letter is not None and delivery.due is None:
+        letter.content = None
 
 
 def put_off(session: Session, id_: int) -> None:
-    """Count a try that failed for a fault of ours, without reading what may be at fault. Commits."""
+    """Count an attempt that failed by our own error, without loading the row that may cause it. Commits."""
     begin_write(session)
-    tries = session.scalar(select(Delivery.tries).where(Delivery.id == id_))
-    if tries is not None:
-        is_last = tries + 1 >= len(PAUSES)
-        after = {"status": FAILED, "due": None} if is_last else {"due": moment() + pause(tries + 1, None)}
-        values = {"tries": tries + 1, "planned": moment(), "lease": None, "who": None, **after}
+    found = select(Delivery.tries, Letter.id, Letter.until).outerjoin(Letter).where(Delivery.id == id_)
+    if row := session.execute(found).first():
+        tries, letter_id, until = row.tries + 1, row.id, row.until
+        due = next_due(tries, until)
+        values = {"tries": tries, "due": due, "planned": moment(), "lease": None, "who": None}
+        values |= {} if due else {"status": FAILED}
+        if letter_id is not None and due is None:
+            session.execute(update(Letter).where(Letter.id == letter_id).values(content=None))
         session.execute(update(Delivery).where(Delivery.id == id_).values(values))
         session.execute(insert(DeliveryAttempt), [{"delivery_id": id_, "detail": FAULT, "duration_ms": 0}])
     session.commit()
 
 
+def next_due(tries: int, until: dt.datetime | None, retry_after: float | None = None) -> dt.datetime | None:
+    """When to try again after `tries` attempts; None after the last one, or where that is past `until`."""
+    if tries >= len(PAUSES):
+        return None
+    due = moment() + pause(tries, retry_after)
+    return due if until is None or due < until else None
+
+
 def pause(tries: int, retry_after: float | None) -> dt.timedelta:
-    """How long to wait after so many tries: as the schedule says, or as long as the other side asks."""
+    """The pause after `tries` attempts: by the schedule, or as `retry_after` asks if that is longer."""
     asked = max(PAUSES[tries], min(retry_after or 0.0, LONGEST_PAUSE))
     return dt.timedelta(seconds=asked * (1 + random.uniform(0, JITTER)))  # noqa: S311  nothing secret
 
 
-def learn(handler: NotificationHandler, outcome: Outcome, *, is_test: bool = False) -> None:
-    """What a try tells of the handler: that it works, that it fails, that it is to be switched off."""
+def learn(handler: NotificationHandler, outcome: AttemptResult, *, is_test: bool = False) -> None:
+    """Update the handler from an attempt's result: it works, it fails, or it is to be switched off."""
     if outcome.is_delivered:
         handler.failing_since = None
         handler.settings = {**handler.settings, **outcome.changes} if outcome.changes else handler.settings
@@ -172,7 +206,7 @@ def learn(handler: NotificationHandler, outcome: Outcome, *, is_test: bool = Fal
 
 
 def switch_off(handler: NotificationHandler, reason: str) -> None:
-    """In the audit log, too, without what the other side has answered."""
+    """Switch the handler off, and record it in the audit log without the other side's answer."""
     session = object_session(handler)
     if session is not None:
         on = Object("notification_handler", handler.id, handler.name)

@@ -1,4 +1,4 @@
-"""How do the visits of some days look? A small picture, for those who show pictures."""
+"""A small bar chart of clicks by day, as a PNG for mails."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PALETTE = (255, 255, 255, 209, 213, 219, 11, 110, 102)
 
 
 def draw(counts: Sequence[int]) -> bytes:
-    """A PNG with a bar for each day. Three colours, so that it has a kilobyte or less."""
+    """A PNG with a bar for each day. It has three colours, which keeps it at a kilobyte or less."""
     image = Image.new("P", (WIDTH, HEIGHT), GROUND)
     image.putpalette(PALETTE)
     pen = ImageDraw.Draw(image)

@@ -1,4 +1,4 @@
-"""How is a period of some links told? From figures that are given: `data` for programs, words for people."""
+"""Reports on the links of an owner for one period: from figures to `data` and to a message."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from app.geo.countries import CONTINENTS, COUNTRIES
 from app.notifications.events import readable
-from app.notifications.message import Message, Section, Table
-from app.notifications.periods import Period
+from app.notifications.i18n import day, digits, said, territory
+from app.notifications.message import BreakdownTable, Message, Section
+from app.notifications.periods import ReportPeriod
 from app.notifications.picture import draw
-from app.notifications.site import Site
-from app.notifications.speech import day, digits, said, territory
-from app.places import CONTINENTS, COUNTRIES
+from app.notifications.site import SiteUrls
 
 Row = Mapping[str, Any]
 Data = Mapping[str, Any]
 
 TOP = 5
-# the main dimensions, in the words of people
+# the main dimensions, as messages name them
 DIMENSIONS = {
     "referrer_host": "Referrers",
     "country_code": "Countries",
@@ -32,12 +32,12 @@ NAMES: dict[str, Mapping[str, str]] = {
     "device_type": {"desktop": "Desktop", "mobile": "Mobile", "tablet": "Tablet"},
 }
 TITLES = {"daily": "Daily report", "weekly": "Weekly report", "monthly": "Monthly report"}
-MOST_PICTURES = 10  # in one message
+MAX_PICTURES = 10  # in one message
 
 
 @dataclass(frozen=True, kw_only=True)
 class Figures:
-    """What happened to one link in a period: `days` as statistics' overview has them, `top` by dimension."""
+    """The figures of one link in a period: `days` as in the statistics overview, `top` by dimension."""
 
     link: Data
     days: Sequence[Row]
@@ -48,8 +48,8 @@ class Figures:
     top: Mapping[str, Sequence[Row]]
 
 
-def data_of(period: Period, timezone: str, all_figures: Sequence[Figures]) -> dict[str, Any]:
-    """The contract's `data` of `link.report`: the links with most visits first."""
+def data_of(period: ReportPeriod, timezone: str, all_figures: Sequence[Figures]) -> dict[str, Any]:
+    """The contract's `data` of `link.report`, the links with most clicks first."""
     ordered = sorted(all_figures, key=lambda figures: (-figures.pageviews, figures.link["id"]))
     return {
         "period": {
@@ -77,15 +77,15 @@ def report_of(figures: Figures) -> dict[str, Any]:
 
 
 def change(now: int, before: int) -> int | None:
-    """In per cent; None where there was nothing before."""
+    """The change in per cent; None where there was nothing before."""
     return round((now - before) * 100 / before) if before else None
 
 
 # --- in words
 
 
-def compose(id: str, type_: str, datetime: dt.datetime, data: Data, site: Site) -> Message:
-    """The message of a report's data. `data` is all it is made of, so it is the same on every try."""
+def compose(id: str, type_: str, datetime: dt.datetime, data: Data, site: SiteUrls) -> Message:
+    """The message of a report. It depends on `data` alone, so it is the same on every attempt."""
     period, reports = data["period"], data["reports"]
     days = in_words(dt.date.fromisoformat(period["start_date"]), dt.date.fromisoformat(period["end_date"]))
     visits = sum(report["pageviews"] for report in reports)
@@ -111,9 +111,9 @@ def compose(id: str, type_: str, datetime: dt.datetime, data: Data, site: Site) 
     )
 
 
-def section_of(report: Data, number: int, site: Site) -> Section:
+def section_of(report: Data, number: int, site: SiteUrls) -> Section:
     days = tuple((dt.date.fromisoformat(row["formatted_date"]), row["pageviews"]) for row in report["days"])
-    has_picture = len(days) > 1 and report["pageviews"] and number < MOST_PICTURES
+    has_picture = len(days) > 1 and report["pageviews"] and number < MAX_PICTURES
     return Section(
         title=readable(report["link"]["short_url"]),
         url=site.statistics_page(report["link"]["id"], str(days[0][0]), str(days[-1][0])),
@@ -144,8 +144,8 @@ def change_in_words(percent: int | None, before: int) -> str:
     return said("{change} % ({before} the time before)", change=changed, before=digits(before))
 
 
-def table_of(name: str, rows: Sequence[Row]) -> Table:
-    return Table(
+def table_of(name: str, rows: Sequence[Row]) -> BreakdownTable:
+    return BreakdownTable(
         title=said(DIMENSIONS[name]) if name in DIMENSIONS else name,
         rows=tuple((named(name, row[name]), row["pageviews"]) for row in rows),
     )
@@ -165,7 +165,7 @@ def counted(visits: int) -> str:
 
 
 def in_words(start: dt.date, end: dt.date) -> str:
-    """`16 to 22 November 2026`, with as much of each day as the other does not say."""
+    """A range of days as `16 to 22 November 2026`, without repeating a month or year that both share."""
     if start == end:
         return day(start, "EEEE, d MMMM y")
     if start.year != end.year:

@@ -1,7 +1,7 @@
-"""What are owners told by mail about the doors of their account, where a mail server is set?
+"""Mails about the security of an account: passwords, e-mail address, two-factor authentication.
 
-Addresses in these mails are those of the settings: what a request says of its host, anybody can write, and
-the one-time address for a new password would go there.
+They are sent where a mail server is set. URLs in them come from the settings, never from a request's Host
+header: anyone can forge that, and the one-time link for a new password would go to the forger's host.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from dataclasses import dataclass
 from app.accounts import second_factor, standing
 from app.accounts.models import User
 from app.accounts.resets import GOOD_FOR
-from app.clock import now
-from app.config import Settings
-from app.database import AnySession
-from app.notifications import letters
+from app.core.clock import now
+from app.core.config import Settings
+from app.core.database import AnySession
+from app.notifications import system_email
+from app.notifications.i18n import said, speaking
 from app.notifications.site import site_of
-from app.notifications.speech import said, speaking
 
-KEPT_TRYING = dt.timedelta(days=1)
+RETRY_PERIOD = dt.timedelta(days=1)
 ASKED, TOLD = "because somebody here asked for it.", "because it is about your account."
 
 
 @dataclass(frozen=True)
 class SecurityMail:
-    """Each is written down in the write of what it tells, in the language of its owner."""
+    """Writes each mail in the transaction of the change that it reports, in the owner's language."""
 
     session: AnySession
     settings: Settings
@@ -41,7 +41,10 @@ class SecurityMail:
             self.tell(user, said("Two-factor authentication is off"), text, not_you())
 
     def reset_two_factor(self, user: User) -> None:
-        """By whoever runs the instance. Who asked for it may not have been the owner: every session ends."""
+        """Switch two-factor authentication off, by the operator.
+
+        Somebody else may have asked for it in the owner's name, so every session ends.
+        """
         second_factor.forget(user)
         standing.end_sessions(user)
         with speaking(user.language):
@@ -56,8 +59,8 @@ class SecurityMail:
             self.tell(user, said("A recovery code was used"), text, not_you())
 
     def password_is_changed(self, user: User, revoked: int) -> None:
-        """`revoked`: how many API keys went with the old password."""
-        letters.withdraw(self.session, about_reset(user))
+        """Report a new password. `revoked`: how many API keys were revoked with the old one."""
+        system_email.withdraw(self.session, about_reset(user))
         with speaking(user.language):
             text = said("Your account has a new password, and every other session has ended.")
             keys = said("Your API keys go on working.")
@@ -67,18 +70,21 @@ class SecurityMail:
             self.tell(user, said("Your account has a new password"), text, keys, you)
 
     def email_is_changed(self, user: User, old: str) -> None:
-        """To the address that was, whose reader may know nothing of it. No new password is sent there now."""
-        letters.withdraw(self.session, about_reset(user))
+        """Report a new e-mail address to the old one, whose reader may not have made the change.
+
+        A password reset that is still on its way to the old address is withdrawn.
+        """
+        system_email.withdraw(self.session, about_reset(user))
         with speaking(user.language):
             text = said("From now on {email} signs in to your account, and mails go there.", email=user.email)
             you = said("If this was not you, tell whoever runs this Waypost at once.")
             self.tell(user, said("Your account has another e-mail address"), text, you, to=old)
 
     def new_password(self, user: User, token: str) -> None:
-        """The one-time address; nothing else has it, and it takes the place of the one before."""
-        letters.withdraw(self.session, about_reset(user))
+        """Send the one-time link for a new password, in place of an earlier one. It is nowhere else."""
+        system_email.withdraw(self.session, about_reset(user))
         with speaking(user.language):
-            content = letters.Content(
+            content = system_email.Content(
                 title=said("A new password for Waypost"),
                 text=" ".join(
                     (
@@ -95,7 +101,7 @@ class SecurityMail:
         self.post(user, user.email, about_reset(user), content, GOOD_FOR)
 
     def tell(self, user: User, title: str, *texts: str, to: str = "") -> None:
-        content = letters.Content(
+        content = system_email.Content(
             title=title,
             text=" ".join(texts),
             url=f"{site_of(self.settings).owners}/dashboard/account/",
@@ -103,14 +109,14 @@ class SecurityMail:
             note=TOLD,
             language=user.language,
         )
-        self.post(user, to or user.email, "account", content, KEPT_TRYING)
+        self.post(user, to or user.email, "account", content, RETRY_PERIOD)
 
     def post(
-        self, user: User, email: str, about: str, content: letters.Content, good_for: dt.timedelta
+        self, user: User, email: str, about: str, content: system_email.Content, good_for: dt.timedelta
     ) -> None:
         is_verified = email == user.verified_email
-        if self.settings.smtp_url and (is_verified or not letters.has_enough(self.session, email)):
-            letters.post(self.session, user.id, about, email, content, now() + good_for)
+        if self.settings.smtp_url and (is_verified or not system_email.has_enough(self.session, email)):
+            system_email.post(self.session, user.id, about, email, content, now() + good_for)
 
 
 def about_reset(user: User) -> str:

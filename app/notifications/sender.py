@@ -1,7 +1,7 @@
-"""How is everything that waits delivered, many at once, so that none waits for another's receiver?
+"""The sender of deliveries: many at once, so that a slow receiver does not hold up others.
 
-One thread talks to the database: it takes what is due, writes down what came of it, and starts the threads
-that send. A process that is killed leaves leases behind, and whoever comes next goes on when they end.
+One thread talks to the database: it claims what is due, stores the results, and starts the threads that send.
+A killed process leaves leases behind; the next sender takes its deliveries over when they expire.
 """
 
 from __future__ import annotations
@@ -18,55 +18,50 @@ from types import MappingProxyType
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from app.claims import moment
-from app.config import Settings
-from app.database import begin_write, is_outage
-from app.error_boundary import ErrorBoundary
+from app.core.config import Settings
+from app.core.database import begin_write, is_outage
+from app.core.error_boundary import ErrorBoundary
+from app.core.leases import moment
+from app.core.poll_loop import PollLoop
+from app.net.session import OutboundSession
 from app.notifications import waiting
-from app.notifications.delivery import Outcome, attempt
-from app.notifications.door import Door
-from app.notifications.lanes import Lane, Parcel
+from app.notifications.delivery import AttemptResult, attempt
+from app.notifications.handler_queue import HandlerQueue, Parcel
 from app.notifications.outbox import put_off, write_down
 from app.notifications.site import site_of
 
 POLL_SECONDS = 0.1
 RETRY_SECONDS, LONGEST_RETRY = 1.0, 30.0
-MOST_THREADS = 512
-MOST_FAILING = MOST_THREADS // 2  # for receivers that failed last; the rest is for all others
+MAX_THREADS = 512
+MAX_FAILING = MAX_THREADS // 2  # for receivers whose last attempt failed; the rest is for all others
 
-Feed = Callable[[Session], object]  # brings deliveries about; true if it has
+Feed = Callable[[Session], object]  # creates deliveries; true if it created some
 Feeds = Mapping[str, Feed]
-Came = tuple[Parcel, Outcome | None]  # None: it was not tried
+Came = tuple[Parcel, AttemptResult | None]  # None: it was not tried
 
 
-class Sender(threading.Thread):
-    """Delivers until it is stopped. `feeds` are asked first, each in a session of its own.
+class Sender(PollLoop):
+    """Delivers until it is stopped. On each turn `feeds` run first, each in a session of its own.
 
-    Nothing that one step of it, one feed or one delivery raises keeps the others waiting.
+    An error in one step, one feed or one delivery does not hold up the others.
     """
 
     def __init__(self, engine: Engine, settings: Settings, feeds: Feeds = MappingProxyType({})) -> None:
-        super().__init__(name="sender", daemon=True)
-        self.engine, self.settings, self.feeds = engine, settings, feeds
         self.steps = ErrorBoundary(
             "deliveries", first_seconds=RETRY_SECONDS, max_seconds=LONGEST_RETRY, max_outages=inf
         )
+        super().__init__("sender", POLL_SECONDS, self.steps)
+        self.engine, self.settings, self.feeds = engine, settings, feeds
         self.errors = ErrorBoundary("single deliveries")
         self.site = site_of(settings)
         self.who = secrets.token_hex(8)
-        self.lanes: dict[int, Lane] = {}
-        self.held: set[int] = set()  # ids of deliveries between being taken and being written down
+        self.lanes: dict[int, HandlerQueue] = {}
+        self.held: set[int] = set()  # ids of deliveries that are claimed and whose result is not stored yet
         self.outcomes: queue.SimpleQueue[Came] = queue.SimpleQueue()
         self.unkept: list[Came] = []
-        self.ended = threading.Event()
-
-    def run(self) -> None:
-        while not self.ended.is_set():
-            if not self.turn():
-                self.listen(POLL_SECONDS)
 
     def turn(self) -> bool:
-        """Write down, bring about, take; whether there was anything."""
+        """Store results, run the feeds, claim what is due. Returns whether there was anything to do."""
         moved = bool(self.steps.run("keep", self.keep))
         for name, feed in self.feeds.items():
             moved |= bool(self.steps.run(name, self.ask, feed))
@@ -76,28 +71,28 @@ class Sender(threading.Thread):
         with Session(self.engine) as session:
             return bool(feed(session))
 
-    def listen(self, seconds: float) -> None:
-        """Wait for the next outcome, but not for long: something may have come due."""
+    def rest(self, seconds: float) -> None:
+        """Wait for the next result, for `seconds` at most: something may have come due."""
         try:
             self.unkept.append(self.outcomes.get(timeout=seconds))
         except queue.Empty:
             return
 
-    def stop(self, seconds: float) -> None:
-        """Take nothing more, and write down what comes within `seconds`. The rest will be sent again."""
+    def stop(self, seconds: float | None = 0.0) -> None:
+        """Claim nothing more, and store the results that arrive within `seconds`. The rest is sent again."""
         self.ended.set()
-        until = time.monotonic() + seconds
+        until = time.monotonic() + (seconds or 0.0)
         for lane in list(self.lanes.values()):
             lane.is_spoiled = True
-        self.join(seconds)
+        super().stop(seconds)
         while self.held and time.monotonic() < until:
-            self.listen(POLL_SECONDS)
+            self.rest(POLL_SECONDS)
             self.steps.run("keep", self.keep)
 
-    # --- what came back
+    # --- results
 
     def keep(self) -> bool:
-        """Write down what came of all that was tried. What only an outage kept from it stays."""
+        """Store the results of all attempts. Those that an outage kept from being stored stay for later."""
         self.unkept += [self.outcomes.get() for _ in range(self.outcomes.qsize())]
         self.unkept += [(parcel, None) for lane in self.lanes.values() for parcel in lane.give_back()]
         if not self.unkept:
@@ -107,7 +102,7 @@ class Sender(threading.Thread):
             if not is_outage(error):
                 with self.errors.attempt(), Session(self.engine) as session:
                     put_off(session, came[0].id)
-                self.forget([came])  # where even that has failed, it is free again when its lease ends
+                self.forget([came])  # where even that has failed, it can be claimed again when its lease ends
         return not failed
 
     def store(self, some: Sequence[Came]) -> None:
@@ -122,14 +117,14 @@ class Sender(threading.Thread):
         over = {id(came) for came in some}
         self.unkept = [came for came in self.unkept if id(came) not in over]
 
-    # --- what goes out
+    # --- sending
 
     def take(self) -> bool:
-        """Claim what is due and there is room for, and have it sent."""
-        if self.threads() >= MOST_THREADS:
+        """Claim due deliveries, as many as there is room for, and send them."""
+        if self.threads() >= MAX_THREADS:
             return False
         full = [handler_id for handler_id, lane in self.lanes.items() if not lane.room()]
-        is_crowded = self.threads(failing=True) >= MOST_FAILING
+        is_crowded = self.threads(failing=True) >= MAX_FAILING
         with Session(self.engine) as session:
             found = waiting.find(session, moment(), full, only_healthy=is_crowded)
             ids = self.chosen(found)
@@ -141,12 +136,12 @@ class Sender(threading.Thread):
     def threads(self, *, failing: bool = False) -> int:
         return sum(lane.threads for lane in self.lanes.values() if lane.is_failing or not failing)
 
-    def chosen(self, found: Sequence[waiting.Found]) -> list[int]:
-        """As many of each handler as its lane has room for."""
+    def chosen(self, found: Sequence[waiting.DueDelivery]) -> list[int]:
+        """The ids to claim: for each handler as many as its queue has room for."""
         rooms: dict[int, int] = {}
         ids = []
         for one in found:
-            lane = self.lanes.setdefault(one.handler_id, Lane(is_failing=one.is_failing))
+            lane = self.lanes.setdefault(one.handler_id, HandlerQueue(is_failing=one.is_failing))
             room = rooms.setdefault(one.handler_id, lane.room())
             if room and one.id not in self.held:
                 ids.append(one.id)
@@ -165,11 +160,15 @@ class Sender(threading.Thread):
                 if started.error is not None:
                     lane.lose_thread()
 
-    def work(self, lane: Lane) -> None:
-        """The life of a thread that sends: what its lane has, one after the other."""
+    def work(self, lane: HandlerQueue) -> None:
+        """Send what a queue holds, one after the other. This is the body of a sending thread."""
         while parcel := lane.next():
             outcome = attempt(
-                parcel.type, parcel.fields, parcel.message, Door(self.settings), refusal=parcel.refusal
+                parcel.type,
+                parcel.fields,
+                parcel.message,
+                OutboundSession(self.settings),
+                refusal=parcel.refusal,
             )
             lane.learn(is_delivered=outcome.is_delivered)
             self.outcomes.put((parcel, outcome))

@@ -1,4 +1,4 @@
-"""How does a notification handler change?"""
+"""Creation, changes, deletion and restoring of notification handlers."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ from typing import Any
 
 from app.accounts.models import User
 from app.audit.services import Object, record
-from app.claims import moment
-from app.clock import now
-from app.database import reread
-from app.errors import FieldError, Invalid
-from app.extensions import db
+from app.core.clock import now
+from app.core.database import reread
+from app.core.encryption import UnreadableSecret
+from app.core.errors import FieldError, Invalid
+from app.core.extensions import db
+from app.core.leases import moment
 from app.notifications.confirmation import about, require_confirmation
 from app.notifications.delivery import UNREADABLE
-from app.notifications.letters import withdraw
 from app.notifications.models import NotificationHandler
 from app.notifications.outbox import end_pending
-from app.notifications.stopping import place_of
+from app.notifications.system_email import withdraw
 from app.notifications.transport import all_transports
-from app.sealing import Unreadable
+from app.notifications.unsubscribe import place_of
 from app.trash import services as trash
 from app.trash.models import Trashed
 
 
 def create(user: User, changes: dict[str, Any]) -> NotificationHandler:
-    """A new handler of `changes`: type, name and settings."""
+    """Create a handler from `changes`: type, name and settings."""
     settings = {**made(changes["type"]), **changes.get("settings", {})}
     handler = NotificationHandler(user_id=user.id, **{**changes, "settings": settings})
     require_settings(handler)
@@ -37,15 +37,15 @@ def create(user: User, changes: dict[str, Any]) -> NotificationHandler:
 
 
 def note(handler: NotificationHandler, action: str, **changes: Any) -> None:
-    """In the audit log: names of settings, and never what they are."""
+    """Record in the audit log: names of settings, never their values."""
     on = Object("notification_handler", handler.id, handler.name)
     record(db.session, action, owner_id=handler.user_id, on=on, type=handler.type, **changes)
 
 
 def update(handler: NotificationHandler, changes: dict[str, Any]) -> NotificationHandler:
-    """Change what `changes` names; another type forgets the settings of the one so far.
+    """Change what `changes` names; a new type drops the settings of the old one.
 
-    Raises NotThere when the handler was deleted meanwhile, Invalid when its type was changed meanwhile.
+    Raises NotFound when the handler was deleted meanwhile, Invalid when its type was changed meanwhile.
     """
     reread(db.session, handler)
     if not changes:
@@ -56,10 +56,10 @@ def update(handler: NotificationHandler, changes: dict[str, Any]) -> Notificatio
     for name, value in changes.items():
         setattr(handler, name, value)
     handler.settings = settings
-    if not isinstance(settings, Unreadable):
+    if not isinstance(settings, UnreadableSecret):
         require_settings(handler)
     if changes.keys() & {"is_enabled", "type", "settings"}:
-        # the owner has seen to it: what failed before says nothing any more
+        # the owner has attended to it, so earlier failures no longer count
         handler.failing_since = handler.off_reason = None
         require_confirmation(db.session, handler, place)
     if not handler.is_enabled:
@@ -70,17 +70,17 @@ def update(handler: NotificationHandler, changes: dict[str, Any]) -> Notificatio
 
 
 def settings_with(handler: NotificationHandler, changes: dict[str, Any]) -> dict[str, Any]:
-    """As they are after these changes. What can't be read stays as it is stored, until it is entered anew."""
+    """The settings after these changes. Unreadable ones stay as stored until they are entered anew."""
     is_other_type = changes.get("type", handler.type) != handler.type
-    if isinstance(handler.settings, Unreadable) and not is_other_type and not changes.get("settings"):
+    if isinstance(handler.settings, UnreadableSecret) and not is_other_type and not changes.get("settings"):
         return handler.settings
-    begins_anew = is_other_type or isinstance(handler.settings, Unreadable)
+    begins_anew = is_other_type or isinstance(handler.settings, UnreadableSecret)
     kept = made(changes.get("type", handler.type)) if begins_anew else handler.settings
     return {**kept, **changes.get("settings", {})}
 
 
 def note_changes(handler: NotificationHandler, changes: dict[str, Any], settings: dict[str, Any]) -> None:
-    """Which settings are others than before, by name alone: nearly each of them may be a secret."""
+    """Record which settings change, by name alone: nearly each of them may be a secret."""
     plain = {name: value for name, value in changes.items() if name != "settings"}
     changed = [name for name, value in plain.items() if getattr(handler, name) != value]
     names = settings.keys() | handler.settings.keys()
@@ -90,10 +90,10 @@ def note_changes(handler: NotificationHandler, changes: dict[str, Any], settings
 
 
 def renew(handler: NotificationHandler) -> NotificationHandler:
-    """Make anew what nobody fills in. Raises NotThere, and Invalid where its type makes nothing."""
+    """Renew the generated settings. Raises NotFound, and Invalid where its type generates none."""
     reread(db.session, handler)
     make_anew = all_transports()[handler.type].renew
-    if isinstance(handler.settings, Unreadable):
+    if isinstance(handler.settings, UnreadableSecret):
         raise Invalid(FieldError(UNREADABLE, "unreadable"))
     if make_anew is None:
         raise Invalid(FieldError("A handler of this type has no secret.", "no_secret", "type"))
@@ -105,9 +105,9 @@ def renew(handler: NotificationHandler) -> NotificationHandler:
 
 
 def delete(handler: NotificationHandler) -> str:
-    """Into the trash, which takes it off its links. Raises NotThere when it is gone already.
+    """Move it to the trash, which takes it off its links. Raises NotFound when it is gone already.
 
-    Returns the batch, by which it can be put back.
+    Returns the batch, by which it can be restored.
     """
     reread(db.session, handler)
     withdraw(db.session, about(handler))
@@ -118,19 +118,19 @@ def delete(handler: NotificationHandler) -> str:
 
 
 def restore(trashed: Trashed) -> NotificationHandler:
-    """Have it again, on the links that it was on."""
+    """Restore it, on the links that it was on."""
     handler: NotificationHandler = trash.put_back([trashed], NotificationHandler)[0]
     note(handler, "handler.restored")
     return handler
 
 
 def made(type_: str) -> dict[str, str]:
-    """The settings that nobody fills in, made anew."""
+    """New values for the settings that are generated."""
     return {name: make() for name, make in all_transports()[type_].makes.items()}
 
 
 def require_settings(handler: NotificationHandler) -> None:
-    """The form has asked for them; but the type may have become another one since."""
+    """Raises Invalid where a setting is missing. The form checks it, but the type may have changed since."""
     names = [one.name for one in all_transports()[handler.type].settings]
     missing = [name for name in names if not handler.settings.get(name)]
     if missing:

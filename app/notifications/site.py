@@ -1,29 +1,29 @@
-"""Under which addresses do messages lead back here? (The worker knows of no request that would tell.)"""
+"""URLs of this instance for messages. The worker has no request to take them from."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from app.config import Settings
+from app.core.config import Settings
 
 
 @dataclass(frozen=True)
-class Site:
-    """Where short links of no domain of their own are, and where the dashboard is; both without a slash."""
+class SiteUrls:
+    """The base URLs of short links without an own domain, and of the dashboard; no slash at the end."""
 
     links: str
     owners: str
 
     def short_url(self, url: str, domain: str | None = None) -> str:
-        """As `own_addresses.short_url`, for whoever has no request."""
-        return f"{domain or self.links}/{quote(url, safe='~')}"
+        """As `app.web.urls.short_url`, for code without a request."""
+        return f"{domain or self.links}/{quote(url, safe='/~')}"
 
     def link_page(self, link_id: int) -> str:
         return f"{self.owners}/dashboard/links/{link_id}"
 
     def statistics_page(self, link_id: int | None, start: str, end: str) -> str:
-        """Of one link, or of all, over days as the API writes them."""
+        """The statistics page of one link, or of all for None, with dates as the API writes them."""
         whose = "" if link_id is None else f"links/{link_id}/"
         days = f"period=custom&start_date={start}&end_date={end}"
         return f"{self.owners}/dashboard/{whose}statistics/?{days}"
@@ -38,7 +38,7 @@ class Site:
         return f"{self.owners}/dashboard/handlers/"
 
 
-def site_of(settings: Settings) -> Site:
-    """`BASE_URL`, else the address that is listened on."""
+def site_of(settings: Settings) -> SiteUrls:
+    """The URLs by `BASE_URL`, else by the address that the server listens on."""
     links = settings.base_url or settings.local_url
-    return Site(links, settings.dashboard_url or links)
+    return SiteUrls(links, settings.dashboard_url or links)

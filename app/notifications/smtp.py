@@ -1,4 +1,4 @@
-"""How is a mail handed to the operator's mail server? The door makes the line, smtplib speaks on it."""
+"""Sending a mail through the operator's mail server: smtplib on a connection of the outbound session."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from contextlib import contextmanager, suppress
 from threading import Timer
 from typing import NamedTuple
 
-from app.mail_servers import OFFERED, STARTTLS, TLS, MailServer
-from app.notifications.dial import in_words, trusted
-from app.notifications.door import Door
-from app.notifications.outbound import BOTH_WAYS, Socket
-from app.notifications.transport import Refused, Sent
+from app.core.smtp_url import OFFERED, STARTTLS, TLS, MailServer
+from app.net.dial import in_words, trusted
+from app.net.http import BOTH_WAYS, Socket
+from app.net.session import OutboundSession
+from app.notifications.transport import Delivered, DeliveryFailed
 
 # RFC 3463: there is no such mailbox or domain, it has moved, or it takes nothing any more
 GONE = re.compile(r"5\.1\.(1|2|3|6|10)\b|5\.2\.1\b")
@@ -24,24 +24,31 @@ NO_TLS = (
 )
 
 
-class Letter(NamedTuple):
-    """A mail as it goes over the line, and between whom."""
+class SmtpMessage(NamedTuple):
+    """A mail as it is transmitted, with its sender and recipient."""
 
     sender: str
     to: str
     content: bytes
 
 
-def hand_in(letter: Letter, server: MailServer, door: Door, *, name: str) -> Sent:
-    """The server has taken it; or Refused. `name` is what we call ourselves. Raises NoAnswer too."""
-    with in_words(door.deadline, (Refused,)), in_smtp_words(), spoken_to(server, door, name) as client:
+def hand_in(letter: SmtpMessage, server: MailServer, door: OutboundSession, *, name: str) -> Delivered:
+    """Send the mail; returns once the server has accepted it. `name`: our name in the greeting.
+
+    Raises DeliveryFailed and NoAnswer.
+    """
+    with in_words(door.deadline, (DeliveryFailed,)), in_smtp_words(), spoken_to(server, door, name) as client:
         greet(client, server)
         return send(client, letter)
 
 
 @contextmanager
-def spoken_to(server: MailServer, door: Door, name: str) -> Iterator[smtplib.SMTP]:
-    """A client on a line of the door's. At the deadline the line is cut, also under one that drips."""
+def spoken_to(server: MailServer, door: OutboundSession, name: str) -> Iterator[smtplib.SMTP]:
+    """An SMTP client on a connection of the outbound session.
+
+    A timer cuts the connection at the deadline. Without it a server that sends a byte at a time would never
+    end, because smtplib's timeout is for each read.
+    """
     line = door.connect_named(server.host, server.port)
     client = smtplib.SMTP(local_hostname=name, timeout=door.left())
     client.sock = line
@@ -54,7 +61,7 @@ def spoken_to(server: MailServer, door: Door, name: str) -> Iterator[smtplib.SMT
             encrypt(client, server)
         yield client
     except OSError:  # of which smtplib's errors are some
-        door.left()  # raises TimeoutError where it was us who cut the line
+        door.left()  # raises TimeoutError where we cut the connection ourselves
         raise
     finally:
         timer.cancel()
@@ -73,7 +80,7 @@ def line_of(client: smtplib.SMTP) -> Socket:
 
 
 def encrypt(client: smtplib.SMTP, server: MailServer) -> None:
-    """What was read before it is forgotten: somebody between could have put it there."""
+    """Start TLS. What was read before is discarded: an attacker on the way could have inserted it."""
     client.sock = trusted().wrap_socket(line_of(client), server_hostname=server.host)
     client.file = None
     client.ehlo_resp = client.helo_resp = None
@@ -81,12 +88,12 @@ def encrypt(client: smtplib.SMTP, server: MailServer) -> None:
 
 
 def greet(client: smtplib.SMTP, server: MailServer) -> None:
-    """Greeting, TLS and sign-in. Whatever is refused here is the operator's to put right."""
+    """Greeting, TLS and sign-in. Only the operator can fix what the server refuses here."""
     expect(client.getreply(), 220, "The mail server does not take mail now")
     client.ehlo_or_helo_if_needed()
     if server.security == STARTTLS or (server.security == OFFERED and client.has_extn("starttls")):
         if not client.has_extn("starttls"):
-            raise Refused(NO_TLS)
+            raise DeliveryFailed(NO_TLS)
         expect(client.docmd("STARTTLS"), 220, "The mail server makes no secure connection")
         encrypt(client, server)
         client.ehlo_or_helo_if_needed()
@@ -94,32 +101,33 @@ def greet(client: smtplib.SMTP, server: MailServer) -> None:
         client.login(server.user, server.password)
 
 
-def send(client: smtplib.SMTP, letter: Letter) -> Sent:
+def send(client: smtplib.SMTP, letter: SmtpMessage) -> Delivered:
     options = [] if letter.to.isascii() and letter.sender.isascii() else ["SMTPUTF8", "BODY=8BITMIME"]
     if options and not client.has_extn("smtputf8"):
-        raise Refused("The mail server takes no addresses with letters like these.", permanent=True)
+        raise DeliveryFailed("The mail server takes no addresses with letters like these.", permanent=True)
     expect(client.mail(letter.sender, options), 250, "The mail server does not take the sender")
     expect(client.rcpt(letter.to), 250, "The mail server does not take the address", is_about_mail=True)
     answer = client.data(letter.content)
     expect(answer, 250, "The mail server does not take the mail", is_about_mail=True)
     with suppress(smtplib.SMTPException, OSError):
         client.quit()  # it has the mail, whatever comes now
-    return Sent(status_code=answer[0], answer=said(answer[1]))
+    return Delivered(status_code=answer[0], answer=decode_reply(answer[1]))
 
 
 def expect(answer: tuple[int, bytes], code: int, otherwise: str, *, is_about_mail: bool = False) -> None:
-    """RFC 5321, 4.2.1: what begins with 4 passes, what begins with 5 would be the same the next time.
+    """Raises DeliveryFailed unless the reply has the class of `code`.
 
-    But only of what is said about this mail: 5 at the greeting is a server that is not set up right yet.
+    RFC 5321, 4.2.1: a 4xx reply is temporary, a 5xx reply is permanent. A 5xx counts as permanent only where
+    it is about this mail: at the greeting it means a server that is not set up right yet.
     """
     if answer[0] // 10 == code // 10:
         return
     raise refused(otherwise, *answer, is_about_mail=is_about_mail)
 
 
-def refused(otherwise: str, code: int, text: bytes | str, *, is_about_mail: bool = False) -> Refused:
-    words, is_final = said(text), is_about_mail and code >= 500
-    return Refused(
+def refused(otherwise: str, code: int, text: bytes | str, *, is_about_mail: bool = False) -> DeliveryFailed:
+    words, is_final = decode_reply(text), is_about_mail and code >= 500
+    return DeliveryFailed(
         f"{otherwise} ({code} {words.splitlines()[0] if words else ''}".rstrip() + ").",
         permanent=is_final,
         gone=is_final and bool(GONE.match(words)),
@@ -128,11 +136,11 @@ def refused(otherwise: str, code: int, text: bytes | str, *, is_about_mail: bool
     )
 
 
-def said(text: bytes | str) -> str:
+def decode_reply(text: bytes | str) -> str:
     return text.decode("utf-8", "replace") if isinstance(text, bytes) else text
 
 
-# what smtplib itself raises with an answer, the first that fits
+# errors that smtplib raises with a reply, and their texts; the first match counts
 WORDS: Sequence[tuple[type[smtplib.SMTPResponseException], str]] = (
     (smtplib.SMTPAuthenticationError, "The mail server refuses the sign-in"),
     (smtplib.SMTPHeloError, "The mail server does not answer the greeting"),
@@ -148,8 +156,8 @@ def in_smtp_words() -> Iterator[None]:
         words = next(words for kind, words in WORDS if isinstance(error, kind))
         raise refused(words, error.smtp_code, error.smtp_error) from error
     except smtplib.SMTPServerDisconnected as error:
-        raise Refused("The mail server broke off the connection.") from error
+        raise DeliveryFailed("The mail server broke off the connection.") from error
     except smtplib.SMTPNotSupportedError as error:
-        raise Refused("The mail server takes no sign-in over this connection.") from error
+        raise DeliveryFailed("The mail server takes no sign-in over this connection.") from error
     except smtplib.SMTPException as error:
-        raise Refused(f"The mail server can't be used: {error}.") from error
+        raise DeliveryFailed(f"The mail server can't be used: {error}.") from error

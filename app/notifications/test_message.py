@@ -1,4 +1,4 @@
-"""Does a handler work? One message at once, without a second try, while whoever asks waits.
+"""The test message of a handler: one attempt at once, while the request waits.
 
 First `trial_message`, then `delivery.attempt` with no transaction open, then `keep`.
 """
@@ -7,27 +7,29 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from app.claims import moment
-from app.database import AnySession
+from app.core.database import AnySession
+from app.core.leases import moment
 from app.notifications import events
-from app.notifications.delivery import Outcome
+from app.notifications.delivery import AttemptResult
+from app.notifications.i18n import DEFAULT, speaking
 from app.notifications.message import Message
 from app.notifications.models import Delivery, NotificationHandler
 from app.notifications.outbox import learn, new_webhook_id, settle
-from app.notifications.site import Site
-from app.notifications.speech import DEFAULT, speaking
-from app.notifications.stopping import stop_url
+from app.notifications.site import SiteUrls
+from app.notifications.unsubscribe import stop_url
 
 
-def trial_message(handler: NotificationHandler, site: Site, language: str = DEFAULT) -> Message:
+def trial_message(handler: NotificationHandler, site: SiteUrls, language: str = DEFAULT) -> Message:
     data = {"handler": {"id": handler.id, "name": handler.name, "type": handler.type}}
     with speaking(language):
         message = events.compose(new_webhook_id(), events.TEST, moment(), data, site)
     return replace(message, stop_url=stop_url(handler, site), language=language)
 
 
-def keep(session: AnySession, handler: NotificationHandler, message: Message, outcome: Outcome) -> Delivery:
-    """Write down what came of it, as a delivery with its one attempt. (The caller commits.)"""
+def keep(
+    session: AnySession, handler: NotificationHandler, message: Message, outcome: AttemptResult
+) -> Delivery:
+    """Store the result as a delivery with its one attempt. (The caller commits.)"""
     delivery = Delivery(
         handler_id=handler.id,
         type=message.type,

@@ -1,5 +1,6 @@
-"""What is a way to deliver, and which ones are there? One file of `transports` each."""
+"""The interface of a transport, and the registry of all transports, one file of `transports` each."""
 
+# see docs/decisions/2026-11-21-ways-to-deliver.md
 from __future__ import annotations
 
 import datetime as dt
@@ -8,13 +9,13 @@ from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
 
-from app.addresses import split_address
-from app.config import Settings
+from app.core.config import Settings
+from app.core.encryption import UnreadableSecret
+from app.core.registry import modules
+from app.core.urls import split_address
+from app.net.session import OutboundSession
 from app.notifications import transports
-from app.notifications.door import Door
 from app.notifications.message import Message
-from app.registry import modules
-from app.sealing import Unreadable
 
 
 def mailbox_of(email: str) -> str:
@@ -24,11 +25,11 @@ def mailbox_of(email: str) -> str:
 
 
 def host_of(address: str) -> str:
-    """`https://X.example/hook/1` → `x.example`: a path costs nothing."""
+    """`https://X.example/hook/1` → `x.example`: paths of one host are free to make, so they count as one."""
     return split_address(address).hostname or ""
 
 
-# by the kind of setting; a token only says who may write there
+# how a setting of each kind names its receiver; a token names none, it only gives access
 TARGETS: Mapping[str, Callable[[str], str]] = {
     "email": mailbox_of,
     "address": host_of,
@@ -38,11 +39,11 @@ TARGETS: Mapping[str, Callable[[str], str]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """One thing that an owner fills in, stored under `name` in the handler's settings.
+    """A setting that an owner fills in, stored under `name` in the handler's settings.
 
-    `kind`: what it has to be, one of `email`, `address`, `token`, `chat`. `words`: the provider's own names
-    for it, taken as input. `is_secret`: a read-only key does not see it, and lists do not show it.
-    `is_hidden`: a read-only key does not see it, for it may hold a key (the address of a webhook).
+    `kind`: one of `email`, `address`, `token`, `chat`. `words`: the provider's own names for it, accepted as
+    input. `is_secret`: a read-only key does not see it, and lists do not show it.
+    `is_hidden`: a read-only key does not see it, because it may contain a key (the URL of a webhook).
     """
 
     name: str
@@ -56,19 +57,19 @@ class Setting:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sent:
-    """It has arrived. `changes` are settings of the handler that are others now (a chat has moved)."""
+class Delivered:
+    """The message has arrived. `changes`: new values of the handler's settings (a chat has moved)."""
 
     status_code: int | None = None
     answer: str = ""
     changes: Mapping[str, str] = field(default_factory=dict)
 
 
-class Refused(Exception):
-    """It has not arrived: `reason` says why, in words for the owner.
+class DeliveryFailed(Exception):
+    """The message has not arrived: `reason` says why, in words for the owner.
 
-    `retry_after`: seconds that the other side asks for. `permanent`: this message will never be taken.
-    `gone`: nothing will ever be taken, so that the handler is switched off. `answer`: what came back.
+    `retry_after`: seconds that the other side asks for. `permanent`: it will never accept this message.
+    `gone`: it will never accept any message, so the handler is switched off. `answer`: its answer.
     """
 
     def __init__(
@@ -88,19 +89,19 @@ class Refused(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Transport:
-    """One way to deliver. Its neutral type is the name of its file.
+    """One kind of delivery. Its neutral type is the name of its file.
 
-    `send(fields, message, door)` is given the handler's settings; it returns Sent or raises Refused, and lets
-    the door's NoAnswer pass. It has `door.left()` seconds, and is called from many threads at once.
-    `words`: other names for the type, taken as input. `makes`: settings nobody fills in, made when a handler
-    becomes one of this type; `renew` gives the settings with new ones of these. `steps`: how an owner comes
-    by what he has to fill in. `lacks`: what the operator has not set up, in words. `icon` is one of
-    templates/_icons.svg. `confirms`: the setting with an e-mail address whose reader has to agree first.
+    `send(fields, message, door)` gets the handler's settings; it returns Delivered or raises DeliveryFailed,
+    and lets the session's NoAnswer pass. It has `door.left()` seconds. Many threads call it at once.
+    `words`: other names for the type, accepted as input. `makes`: settings that are generated when a handler
+    gets this type; `renew` returns the settings with new ones of these. `steps`: how owners get the values
+    that they fill in. `lacks`: what the operator has not set up, in words. `icon` is one of
+    templates/_icons.svg. `confirms`: the setting with an e-mail address whose recipient has to agree first.
     """
 
     label: str
     settings: tuple[Setting, ...]
-    send: Callable[[Mapping[str, str], Message, Door], Sent]
+    send: Callable[[Mapping[str, str], Message, OutboundSession], Delivered]
     words: tuple[str, ...] = ()
     makes: Mapping[str, Callable[[], str]] = field(default_factory=dict)
     renew: Callable[[Mapping[str, str], dt.datetime], dict[str, str]] | None = None
@@ -110,15 +111,17 @@ class Transport:
     confirms: str = ""
 
     def shown(self, settings: Mapping[str, str]) -> dict[str, str | None]:
-        """What an owner knows of the settings: what they filled in, and what was made for them. None for what
-        this secret key can't read."""
+        """The settings as their owner sees them: those filled in, and those generated.
+
+        All are None where this instance's secret key can't decrypt them.
+        """
         names = [*(one.name for one in self.settings), *self.makes]
-        if isinstance(settings, Unreadable):
+        if isinstance(settings, UnreadableSecret):
             return dict.fromkeys(names)
         return {name: settings[name] for name in names if name in settings}
 
     def target_of(self, settings: Mapping[str, str]) -> str:
-        """Who receives what is sent, by which tests are limited: another spelling is the same one."""
+        """The receiver, by which test messages are limited. Other spellings of it give the same text."""
         found = [
             TARGETS[one.kind](settings.get(one.name, "")) for one in self.settings if one.kind in TARGETS
         ]

@@ -1,4 +1,4 @@
-"""Which deliveries are due, and what has a thread to know to send one?"""
+"""Finding and claiming of due deliveries, with all that a thread needs to send them."""
 
 from __future__ import annotations
 
@@ -7,26 +7,29 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from sqlalchemy import func, select
+from sqlalchemy import and_, func, or_, select
 from sqlalchemy.orm import Session, joinedload
 
 from app.accounts.models import User
-from app.claims import claim, is_due, is_free, moment
-from app.database import AnySession, begin_write
-from app.error_boundary import ErrorBoundary
+from app.core.database import AnySession, begin_write
+from app.core.encryption import UnreadableSecret
+from app.core.error_boundary import ErrorBoundary
+from app.core.leases import claim, is_due, is_free, moment
+from app.notifications import events, report, system_email
 from app.notifications.confirmation import refusal_of
-from app.notifications.lanes import Parcel
-from app.notifications.messages import message_of
+from app.notifications.handler_queue import Parcel
+from app.notifications.i18n import DEFAULT, speaking
+from app.notifications.message import Message
 from app.notifications.models import Delivery, NotificationHandler
-from app.notifications.outbox import put_off
-from app.notifications.site import Site
-from app.notifications.stopping import stop_url
+from app.notifications.outbox import OWN, put_off
+from app.notifications.site import SiteUrls
+from app.notifications.unsubscribe import stop_url
 
-MOST = 500
+MAX_DUE = 500
 
 
-class Found(NamedTuple):
-    """A delivery that is due. `is_failing`: what its handler was sent last has not arrived."""
+class DueDelivery(NamedTuple):
+    """A delivery that is due, with its handler's id, or OWN. `is_failing`: the last attempt there failed."""
 
     id: int
     handler_id: int
@@ -35,42 +38,50 @@ class Found(NamedTuple):
 
 def find(
     session: Session, now: dt.datetime, without: Collection[int], *, only_healthy: bool = False
-) -> Sequence[Found]:
-    """What nobody is at, the longest due first; but those first that nothing speaks against."""
+) -> Sequence[DueDelivery]:
+    """Due deliveries without a lease: those of healthy handlers first, then by how long they are due."""
     failing = NotificationHandler.failing_since.is_not(None)
+    handler_id = func.coalesce(Delivery.handler_id, OWN)
+    takes = and_(NotificationHandler.is_enabled, User.deleted_datetime.is_(None))
     due = (
-        select(Delivery.id, Delivery.handler_id, failing)
-        .join(NotificationHandler)
-        .join(User, User.id == NotificationHandler.user_id)
-        .where(User.deleted_datetime.is_(None))
-        .where(is_due(Delivery, now), is_free(Delivery, now), NotificationHandler.is_enabled)
+        select(Delivery.id, handler_id, failing)
+        .outerjoin(NotificationHandler)
+        .outerjoin(User, User.id == NotificationHandler.user_id)
+        .where(is_due(Delivery, now), is_free(Delivery, now), or_(Delivery.letter_id.is_not(None), takes))
         .order_by(failing, Delivery.due)
-        .limit(MOST)
+        .limit(MAX_DUE)
     )
     if without:
-        due = due.where(Delivery.handler_id.not_in(without))
+        due = due.where(handler_id.not_in(without))
     if only_healthy:
         due = due.where(~failing)
-    return [Found(id_, handler_id, bool(is_failing)) for id_, handler_id, is_failing in session.execute(due)]
+    return [
+        DueDelivery(id_, handler_id, bool(is_failing)) for id_, handler_id, is_failing in session.execute(due)
+    ]
 
 
-class Lag(NamedTuple):
-    """What is due, and since when the longest waits."""
+class DeliveryLag(NamedTuple):
+    """How many deliveries are due, and for how many seconds the oldest one has been."""
 
     waiting: int
     seconds: float
 
 
-def lag(session: AnySession) -> Lag:
-    """How far behind deliveries are. What is sent at this moment is counted until it has arrived."""
+def lag(session: AnySession) -> DeliveryLag:
+    """How far behind deliveries are. One that is being sent counts until its result is stored."""
     now = moment()
     due = select(func.count(), func.min(Delivery.due)).where(Delivery.due <= now)
     count, oldest = session.execute(due).one()
-    return Lag(count, (now - oldest).total_seconds() if oldest else 0.0)
+    return DeliveryLag(count, (now - oldest).total_seconds() if oldest else 0.0)
 
 
-def take(session: Session, ids: Sequence[int], who: str, site: Site, errors: ErrorBoundary) -> list[Parcel]:
-    """Claim them; what has become ours. One whose message can't be made counts as a try that failed."""
+def take(
+    session: Session, ids: Sequence[int], who: str, site: SiteUrls, errors: ErrorBoundary
+) -> list[Parcel]:
+    """Claim these deliveries; returns those that were free, ready to be sent.
+
+    One whose message can't be made counts as a failed attempt.
+    """
     begin_write(session)
     taken = claim(session, Delivery, ids, who, moment())
     session.commit()
@@ -83,15 +94,28 @@ def take(session: Session, ids: Sequence[int], who: str, site: Site, errors: Err
     return parcels
 
 
-def parcels_of(session: Session, ids: Sequence[int], site: Site) -> list[Parcel]:
+def parcels_of(session: Session, ids: Sequence[int], site: SiteUrls) -> list[Parcel]:
     session.rollback()
-    rows = select(Delivery).where(Delivery.id.in_(ids)).options(joinedload(Delivery.handler))
+    rows = select(Delivery).where(Delivery.id.in_(ids))
+    rows = rows.options(joinedload(Delivery.handler), joinedload(Delivery.letter))
     found = session.scalars(rows.order_by(Delivery.due, Delivery.id))
     return [parcel_of(session, row, site) for row in found]
 
 
-def parcel_of(session: Session, row: Delivery, site: Site) -> Parcel:
-    owner = session.get_one(User, row.handler.user_id)
-    message = replace(message_of(row, site, owner.language), stop_url=stop_url(row.handler, site))
+def parcel_of(session: Session, row: Delivery, site: SiteUrls) -> Parcel:
+    if row.letter_id is not None:
+        # without fields the attempt fails as unreadable, and the mail is tried again, perhaps with its key
+        fields = {} if isinstance(row.letter.content, UnreadableSecret) else {"email": row.letter.email}
+        return Parcel(row.id, OWN, "email", fields, system_email.message_of(row.letter, row.webhook_id))
     handler = row.handler
+    owner = session.get_one(User, handler.user_id)
+    message = replace(message_of(row, site, owner.language), stop_url=stop_url(handler, site))
     return Parcel(row.id, handler.id, handler.type, dict(handler.settings), message, refusal_of(handler))
+
+
+def message_of(delivery: Delivery, site: SiteUrls, language: str = DEFAULT) -> Message:
+    """The message of a delivery. It is the same on every attempt, because only stored values are used."""
+    compose = report.compose if delivery.type == events.REPORT else events.compose
+    with speaking(language):
+        message = compose(delivery.webhook_id, delivery.type, delivery.datetime, delivery.data, site)
+    return replace(message, language=language)

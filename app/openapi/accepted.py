@@ -1,20 +1,28 @@
-"""JSON Schemas of all that is accepted: beside the usual form of a value, its other spellings.
+"""JSON Schemas of all accepted values: the usual form and its other spellings.
 
-`fields` says what each field is for, for people and for programs that send. This says, for programs that
-check, what else the contract reads: `"1"` for true, `""` and null for empty, a single value for a list, the
-providers' own words, and anything where a field does not apply to the request.
+`fields` describes the usual form, for people and for clients that send. This module adds, for programs that
+validate, what else the contract accepts: `"1"` for true, `""` and null for empty, a single value for a list,
+the providers' own words, and any value where a field does not apply to the request.
 """
 
+# see docs/decisions/2026-11-22-what-bodies-may-say.md
 from __future__ import annotations
 
 from typing import Any
 
-from app.api.openapi.fields import ONE_LINE, Schema
-from app.fields import ChoiceField, DateTimeField, PatternField, SentField, TextField, UploadField
-from app.forms import ResourceForm
+from app.input.fields import (
+    ChoiceField,
+    DateTimeField,
+    PatternField,
+    SentField,
+    TextField,
+    UploadField,
+)
+from app.input.forms import ResourceForm
+from app.input.params import MAX_CHARACTERS
 from app.links.fields import AliasField, PairsField
 from app.notifications.fields import SettingField
-from app.params import MAX_CHARACTERS
+from app.openapi.fields import ONE_LINE, Schema
 
 EMPTY: Schema = {"enum": ["", None]}
 FLAG: Schema = {
@@ -33,7 +41,7 @@ YEAR = r"(?:000[1-9]|00[1-9][0-9]|0[1-9][0-9]{2}|[1-9][0-9]{3})"
 
 
 def day_pattern(year: str, leap_year: str) -> str:
-    """Each day of the calendar, without anchors."""
+    """A pattern for each valid day of the calendar, without anchors."""
     months = "(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31"
     return f"(?:{year}-(?:{months})|{leap_year}-02-29)"
 
@@ -47,7 +55,7 @@ NAMES: Schema = {"minLength": 1, "pattern": ONE_LINE}
 
 
 def accepted_body(form: type[ResourceForm], body: Schema) -> Schema:
-    """What a body may be. `body`: the same with the usual forms of values only."""
+    """The schema of all accepted bodies. `body`: the schema with the usual forms of values only."""
     made = form(None, owner=None)
     by_name = {name: field for field in made for name in properties_of_field(field)}
     properties = {
@@ -65,7 +73,7 @@ def properties_of_field(field: SentField) -> list[str]:
 
 
 def with_either(body: Schema) -> Schema:
-    """One link, or many: the fields of the other way are not looked at."""
+    """Splits into creating one link or several: each ignores the fields of the other."""
     properties = dict(body["properties"])
     one = {name: properties.pop(name) for name in ("location_url", "url")}
     many = {"location_urls": properties.pop("location_urls")}
@@ -81,8 +89,8 @@ IS_TRUE: Schema = {"enum": [True, "true", "1", "on", "yes"]}
 
 
 def accepted_value(field: SentField, usual: Schema) -> Schema:
-    """What a field may be sent as; `usual` is its schema in `fields`."""
-    if isinstance(field, PairsField | SettingField):  # only one targeting type, one transport is looked at
+    """The schema of all values that a field accepts; `usual` is its schema in `fields`."""
+    if isinstance(field, PairsField | SettingField):  # only those of the chosen type or transport are read
         return {
             "description": f"Not looked at where it does not apply. {usual.get('description', '')}".strip()
         }
@@ -114,20 +122,24 @@ def accepted_scalar(field: SentField, usual: Schema) -> Schema:
 
 
 def takes_integers(field: SentField) -> bool:
-    """Whether whole numbers of JSON are texts that the field takes."""
+    """Whether the text field accepts JSON integers."""
     if isinstance(field, PatternField):
         return field.pattern.fullmatch("-1") is not None
     return isinstance(field, TextField | AliasField)
 
 
 def digits_pattern(least: int, most: int) -> str:
-    """Whole numbers as texts, from 0 or 1 up to fewer digits than `most` has."""
+    """A pattern for integers as texts, from 0 or 1, with fewer digits than `most`."""
     first = "[1-9]" if least else "(?:0|[1-9])"
     return f"^\\+?0*{first}[0-9]{{0,{len(str(most)) - 2}}}$"
 
 
 def accepted_list(usual: Schema) -> Schema:
-    """A list, or one member alone; empty members are dropped, and some lists count what is different only."""
+    """A list, or one member alone.
+
+    Empty members are allowed, since they are dropped. There is no `maxItems`: some lists count distinct
+    members only.
+    """
     item = (
         {**usual["items"], "type": ["string", "integer"]}
         if usual["items"]["type"] == "string"
@@ -145,7 +157,7 @@ def accepted_list(usual: Schema) -> Schema:
 
 
 def accepted_parameter(name: str, schema: Schema) -> Schema:
-    """What a parameter of a query may be. One sent empty is one not sent, save the numbers of a page."""
+    """The schema of a query parameter. An empty one counts as missing, except the page numbers."""
     if name in {"page", "results_per_page"}:
         return schema
     if "enum" in schema:
@@ -166,7 +178,7 @@ NO_NUL = "^[^\\u0000]*$"
 
 
 def without_null(schema: Any) -> Any:
-    """The same schema for a form, where null can't be sent."""
+    """The schema without null, which a form can't send."""
     if isinstance(schema, list):
         return [without_null(one) for one in schema if one != {"type": "null"}]
     if not isinstance(schema, dict):

@@ -1,4 +1,4 @@
-"""How is a call made by hand? By a `curl` that works as copied, once the key is in `$WAYPOST_KEY`."""
+"""`curl` commands for API calls, which work as copied once the key is in `$WAYPOST_KEY`."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import shlex
 from collections.abc import Mapping
 from urllib.parse import urlencode
 
-from app.api.openapi.operations import Operation
+from app.openapi.operations import Operation
 
-AUTHORIZATION = '-H "Authorization: Bearer $WAYPOST_KEY"'  # in double quotes: the shell puts the key in
+AUTHORIZATION = '-H "Authorization: Bearer $WAYPOST_KEY"'  # double quotes, so that the shell inserts the key
 
 
 def line(site: str, one: Operation, ids: Mapping[str, int]) -> str:
-    """`ids`: of each first part of a path, a row that there is; 1 where there is none."""
+    """The `curl` command of an operation. `ids`: a row's id for each first part of a path; default 1."""
     kind = one.path.split("/")[1]
     address = f"{site}/api{one.path.replace('{id}', str(ids.get(kind, 1)))}"
     if one.query and one.example:

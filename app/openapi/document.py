@@ -1,5 +1,6 @@
-"""What does the OpenAPI document say?"""
+"""Builds the OpenAPI document: paths, parameters, bodies and responses."""
 
+# see docs/decisions/2026-11-21-openapi.md
 from __future__ import annotations
 
 import importlib.metadata
@@ -8,16 +9,16 @@ from copy import deepcopy
 from functools import cache
 from typing import Any
 
-from app.api.openapi.accepted import accepted_body, accepted_parameter, without_null
-from app.api.openapi.fields import ID, Schema, properties_of, required_of
-from app.api.openapi.objects import SCHEMAS
-from app.api.openapi.operations import Operation, operations
+from app.openapi.accepted import accepted_body, accepted_parameter, without_null
+from app.openapi.fields import ID, Schema, properties_of, required_of
+from app.openapi.objects import SCHEMAS
+from app.openapi.operations import Operation, operations
 
 JSON = "application/json"
 BODIES = ("multipart/form-data", "application/x-www-form-urlencoded", JSON)
-# a link goes to one address, or is made once for each of many
+# a create makes one link to `location_url`, or one for each of `location_urls`
 EITHER = {"location_url": [{"required": ["location_url"]}, {"required": ["is_bulk", "location_urls"]}]}
-# others are ignored (RFC 7240, 2)
+# other preferences are ignored (RFC 7240, section 2)
 PREFER: Schema = {"type": "string", "examples": ["return=representation"]}
 KEY: Schema = {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[ -~]+$"}
 PROBLEMS = {
@@ -36,15 +37,13 @@ OF_READS = ("401", "404", "422", "429", "default")
 
 
 def document(site: str) -> dict[str, Any]:
-    """The whole description, of the API at this address."""
+    """The OpenAPI document of the API at this address."""
     return {**of_any_site(), "servers": [{"url": f"{site}/api"}]}
 
 
 @cache
 def of_any_site() -> dict[str, Any]:
-    from app.api import RESOURCES
-
-    every = operations(RESOURCES)
+    every = operations()
     return {
         "openapi": "3.1.0",
         "info": {
@@ -132,7 +131,7 @@ def success(one: Operation) -> dict[str, Any]:
 
 
 def wrapped(one: Operation) -> Schema:
-    """`data`, and in a list where in it one is."""
+    """The envelope's schema: `data`, and for a list also `meta` and `links`."""
     thing = reference(one.gives or "")
     if one.gives == "Row":
         return enveloped({"data": {"type": "array", "items": thing}})
@@ -157,13 +156,13 @@ def bodies(every: Sequence[Operation]) -> dict[str, Schema]:
 
 
 def body_name(one: Operation, media_type: str) -> str:
-    """`LinkCreate`: beside the objects, what makes and changes them; `LinkCreateForm`, where all is text."""
+    """A body's schema name, as `LinkCreate`, or `LinkCreateForm` for forms, whose values are all texts."""
     kind = "".join(word.capitalize() for word in one.path.split("/")[1].removesuffix("s").split("-"))
     return f"{kind}{'Create' if one.is_create else 'Update'}{'' if media_type == JSON else 'Form'}"
 
 
 def body(one: Operation) -> Schema:
-    """What a call takes in its usual form, for people and for what sends; `accepted_body` has the rest."""
+    """The schema of a body's usual form, for people and clients; `accepted_body` adds the other spellings."""
     assert one.form is not None  # noqa: S101  for the type checker
     found: Schema = {"type": "object", "properties": properties_of(one.form, is_create=one.is_create)}
     required = required_of(one.form) if one.is_create else []

@@ -1,12 +1,12 @@
-"""What does a form's field take, in JSON Schema? By its kind, so that a new form needs nothing here."""
+"""JSON Schemas of form fields by their class, so that a new form needs no code here."""
 
 from __future__ import annotations
 
 from functools import singledispatch
 from typing import Any
 
-from app.domains.forms import AddressField, HostField
-from app.fields import (
+from app.domains.forms import HostField, RedirectUrlField
+from app.input.fields import (
     ChoiceField,
     DateTimeField,
     FlagField,
@@ -17,25 +17,33 @@ from app.fields import (
     UploadField,
     WholeField,
 )
-from app.forms import IdsField, OwnIdField, ResourceForm
-from app.links.aliases import MOST as MOST_ALIAS
-from app.links.destination import MOST as MOST_DESTINATION
-from app.links.fields import AliasField, DestinationField, DestinationsField, PairsField
-from app.links.forms import MAX_TAG, TagsField
-from app.links.targeting import MOST_PAIRS, TYPES
-from app.notifications.fields import EmailField
+from app.input.forms import IdsField, OwnIdField, ResourceForm
+from app.links.aliases import MAX_LENGTH as MOST_ALIAS
+from app.links.destination import MAX_URL_LENGTH as MOST_DESTINATION
+from app.links.fields import (
+    MAX_TAG,
+    AliasField,
+    DestinationField,
+    DestinationsField,
+    PairsField,
+    TagsField,
+)
+from app.links.targeting import MAX_PAIRS, TYPES
+from app.notifications.fields import EmailSettingField
 
 Schema = dict[str, Any]
 ID: Schema = {"type": "integer", "minimum": 1}
-# not `format: uri`: a browser takes more than RFC 3986 does, and so do we
+# not `format: uri`: browsers accept more than RFC 3986 allows, and so does the contract
 ADDRESS: Schema = {"type": "string", "maxLength": MOST_DESTINATION, "description": "An absolute address."}
 
 
-# no control characters, save line ends and tabs where a text has lines
+# no control characters, except line ends and tabs in texts of several lines
 ONE_LINE, MANY_LINES = (
     r"^[^\u0000-\u001f\u007f-\u009f]*$",
     r"^[^\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]*$",
 )
+# segments separated by single slashes, none starting with a dot; no portable pattern can name the letters
+ALIAS_SEGMENTS = r"^(?:[^/.\s][^/\s]*(?:/[^/.\s][^/\s]*)*)?$"
 
 
 @singledispatch
@@ -103,7 +111,12 @@ def _(_: UploadField) -> Schema:
 
 @schema_of.register
 def _(_: AliasField) -> Schema:
-    return {"type": "string", "maxLength": MOST_ALIAS, "description": "Empty: a random one."}
+    return {
+        "type": "string",
+        "maxLength": MOST_ALIAS,
+        "pattern": ALIAS_SEGMENTS,
+        "description": "Letters, digits, emoji and - _ . ~; / between two others. Empty: a random one.",
+    }
 
 
 @schema_of.register
@@ -112,7 +125,7 @@ def _(_: DestinationField) -> Schema:
 
 
 @schema_of.register
-def _(_: AddressField) -> Schema:
+def _(_: RedirectUrlField) -> Schema:
     return dict(ADDRESS)
 
 
@@ -127,12 +140,12 @@ def _(_: HostField) -> Schema:
 
 
 @schema_of.register
-def _(_: EmailField) -> Schema:
+def _(_: EmailSettingField) -> Schema:
     return {"type": "string", "format": "email"}
 
 
 def properties_of(form: type[ResourceForm], *, is_create: bool) -> dict[str, Schema]:
-    """The fields that a create, or an update, looks at: by name, with what each is for."""
+    """The schemas of the fields that a create, or an update, reads, by name."""
     made = form(None, owner=None)
     hidden = made.update_only if is_create else made.create_only
     found: dict[str, Schema] = {}
@@ -148,18 +161,18 @@ def described(field: SentField) -> Schema:
 
 
 def pairs(field: PairsField) -> dict[str, Schema]:
-    """A pair is a key and a value of the same index, under two names."""
+    """The two list fields of pairs: a key and a value with the same index make a pair."""
     keys = sorted(TYPES[field.type_].keys or ())
     key: Schema = {"type": "string"} | ({"examples": keys[:3]} if keys else {})
     label = str(field.label.text)
     return {
-        f"{field.name}_key": {"title": label, "type": "array", "items": key, "maxItems": MOST_PAIRS},
-        f"{field.name}_value": {"title": label, "type": "array", "items": ADDRESS, "maxItems": MOST_PAIRS},
+        f"{field.name}_key": {"title": label, "type": "array", "items": key, "maxItems": MAX_PAIRS},
+        f"{field.name}_value": {"title": label, "type": "array", "items": ADDRESS, "maxItems": MAX_PAIRS},
     }
 
 
 def required_of(form: type[ResourceForm]) -> list[str]:
-    """What every create must send: what is required whatever else is sent."""
+    """The fields that every create must send, whatever else it sends."""
     made = form(None, owner=None)
     made.validate()
     return [problem.field for problem in made.problems if problem.code == "required" and problem.field]

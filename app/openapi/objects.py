@@ -1,7 +1,8 @@
-"""What is in the answers? Each kind of object, its keys in their order, in a word for each.
+"""Schemas of the objects in answers, written as keys in their order with one word for the type of each.
 
-`integer`, `string`, `boolean`, `time`, `address`, `destination`, `object`; `?` after it: or null; `[…]`
-around it: a list. An address is our own; a destination is kept as sent, so need be no URI by the letter.
+The words: `integer`, `string`, `boolean`, `time`, `address`, `destination`, `object`. `?` after a word: or
+null. `[…]` around it: a list. An address is one of this instance. A destination is stored as it was sent, so
+it need not be a strictly valid URI.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from app.links.targeting import TYPES
+from app.openapi.link_keys import LINK_KEYS
 
 Schema = dict[str, Any]
 
@@ -22,18 +24,7 @@ WORDS: dict[str, Schema] = {
     "destination": {"type": "string", "description": "As it was sent."},
 }
 
-LINK = """
-    id integer, project_id integer?, domain_id integer, type string, url string, location_url destination,
-    settings object, clicks integer, order integer, start_date time?, end_date time?, datetime time,
-    is_enabled boolean, last_datetime time?, short_url address, title string?, notes string?, tags [string],
-    pixels_ids [integer], email_reports [integer], clicks_limit integer?, expiration_url destination?,
-    schedule boolean,
-    http_status_code integer, app_linking_is_enabled boolean, cloaking_is_enabled boolean,
-    cloaking_title string?,
-    cloaking_meta_description string?, cloaking_custom_js string?, cloaking_favicon address?,
-    cloaking_opengraph address?, forward_query_parameters_is_enabled boolean, utm_source string?,
-    utm_medium string?, utm_campaign string?, targeting_type string?
-"""
+LINK = ", ".join(f"{name} {word}" for name, word in LINK_KEYS.items())
 PIXEL = "id integer, type string, name string, pixel string, last_datetime time?, datetime time"
 HANDLER = """
     id integer, type string, name string, settings object, is_enabled boolean, last_datetime time?,
@@ -64,7 +55,7 @@ PROBLEM = """
 
 
 def read(words: str) -> Schema:
-    """An object of these keys. Later versions may add some; none of these goes away."""
+    """The schema of an object with these keys. Later versions may add keys; none of these is removed."""
     properties = dict(one.split(None, 1) for one in " ".join(words.split()).split(", "))
     return {
         "type": "object",

@@ -1,24 +1,37 @@
-"""Which calls are there, and what does each take and give?"""
+"""All operations of the API, with what each accepts and returns."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from app.accounts.models import User
-from app.api.openapi.accepted import MOMENT
-from app.api.openapi.fields import ONE_LINE, Schema, described, schema_of
-from app.api.resource import Resource
-from app.clicks.asking import MAX_VALUE
-from app.clicks.dimensions import DIMENSIONS, TYPES
-from app.forms import ResourceForm
+from app.analytics.dimensions import DIMENSIONS, TYPES
+from app.analytics.params import MAX_VALUE
+from app.domains.forms import DomainForm
+from app.domains.lists import LISTING as DOMAINS_LIST
+from app.domains.models import Domain
+from app.input.forms import ResourceForm
+from app.input.listing import DEFAULT_SIZE, ORDER_TYPES, SIZES, Listing
+from app.links.forms import LinkForm
+from app.links.lists import LISTING as LINKS_LIST
+from app.links.models import Link
 from app.links.qr_forms import QrForm
-from app.lists import DEFAULT_SIZE, ORDER_TYPES, SIZES, Listing
 from app.notifications.events import all_types
+from app.notifications.forms import HandlerForm
+from app.notifications.lists import LISTING as NOTIFICATIONS_LIST
 from app.notifications.log import log_of
 from app.notifications.models import NotificationHandler
-from app.visits.supposing import LONGEST_QUERY, READ
+from app.openapi.accepted import MOMENT
+from app.openapi.fields import ONE_LINE, Schema, described, schema_of
+from app.pixels.forms import PixelForm
+from app.pixels.lists import LISTING as PIXELS_LIST
+from app.pixels.models import Pixel
+from app.projects.forms import ProjectForm
+from app.projects.lists import LISTING as PROJECTS_LIST
+from app.projects.models import Project
+from app.redirects.simulation.params import LONGEST_QUERY, READ
 
 TEXT: Schema = {"type": "string"}
 DAY: Schema = {"type": "string", "format": "date"}
@@ -40,9 +53,9 @@ HANDLER = "/notification-handlers/{id}"
 
 @dataclass(frozen=True, kw_only=True)
 class Operation:
-    """One call. `path` after `/api`; `gives` names a schema, or a media type where it is none of ours.
+    """One call. `path`: what follows `/api`. `gives`: a schema's name, or a media type for other content.
 
-    `example` is what its `curl` sends; a call with a `form` says which fields it takes.
+    `example`: what its `curl` command sends. `form`: the class whose fields a body has.
     """
 
     name: str
@@ -65,9 +78,12 @@ class Operation:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kind:
-    """What the document says of one resource beside what the resource itself knows."""
+class ResourceDescription:
+    """What the API and its document know of one resource: its rows, their form, texts and examples."""
 
+    model: type[Any]
+    form: type[ResourceForm]
+    listing: Listing[Any]
     tag: str
     one: str
     schema: str
@@ -75,36 +91,52 @@ class Kind:
     change: Mapping[str, str]
 
 
-KINDS: Mapping[str, Kind] = {
-    "/links": Kind(
+# by path
+RESOURCES: Mapping[str, ResourceDescription] = {
+    "/links": ResourceDescription(
+        model=Link,
+        form=LinkForm,
+        listing=LINKS_LIST,
         tag="Links",
         one="link",
         schema="Link",
         example={"location_url": "https://example.com/"},
         change={"title": "Spring"},
     ),
-    "/pixels": Kind(
+    "/pixels": ResourceDescription(
+        model=Pixel,
+        form=PixelForm,
+        listing=PIXELS_LIST,
         tag="Pixels",
         one="pixel",
         schema="Pixel",
         example={"type": "social_a", "name": "Shop", "pixel": "1234567890123456"},
         change={"name": "Shop and blog"},
     ),
-    "/notification-handlers": Kind(
+    "/notification-handlers": ResourceDescription(
+        model=NotificationHandler,
+        form=HandlerForm,
+        listing=NOTIFICATIONS_LIST,
         tag="Notification handlers",
         one="notification handler",
         schema="NotificationHandler",
         example={"type": "email", "name": "Me", "email": "me@example.com"},
         change={"is_enabled": "0"},
     ),
-    "/projects": Kind(
+    "/projects": ResourceDescription(
+        model=Project,
+        form=ProjectForm,
+        listing=PROJECTS_LIST,
         tag="Projects",
         one="project",
         schema="Project",
         example={"name": "Launch"},
         change={"color": "#0b7285"},
     ),
-    "/domains": Kind(
+    "/domains": ResourceDescription(
+        model=Domain,
+        form=DomainForm,
+        listing=DOMAINS_LIST,
         tag="Domains",
         one="domain",
         schema="Domain",
@@ -114,13 +146,12 @@ KINDS: Mapping[str, Kind] = {
 }
 
 
-def of_resource(resource: Resource) -> Iterator[Operation]:
-    """Its five verbs."""
-    kind, path = KINDS[resource.path], resource.path
+def of_resource(path: str, kind: ResourceDescription) -> Iterator[Operation]:
+    """The five operations of a resource."""
     one, name = f"{path}/{{id}}", path.strip("/")
-    create = {"form": resource.form, "is_create": True, "example": kind.example}
-    update = {"form": resource.form, "example": kind.change}
-    asked = of_list(resource.listing, resource.form)
+    create = {"form": kind.form, "is_create": True, "example": kind.example}
+    update = {"form": kind.form, "example": kind.change}
+    asked = of_list(kind.listing, kind.form)
     verbs: list[tuple[str, str, str, str, str | None, dict[str, Any]]] = [
         (
             "find",
@@ -225,8 +256,8 @@ OTHERS: tuple[Operation, ...] = (
 )  # fmt: skip
 
 
-def operations(resources: tuple[Resource, ...]) -> list[Operation]:
-    """All of them, those of one tag together."""
-    found = [one for resource in resources for one in of_resource(resource)] + list(OTHERS)
+def operations() -> Sequence[Operation]:
+    """All operations, grouped by tag."""
+    found = [one for path, kind in RESOURCES.items() for one in of_resource(path, kind)] + list(OTHERS)
     tags = list(dict.fromkeys(one.tag for one in found))
     return sorted(found, key=lambda one: tags.index(one.tag))

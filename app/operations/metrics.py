@@ -6,24 +6,26 @@ Each group of figures is read by itself: while the database is away, those that 
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 import time
 from collections.abc import Callable
 
-from flask import current_app
 from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
-from app.clicks.lag import JournalState, journal_state
-from app.clicks.limited_lag import limited_lag
-from app.clicks.positions import positions_in
-from app.config import Settings
-from app.error_boundary import read_counts
-from app.extensions import db
-from app.jobs import tending
+from app.analytics.lag import JournalState, journal_state
+from app.analytics.limited_lag import limited_lag
+from app.analytics.offsets import positions_in
+from app.core.config import Settings
+from app.core.error_boundary import read_counts
+from app.core.extensions import db
+from app.jobs import maintenance
+from app.journal.persistent_value import Dropped
 from app.journal.segments import directory_of
-from app.journal.slate import Dropped
 from app.notifications.waiting import lag
+
+log = logging.getLogger(__name__)
 
 Gauges = dict[str, float]
 FAILURES = (SQLAlchemyError, sqlite3.Error, OSError)
@@ -40,11 +42,11 @@ def render_metrics(settings: Settings) -> str:
 
 
 def read_group(group: Callable[[Settings], Gauges], settings: Settings) -> Gauges:
-    """The figures of a group; none where they can't be read, which the log tells."""
+    """The figures of a group; none where they can't be read, which is logged."""
     try:
         return group(settings)
     except FAILURES as error:
-        current_app.logger.warning("metrics: %s can't be read: %s", group.__name__, error)
+        log.warning("metrics: %s can't be read: %s", group.__name__, error)
         db.session.rollback()  # what follows must not fail for this
         return {}
 
@@ -53,14 +55,14 @@ def is_database_up() -> bool:
     try:
         db.session.execute(text("SELECT 1"))
     except FAILURES as error:
-        current_app.logger.warning("metrics: the database gives no answer: %s", error)
+        log.warning("metrics: the database gives no answer: %s", error)
         db.session.rollback()
         return False
     return True
 
 
 def read_worker(settings: Settings) -> Gauges:
-    age = tending.heartbeat_age(settings.data_dir)
+    age = maintenance.heartbeat_age(settings.data_dir)
     return {"waypost_worker_age_seconds": float("inf") if age is None else age}
 
 
@@ -69,11 +71,11 @@ def read_dropped(settings: Settings) -> Gauges:
 
 
 def read_wal(_settings: Settings) -> Gauges:
-    return {"waypost_wal_bytes": tending.wal_bytes(db.engine)}
+    return {"waypost_wal_bytes": maintenance.wal_bytes(db.engine)}
 
 
 def read_journal(settings: Settings) -> Gauges:
-    """How much of the journal waits; how far it is taken in stands in the database."""
+    """How much of the journal waits to be read. How far it is read is stored in the database."""
     state = read_journal_state(settings)
     return {
         "waypost_journal_age_seconds": state.counters.seconds,
@@ -104,7 +106,7 @@ def read_journal_state(settings: Settings) -> JournalState:
 
 
 def render_worker_errors(settings: Settings) -> list[str]:
-    """What failed in loops of the worker, of each one."""
+    """The counter of errors in each loop of the worker."""
     name, found = "waypost_worker_errors_total", read_counts(settings.data_dir)
     return [
         f"# TYPE {name} counter\n",

@@ -1,4 +1,4 @@
-"""Runs a command as the user to whom the instance belongs, so that it leaves no files of root's behind.
+"""Runs a command as the user who owns the instance, so that root leaves no files of its own behind.
 
 Files that root makes in the data directory (locks, folders, the journal) can't be opened by the user that
 Waypost runs as. See docs/decisions/2026-11-22-commands-of-root.md.
@@ -17,11 +17,11 @@ from typing import NamedTuple
 
 import click
 
-from app.config import ROOT
+from app.core.config import ENV_FILE, PREFIX, ROOT
 
 ROOT_UID = 0
-# the first of these that is there says whose instance it is: a data directory may belong to root and be
-# open to a group, or belong to somebody else while an instance in a container is root's
+# the owner of the first of these that exists owns the instance: a data directory may belong to root and be
+# open to a group, or belong to another user while an instance in a container is root's
 SIGNS = ("main.db", "journal")
 
 
@@ -33,27 +33,36 @@ class Owner(NamedTuple):
     home: str
 
 
-def run_as_owner(data_dir: Path, *, is_writing: bool = True) -> Owner | None:
-    """Switch from root to the owner of the instance; None where there is no need.
+def make_data_dir(data_dir: Path) -> None:
+    """Makes the data directory where it is missing. Raises ClickException where that fails."""
+    try:
+        data_dir.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise click.ClickException(
+            f"{PREFIX}DATA_DIR: {data_dir} can't be made: {error.strerror}."
+        ) from error
 
-    Raises ClickException where that can't be done, and where another user can't write the data directory.
-    Nothing of the instance may be open yet.
+
+def run_as_owner(data_dir: Path, *, is_writing: bool = True) -> Owner | None:
+    """Switches from root to the owner of the instance, and returns them; None where there is no need.
+
+    Raises ClickException where that fails, and where another user can't use the data directory. No file of
+    the instance may be open yet.
     """
-    sign = next((path for name in SIGNS if (path := data_dir / name).exists()), data_dir)
+    sign = next((path for name in SIGNS if is_seen(path := data_dir / name)), data_dir)
+    if not is_seen(sign):
+        return None  # there is no instance yet
     found = sign.stat()
     if found.st_uid == os.geteuid():
         return None
     owner = describe_owner(found.st_uid, found.st_gid)
     if os.geteuid() != ROOT_UID:
-        if is_writing and not os.access(data_dir, os.W_OK | os.X_OK):
-            raise click.ClickException(
-                f"{data_dir} belongs to {owner.name} and can't be written by this user. {advise(owner)}"
-            )
+        refuse_without_access(data_dir, owner, is_writing=is_writing)
         return None
     try:
         unreadable = find_unreadable(owner)
         if unreadable and sign == data_dir:
-            return None  # no instance yet, and that user can't be meant to run one
+            return None  # no instance yet, and a user who can't read the program is not meant to run one
         if unreadable:
             raise click.ClickException(
                 f"{data_dir} belongs to {owner.name}, who can't read {unreadable}: allow that, or give"
@@ -66,6 +75,23 @@ def run_as_owner(data_dir: Path, *, is_writing: bool = True) -> Owner | None:
             f" {advise(owner)}"
         ) from error
     return owner
+
+
+def is_seen(path: Path) -> bool:
+    """Whether this user can see that the file is there."""
+    try:
+        return path.exists()
+    except PermissionError:
+        return False
+
+
+def refuse_without_access(data_dir: Path, owner: Owner, *, is_writing: bool) -> None:
+    """Raises ClickException where this process's user can't use another user's data directory."""
+    for mode, may, is_needed in ((os.R_OK, "read", True), (os.W_OK, "written", is_writing)):
+        if is_needed and not os.access(data_dir, mode | os.X_OK):
+            raise click.ClickException(
+                f"{data_dir} belongs to {owner.name} and can't be {may} by this user. {advise(owner)}"
+            )
 
 
 def describe_owner(uid: int, gid: int) -> Owner:
@@ -84,9 +110,9 @@ def advise(owner: Owner) -> str:
 
 
 def program_files() -> list[Path]:
-    """What every process of Waypost reads: Python, its library, a package, the program, the settings."""
+    """Files that every process of Waypost reads: Python, its library, a package, the program, settings."""
     files = [Path(sys.executable), Path(os.__file__), Path(click.__file__), ROOT / "wsgi.py"]
-    return files + [path for path in [ROOT / ".env"] if path.exists()]
+    return files + [path for path in [ENV_FILE] if path.exists()]
 
 
 def find_unreadable(owner: Owner) -> Path | None:
@@ -102,7 +128,7 @@ def find_unreadable(owner: Owner) -> Path | None:
 
 @contextlib.contextmanager
 def acting_as(owner: Owner) -> Iterator[None]:
-    """Have this user's rights meanwhile, and then root's again."""
+    """Has this user's rights while the context is open, and root's again afterwards."""
     groups, gid = os.getgroups(), os.getegid()
     try:
         os.setgroups(owner.groups)
@@ -124,7 +150,7 @@ def switch_user(owner: Owner) -> None:
 
 
 def explain_refusal(error: PermissionError, owner: Owner, data_dir: Path) -> str:
-    """Why root's command can't use a file, and what to do."""
+    """Text that says why a command run by root can't use a file, and what to do."""
     if error.filename is not None and Path(os.fsdecode(error.filename)).is_relative_to(data_dir):
         advice = f"Give everything in it to that user: chown -R {shlex.quote(owner.name)} {data_dir}"
     else:

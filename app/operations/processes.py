@@ -1,5 +1,6 @@
-"""How do processes that belong together begin, watch over one another, and end?"""
+"""Processes of one instance: how they start, watch each other, and end."""
 
+# see docs/decisions/2026-11-20-processes.md
 from __future__ import annotations
 
 import ctypes
@@ -15,19 +16,19 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
-from app.config import PREFIX, ROOT
-from app.journal.segments import lock
-from app.setting_values import bracketed
+from app.core.config import PREFIX, ROOT
+from app.core.file_locks import lock_file
+from app.core.setting_values import bracketed
 
 log = logging.getLogger(__name__)
 
 PR_SET_PDEATHSIG = 1
-# ends a worker that belongs to `serve`. SIGTERM and Ctrl+C often reach all processes at once, and the
-# worker must outlive the web processes, or what they still count would wait for the next start
+# ends the worker that `serve` has started. SIGTERM and Ctrl+C often reach all processes at once, and the
+# worker must outlive the web processes, or their last clicks would wait for the next start
 LAST = signal.SIGUSR1
-PATIENCE_SECONDS = 2  # for those that went before to be gone
+PATIENCE_SECONDS = 2  # for processes of an earlier run to be gone
 WORKER_SECONDS = 8  # for the worker to finish what is under way
 LONGEST_PAUSE = 30.0
 
@@ -41,8 +42,8 @@ LISTEN_REFUSALS = {
 }
 
 
-class Refusal(NamedTuple):
-    """Why nobody can listen on an address, and what to do about it."""
+class BindProblem(NamedTuple):
+    """Why no server can listen on an address, and what to do about it."""
 
     reason: str
     advice: str
@@ -56,8 +57,10 @@ FAREWELLS = frozenset({signal.SIGTERM, signal.SIGINT})
 
 @contextmanager
 def out_of_reach() -> Iterator[None]:
-    """Threads started here are none that the system hands a farewell to. Its handler runs in the main thread,
-    which waits without waking where another one was interrupted."""
+    """Blocks SIGTERM and SIGINT in threads that are started here.
+
+    Their handlers run in the main thread, which does not wake where the system has interrupted another one.
+    """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, FAREWELLS)
     try:
         yield
@@ -66,14 +69,26 @@ def out_of_reach() -> Iterator[None]:
 
 
 def leave_with_parent(parent: int, farewell: signal.Signals = signal.SIGTERM) -> None:
-    """Have the system send us `farewell` when the parent is gone, also by `kill -9`."""
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, FAREWELLS)  # what started us may have been out of reach
+    """Has the system send `farewell` to this process when its parent is gone, also by `kill -9`."""
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, FAREWELLS)  # the thread that started us may have blocked them
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, farewell)
     else:
         threading.Thread(target=watch_parent, args=(parent, farewell), daemon=True).start()
-    if os.getppid() != parent:  # it was gone before we asked
+    if os.getppid() != parent:  # it was gone before the request was in force
         sys.exit(1)
+
+
+def end_process() -> NoReturn:
+    """Ends this process, with all output written.
+
+    The interpreter's own end frees every module, which takes a second on a busy machine, and waits for
+    threads of pools: one that waits for a silent server takes half a minute.
+    """
+    logging.shutdown()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
 
 
 def watch_parent(parent: int, farewell: signal.Signals) -> None:
@@ -84,20 +99,20 @@ def watch_parent(parent: int, farewell: signal.Signals) -> None:
 
 @contextmanager
 def held(path: Path, *, shared: bool = False) -> Iterator[bool]:
-    """Hold a lock file, waiting a moment for whoever is just leaving; yields whether it is ours."""
+    """Holds a lock file, waiting a moment for a process that is just ending. Yields whether it is ours."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while True:
-        with lock(path, shared=shared) as is_ours:
+        with lock_file(path, shared=shared) as is_ours:
             if is_ours or time.monotonic() > deadline:
                 yield is_ours
                 return
         time.sleep(0.05)
 
 
-def refusal_to_listen(host: str, port: int) -> Refusal | None:
-    """Why nobody can listen there and what to do; None where it is possible.
+def refusal_to_listen(host: str, port: int) -> BindProblem | None:
+    """Why no server can listen there, and what to do; None where it is possible.
 
-    The server itself could join a listener without an error.
+    It is tried here because the server would share the port of another listener without an error.
     """
     family, kind, proto, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     with socket.socket(family, kind, proto) as probe:
@@ -106,12 +121,12 @@ def refusal_to_listen(host: str, port: int) -> Refusal | None:
             probe.bind(address)
         except OSError as error:
             reason, advice = LISTEN_REFUSALS.get(error.errno or 0, (f"does not work: {error}", OTHER_HOST))
-            return Refusal(f"http://{bracketed(host)}:{port} {reason}", advice)
+            return BindProblem(f"http://{bracketed(host)}:{port} {reason}", advice)
     return None
 
 
 def wait_until(condition: Callable[[], bool]) -> bool:
-    """Wait a moment for a condition; whether it came true."""
+    """Waits a moment for a condition. Returns whether it came true."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while not condition():
         if time.monotonic() > deadline:
@@ -121,9 +136,9 @@ def wait_until(condition: Callable[[], bool]) -> bool:
 
 
 class WorkerKeeper(threading.Thread):
-    """Keeps one worker process going: starts it, and again, with growing pauses, whenever it ends.
+    """Thread that keeps one worker process running: starts it again, with growing pauses, when it ends.
 
-    A new program, not a fork: it shares no connection and no thread with us.
+    The worker is a new program, not a fork: it shares no connection and no thread with this process.
     """
 
     def __init__(self) -> None:
@@ -140,18 +155,22 @@ class WorkerKeeper(threading.Thread):
             if self.ended.is_set():
                 return
             pause = 0.5 if time.monotonic() - began > 60 else min(2 * pause, LONGEST_PAUSE)
-            log.warning("The worker ended (%s) and is started again in %g s.", code, pause)
+            log.warning("The worker ended (%s) and is restarted in %g s.", code, pause)
             self.ended.wait(pause)
 
     def command(self) -> list[str]:
         return [sys.executable, "-m", "flask", "--app", "wsgi", "worker", "--parent", str(os.getpid())]
 
     def stop(self) -> None:
-        """End the worker, by force if it takes too long."""
+        """Ends the worker, by force if it takes too long."""
         self.ended.set()
-        for number in (LAST, signal.SIGKILL):
-            if self.process:
-                self.process.send_signal(number)
-            self.join(WORKER_SECONDS)
-            if not self.is_alive():
-                return
+        self.send(LAST)
+        if self.is_alive():
+            log.warning("The worker did not end within %d s and is killed.", WORKER_SECONDS)
+            self.send(signal.SIGKILL)
+
+    def send(self, number: signal.Signals) -> None:
+        """Sends the worker a signal, and waits a while for its end."""
+        if self.process:
+            self.process.send_signal(number)
+        self.join(WORKER_SECONDS)

@@ -1,4 +1,4 @@
-"""Sees to it that a command has the secret key that the database needs, or refuses with what to do."""
+"""Requires that a command has the secret key that the database needs, or says what to do."""
 
 from __future__ import annotations
 
@@ -6,15 +6,21 @@ from dataclasses import replace
 from pathlib import Path
 
 import click
-from flask import current_app
 
-from app.config import PREFIX, Settings
-from app.extensions import db
-from app.secret_keys import ring
-from app.secret_keys.check import KeyState, adopt_first_key, compare_keys, find_record, reads_what_there_is
-from app.secret_keys.ring import SecretKeys, flask_settings, use_keys
+from app.core.config import PREFIX, Settings
+from app.core.extensions import db
+from app.core.secret_keys import ring
+from app.core.secret_keys.check import (
+    KeyState,
+    adopt_first_key,
+    compare_keys,
+    find_record,
+    reads_what_there_is,
+)
+from app.core.secret_keys.ring import SecretKeys, use_keys
+from app.web.application import use_settings
 
-ADOPT = "flask --app wsgi secrets adopt"
+ADOPT = "./waypost secrets adopt"
 WHAT_TO_DO = (
     "Put the right key back, from where you keep it or out of a backup that holds it. If it is lost for good,"
     f" give up what was encrypted with it: {ADOPT}"
@@ -22,7 +28,7 @@ WHAT_TO_DO = (
 
 
 def require_secret_key(settings: Settings) -> None:
-    """Make a key where there is none and nothing needs one. Raises ClickException for any but the right."""
+    """Makes a key where there is none and nothing needs one. Raises ClickException for a wrong key."""
     require_readable_file(settings)
     keys = ring.keys().all()
     state, needed = compare_keys(db.session, keys)
@@ -45,7 +51,7 @@ def require_readable_file(settings: Settings) -> None:
 
 
 def create_key(settings: Settings) -> None:
-    """For this process, too, which began without one."""
+    """Makes a key, and has this process use it, which began without one."""
     if settings.secret_key_dir is None:
         raise RuntimeError("settings hold the key, so there is one")
     ring.create_key(settings.secret_key_dir / ring.FILE)
@@ -53,16 +59,16 @@ def create_key(settings: Settings) -> None:
 
 
 def use_files(settings: Settings) -> None:
-    """Have this process use the keys that the files hold now."""
+    """Has this process use the keys that the files hold now."""
     use_keys(SecretKeys(settings.secret_key, settings.secret_key_old, settings.secret_key_dir))
     keys = ring.keys().all()
     current, old = (*keys, "", "")[:2]
-    current_app.config["WAYPOST"] = replace(settings, secret_key=current, secret_key_old=old)
-    current_app.config.update(flask_settings())
+    use_settings(replace(settings, secret_key=current, secret_key_old=old))
 
 
 def adopt_once(settings: Settings) -> None:
-    """Of several processes that start on an empty database, the first one's key is the database's."""
+    """Adopts the key for a database without one. Of several processes that start at once, the first one's
+    counts; ClickException is raised in the others."""
     adopt_first_key(db.session, ring.keys().current())
     state, needed = compare_keys(db.session, ring.keys().all())
     if state is not KeyState.RIGHT:

@@ -1,0 +1,1 @@
+"""Tracking pixels and their providers."""

@@ -1,4 +1,4 @@
-"""How do some pixels fire on one page: by which script, which pictures, and from which hosts?"""
+"""The pixels of one page: the script and pictures that fire them, and the hosts its policy must allow."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from app.pixels.provider import Provider, all_providers
 
-# what an owner may load and reach from a script of his own
+# what an owner's own script may load and connect to
 ANY_HOST = {
     "script-src": "'unsafe-inline' 'unsafe-eval' https:",
     "style-src": "'unsafe-inline' https:",
@@ -34,7 +34,7 @@ COMMENTS = re.compile(r"^\s*//.*\n", re.MULTILINE)
 
 @cache
 def program_of(path: Path) -> str:
-    """A file of JavaScript, one expression, as it goes to visitors: without the comments."""
+    """The JavaScript expression in a file, without its comments, as it is sent to visitors."""
     return COMMENTS.sub("", path.read_text("utf-8")).strip()
 
 
@@ -43,7 +43,7 @@ FIRE_PIXELS = Path(__file__).with_name("fire_pixels.js")
 
 @dataclass(frozen=True)
 class Firing:
-    """Pixels that fire together: the ids of each provider, every one once."""
+    """Pixels that fire together: the ids of each provider, without duplicates."""
 
     ids: Mapping[str, tuple[str, ...]]
 
@@ -59,7 +59,7 @@ class Firing:
         return any(provider.is_owners_script for provider in self.providers.values())
 
     def parted(self) -> tuple[Firing, Firing]:
-        """Those of providers alone, and those that run what an owner likes."""
+        """The pixels split in two: those of fixed providers, and those that run an owner's script."""
         owners = {type_ for type_, provider in self.providers.items() if provider.is_owners_script}
         return (
             Firing({type_: ids for type_, ids in self.ids.items() if type_ not in owners}),
@@ -67,9 +67,9 @@ class Firing:
         )
 
     def program(self, tell: str = "function () {}") -> str:
-        """A JavaScript expression that fires them, safe in a script element; its value is a function that
-        sends the pictures of those whose script has not counted the view by then.
+        """A JavaScript expression that fires the pixels, safe in a script element.
 
+        Its value is a function that loads the pictures of those whose script has not counted the view yet.
         `tell` is JavaScript of a function: see `fire_pixels.js`.
         """
         if not self.ids:
@@ -91,17 +91,20 @@ class Firing:
         return f"{program_of(FIRE_PIXELS)}({as_script(pixels)}, {{{', '.join(calls)}}}, {tell})"
 
     def pictures(self) -> list[str]:
-        """What counts the view where no script runs."""
+        """The URLs of the pictures that count the view where no script runs."""
         found = [picture_of(one, id_) for type_, one in self.providers.items() for id_ in self.ids[type_]]
         return [address for address in found if address]
 
     def picture_hosts(self) -> dict[str, str]:
-        """What a page's policy has to allow for the pictures alone."""
+        """The directives that a page's policy needs for the pictures alone."""
         hosts = dict.fromkeys("/".join(address.split("/")[:3]) for address in self.pictures())
         return {"img-src": " ".join(hosts)} if hosts else {}
 
     def hosts(self) -> dict[str, str]:
-        """What the page's policy has to allow, by directive: the hosts of these providers and no other."""
+        """The hosts that the page's policy has to allow, by directive: those of these providers and no other.
+
+        With an owner's script, any https host.
+        """
         if self.has_owners_script:
             return dict(ANY_HOST)
         found: dict[str, str] = {}
@@ -116,21 +119,21 @@ NOTHING = Firing({})
 
 
 def firing(pixels: Iterable[tuple[str, str]]) -> Firing:
-    """How these pixels fire, each a type and an id. The same twice fires once."""
+    """The firing of these pixels, each a type and an id. A duplicate fires once."""
     ids: dict[str, list[str]] = {}
     for type_, id_ in pixels:
-        # a type that this version does not know is stored still, and must not keep a visitor from going on
+        # a stored pixel may have a type that this version does not know; it must not break the visitor's page
         if type_ in all_providers() and id_ not in ids.setdefault(type_, []):
             ids[type_].append(id_)
     return Firing({type_: tuple(found) for type_, found in ids.items() if found})
 
 
 def picture_of(provider: Provider, id_: str) -> str | None:
-    """The address that counts a view of this id without a script."""
+    """The URL of the picture that counts a view of this id without a script; None where there is none."""
     return provider.picture and provider.picture.format(id=quote(id_, safe=""))
 
 
 def as_script(value: object) -> str:
-    """A value as JavaScript that can't end the script element it stands in."""
+    """A value as a JavaScript literal that can't end the script element around it."""
     text = json.dumps(value)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

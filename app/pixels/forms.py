@@ -1,8 +1,8 @@
-"""1 VALIDATED: what may be said of a pixel?"""
+"""The form of a pixel."""
 
 from __future__ import annotations
 
-from app.forms import ChoiceField, PatternField, ResourceForm, TextField
+from app.input.forms import ChoiceField, PatternField, ResourceForm, TextField
 from app.pixels.provider import all_providers
 
 PROVIDERS = all_providers()

@@ -1,8 +1,8 @@
-"""What can be asked of the list of pixels?"""
+"""Filters and sort orders of the list of pixels."""
 
 from __future__ import annotations
 
-from app.lists import Listing, contains, one_of
+from app.input.listing import Listing, contains, one_of
 from app.pixels.models import Pixel
 from app.pixels.provider import all_providers
 
@@ -13,8 +13,8 @@ WORDS = {type_: type_ for type_ in all_providers()} | {
 LISTING = Listing(
     model=Pixel,
     filters={
-        "search": lambda text, asked: contains(text, Pixel.name, Pixel.pixel),  # noqa: ARG005
-        "type": lambda text, asked: Pixel.type == WORDS[one_of(list(WORDS))(text)],  # noqa: ARG005
+        "search": lambda text, params: contains(text, Pixel.name, Pixel.pixel),  # noqa: ARG005
+        "type": lambda text, params: Pixel.type == WORDS[one_of(list(WORDS))(text)],  # noqa: ARG005
     },
     orders={
         "pixel_id": Pixel.id,

@@ -1,4 +1,4 @@
-"""Which tracking identifiers has an owner stored?"""
+"""The table of pixels: the tracking identifiers that owners have stored."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import datetime as dt
 from sqlalchemy import ForeignKey, String
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.clock import now
-from app.database import Id, UtcDateTime
-from app.extensions import db
+from app.core.clock import now
+from app.core.database import Id, UtcDateTime
+from app.core.extensions import db
 
 
 class Pixel(db.Model):

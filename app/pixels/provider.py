@@ -1,4 +1,4 @@
-"""What is a provider of tracking pixels, and which ones are there? One file of `providers` each."""
+"""The description of a pixel provider, and the registry of all providers, one file of `providers` each."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 
+from app.core.registry import modules
 from app.pixels import providers
-from app.registry import modules
 
 
 @dataclass(frozen=True, kw_only=True)
 class Provider:
     """One provider. Its neutral type is the name of its file.
 
-    `words`: other names for the type, taken as input. `looks_like`: the pattern of its identifiers, with
-    `hint` in words; another value is stored all the same, for providers change them.
+    `words`: other names for the type, accepted as input. `looks_like`: the pattern of its identifiers, with
+    `hint` in words; another value is stored all the same, because providers change them.
 
-    `code`: JavaScript that makes the provider's documented calls for one page view. It finds `ids`, an
-    array of texts, each once, and `load(address)`, which adds a script to the page. `counts`: a JavaScript
-    pattern of the addresses by which that script counts a view; the id stands in the address or in the body.
-    `picture`: what counts the view without a script, with `{id}` in it. `scripts`, `images`, `connections`,
-    `frames`: the origins that it needs, for the page's policy. `is_owners_script`: it runs what the owner
-    likes, so it is boxed wherever a script of his would be, and may ask any host.
+    `code`: JavaScript that makes the provider's documented calls for one page view. Its variables are `ids`,
+    an array of texts without duplicates, and `load(address)`, which adds a script to the page. `counts`: a
+    JavaScript pattern of the URLs by which that script counts a view; the id is in the URL or in the body.
+    `picture`: the URL that counts the view without a script, with `{id}` in it. `scripts`, `images`,
+    `connections`, `frames`: the origins that it needs, for the page's policy. `is_owners_script`: it runs
+    code of the owner's choice, so it is sandboxed like the owner's own script, and may call any host.
     """
 
     label: str
@@ -45,7 +45,7 @@ class Provider:
     is_owners_script: bool = False
 
     def warning(self, pixel: str) -> str | None:
-        """What to tell an owner whose identifier does not look like one of this provider's."""
+        """The warning for an identifier that does not look like one of this provider's, else None."""
         if re.fullmatch(self.looks_like, pixel, re.ASCII):
             return None
         return f"This does not look like a {self.calls_it} of {self.label}: {self.hint}, like {self.example}."

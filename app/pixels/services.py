@@ -1,4 +1,4 @@
-"""How does a pixel change? (Whoever uses it learns of that by itself: see links/replan.py.)"""
+"""Creation, changes, deletion and restoring of pixels. links/invalidation.py drops the links that use one."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Any
 from sqlalchemy.orm.attributes import flag_modified
 
 from app.accounts.models import User
-from app.clock import now
-from app.database import reread
-from app.extensions import db
+from app.core.clock import now
+from app.core.database import reread
+from app.core.extensions import db
 from app.pixels.models import Pixel
 from app.trash import services as trash
 from app.trash.models import Trashed
 
 
 def create(user: User, changes: dict[str, Any]) -> Pixel:
-    """A new pixel of `changes`: type, name and pixel."""
+    """Create a pixel from `changes`: type, name and pixel."""
     pixel = Pixel(user_id=user.id, **changes)
     db.session.add(pixel)
     db.session.flush()
@@ -24,7 +24,7 @@ def create(user: User, changes: dict[str, Any]) -> Pixel:
 
 
 def update(pixel: Pixel, changes: dict[str, Any]) -> Pixel:
-    """Change what `changes` names. Raises NotThere when the pixel was deleted meanwhile."""
+    """Change what `changes` names. Raises NotFound when the pixel was deleted meanwhile."""
     reread(db.session, pixel)
     if not changes:
         return pixel  # nothing was edited, so the last edit was another one
@@ -36,9 +36,9 @@ def update(pixel: Pixel, changes: dict[str, Any]) -> Pixel:
 
 
 def delete(pixel: Pixel) -> str:
-    """Into the trash, which takes it off its links. Raises NotThere when it is gone already.
+    """Move it to the trash, which takes it off its links. Raises NotFound when it is gone already.
 
-    Returns the batch, by which it can be put back.
+    Returns the batch, by which it can be restored.
     """
     reread(db.session, pixel)
     batch = trash.throw_away([pixel], lambda pixel: (pixel.name, pixel.pixel))
@@ -48,9 +48,9 @@ def delete(pixel: Pixel) -> str:
 
 
 def restore(trashed: Trashed) -> Pixel:
-    """Have it again, on the links that it was on."""
+    """Restore it, on the links that it was on."""
     pixel: Pixel = trash.put_back([trashed], Pixel)[0]
-    # written once more as it is: those who listen to changes learn that it is there again
+    # marked as changed, so that the listeners for changes invalidate the compiled links that use it
     flag_modified(pixel, "name")
     db.session.flush()
     return pixel

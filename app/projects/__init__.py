@@ -1,0 +1,1 @@
+"""Projects, by which links are sorted."""

@@ -1,13 +1,13 @@
-"""What can be asked of the list of projects?"""
+"""The search and sort orders of the list of projects."""
 
 from __future__ import annotations
 
-from app.lists import Listing, contains
+from app.input.listing import Listing, contains
 from app.projects.models import Project
 
 LISTING = Listing(
     model=Project,
-    filters={"search": lambda text, asked: contains(text, Project.name)},  # noqa: ARG005
+    filters={"search": lambda text, params: contains(text, Project.name)},  # noqa: ARG005
     orders={
         "project_id": Project.id,
         "datetime": Project.datetime,

@@ -1,4 +1,4 @@
-"""How does an owner sort links into projects?"""
+"""The table of projects."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import datetime as dt
 from sqlalchemy import ForeignKey, String
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.clock import now
-from app.database import Id, UtcDateTime
-from app.extensions import db
+from app.core.clock import now
+from app.core.database import Id, UtcDateTime
+from app.core.extensions import db
 
-SAMPLES = "Sample data"  # the project of what an owner has just to look around
+SAMPLES = "Sample data"  # the project of the sample links
 
 
 class Project(db.Model):

@@ -1,4 +1,4 @@
-"""How does a project change?"""
+"""Creation, changes and deletion of projects."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import Any
 
 from app.accounts.models import User
 from app.audit.services import Object, record
-from app.clock import now
-from app.database import reread
-from app.extensions import db
+from app.core.clock import now
+from app.core.database import reread
+from app.core.extensions import db
 from app.projects.models import Project
 
 
 def create(user: User, changes: dict[str, Any]) -> Project:
-    """A new project of `changes`: a name, perhaps a colour."""
+    """Create a project from `changes`: a name, perhaps a colour."""
     project = Project(user_id=user.id, **changes)
     db.session.add(project)
     db.session.flush()
@@ -21,7 +21,7 @@ def create(user: User, changes: dict[str, Any]) -> Project:
 
 
 def update(project: Project, changes: dict[str, Any]) -> Project:
-    """Change what `changes` names. Raises NotThere when the project was deleted meanwhile."""
+    """Change what `changes` names. Raises NotFound when the project was deleted meanwhile."""
     reread(db.session, project)
     if not changes:
         return project  # nothing was edited, so the last edit was another one
@@ -33,7 +33,7 @@ def update(project: Project, changes: dict[str, Any]) -> Project:
 
 
 def delete(project: Project) -> None:
-    """Delete it; its links stay, without one. Raises NotThere when it is gone already."""
+    """Delete it. Its links stay, without a project. Raises NotFound when it is gone already."""
     reread(db.session, project)
     record(
         db.session,

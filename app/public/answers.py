@@ -1,5 +1,6 @@
-"""How does an answer to a visitor come about: a page in his language, or the way to another address?"""
+"""Responses to visitors: pages in the visitor's language, and redirects."""
 
+# see docs/decisions/2026-11-21-visitor-pages.md
 from __future__ import annotations
 
 import re
@@ -9,15 +10,16 @@ from typing import TYPE_CHECKING, Any
 from flask import Response, current_app, make_response
 from werkzeug.datastructures import Headers
 
-from app.public import here, policies
-from app.public.policies import Directives
-from app.visits.plan import ALWAYS
+from app.public import csp
+from app.public import i18n as public_words
+from app.public.csp import Directives
+from app.redirects.compiled_link import ALWAYS
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
 
 SYMBOL = re.compile(r'<symbol id="sign-([a-z0-9-]+)" viewBox="0 0 24 24">(.*?)</symbol>', re.DOTALL)
-# which sign stands above each page's title
+# the icon above each page's title
 SIGNS = {
     "not_found": "search",
     "not_yet": "clock",
@@ -26,6 +28,7 @@ SIGNS = {
     "password": "lock",
     "warning": "eye-off",
     "consent": "shield",
+    "confirmation": "mouse-pointer-click",
     "pixels": "route",
     "app": "smartphone",
     "app_by_tap": "smartphone",
@@ -39,9 +42,9 @@ SIGNS = {
 
 
 class Redirect(Response):
-    """Leaves with its `Location` as it is.
+    """A response that keeps its `Location` unchanged.
 
-    Werkzeug would write it anew, `[` as `%5B`, and fails at those that `urlsplit` can't split.
+    Werkzeug would rewrite it, `[` as `%5B`, and fails where `urlsplit` can't split it.
     """
 
     def get_wsgi_headers(self, environ: WSGIEnvironment) -> Headers:
@@ -52,7 +55,7 @@ class Redirect(Response):
 
 
 def to(location: str, status: int = 302) -> Response:
-    """A redirect with nothing in it but the address: Werkzeug's own would write a page around it."""
+    """A redirect with an empty body. Werkzeug's own would contain a page."""
     answer = Redirect("", status, ALWAYS)
     answer.headers["Location"] = location
     del answer.headers["Content-Type"]
@@ -62,14 +65,14 @@ def to(location: str, status: int = 302) -> Response:
 ORIGIN_ONLY = "strict-origin-when-cross-origin"
 
 
-def page(
+def render_message(
     name: str, status: int, *, link_title: str | None = None, values: dict[str, str] | None = None
 ) -> Response:
-    """A page that says one thing and asks for nothing."""
-    return shown(name, status, link_title=link_title, values=values)
+    """A page with a message and nothing else."""
+    return render_page(name, status, link_title=link_title, values=values)
 
 
-def shown(
+def render_page(
     name: str,
     status: int,
     *,
@@ -80,22 +83,25 @@ def shown(
     values: dict[str, str] | None = None,
     **told: Any,
 ) -> Response:
-    """The page of this name in the visitor's language; `values` are what its texts are filled with."""
-    words = here.words()
+    """The page of this name in the visitor's language; `values` fill the placeholders of its texts."""
+    words = public_words.words()
     told.setdefault("card", None)
     told |= {"title": words.title(name, **(values or {})), "text": words.text(name, **(values or {}))}
     told |= {"words": words, "sign": sign(SIGNS.get(name, "info")), "link_title": link_title}
     answer = make_response(rendered(template, **told), status, ALWAYS)
-    return guarded(answer, policies.united(policies.closed(), policy or {}), referrer)
+    return guarded(answer, csp.united(csp.closed(), policy or {}), referrer)
 
 
 def rendered(template: str, **told: Any) -> str:
-    """Not by `render_template`: what that adds to every page asks the database, which may be what fails."""
+    """Render a template without `render_template`, whose context processors query the database.
+
+    The page may be about a database that does not answer.
+    """
     return current_app.jinja_env.get_template(template).render(told)
 
 
 def guarded(answer: Response, policy: Directives, referrer: str = "no-referrer") -> Response:
-    answer.headers["Content-Security-Policy"] = policies.written(policy)
+    answer.headers["Content-Security-Policy"] = csp.format_policy(policy)
     answer.headers["X-Content-Type-Options"] = "nosniff"
     answer.headers["Referrer-Policy"] = referrer
     answer.headers["Vary"] = "Accept-Language"
@@ -103,13 +109,16 @@ def guarded(answer: Response, policy: Directives, referrer: str = "no-referrer")
 
 
 def open_to_others(answer: Response) -> Response:
-    """Without the rule of owners' pages, which parts a window from its opener and no sandbox goes with."""
+    """Turn off the dashboard's `Cross-Origin-Opener-Policy`.
+
+    It would cut a window off from its opener, and can't be combined with a sandbox.
+    """
     answer.headers["Cross-Origin-Opener-Policy"] = "unsafe-none"
     return answer
 
 
 @cache
 def sign(name: str) -> str:
-    """A sign as markup, to stand in a page that asks for nothing."""
+    """An icon as inline markup, because these pages load nothing."""
     drawn = dict(SYMBOL.findall(rendered("public/_signs.svg")))
     return f'<svg viewBox="0 0 24 24" aria-hidden="true">{drawn[name]}</svg>'

@@ -1,4 +1,4 @@
-"""Social cards: what chats and networks show of a link that somebody posts."""
+"""Social cards: what chats and social networks show of a posted link."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from flask import request
 from PIL import Image, UnidentifiedImageError
 
 from app.links import uploads
-from app.public import here
 from app.public.gates import path_of
-from app.visits.plan import Plan
-from app.visits.store import Row
+from app.redirects import request_context
+from app.redirects.compiled_link import CompiledLink
+from app.redirects.reader import Row
 
 Card = dict[str, Any]
 
 
-def make_card(details: Row, plan: Plan) -> Card:
+def make_card(details: Row, compiled_link: CompiledLink) -> Card:
     """The card of a link, from the columns that its pages show.
 
     `title`, `description`, `address` of the link, `favicon`, `picture` and its `size` (pixels, width first);
-    None where there is none. The owner's own `title`, a note to themselves, is never in it.
+    each is None where it is not set. The link's own `title`, a note of the owner's, is never in it.
     """
     favicon, picture = details.get("cloaking_favicon"), details.get("cloaking_opengraph")
     return {
@@ -30,20 +30,22 @@ def make_card(details: Row, plan: Plan) -> Card:
         "favicon": favicon and f"/media/{favicon}",
         "picture": picture and f"{request.host_url}media/{picture}",
         "size": picture and size_of(picture),
-        "address": request.host_url.rstrip("/") + path_of(plan),
+        "address": request.host_url.rstrip("/") + path_of(compiled_link),
     }
 
 
-def card_of(plan: Plan) -> Card | None:
-    """The card for a page before the destination; None of a link without one. Raises StoreDown."""
-    if not plan.has_card:
+def card_of(compiled_link: CompiledLink) -> Card | None:
+    """The card for an interstitial; None for a link without one. Raises StoreDown."""
+    if not compiled_link.has_card:
         return None
-    return make_card(here.desk().plans.store.page(plan.id) or {}, plan)
+    return make_card(
+        request_context.redirect_context().compiled_links.store.page(compiled_link.id) or {}, compiled_link
+    )
 
 
 @lru_cache(maxsize=1_000)  # names of 37 characters: a file never changes under its name
 def size_of(name: str) -> tuple[int, int] | None:
-    """Width and height of one of our own pictures, of which only the head is read; None when it is gone."""
+    """Width and height of an uploaded picture, read from its header alone; None when the file is gone."""
     try:
         with Image.open(uploads.directory() / name) as picture:
             return picture.size

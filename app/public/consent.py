@@ -1,46 +1,55 @@
-"""What does a visitor get who was asked about pixels and has answered?"""
+"""The visitor's answer to the consent page for pixels, and where they go on."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from http import HTTPStatus
-
-from app.bodies import MAX_SMALL_BYTES, read_sent
-from app.public import here
 from app.public.gates import has_form
-from app.visits import tickets
-from app.visits.delivery import delivery
-from app.visits.outcomes import Outcome
-from app.visits.plan import Plan
-from app.visits.tickets import Passage
+from app.redirects import request_context, signed_tokens
+from app.redirects.compiled_link import CompiledLink
+from app.redirects.outcomes import Outcome, after_form
+from app.redirects.presentation import delivery
+from app.redirects.signed_tokens import Passage, Ticket
+from app.web.body import MAX_SMALL_BYTES, read_sent
 
 TICKET, ANSWER, YES = "ticket", "consent", "yes"
 
 
-def is_asked(plan: Plan) -> bool:
-    """Whether the link's visitors are asked, so that it takes a POST."""
-    return plan.asks_consent and plan.has_pixels
+def is_asked(compiled_link: CompiledLink) -> bool:
+    """Whether the link asks its visitors for consent, so that it accepts a POST."""
+    return compiled_link.asks_consent and compiled_link.has_pixels
 
 
-def was_answered(plan: Plan) -> bool:
-    """Whether what was sent is the answer, and not the form of one of its gates. Raises WaypostError."""
-    return is_asked(plan) and (TICKET in read_sent(MAX_SMALL_BYTES) or not has_form(plan))
+def was_answered(compiled_link: CompiledLink) -> bool:
+    """Whether the submitted form is that of the consent page, not of a gate. Raises WaypostError."""
+    return is_asked(compiled_link) and (TICKET in read_sent(MAX_SMALL_BYTES) or not has_form(compiled_link))
 
 
-def find_passage(plan: Plan) -> Passage | None:
-    """The visitor's leave to go on along this link; None when the link must be asked for once more."""
+def read_ticket(kind: type[Ticket]) -> Ticket | None:
+    """The signed token in the submitted form; None without a valid one of this kind. Raises WaypostError."""
     sent = read_sent(MAX_SMALL_BYTES)
-    ticket = sent.last(TICKET) if TICKET in sent else None
-    found = tickets.read(Passage, ticket) if isinstance(ticket, str) else None
-    if found is None or found[:2] != (plan.id, plan.password_version) or not plan.is_enabled:
+    text = sent.last(TICKET) if TICKET in sent else None
+    return signed_tokens.read(kind, text) if isinstance(text, str) else None
+
+
+def has_agreed() -> bool:
+    sent = read_sent(MAX_SMALL_BYTES)
+    return ANSWER in sent and sent.last(ANSWER) == YES
+
+
+def find_passage(compiled_link: CompiledLink) -> Passage | None:
+    """The visitor's signed token for this link; None when the link must be requested again."""
+    found = read_ticket(Passage)
+    if (
+        found is None
+        or found[:2] != (compiled_link.id, compiled_link.password_version)
+        or not compiled_link.is_enabled
+    ):
         return None
     return found
 
 
-def resolve_answer(plan: Plan, passage: Passage) -> Outcome:
-    """How the visitor goes on, who was counted and passed whatever the link has when they were asked."""
-    sent = read_sent(MAX_SMALL_BYTES)
-    agreed = ANSWER in sent and sent.last(ANSWER) == YES
-    outcome, _ = delivery(plan, here.visitor(), passage.location, "", agreed)  # it was counted
-    # whatever the link's own status: the answer must not be sent on to the destination
-    return replace(outcome, status=HTTPStatus.SEE_OTHER) if outcome.outcome == "redirect" else outcome
+def resolve_answer(compiled_link: CompiledLink, passage: Passage) -> Outcome:
+    """The outcome after the answer. The visitor was counted, and passed all gates, before they were asked."""
+    outcome, _ = delivery(
+        compiled_link, request_context.visitor(), passage.location, "", has_agreed()
+    )  # it was counted
+    return after_form(outcome)

@@ -1,4 +1,4 @@
-"""What may each of a visitor's pages load, from where, and where may it be shown?"""
+"""Content security policies of visitors' pages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ INLINE = ("'nonce-", "'sha256-")
 
 
 def closed() -> Directives:
-    """Nothing but the page itself: one style, known by its digest, and no request to anywhere."""
+    """The base policy: one style, allowed by its digest, and no request to anywhere."""
     return {
         "default-src": NONE,
         "style-src": f"'{digest_of(STYLE)}'",
@@ -32,25 +32,27 @@ def closed() -> Directives:
 
 
 def nonce() -> str:
-    """What an inline script of one answer must bear to run."""
+    """A nonce for the inline scripts of one response."""
     return secrets.token_urlsafe(16)
 
 
 def with_form() -> Directives:
-    """What a page with a form needs. Browsers apply `form-action` also to where the form's answer leads in
-    the end, which is the destination."""
+    """The directives of a page with a form.
+
+    It has no `form-action`: browsers apply that also to redirects after the form, and so to the destination.
+    """
     return {"form-action": None, "script-src": f"'{digest_of(SEND_ONCE)}'"}
 
 
 @cache
 def digest_of(template: str) -> str:
-    """Of what stands in a page as it is in its file."""
+    """The CSP digest of a template that pages include unchanged."""
     text = current_app.jinja_env.get_template(template).render().encode()
     return f"sha256-{base64.b64encode(hashlib.sha256(text).digest()).decode()}"
 
 
 def united(*parts: Directives) -> dict[str, str | None]:
-    """All that any of the parts allows. None in a later part takes a directive out: anything goes there."""
+    """The policy that allows what any part allows. None in a later part removes a directive altogether."""
     found: dict[str, str | None] = {}
     for part in parts:
         for name, sources in part.items():
@@ -59,7 +61,10 @@ def united(*parts: Directives) -> dict[str, str | None]:
 
 
 def together(one: str | None, other: str) -> str:
-    """A nonce or digest beside 'unsafe-inline' would make browsers ignore the latter, so it goes."""
+    """The union of two source lists.
+
+    With 'unsafe-inline', nonces and digests are dropped: beside them browsers would ignore 'unsafe-inline'.
+    """
     sources = dict.fromkeys(f"{one or ''} {other}".split())
     if len(sources) > 1:
         sources.pop(NONE, None)
@@ -68,7 +73,7 @@ def together(one: str | None, other: str) -> str:
     return " ".join(sources)
 
 
-def written(directives: Directives) -> str:
+def format_policy(directives: Directives) -> str:
     return "; ".join(
         f"{name} {sources}".strip() for name, sources in directives.items() if sources is not None
     )

@@ -1,7 +1,7 @@
-"""How does a visitor pass a link's password or its warning?
+"""The password and the warning of a link: checks of their forms, and the cookies of visitors who passed.
 
-A gate is a page with a form that goes back to the same address. Whoever passes is sent there once more (303),
-with a signed cookie that says so; the visit itself is the GET that follows.
+A gate is a page with a form that is sent to the same address. A visitor who passes is redirected there again
+(303), with a signed cookie. The GET that follows is the click.
 """
 
 from __future__ import annotations
@@ -9,128 +9,142 @@ from __future__ import annotations
 from http import HTTPStatus
 from urllib.parse import quote
 
-from flask import Response, current_app, request
+from flask import Response, request
 
-from app.accounts.hashing import GATE, Lane
+from app.accounts.hashing import GATE, HashPriority
 from app.accounts.passwords import check_password
-from app.bodies import MAX_SMALL_BYTES, read_sent
-from app.cookies import secure_cookie
-from app.errors import Busy, WaypostError
-from app.failures import status_of
+from app.core.errors import Busy, WaypostError
 from app.public import answers
-from app.throttles import Throttles, at_most, network_of
-from app.visits import unlock
-from app.visits.desk import Desk
-from app.visits.facts import PASSWORD, WARNING, Facts
-from app.visits.plan import Plan
-from app.visits.visitor import Visitor
+from app.rate_limit.limiter import at_most, network_of
+from app.redirects import gate_cookies, request_context
+from app.redirects.compiled_link import CompiledLink
+from app.redirects.context import RedirectContext
+from app.redirects.state import PASSWORD, WARNING, LinkState
+from app.redirects.visitor import Visitor
+from app.web.body import MAX_SMALL_BYTES, read_sent
+from app.web.cookies import secure_cookie
+from app.web.errors import status_of
+from app.web.rate_limits import rate_limiter
 
 GATES = (PASSWORD, WARNING)
 TRIES = at_most(10, minutes=10, name="link-password")
-SAFE_IN_QUERY = "".join(map(chr, range(0x21, 0x7F)))
 
 
-class Refused(Exception):
-    """The gate stays shut: with this status and, by its name in the texts, for this reason."""
+class GateRefused(Exception):
+    """The visitor may not pass. `reason` is the name of a text, `seconds` the time to wait."""
 
     def __init__(self, status: int, reason: str, seconds: int = 0) -> None:
         super().__init__(reason)
         self.status, self.reason, self.seconds = status, reason, seconds
 
 
-def facts_of(desk: Desk, plan: Plan) -> Facts:
-    """What `resolve` must know about this request besides. Raises StoreDown."""
-    passed = frozenset(gate for gate in GATES if has_passed(desk, plan, gate))
-    return Facts(desk.clicks(plan), passed)
+def facts_of(redirect_context: RedirectContext, compiled_link: CompiledLink) -> LinkState:
+    """The link's state for `resolve`: its clicks, and the gates that the visitor has passed.
+
+    Raises StoreDown.
+    """
+    passed = frozenset(gate for gate in GATES if has_passed(redirect_context, compiled_link, gate))
+    return LinkState(redirect_context.clicks(compiled_link), passed)
 
 
-def has_passed(desk: Desk, plan: Plan, gate: str) -> bool:
-    # a browser sends every cookie of that name whose path fits
-    return any(desk.unlock.opens(token, gate, plan) for token in request.cookies.getlist(name_of(gate)))
+def has_passed(redirect_context: RedirectContext, compiled_link: CompiledLink, gate: str) -> bool:
+    # a browser sends every cookie of this name whose path matches
+    return any(
+        redirect_context.unlock.opens(token, gate, compiled_link)
+        for token in request.cookies.getlist(name_of(gate))
+    )
 
 
 def name_of(gate: str) -> str:
     return secure_cookie(f"waypost_{gate}")
 
 
-def has_form(plan: Plan) -> bool:
-    """Whether the link has a gate, and so takes a POST."""
-    return plan.password_hash is not None or plan.sensitive_content
+def has_form(compiled_link: CompiledLink) -> bool:
+    """Whether the link has a gate, and so accepts a POST."""
+    return compiled_link.password_hash is not None or compiled_link.sensitive_content
 
 
-def is_own_spelling(plan: Plan) -> bool:
-    """A cookie's path is compared by letters, so there can be but one spelling that it comes with."""
-    return bool(request.environ["PATH_INFO"] == f"/{plan.url}".encode().decode("latin-1"))
+def is_own_spelling(compiled_link: CompiledLink) -> bool:
+    """Whether the request's path is spelled as the link's own.
+
+    Browsers compare a cookie's path literally, so the gate's cookie comes with one spelling only.
+    """
+    return bool(request.environ["PATH_INFO"] == f"/{compiled_link.url}".encode().decode("latin-1"))
 
 
-def to_own_spelling(plan: Plan) -> Response:
-    return again(plan, HTTPStatus.FOUND)
+def to_own_spelling(compiled_link: CompiledLink) -> Response:
+    return again(compiled_link, HTTPStatus.FOUND)
 
 
-def again(plan: Plan, status: int) -> Response:
-    """To the link's own address once more, with the query that was sent."""
-    query = quote(request.query_string, safe=SAFE_IN_QUERY)
-    return answers.to(path_of(plan) + (f"?{query}" if query else ""), status)
+def again(compiled_link: CompiledLink, status: int) -> Response:
+    """A redirect to the link itself, with the query of this request."""
+    query = request_context.query()
+    return answers.to(path_of(compiled_link) + (f"?{query}" if query else ""), status)
 
 
-def path_of(plan: Plan) -> str:
-    return f"/{quote(plan.url, safe='~')}"
+def path_of(compiled_link: CompiledLink) -> str:
+    return f"/{quote(compiled_link.url, safe='/~')}"
 
 
-def passing(desk: Desk, plan: Plan, visitor: Visitor, gate: str) -> Response:
-    """What a visitor's form at this gate gets (`gate` is the outcome without the form). Raises Refused."""
+def passing(
+    redirect_context: RedirectContext, compiled_link: CompiledLink, visitor: Visitor, gate: str
+) -> Response:
+    """The response to a gate's form. `gate` is the outcome without the form. Raises GateRefused."""
     password = sent_password()
-    if plan.password_hash is not None and (gate == PASSWORD or password is not None):
-        check(plan, visitor, password)
-        return with_cookie(desk, plan, PASSWORD)
+    if compiled_link.password_hash is not None and (gate == PASSWORD or password is not None):
+        check(compiled_link, visitor, password)
+        return with_cookie(redirect_context, compiled_link, PASSWORD)
     if gate == WARNING:
-        return with_cookie(desk, plan, WARNING)
-    return again(plan, HTTPStatus.SEE_OTHER)  # sent twice: the way is open
+        return with_cookie(redirect_context, compiled_link, WARNING)
+    return again(compiled_link, HTTPStatus.SEE_OTHER)  # the form was sent twice: the gate is passed already
 
 
 def sent_password() -> str | None:
     try:
         sent = read_sent(MAX_SMALL_BYTES)
     except WaypostError as error:
-        raise Refused(status_of(error), "unreadable") from error
+        raise GateRefused(status_of(error), "unreadable") from error
     found = sent.last("password") if "password" in sent else None
     return found if isinstance(found, str) else None
 
 
-def check(plan: Plan, visitor: Visitor, password: str | None) -> None:
-    """Raises Refused, unless it is the right one and there were not too many tries."""
+def check(compiled_link: CompiledLink, visitor: Visitor, password: str | None) -> None:
+    """Raises GateRefused unless the password is right and there were not too many attempts."""
     if not password:
-        raise Refused(HTTPStatus.FORBIDDEN, "missing")
-    who = (network_of(visitor.address), str(plan.id))
+        raise GateRefused(HTTPStatus.FORBIDDEN, "missing")
+    who = (network_of(visitor.address), str(compiled_link.id))
     try:
-        is_right = try_password(plan, who, password)
+        is_right = try_password(compiled_link, who, password)
     except Busy as busy:
-        raise Refused(HTTPStatus.SERVICE_UNAVAILABLE, "busy", busy.seconds) from None
+        raise GateRefused(HTTPStatus.SERVICE_UNAVAILABLE, "busy", busy.seconds) from None
     if not is_right:
-        raise Refused(HTTPStatus.FORBIDDEN, "wrong")
-    throttles().forgive(TRIES, *who)
+        raise GateRefused(HTTPStatus.FORBIDDEN, "wrong")
+    rate_limiter().reset(TRIES, *who)
 
 
-def try_password(plan: Plan, who: tuple[str, str], password: str) -> bool:
-    """Whether it is right. Counted before it is compared: as many at once as there may be in a row."""
-    with GATE.reserve(Lane.VISITORS):
-        if seconds := throttles().take(TRIES, *who):
-            raise Refused(HTTPStatus.TOO_MANY_REQUESTS, "too_many", seconds)
-        return check_password(plan.password_hash or "", password)
+def try_password(compiled_link: CompiledLink, who: tuple[str, str], password: str) -> bool:
+    """Whether the password is right.
+
+    The attempt is counted before the comparison, so that concurrent ones can't exceed the limit. Raises Busy
+    where it was not compared, and then does not count it.
+    """
+    with GATE.reserve(HashPriority.VISITORS):
+        if seconds := rate_limiter().take(TRIES, *who):
+            raise GateRefused(HTTPStatus.TOO_MANY_REQUESTS, "too_many", seconds)
+        try:
+            return check_password(compiled_link.password_hash or "", password)
+        except Busy:
+            rate_limiter().give_back(TRIES, *who)
+            raise
 
 
-def throttles() -> Throttles:
-    found: Throttles = current_app.extensions["throttles"]
-    return found
-
-
-def with_cookie(desk: Desk, plan: Plan, gate: str) -> Response:
-    answer = again(plan, HTTPStatus.SEE_OTHER)
+def with_cookie(redirect_context: RedirectContext, compiled_link: CompiledLink, gate: str) -> Response:
+    answer = again(compiled_link, HTTPStatus.SEE_OTHER)
     answer.set_cookie(
         name_of(gate),
-        desk.unlock.token(gate, plan),
-        max_age=unlock.SECONDS,
-        path=path_of(plan),
+        redirect_context.unlock.token(gate, compiled_link),
+        max_age=gate_cookies.SECONDS,
+        path=path_of(compiled_link),
         secure=request.is_secure,
         httponly=True,
         samesite="Lax",

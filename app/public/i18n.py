@@ -1,4 +1,4 @@
-"""In which language does a visitor read our pages, and what do they say in it?"""
+"""Texts of visitors' pages, and the choice of the visitor's language."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 
+from app.core.registry import modules
 from app.public import languages
-from app.registry import modules
+from app.redirects.request_context import visitor
 
 DEFAULT = "en"
 
 
 @dataclass(frozen=True)
-class Words:
-    """The texts of one language. `pages`: a title and a sentence; `words`: labels and the like."""
+class PageTexts:
+    """The texts of one language. `pages`: a title and a sentence each; `words`: labels and messages."""
 
     lang: str
     pages: Mapping[str, tuple[str, str]]
@@ -31,7 +32,7 @@ class Words:
         return self.words[name].format(**values)
 
     def listed(self, names: Sequence[str]) -> str:
-        """Some names as a sentence has them: `A, B and C`."""
+        """Names joined for a sentence: `A, B and C`."""
         if len(names) < 2:
             return "".join(names)
         first = ", ".join(names[:-1])
@@ -39,16 +40,21 @@ class Words:
 
 
 @cache
-def all_words() -> Mapping[str, Words]:
-    """Every language by its tag, the name of its file."""
+def all_words() -> Mapping[str, PageTexts]:
+    """The texts of every language by its tag, which is the name of its file."""
     found = modules(languages).items()
-    return MappingProxyType({tag: Words(tag, module.PAGES, module.WORDS) for tag, module in found})
+    return MappingProxyType({tag: PageTexts(tag, module.PAGES, module.WORDS) for tag, module in found})
 
 
-def words_for(tags: Iterable[str]) -> Words:
-    """The first of a visitor's languages, the best liked first, that there is; else English.
+def words_for(tags: Iterable[str]) -> PageTexts:
+    """The texts in the first available of these languages, given in the order of preference; else in English.
 
-    `pt-BR` is read as `pt`. (Werkzeug's `best_match` would give who likes `de-AT, en;q=0.5` English.)
+    `pt-BR` is read as `pt`. (For `de-AT, en;q=0.5` Werkzeug's `best_match` would choose English.)
     """
     primary = (tag.partition("-")[0].lower() for tag in tags)
     return all_words()[next((tag for tag in primary if tag in all_words()), DEFAULT)]
+
+
+def words() -> PageTexts:
+    """The texts in the visitor's language."""
+    return words_for(visitor().languages)

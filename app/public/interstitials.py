@@ -1,4 +1,4 @@
-"""How do the pages look that bring a visitor to the destination, or the destination to him?"""
+"""Pages between a link and its destination: cloaked, preview, pixels, app, consent and confirmation."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ from flask import Response, request
 
 from app.pixels.firing import as_script, program_of
 from app.pixels.provider import all_providers
-from app.public import answers, boxes, here, policies
+from app.public import answers, confirmation, csp, sandbox
+from app.public import i18n as public_i18n
 from app.public.cards import make_card
 from app.public.leaving import leaving_program
-from app.public.scripts import Scripts, parted
-from app.visits import tickets
-from app.visits.outcomes import Outcome
-from app.visits.plan import Plan
-from app.visits.store import Row
-from app.visits.tickets import Passage
+from app.redirects import request_context, signed_tokens
+from app.redirects.compiled_link import CompiledLink
+from app.redirects.outcomes import Outcome
+from app.redirects.page_scripts import Scripts, parted
+from app.redirects.reader import Row
+from app.redirects.signed_tokens import Passage
 
-APP_MS = 2000  # until the web address follows
-# a page that stands in nobody's way may stand in somebody's frame, as a redirect may
+APP_MS = 2000  # until the page goes on to the web address
+# a page without a form may be framed by any site, as the target of a redirect may
 ANYWHERE = {"frame-ancestors": None}
 ANY_PAGE = {"frame-src": "http: https:", "img-src": "'self'"}
 
@@ -28,9 +29,9 @@ OPEN_APP = Path(__file__).with_name("open_app.js")
 GO_ON = "function () { location.replace(%s); }"
 
 
-def cloak(plan: Plan, outcome: Outcome) -> Response:
-    """The destination in a frame as large as the window; what is boxed runs in a hidden one beside it."""
-    parts = parts_of(plan, fires=outcome.fires)
+def cloak(compiled_link: CompiledLink, outcome: Outcome) -> Response:
+    """The destination in a frame as large as the window. Sandboxed scripts run in a hidden frame."""
+    parts = parts_of(compiled_link, fires=outcome.fires)
     return answered(
         "preview",
         parts,
@@ -38,27 +39,27 @@ def cloak(plan: Plan, outcome: Outcome) -> Response:
         policy=ANY_PAGE | upgrade(outcome),
         template="public/cloak.html",
         location=outcome.location,
-        card=make_card(parts.details, plan),
+        card=make_card(parts.details, compiled_link),
     )
 
 
-def preview(plan: Plan, outcome: Outcome) -> Response:  # noqa: ARG001
-    """What a bot, or who must not learn it, gets in place of the destination: the card, if any."""
-    details = here.desk().plans.store.page(plan.id) or {}
-    if not (plan.cloaking_is_enabled or plan.has_card):
-        return answers.page("preview", 200, link_title=details.get("title"))
-    return answers.shown(
+def preview(compiled_link: CompiledLink, outcome: Outcome) -> Response:  # noqa: ARG001
+    """The page for bots and for visitors who must not learn the destination: its card, if it has one."""
+    details = request_context.redirect_context().compiled_links.store.page(compiled_link.id) or {}
+    if not (compiled_link.cloaking_is_enabled or compiled_link.has_card):
+        return answers.render_message("preview", 200, link_title=details.get("title"))
+    return answers.render_page(
         "preview",
         200,
         template="public/preview.html",
         policy={"img-src": "'self'"},
-        card=make_card(details, plan),
+        card=make_card(details, compiled_link),
     )
 
 
-def pixels(plan: Plan, outcome: Outcome) -> Response:
-    """Fires the pixels and goes on. Not sandboxed itself: the destination would see no referrer."""
-    parts = parts_of(plan, fires=True)
+def pixels(compiled_link: CompiledLink, outcome: Outcome) -> Response:
+    """Fires the pixels and goes on. It is not sandboxed: the destination would see no referrer."""
+    parts = parts_of(compiled_link, fires=True)
     return answered(
         "pixels",
         parts,
@@ -69,9 +70,9 @@ def pixels(plan: Plan, outcome: Outcome) -> Response:
     )
 
 
-def app(plan: Plan, outcome: Outcome) -> Response:
+def app(compiled_link: CompiledLink, outcome: Outcome) -> Response:
     """Opens the app, where it can be opened without a tap, and falls back to the web address."""
-    parts = parts_of(plan, fires=outcome.fires)
+    parts = parts_of(compiled_link, fires=outcome.fires)
     opening = outcome.opening
     assert opening is not None  # noqa: S101  what makes it an outcome of this name
     addresses = f"{as_script(opening.address)}, {as_script(opening.fallback)}, {APP_MS}"
@@ -87,28 +88,57 @@ def app(plan: Plan, outcome: Outcome) -> Response:
     )
 
 
-def consent(plan: Plan, outcome: Outcome) -> Response:
-    """Asks before pixels fire. Both answers lead on, and nothing is remembered: there is no cookie for it."""
-    details, scripts = boxes.scripts_here(plan, fires=True)
+def consent(compiled_link: CompiledLink, outcome: Outcome) -> Response:
+    """Asks for consent before pixels fire. Both answers go on to the destination. No cookie stores them."""
+    details, scripts = sandbox.scripts_here(compiled_link, fires=True)
     labels = [all_providers()[type_].label for type_ in scripts.pixels.ids]
-    passage = Passage(plan.id, plan.password_version, outcome.location or "", tickets.make_id())
-    return answers.shown(
+    if compiled_link.asks_confirmation:
+        ticket = confirmation.make_ticket(compiled_link)
+    else:
+        passage = Passage(
+            compiled_link.id, compiled_link.password_version, outcome.location or "", signed_tokens.make_id()
+        )
+        ticket = signed_tokens.signed(passage)
+    return answers.render_page(
         "consent",
         200,
         template="public/consent.html",
-        policy=policies.with_form(),
+        policy=csp.with_form(),
         link_title=details.get("title"),
-        values={"providers": here.words().listed(labels)},
-        ticket=tickets.signed(passage),
+        values={"providers": public_i18n.words().listed(labels)},
+        ticket=ticket,
     )
 
 
-PAGES = {"cloak": cloak, "preview": preview, "pixels": pixels, "app": app, "consent": consent}
+def confirm(compiled_link: CompiledLink, outcome: Outcome) -> Response:  # noqa: ARG001  as all of these
+    """Asks for a tap, and reveals nothing of the destination."""
+    details = request_context.redirect_context().compiled_links.store.page(compiled_link.id) or {}
+    return answers.render_page(
+        "confirmation",
+        200,
+        template="public/confirmation.html",
+        policy=csp.with_form(),
+        link_title=details.get("title"),
+        card=make_card(details, compiled_link) if compiled_link.has_card else None,
+        ticket=confirmation.make_ticket(compiled_link),
+    )
+
+
+PAGES = {
+    "cloak": cloak,
+    "preview": preview,
+    "pixels": pixels,
+    "app": app,
+    "consent": consent,
+    "confirmation": confirm,
+}
 
 
 class Parts(NamedTuple):
-    """What a page of a link is made of: what it shows, the scripts that run in it, those that are boxed, and
-    the address of their box."""
+    """The parts of a link's page: `details` that it shows, its `own` scripts, and the `boxed` ones.
+
+    `box`: the URL of the sandboxed frame of the latter.
+    """
 
     details: Row
     own: Scripts
@@ -116,10 +146,16 @@ class Parts(NamedTuple):
     box: str | None
 
 
-def parts_of(plan: Plan, *, fires: bool) -> Parts:
-    details, scripts = boxes.scripts_here(plan, fires=fires)
-    own, boxed = parted(scripts, plan, here.site(), here.host(), here.desk().settings)
-    return Parts(details, own, boxed, boxes.address(plan, fires=fires) if boxed else None)
+def parts_of(compiled_link: CompiledLink, *, fires: bool) -> Parts:
+    details, scripts = sandbox.scripts_here(compiled_link, fires=fires)
+    own, boxed = parted(
+        scripts,
+        compiled_link,
+        request_context.site(),
+        request_context.host(),
+        request_context.redirect_context().settings,
+    )
+    return Parts(details, own, boxed, sandbox.address(compiled_link, fires=fires) if boxed else None)
 
 
 def answered(
@@ -127,24 +163,23 @@ def answered(
     parts: Parts,
     *,
     program: str,
-    policy: policies.Directives,
+    policy: csp.Directives,
     template: str,
     values: dict[str, str] | None = None,
     **told: Any,
 ) -> Response:
-    """A page with a program: its policy names the hosts of its own providers, and lets nothing else run.
+    """A page with a program. Its policy names the hosts of its own providers, and lets nothing else run.
 
-    Without JavaScript the pictures of all providers stand in the page itself: a box might come too late.
+    For visitors without JavaScript the page itself has the pictures of all providers: a box might load too
+    late.
     """
-    nonce = policies.nonce()
+    nonce = csp.nonce()
     inline = {"script-src": f"'nonce-{nonce}'"} if program.strip() else {}
-    answer = answers.shown(
+    answer = answers.render_page(
         name,
         200,
         template=template,
-        policy=policies.united(
-            inline, parts.own.policy(), parts.boxed.pixels.picture_hosts(), policy, ANYWHERE
-        ),
+        policy=csp.united(inline, parts.own.policy(), parts.boxed.pixels.picture_hosts(), policy, ANYWHERE),
         referrer=answers.ORIGIN_ONLY,
         link_title=parts.details.get("title"),
         values=values,
@@ -158,6 +193,6 @@ def answered(
 
 
 def upgrade(outcome: Outcome) -> dict[str, str]:
-    """On https a browser shows no frame over http; over https the destination has a chance."""
+    """The directive that loads an http destination over https: on https browsers show no http frame."""
     is_mixed = request.is_secure and (outcome.location or "").lower().startswith("http:")
     return {"upgrade-insecure-requests": ""} if is_mixed else {}

@@ -1,4 +1,4 @@
-"""How a page waits for its pixels before it leaves for the destination.
+"""The script by which a page waits for its pixels before it goes on to the destination.
 
 See docs/decisions/2026-11-22-pixels-count-once.md.
 """
@@ -8,23 +8,23 @@ from __future__ import annotations
 from pathlib import Path
 
 from app.pixels.firing import program_of
-from app.public.scripts import Scripts
+from app.redirects.page_scripts import Scripts
 
 LEAVE_PAGE = Path(__file__).with_name("leave_page.js")
 
-# The contract: on within a second, or within 1.5 s while something is under way. The first leaves room for
-# what a script sends after its first request; the second gives pictures the time to be asked for.
+# The contract: go on within a second, or within 1.5 s while a request is under way. The first time leaves
+# room for what a script sends after its first request; the second lets pictures be requested.
 SOONEST_MS, STAND_IN_MS, LATEST_MS = 800, 1400, 1500
 
 
 def leaving_program(leave: str, own: Scripts, boxed: Scripts) -> str:
-    """JavaScript that fires the page's own pixels, waits for them and for those in the box, and then leaves.
+    """JavaScript that fires the page's own pixels, waits for them and for those in the sandbox, then leaves.
 
-    `leave` is JavaScript of a function. Without any pixels it is called as soon as the page has come.
+    `leave` is JavaScript of a function. Without any pixels it is called as soon as the page is loaded.
     """
     parts = [name for name, scripts in (("page", own), ("sandbox", boxed)) if scripts.pixels]
     if not parts:
-        return f'addEventListener("load", {leave});'  # earlier, an app's address would end the loading
+        return f'addEventListener("load", {leave});'  # before that, an app's URL would stop the loading
     times = f"{SOONEST_MS}, {STAND_IN_MS}, {LATEST_MS}"
     waiting = f"var leaving = {program_of(LEAVE_PAGE)}({leave}, {parts}, {times});"
     fired = own.pixels.program("leaving.tell")

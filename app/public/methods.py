@@ -1,4 +1,4 @@
-"""Which methods does a short address take, and what does a visitor get who comes with another one?"""
+"""HTTP methods that short links accept, and the response to any other."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from flask.blueprints import BlueprintSetupState
 from werkzeug.routing import Rule
 
 from app.public import consent, gates
-from app.public.answers import page
-from app.visits.plan import Plan
+from app.public.answers import render_message
+from app.redirects.compiled_link import CompiledLink
 
 SAFE = frozenset({"GET", "HEAD"})
 ALLOWED = "GET, HEAD"
@@ -20,8 +20,11 @@ View = TypeVar("View", bound=Callable[..., Response])
 
 
 def with_any(blueprint: Blueprint, rule: str, **options: Any) -> Callable[[View], View]:
-    """A route for each method that there is or will be. (`route` wants them named, and would itself refuse
-    all others, with words and an `Allow` that are not the link's.)"""
+    """A route for all methods, also unknown ones.
+
+    Flask's `route` needs a list of methods, and would refuse all others itself, with a text and an `Allow`
+    that are not the link's.
+    """
 
     def bind(view: View) -> View:
         endpoint = f"{blueprint.name}.{view.__name__}"
@@ -35,17 +38,17 @@ def with_any(blueprint: Blueprint, rule: str, **options: Any) -> Callable[[View]
     return bind
 
 
-def has_form(plan: Plan) -> bool:
-    return gates.has_form(plan) or consent.is_asked(plan)
+def has_form(compiled_link: CompiledLink) -> bool:
+    return gates.has_form(compiled_link) or consent.is_asked(compiled_link) or compiled_link.asks_confirmation
 
 
-def allows(plan: Plan) -> bool:
-    if request.method == "POST" and has_form(plan):
+def allows(compiled_link: CompiledLink) -> bool:
+    if request.method == "POST" and has_form(compiled_link):
         return True
-    return request.method in SAFE or (plan.is_plain and plan.keeps_method)
+    return request.method in SAFE or (compiled_link.is_plain and compiled_link.keeps_method)
 
 
-def not_allowed(plan: Plan) -> Response:
-    answer = page("method", 405)
-    answer.headers["Allow"] = f"{ALLOWED}, POST" if has_form(plan) else ALLOWED
+def not_allowed(compiled_link: CompiledLink) -> Response:
+    answer = render_message("method", 405)
+    answer.headers["Allow"] = f"{ALLOWED}, POST" if has_form(compiled_link) else ALLOWED
     return answer

@@ -1,4 +1,4 @@
-"""What does a visitor get where the answer is not a plain redirect?"""
+"""Routes of short links for every request that is not a plain redirect."""
 
 from __future__ import annotations
 
@@ -10,189 +10,244 @@ from flask import Blueprint, Response, abort, current_app, request
 from werkzeug.exceptions import SecurityError
 from werkzeug.routing import BaseConverter
 
-from app import error_pages
-from app.errors import WaypostError
-from app.failures import status_of
-from app.headers import is_api
-from app.public import answers, boxes, consent, deliveries, gates, here, leads, methods, policies
-from app.public.answers import page, to
+from app.core.errors import StoreDown, WaypostError
+from app.public import (
+    answers,
+    confirmation,
+    consent,
+    csp,
+    gates,
+    interstitials,
+    link_preview,
+    methods,
+    sandbox,
+)
+from app.public import (
+    i18n as public_i18n,
+)
+from app.public.answers import render_message, to
 from app.public.cards import card_of
-from app.public.here import desk, site
-from app.reserved import RESERVED, RESERVED_START
-from app.visits.address import wire
-from app.visits.facts import Facts
-from app.visits.outcomes import Outcome
-from app.visits.paths import OPERATORS, first_segment
-from app.visits.plan import Plan
-from app.visits.resolve import resolve
-from app.visits.store import StoreDown
-from app.visits.visitor import Visitor
+from app.redirects import request_context as here
+from app.redirects.compiled_link import CompiledLink
+from app.redirects.limits import Confirmed
+from app.redirects.location import wire
+from app.redirects.outcomes import Outcome, after_form
+from app.redirects.request_context import redirect_context, site
+from app.redirects.resolve import resolve
+from app.redirects.state import LinkState
+from app.redirects.visitor import Visitor
+from app.web import error_pages
+from app.web.errors import status_of
+from app.web.paths import OPERATORS, first_segment
+from app.web.reserved_paths import RESERVED, RESERVED_START
+from app.web.security_headers import is_api
 
 blueprint = Blueprint("public", __name__)
 
 REDIRECTS = range(300, 400)
 RETRY_SECONDS = "5"
-# answers that no form changes
+# outcomes that no form changes
 CLOSED = frozenset({"not_found", "not_yet", "expired", "limit", "unavailable"})
 
 
 class AliasConverter(BaseConverter):
-    """One path segment that is not reserved: those are left to the pages that have them."""
+    """A whole path whose first segment is not reserved. Reserved ones belong to other routes."""
 
-    regex = f"(?!(?i:{'|'.join(map(re.escape, sorted(RESERVED)))})$)(?!(?i:{re.escape(RESERVED_START)}))[^/]+"
-    part_isolating = True
+    regex = (
+        rf"(?!(?i:{'|'.join(map(re.escape, sorted(RESERVED)))})(?:/|\Z))(?!(?i:{re.escape(RESERVED_START)}))"
+        r"(?s:.)+"
+    )
+    part_isolating = False
 
 
 @blueprint.before_app_request
 def serve_only_here() -> None:
-    """A path of ours is answered only on the hosts that serve it: no dashboard on somebody's domain."""
-    if request.path == "/healthz" or isinstance(request.routing_exception, SecurityError):
-        return  # asks no database, not even for this; or is refused already, as `TRUSTED_HOSTS` says
+    """Serve each path only on its hosts: no dashboard on an owner's domain.
+
+    A host that `TRUSTED_HOSTS` does not name gets nothing but health checks, which often use an IP address.
+    """
+    if request.path == "/healthz":
+        return  # it works without the database, so it must not look up its host either
     try:
-        is_served = site().may_serve(request.path)
+        found = site()
     except StoreDown:
-        is_served = first_segment(request.path) in OPERATORS  # they tell what is down
-        if not is_served:
-            raise
-    if not is_served:
+        if first_segment(request.path) in OPERATORS:  # they report what is down
+            return
+        raise
+    if not found.is_trusted and first_segment(request.path) not in OPERATORS:
+        # as for an unknown path: no view is called, and the API answers in its own format
+        request.url_rule, request.routing_exception = None, SecurityError()
+    elif not found.may_serve(request.path):
         abort(404)
 
 
 @blueprint.get("/")
 def index() -> Response:
-    """Of a domain: the address that its owner wants. Of our own hosts: the dashboard."""
-    here, settings = site(), desk().settings
+    """Redirects to the dashboard; on a domain, to the URL that its owner chose, else 404."""
+    here, settings = site(), redirect_context().settings
     if not here.domain_id:
         return to(f"{settings.dashboard_url or ''}/dashboard/")
     location = here.custom_index_url and wire(here.custom_index_url, settings.destination_schemes)
-    return to(location) if location else page("not_found", 404)
+    return to(location) if location else render_message("not_found", 404)
 
 
 @blueprint.get("/robots.txt")
 def robots() -> Response:
-    """Crawlers may ask for links, or they never learn from the answer that these are not to be listed."""
+    """Allows crawlers to request links: only the response tells them that links are not to be indexed."""
     return Response("User-agent: *\nDisallow: /dashboard/\nDisallow: /api/\n", mimetype="text/plain")
 
 
 @methods.with_any(blueprint, "/<alias:alias>", strict_slashes=False)
 def visit(alias: str) -> Response:  # noqa: ARG001  the path as sent says more than the alias as decoded
-    plan = desk().plans.find(here.host(), request.environ["PATH_INFO"])
-    if plan is None:
+    compiled_link = redirect_context().compiled_links.find(here.host(), request.environ["PATH_INFO"])
+    if compiled_link is None:
         return about_link()
     visitor = here.visitor()
     if visitor.is_prefetch:
-        return page("prefetch", 503)
-    if request.method in methods.SAFE and (ticket := boxes.asked(plan)):
-        return boxes.document(plan, ticket)
+        return render_message("prefetch", 503)
+    if request.method in methods.SAFE and (ticket := sandbox.read_token(compiled_link)):
+        return sandbox.document(compiled_link, ticket)
     try:
-        if request.method == "POST" and consent.was_answered(plan):
-            return asked(plan)
+        if request.method == "POST" and compiled_link.asks_confirmation:
+            return confirmed(compiled_link, visitor)
+        if request.method == "POST" and consent.was_answered(compiled_link):
+            return answer_consent(compiled_link)
     except WaypostError as error:
-        return page("unreadable", status_of(error))
-    facts = gates.facts_of(desk(), plan)
-    outcome = resolve(plan, visitor, dt.datetime.now(dt.UTC), facts)
-    if outcome.outcome != "not_found" and not methods.allows(plan):
-        return methods.not_allowed(plan)
-    if outcome.outcome not in CLOSED and request.method == "POST" and gates.has_form(plan):
-        return passed(plan, visitor, outcome)
-    if outcome.outcome in gates.GATES and not gates.is_own_spelling(plan):
-        return gates.to_own_spelling(plan)
-    return shown(plan, counted(plan, visitor, outcome, facts))
+        return render_message("unreadable", status_of(error))
+    facts = gates.facts_of(redirect_context(), compiled_link)
+    outcome = resolve(compiled_link, visitor, dt.datetime.now(dt.UTC), facts)
+    if outcome.outcome != "not_found" and not methods.allows(compiled_link):
+        return methods.not_allowed(compiled_link)
+    if outcome.outcome not in CLOSED and request.method == "POST" and gates.has_form(compiled_link):
+        return passed(compiled_link, visitor, outcome)
+    if outcome.outcome in gates.GATES and not gates.is_own_spelling(compiled_link):
+        return gates.to_own_spelling(compiled_link)
+    return outcome_response(compiled_link, counted(compiled_link, visitor, outcome, facts))
 
 
 def about_link() -> Response:
-    """Where a link leads, if that was asked; else there is nothing here."""
-    path = leads.asked(request.environ["PATH_INFO"])
+    """The page about a link's destination, if the path asks for it; else the 404 page."""
+    path = link_preview.path_of_link(request.environ["PATH_INFO"])
     if path is None:
         return nothing_here()
     if here.visitor().is_prefetch:
-        return page("prefetch", 503)
-    return (leads.found(path) if request.method in methods.SAFE else None) or nothing_here()
+        return render_message("prefetch", 503)
+    return (link_preview.found(path) if request.method in methods.SAFE else None) or nothing_here()
 
 
-def counted(plan: Plan, visitor: Visitor, outcome: Outcome, facts: Facts) -> Outcome:
-    """The outcome, its visit counted; or what there is when the last click has just gone to somebody else."""
-    if not outcome.counts or request.method != "GET" or desk().admit(plan, visitor, outcome.destination):
+def counted(compiled_link: CompiledLink, visitor: Visitor, outcome: Outcome, facts: LinkState) -> Outcome:
+    """The outcome, after its click is counted; or that of a used-up link, if another visitor got the last."""
+    if (
+        not outcome.counts
+        or request.method != "GET"
+        or redirect_context().admit(compiled_link, visitor, outcome.destination)
+    ):
         return outcome
-    return resolve(plan, visitor, dt.datetime.now(dt.UTC), facts._replace(clicks=plan.clicks_limit))
+    return used_up(compiled_link, visitor, facts)
 
 
-def asked(plan: Plan) -> Response:
-    """How a visitor goes on who was asked about pixels. A ticket that leads nobody on (any more) asks for the
-    link once more, which counts anew."""
-    passage = consent.find_passage(plan)
+def used_up(compiled_link: CompiledLink, visitor: Visitor, facts: LinkState) -> Outcome:
+    return resolve(
+        compiled_link, visitor, dt.datetime.now(dt.UTC), facts._replace(clicks=compiled_link.clicks_limit)
+    )
+
+
+def confirmed(compiled_link: CompiledLink, visitor: Visitor) -> Response:
+    """The response to the form of a link that asks for a tap: it goes on, if a click was left.
+
+    Without a token, or with a used one, it redirects to the link itself. Raises WaypostError.
+    """
+    facts, ticket = gates.facts_of(redirect_context(), compiled_link), confirmation.find_ticket(compiled_link)
+    if ticket:
+        visitor, facts = (
+            confirmation.visitor_with(redirect_context(), ticket),
+            confirmation.facts_with(facts, compiled_link),
+        )
+    outcome = after_form(resolve(compiled_link, visitor, dt.datetime.now(dt.UTC), facts))
+    if ticket is None and outcome.outcome in {"confirmation", "consent"}:
+        return gates.again(compiled_link, HTTPStatus.SEE_OTHER)
+    # rendered before the click is used up, so that a page that fails costs no click
+    answer = outcome_response(compiled_link, outcome)
+    if ticket is None or not outcome.counts or visitor.is_bot:
+        return answer
+    result = redirect_context().confirm(compiled_link, visitor, outcome.destination, ticket)
+    if result is Confirmed.USED_UP:
+        return outcome_response(compiled_link, used_up(compiled_link, visitor, facts))
+    return answer if result is Confirmed.PASSED else gates.again(compiled_link, HTTPStatus.SEE_OTHER)
+
+
+def answer_consent(compiled_link: CompiledLink) -> Response:
+    """The response to the form of the consent page.
+
+    With an invalid or used token it redirects to the link itself, which counts again.
+    """
+    passage = consent.find_passage(compiled_link)
     if passage:
-        # made before the ticket is used up: nobody loses a click to a page that can't be made
-        answer = shown(plan, consent.resolve_answer(plan, passage))
-        if desk().redeem(plan, passage):
+        # rendered before the token is used up, so that a page that fails costs no click
+        answer = outcome_response(compiled_link, consent.resolve_answer(compiled_link, passage))
+        if redirect_context().redeem(compiled_link, passage):
             return answer
-    return gates.again(plan, HTTPStatus.SEE_OTHER)
+    return gates.again(compiled_link, HTTPStatus.SEE_OTHER)
 
 
-def passed(plan: Plan, visitor: Visitor, outcome: Outcome) -> Response:
-    """What a gate's form gets: the way on, or the gate again and why."""
+def passed(compiled_link: CompiledLink, visitor: Visitor, outcome: Outcome) -> Response:
+    """The response to a gate's form: it goes on, or shows the gate again with the reason."""
     try:
-        return gates.passing(desk(), plan, visitor, outcome.outcome)
-    except gates.Refused as refused:
+        return gates.passing(redirect_context(), compiled_link, visitor, outcome.outcome)
+    except gates.GateRefused as refused:
         if refused.reason == "unreadable":
-            return page("unreadable", refused.status)
-        answer = gate(plan, "password", refused.status, refused.reason)
+            return render_message("unreadable", refused.status)
+        answer = gate(compiled_link, "password", refused.status, refused.reason)
         if refused.seconds:
             answer.headers["Retry-After"] = str(refused.seconds)
         return answer
 
 
-@methods.with_any(blueprint, "/<alias:alias>/<path:rest>")
-def below(alias: str, rest: str) -> Response:  # noqa: ARG001
-    """A link has no pages below it."""
-    return nothing_here()
-
-
-def shown(plan: Plan, outcome: Outcome) -> Response:
-    """The answer that an outcome stands for."""
+def outcome_response(compiled_link: CompiledLink, outcome: Outcome) -> Response:
+    """The response for an outcome."""
     if outcome.outcome == "not_found":
         return nothing_here()
     if outcome.location and outcome.status in REDIRECTS:
         return to(outcome.location, outcome.status)
-    if outcome.outcome in deliveries.PAGES:
-        return deliveries.PAGES[outcome.outcome](plan, outcome)
+    if outcome.outcome in interstitials.PAGES:
+        return interstitials.PAGES[outcome.outcome](compiled_link, outcome)
     if outcome.outcome in gates.GATES:
-        return gate(plan, outcome.outcome, outcome.status)
-    return page(outcome.outcome, outcome.status, link_title=title_of(plan))
+        return gate(compiled_link, outcome.outcome, outcome.status)
+    return render_message(outcome.outcome, outcome.status, link_title=title_of(compiled_link))
 
 
-def title_of(plan: Plan) -> str | None:
-    """The link's own title. Nothing else of it, and nothing of its owner, shows on a page."""
-    return (desk().plans.store.page(plan.id) or {}).get("title")
+def title_of(compiled_link: CompiledLink) -> str | None:
+    """The link's own title, the only thing about the link and its owner that these pages show."""
+    return (redirect_context().compiled_links.store.page(compiled_link.id) or {}).get("title")
 
 
 def nothing_here() -> Response:
-    """The 404 page, or where the domain's owner wants people to go instead."""
+    """The 404 page, or a redirect to the URL that the domain's owner chose instead."""
     here = site()
     wanted = here.custom_not_found_url if here.domain_id else None
-    location = wanted and wire(wanted, desk().settings.destination_schemes)
-    return to(location) if location else page("not_found", 404)
+    location = wanted and wire(wanted, redirect_context().settings.destination_schemes)
+    return to(location) if location else render_message("not_found", 404)
 
 
 @blueprint.app_errorhandler(StoreDown)
 def is_down(error: StoreDown) -> Response:
     if is_api(request.path):
-        return error_pages.told(error)
+        return error_pages.error_response(error)
     current_app.logger.error("the database gives no answer: %s", error)
-    answer = page("down", 503)
+    answer = render_message("down", 503)
     answer.headers["Retry-After"] = RETRY_SECONDS
     return answer
 
 
-def gate(plan: Plan, name: str, status: int, problem: str = "") -> Response:
-    """A gate's page."""
-    return answers.shown(
+def gate(compiled_link: CompiledLink, name: str, status: int, problem: str = "") -> Response:
+    """The page of a gate. `problem` is the name of the text that says why the form was refused."""
+    return answers.render_page(
         name,
         status,
         template="public/gate.html",
-        policy=policies.with_form(),
-        link_title=title_of(plan),
-        card=card_of(plan),
+        policy=csp.with_form(),
+        link_title=title_of(compiled_link),
+        card=card_of(compiled_link),
         gate=name,
-        problem=here.words()(problem) if problem else None,
+        problem=public_i18n.words()(problem) if problem else None,
     )

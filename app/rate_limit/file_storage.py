@@ -1,4 +1,4 @@
-"""Where do all processes of one machine count tries together, when there is no Redis?"""
+"""Storage of rate limits that all processes share: a SQLite file on one machine, or Redis for several."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ import sqlite3
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
-from limits.storage import Storage
+from limits.storage import RedisStorage, Storage
 from limits.storage.base import MovingWindowSupport
 
+FILE = "rate_limits.db"  # in DATA_DIR
+FORMER_FILE = "throttles.db"  # its counts of minutes are given up
+BESIDE = ("", "-wal", "-shm")
 TABLES = """
 CREATE TABLE IF NOT EXISTS hit (key TEXT NOT NULL, at REAL NOT NULL, expires REAL NOT NULL);
 CREATE INDEX IF NOT EXISTS ix_hit_key_at ON hit (key, at);
@@ -18,7 +22,7 @@ CREATE INDEX IF NOT EXISTS ix_hit_expires ON hit (expires);
 CREATE TABLE IF NOT EXISTS window (key TEXT PRIMARY KEY, count INTEGER NOT NULL, expires REAL NOT NULL);
 """
 
-# one statement, and so right in all processes at once
+# one statement, and so atomic across processes
 COUNT = """
 INSERT INTO window VALUES (:key, :amount, :now + :expiry) ON CONFLICT (key) DO UPDATE SET
     count = CASE WHEN expires <= :now THEN :amount ELSE count + :amount END,
@@ -28,11 +32,12 @@ RETURNING count
 
 
 class FileStorage(Storage, MovingWindowSupport):
-    """A small SQLite file of hits, each a row until it expires, for the library's moving window.
+    """A small SQLite file of hits for the library's moving window, one row for each until it expires.
 
-    For its fixed window, which counts thousands, a row a key.
+    For its fixed window, which counts thousands, it has one row for each key.
 
-    One connection a process behind a lock: a try is rare beside the password hash that follows it.
+    Each process has one connection behind a lock: hits are rare and cheap beside the password hash that
+    follows each.
     """
 
     STORAGE_SCHEME = None
@@ -48,17 +53,19 @@ class FileStorage(Storage, MovingWindowSupport):
         return sqlite3.Error
 
     def opened(self) -> sqlite3.Connection:
-        """This process's own connection: SQLite's must not be carried over a fork."""
+        """The connection of this process: SQLite's connections must not be carried over a fork."""
         if self.connection is None or self.pid != os.getpid():
             self.connection, self.pid = self.prepared(), os.getpid()
         return self.connection
 
     def prepared(self) -> sqlite3.Connection:
+        for suffix in BESIDE:
+            self.path.with_name(FORMER_FILE + suffix).unlink(missing_ok=True)
         self.path.touch(mode=0o600)
         connection = sqlite3.connect(self.path, timeout=2, isolation_level=None, check_same_thread=False)
         try:
             connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = OFF")  # counts of minutes may be lost with the power
+            connection.execute("PRAGMA synchronous = OFF")  # a power cut may lose counts of the last minutes
             connection.executescript(TABLES)
         except sqlite3.Error:
             connection.close()  # the next try begins anew
@@ -72,7 +79,7 @@ class FileStorage(Storage, MovingWindowSupport):
             self.connection = None
 
     def acquire_entry(self, key: str, limit: int, expiry: int, amount: int = 1) -> bool:
-        """Count `amount` hits unless that makes more than `limit` within the last `expiry` seconds."""
+        """Counts `amount` hits unless that makes more than `limit` within the last `expiry` seconds."""
         with self.lock:
             connection, now = self.opened(), time.time()
             connection.execute("BEGIN IMMEDIATE")
@@ -91,7 +98,7 @@ class FileStorage(Storage, MovingWindowSupport):
         return int(found.fetchone()[0])
 
     def get_moving_window(self, key: str, limit: int, expiry: int) -> tuple[float, int]:  # noqa: ARG002
-        """When the oldest hit within the window was, and how many there are."""
+        """The time of the oldest hit within the window, and the number of hits."""
         with self.lock:
             now = time.time()
             query = "SELECT min(at), count(*) FROM hit WHERE key = ? AND at > ?"
@@ -99,7 +106,7 @@ class FileStorage(Storage, MovingWindowSupport):
         return (oldest or now), count
 
     def incr(self, key: str, expiry: int, amount: int = 1) -> int:
-        """Count into the fixed window that is open, or open one of `expiry` seconds."""
+        """Adds to the open fixed window, or opens one of `expiry` seconds. Returns its count."""
         with self.lock:
             values = {"key": key, "amount": amount, "now": time.time(), "expiry": expiry}
             return int(self.opened().execute(COUNT, values).fetchone()[0])
@@ -111,7 +118,7 @@ class FileStorage(Storage, MovingWindowSupport):
         return self.window(key)[1]
 
     def window(self, key: str) -> tuple[int, float]:
-        """How much is counted in the fixed window that is open, and when it ends."""
+        """The count of the open fixed window, and when it ends."""
         with self.lock:
             query = "SELECT count, expires FROM window WHERE key = ? AND expires > ?"
             return self.opened().execute(query, [key, time.time()]).fetchone() or (0, time.time())
@@ -124,7 +131,22 @@ class FileStorage(Storage, MovingWindowSupport):
         with self.lock:
             return sum(self.opened().execute(f"DELETE FROM {table}").rowcount for table in ("hit", "window"))  # noqa: S608
 
+    def remove_newest(self, key: str) -> None:
+        """Take back the last hit of a moving window."""
+        newest = "SELECT rowid FROM hit WHERE key = ? ORDER BY at DESC LIMIT 1"
+        with self.lock:
+            self.opened().execute(f"DELETE FROM hit WHERE rowid = ({newest})", [key])  # noqa: S608
+
     def clear(self, key: str) -> None:
         with self.lock:
             for table in ("hit", "window"):
                 self.opened().execute(f"DELETE FROM {table} WHERE key = ?", [key])  # noqa: S608
+
+
+class SharedStorage(RedisStorage):
+    """Redis storage, for several machines. The hits of a moving window are in a list, the newest first."""
+
+    def remove_newest(self, key: str) -> None:
+        """Take back the last hit of a moving window."""
+        client: Any = self.get_connection()  # its type names few of Redis's commands
+        client.lpop(self.prefixed_key(key))

@@ -1,12 +1,14 @@
-"""Which app can show a destination, and by which address does a phone open it there?"""
+"""App links: the app that can show a destination, and the address by which a phone opens it there."""
 
+# see docs/decisions/2026-11-20-app-linking.md
+# see docs/decisions/2026-11-22-apps-on-the-iphone.md
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 from urllib.parse import SplitResult, quote, urlsplit
 
-from app.visits.known_apps import APPS, App
+from app.redirects.known_apps import APPS, App
 
 TABLE = tuple(
     (re.compile(app.hosts, re.ASCII), tuple((re.compile(p, re.ASCII), ios) for p, ios in app.targets), app)
@@ -20,9 +22,9 @@ SAFARI = "x-safari-"
 
 @dataclass(frozen=True)
 class Opening:
-    """How an app is opened. The page opens `address` by itself; None where only a person's tap does.
+    """How an app is opened. The page opens `address` by itself; None if only a tap can open the app.
 
-    `button` is what a tap opens. `fallback` is the web address, to which the page goes where no app opens.
+    `button` is what a tap opens. `fallback` is the web address that the page opens if no app does.
     """
 
     app: str
@@ -32,17 +34,17 @@ class Opening:
 
 
 def opening(destination: str, os_name: str, *, in_web_view: bool = False) -> Opening | None:
-    """How a phone of this system opens the destination in its app; None when it does not.
+    """How a phone of this system opens the destination in its app; None if it does not.
 
-    `destination` is the address as it would leave in a redirect; `os_name` is `iOS` or `Android`. A web view
-    is the browser inside another app: on iOS it follows no universal links, so its button leads to Safari.
+    `destination` is the address as a redirect would send it; `os_name` is `iOS` or `Android`. A web view is
+    the browser inside another app: on iOS it follows no universal links, so its button opens Safari.
     """
     parts = plain_parts(destination)
     if parts is None or os_name not in {"iOS", "Android"}:
         return None
     host = parts.netloc.lower()
-    target = written(parts.path or "/") + (f"?{written(parts.query)}" if parts.query else "")
-    end = f"#{written(parts.fragment)}" if parts.fragment else ""
+    target = escape_url(parts.path or "/") + (f"?{escape_url(parts.query)}" if parts.query else "")
+    end = f"#{escape_url(parts.fragment)}" if parts.fragment else ""
     fallback = f"{parts.scheme}://{host}{target}{end}"
     known = match(host, target, end, fallback)
     if known is None:
@@ -58,7 +60,7 @@ def opening(destination: str, os_name: str, *, in_web_view: bool = False) -> Ope
 
 
 def match(host: str, target: str, end: str, fallback: str) -> tuple[App, str | None] | None:
-    """The first app of the table that takes it, and its address on iOS."""
+    """The first app of the table that opens the destination, and its address on iOS."""
     for hosts, targets, app in TABLE:
         if hosts.fullmatch(host):
             for pattern, ios in targets:
@@ -73,20 +75,20 @@ def match(host: str, target: str, end: str, fallback: str) -> tuple[App, str | N
 
 
 def plain_parts(destination: str) -> SplitResult | None:
-    """The parts of an http(s) address; None with anything in it that two readers could read differently."""
+    """The parts of an http(s) address; None if two parsers could read any of it differently."""
     if re.search(r"[\x00-\x20\x7f\\]", destination):
         return None
     try:
         parts = urlsplit(destination)
     except ValueError:
         return None
-    # no login, no port, no other script: the host that is matched is the one that a browser goes to
+    # no login, no port, only ASCII: the host that is matched is the one that a browser opens
     is_plain = parts.scheme in {"http", "https"} and re.fullmatch(r"[A-Za-z0-9.-]+", parts.netloc, re.ASCII)
     return parts if is_plain else None
 
 
-def written(text: str) -> str:
-    """Percent-encoded what could end an attribute, a script's text or an `intent:` address; no more."""
+def escape_url(text: str) -> str:
+    """Percent-encode only what could end an attribute, a script's text or an `intent:` address."""
     return quote(text, safe="/?:@!$&()*+,;=-._~%", errors="replace")
 
 

@@ -1,4 +1,4 @@
-"""Is who asks a bot, and which one?"""
+"""Recognises bots by their user agent."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import re
 
 from crawlerdetect.crawlerdetect import get_compiled_crawler_regex, get_compiled_exclusions_regex
 
-from app.caches import cache_texts
+from app.core.caches import cache_texts
 
 LONGEST = 512
 NO_AGENT = "no agent"
 
-# what people run in a terminal or a program and the list of crawlers leaves out
+# command-line tools and HTTP libraries that the list of crawlers leaves out
 TOOLS = re.compile(
     r"^(?:wrk|hey|oha|k6|vegeta|bombardier|axel|deno|bun|node|insomnia|rest-client|symfony httpclient|"
     r"autocannon|locust|jmeter|gatling|powershell|xh|hurl|libcurl|urllib|perl)\b|windowspowershell",
@@ -29,8 +29,8 @@ PREVIEWS = re.compile(
 )
 
 
-# what shows a card of an address that somebody posts, by the name in its own documentation;
-# iMessage says that it is Facebook's and Twitter's.
+# services that show a card of a posted link, by the names in their own documentation;
+# iMessage claims to be Facebook's and Twitter's.
 CARD_BOTS = re.compile(
     r"facebookexternalhit|facebot|facebookcatalog|whatsapp/|twitterbot|linkedinbot|slackbot|slack-imgproxy|discordbot|"
     r"telegrambot|skypeuripreview|microsoftpreview|teamsbot|pinterest(?:bot)?/|redditbot|embedly|iframely|vkshare|"
@@ -42,14 +42,14 @@ CARD_BOTS = re.compile(
 
 
 def bot_name(agent: str) -> str:
-    """The bot's own word for itself, in lower case; empty for a person. No agent at all is a bot."""
-    return known_bot_name(agent[:LONGEST])  # cut first: what is remembered must stay small
+    """The bot's own name, in lower case; empty for a person. A request without an agent is a bot's."""
+    return known_bot_name(agent[:LONGEST])  # cut first: what is cached must stay small
 
 
 @cache_texts(4096, max_characters=LONGEST, bytes_per_entry=1000)
 def known_bot_name(agent: str) -> str:
-    """Remembered for each agent: to look costs 100 µs and more, and the same few come all the time."""
-    # what agents of people have in common is taken out first, as the list of crawlers wants it
+    """Cached for each agent: matching costs 100 µs and more, and the same few agents come all the time."""
+    # what people's agents have in common is removed first, as the list of crawlers requires
     rest = get_compiled_exclusions_regex().sub("", without_app(agent)).strip()
     patterns = (TOOLS, LIBRARIES, PREVIEWS)
     found = get_compiled_crawler_regex().search(rest) or next(
@@ -61,15 +61,16 @@ def known_bot_name(agent: str) -> str:
 
 
 def is_preview_bot(agent: str) -> bool:
-    """Whether an agent belongs to a service that shows people a card of the addresses they post."""
+    """Whether an agent belongs to a service that shows a card of posted links."""
     return CARD_BOTS.search(agent[:LONGEST]) is not None
 
 
 def without_app(agent: str) -> str:
-    """Slack's desktop app is a browser of a person; Slack's servers, which the list means, name no engine."""
+    """The agent without Slack's app. Slack's desktop app is a person's browser; its servers, which the list
+    of crawlers means, name no engine."""
     return APP_OF_PEOPLE.sub("", agent) if "AppleWebKit/" in agent else agent
 
 
 def warm() -> None:
-    """Compile both patterns now (20 ms) and not in somebody's first visit."""
+    """Compile both patterns now (20 ms), and not during the first visit."""
     known_bot_name("warm")

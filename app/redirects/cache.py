@@ -1,8 +1,8 @@
-"""Which plans are at hand, and how does a process learn that one is out of date?
+"""Cache of compiled links in one process, and its invalidation.
 
-Every change writes a row of `plan_change` in its own transaction; each process reads them onwards
-(`poll`). The rule that keeps a stale plan out: whoever loads notes the epoch first, and the plan is kept
-only if no change was seen in between.
+Every change writes a row of `plan_change` in its own transaction, and each process reads the new rows
+(`poll`). One rule keeps stale compiled links out: a load notes the epoch first, and its result is kept only
+if no change was seen in between.
 """
 
 from __future__ import annotations
@@ -11,33 +11,37 @@ import logging
 import threading
 import time
 from collections.abc import Iterable
+from math import inf
 
-from app.config import Settings
-from app.visits.changes import Change, Changes
-from app.visits.hosts import Site, Sites
-from app.visits.paths import alias_key
-from app.visits.plan import Plan, compiled
-from app.visits.shelf import Shelf
-from app.visits.store import Row, Store, StoreDown
+from app.core.config import Settings
+from app.core.error_boundary import ErrorBoundary
+from app.core.errors import StoreDown
+from app.core.poll_loop import PollLoop
+from app.redirects.changes import Changes, Invalidation
+from app.redirects.compiled_link import CompiledLink, compiled
+from app.redirects.hosts import Site, Sites
+from app.redirects.reader import Row, Store
+from app.redirects.row_cache import RowCache
+from app.web.paths import alias_key
 
 POLL_SECONDS = 0.2
 GENERATION = 10_000
 OFTEN = 8
 SPELLINGS = 2 * GENERATION
-MAX_SPELLING_BYTES = 8 * 1024 * 1024  # of all of them: a path may be written in many ways, and long ones
-SPELLING_BYTES = 250  # that one takes beside its characters
-# bytes of all plans of a generation, of which there are two: one link may have 100 long destinations
+MAX_SPELLING_BYTES = 8 * 1024 * 1024  # of all of them: a path can be written in many ways, and long ones
+SPELLING_BYTES = 250  # that one takes in addition to its characters
+# bytes of all compiled links of a generation, of which there are two: one may have 100 long destinations
 HEAVIEST = 24 * 1024 * 1024
 
 Key = tuple[int, str]
 log = logging.getLogger(__name__)
 
 
-class Plans:
-    """The plans of one process. `spellings` finds one by host and path as sent: the front's only look-up.
+class CompiledLinks:
+    """The compiled links of one process. `spellings` finds one by host and path as sent, in one look-up.
 
-    A spelling is never taken out when its link changes, for nobody knows them all; instead the plan it leads
-    to is marked `is_gone`. Every plan that is not gone stands in `young` or `old`, by domain and alias.
+    A spelling is not removed when its link changes, because the spellings of a link can't be listed. Instead
+    its compiled link is marked `is_gone`. All that are not gone are in `young` or `old`, by domain and alias.
     """
 
     def __init__(self, settings: Settings, role: str | None = None) -> None:
@@ -45,17 +49,17 @@ class Plans:
         self.role = role
         self.store = Store(settings)
         self.changes = Changes(self.store)
-        self.spellings: dict[tuple[str, str], Plan] = {}
+        self.spellings: dict[tuple[str, str], CompiledLink] = {}
         self.spelling_bytes = 0
-        self.young: dict[Key, Plan] = {}
-        self.old: dict[Key, Plan] = {}
+        self.young: dict[Key, CompiledLink] = {}
+        self.old: dict[Key, CompiledLink] = {}
         self.weight = 0  # of the young
-        self.shelf = Shelf()
+        self.row_cache = RowCache()
         self.passing = 0
         self.sites: Sites | None = None
         self.epoch = 0
-        self.lock = threading.Lock()  # around what is cached; held for moments, never during a read
-        self.polling = threading.Lock()  # around `changes`; those who look up never wait for it
+        self.lock = threading.Lock()  # guards what is cached; held briefly, never during a read
+        self.polling = threading.Lock()  # guards `changes`; look-ups never wait for it
         self.polled = 0.0  # when the last poll succeeded; 0: none did
 
     def site(self, host: str) -> Site:
@@ -69,101 +73,103 @@ class Plans:
                     self.sites = sites
         return sites.at(host)
 
-    def find(self, host: str, path: str) -> Plan | None:
-        """The plan for what was asked, or None when there is no such link here. Raises StoreDown."""
+    def find(self, host: str, path: str) -> CompiledLink | None:
+        """The compiled link for a host and path, or None if there is none. Raises StoreDown."""
         epoch = self.begin()
         site = self.site(host)
-        plan = self.find_cached(host, path)
+        compiled_link = self.find_cached(host, path)
         alias = alias_key(path)
-        if plan is not None or alias is None or not site.has_links:
-            return plan
+        if compiled_link is not None or alias is None or not site.has_links:
+            return compiled_link
         row = self.store.link(site.domain_id, alias)
         if row is None:
             return None
-        plan = self.compiled(row)
+        compiled_link = self.compiled(row)
         self.shelve([(alias, row)], epoch)
-        self.keep((host, path), (site.domain_id, alias), plan, epoch)
-        return plan
+        self.keep((host, path), (site.domain_id, alias), compiled_link, epoch)
+        return compiled_link
 
-    def find_cached(self, host: str, path: str) -> Plan | None:
-        """The plan for what was asked, where no database is needed for it."""
-        plan = self.spellings.get((host, path))
-        if plan is not None and not plan.is_gone:
-            return plan
+    def find_cached(self, host: str, path: str) -> CompiledLink | None:
+        """The same from memory alone; None also if the database would have to be read."""
+        compiled_link = self.spellings.get((host, path))
+        if compiled_link is not None and not compiled_link.is_gone:
+            return compiled_link
         epoch, sites, alias = self.epoch, self.sites, alias_key(path)
         if sites is None or alias is None or not (site := sites.at(host)).has_links:
             return None
         key = (site.domain_id, alias)
-        plan = self.known(key)
-        if plan is None:
-            row = self.shelf.get(*key)
+        compiled_link = self.known(key)
+        if compiled_link is None:
+            row = self.row_cache.get(*key)
             if row is None or self.is_passing():
                 return self.compiled(row) if row else None
-            plan = self.compiled(row)
-            self.shelve([(alias, row)], epoch)  # as the newest: the oldest go first
-        self.keep((host, path), key, plan, epoch)
-        return plan
+            compiled_link = self.compiled(row)
+            self.shelve([(alias, row)], epoch)  # as the newest row: the oldest are dropped first
+        self.keep((host, path), key, compiled_link, epoch)
+        return compiled_link
 
     def is_passing(self) -> bool:
-        """What is on the shelf is only now and then worth a plan that stays: who comes often gets his so."""
+        """Whether to cache no compiled link this time. Only every eighth hit of the row cache is compiled for
+        keeping, so links with many visits get there."""
         self.passing = (self.passing + 1) % OFTEN
         return self.passing != 0
 
     def shelve(self, rows: Iterable[tuple[str, Row]], epoch: int) -> bool:
-        """Keep rows by their aliases' keys; False if something changed since they began to be read."""
+        """Put rows into the row cache by their aliases' keys; False if anything changed since the epoch."""
         with self.lock:
             if self.epoch == epoch:
                 for alias, row in rows:
-                    self.shelf.put(alias, row)
+                    self.row_cache.put(alias, row)
             return self.epoch == epoch
 
     def begin(self) -> int:
-        """The epoch that a load belongs to. Nothing is loaded before we know where changes begin."""
+        """The epoch that a load belongs to. The first call polls: before, changes could be missed."""
         if not self.polled:
             self.poll()
         return self.epoch
 
-    def known(self, key: Key) -> Plan | None:
+    def known(self, key: Key) -> CompiledLink | None:
         return self.young.get(key) or self.old.get(key)
 
-    def load(self, domain_id: int, alias: str) -> Plan | None:
+    def load(self, domain_id: int, alias: str) -> CompiledLink | None:
         row = self.store.link(domain_id, alias)
         return self.compiled(row) if row else None
 
-    def compiled(self, row: Row) -> Plan:
+    def compiled(self, row: Row) -> CompiledLink:
         settings = self.settings
         return compiled(row, settings.destination_schemes, asks_consent=settings.pixel_consent == "ask")
 
-    def keep(self, spelling: tuple[str, str], key: Key, plan: Plan, epoch: int) -> None:
-        """Keep a plan, unless something changed since its load began. (A miss is never kept.)"""
+    def keep(self, spelling: tuple[str, str], key: Key, compiled_link: CompiledLink, epoch: int) -> None:
+        """Keep a compiled link, unless anything changed since its load began. (Misses are never kept.)"""
         with self.lock:
-            if self.epoch != epoch or plan.is_gone:
+            if self.epoch != epoch or compiled_link.is_gone:
                 return
             self.old.pop(key, None)
-            if key not in self.young and self.is_full(plan):
+            if key not in self.young and self.is_full(compiled_link):
                 self.rotate()
-            self.young[key] = plan
-            self.weight += plan.weight
+            self.young[key] = compiled_link
+            self.weight += compiled_link.weight
             self.spelling_bytes += SPELLING_BYTES + sum(map(len, spelling))
             if len(self.spellings) >= SPELLINGS or self.spelling_bytes > MAX_SPELLING_BYTES:
                 self.forget_spellings()  # those in use come back at once, without a load
-            self.spellings[spelling] = plan
+            self.spellings[spelling] = compiled_link
 
     def forget_spellings(self) -> None:
         self.spellings, self.spelling_bytes = {}, 0
 
-    def is_full(self, plan: Plan) -> bool:
-        return len(self.young) >= GENERATION or self.weight + plan.weight > HEAVIEST
+    def is_full(self, compiled_link: CompiledLink) -> bool:
+        return len(self.young) >= GENERATION or self.weight + compiled_link.weight > HEAVIEST
 
     def rotate(self) -> None:
-        """Full: the young become the old, and the old go; spellings too, or they would hold on to them."""
-        for plan in self.old.values():
-            plan.is_gone = True
+        """When `young` is full it becomes `old`, and the former `old` is dropped. Spellings are dropped too,
+        because they hold references."""
+        for compiled_link in self.old.values():
+            compiled_link.is_gone = True
         self.old, self.young, self.weight = self.young, {}, 0
         self.forget_spellings()
 
     def poll(self) -> None:
-        """Drop what has changed since the last time. Raises StoreDown."""
+        """Drop what has changed since the last poll. Raises StoreDown."""
         with self.polling:
             asked = time.monotonic()
             news = self.changes.news()
@@ -171,56 +177,49 @@ class Plans:
                 with self.lock:
                     for change in news:
                         self.drop(change)
-                    self.epoch += 1  # last: who notes the new one finds nothing old any more
+                    self.epoch += 1  # last: a load that notes the new epoch finds nothing stale
             self.polled = asked
 
-    def drop(self, change: Change) -> None:
+    def drop(self, change: Invalidation) -> None:
         if change.domain_id is not None and change.alias is not None:
             self.drop_plans([(change.domain_id, change.alias)])
             return
-        # a whole host: which host that is may itself have changed
+        # a whole domain: its host may have changed, too
         self.sites = None
         self.forget_spellings()
         every = change.domain_id is None
-        self.shelf.drop(change.domain_id)
+        self.row_cache.drop(change.domain_id)
         self.drop_plans([key for key in (*self.young, *self.old) if every or key[0] == change.domain_id])
 
     def drop_plans(self, keys: list[Key]) -> None:
         for key in keys:
-            self.shelf.remove(*key)
+            self.row_cache.remove(*key)
             for generation in (self.young, self.old):
-                if plan := generation.pop(key, None):
-                    plan.is_gone = True
+                if compiled_link := generation.pop(key, None):
+                    compiled_link.is_gone = True
 
     def age(self) -> float:
-        """Seconds since this process last knew of all changes."""
+        """Seconds since this process last knew all changes."""
         return time.monotonic() - self.polled
 
     def close(self) -> None:
         self.store.close()
 
 
-class Poller(threading.Thread):
-    """Asks for changes five times a second, so that no redirect ever waits for the question."""
+class Poller(PollLoop):
+    """Polls for changes five times a second, so that no redirect waits for that."""
 
-    def __init__(self, plans: Plans) -> None:
-        super().__init__(name="plan changes", daemon=True)
-        self.plans = plans
-        self.ended = threading.Event()
+    def __init__(self, compiled_links: CompiledLinks) -> None:
+        super().__init__("link changes", POLL_SECONDS, ErrorBoundary("link changes", max_outages=inf))
+        self.compiled_links = compiled_links
+        self.is_down = False
 
-    def run(self) -> None:
-        is_down = False
-        while not self.ended.wait(POLL_SECONDS):
-            try:
-                self.plans.poll()
-            except StoreDown as error:
-                if not is_down:  # once, not five times a second
-                    log.error("redirects go on from memory, but changes are not seen: %s", error)  # noqa: TRY400
-                is_down = True
-            else:
-                is_down = False
-
-    def stop(self) -> None:
-        self.ended.set()
-        if self.is_alive():
-            self.join()
+    def turn(self) -> None:
+        try:
+            self.compiled_links.poll()
+        except StoreDown as error:
+            if not self.is_down:  # once, not five times a second
+                log.error("redirects go on from memory, but changes are not seen: %s", error)  # noqa: TRY400
+            self.is_down = True
+        else:
+            self.is_down = False

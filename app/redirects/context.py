@@ -1,4 +1,4 @@
-"""What does one process keep at hand to answer visitors, and how is a visit written down?"""
+"""Redirect context: what one process needs for redirects. It also records clicks."""
 
 from __future__ import annotations
 
@@ -11,20 +11,21 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from app.config import Settings
-from app.journal.record import framed
+from app.core.config import Settings
+from app.geo.lookup import Places, database_path
+from app.geo.validate import FIRST_SECONDS, Vetting
+from app.journal.codec import framed
+from app.journal.daily_salt import KEY_BYTES, day_key, visitor_hash
 from app.journal.segments import directory_of
-from app.journal.visitor_keys import KEY_BYTES, day_key, visitor_hash
 from app.journal.writer import Journal
-from app.visits import agents, pieces
-from app.visits.cache import Plans
-from app.visits.limits import Limits
-from app.visits.place import Places, database_path
-from app.visits.place_check import FIRST_SECONDS, Vetting
-from app.visits.plan import Plan
-from app.visits.tickets import Passage
-from app.visits.unlock import Unlock
-from app.visits.visitor import Visitor
+from app.redirects import bots
+from app.redirects import line_encoding as encoding
+from app.redirects.cache import CompiledLinks
+from app.redirects.compiled_link import CompiledLink
+from app.redirects.gate_cookies import Unlock
+from app.redirects.limits import Confirmed, Limits
+from app.redirects.signed_tokens import Confirmation, Passage
+from app.redirects.visitor import Visitor
 
 DAY_MS = 24 * 60 * 60 * 1000
 RETRY_MS = 60 * 1000
@@ -33,8 +34,8 @@ LONGEST_DESTINATION = 2048
 log = logging.getLogger(__name__)
 
 
-class Desk:
-    """Plans, journal and the day's key of one process; each is opened when it is first wanted."""
+class RedirectContext:
+    """Compiled links, journal, limits, geolocation and daily salt of one process; opened on first use."""
 
     def __init__(self, settings: Settings, role: str | None = None) -> None:
         self.settings = settings
@@ -44,8 +45,8 @@ class Desk:
         self.country_key = "HTTP_" + header.upper().replace("-", "_") if header else None
 
     @cached_property
-    def plans(self) -> Plans:
-        return Plans(self.settings, self.role)
+    def compiled_links(self) -> CompiledLinks:
+        return CompiledLinks(self.settings, self.role)
 
     @cached_property
     def journal(self) -> Journal:
@@ -53,7 +54,7 @@ class Desk:
 
     @cached_property
     def limits(self) -> Limits:
-        return Limits(self.settings, self.plans.store)
+        return Limits(self.settings, self.compiled_links.store)
 
     @cached_property
     def unlock(self) -> Unlock:
@@ -70,51 +71,57 @@ class Desk:
             environ, settings.trusted_proxies, self.country_key, self.places.find, self.today.current
         )
 
-    def clicks(self, plan: Plan) -> int | None:
-        """How often a limited link was opened; None for any other, where nobody needs to know."""
-        return None if plan.clicks_limit is None else self.limits.clicks(plan)
+    def clicks(self, compiled_link: CompiledLink) -> int | None:
+        """The clicks of a limited link; None for any other, whose clicks do not matter here."""
+        return None if compiled_link.clicks_limit is None else self.limits.clicks(compiled_link)
 
-    def admit(self, plan: Plan, visitor: Visitor, destination: str) -> bool:
-        """Count a visit before its answer leaves; False when the link's last click went to somebody else
-        just now. Raises StoreDown where a limited link's visit can't be written."""
-        if plan.clicks_limit is None or visitor.is_bot:
-            self.record(plan, visitor, destination)
+    def admit(self, compiled_link: CompiledLink, visitor: Visitor, destination: str) -> bool:
+        """Count a visit before its answer is sent; False if another visitor has just used up the last click.
+        Raises StoreDown if the visit of a limited link can't be written."""
+        if compiled_link.clicks_limit is None or visitor.is_bot:
+            self.record(compiled_link, visitor, destination)
             return True
-        return self.limits.take(plan, self.line(plan, visitor, destination))
+        return self.limits.take(compiled_link, self.line(compiled_link, visitor, destination))
 
-    def redeem(self, plan: Plan, passage: Passage) -> bool:
-        """Let a visitor on who was counted before a page of ours asked something; False when this passage of
-        a limited link has led somebody on already. Raises StoreDown."""
-        return plan.clicks_limit is None or self.limits.redeem(passage)
+    def redeem(self, compiled_link: CompiledLink, passage: Passage) -> bool:
+        """Whether a visitor may go on who was counted before an interstitial asked something. False if this
+        passage of a limited link was used before. Raises StoreDown."""
+        return compiled_link.clicks_limit is None or self.limits.redeem(passage)
 
-    def record(self, plan: Plan, visitor: Visitor, destination: str) -> None:
-        """Write the visit down before its answer leaves. What can't be written, the journal counts."""
-        self.journal.append(self.line(plan, visitor, destination))
+    def confirm(
+        self, compiled_link: CompiledLink, visitor: Visitor, destination: str, ticket: Confirmation
+    ) -> Confirmed:
+        """Count the visit of a visitor who was asked for a tap, before its answer. Raises StoreDown."""
+        return self.limits.confirm(compiled_link, self.line(compiled_link, visitor, destination), ticket)
 
-    def line(self, plan: Plan, visitor: Visitor, destination: str) -> bytes:
-        """The visit as the journal holds it."""
+    def record(self, compiled_link: CompiledLink, visitor: Visitor, destination: str) -> None:
+        """Write the visit to the journal before its answer is sent. The journal counts failures itself."""
+        self.journal.append(self.line(compiled_link, visitor, destination))
+
+    def line(self, compiled_link: CompiledLink, visitor: Visitor, destination: str) -> bytes:
+        """The visit as a line of the journal."""
         time_ms = time.time_ns() // 1_000_000
-        agent, owner = visitor.agent, plan.user_id
+        agent, owner = visitor.agent, compiled_link.user_id
         who = visitor_hash(self.today.key(time_ms), visitor.address, agent, owner)
-        bot, said = pieces.agent(agent[: agents.LONGEST])
+        bot, said = encoding.agent(agent[: bots.LONGEST])
         continent, country, city = visitor.place
-        place = pieces.place(country, continent, city)
-        told = f"{said}\t{pieces.language(visitor.language)}\t{pieces.referrer(*visitor.referrer)}"
-        end = f"{pieces.utm(*visitor.utm)}\t{pieces.destination(destination[:LONGEST_DESTINATION])}"
-        return framed(f"{time_ms}\t{plan.id}\t{owner}\t{bot}\t{who}\t{place}\t{told}\t{end}")
+        place = encoding.place(country, continent, city)
+        told = f"{said}\t{encoding.language(visitor.language)}\t{encoding.referrer(*visitor.referrer)}"
+        end = f"{encoding.utm(*visitor.utm)}\t{encoding.destination(destination[:LONGEST_DESTINATION])}"
+        return framed(f"{time_ms}\t{compiled_link.id}\t{owner}\t{bot}\t{who}\t{place}\t{told}\t{end}")
 
     def close(self) -> None:
-        """Let go of what was opened, when the process ends."""
+        """Close what was opened, when the process ends."""
         if "limits" in self.__dict__:
             self.limits.close()
-        if "plans" in self.__dict__:
-            self.plans.close()
+        if "compiled_links" in self.__dict__:
+            self.compiled_links.close()
         if "journal" in self.__dict__:
             self.journal.close()
 
 
 class Today:
-    """The key of the running UTC day, kept until the day ends."""
+    """The daily salt: the key of the current UTC day, cached until the day ends."""
 
     def __init__(self, data_dir: Path) -> None:
         self.data_dir = data_dir
@@ -130,10 +137,11 @@ class Today:
         return key
 
     def made(self, now_ms: int) -> tuple[int, bytes]:
-        """Where no key can be stored, redirects go on, with a key of this process alone."""
+        """Until when a key is valid, and the key. If none can be stored, redirects go on with a key of this
+        process alone."""
         try:
             day = dt.datetime.fromtimestamp(now_ms / 1000, dt.UTC).date()
             return (now_ms // DAY_MS + 1) * DAY_MS, day_key(self.data_dir, day)
         except OSError as error:
-            log.error("The day's key can't be stored, so visitors may be counted twice: %s", error)  # noqa: TRY400
+            log.error("The daily salt can't be stored, so visitors may be counted twice: %s", error)  # noqa: TRY400
             return now_ms + RETRY_MS, secrets.token_bytes(KEY_BYTES)

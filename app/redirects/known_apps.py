@@ -1,12 +1,12 @@
-"""Known apps: the addresses that each takes, and how it is opened.
+"""Known apps: the addresses that each of them opens, and how it is opened.
 
 On Android each is opened by an `intent:` address that names its package and the web address for where it is
 not installed (https://developer.chrome.com/docs/android/intents).
 
-On iOS an app's own scheme is used where one is known: documented by the app's company (the source stands
+On iOS an app's own scheme is used if one is known: documented by the app's company (the source is named
 beside it), or named by the company's own web pages for the same content (`al:ios:url`, App Links), or used
-unchanged by many public projects for years ("in wide use"). Everywhere else the web address itself is the
-app's, as a universal link: it opens the app only when a person taps it on a page of another site
+unchanged by many public projects for years ("in wide use"). Otherwise the web address itself is used, as a
+universal link: it opens the app only when a person taps it on a page of another site
 (https://developer.apple.com/documentation/xcode/allowing-apps-and-websites-to-link-to-your-content).
 """
 
@@ -23,11 +23,11 @@ def one_of(endings: str) -> str:
 
 
 def but(words: str) -> str:
-    """Not one of these as the first part of the path."""
+    """A pattern: the first part of the path is none of these words."""
     return rf"(?!(?:{words})(?:[/?]|$))"
 
 
-# Where a company has a domain in each country: the endings it owns, for `amazon.cm` may be anybody's.
+# Companies with a domain in each country: the endings that they own. `amazon.cm` may be a stranger's.
 AMAZON = one_of(
     "com ca com.mx com.br co.uk de fr it es nl se pl com.be ie com.tr ae sa eg in co.jp com.au sg cn co.za"
 )
@@ -70,11 +70,11 @@ WHATSAPP_TEXT = "whatsapp://send?phone={phone}&text={text}"
 
 
 class App(NamedTuple):
-    """`hosts` and the targets (path and query, percent-encoded) are patterns for the whole text.
+    """One app. `hosts` and the targets (path and query, percent-encoded) are patterns for the whole text.
 
-    Each target has the address for iOS beside it, with what the pattern has named, or `rest` for all behind
-    the scheme, `target` for path and query, `encoded` for the whole address in a parameter; None where there
-    is none. No `package`: not on Android.
+    Each target is paired with the address for iOS, None if there is none. It may use the pattern's named
+    groups, `rest` for all after the scheme, `target` for path and query, and `encoded` for the whole address
+    as a parameter. No `package`: not on Android.
     """
 
     name: str

@@ -1,18 +1,18 @@
-"""Which parts of a visit's line come again and again, and so are cut, cleaned and joined only once?
+"""Encodes the fields of a visit's journal line that repeat, and caches the results.
 
-Each function gives one or more fields of the journal's line, in its order, parted by TAB.
+Each function returns one or more fields of the line, in its order, separated by TAB.
 """
 
 from __future__ import annotations
 
-from app.caches import cache_texts
-from app.journal.record import cleaned
-from app.visits.agents import LONGEST, bot_name
+from app.core.caches import cache_texts
+from app.journal.codec import cleaned
+from app.redirects.bots import LONGEST, bot_name
 
 
 @cache_texts(4096, max_characters=LONGEST, bytes_per_entry=3200)
 def agent(text: str) -> tuple[str, str]:
-    """`is_bot` and `bot_name`; and the agent itself, which stands further on."""
+    """`is_bot` and `bot_name`; and the agent itself, which comes later in the line."""
     name = bot_name(text)
     return f"{1 if name else 0}\t{cleaned('bot_name', name)}", cleaned("agent", text)
 

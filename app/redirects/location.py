@@ -1,4 +1,4 @@
-"""How does a destination leave: byte for byte, with only what a header can't carry changed?"""
+"""The `Location` header: a destination byte for byte, except for what a header can't carry."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterable
 from urllib.parse import quote, unquote_plus
 
-from app.addresses import NEVER, WEB, wire_host
+from app.core.urls import NEVER, WEB, wire_host
 
 SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(?=(//)?.)", re.ASCII)
 # user information, host, port, and all the rest, none of it decoded; `urlsplit` would drop an empty query
 AUTHORITY = re.compile(r"//((?:[^/?#@]*@)*)([^/?#:\[\]]+|\[[^]/?#]*\])((?::[0-9]*)?)(.*)", re.ASCII)
-# what nearly all are, and what leaves as it is
+# nearly all destinations are like this, and are sent unchanged
 PLAIN = re.compile(r"https?://[a-z0-9.-]+(?:[/?#][\x21-\x7e]*)?", re.ASCII)
 UNSENDABLE = re.compile(r"[\x00-\x20\x7f]")
 RAW = re.compile(r"[^\x21-\x7e]+")
@@ -20,9 +20,9 @@ FOREIGN = re.compile(r"[^\x21\x22\x24-\x7e]+")
 
 
 def wire(destination: str, schemes: frozenset[str]) -> str | None:
-    """The destination as it goes into a header, pure ASCII; None when it may not be sent there at all.
+    """The destination for a header, pure ASCII; None if it may not be sent at all.
 
-    Raw non-ASCII becomes its UTF-8 percent form, in the host `xn--`. Nothing else changes.
+    Raw non-ASCII becomes percent-encoded UTF-8, in the host `xn--`. Nothing else changes.
     """
     if PLAIN.fullmatch(destination) and schemes >= WEB:
         return destination
@@ -51,12 +51,12 @@ def with_host(scheme: str, rest: str) -> str | None:
 
 
 def percent(text: str) -> str:
-    """Raw characters that a header can't carry in their UTF-8 percent form; the rest untouched."""
+    """Percent-encode, as UTF-8, raw characters that a header can't carry; leave the rest."""
     return RAW.sub(lambda raw: quote(raw[0], errors="replace"), text)
 
 
 def with_query(destination: str, own: Iterable[tuple[str, str]], visitors: str = "") -> str:
-    """The destination with the link's own parameters, which replace its, and what the visitor's query adds.
+    """The destination with the link's own parameters, which replace the destination's, and the visitor's.
 
     `visitors` is the raw query, each byte a character. The fragment stays last, and every parameter that
     stays keeps its bytes.
@@ -74,7 +74,7 @@ def with_query(destination: str, own: Iterable[tuple[str, str]], visitors: str =
 
 
 def new_parts(visitors: str, present: set[str]) -> list[str]:
-    """The visitor's parameters that the destination does not have; what is no UTF-8 stays as it is."""
+    """The visitor's parameters that the destination does not have. Bytes that are not UTF-8 are kept."""
     sent = visitors.encode("latin-1", "replace").decode("utf-8", "surrogateescape")
     parts = [part for part in sent.split("&") if part and key(part) not in present]
     return [FOREIGN.sub(lambda raw: quote(raw[0].encode("utf-8", "surrogateescape")), part) for part in parts]
@@ -87,5 +87,5 @@ def joined(mark: str, query: str, added: list[str]) -> str:
 
 
 def key(part: str) -> str:
-    # a byte that is no UTF-8 stays itself, or `%fe` and `%ff` would be one key
+    # bytes that are not UTF-8 are kept, or `%fe` and `%ff` would be one key
     return unquote_plus(part.partition("=")[0], errors="surrogateescape")

@@ -1,4 +1,4 @@
-"""What is kept of a visit that can't go through the journal?"""
+"""Tables for limited links: visits that can't go through the journal, and redeemed tickets."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import datetime as dt
 from sqlalchemy import LargeBinary, String
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.database import Id, UtcDateTime
-from app.extensions import db
+from app.core.database import Id, UtcDateTime
+from app.core.extensions import db
 
 
 class LimitedVisit(db.Model):
-    """A visit of a limited link, on its way to the clicks: what the journal would hold, as it would hold it.
+    """A visit of a limited link that waits for ingest, as a line in the journal's format.
 
-    It is written in the transaction that uses up the click, and deleted once it was taken in.
+    It is written in the transaction that uses up the click, and deleted once it was ingested.
     """
 
-    # ids never come again: the clicks know these rows by them
+    # ids are never used again: ingest identifies these rows by them
     __table_args__ = {"sqlite_autoincrement": True}
 
     id: Mapped[int] = mapped_column(Id, primary_key=True)
@@ -26,9 +26,9 @@ class LimitedVisit(db.Model):
 
 
 class RedeemedTicket(db.Model):
-    """A signed ticket of a limited link that has led its visitor on, and leads nobody on again.
+    """A signed ticket of a limited link that was redeemed, and can't be redeemed again.
 
-    The row is kept until long after the ticket's own time is over.
+    The row is kept until long after the ticket has expired.
     """
 
     id: Mapped[str] = mapped_column(String(32), primary_key=True)

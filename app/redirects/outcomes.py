@@ -1,15 +1,16 @@
-"""Which answers can a visitor get?"""
+"""Outcomes: the answers that a visitor can get, as values."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from http import HTTPStatus
 from typing import NamedTuple
 
-from app.visits.apps import Opening
+from app.redirects.apps import Opening
 
 
 class Step(NamedTuple):
-    """One question that was asked on the way to an answer: what was compared, and did it apply?"""
+    """One step on the way to an answer: whether it applied, and what was compared."""
 
     step: str
     matched: bool
@@ -18,10 +19,10 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """An answer as a value. `location` is ready for a header; `destination` is what statistics call it.
+    """An answer as a value. `location` is ready for a header; `destination` is its form for statistics.
 
-    `counts` says that a person's GET with this answer is a visit. `steps` is how it came about. Only with a
-    status of 3xx is `location` sent in a header; else it is where the page leads.
+    `counts`: a person's GET with this answer is a visit. `steps` explains the answer. `location` is sent in a
+    header only with a status of 3xx; otherwise the page opens it.
     """
 
     outcome: str
@@ -37,14 +38,14 @@ class Outcome:
 
 
 def redirect(status: int, location: str, destination: str) -> Outcome:
-    """To where the owner wants people: the visit counts."""
+    """A redirect to the destination. The visit counts."""
     return Outcome(outcome="redirect", status=status, location=location, destination=destination, counts=True)
 
 
-def page(
+def page_outcome(
     outcome: str, location: str, destination: str, *, fires: bool = False, opening: Opening | None = None
 ) -> Outcome:
-    """A page of ours on the way to where the owner wants people, or around it: the visit counts."""
+    """An interstitial before the destination, or a frame around it. The visit counts."""
     return Outcome(
         outcome=outcome,
         status=200,
@@ -61,35 +62,46 @@ def not_found() -> Outcome:
 
 
 def not_yet() -> Outcome:
-    """Before the link's start. Neither the date nor the destination is told."""
+    """Before the link's start. The page shows neither the date nor the destination."""
     return Outcome(outcome="not_yet", status=404)
 
 
 def expired(location: str | None) -> Outcome:
-    """After the end: to the owner's other address, if he gave one. Not a visit of the link."""
+    """After the link's end: redirects to its `expiration_url`, if it has one. The visit does not count."""
     return Outcome(outcome="expired", status=302 if location else 410, location=location)
 
 
 def limit(location: str | None) -> Outcome:
-    """All clicks are used up: as after the end."""
+    """All clicks are used up: the same answer as after the end."""
     return Outcome(outcome="limit", status=302 if location else 410, location=location)
 
 
 def password() -> Outcome:
-    """A page that asks for the password. Like the next, it tells nothing of the destination."""
+    """A page that asks for the password. Like the warning, it shows nothing of the destination."""
     return Outcome(outcome="password", status=200)
 
 
 def warning() -> Outcome:
-    """A page that warns of what comes, until the visitor goes on."""
+    """A page that warns of sensitive content, until the visitor goes on."""
     return Outcome(outcome="warning", status=200)
 
 
+def confirmation() -> Outcome:
+    """A page with one button. Its form counts as the visit, and the request for the page does not."""
+    return Outcome(outcome="confirmation", status=200)
+
+
 def preview(destination: str = "") -> Outcome:
-    """A page about the link that does not say where it leads. A bot that gets it is recorded as one."""
+    """A page about the link that does not show its destination. A bot that gets it is recorded as one."""
     return Outcome(outcome="preview", status=200, destination=destination, counts=True)
 
 
 def unavailable() -> Outcome:
-    """The link asks for something that this version can't do yet; its destination stays unknown."""
+    """The link can't be served now. The page shows nothing of the destination."""
     return Outcome(outcome="unavailable", status=503)
+
+
+def after_form(outcome: Outcome) -> Outcome:
+    """The same outcome as the answer to a form: a redirect becomes 303, or the form could be sent on to the
+    destination, depending on the link's status."""
+    return replace(outcome, status=HTTPStatus.SEE_OTHER) if outcome.outcome == "redirect" else outcome

@@ -1,4 +1,4 @@
-"""How many visits of a link has the journal brought, those included that nobody took in yet?"""
+"""Counts a limited link's visits in the journal, including those that are not ingested yet."""
 
 from __future__ import annotations
 
@@ -8,45 +8,47 @@ from pathlib import Path
 
 from sqlalchemy import bindparam, column, literal, select, table, true
 
-from app.journal import reading, segments
-from app.journal.reading import Chunk
-from app.journal.record import FORMATS
+from app.core.errors import StoreDown
+from app.journal import reader as journal_reader
+from app.journal import segments
+from app.journal.codec import FORMATS
+from app.journal.reader import Chunk
 from app.links.clicks import COUNTER
-from app.visits.plan import Plan
-from app.visits.store import Statement, Store, StoreDown
+from app.redirects.compiled_link import CompiledLink
+from app.redirects.reader import Statement, Store
 
-# every process knows a change within a second; after that no visit of a limited link goes to the journal
+# every process knows a new limit within a second; after that no visit of the link goes to the journal
 SETTLED_SECONDS = 2.0
 BYTES = 1024 * 1024
 TRIES = 5
 
-# the positions belong to a package above this one
+# this table of offsets belongs to a package above this one
 POSITION = table("position", column("name"), column("counters_offset"), schema="clicks")
 ONE = select(literal(1).label("one")).subquery()
-# in one statement, and so of one moment: what is counted, and up to where in each segment
+# in one statement, so as of one moment: the count, and the offset in each segment up to which it goes
 COUNTED = select(COUNTER.c.clicks, POSITION.c.name, POSITION.c.counters_offset).select_from(
     ONE.outerjoin(COUNTER, COUNTER.c.link_id == bindparam("link_id")).outerjoin(POSITION, true())
 )
 
 
 class Journaled:
-    """Asks the counter and reads what the journal holds beyond it; of a link that got its limit some time
-    ago only the counter, for nothing can come any more."""
+    """Adds the counter and the journal's lines beyond its offsets. `SETTLED_SECONDS` after a limited link was
+    compiled the sum is final, and is kept in the compiled link."""
 
     def __init__(self, store: Store, directory: Path) -> None:
         self.store = store
         self.directory = directory
         self.statement = Statement(COUNTED, store.engine)
 
-    def visits(self, plan: Plan) -> int:
-        """All visits of a limited link that are not in its limit's own count. Raises StoreDown."""
-        if plan.journaled is None:
-            is_settled = time.monotonic() - plan.made > SETTLED_SECONDS
-            found = self.counted_and_waiting(plan.id)
+    def visits(self, compiled_link: CompiledLink) -> int:
+        """All visits of a limited link that are not in its limit counter. Raises StoreDown."""
+        if compiled_link.journaled is None:
+            is_settled = time.monotonic() - compiled_link.made > SETTLED_SECONDS
+            found = self.counted_and_waiting(compiled_link.id)
             if is_settled:
-                plan.journaled = found
+                compiled_link.journaled = found
             return found
-        return plan.journaled
+        return compiled_link.journaled
 
     def counted_and_waiting(self, link_id: int) -> int:
         for _ in range(TRIES):
@@ -59,16 +61,16 @@ class Journaled:
         raise StoreDown("segments of the journal go more quickly than they can be read")
 
     def ends(self) -> dict[str, int]:
-        """The segments and how long they are; asked before the positions, so these are later."""
+        """The segments and their lengths. Read before the offsets, so the offsets are the later state."""
         return {name: size(self.directory / name) for name in segments.listed(self.directory)}
 
     def waiting(self, ends: Mapping[str, int], starts: Mapping[str, int], link_id: int) -> int | None:
-        """The link's visits behind the positions; None when a segment has gone meanwhile: ask again."""
+        """The link's visits after the offsets. None if a segment was removed meanwhile: try again."""
         total = 0
         for name, end in ends.items():
             start = starts.get(name, 0)
             while start < end:
-                chunk = reading.read(self.directory, name, start, BYTES)
+                chunk = journal_reader.read(self.directory, name, start, BYTES)
                 if chunk is None:
                     return None
                 if chunk.end == start:
@@ -79,7 +81,7 @@ class Journaled:
 
 
 def visits_in(chunk: Chunk, link_id: int) -> int:
-    """People's visits of one link. Most lines are another link's, and need no closer look."""
+    """The number of people's visits of one link. Lines without its id are skipped undecoded."""
     head, mark = FORMATS[segments.version_of(chunk.name) or ""].head, b"\t%d\t" % link_id
     return sum(head(line) == (link_id, 0) for line in chunk.lines if mark in line)
 
@@ -87,5 +89,5 @@ def visits_in(chunk: Chunk, link_id: int) -> int:
 def size(path: Path) -> int:
     try:
         return path.stat().st_size
-    except FileNotFoundError:  # it is in the counter, all of it
+    except FileNotFoundError:  # removed, so the counter has all of it
         return 0

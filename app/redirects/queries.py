@@ -1,42 +1,51 @@
-"""Which columns are plans and pages made of?"""
+"""SELECT statements for compiled links, hosts and the pages of links."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import and_, bindparam, case, exists, or_, select
+from sqlalchemy import Column, and_, bindparam, case, exists, or_, select
 
 from app.accounts.models import User
 from app.domains.models import Domain
 from app.links.models import Alias, Link, link_pixel
+from app.links.schema import SETTINGS
+from app.links.setting import PAGE, REDIRECT
 from app.pixels.models import Pixel
 
-AT_ONCE = 200
+BATCH_SIZE = 200
 
-# which link it is, and where it leads
+# columns that every link has: what identifies it, and its destination
 OF_EACH = (
     Alias.domain_id, Link.id, Link.user_id, Link.url, Link.location_url, Link.http_status_code,
     Link.password_version,
 )  # fmt: skip
-# what can be set besides, and how it reads where nothing is; most links are such, and cost a third so
+NAMES = tuple(column.key for column in OF_EACH)
+
+
+def unset(column: Column[Any]) -> Any:
+    """The value of a setting that is not set: null, or the column's default."""
+    return None if column.nullable else column.default.arg  # type: ignore[union-attr]
+
+
+# options, and their values if not set. Most links have none set, and take a third of the time and memory
+OPTIONS = {
+    name: unset(Link.__table__.c[name])
+    for name, one in SETTINGS.items()
+    if one.read_by == REDIRECT and name not in NAMES
+}
+# a title, a description or a picture of its own for the previews of chats and networks
+CARD = ("cloaking_title", "cloaking_meta_description", "cloaking_opengraph")
 OF_SOME: dict[Any, Any] = {
-    Link.is_enabled: True, Link.start_date: None, Link.end_date: None, Link.clicks_limit: None,
-    Link.expiration_url: None, Link.password_hash: None, Link.sensitive_content: False,
-    Link.app_linking_is_enabled: False, Link.cloaking_is_enabled: False,
-    Link.forward_query_parameters_is_enabled: False, Link.utm_source: None, Link.utm_medium: None,
-    Link.utm_campaign: None, Link.targeting_type: None,
+    **{getattr(Link, name): value for name, value in OPTIONS.items()},
     case((Link.targeting_type.is_not(None), Link.targeting)).label("targeting"): None,
     exists().where(link_pixel.c.link_id == Link.id).label("has_pixels"): False,
-    or_(
-        Link.cloaking_title.is_not(None), Link.cloaking_meta_description.is_not(None),
-        Link.cloaking_opengraph.is_not(None),
-    ).label("has_card"): False,
-}  # fmt: skip
-NAMES = tuple(column.key for column in OF_EACH)
+    or_(*(getattr(Link, name).is_not(None) for name in CARD)).label("has_card"): False,
+}
 NOTHING_SET = tuple(OF_SOME.values())
-# of a user who was deleted nothing is served; the rows are there for 30 days
+# nothing of a deleted user is served; the rows stay for 30 days
 IS_HERE = User.deleted_datetime.is_(None)
-# those few, and not a join: from that SQLite would begin with the users, and sort all of each one's links
+# a subquery of these few, not a join: SQLite would begin with the users and sort all links of each
 GONE = select(User.id).where(User.deleted_datetime.is_not(None))
 LINK = (
     select(*OF_EACH, *OF_SOME)
@@ -49,7 +58,7 @@ LINKS = (
     .join_from(Link, Alias, Alias.link_id == Link.id)
     .where(Link.id > bindparam("after"), Link.user_id.not_in(GONE))
     .order_by(Link.id)
-    .limit(AT_ONCE)
+    .limit(BATCH_SIZE)
 )
 DOMAINS = (
     select(
@@ -63,11 +72,10 @@ DOMAINS = (
     .join(User, User.id == Domain.user_id)
     .where(Domain.is_verified)
 )
-# what only pages need: never kept, for a script alone may be 20,000 characters
-PAGE = select(
-    Link.title, Link.cloaking_title, Link.cloaking_meta_description, Link.cloaking_custom_js,
-    Link.cloaking_favicon, Link.cloaking_opengraph,
-).where(Link.id == bindparam("link_id"))  # fmt: skip
+# columns that only pages need: never cached, because a script alone may have 20,000 characters
+PAGE_VALUES = select(*(getattr(Link, name) for name, one in SETTINGS.items() if one.read_by == PAGE)).where(
+    Link.id == bindparam("link_id")
+)
 PIXELS = (
     select(Pixel.type, Pixel.pixel)
     .join(link_pixel, link_pixel.c.pixel_id == Pixel.id)

@@ -1,11 +1,11 @@
-"""From which page did a visitor come, as far as the browser says?"""
+"""Referrer: host and path of the page that a visitor came from, as far as the browser says."""
 
 from __future__ import annotations
 
 from urllib.parse import urlsplit
 
-from app.addresses import wire_host
-from app.caches import cache_texts
+from app.core.caches import cache_texts
+from app.core.urls import wire_host
 
 LONGEST = 2048
 SCHEMES = frozenset({"http", "https", "android-app"})
@@ -14,8 +14,8 @@ NOWHERE = "", ""
 
 @cache_texts(2048, max_characters=256, bytes_per_entry=2000)
 def referrer(address: str) -> tuple[str, str]:
-    """Its host as it is dialled, and its path; never its query. Both are empty for what can be no page:
-    anybody may send anything. `address` as the server hands it on, each byte a character."""
+    """The host of a `Referer` in its ASCII form, and its path; never its query. Both are empty if it can't be
+    a page: clients may send anything. `address` is as the server passes it on, each byte a character."""
     try:
         parts = urlsplit(address.encode("latin-1", "replace").decode("utf-8", "replace"))
         host = dialled(parts.hostname or "") if parts.scheme in SCHEMES else ""

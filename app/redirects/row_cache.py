@@ -1,34 +1,34 @@
-"""Where do a million links wait in little room?
+"""Compact in-memory rows for links without options (60 bytes each).
 
-A plan takes a kilobyte; most links have nothing set but where they lead, and of such a one a few words are
-all that there is to know. They take 60 bytes here, and save the look-up in the database, which costs more
-than all the rest of a visit.
+A compiled link takes a kilobyte. Most links have no options, and a few words hold all of such a link. This
+cache saves the look-up in the database, which costs more than all the rest of a visit.
 """
 
+# see docs/decisions/2026-11-21-a-shelf-of-links.md
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from app.visits.address import PLAIN
-from app.visits.selects import OF_EACH
+from app.redirects.location import PLAIN
+from app.redirects.queries import OF_EACH
 
 SHELVES = 262_144
-HTTP = "http"  # which all begin with
-MOST = 56 * 1024 * 1024  # bytes on all of them: a million links of the usual length
+HTTP = "http"  # all destinations here begin with it
+MAX_BYTES = 56 * 1024 * 1024  # of all lines: a million links of the usual length
 NUMBERS = ("id", "user_id", "http_status_code", "password_version")
 
 
-class Shelf:
-    """Rows of links with nothing set, by domain and alias. Where all is full, a shelf loses what came first.
+class RowCache:
+    """Rows of links without options, by domain and alias. When it is full, a bucket drops its oldest half.
 
-    One line a link, a few of them in a `bytes` that is never changed but replaced: to read takes no lock.
+    One line a link, a few lines in each `bytes`, which is replaced and never changed: reading needs no lock.
     """
 
     def __init__(self) -> None:
         self.lines = [b"\n"] * SHELVES
         self.size = 0
-        self.drops = 0  # how often much was taken away at once
+        self.drops = 0  # how often a whole domain, or all, was dropped
 
     def get(self, domain_id: int, alias: str) -> dict[str, Any] | None:
         key = key_of(domain_id, alias)
@@ -49,7 +49,7 @@ class Shelf:
         }
 
     def put(self, alias: str, row: Mapping[str, Any]) -> None:
-        """Keep a row, if it is one with nothing set and an address that leaves as it is."""
+        """Keep a row, if it has no options and a destination that is sent unchanged."""
         if len(row) != len(OF_EACH) or not PLAIN.fullmatch(row["location_url"]):
             return
         self.remove(row["domain_id"], alias)
@@ -57,7 +57,7 @@ class Shelf:
         url = "" if row["url"] == alias else row["url"]
         words = [*(str(row[name]) for name in NUMBERS), url, row["location_url"].removeprefix(HTTP)]
         lines = self.lines[hash(key) % SHELVES]
-        kept = lines if self.size < MOST else newer_half(lines)
+        kept = lines if self.size < MAX_BYTES else newer_half(lines)
         self.place(key, b"%b%b%b\n" % (kept, key[1:], "\t".join(words).encode()))
 
     def remove(self, domain_id: int, alias: str) -> None:
@@ -73,7 +73,7 @@ class Shelf:
         self.lines[number] = lines
 
     def drop(self, domain_id: int | None) -> None:
-        """All links of a domain, or with None all links."""
+        """Drop all links of a domain; with None, all links."""
         start = b"\n" if domain_id is None else b"\n%d/" % domain_id
         self.lines = [without(lines, start) if start in lines else lines for lines in self.lines]
         self.size = sum(map(len, self.lines)) - SHELVES
@@ -81,7 +81,7 @@ class Shelf:
 
 
 def key_of(domain_id: int, alias: str) -> bytes:
-    """How a link's line begins. No alias holds a tab or the end of a line."""
+    """The start of a link's line. No alias contains a tab or a line end."""
     return b"\n%d/%b\t" % (domain_id, alias.encode())
 
 

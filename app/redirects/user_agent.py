@@ -1,4 +1,4 @@
-"""On which kind of device, with which system and browser, does somebody come, as the agent's text says it?"""
+"""Device type, operating system and browser of a visitor, from the user agent."""
 
 from __future__ import annotations
 
@@ -10,32 +10,9 @@ from ua_parser import Domain
 from ua_parser.loaders import load_lazy_builtins
 from ua_parser.regex import Resolver
 
-from app.caches import cache_texts
-from app.visits.agents import LONGEST
-
-# What the matcher calls a family is finer than anybody targets or counts by, or has a name that nobody uses.
-SYSTEMS = {
-    **dict.fromkeys(("Mac OS", "Mac OS X"), "macOS"),
-    **dict.fromkeys(
-        ("Arch Linux", "BackTrack", "CentOS", "Debian", "Fedora", "Gentoo", "Kubuntu", "Linux Mint",
-         "Lubuntu", "Mageia", "Mandriva", "PCLinuxOS", "Puppy", "Red Hat", "SUSE", "Slackware", "Ubuntu",
-         "openSUSE"),
-        "Linux",
-    ),
-    "Web0S": "webOS",
-    "Other": "",
-}  # fmt: skip
-BROWSERS = {
-    **dict.fromkeys(("Firefox Alpha", "Firefox Beta", "Firefox Focus", "Firefox Klar"), "Firefox"),
-    **dict.fromkeys(
-        ("Opera Coast", "Opera GX", "Opera Mini", "Opera Neon", "Opera Tablet", "Opera Touch"), "Opera"
-    ),
-    "WebKit Nightly": "Safari",
-    "Android": "Android Browser",
-    "Other": "",
-}  # fmt: skip
-# the words for a browser's form, as in `Mobile Safari UI/WKWebView`, `Chrome Mobile iOS`, or `Firefox (…)`
-FORM = re.compile(r"^Mobile (?=Safari)|(?: (?:Mobile|iOS|Android|WebView|UI/WKWebView|\(.*\)))+$")
+from app.core.caches import cache_texts
+from app.redirects.bots import LONGEST
+from app.web.device_names import browser_name, system_name
 
 TABLET = re.compile(r"iPad|PlayBook|Kindle|Silk|\bTablet;")
 HAND_HELD = re.compile(
@@ -43,7 +20,7 @@ HAND_HELD = re.compile(
 )
 
 
-# the browsers inside these apps say so
+# the browsers inside these apps name them
 WEB_VIEW = re.compile(
     r"\bFB(?:AN|AV|_IAB)/|Instagram|Barcelona|musical_ly|Bytedance|TikTok|LinkedInApp|Pinterest/|"
     r"Snapchat|Twitter for|\bLine/|MicroMessenger|KAKAOTALK|\bGSA/|Reddit/|Discord/"
@@ -51,7 +28,7 @@ WEB_VIEW = re.compile(
 
 
 class Device(NamedTuple):
-    """Empty is unknown; `device_type` is so only where there was no agent at all."""
+    """A visitor's device. Empty is unknown; `device_type` is empty only if there was no agent at all."""
 
     device_type: str = ""
     os_name: str = ""
@@ -59,8 +36,8 @@ class Device(NamedTuple):
 
 
 def device(agent: str) -> Device:
-    """What an agent's text names. Remembered: to look costs 20 µs, and the same few come all the time."""
-    return known_device(agent[:LONGEST])  # cut first: what is remembered must stay small
+    """The device that an agent names. Cached: matching costs 20 µs, and the same few agents repeat."""
+    return known_device(agent[:LONGEST])  # cut first: what is cached must stay small
 
 
 @cache_texts(4096, max_characters=LONGEST, bytes_per_entry=4500)
@@ -80,7 +57,7 @@ def is_web_view(agent: str) -> bool:
 
 
 def device_type(agent: str) -> str:
-    """Android without `Mobile`, and iPad, are tablets. What names nothing hand-held is a desktop.
+    """Android without `Mobile`, and iPad, are tablets. An agent that names no hand-held device is a desktop.
 
     Opera Mini, which is for phones, never says `Mobile`.
     """
@@ -93,24 +70,13 @@ def device_type(agent: str) -> str:
     return "mobile" if HAND_HELD.search(agent) else "desktop"
 
 
-def system_name(family: str) -> str:
-    """A system as its owner calls it: `Mac OS X` is macOS, and `Ubuntu` is a Linux."""
-    return SYSTEMS.get(family, family)
-
-
-def browser_name(family: str) -> str:
-    """A browser without its form: `Mobile Safari` is Safari, `Chrome Mobile WebView` is Chrome."""
-    plain = FORM.sub("", family)
-    return BROWSERS.get(plain, plain)
-
-
 @cache
 def matcher() -> Resolver:
-    """Without the patterns of single devices, which need more memory than the others together."""
+    """The matcher without the patterns of single devices, which need more memory than all others together."""
     browsers, systems, _devices = load_lazy_builtins()
     return Resolver((browsers, systems, []))
 
 
 def warm() -> None:
-    """Compile all patterns now (a tenth of a second) and not in somebody's first visit."""
+    """Compile all patterns now (a tenth of a second), and not during the first visit."""
     known_device("warm")

@@ -1,4 +1,4 @@
-"""Who asks? The request read as a value, each part only when somebody wants it."""
+"""The visitor: a request as a value, each part parsed on first use."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from urllib.parse import unquote_plus
 
 from werkzeug.http import parse_accept_header
 
-from app.caches import cache_texts
-from app.journal.visitor_keys import visitor_hash
-from app.visits import referring
-from app.visits.agents import bot_name, is_preview_bot
-from app.visits.devices import Device, device, is_web_view
-from app.visits.forwarded import forwarded
-from app.visits.place import UNKNOWN, Place, place_of_country
+from app.core.caches import cache_texts
+from app.geo.lookup import UNKNOWN, Location, place_of_country
+from app.journal.daily_salt import visitor_hash
+from app.redirects import referrer as redirects_referrer
+from app.redirects.bots import bot_name, is_preview_bot
+from app.redirects.user_agent import Device, device, is_web_view
 
 LONGEST_LANGUAGES = 256
 LONGEST_UTM = 256
@@ -22,11 +21,11 @@ UTM = ("utm_source", "utm_medium", "utm_campaign")
 
 
 class Visitor:
-    """One request. Nothing is read before it is asked for, and what costs is remembered for each text.
+    """One request. Nothing is parsed before it is used, and expensive results are cached for each text.
 
-    `proxies` is how many proxies of the operator's own stand in front, and so how many entries of
-    `X-Forwarded-For` can be believed; `country_key` is the environ's key of his header with the country.
-    `find_place` tells the place of an address, `day_key` the key that visitors are hashed with today.
+    `proxies` is the number of the operator's own proxies in front, and so of the entries of `X-Forwarded-For`
+    that can be trusted. `country_key` is the environ's key of the header with the country. `find_place`
+    returns the location of an address, `day_key` the daily salt of visitor hashes.
     """
 
     __slots__ = ("country_key", "day_key", "environ", "find_place", "found_place", "proxies")
@@ -36,7 +35,7 @@ class Visitor:
         environ: Mapping[str, Any],
         proxies: int = 0,
         country_key: str | None = None,
-        find_place: Callable[[str], Place] | None = None,
+        find_place: Callable[[str], Location] | None = None,
         day_key: Callable[[], bytes] | None = None,
     ) -> None:
         self.environ = environ
@@ -44,11 +43,11 @@ class Visitor:
         self.country_key = country_key
         self.find_place = find_place
         self.day_key = day_key
-        self.found_place: Place | None = None
+        self.found_place: Location | None = None
 
     @property
     def address(self) -> str:
-        """Where the request came from. To be hashed; never stored, never logged."""
+        """The IP address of the visitor. To be hashed; never stored, never logged."""
         if self.proxies:
             return forwarded(self.environ.get("HTTP_X_FORWARDED_FOR", ""), self.proxies) or self.peer
         return self.peer
@@ -59,7 +58,7 @@ class Visitor:
 
     @property
     def agent(self) -> str:
-        """As it was sent, read as UTF-8 where it is any."""
+        """The user agent as it was sent, read as UTF-8 if it is valid."""
         sent = str(self.environ.get("HTTP_USER_AGENT", ""))
         return sent if sent.isascii() else read(sent)
 
@@ -73,17 +72,17 @@ class Visitor:
 
     @property
     def is_preview_bot(self) -> bool:
-        """Whether it is a bot that shows a card of the address in a chat or network."""
+        """Whether it is a bot that shows a card of the link in a chat or social network."""
         return self.is_bot and is_preview_bot(self.agent)
 
     @property
     def is_head(self) -> bool:
-        """Asks only what would be answered."""
+        """Whether the request is HEAD, which gets only the headers of an answer."""
         return self.environ.get("REQUEST_METHOD") == "HEAD"
 
     @property
     def refuses_pixels(self) -> bool:
-        """Whether the browser says for the person: do not track me, do not sell what I do."""
+        """Whether the browser sends `DNT` or `Sec-GPC`: do not track me, do not sell my data."""
         return self.environ.get("HTTP_SEC_GPC") == "1" or self.environ.get("HTTP_DNT") == "1"
 
     @property
@@ -97,14 +96,14 @@ class Visitor:
 
     @property
     def language(self) -> str:
-        """The primary subtag of the language liked best, as `de`; empty when unknown."""
+        """The primary subtag of the preferred language, like `de`; empty if unknown."""
         found = self.languages
         return found[0].partition("-")[0].lower() if found else ""
 
     @property
     def referrer(self) -> tuple[str, str]:
-        """Host and path of the page with the link, both empty when unknown. Never its query."""
-        return referring.referrer(self.environ.get("HTTP_REFERER", "")[: referring.LONGEST])
+        """Host and path of the page with the link, both empty if unknown. Never its query."""
+        return redirects_referrer.referrer(self.environ.get("HTTP_REFERER", "")[: redirects_referrer.LONGEST])
 
     @property
     def query(self) -> str:
@@ -113,7 +112,7 @@ class Visitor:
 
     @property
     def utm(self) -> tuple[str, str, str]:
-        """`utm_source, utm_medium, utm_campaign` of the visitor's own query; empty what is not there."""
+        """`utm_source, utm_medium, utm_campaign` of the visitor's own query; each empty if missing."""
         query = self.query
         return utm(query) if "utm_" in query else ("", "", "")
 
@@ -123,7 +122,7 @@ class Visitor:
 
     @property
     def device_type(self) -> str:
-        """`desktop`, `mobile` or `tablet`; empty without any agent."""
+        """`desktop`, `mobile` or `tablet`; empty without a user agent."""
         return self.device.device_type
 
     @property
@@ -140,14 +139,14 @@ class Visitor:
         return self.device.browser_name
 
     @property
-    def place(self) -> Place:
-        """Where the visitor is; looked up once."""
+    def place(self) -> Location:
+        """The visitor's location; looked up once."""
         if self.found_place is None:
             self.found_place = self.looked_up_place()
         return self.found_place
 
-    def looked_up_place(self) -> Place:
-        """What the operator's proxy says goes before the file, which may add the town."""
+    def looked_up_place(self) -> Location:
+        """The country from the operator's proxy wins over the database, which adds the city if both agree."""
         said = place_of_country(self.environ.get(self.country_key, "")) if self.country_key else UNKNOWN
         found = self.find_place(self.address) if self.find_place else UNKNOWN
         return found if said is UNKNOWN or found.country_code == said.country_code else said
@@ -158,7 +157,7 @@ class Visitor:
 
     @property
     def country_code(self) -> str:
-        """Upper case; empty when unknown."""
+        """Upper case; empty if unknown."""
         return self.place.country_code
 
     @property
@@ -166,32 +165,32 @@ class Visitor:
         return self.place.city_name
 
     def day_hash(self, owner_id: int) -> str:
-        """What stands for the visitor among one owner's links until the UTC day ends, as in counting."""
+        """The visitor's hash among one owner's links until the UTC day ends, the same as for counting."""
         return visitor_hash(self.day_key() if self.day_key else b"", self.address, self.agent, owner_id)
 
 
 def read(sent: str) -> str:
-    """The text of a header whose bytes the server hands on as a character each."""
+    """Decode a header, whose bytes the server passes on as one character each."""
     try:
         return sent.encode("latin-1").decode()
-    except UnicodeError:  # it means something else, or nothing
+    except UnicodeError:  # not UTF-8
         return sent
 
 
 def is_prefetch(environ: Mapping[str, Any]) -> bool:
-    """Does a browser only fetch ahead? It asks again when the person really goes there."""
+    """Whether a browser only prefetches. It sends another request when the visitor really opens the link."""
     return "HTTP_SEC_PURPOSE" in environ or "HTTP_PURPOSE" in environ or "HTTP_X_MOZ" in environ
 
 
 @cache_texts(1024, max_characters=100, bytes_per_entry=4500)
 def languages(header: str) -> tuple[str, ...]:
-    # a stable sort by falling q: equal ones stay in the visitor's order
+    # a stable sort by descending q: equal ones stay in the visitor's order
     found = sorted(parse_accept_header(header), key=lambda pair: -pair[1])
     return tuple(tag for tag, q in found if q > 0 and tag not in {"", "*"})
 
 
 def utm(query: str) -> tuple[str, str, str]:
-    """The first of each; a later one with the same name is somebody's mistake or trick."""
+    """The first value of each UTM parameter; later ones are ignored, as mistakes or tricks."""
     found: dict[str, str] = {}
     for part in query.split("&"):
         name, _, value = part.partition("=")
@@ -199,3 +198,16 @@ def utm(query: str) -> tuple[str, str, str]:
             raw = value.encode("latin-1", "replace").decode("utf-8", "replace")
             found.setdefault(name, unquote_plus(raw)[:LONGEST_UTM])
     return found.get("utm_source", ""), found.get("utm_medium", ""), found.get("utm_campaign", "")
+
+
+def forwarded(header: str, proxies: int) -> str:
+    """The client's address as the outermost trusted proxy saw it; empty if the header has fewer entries."""
+    entries = header.split(",")
+    return without_proxy_port(entries[-proxies].strip()) if len(entries) >= proxies else ""
+
+
+def without_proxy_port(address: str) -> str:
+    """`[::1]:80` and `192.0.2.1:80` without the port, which some proxies add and which changes each time."""
+    if address.startswith("["):
+        return address[1:].partition("]")[0]
+    return address.partition(":")[0] if address.count(":") == 1 else address

@@ -68,7 +68,11 @@ if (find("#toasts .toast")) {
 const sheet = find("#sheet");
 let opener = null;
 
-const firstError = (within) => find(":is(input, select, textarea)[aria-invalid=true], fieldset[aria-invalid=true] input:not([type=hidden])", within);
+const firstError = (within) =>
+  find(
+    ":is(input, select, textarea)[aria-invalid=true], fieldset[aria-invalid=true] input:not([type=hidden])",
+    within,
+  );
 
 function showSheet() {
   if (sheet.open) return;
@@ -88,7 +92,9 @@ function openSheet() {
 
 const contents = () => {
   const form = find("form[method=post]", sheet);
-  return form ? JSON.stringify([...new FormData(form)].map(([key, value]) => [key, value.name ?? value])) : "";
+  return form
+    ? JSON.stringify([...new FormData(form)].map(([key, value]) => [key, value.name ?? value]))
+    : "";
 };
 const isTouched = () => Boolean(find("form[data-keep]", sheet)) && sheet.dataset.as !== contents();
 
@@ -153,13 +159,17 @@ function afterWrite() {
   (opener ?? find("main")).focus();
 }
 
-const LOST = () => say("There is no connection to the server. What you typed is still here: try again in a moment.");
+const LOST = () =>
+  say("There is no connection to the server. What you typed is still here: try again in a moment.");
 
 // a part that comes by itself says in its own place that it did not, or comes again with the next letter
 const saysItself = ({ detail }) => detail.target?.closest?.("[data-part], [data-quiet]") || isList(detail);
 const isList = ({ target, requestConfig }) => target?.id === "results" && requestConfig?.verb === "get"; // sending.js says it
 document.addEventListener("htmx:sendError", (event) => saysItself(event) || toast(LOST(), "bad"));
-document.addEventListener("htmx:timeout", (event) => saysItself(event) || toast(say("The server takes too long. Try again in a moment."), "bad"));
+document.addEventListener(
+  "htmx:timeout",
+  (event) => saysItself(event) || toast(say("The server takes too long. Try again in a moment."), "bad"),
+);
 document.addEventListener("htmx:responseError", (event) => {
   const { xhr } = event.detail;
   if (saysItself(event)) return;
@@ -233,7 +243,8 @@ document.addEventListener("keydown", (event) => {
 // -------------------------------------------------------------------- forms
 const folds = (within) => all("details.fold:has(.says)", within);
 const openFoldOf = (element) => {
-  for (let fold = element?.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+  for (let fold = element?.closest("details"); fold; fold = fold.parentElement.closest("details"))
+    fold.open = true;
 };
 document.addEventListener("invalid", ({ target }) => openFoldOf(target), true);
 
@@ -241,14 +252,25 @@ document.addEventListener("invalid", ({ target }) => openFoldOf(target), true);
 function saysOf(control) {
   const kind = control.type;
   const isOn =
-    kind === "checkbox" ? control.checked : kind === "file" ? control.files.length || "saysStored" in control.dataset : control.value;
+    kind === "checkbox"
+      ? control.checked
+      : kind === "file"
+        ? control.files.length || "saysStored" in control.dataset
+        : control.value;
   if (!isOn || control.value === control.dataset.saysNot) return null;
   if (control.dataset.says !== "value") return control.dataset.says;
   return control.tagName === "SELECT" ? control.selectedOptions[0].text : control.value;
 }
 
 function tell(fold) {
-  const words = [...new Set(all("[data-says]", fold).filter((c) => !c.parentElement.closest("[hidden]")).map(saysOf).filter(Boolean))];
+  const words = [
+    ...new Set(
+      all("[data-says]", fold)
+        .filter((c) => !c.parentElement.closest("[hidden]"))
+        .map(saysOf)
+        .filter(Boolean),
+    ),
+  ];
   fold.classList.toggle("is-on", words.length > 0);
   if (!fold.classList.contains("has-error")) find(".says", fold).textContent = words.join(", ");
 }
@@ -290,7 +312,9 @@ on("click", "[data-add-row]", (button, event) => {
 on("click", "[data-remove-row]", (button) => {
   const row = button.closest("[data-row]");
   const group = row.closest("[data-rows]");
-  const next = row.nextElementSibling?.matches("[data-row]") ? row.nextElementSibling : row.previousElementSibling;
+  const next = row.nextElementSibling?.matches("[data-row]")
+    ? row.nextElementSibling
+    : row.previousElementSibling;
   if (all("[data-row]", group).length > 1) row.remove();
   else clearRow(row);
   number(group);
@@ -352,7 +376,10 @@ function tagBox(area) {
     return one;
   };
   const take = () => {
-    const typed = input.value.split(",").map((word) => word.trim()).filter(Boolean);
+    const typed = input.value
+      .split(",")
+      .map((word) => word.trim())
+      .filter(Boolean);
     input.value = "";
     if (!typed.length) return false;
     tags = [...new Set([...tags, ...typed])];
@@ -382,16 +409,18 @@ function tagBox(area) {
 // a control that counts what is typed into it
 function counted(area) {
   const target = find(`#${area.dataset.counts}`);
-  const tell = () => {
+  const count = () => {
     const lines = area.value.split("\n").filter((line) => line.trim()).length;
     target.textContent = lines === 1 ? say("1 address.") : `${lines} ${say("addresses.")}`;
   };
-  area.addEventListener("input", tell);
-  tell();
+  area.addEventListener("input", count);
+  count();
 }
 
 function prepare(within) {
-  all("textarea[data-tags]", within).filter((area) => !area.hidden).forEach(tagBox);
+  all("textarea[data-tags]", within)
+    .filter((area) => !area.hidden)
+    .forEach(tagBox);
   all("textarea[data-counts]", within).forEach(counted);
   all("form", within).forEach(choose);
   folds(within).forEach(tell);
@@ -416,4 +445,19 @@ wrong?.focus();
 // a part that a script asks for: that it failed is said where all of htmx's requests are
 const fetchPart = (address, into) => htmx.ajax("GET", address, into).catch(() => {});
 
-export { all, copy, fetchPart, find, isList, LOST, on, openFoldOf, openSheet, returnTo, say, sheet, tell, toast };
+export {
+  all,
+  copy,
+  fetchPart,
+  find,
+  isList,
+  LOST,
+  on,
+  openFoldOf,
+  openSheet,
+  returnTo,
+  say,
+  sheet,
+  tell,
+  toast,
+};

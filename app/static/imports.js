@@ -24,7 +24,9 @@ function show({ loaded, total }) {
   const isAll = loaded >= total;
   find("[data-all]", sending).hidden = !isAll;
   for (const part of [find("[data-part-of]", sending), find("[data-percent]", sending)]) part.hidden = isAll;
-  const percent = new Intl.NumberFormat(document.documentElement.lang, { style: "percent" }).format(loaded / total);
+  const percent = new Intl.NumberFormat(document.documentElement.lang, { style: "percent" }).format(
+    loaded / total,
+  );
   find("[data-percent]", sending).textContent = percent;
 }
 
@@ -32,7 +34,10 @@ function show({ loaded, total }) {
 function arrived(line) {
   if (line.status < 400) return location.assign(line.responseURL);
   const page = new DOMParser().parseFromString(line.responseText, "text/html");
-  failed((find("#file-error", page) ?? find("[data-message]", page))?.textContent ?? find("[data-failed]", form).textContent);
+  failed(
+    (find("#file-error", page) ?? find("[data-message]", page))?.textContent ??
+      find("[data-failed]", form).textContent,
+  );
 }
 
 function failed(words) {

@@ -7,7 +7,8 @@ const MASK = "********";
 
 // that there is a password matters; which one it is does not leave the form before it is saved
 document.addEventListener("htmx:configRequest", ({ detail }) => {
-  if (detail.elt.id === "preview" && detail.parameters.get("password")) detail.parameters.set("password", MASK);
+  if (detail.elt.id === "preview" && detail.parameters.get("password"))
+    detail.parameters.set("password", MASK);
 });
 
 // a picture that was chosen shows at once, and stays while the rest follows
@@ -88,8 +89,13 @@ function toLine(area, number) {
   area.scrollTop = (number - 3) * parseFloat(getComputedStyle(area).lineHeight);
 }
 
-on("click", "[data-line]", (button) => toLine(find("textarea[data-numbered]", button.form), Number(button.dataset.line)));
-const numberAll = () => all("textarea[data-numbered]").filter((area) => !area.previousElementSibling).forEach(numberLines);
+on("click", "[data-line]", (button) =>
+  toLine(find("textarea[data-numbered]", button.form), Number(button.dataset.line)),
+);
+const numberAll = () =>
+  all("textarea[data-numbered]")
+    .filter((area) => !area.previousElementSibling)
+    .forEach(numberLines);
 document.addEventListener("htmx:afterSwap", numberAll);
 numberAll();
 
@@ -97,7 +103,9 @@ numberAll();
 const rowsOf = (group) => all("[data-row]", group);
 const changed = (group) => {
   rowsOf(group).forEach((row, i) => {
-    all("[data-label]", row).forEach((one) => one.setAttribute("aria-label", `${one.dataset.label} ${i + 1}`));
+    all("[data-label]", row).forEach((one) =>
+      one.setAttribute("aria-label", `${one.dataset.label} ${i + 1}`),
+    );
   });
   tellShares(group);
   group.dispatchEvent(new Event("input", { bubbles: true }));
@@ -131,8 +139,10 @@ const middle = ({ top, height }) => top + height / 2;
 const lineAt = (row, clientY) => {
   const { top, bottom } = row.getBoundingClientRect();
   const [above, below] = [row.previousElementSibling, row.nextElementSibling];
-  if (clientY < top && above?.matches("[data-row]") && clientY < middle(above.getBoundingClientRect())) return -1;
-  if (clientY > bottom && below?.matches("[data-row]") && clientY > middle(below.getBoundingClientRect())) return 1;
+  if (clientY < top && above?.matches("[data-row]") && clientY < middle(above.getBoundingClientRect()))
+    return -1;
+  if (clientY > bottom && below?.matches("[data-row]") && clientY > middle(below.getBoundingClientRect()))
+    return 1;
   return 0;
 };
 

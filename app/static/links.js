@@ -6,7 +6,10 @@ import { all, copy, fetchPart, find, on, openSheet, returnTo, sheet, toast } fro
 // those of links alone: other lists have rows, too
 const rows = () => all("#rows > .row[data-id]");
 const rowOf = (element) => element?.closest?.("#rows > .row[data-id]");
-const isField = (element) => Boolean(element?.closest?.("input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]"));
+const isField = (element) =>
+  Boolean(
+    element?.closest?.("input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]"),
+  );
 
 // ------------------------------------------------------------------- create
 const ADDRESS = /^(https?:\/\/\S+|[^\s/?#:@]+\.[^\s/?#:@.]{2,}([:/?#]\S*)?)$/i;
@@ -15,7 +18,10 @@ let pasted = "";
 
 // the links' own page has the buttons; any other page goes there first
 function create(text = "") {
-  const lines = text.split(/\r?\n/).map((line) => line.trim()).filter(Boolean);
+  const lines = text
+    .split(/\r?\n/)
+    .map((line) => line.trim())
+    .filter(Boolean);
   const button = find(lines.length > 1 ? "[data-create=many]" : "[data-create=one]");
   if (!button) {
     sessionStorage.setItem(LIST, text);
@@ -26,7 +32,8 @@ function create(text = "") {
 }
 
 document.addEventListener("htmx:afterSwap", ({ detail }) => {
-  const field = pasted && detail.target?.id === "sheet-box" && find("[name=location_url], [name=location_urls]", sheet);
+  const field =
+    pasted && detail.target?.id === "sheet-box" && find("[name=location_url], [name=location_urls]", sheet);
   if (!field) return;
   field.value = pasted;
   pasted = "";
@@ -36,7 +43,13 @@ document.addEventListener("htmx:afterSwap", ({ detail }) => {
 document.addEventListener("paste", (event) => {
   const text = event.clipboardData?.getData("text").trim() ?? "";
   const lines = text.split(/\r?\n/).filter((line) => line.trim());
-  if (sheet?.open || isField(event.target) || !lines.length || !lines.every((line) => ADDRESS.test(line.trim()))) return;
+  if (
+    sheet?.open ||
+    isField(event.target) ||
+    !lines.length ||
+    !lines.every((line) => ADDRESS.test(line.trim()))
+  )
+    return;
   event.preventDefault();
   create(text);
 });
@@ -49,13 +62,21 @@ let backTo = null; // gets the focus back after what was chosen
 function fill(row) {
   const address = find("a.name", row).href;
   menu.replaceChildren(find("#row-menu-template").content.cloneNode(true));
-  for (const element of all("a, form", menu)) // what has addresses
+  for (const element of all("a, form", menu))
+    // what has addresses
     for (const { name, value } of [...element.attributes])
       if (value.includes("/links/0/") || value.endsWith("/links/0") || value.endsWith("copy=0"))
-        element.setAttribute(name, value.replace(/\/links\/0(?=\/|$)/, `/links/${row.dataset.id}`).replace(/copy=0$/, `copy=${row.dataset.id}`));
+        element.setAttribute(
+          name,
+          value
+            .replace(/\/links\/0(?=\/|$)/, `/links/${row.dataset.id}`)
+            .replace(/copy=0$/, `copy=${row.dataset.id}`),
+        );
   find("[data-key=y]", menu).dataset.copy = address;
   find("[data-key=o]", menu).href = address;
-  find("[data-switch]", menu).textContent = find("[data-switch]", menu).dataset[row.classList.contains("is-off") ? "on" : "off"];
+  find("[data-switch]", menu).textContent = find("[data-switch]", menu).dataset[
+    row.classList.contains("is-off") ? "on" : "off"
+  ];
   htmx.process(menu);
 }
 
@@ -86,7 +107,12 @@ menu?.addEventListener("click", ({ target }) => {
 menu?.addEventListener("keydown", (event) => {
   const items = all(".item", menu).filter((item) => item.offsetParent);
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-  const to = event.key === "Home" ? 0 : event.key === "End" ? items.length - 1 : step && items.indexOf(document.activeElement) + step;
+  const to =
+    event.key === "Home"
+      ? 0
+      : event.key === "End"
+        ? items.length - 1
+        : step && items.indexOf(document.activeElement) + step;
   if (to === undefined) return;
   event.preventDefault();
   items.at(to % items.length).focus();
@@ -99,7 +125,9 @@ on("click", "[data-inplace]", (link, event) => {
   event.preventDefault();
   event.stopPropagation();
   find(".inplace", row)?.remove();
-  fetchPart(link.href, { source: row, target: find(".main", row), swap: "beforeend" }).then(() => find(".inplace input[name=location_url]", row)?.select());
+  fetchPart(link.href, { source: row, target: find(".main", row), swap: "beforeend" }).then(() =>
+    find(".inplace input[name=location_url]", row)?.select(),
+  );
 });
 
 function endInPlace(form) {
@@ -155,7 +183,10 @@ function selectAll(isOn) {
 document.addEventListener("htmx:afterSettle", tellSelected);
 addEventListener("pageshow", tellSelected);
 // the text under the pointer is not what a shift-click on a box is for
-document.addEventListener("mousedown", (event) => event.shiftKey && event.target.closest(".pick") && event.preventDefault());
+document.addEventListener(
+  "mousedown",
+  (event) => event.shiftKey && event.target.closest(".pick") && event.preventDefault(),
+);
 
 // --------------------------------------------------------------------- keys
 const KEYS = "waypost-keys";
@@ -209,14 +240,29 @@ document.addEventListener("keydown", (event) => {
   const { target, key } = event;
   const form = target.closest?.(".inplace");
   if (key === "Escape" && form) return endInPlace(form);
-  if (event.defaultPrevented || event.altKey || sheet?.open || isField(target) || target.closest?.("details.pop[open], [popover]")) return;
+  if (
+    event.defaultPrevented ||
+    event.altKey ||
+    sheet?.open ||
+    isField(target) ||
+    target.closest?.("details.pop[open], [popover]")
+  )
+    return;
   const row = rowOf(document.activeElement);
   if (event.ctrlKey || event.metaKey) return withControl(event, row);
   const isLetter = key.length === 1;
   if (isLetter && !areOn()) return;
   const name = isLetter ? key.toLowerCase() : key;
   const done =
-    name === "ArrowDown" && row ? go(1) : name === "ArrowUp" && row ? go(-1) : row && name !== "?" && act(row, name) ? true : PAGE[name] ? PAGE[name]() !== false : false;
+    name === "ArrowDown" && row
+      ? go(1)
+      : name === "ArrowUp" && row
+        ? go(-1)
+        : row && name !== "?" && act(row, name)
+          ? true
+          : PAGE[name]
+            ? PAGE[name]() !== false
+            : false;
   if (done) event.preventDefault();
 });
 
@@ -244,4 +290,3 @@ addEventListener("load", () => {
   sessionStorage.removeItem(LIST);
   create(brought);
 });
-

@@ -28,7 +28,12 @@ function mark(form, isSent) {
 
 document.addEventListener("submit", async (event) => {
   const { target: form, submitter } = event;
-  if (event.defaultPrevented || form.method !== "post" || form.matches("[hx-post], [data-theme-form], [data-downloads]")) return;
+  if (
+    event.defaultPrevented ||
+    form.method !== "post" ||
+    form.matches("[hx-post], [data-theme-form], [data-downloads]")
+  )
+    return;
   if (form.hasAttribute("data-found")) return form.removeAttribute("data-found");
   event.preventDefault();
   if (form.hasAttribute("data-sent")) return;
@@ -55,7 +60,11 @@ for (const name of ["htmx:sendError", "htmx:timeout", "htmx:responseError"])
 function tellFailed({ target, pathInfo, xhr }) {
   const part = find("#failed-list-template").content.cloneNode(true);
   const page = new DOMParser().parseFromString(xhr.responseText, "text/html");
-  find("p", part).textContent = find("[data-message]", page)?.textContent ?? (xhr.status ? say("That did not work. Try again in a moment.") : say("There is no connection to the server."));
+  find("p", part).textContent =
+    find("[data-message]", page)?.textContent ??
+    (xhr.status
+      ? say("That did not work. Try again in a moment.")
+      : say("There is no connection to the server."));
   find("[data-list-again]", part).dataset.listAgain = pathInfo.finalRequestPath ?? pathInfo.requestPath;
   target.replaceChildren(part);
 }

@@ -1,16 +1,9 @@
 // What the statistics pages do beyond plain HTML: charts drawn from the tables beside them, letters that choose
 // from the menus, and the newest clicks while somebody looks. Without it, the tables and links are all there.
 
+import { all, find, on, say } from "./app.js";
+
 const root = document.documentElement;
-const find = (selector, within = document) => within.querySelector(selector);
-const all = (selector, within = document) => [...within.querySelectorAll(selector)];
-const on = (name, selector, act) =>
-  document.addEventListener(name, (event) => {
-    const target = event.target.closest?.(selector);
-    if (target) act(target, event);
-  });
-const WORDS = JSON.parse(find("meta[name=words]")?.content ?? "{}");
-const say = (text) => WORDS[text] ?? text;
 const number = new Intl.NumberFormat(root.lang);
 const short = new Intl.NumberFormat(root.lang, { notation: "compact", maximumFractionDigits: 1 });
 
@@ -24,7 +17,8 @@ function colour(name) {
   probe.remove();
   return found;
 }
-const faded = (rgb, part) => rgb.replace(/^rgb\((.*)\)$/, (_, parts) => `rgb(${parts.replaceAll(",", " ")} / ${part})`);
+const faded = (rgb, part) =>
+  rgb.replace(/^rgb\((.*)\)$/, (_, parts) => `rgb(${parts.replaceAll(",", " ")} / ${part})`);
 
 // ------------------------------------------------------------------- the line
 const charts = new Map();
@@ -37,7 +31,11 @@ function linesOf(box) {
     words: rows.map((row) => row.cells[0].textContent),
     before: rows.map((row) => row.cells[3]?.textContent ?? ""),
     short: rows.map((row) => row.dataset.short),
-    data: [rows.map((_, i) => i), rows.map((row) => pick(row, "before")), rows.map((row) => pick(row, "now"))],
+    data: [
+      rows.map((_, i) => i),
+      rows.map((row) => pick(row, "before")),
+      rows.map((row) => pick(row, "now")),
+    ],
   };
 }
 
@@ -53,23 +51,53 @@ function drawLine(box) {
       height: box.clientHeight,
       legend: { show: false },
       padding: [8, 28, 0, 0],
-      cursor: { y: false, drag: { x: false, y: false }, points: { size: 8, width: 2, fill: accent, stroke: colour("--surface") } },
-      scales: { x: { time: false, range: (_, low, high) => (low === high ? [low - 1, high + 1] : [low, high]) }, y: { range: (_, __, high) => [0, Math.max(high * 1.08, 4)] } },
+      cursor: {
+        y: false,
+        drag: { x: false, y: false },
+        points: { size: 8, width: 2, fill: accent, stroke: colour("--surface") },
+      },
+      scales: {
+        x: { time: false, range: (_, low, high) => (low === high ? [low - 1, high + 1] : [low, high]) },
+        y: { range: (_, __, high) => [0, Math.max(high * 1.08, 4)] },
+      },
       axes: [
-        { ...axis, grid: { show: false }, size: 30, space: 70, incrs: [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 15, 20, 30, 60, 90, 120, 180, 365], values: (_, at) => at.map((i) => names[i] ?? "") },
-        { ...axis, grid: { stroke: grid, width: 1 }, size: 44, space: 44, incrs: [1, 2, 5].flatMap((n) => [...Array(10).keys()].map((e) => n * 10 ** e)).sort((a, b) => a - b), values: (_, at) => at.map((n) => short.format(n)) },
+        {
+          ...axis,
+          grid: { show: false },
+          size: 30,
+          space: 70,
+          incrs: [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 15, 20, 30, 60, 90, 120, 180, 365],
+          values: (_, at) => at.map((i) => names[i] ?? ""),
+        },
+        {
+          ...axis,
+          grid: { stroke: grid, width: 1 },
+          size: 44,
+          space: 44,
+          incrs: [1, 2, 5]
+            .flatMap((n) => [...Array(10).keys()].map((e) => n * 10 ** e))
+            .sort((a, b) => a - b),
+          values: (_, at) => at.map((n) => short.format(n)),
+        },
       ],
       series: [
         {},
         { stroke: grey, width: 1.5, dash: [5, 4], points: { show: false } },
-        { stroke: accent, width: 2, fill: (u) => shadeUnder(u, accent), points: { show: data[0].length < 2 } },
+        {
+          stroke: accent,
+          width: 2,
+          fill: (u) => shadeUnder(u, accent),
+          points: { show: data[0].length < 2 },
+        },
       ],
       plugins: [tip(box, words, before, data)],
     },
     data,
     box,
   );
-  const watch = new ResizeObserver(() => box.clientWidth && chart.setSize({ width: box.clientWidth, height: box.clientHeight }));
+  const watch = new ResizeObserver(
+    () => box.clientWidth && chart.setSize({ width: box.clientWidth, height: box.clientHeight }),
+  );
   watch.observe(box);
   charts.set(box, () => {
     watch.disconnect();
@@ -122,16 +150,18 @@ let mapFiles = null;
 
 // the map is large: it is asked for when there is something to draw on it
 function loadMap() {
-  mapFiles ??= find("#statistics").dataset.map.split(" ").reduce((before, source) => before.then(() => loadScript(source)), Promise.resolve());
+  mapFiles ??= find("#statistics")
+    .dataset.map.split(" ")
+    .reduce((before, source) => before.then(() => loadScript(source)), Promise.resolve());
   return mapFiles;
 }
 
 function loadScript(source) {
-  return new Promise((done, failed) => {
+  return new Promise((done, fail) => {
     const script = document.createElement("script");
     script.src = source;
     script.onload = done;
-    script.onerror = failed;
+    script.onerror = fail;
     document.head.append(script);
   });
 }
@@ -155,13 +185,26 @@ async function drawWorld(box) {
     map: "world",
     zoomOnScroll: false,
     zoomMax: 8,
-    regionStyle: { initial: { fill: shades[0], stroke: colour("--map-line"), strokeWidth: 0.5 }, hover: { fillOpacity: 0.75, cursor: "pointer" } },
-    series: { regions: [{ attribute: "fill", scale: shades, values: Object.fromEntries([...rows].map(([code, row]) => [code, row.dataset.shade])) }] },
+    regionStyle: {
+      initial: { fill: shades[0], stroke: colour("--map-line"), strokeWidth: 0.5 },
+      hover: { fillOpacity: 0.75, cursor: "pointer" },
+    },
+    series: {
+      regions: [
+        {
+          attribute: "fill",
+          scale: shades,
+          values: Object.fromEntries([...rows].map(([code, row]) => [code, row.dataset.shade])),
+        },
+      ],
+    },
     onRegionClick: (_, code) => find("a", rows.get(code) ?? box)?.click(),
     onRegionTooltipShow: (_, tooltip, code) => {
       const cells = rows.get(code)?.cells;
       const clicks = cells?.[1].textContent ?? "0";
-      tooltip.text(`${cells ? cells[0].textContent : tooltip.text()}: ${clicks} ${clicks === "1" ? say("click") : say("clicks")}`);
+      tooltip.text(
+        `${cells ? cells[0].textContent : tooltip.text()}: ${clicks} ${clicks === "1" ? say("click") : say("clicks")}`,
+      );
     },
   };
   let map = null;
@@ -190,7 +233,8 @@ function draw(within) {
 document.addEventListener("htmx:load", ({ detail }) => draw(detail.elt.parentElement ?? document));
 
 // other colours: a canvas keeps those it was drawn with
-const redraw = () => [...charts.keys()].forEach((box) => ("chart" in box.dataset ? drawLine(box) : drawWorld(box)));
+const redraw = () =>
+  [...charts.keys()].forEach((box) => ("chart" in box.dataset ? drawLine(box) : drawWorld(box)));
 new MutationObserver(redraw).observe(root, { attributeFilter: ["data-theme"] });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
 
@@ -209,7 +253,11 @@ document.addEventListener("keydown", chosenByKey, { capture: true });
 function chosenByKey(event) {
   const { target } = event;
   if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey || event.isComposing) return;
-  if (target.closest?.("input, select, textarea, [contenteditable], .scroll, .world") || find("dialog[open], :popover-open:not(#toasts)")) return;
+  if (
+    target.closest?.("input, select, textarea, [contenteditable], .scroll, .world") ||
+    find("dialog[open], :popover-open:not(#toasts)")
+  )
+    return;
   const key = event.key.length === 1 ? event.key.toUpperCase() : event.key;
   if (key.length === 1 && !letters()) return;
   if (key === "Escape" && target.closest?.("details[open]")) return; // that closes the menu
@@ -238,9 +286,12 @@ function tellAgo(time) {
 setInterval(() => {
   if (document.hidden) return;
   all("[data-ago]").forEach(tellAgo);
-  if (!find("[data-pause][aria-pressed=true]")) all("[data-poll]").forEach((one) => htmx.trigger(one, "poll"));
+  if (!find("[data-pause][aria-pressed=true]"))
+    all("[data-poll]").forEach((one) => htmx.trigger(one, "poll"));
 }, EVERY_MS);
-on("click", "[data-pause]", (button) => button.setAttribute("aria-pressed", button.getAttribute("aria-pressed") !== "true"));
+on("click", "[data-pause]", (button) =>
+  button.setAttribute("aria-pressed", button.getAttribute("aria-pressed") !== "true"),
+);
 
 // ------------------------------------------------------------------- failures
 const partOf = ({ detail, target }) => (detail.target ?? target).closest?.("[data-part]");
@@ -249,11 +300,19 @@ function failed(event) {
   const part = partOf(event);
   if (!part || event.target.closest("[data-poll]")) return; // one of many polls: the next may do
   part.replaceChildren(find("#failed-template").content.cloneNode(true));
-  const said = new DOMParser().parseFromString(event.detail.xhr.responseText, "text/html").querySelector("[data-message]");
+  const said = new DOMParser()
+    .parseFromString(event.detail.xhr.responseText, "text/html")
+    .querySelector("[data-message]");
   if (said) find("p", part).textContent = said.textContent;
-  find("[data-retry]", part).dataset.retry = event.detail.pathInfo.finalRequestPath ?? event.detail.pathInfo.requestPath;
+  find("[data-retry]", part).dataset.retry =
+    event.detail.pathInfo.finalRequestPath ?? event.detail.pathInfo.requestPath;
 }
-for (const name of ["htmx:responseError", "htmx:sendError", "htmx:timeout"]) document.addEventListener(name, failed);
-on("click", "[data-retry]", (button) => htmx.ajax("GET", button.dataset.retry, { target: button.closest("[data-part]"), swap: "innerHTML" }).catch(() => {})); // said where all requests are
+for (const name of ["htmx:responseError", "htmx:sendError", "htmx:timeout"])
+  document.addEventListener(name, failed);
+on("click", "[data-retry]", (button) =>
+  htmx
+    .ajax("GET", button.dataset.retry, { target: button.closest("[data-part]"), swap: "innerHTML" })
+    .catch(() => {}),
+); // said where all requests are
 
 draw(document);

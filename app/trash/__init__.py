@@ -1,0 +1,1 @@
+"""Trash: deleted rows, which can be restored for a while."""

@@ -1,7 +1,7 @@
-"""How does a row become a document together with all that falls with it, and rows again?
+"""Conversion of a row and its dependent rows into a document, and back into rows.
 
-What falls with it is what the database's own `ON DELETE CASCADE` names: a table that comes later needs
-nothing here. One that is better lost says `info={"is_trashed": False}`.
+Dependent rows are those removed by `ON DELETE CASCADE`, so a new table needs no code here. A table whose rows
+are not to be kept has `info={"is_trashed": False}`.
 """
 
 from __future__ import annotations
@@ -13,26 +13,26 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Column, ForeignKey, Table, insert, select
 
-from app.database import UtcDateTime
-from app.extensions import db
+from app.core.database import UtcDateTime
+from app.core.extensions import db
 
 Row = dict[str, Any]
 Document = dict[str, list[Row]]
 
 
-class Part(NamedTuple):
-    """A table whose rows fall with another's, and the column by which they do."""
+class DependentTable(NamedTuple):
+    """A table whose rows are deleted with another's, and the column that refers to it."""
 
     table: Table
     column: Column[Any]
 
 
-def parts_of(table: Table) -> list[Part]:
-    """The table itself first, then what hangs on it."""
-    found = [Part(table, table.c.id)]
+def parts_of(table: Table) -> list[DependentTable]:
+    """The table itself first, then its dependent tables."""
+    found = [DependentTable(table, table.c.id)]
     for other in table.metadata.sorted_tables:
         if other.info.get("is_trashed", True):
-            found += [Part(other, key.parent) for key in keys_to(other, table)]
+            found += [DependentTable(other, key.parent) for key in keys_to(other, table)]
     return found
 
 
@@ -43,17 +43,27 @@ def keys_to(table: Table, target: Table) -> Iterator[ForeignKey]:
 
 
 def documents(table: Table, ids: Sequence[int]) -> dict[int, Document]:
-    """For each id its row and what falls with it. Kept from being changed, where the database can."""
+    """For each id the document of its row and dependent rows. Locks them, where the database can."""
     found: dict[int, Document] = {id_: {} for id_ in ids}
     for part in parts_of(table):
         rows = select(part.table).where(part.column.in_(ids)).with_for_update()
         for row in db.session.execute(rows).mappings():
             document = found[row[part.column]]
-            document.setdefault(part.table.name, []).append(written(row))
+            document.setdefault(part.table.name, []).append(encode_row(row))
     return found
 
 
-def written(row: Mapping[Any, Any]) -> Row:
+def renumbered(table: Table, document: Document, old_id: int, new_id: int) -> Document:
+    """A copy of the document with `new_id` for the row and in its dependent rows."""
+    found = {name: [dict(row) for row in rows] for name, rows in document.items()}
+    for part in parts_of(table):
+        for row in found.get(part.table.name, ()):
+            if row.get(part.column.name) == old_id:
+                row[part.column.name] = new_id
+    return found
+
+
+def encode_row(row: Mapping[Any, Any]) -> Row:
     return {
         str(name): value.isoformat() if isinstance(value, dt.datetime) else value
         for name, value in row.items()
@@ -61,8 +71,10 @@ def written(row: Mapping[Any, Any]) -> Row:
 
 
 def read(table: Table, row: Row) -> Row:
-    """The row's columns that there are today: a table may have changed since. What says `is_trashed` False is
-    made anew from the others."""
+    """The stored values of the columns that the table still has: it may have changed since.
+
+    Columns with `is_trashed` False are left out; they are computed anew from the others.
+    """
     columns = {column.name: column for column in table.c if column.info.get("is_trashed", True)}
     return {name: parsed(columns[name], value) for name, value in row.items() if name in columns}
 
@@ -73,7 +85,7 @@ def parsed(column: Column[Any], value: Any) -> Any:
 
 
 class Left(NamedTuple):
-    """A row that could not come back, for what it names is not there: in `table` the row `id`."""
+    """A row that could not be restored, because it refers to the missing row `id` of `table`."""
 
     table: str
     id: int
@@ -82,9 +94,9 @@ class Left(NamedTuple):
 
 
 def write_back(root: Table, found: Sequence[Document]) -> list[Left]:
-    """Insert all rows of the documents again; what hangs on something that is gone stays away.
+    """Insert all rows of the documents again. Returns those that depend on a row that is gone.
 
-    Where only a column names something that is gone, and the database would have emptied it: so do we.
+    A column whose foreign key is `SET NULL` is emptied where its row is gone, as the database does.
     """
     lost: list[Left] = []
     for part in parts_of(root):
@@ -99,7 +111,10 @@ def write_back(root: Table, found: Sequence[Document]) -> list[Left]:
 
 
 def fit(rows: list[Row], key: ForeignKey, lost: list[Left]) -> list[Row]:
-    """Those rows that still fit: what the key names is looked for, and kept from being deleted meanwhile."""
+    """The rows whose foreign key `key` still has its target, which is locked against deletion meanwhile.
+
+    Rows without one are kept with an empty column (`SET NULL`), or added to `lost`.
+    """
     name, target = key.parent.name, key.column
     wanted = {row[name] for row in rows if row.get(name) is not None}
     there = set(db.session.scalars(select(target).where(target.in_(wanted)).with_for_update(read=True)))
@@ -110,7 +125,7 @@ def fit(rows: list[Row], key: ForeignKey, lost: list[Left]) -> list[Row]:
         elif key.ondelete == "SET NULL":
             kept.append({**row, name: None})
         else:
-            lost.append(Left(target.table.name, row[name], key.parent.table.name, written(row)))
+            lost.append(Left(target.table.name, row[name], key.parent.table.name, encode_row(row)))
     return kept
 
 

@@ -1,4 +1,4 @@
-"""What was thrown away, and could still be put back?"""
+"""The table of the trash: deleted things that can still be restored."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import Any
 from sqlalchemy import ForeignKey, Index, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.clock import now
-from app.database import Id, UtcDateTime
-from app.extensions import db
-from app.sealing import SealedJson
+from app.core.clock import now
+from app.core.database import Id, UtcDateTime
+from app.core.encryption import SealedJson
+from app.core.extensions import db
 
-KEPT = dt.timedelta(days=30)
+RETENTION = dt.timedelta(days=30)
 
 
 class Trashed(db.Model):
-    """One link, pixel or handler that its owner deleted: itself, and all rows that fell with it.
+    """One link, pixel or handler that its owner deleted, with its dependent rows.
 
-    It is gone from its own table, so that nothing else needs to know of the trash. `kind` is that table's
-    name and `row_id` its id there, which nothing else ever gets. `batch` is the same for what was deleted at
-    once. `rows`: table → its rows, sealed, for some of them are secrets.
+    It is gone from its own table, so that no other code needs to know of the trash. `kind` is that table's
+    name and `row_id` its id there, which is never given again. `batch` is the same for things that were
+    deleted at once. `rows`: table → its rows, encrypted, because some of them are secrets.
     """
 
     __table_args__ = (
@@ -43,5 +43,5 @@ class Trashed(db.Model):
 
     @property
     def ends(self) -> dt.datetime:
-        """Until when it can be put back."""
-        return self.deleted_datetime + KEPT
+        """Until when it can be restored."""
+        return self.deleted_datetime + RETENTION

@@ -1,22 +1,23 @@
-"""How is something thrown away, put back, and forgotten? (Its own package deletes it.)"""
+"""Moving things to the trash, finding and restoring them. Each thing's own package deletes its row."""
 
+# see docs/decisions/2026-11-21-trash-and-history.md
 from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from sqlalchemy import Select, delete, insert, select
+from sqlalchemy import Select, Table, delete, func, insert, select
 from sqlalchemy.orm import undefer
 
+from app.accounts.ownership import MAX_ID
 from app.audit.services import Object, record
-from app.clock import now
-from app.errors import FieldError, Invalid, NotThere
-from app.extensions import db
-from app.ownership import MOST
-from app.sealing import Unreadable
-from app.trash.documents import by_target, documents, write_back
-from app.trash.models import KEPT, Trashed
+from app.core.clock import now
+from app.core.encryption import UnreadableSecret
+from app.core.errors import FieldError, Invalid, NotFound
+from app.core.extensions import db
+from app.trash.documents import by_target, documents, renumbered, write_back
+from app.trash.models import RETENTION, Trashed
 
 UNREADABLE = "This can't be read with the secret key of this Waypost, so it can't be restored."
 
@@ -28,7 +29,7 @@ def new_batch() -> str:
 def throw_away(
     rows: Sequence[Any], describe: Callable[[Any], tuple[str, str]], batch: str | None = None
 ) -> str:
-    """Write down these rows of one table with all that falls with them; the caller deletes them then.
+    """Store these rows of one table in the trash with their dependent rows; the caller then deletes them.
 
     `describe`: name and detail that the trash shows. Returns the batch.
     """
@@ -36,6 +37,7 @@ def throw_away(
     if not rows:
         return batch
     table = rows[0].__table__
+    renumber_namesakes(table, [row.id for row in rows])
     found = documents(table, [row.id for row in rows])
     moment = now()
     told = [(row, *describe(row)) for row in rows]
@@ -59,45 +61,68 @@ def throw_away(
     return batch
 
 
+def renumber_namesakes(table: Table, ids: Sequence[int]) -> None:
+    """Give new ids to things in the trash that share one of `ids` of `table`.
+
+    SQLite reused the ids of handlers (until 94dc996). Where that happened while the first one was in the
+    trash, the second could not be deleted, nor the first restored. PostgreSQL never reused any.
+    """
+    same = select(Trashed).where(Trashed.kind == table.name, Trashed.row_id.in_(ids)).order_by(Trashed.id)
+    for one in db.session.scalars(same.options(undefer(Trashed.rows)).with_for_update()):
+        highest = (
+            db.session.scalar(select(func.max(table.c.id))) or 0,
+            db.session.scalar(select(func.max(Trashed.row_id)).where(Trashed.kind == table.name)) or 0,
+        )
+        new_id = max(highest) + 1
+        if not isinstance(one.rows, UnreadableSecret):
+            one.rows = renumbered(table, one.rows, one.row_id, new_id)
+        one.row_id = new_id
+        db.session.flush()
+
+
 def find(user_id: int, id: int) -> Trashed:
-    """What the user threw away, for this write alone. Raises NotThere, also when its time is over."""
+    """A thing in the user's trash, locked for this transaction. Raises NotFound, also once it has expired."""
     mine = still_there(user_id).where(Trashed.id == id).with_for_update()
-    found: Trashed | None = db.session.scalars(mine).first() if id <= MOST else None
+    found: Trashed | None = db.session.scalars(mine).first() if id <= MAX_ID else None
     if found is None:
-        raise NotThere("thing in the trash")
+        raise NotFound("thing in the trash")
     return found
 
 
 def require_readable(trashed: Sequence[Trashed]) -> None:
-    """Raises Invalid where one was encrypted with a secret key that is not at hand: it can only be purged."""
-    if any(isinstance(one.rows, Unreadable) for one in trashed):
+    """Raises Invalid where one was encrypted with a secret key that is missing: it can only be purged."""
+    if any(isinstance(one.rows, UnreadableSecret) for one in trashed):
         raise Invalid(FieldError(UNREADABLE, "unreadable"))
 
 
 def find_batch(user_id: int, batch: str) -> list[Trashed]:
-    """What was thrown away at once and is still there, by id. Raises NotThere when nothing is."""
+    """The things of one batch that are still in the trash, by id. Raises NotFound when there are none."""
     mine = still_there(user_id).where(Trashed.batch == batch).order_by(Trashed.id).with_for_update()
     found = list(db.session.scalars(mine))
     if not found:
-        raise NotThere("thing in the trash")
+        raise NotFound("thing in the trash")
     require_readable(found)
     return found
 
 
 def still_there(user_id: int) -> Select[Trashed]:
-    mine = select(Trashed).where(Trashed.user_id == user_id, Trashed.deleted_datetime > now() - KEPT)
+    mine = select(Trashed).where(Trashed.user_id == user_id, Trashed.deleted_datetime > now() - RETENTION)
     return mine.options(undefer(Trashed.rows))
 
 
 def put_back(trashed: Sequence[Trashed], model: type[Any]) -> list[Any]:
-    """Have rows of one table again, with their ids and all that fell with them, where that is still there.
+    """Restore rows of one table, with their ids and dependent rows.
 
-    What hangs on something that lies in the trash itself comes back with that.
+    A dependent row whose other owner is in the trash too is added there, and is restored with that one. A row
+    whose id was reused gets a new one.
     """
+    table = model.__table__
+    ids = [one.row_id for one in trashed]
+    renumber_namesakes(table, list(db.session.scalars(select(table.c.id).where(table.c.id.in_(ids)))))
     lost = write_back(model.__table__, [one.rows for one in trashed])
     for (kind, row_id), rows in by_target(lost).items():
         other = db.session.scalar(select(Trashed).filter_by(kind=kind, row_id=row_id).with_for_update())
-        if other is not None and not isinstance(other.rows, Unreadable):
+        if other is not None and not isinstance(other.rows, UnreadableSecret):
             document = {name: list(others) for name, others in other.rows.items()}
             for left in rows:
                 document.setdefault(left.origin, []).append(left.row)
@@ -109,7 +134,7 @@ def put_back(trashed: Sequence[Trashed], model: type[Any]) -> list[Any]:
 
 
 def forget(trashed: Sequence[Trashed]) -> None:
-    """It is in the trash no more."""
+    """Remove these from the trash."""
     ids = [one.id for one in trashed]
     db.session.flush()
     db.session.execute(

@@ -1,11 +1,12 @@
-"""What did the body of this request send, and can it be read at all?
+"""Strict parsing of request bodies and queries.
 
-`multipart/form-data`, `application/x-www-form-urlencoded` and a JSON object mean the same. Whatever is
-not exactly well-formed is refused here, before a form sees it: Werkzeug's own reading lets bad UTF-8, NUL
-and a multipart body that was cut off pass in silence. What is too much is refused as soon as it is seen
+`multipart/form-data`, `application/x-www-form-urlencoded` and a JSON object mean the same. What is not
+exactly well-formed is refused here, before a form sees it: Werkzeug's own parser accepts bad UTF-8, NUL and a
+multipart body that was cut off without an error. A body over a limit is refused as soon as that is seen
 (docs/decisions/2026-11-20-bodies.md).
 """
 
+# see docs/decisions/2026-11-22-query-limits.md
 from __future__ import annotations
 
 import re
@@ -16,15 +17,15 @@ from urllib.parse import urlencode
 from flask import request
 from werkzeug.exceptions import ClientDisconnected, RequestEntityTooLarge
 
-from app import json_object, multipart, urlencoded
-from app.errors import FieldError, Invalid, Malformed, TooLarge, UnreadableType
-from app.params import MAX_QUERY
-from app.sent import JsonValue, Nested, Sent, Value
+from app.core.errors import FieldError, Invalid, Malformed, TooLarge, UnsupportedMediaType
+from app.input.data import JsonValue, Nested, RequestData, Value
+from app.input.params import MAX_QUERY
+from app.web import json_object, multipart, urlencoded
 
-MOST_BYTES = 10 * 1024 * 1024
+MAX_BYTES = 10 * 1024 * 1024
 #: of a form that needs no sign-in: a password, a code, an address
 MAX_SMALL_BYTES = 64 * 1024
-MOST_PARTS = 1000
+MAX_PARTS = 1000
 # in the environ of a request whose connection ended before its body did
 IS_TORN = "waypost.body_is_torn"
 WORDS = {True: "true", False: "false"}
@@ -32,38 +33,38 @@ CHARSETS = frozenset({"", "utf-8", "utf8", "us-ascii", "ascii"})
 SENT, QUERY = "waypost.sent", "waypost.query"  # where a request's environment keeps what was parsed
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")  # all of Unicode's category Cc
 
-# None: a file control nobody touched, which is not sent but was a part
+# None: an untouched file control, which browsers send as an empty part but which means "not sent"
 Pairs = Iterable[tuple[str, Value | None]]
 
 
-def read_sent(max_bytes: int = MOST_BYTES) -> Sent:
-    """The fields of the current request, parsed once however often they are asked for.
+def read_sent(max_bytes: int = MAX_BYTES) -> RequestData:
+    """The fields of the current request, parsed once for all callers.
 
-    Raises UnreadableType for a type that is none of the three, Malformed for a body that is broken, and
-    TooLarge for one of more than `max_bytes` or 1,000 fields; whichever comes first in it.
+    Raises UnsupportedMediaType for a type that is none of the three, Malformed for a broken body, and
+    TooLarge for one of more than `max_bytes` or 1,000 fields, whichever comes first in it.
     """
     if SENT not in request.environ:
         keep_sent(parse_body(max_bytes))
-    found: Sent = request.environ[SENT]
+    found: RequestData = request.environ[SENT]
     return found
 
 
-def keep_sent(fields: Sent) -> None:
-    """What the current request sent, for those who ask for it later."""
+def keep_sent(fields: RequestData) -> None:
+    """Stores the fields of the current request for later calls of `read_sent`."""
     request.environ[SENT] = fields
 
 
-def parse_body(max_bytes: int) -> Sent:
+def parse_body(max_bytes: int) -> RequestData:
     read = reader()
     body = whole_body(max_bytes)
     if read is None and body:
-        raise UnreadableType(FieldError("The body came without a content type.", "content_type"))
+        raise UnsupportedMediaType(FieldError("The body came without a content type.", "content_type"))
     pairs = read(body) if read else ()
-    return Sent((name, value) for name, value in pairs if value is not None)
+    return RequestData((name, value) for name, value in pairs if value is not None)
 
 
 def read_query() -> list[tuple[str, str]]:
-    """The parameters of the current request's address, as strictly, in order, parsed once.
+    """The query parameters of the current request in order, parsed as strictly, once for all callers.
 
     Raises Malformed, and Invalid for more than 1,000.
     """
@@ -71,6 +72,14 @@ def read_query() -> list[tuple[str, str]]:
         request.environ[QUERY] = parse_query(request.query_string)
     found: list[tuple[str, str]] = request.environ[QUERY]
     return found
+
+
+def read_params() -> dict[str, str]:
+    """The query parameters of the current request by name, of one sent twice the last.
+
+    Raises Malformed, Invalid.
+    """
+    return dict(read_query())
 
 
 def read_list_query() -> list[tuple[str, str]]:
@@ -86,16 +95,16 @@ def read_list_query() -> list[tuple[str, str]]:
 
 
 def parse_query(query: bytes) -> list[tuple[str, str]]:
-    """Raises Malformed, and Invalid for more than 1,000 parameters."""
+    """The parameters of a query in order. Raises Malformed, and Invalid for more than 1,000 parameters."""
     try:
         return [(name, str(value)) for name, value in form_fields(query)]
     except TooLarge:
-        text = f"There may be at most {MOST_PARTS:,} parameters."
+        text = f"There may be at most {MAX_PARTS:,} parameters."
         raise Invalid(FieldError(text, "too_many_parameters")) from None
 
 
 def reader() -> Callable[[bytes], Pairs] | None:
-    """Who reads this content type; None when none is named."""
+    """The parser of the request's content type; None where none is named."""
     if not request.content_type:
         return None
     found = READERS.get(request.mimetype)
@@ -103,12 +112,13 @@ def reader() -> Callable[[bytes], Pairs] | None:
     encoding = request.headers.get("Content-Encoding", "identity").lower()
     if found is None or charset not in CHARSETS or encoding != "identity":
         known = ", ".join(READERS)
-        raise UnreadableType(FieldError(f"The body must be one of {known}, in UTF-8.", "content_type"))
+        raise UnsupportedMediaType(FieldError(f"The body must be one of {known}, in UTF-8.", "content_type"))
     return found
 
 
-def whole_body(max_bytes: int = MOST_BYTES) -> bytes:
-    """All of it. One byte more than allowed, for a chunked body is cut at its limit in silence."""
+def whole_body(max_bytes: int = MAX_BYTES) -> bytes:
+    """The whole body. One byte more than allowed is read, for Werkzeug cuts a chunked body at its limit
+    without an error."""
     request.max_content_length = max_bytes + 1
     try:
         body = request.get_data()
@@ -128,17 +138,17 @@ def too_large(max_bytes: int) -> TooLarge:
 
 
 def require_whole_request() -> None:
-    """Raises Malformed for a request that broke off, also where its body says nothing to the endpoint."""
+    """Raises Malformed for a request that broke off, also where the endpoint does not read its body."""
     if request.environ.get(IS_TORN):
-        reader()  # a type that is not read comes first
+        reader()  # an unsupported type is reported first
         raise malformed("The body ended early.")
 
 
 def checked(pairs: Pairs) -> Iterator[tuple[str, Value | None]]:
-    """The same pairs, where every name and text can be stored; stops at the first that is too many."""
+    """The same pairs, checked: every name and text can be stored. Stops at the first that is one too many."""
     for number, (name, value) in enumerate(pairs, 1):
-        if number > MOST_PARTS:
-            raise TooLarge(FieldError(f"There may be at most {MOST_PARTS:,} fields.", "too_many_fields"))
+        if number > MAX_PARTS:
+            raise TooLarge(FieldError(f"There may be at most {MAX_PARTS:,} fields.", "too_many_fields"))
         if not name or has_control(name):
             raise malformed("A field has no name, or a control character in it.")
         if isinstance(value, str) and "\0" in value:
@@ -169,7 +179,7 @@ def form_fields(body: bytes) -> Pairs:
 
 
 def json_fields(body: bytes) -> Pairs:
-    """An array is one field of many members."""
+    """The members of a JSON object as fields. An array is one field with several members."""
     try:
         found = json_object.parse(body)
     except ValueError:

@@ -9,10 +9,10 @@ from flask import request
 
 
 def host_cookie(name: str) -> str:
-    """For a cookie with `Path=/` and no domain: nothing sent over http, and no other host, can set it."""
+    """Name of a cookie with `Path=/` and no domain: no response over http, and no other host, can set it."""
     return f"__Host-{name}" if request.is_secure else name
 
 
 def secure_cookie(name: str) -> str:
-    """For a cookie with a path of its own: nothing sent over http can set it."""
+    """Name of a cookie with another path: no response over http can set it."""
     return f"__Secure-{name}" if request.is_secure else name

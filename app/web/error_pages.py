@@ -1,4 +1,4 @@
-"""What does a caller get when something goes wrong: a page, or the API's JSON?"""
+"""Error responses: a page for browsers, JSON for the API."""
 
 from __future__ import annotations
 
@@ -9,36 +9,42 @@ from flask import Flask, Response, current_app, g, make_response, render_templat
 from werkzeug.exceptions import HTTPException, SecurityError
 from werkzeug.wrappers import Response as AnyResponse
 
-from app import headers, languages, logs
-from app.api.errors import problem
-from app.errors import Waiting
-from app.failures import Failure, failure_of
+from app import i18n
+from app.core import logging as core_logging
+from app.core.errors import RetryLater
+from app.web import security_headers
+from app.web.errors import ErrorAnswer, failure_of
+from app.web.json_errors import problem
 
 
 def init_app(app: Flask) -> None:
-    app.register_error_handler(Exception, answer)
+    app.register_error_handler(Exception, handle_error)
 
 
-def answer(error: Exception) -> Response | AnyResponse | HTTPException:
-    return error if isinstance(error, HTTPException) and is_answer(error) else told(error)
+def handle_error(error: Exception) -> Response | AnyResponse | HTTPException:
+    return error if isinstance(error, HTTPException) and is_answer(error) else error_response(error)
 
 
-def told(error: Exception) -> Response:
-    """What went wrong, in the form of the edge that was asked; a failure of ours is logged too."""
+def error_response(error: Exception) -> Response:
+    """The response to an error: JSON for the API, else a page. A failure on our side is logged too."""
     failure = failure_of(error)
-    if failure.status >= HTTPStatus.INTERNAL_SERVER_ERROR and not isinstance(error, Waiting):
-        logs.log.error("failed", exc_info=error, status=failure.status)
-    # for a host that is not ours nothing has an address, so a page can't name its own files
+    if failure.status >= HTTPStatus.INTERNAL_SERVER_ERROR and not isinstance(error, RetryLater):
+        core_logging.log.error("failed", exc_info=error, status=failure.status)
+    # for an untrusted host no URL can be built, so a page can't name its own files
     needs_nothing = failure.status >= HTTPStatus.INTERNAL_SERVER_ERROR or isinstance(error, SecurityError)
-    return problem(failure) if headers.is_api(request.path) else page(failure, needs_nothing=needs_nothing)
+    return (
+        problem(failure)
+        if security_headers.is_api(request.path)
+        else render_failure(failure, needs_nothing=needs_nothing)
+    )
 
 
 def is_answer(error: HTTPException) -> bool:
-    """`abort(response)` and redirects of routing: not a failure at all."""
+    """Whether this is no failure: `abort(response)`, or a redirect of the routing."""
     return error.response is not None or (error.code or 500) < HTTPStatus.BAD_REQUEST
 
 
-def page(failure: Failure, *, needs_nothing: bool) -> Response:
+def render_failure(failure: ErrorAnswer, *, needs_nothing: bool) -> Response:
     context = {
         "phrase": HTTPStatus(failure.status).phrase,
         "words": [entry.title for entry in failure.entries],
@@ -56,6 +62,6 @@ def rendered(context: dict[str, Any]) -> str:
 
 
 def rendered_alone(context: dict[str, Any]) -> str:
-    """Not by `render_template`: what that adds to every page asks the database, which may be what failed."""
-    languages.settle()
+    """The page without `render_template`, whose context asks the database, which may be what failed."""
+    i18n.settle()
     return current_app.jinja_env.get_template("failure.html").render(context)

@@ -1,6 +1,6 @@
-"""Which HTTP status does each thing that can go wrong get, and what is said about it?
+"""HTTP status, text and headers of each error.
 
-The one table for both edges: the API answers a `Failure` as JSON, the pages as HTML.
+Both edges use this table: the API sends an `ErrorAnswer` as JSON, the pages as HTML.
 """
 
 from __future__ import annotations
@@ -13,22 +13,21 @@ from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
-from app import errors
-from app.errors import FieldError
-from app.visits.store import StoreDown
+from app.core import errors
+from app.core.errors import FieldError, StoreDown
 
 STATUSES: dict[type[errors.WaypostError], int] = {
     errors.Malformed: 400,
-    errors.NoKey: 401,
+    errors.Unauthorized: 401,
     errors.Forbidden: 403,
-    errors.NotThere: 404,
+    errors.NotFound: 404,
     errors.AliasTaken: 409,
-    errors.InUse: 409,
+    errors.ResourceInUse: 409,
     errors.Conflict: 409,
     errors.TooLarge: 413,
-    errors.UnreadableType: 415,
+    errors.UnsupportedMediaType: 415,
     errors.Invalid: 422,
-    errors.TooMany: 429,
+    errors.RateLimited: 429,
     errors.Busy: 503,
 }
 RETRY_SECONDS = 2
@@ -40,26 +39,26 @@ FULL_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 @dataclass(frozen=True)
-class Failure:
-    """What an edge tells: the status, at least one entry, headers that belong to the status."""
+class ErrorAnswer:
+    """What an edge sends: the status, at least one entry, and headers that belong to the status."""
 
     status: int
     entries: Sequence[FieldError]
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-def failure_of(error: Exception) -> Failure:
-    """Anything not known here is a 500 that says nothing of the inside."""
+def failure_of(error: Exception) -> ErrorAnswer:
+    """The answer to an error. One that is not known here is a 500 that reveals no details."""
     if isinstance(error, errors.WaypostError):
-        return Failure(status_of(error), error.errors, headers_of(error))
+        return ErrorAnswer(status_of(error), error.errors, headers_of(error))
     if isinstance(error, HTTPException):
         return of_werkzeug(error)
     if is_full(error):
-        return Failure(507, [FieldError("There is no space left to store this.", "storage_full")])
+        return ErrorAnswer(507, [FieldError("There is no space left to store this.", "storage_full")])
     if is_busy(error):
         entry = FieldError("The storage does not answer right now; try again in a moment.", "storage_busy")
-        return Failure(503, [entry], {"Retry-After": str(RETRY_SECONDS)})
-    return Failure(500, [FieldError("Something went wrong on our side.", "internal")])
+        return ErrorAnswer(503, [entry], {"Retry-After": str(RETRY_SECONDS)})
+    return ErrorAnswer(500, [FieldError("Something went wrong on our side.", "internal")])
 
 
 def status_of(error: errors.WaypostError) -> int:
@@ -67,18 +66,18 @@ def status_of(error: errors.WaypostError) -> int:
 
 
 def headers_of(error: errors.WaypostError) -> dict[str, str]:
-    if isinstance(error, errors.NoKey):
+    if isinstance(error, errors.Unauthorized):
         return {"WWW-Authenticate": "Bearer"}
-    return {"Retry-After": str(error.seconds)} if isinstance(error, errors.Waiting) else {}
+    return {"Retry-After": str(error.seconds)} if isinstance(error, errors.RetryLater) else {}
 
 
-def of_werkzeug(error: HTTPException) -> Failure:
+def of_werkzeug(error: HTTPException) -> ErrorAnswer:
     status = error.code or 500
     headers = (
         {"Allow": ", ".join(sorted(error.valid_methods or ()))} if isinstance(error, MethodNotAllowed) else {}
     )
     text, code = WORDS.get(status, (error.description or error.name, error.name.lower().replace(" ", "_")))
-    return Failure(status, [FieldError(text, code)], headers)
+    return ErrorAnswer(status, [FieldError(text, code)], headers)
 
 
 WORDS = {
@@ -100,7 +99,7 @@ def is_full(error: Exception) -> bool:
 
 
 def is_busy(error: Exception) -> bool:
-    """Would the same request be answered a moment later?"""
+    """Whether the same request may succeed a moment later."""
     if isinstance(error, PoolTimeout | StoreDown):
         return True
     if not isinstance(error, OperationalError) or isinstance(error, IntegrityError):

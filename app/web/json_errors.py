@@ -1,4 +1,4 @@
-"""How does the API say that something is wrong?"""
+"""Error responses of the API as JSON (RFC 9457)."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any
 
 from flask import Response, request
 
-from app.failures import Failure
+from app.web.errors import ErrorAnswer
 
 PROBLEM = "application/problem+json"
 
 
-def problem(failure: Failure) -> Response:
-    """One shape for every status: RFC 9457, with `message` and an entry for each thing that is wrong."""
+def problem(failure: ErrorAnswer) -> Response:
+    """The response, in one shape for every status: RFC 9457 with `message` and one entry for each error."""
     body = json.dumps(described(failure, request.path), ensure_ascii=False)
     return Response(body, failure.status, failure.headers, content_type=PROBLEM)
 
 
-def described(failure: Failure, path: str) -> dict[str, Any]:
+def described(failure: ErrorAnswer, path: str) -> dict[str, Any]:
     detail = " ".join(entry.title for entry in failure.entries[:3])
     return {
         "type": "about:blank",

@@ -1,4 +1,4 @@
-"""Reads a JSON object strictly; refuses a great depth or number of values before it builds any of them."""
+"""Strict parser of JSON objects. Refuses a great depth or number of values before it builds any of them."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from app.errors import FieldError, Invalid, TooLarge
-from app.sent import JsonValue
+from app.core.errors import FieldError, Invalid, TooLarge
+from app.input.data import JsonValue
 
 MAX_VALUES = 10_000
 MAX_DEPTH = 100
-# One match is all up to the next character of structure: texts are passed over, also one that never ends.
-# Possessive, so that nothing is ever read twice.
+# One match is all up to the next structural character. Strings are skipped, also one that never ends. The
+# quantifiers are possessive, so that nothing is ever read twice.
 STRUCTURE = re.compile(rb'(?:[^"\[\]{},]|"(?:[^"\\]|\\.)*+"?)*+([\[\]{},]|\Z)', re.DOTALL)
 
 
@@ -23,9 +23,9 @@ CLOSING = frozenset({b"]", b"}"})
 
 
 def parse(body: bytes) -> dict[str, Any]:
-    """The members of the object; numbers keep the text they were sent as, so that 1.0 is not 1.
+    """The members of the object. Numbers keep the text they were sent as, so that 1.0 is not 1.
 
-    Whole numbers are texts, for ids are often sent so; others are literals.
+    Whole numbers are texts, for ids are often sent as strings. Other numbers are literals.
 
     Raises ValueError for anything but a well-formed object, Invalid for a great depth and for half a
     surrogate pair, and TooLarge for a great number of values.
@@ -41,9 +41,9 @@ def parse(body: bytes) -> dict[str, Any]:
 
 
 def require_bounded(body: bytes) -> None:
-    """Count brackets and commas outside of texts, and stop at the first that is too many.
+    """Counts brackets and commas outside of strings, and stops at the first one over a limit.
 
-    Ends with the outermost value. What is not well-formed is left to the parser.
+    Ends with the outermost value. JSON that is not well-formed is left to the parser.
     """
     depth = values = 0
     for match in STRUCTURE.finditer(body):
@@ -71,9 +71,9 @@ def refuse(constant: str) -> None:
 
 
 def require_unicode(found: dict[str, Any]) -> None:
-    """Raise Invalid for half a surrogate pair.
+    """Raises Invalid for half a surrogate pair.
 
-    JSON may name it (a backslash and `ud800`), but no database and no answer can carry it.
+    JSON can express it (a backslash and `ud800`), but no database and no response can carry it.
     """
     broken = [name for name, value in found.items() if not is_unicode(name, *texts(value))]
     if broken:

@@ -1,4 +1,4 @@
-"""How does an uploaded picture get back out?"""
+"""Serves uploaded pictures, and the default icon."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import re
 
 from flask import Blueprint, Flask, Response, abort, send_from_directory
 
-from app.own_addresses import settings
+from app.web.urls import settings
 
-# as app/links/uploads.py names them: nothing else is given out, whatever lies in the directory
+# as app/links/uploads.py names them: nothing else is served, whatever is in the directory
 NAME = re.compile(r"[0-9A-Za-z_-]{8,56}\.(png|jpg|gif|webp|ico)", re.ASCII)
 TYPES = {
     "png": "image/png",
@@ -28,7 +28,7 @@ def init_app(app: Flask) -> None:
 
 @blueprint.get("/media/<name>")
 def media(name: str) -> Response:
-    """A file that we wrote ourselves. Its name is random and never used again, so it may be kept for ever."""
+    """Serves an uploaded file. Its name is random and never used again, so clients may cache it for ever."""
     match = NAME.fullmatch(name)
     if match is None:
         abort(404)
@@ -41,5 +41,5 @@ def media(name: str) -> Response:
 
 @blueprint.get("/favicon.ico")
 def favicon() -> Response:
-    """Browsers ask for it where a page names no icon."""
+    """Serves the icon that browsers request where a page names none."""
     return send_from_directory("static", "icon.svg", mimetype="image/svg+xml", max_age=24 * 3600)

@@ -1,4 +1,4 @@
-"""What are the parts of a `multipart/form-data` body, read strictly?"""
+"""Strict parser of `multipart/form-data` bodies."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from werkzeug.datastructures import Headers
 from werkzeug.http import parse_options_header
 from werkzeug.sansio.multipart import Data, Epilogue, Event, Field, File, MultipartDecoder, NeedData
 
-from app.sent import Upload, Value
+from app.input.data import Upload, Value
 
-# the characters of RFC 2046, but not its length of 70: clients are seen that do not keep to it
+# the characters of RFC 2046, but not its length of 70: some clients exceed it
 BOUNDARY = re.compile(r"[0-9A-Za-z'()+_,./:=? -]{0,199}[0-9A-Za-z'()+_,./:=?-]", re.ASCII)
 HEADER = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+[ \t]*:[^\x00-\x08\x0a-\x1f\x7f]*")
 BREAK = re.compile(rb"[\r\n]")
-MOST_TAIL = 80  # line breaks, dashes and blanks around a boundary
+MAX_TAIL = 80  # line breaks, dashes and blanks around a boundary
 LINE_BREAKS = (b"\r", b"\n")
 # behind the boundary: the last one has two more dashes
 TAIL = re.compile(rb"(--[^\S\n\r]*(?:\r\n|\n|\r)?|[^\S\n\r]*(?:\r\n|\n|\r))")
-MOST_HEAD = 64 * 1024  # also of what is kept back because a boundary may begin in it
+MAX_HEAD = 64 * 1024  # also the bound of data that is kept back because a boundary may begin in it
 MAX_HEADS = 1024 * 1024  # all heads of a body together: a parameter of a head costs 3 µs
 MAX_FALSE_MARKS = 100
 ENCODINGS = frozenset({"7bit", "8bit", "binary"})
 CHARSETS = frozenset({"utf-8", "us-ascii", "ascii", "iso-8859-1"})
 
 
-class Found(NamedTuple):
-    """A delimiter in a body, as a match of a pattern tells it."""
+class DelimiterMatch(NamedTuple):
+    """A delimiter that was found in a body. It has the methods of `re.Match` that Werkzeug calls."""
 
     first: int
     tail: re.Match[bytes]
@@ -45,14 +45,16 @@ class Found(NamedTuple):
 
 
 class Delimiter:
-    """Finds what Werkzeug's patterns find. It compiles two for each new boundary, and every request brings a
-    new one: that took longer than all else about a small body. Only a body in which much looks like the
-    boundary gets a pattern of its own."""
+    """Finds delimiters in place of Werkzeug's patterns.
+
+    Werkzeug compiles two patterns for each boundary, and every request has a new one: that took longer than
+    all else about a small body. Only a body with many false matches of the boundary gets a compiled pattern.
+    """
 
     def __init__(self, boundary: bytes, *, needs_break: bool) -> None:
         self.mark, self.needs_break = b"--" + boundary, needs_break
 
-    def search(self, data: bytes | bytearray, position: int = 0) -> Found | re.Match[bytes] | None:
+    def search(self, data: bytes | bytearray, position: int = 0) -> DelimiterMatch | re.Match[bytes] | None:
         at = data.find(self.mark, position)
         for _ in range(MAX_FALSE_MARKS):
             if at < 0:
@@ -60,7 +62,7 @@ class Delimiter:
             start = at - len(line_break_before(data, at, position))
             tail = TAIL.match(data, at + len(self.mark))
             if tail and (start < at or not self.needs_break):
-                return Found(start, tail)
+                return DelimiterMatch(start, tail)
             at = data.find(self.mark, at + 1)
         return self.pattern.search(data, max(position, at - 2)) if at >= 0 else None
 
@@ -76,25 +78,27 @@ def line_break_before(data: bytes | bytearray, at: int, position: int) -> bytes:
 
 
 class StrictDecoder(MultipartDecoder):
-    """Refuses heads of parts that Werkzeug reads around: folded, torn or control characters in them."""
+    """Refuses part headers that Werkzeug tolerates: folded or broken ones, and control characters in them."""
 
     def __init__(self, boundary: bytes) -> None:
-        super().__init__(b"")  # for which its patterns are compiled already
+        super().__init__(b"")  # the patterns of this boundary are compiled already
         self.boundary = boundary
         self.heads = 0  # bytes of all heads so far
         self.preamble_re: Any = Delimiter(boundary, needs_break=False)
         self.boundary_re: Any = Delimiter(boundary, needs_break=True)
 
     def _last_partial_boundary_index(self, data: bytes | bytearray) -> int:
-        """From where on a boundary may have begun whose end has not come. (Werkzeug's own lets the CR of one
-        go as content where a piece ends right after its dashes.)"""
-        start = max(0, len(data) - len(self.boundary) - MOST_TAIL)
+        """The position from which on an incomplete boundary may have begun.
+
+        (Werkzeug's own method passes the CR of one as content where a piece ends right after its dashes.)
+        """
+        start = max(0, len(data) - len(self.boundary) - MAX_TAIL)
         found = BREAK.search(data, start)
         return found.start() if found else len(data)
 
     def _parse_headers(self, data: bytes | bytearray) -> Headers:
         self.heads += len(data)
-        if len(data) > MOST_HEAD or self.heads > MAX_HEADS:
+        if len(data) > MAX_HEAD or self.heads > MAX_HEADS:
             raise ValueError("the heads of its parts are too long")
         for line in bytes(data).replace(b"\r\n", b"\n").strip(b"\n").split(b"\n"):
             if not HEADER.fullmatch(line):
@@ -103,10 +107,10 @@ class StrictDecoder(MultipartDecoder):
 
 
 def fields(body: bytes, boundary: str) -> Iterator[tuple[str, Value | None]]:
-    """Names and values in order; None is an untouched file control (no name, no content).
+    """Names and values in order. None is an untouched file control (no name, no content).
 
-    Raises ValueError for anything but a whole body: cut off, unnamed parts, bytes that are not the text
-    they claim to be.
+    Raises ValueError for a body that is not whole and well-formed: one that is cut off, has unnamed parts, or
+    bytes that are not text in the encoding they declare.
     """
     if not BOUNDARY.fullmatch(boundary):
         raise ValueError("its boundary is missing or not allowed")
@@ -115,7 +119,7 @@ def fields(body: bytes, boundary: str) -> Iterator[tuple[str, Value | None]]:
 
 
 def streamed(pieces: Iterable[bytes], boundary: str) -> Iterator[Event]:
-    """Heads and pieces of content of a body that may be larger than memory. Raises ValueError."""
+    """Part headers and pieces of content of a body that may be larger than memory. Raises ValueError."""
     if not BOUNDARY.fullmatch(boundary):
         raise ValueError("its boundary is missing or not allowed")
     decoder = StrictDecoder(boundary.encode("ascii"))
@@ -125,7 +129,7 @@ def streamed(pieces: Iterable[bytes], boundary: str) -> Iterator[Event]:
             if isinstance(event, Field | File):
                 require_plain(event)
             yield event
-        if len(decoder.buffer) > MOST_HEAD:
+        if len(decoder.buffer) > MAX_HEAD:
             raise ValueError("the head of a part is too long")
     decoder.receive_data(None)
     while not isinstance(event := following(decoder), Epilogue):
@@ -178,7 +182,7 @@ def require_plain(head: Field | File) -> None:
 
 
 def charset(headers: Headers) -> str:
-    """What a text part says of itself (Java's clients say ISO-8859-1); UTF-8 unless it does."""
+    """The character set that a text part declares (Java's clients declare ISO-8859-1); else UTF-8."""
     _, options = parse_options_header(headers.get("Content-Type"))
     named = options.get("charset", "utf-8").lower()
     if named not in CHARSETS:

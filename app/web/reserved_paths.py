@@ -1,6 +1,6 @@
-"""Which first words of a path are the instance's own, so that no short address may be one of them?
+"""First segments of a path that are reserved for the instance, so that no alias may begin with one.
 
-Matched as short addresses are: without case.
+They are matched as aliases are: without case.
 """
 
 from __future__ import annotations
@@ -13,5 +13,5 @@ RESERVED_START = ".well-known"
 
 
 def is_reserved(key: str) -> bool:
-    """`key`: the word in lower case."""
+    """Whether a first segment is reserved. `key`: the segment in lower case."""
     return key in RESERVED or key.startswith(RESERVED_START)

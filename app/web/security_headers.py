@@ -1,13 +1,15 @@
-"""Which headers does every answer carry, whoever made it?
+"""Security headers of every response.
 
-What an answer has already is never replaced: pages set rules of their own.
+A header that a response has already is never replaced: pages set rules of their own.
 """
 
 from __future__ import annotations
 
 from flask import Flask, Response, request
 
-from app.visits.plan import HSTS
+# on every response over https, for a year; not for subdomains, which may belong to others
+HSTS = ("Strict-Transport-Security", "max-age=31536000")
+
 
 ALWAYS = {"X-Content-Type-Options": "nosniff"}
 NOT_A_PAGE = {"Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'; sandbox"}
@@ -32,5 +34,5 @@ def of(response: Response) -> dict[str, str]:
 
 
 def is_api(path: str) -> bool:
-    """Is this answered by the API's rules, whether or not there is anything?"""
+    """Whether a path belongs to the API, also where there is no such endpoint."""
     return path == "/api" or path.startswith("/api/")

@@ -1,4 +1,4 @@
-"""Reads `application/x-www-form-urlencoded` text: the body of a form, or the query of an address."""
+"""Parser of `application/x-www-form-urlencoded` text: the body of a form, or the query of an address."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ WINDOW_BYTES = 16 * 1024
 def fields(body: bytes) -> Iterator[tuple[str, str]]:
     """Names and values in order, one pair at a time, so that the caller can stop at any of them.
 
-    As the URL standard reads it: `+` is a space, a `%` that encodes nothing stays as it is. Raises ValueError
-    for what is not UTF-8.
+    Follows the URL standard: `+` is a space, a `%` that encodes nothing stays as it is. Raises ValueError for
+    bytes that are not UTF-8.
     """
     for pair in PAIR.finditer(body):
         name, _, value = pair[0].partition(b"=")
@@ -29,10 +29,10 @@ def decode(encoded: bytes) -> str:
 
 
 def decode_percent(encoded: bytes) -> bytes:
-    """The bytes that percent signs stand for.
+    """The decoded bytes of percent-encoded ones.
 
-    In windows of a fixed size: all at once, 10 MiB of percent signs would take a gigabyte. No window ends
-    within an escape.
+    They are decoded in windows of a fixed size: all at once, 10 MiB of percent signs would take a gigabyte.
+    No window ends within an escape.
     """
     found, start = bytearray(), 0
     while start < len(encoded):
@@ -45,7 +45,10 @@ def decode_percent(encoded: bytes) -> bytes:
 
 
 def decode_window(encoded: bytes) -> bytes:
-    """Quoted-printable is the same notation with `=` for `%`, and its decoder is compiled: ten times as fast
-    as `urllib.parse.unquote_to_bytes`, which makes an object of each escape."""
+    """Decodes one window by the decoder of quoted-printable, which is the same notation with `=` for `%`.
+
+    That one is compiled, and ten times as fast as `urllib.parse.unquote_to_bytes`, which makes an object of
+    each escape.
+    """
     escaped = STRAY_PERCENT.sub(b"%25", encoded).replace(b"=", b"%3D").replace(b"%", b"=")
     return binascii.a2b_qp(escaped)

@@ -1,4 +1,4 @@
-"""Under which absolute addresses is this instance itself reached?"""
+"""Absolute addresses of this instance: of the site, the dashboard, short links and media."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from flask import current_app, request
 
-from app.config import Settings
+from app.core.config import Settings
 
 
 def settings() -> Settings:
@@ -15,24 +15,24 @@ def settings() -> Settings:
 
 
 def site() -> str:
-    """Where short links of no domain of their own are: `BASE_URL`, else the host of this request."""
+    """The site of short links without a domain of their own: `BASE_URL`, else the host of this request."""
     return settings().base_url or f"{request.scheme}://{request.host}"
 
 
 def owners_site() -> str:
-    """Where the dashboard and the API are."""
+    """The site of the dashboard and the API."""
     return settings().dashboard_url or site()
 
 
 def short_url(url: str, domain: str | None = None) -> str:
-    """The absolute short address of an alias; `domain` is a scheme and host, as `https://go.example`."""
+    """The absolute short URL of an alias. `domain` is a scheme and host, such as `https://go.example`."""
     return short_url_at(domain or site(), url)
 
 
 def short_url_at(base: str, url: str) -> str:
-    return f"{base}/{quote(url, safe='~')}"
+    return f"{base}/{quote(url, safe='/~')}"
 
 
 def media_url(name: str | None) -> str | None:
-    """The absolute address of an uploaded file."""
+    """The absolute address of an uploaded file; None without a name."""
     return None if name is None else f"{site()}/media/{name}"

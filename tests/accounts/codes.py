@@ -1,4 +1,4 @@
-"""An authenticator app: which code does it show?"""
+"""A simulated authenticator app: the codes that it shows."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from cryptography.hazmat.primitives.twofactor.totp import TOTP
 
 from app.accounts import second_factor
 from app.accounts.models import User
-from app.clock import now
-from app.extensions import db
+from app.core.clock import now
+from app.core.extensions import db
 
 
 def shown(secret: str, steps: int = 0) -> str:
-    """What the app shows `steps` times 30 seconds from now."""
+    """The code that the app shows `steps` times 30 seconds from now."""
     totp = TOTP(base64.b32decode(secret.replace(" ", "")), 6, SHA1(), 30)
     return totp.generate(int(now().timestamp()) + 30 * steps).decode()
 
@@ -24,7 +24,7 @@ def code_of(user: User, steps: int = 0) -> str:
 
 
 def switch_on(user: User) -> list[str]:
-    """Two-factor is on, confirmed with the code of just now; the recovery codes."""
+    """Enables two-factor authentication with the current code; returns the recovery codes."""
     second_factor.begin(user)
     drawn = second_factor.draw_codes(user, code_of(user))
     assert drawn

@@ -1,4 +1,4 @@
-"""Is password hashing bounded, does each lane have its turn, and what does each edge say when it is busy?"""
+"""Password hashing: its bounds, the turns of the lanes, and each view's answer when it is busy."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from app.accounts import hashing, passwords
-from app.accounts.hashing import RETRY_SECONDS, HashingGate, Lane
+from app.accounts.hashing import RETRY_SECONDS, HashingGate, HashPriority
 from app.accounts.models import User
-from app.dashboard.tries import BY_ACCOUNT
-from app.errors import Busy
-from tests.accounts.places import fill
+from app.core.errors import Busy
+from app.dashboard.auth.rate_limits import BY_ACCOUNT, BY_SESSION
+from tests.accounts.places import fill, no_hash_begins
 from tests.accounts.test_sign_in import sign_in, token_on
 from tests.api.shape import problem
 from tests.clients import Api
@@ -34,7 +34,7 @@ SECONDS = 60
 
 
 class Work:
-    """A hash that takes until `done` is set."""
+    """A hash that lasts until `done` is set."""
 
     def __init__(self) -> None:
         self.begun, self.done = threading.Event(), threading.Event()
@@ -58,7 +58,7 @@ def gate() -> HashingGate:
 
 @pytest.fixture
 def work(gate: HashingGate, pool: ThreadPoolExecutor) -> Iterator[Work]:
-    """What the gate's thread is at, until it is let go."""
+    """A job that keeps the gate's thread busy until its `done` is set."""
     work = Work()
     pool.submit(gate.run, work)
     assert work.begun.wait(SECONDS)
@@ -66,7 +66,7 @@ def work(gate: HashingGate, pool: ThreadPoolExecutor) -> Iterator[Work]:
     work.done.set()
 
 
-def ask(gate: HashingGate, lane: Lane, made: list[str], name: str) -> None:
+def ask(gate: HashingGate, lane: HashPriority, made: list[str], name: str) -> None:
     with gate.reserve(lane):
         gate.run(lambda: made.append(name))
 
@@ -79,8 +79,8 @@ class Asked:
         self.made: list[str] = []
         self.futures: list[Future[None]] = []
 
-    def wait_in(self, lane: Lane, name: str) -> None:
-        """Returns once it is in the queue."""
+    def wait_in(self, lane: HashPriority, name: str) -> None:
+        """Queues a request; returns once it is in the queue."""
         before = len(self.gate.jobs[lane])
         self.futures.append(self.pool.submit(ask, self.gate, lane, self.made, name))
         while len(self.gate.jobs[lane]) == before:
@@ -113,9 +113,9 @@ def test_every_lane_has_its_turn(
     monkeypatch.setattr(hashing, "WAIT_SECONDS", SECONDS)
     asked = Asked(gate, pool)
     for number in range(10):
-        asked.wait_in(Lane.STRANGERS, f"stranger {number}")
-    asked.wait_in(Lane.KNOWN, "owner")
-    asked.wait_in(Lane.VISITORS, "visitor")
+        asked.wait_in(HashPriority.STRANGERS, f"stranger {number}")
+    asked.wait_in(HashPriority.KNOWN, "owner")
+    asked.wait_in(HashPriority.VISITORS, "visitor")
     work.done.set()
     for future in asked.futures:
         future.result(SECONDS)
@@ -126,20 +126,20 @@ def test_every_lane_has_its_turn(
 
 def test_beyond_a_lanes_places_nobody_waits(gate: HashingGate) -> None:
     with ExitStack() as taken:
-        for _ in range(Lane.STRANGERS.places):
-            gate.take_place(Lane.STRANGERS)
-            taken.callback(gate.leave_place, Lane.STRANGERS)
-        with pytest.raises(Busy), gate.reserve(Lane.STRANGERS):
+        for _ in range(HashPriority.STRANGERS.places):
+            gate.take_place(HashPriority.STRANGERS)
+            taken.callback(gate.leave_place, HashPriority.STRANGERS)
+        with pytest.raises(Busy), gate.reserve(HashPriority.STRANGERS):
             pytest.fail("there is no place")
         assert gate.run(lambda: "owner's") == "owner's"
-    with gate.reserve(Lane.STRANGERS):
+    with gate.reserve(HashPriority.STRANGERS):
         assert gate.run(lambda: "stranger's") == "stranger's"
 
 
 def test_a_reserved_place_is_enough_for_several_hashes(gate: HashingGate) -> None:
-    with gate.reserve(Lane.STRANGERS):
+    with gate.reserve(HashPriority.STRANGERS):
         assert [gate.run(lambda: 1), gate.run(lambda: 2)] == [1, 2]
-        assert gate.taken == {Lane.STRANGERS: 1, Lane.KNOWN: 0, Lane.VISITORS: 0}
+        assert gate.taken == {HashPriority.STRANGERS: 1, HashPriority.KNOWN: 0, HashPriority.VISITORS: 0}
     assert set(gate.taken.values()) == {0}
 
 
@@ -149,11 +149,11 @@ def test_what_does_not_begin_in_time_is_never_made(
     monkeypatch.setattr(hashing, "WAIT_SECONDS", 0.01)
     made: list[str] = []
     with pytest.raises(Busy) as busy:
-        ask(gate, Lane.KNOWN, made, "too late")
+        ask(gate, HashPriority.KNOWN, made, "too late")
     assert busy.value.seconds == RETRY_SECONDS
     monkeypatch.setattr(hashing, "WAIT_SECONDS", SECONDS)
     work.done.set()
-    ask(gate, Lane.KNOWN, made, "in time")
+    ask(gate, HashPriority.KNOWN, made, "in time")
     assert made == ["in time"]
 
 
@@ -178,14 +178,14 @@ def test_redirects_have_the_core_first(gate: HashingGate) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 def test_a_forked_child_makes_hashes_too(gate: HashingGate) -> None:
-    passwords.hash_password("plum tree")  # the parent's thread is there
+    passwords.hash_password("plum tree")  # starts the parent's hashing thread
     child = os.fork()
     if child == 0:
         os._exit(0 if passwords.hash_password("plum tree").startswith("$argon2id$") else 1)
     assert os.waitpid(child, 0)[1] == 0
 
 
-# ------------------------------------------------------------ what each edge says
+# ------------------------------------------------------------ the answer of each view
 
 
 def is_busy(answer: TestResponse) -> bool:
@@ -193,23 +193,38 @@ def is_busy(answer: TestResponse) -> bool:
 
 
 @pytest.fixture
-def full() -> Iterator[Callable[[Lane], None]]:
+def full() -> Iterator[Callable[[HashPriority], None]]:
     with ExitStack() as taken:
         yield lambda lane: fill(taken, lane)
 
 
 class TestBusy:
     def test_the_sign_in_says_so_on_its_page_and_counts_no_try(
-        self, client: FlaskClient, alice: User, full: Callable[[Lane], None]
+        self, client: FlaskClient, alice: User, full: Callable[[HashPriority], None]
     ) -> None:
         with ExitStack() as taken:
-            fill(taken, Lane.STRANGERS)
+            fill(taken, HashPriority.STRANGERS)
             for _ in range(BY_ACCOUNT.amount + 1):
                 answer = sign_in(client, password="a guess")
                 assert is_busy(answer)
             assert "Too many passwords are being checked" in answer.text
             assert 'value="alice@example.com"' in answer.text
         assert sign_in(client).status_code == 303
+
+    def test_a_hash_that_does_not_begin_is_no_try_at_the_sign_in(
+        self, client: FlaskClient, alice: User
+    ) -> None:
+        with no_hash_begins():
+            for _ in range(BY_ACCOUNT.amount + 1):
+                assert is_busy(sign_in(client, password="a guess"))
+        assert sign_in(client).status_code == 303
+
+    def test_nor_is_it_one_in_a_session(self, desk: Desk) -> None:
+        sent = {"current_password": PASSWORD, "password": "an even longer phrase"}
+        with no_hash_begins():
+            for _ in range(BY_SESSION.amount + 1):
+                assert is_busy(desk.post("/account/password", sent))
+        assert desk.post("/account/password", sent).status_code == 303
 
     @pytest.mark.parametrize(
         ("path", "sent"),
@@ -221,16 +236,16 @@ class TestBusy:
         ],
     )
     def test_the_account_page_says_so_beside_the_field(
-        self, desk: Desk, full: Callable[[Lane], None], path: str, sent: dict[str, str]
+        self, desk: Desk, full: Callable[[HashPriority], None], path: str, sent: dict[str, str]
     ) -> None:
-        full(Lane.KNOWN)
+        full(HashPriority.KNOWN)
         answer = desk.post(path, sent)
         assert is_busy(answer)
         assert "Too many passwords are being checked" in answer.text
 
-    def test_strangers_do_not_stop_owners(self, desk: Desk, full: Callable[[Lane], None]) -> None:
-        full(Lane.STRANGERS)
-        full(Lane.VISITORS)
+    def test_strangers_do_not_stop_owners(self, desk: Desk, full: Callable[[HashPriority], None]) -> None:
+        full(HashPriority.STRANGERS)
+        full(HashPriority.VISITORS)
         answer = desk.post(
             "/account/password", {"current_password": PASSWORD, "password": "an even longer phrase"}
         )
@@ -239,10 +254,16 @@ class TestBusy:
     @pytest.mark.parametrize("path", ["/links", "/links/{id}"], ids=["create", "update"])
     @pytest.mark.parametrize("many", [{}, {"is_bulk": "1", "location_urls": "https://example.com/"}])
     def test_the_api_answers_a_problem(
-        self, api: Api, make_link: Any, alice: User, full: Callable[[Lane], None], path: str, many: Any
+        self,
+        api: Api,
+        make_link: Any,
+        alice: User,
+        full: Callable[[HashPriority], None],
+        path: str,
+        many: Any,
     ) -> None:
         link = make_link(alice)
-        full(Lane.KNOWN)
+        full(HashPriority.KNOWN)
         sent = {"location_url": "https://example.com/", "password": "open sesame", **many}
         answer = api.post(path.format(id=link.id), sent)
         problem(answer, 503)
@@ -254,38 +275,38 @@ class TestBusy:
         key = {"Idempotency-Key": "once"}
         sent = {"location_url": "https://example.com/", "password": "open sesame"}
         with ExitStack() as taken:
-            fill(taken, Lane.KNOWN)
+            fill(taken, HashPriority.KNOWN)
             assert api.post("/links", sent, headers=key).status_code == 503
         assert api.post("/links", sent, headers=key).status_code == 201
 
     def test_the_set_up_answers_a_page(
-        self, client: FlaskClient, settings: Any, app: Any, full: Callable[[Lane], None]
+        self, client: FlaskClient, settings: Any, app: Any, full: Callable[[HashPriority], None]
     ) -> None:
         from app.accounts.setup import setup_token
 
         token = setup_token(settings.data_dir)
         csrf = token_on(client.get(f"/setup?token={token}"))
-        full(Lane.KNOWN)
+        full(HashPriority.KNOWN)
         sent = {"csrf_token": csrf, "token": token, "email": "alice@example.com", "password": PASSWORD}
         answer = client.post("/setup", data=sent)
         assert is_busy(answer)
         assert "Too many passwords are being checked" in answer.text
 
     def test_it_is_no_error_in_the_log(
-        self, api: Api, full: Callable[[Lane], None], caplog: pytest.LogCaptureFixture
+        self, api: Api, full: Callable[[HashPriority], None], caplog: pytest.LogCaptureFixture
     ) -> None:
-        full(Lane.KNOWN)
+        full(HashPriority.KNOWN)
         assert api.post("/links", {"location_url": "https://e.example/", "password": "x"}).status_code == 503
         assert not [record for record in caplog.records if record.levelname == "ERROR"]
 
 
 def test_every_hash_of_the_application_goes_through_the_gate() -> None:
-    """Of what serves requests only the module of passwords has the library, and it calls it in the gate alone.
+    """Among modules that serve requests only `passwords` imports the library, and calls it in the gate alone.
 
     Backups are made by commands, in processes of their own.
     """
     users = {named(path): path for path in MODULES if foreign(path, {"argon2"})}
-    assert set(users) == {"app/accounts/passwords.py", "app/cli/backups/key_encryption.py"}
+    assert set(users) == {"app/accounts/passwords.py", "app/operations/backups/key_encryption.py"}
     tree = ast.parse(users["app/accounts/passwords.py"].read_text())
     gated = {
         id(part)

@@ -1,4 +1,4 @@
-"""Are API keys known again, and only the good ones, and is their use written down at no one's cost?"""
+"""API keys: only active ones are found, and storing their last use holds up no request."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ import time_machine
 from flask import Flask
 from sqlalchemy import event, text
 
-from app import clock
 from app.accounts import keys
 from app.accounts.models import ApiKey, User
-from app.database import begin_write
-from app.extensions import db
+from app.core import clock
+from app.core.database import begin_write
+from app.core.extensions import db
 
 MINUTE = dt.timedelta(minutes=1)
 
@@ -36,7 +36,7 @@ def test_each_mistyped_character_is_noticed_without_a_look_up(app: Flask) -> Non
         keys.is_whole(text)
         for text in [*swapped, key[:-1], key + "0", key.upper(), "", "wp_", " " + key, key + "\n"]
     )
-    assert keys.find_key(swapped[5]) is None  # outside of any application context: nothing was asked
+    assert keys.find_key(swapped[5]) is None  # works without an application context: nothing was looked up
 
 
 @pytest.mark.databases
@@ -44,7 +44,7 @@ class TestFinding:
     def test_a_key_is_found_with_its_user_in_one_query(self, app: Flask, alice: User, make_key) -> None:
         _, text = make_key(alice, "read")
         with app.app_context():
-            keys.find_key(text)  # writes the use down
+            keys.find_key(text)  # stores the use
             db.session.rollback()
             asked: list[str] = []
             event.listen(db.engine, "before_cursor_execute", lambda *arguments: asked.append(arguments[2]))
@@ -96,7 +96,7 @@ class TestFinding:
 
 @pytest.fixture
 def used(app: Flask):
-    """`used(key)`: a request with this key, as another thread would make it, and what it then reads."""
+    """`used(key)`: looks up this key in an application context of its own; returns its stored last use."""
 
     def use(key: str) -> dt.datetime | None:
         with app.app_context():

@@ -1,4 +1,4 @@
-"""Is a password refused that anybody would try first, wherever one is chosen, and no other?"""
+"""Password rules: easily guessed passwords are refused wherever one is chosen, and no others are."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from app.accounts.invitations import invite
 from app.accounts.models import User
 from app.accounts.password_rules import COMMON_FILE, OWN, TRIVIAL, find_weakness
 from app.accounts.setup import setup_token
-from app.config import Settings
-from app.extensions import db
-from app.sent import Sent
+from app.core.config import Settings
+from app.core.extensions import db
+from app.input.data import RequestData
 from tests.accounts.test_sign_in import token_on
 from tests.clients import Api
 from tests.dashboard.conftest import Desk, desk
@@ -84,7 +84,7 @@ def test_a_trivial_password_is_refused(password: str) -> None:
 
 @pytest.mark.parametrize("password", OWN_ADDRESS.values(), ids=OWN_ADDRESS)
 def test_one_that_is_made_of_the_own_address_is_refused(password: str) -> None:
-    """A part of it may be among the commonest as well."""
+    """Either message is right: a part of the password may be a common one as well."""
     assert find_weakness(password, *ABOUT) in {OWN, TRIVIAL}
     assert find_weakness(password, "bob@other.test", "") in {None, TRIVIAL}
 
@@ -114,8 +114,8 @@ COMMON = "liverpool1"
 
 
 def test_by_the_forms_of_the_command_line(alice: User) -> None:
-    new = NewUserForm(Sent([("email", "carol@example.com"), ("password", COMMON)]), owner=None)
-    another = NewPasswordForm(Sent([("password", "alice.example.1")]), owner=alice)
+    new = NewUserForm(RequestData([("email", "carol@example.com"), ("password", COMMON)]), owner=None)
+    another = NewPasswordForm(RequestData([("password", "alice.example.1")]), owner=alice)
     for form, problem in ((new, TRIVIAL), (another, OWN)):
         assert not form.validate()
         assert [one.title for one in form.problems] == [problem]

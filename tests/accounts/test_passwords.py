@@ -1,4 +1,4 @@
-"""Are passwords kept and compared as they should be?"""
+"""Hashes of passwords: which passwords match, and which hashes are outdated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does a code open once, whoever sends it how often?"""
+"""Two-factor authentication: app and recovery codes work exactly once, also when sent at once."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from flask import Flask
 
 from app.accounts import passwords, second_factor
 from app.accounts.models import RecoveryCode, User
-from app.clock import now
-from app.database import begin_write
-from app.extensions import db
+from app.core.clock import now
+from app.core.database import begin_write
+from app.core.extensions import db
 from tests.accounts.codes import code_of, switch_on
 
 pytestmark = pytest.mark.databases
@@ -74,7 +74,7 @@ def test_a_recovery_code_is_looked_for_by_one_hash(alice: User, monkeypatch: pyt
 
 
 def test_none_is_hashed_inside_a_write(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A write keeps all others waiting."""
+    """No code is hashed inside a write, because a write blocks all other writers."""
     codes = switch_on(alice)
     read = second_factor.read_typed(alice, codes[0])
     monkeypatch.setattr(passwords, "GATE", None)

@@ -1,4 +1,4 @@
-"""Do accounts come about, prove themselves and change as they should, on both databases?"""
+"""Accounts on both databases: creation, authentication and changes."""
 
 from __future__ import annotations
 
@@ -10,26 +10,27 @@ from flask import Flask
 
 from app.accounts import passwords, services, sessions
 from app.accounts.models import User
-from app.database import begin_write
-from app.errors import Invalid
-from app.extensions import db
+from app.core.database import begin_write
+from app.core.errors import Invalid
+from app.core.extensions import db
 from tests.factories import PASSWORD
+from tests.users import create_user, set_password
 
 pytestmark = pytest.mark.databases
 
 
 def test_the_first_user_is_admin_and_later_ones_only_when_said(session) -> None:
     made = [
-        services.create_user(f"{i}@example.com", PASSWORD, is_admin=admin)
+        create_user(f"{i}@example.com", PASSWORD, is_admin=admin)
         for i, admin in enumerate([False, None, True])
     ]
     assert [user.is_admin for user in made] == [True, False, True]
 
 
 def test_an_address_has_one_account_in_whatever_case(session) -> None:
-    services.create_user("Alice@Example.com", PASSWORD)
+    create_user("Alice@Example.com", PASSWORD)
     with pytest.raises(Invalid) as caught:
-        services.create_user("alice@EXAMPLE.com ", PASSWORD)
+        create_user("alice@EXAMPLE.com ", PASSWORD)
     assert [(error.field, error.code) for error in caught.value.errors] == [("email", "taken")]
 
 
@@ -85,9 +86,9 @@ def test_a_hash_made_anew_never_undoes_a_new_password(app: Flask, alice: User, s
     seen = db.session.get_one(User, alice.id)
     old = seen.password_hash
     with app.app_context():
-        services.set_password(db.session.get_one(User, 1), "another password altogether")
+        set_password(db.session.get_one(User, 1), "another password altogether")
         db.session.commit()
-    assert seen.password_hash == old  # what this request has read
+    assert seen.password_hash == old  # this request has read the old hash
     services.renew_hash(seen, PASSWORD)
     session.commit()
     assert passwords.check_password(alice.password_hash, "another password altogether")
@@ -96,7 +97,7 @@ def test_a_hash_made_anew_never_undoes_a_new_password(app: Flask, alice: User, s
 def test_a_new_password_ends_every_session(alice: User, session) -> None:
     before = sessions.begin(alice)
     assert sessions.find(before)
-    services.set_password(alice, "another password altogether")
+    set_password(alice, "another password altogether")
     session.commit()
     assert sessions.find(before) is None
     assert sessions.find(sessions.begin(alice))

@@ -1,4 +1,4 @@
-"""Is a session good for as long as it should be, and over when its owner says so?"""
+"""Sessions: how long they last, and how their owner ends them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import time_machine
 
 from app.accounts import sessions
 from app.accounts.models import User, UserSession
-from app.clock import now
+from app.core.clock import now
 
 pytestmark = pytest.mark.databases
 
@@ -30,7 +30,7 @@ def test_only_a_digest_is_stored(session, alice: User) -> None:
 
 @pytest.mark.parametrize(("is_remembered", "days"), [(True, 30), (False, 1)], ids=["remembered", "not"])
 def test_it_lasts_since_the_last_visit(session, alice: User, is_remembered: bool, days: int) -> None:
-    year = dt.timedelta(days=365)  # the sign-in ends it much later
+    year = dt.timedelta(days=365)  # so that the limit since the sign-in does not end it first
     token = sessions.begin(alice, is_remembered=is_remembered, lifetime=year)
     session.commit()
     almost = dt.timedelta(days=days, minutes=-1)

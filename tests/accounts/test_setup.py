@@ -1,4 +1,4 @@
-"""Is the first account made once, and only by who reads the set-up address?"""
+"""Set-up token: it is stored safely, and valid only until the first account exists."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from app.accounts import services, setup
-from app.config import Settings
+from app.accounts import setup
+from app.core.config import Settings
 from tests.factories import PASSWORD
+from tests.users import create_user
 
 
 def test_the_token_is_made_once_and_readable_by_its_owner_alone(data_dir: Path) -> None:
@@ -29,7 +30,7 @@ def test_a_copied_token_is_closed_again(data_dir: Path) -> None:
 def test_the_address_is_there_until_there_is_a_user(settings: Settings, session) -> None:
     token = setup.setup_token(settings.data_dir)
     assert setup.pending_address(settings) == f"http://127.0.0.1:8000/setup?token={token}"
-    services.create_user("alice@example.com", PASSWORD)
+    create_user("alice@example.com", PASSWORD)
     assert setup.pending_address(settings) is None
     assert not (settings.data_dir / "setup_token").exists()
 
@@ -57,5 +58,5 @@ def test_without_a_token_file_nothing_is_right(settings: Settings, session) -> N
 
 def test_no_token_is_right_once_there_is_a_user(settings: Settings, session) -> None:
     token = setup.setup_token(settings.data_dir)
-    services.create_user("alice@example.com", PASSWORD)
+    create_user("alice@example.com", PASSWORD)
     assert not setup.is_right(settings.data_dir, token)

@@ -1,4 +1,4 @@
-"""Does an owner come in by password or set-up address, and nobody else?"""
+"""Sign-in by password and by set-up address: sessions, sign-out, CSRF and rate limits."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from app import clock
 from app.accounts import services, setup
 from app.accounts.models import User
-from app.config import Settings
-from app.dashboard.tries import BY_ACCOUNT, BY_ADDRESS, BY_SESSION
-from app.extensions import db
+from app.core import clock
+from app.core.config import Settings
+from app.core.extensions import db
+from app.dashboard.auth.rate_limits import BY_ACCOUNT, BY_ADDRESS, BY_SESSION
 from tests.factories import PASSWORD
+from tests.users import set_password
 
 ELSEWHERE = {
     "another host": "https://evil.example/",
@@ -54,7 +55,7 @@ def is_signed_in(client: FlaskClient, **options: Any) -> bool:
 
 
 def cookie_of(answer: TestResponse) -> str:
-    """The line that sets the session's."""
+    """The `Set-Cookie` header of the session cookie."""
     return next(line for line in answer.headers.getlist("Set-Cookie") if "waypost=" in line)
 
 
@@ -143,7 +144,7 @@ class TestTheSession:
         other = app.test_client()
         sign_in(client)
         sign_in(other)
-        services.set_password(alice, "another password altogether")
+        set_password(alice, "another password altogether")
         session.commit()
         assert not is_signed_in(client)
         assert not is_signed_in(other)
@@ -242,7 +243,7 @@ class TestThrottling:
         with time_machine.travel(clock.now() + dt.timedelta(seconds=602)):
             answer = client.post("/dashboard/account/password", data=change | {"current_password": PASSWORD})
             assert answer.status_code == 303
-            assert "Expires" in cookie_of(answer)  # this browser stays signed in, and for as long
+            assert "Expires" in cookie_of(answer)  # this browser stays signed in, for as long as before
             assert is_signed_in(client)
 
     def test_counts_for_all_processes(self, settings: Settings, client: FlaskClient, alice: User) -> None:

@@ -1,4 +1,4 @@
-"""Who may come in, and is there always somebody who looks after the instance?"""
+"""Standing of accounts: disabling locks a user out, and there is always an admin."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from flask import Flask
 from sqlalchemy import select
 
 from app.accounts import keys, services, sessions, standing
+from app.accounts.deletion import leaving
 from app.accounts.models import User
 from app.accounts.standing import LastAdmin
-from app.database import begin_write
-from app.departures import leaving
-from app.errors import Invalid
-from app.extensions import db
+from app.core.database import begin_write
+from app.core.errors import Invalid
+from app.core.extensions import db
 from tests.factories import PASSWORD
+from tests.users import create_user
 
 pytestmark = pytest.mark.databases
 
@@ -51,7 +52,7 @@ def test_who_is_shut_out_has_no_way_in_until_let_in_again(
     with pytest.raises(services.ShutOut):
         services.authenticate(bob.email, PASSWORD)
     write(let_in, bob)
-    assert sessions.find(before) is None  # a session that has ended does not come back
+    assert sessions.find(before) is None  # an ended session stays ended
     assert services.authenticate(bob.email, PASSWORD) == bob
     assert keys.find_key(key)
 
@@ -88,7 +89,7 @@ def test_an_admin_who_may_not_come_in_is_none(alice: User, bob: User, shut: Any)
 def test_who_is_alone_may_leave_and_the_next_one_is_the_first(alice: User) -> None:
     write(leaving.leave, alice)
     assert not services.has_users()
-    assert services.create_user("new@example.com", PASSWORD).is_admin
+    assert create_user("new@example.com", PASSWORD).is_admin
 
 
 @pytest.mark.parametrize(

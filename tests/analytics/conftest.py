@@ -1,4 +1,4 @@
-"""What do the tests of clicks share? A journal to write, ingesters to take it in, and a look at the tables."""
+"""Fixtures of the analytics tests: a journal to write, ingesters that read it, and access to the tables."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from sqlalchemy import Table, select
 
-from app.clicks.engine import open_engine
-from app.clicks.ingest import Ingest
-from app.clicks.models import Click, Counter, Loss, Position, Term
-from app.clicks.rollup_models import LinkQuarter, OwnerDay, OwnerQuarter
-from app.config import Settings
+from app.analytics.engine import open_engine
+from app.analytics.ingest import Ingest
+from app.analytics.models import Click, Counter, Loss, Position, Term
+from app.analytics.rollup_models import LinkQuarter, OwnerDay, OwnerQuarter
+from app.core.config import Settings
 from app.journal import segments
-from app.journal.record import Visit, encode
+from app.journal.codec import Visit, encode
 from app.journal.writer import Journal
 
 SUMS: dict[str, tuple[Any, str, str]] = {
@@ -27,7 +27,7 @@ SUMS: dict[str, tuple[Any, str, str]] = {
 
 
 class Tables:
-    """What is committed, read by a connection of its own."""
+    """Committed rows, read by a connection of its own."""
 
     def __init__(self, settings: Settings) -> None:
         self.engine = open_engine(settings)
@@ -42,7 +42,7 @@ class Tables:
         return dict(self.all(Counter))  # type: ignore[arg-type]
 
     def rows(self) -> list[tuple[int, int]]:
-        """(time_ms, link_id) of each click, in their order."""
+        """(time_ms, link_id) of each click, in the order of ids."""
         return self.all(Click, "time_ms", "link_id")  # type: ignore[return-value]
 
     def positions(self) -> dict[str, tuple[int, int]]:
@@ -52,7 +52,7 @@ class Tables:
         return dict(self.all(Term, "id", "value"))  # type: ignore[arg-type]
 
     def sums(self, table: str) -> dict[int, int]:
-        """How many visits a roll-up stands for, by whose they are."""
+        """The number of clicks in a roll-up, by link or owner."""
         model, whose, count = SUMS[table]
         found: Tally[int] = Tally()
         for who, visits in self.all(model, whose, count):
@@ -102,7 +102,7 @@ def ingest(make_ingest: Callable[[], Ingest]) -> Ingest:
 
 @pytest.fixture
 def visit(journal: Journal) -> Callable[..., None]:
-    """`visit(1, 1, 2)`: a visit to each of these links, the first at 1 ms, the next at 2 ms …"""
+    """`visit(1, 1, 2)`: writes a click on each of these links, the first at 1 ms, the next at 2 ms …"""
     moment = 0
 
     def write(*link_ids: int, **fields: Any) -> None:
@@ -118,7 +118,7 @@ def visit(journal: Journal) -> Callable[..., None]:
 
 
 def take_in(ingest: Ingest) -> None:
-    """All that can be, and whatever is finished removed."""
+    """Ingests all that is possible, and removes finished segments."""
     while ingest.step():
         pass
     ingest.tend()

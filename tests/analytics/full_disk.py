@@ -1,6 +1,7 @@
-"""What happens on a disk that fills up and is cleared again? `python -m tests.clicks.full_disk DISK TEMPLATE`
+"""Journal and ingest on a disk that fills up and is cleared again.
 
-Fills DISK, so it wants one of its own; says what it found as JSON.
+`python -m tests.analytics.full_disk DISK TEMPLATE` fills DISK, so DISK must be a file system of its own. It
+prints what it found as JSON.
 """
 
 from __future__ import annotations
@@ -12,17 +13,17 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from app.clicks.ingest import Ingest
-from app.config import load_settings
+from app.analytics.ingest import Ingest
+from app.core.config import load_settings
 from app.journal import segments
-from app.journal.record import Visit, encode
-from app.journal.slate import Dropped
+from app.journal.codec import Visit, encode
+from app.journal.persistent_value import Dropped
 from app.journal.writer import Journal
-from tests.clicks.conftest import Tables, take_in
+from tests.analytics.conftest import Tables, take_in
 from tests.migrations import environ
 
 REFUSED = 1000
-# long, so that a few thousand fill the reserve
+# long, so that a few thousand lines fill the reserve
 LINE = encode(Visit(1, 7, 1, 0, agent="a" * 512, referrer_path="/" * 512, destination="d" * 2048))
 
 
@@ -71,7 +72,7 @@ def fill(ballast: Path) -> None:
 
 
 def until_refused(journal: Journal) -> int:
-    """Append until REFUSED were refused; how many were not."""
+    """Appends until REFUSED lines were refused; returns how many were accepted."""
     taken = refused = 0
     while refused < REFUSED:
         if journal.append(LINE):

@@ -1,4 +1,4 @@
-"""A load of visits that is known, and what a plain count over it gives."""
+"""A known load of clicks, and a plain count of it for comparison."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from random import Random
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from app.journal.record import Visit
-from app.visits.devices import device
+from app.journal.codec import Visit
+from app.redirects.user_agent import device
 
 WEBKIT, APPLE = "AppleWebKit/537.36 (KHTML, like Gecko)", "AppleWebKit/605.1.15 (KHTML, like Gecko)"
 PHONE = "iPhone; CPU iPhone OS 18_6 like Mac OS X"
@@ -36,7 +36,7 @@ VALUES: dict[str, Callable[[Visit], str]] = {
 def load(
     count: int, begin: dt.datetime, days: int, links: Mapping[int, Sequence[int]], rng: Random
 ) -> list[Visit]:
-    """Visits in no order, of few visitors who come often and say different things each time.
+    """Clicks in random order, of few visitors who come often with different values each time.
 
     `links` has the ids of each user's links.
     """
@@ -76,7 +76,7 @@ def value(name: str, visit: Visit) -> str | None:
 
 
 class Plain:
-    """Counts one visit after the other; slow, and plain enough to be believed."""
+    """Counts clicks one by one: slow, but simple enough to be obviously correct."""
 
     def __init__(self, visits: Iterable[Visit], zone: ZoneInfo, start: dt.date, end: dt.date) -> None:
         self.visits = sorted(visits, key=lambda visit: visit.time_ms)
@@ -89,8 +89,11 @@ class Plain:
         return self.start <= self.local(visit).date() <= self.end
 
     def count(self, key: Callable[[Visit], Any], *, over_links: bool = False, apart: bool = False) -> Any:
-        """{key: (pageviews, visitors)}. A visitor is new on the first visit of a UTC day, of each link if
-        `over_links`, with each key if keys are `apart`."""
+        """{key: (pageviews, visitors)}.
+
+        A visitor counts on their first click of a UTC day: for each link if `over_links`, for each key if
+        `apart`.
+        """
         found: dict[Any, list[int]] = defaultdict(lambda: [0, 0])
         seen = set()
         for visit in self.visits:
@@ -103,7 +106,7 @@ class Plain:
         return {each: tuple(counts) for each, counts in found.items()}
 
     def rows(self, name: str, *, over_links: bool = False) -> list[dict[str, Any]]:
-        """As the answer has them."""
+        """The rows that the answer should have."""
         if name == "overview":
             found = self.count(lambda visit: self.local(visit).date(), over_links=over_links)
             days = [self.start + dt.timedelta(n) for n in range((self.end - self.start).days + 1)]

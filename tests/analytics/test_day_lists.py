@@ -1,4 +1,4 @@
-"""Are the most visited links found without adding all up, and are they the same then?"""
+"""Day lists: the top links found with them equal those of a full count."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from app.clicks import by_link as ranking
-from app.clicks import day_lists, rollup_models, upkeep
-from app.clicks.by_link import by_link
-from app.clicks.ingest import Ingest
-from app.clicks.statistics import Asked
-from app.clicks.upkeep import Upkeep
-from app.config import Settings
-from app.journal.record import Visit, encode
+from app.analytics import day_lists, rollup_models, upkeep
+from app.analytics import top_links as ranking
+from app.analytics.ingest import Ingest
+from app.analytics.statistics import StatisticsQuery
+from app.analytics.top_links import by_link
+from app.analytics.upkeep import Upkeep
+from app.core.config import Settings
+from app.journal.codec import Visit, encode
 from app.journal.writer import Journal
-from tests.clicks.conftest import take_in
-from tests.clicks.load import load
+from tests.analytics.conftest import take_in
+from tests.analytics.load import load
 
 pytestmark = pytest.mark.databases
 BEGIN = dt.datetime(2026, 10, 1, tzinfo=dt.UTC)
 DAYS = 6
 SOON = BEGIN + dt.timedelta(days=DAYS, hours=2)
-LATER = BEGIN + dt.timedelta(days=93, hours=2)  # three of the days are older than 90 days then
+LATER = BEGIN + dt.timedelta(days=93, hours=2)  # by then three of the days are older than 90 days
 Write = Callable[[list[Visit]], None]
 
 
 @pytest.fixture
 def visits(make_link: Any, alice: Any) -> list[Visit]:
-    """Of thirty links, few of which have most."""
+    """Clicks on thirty links, most of them on a few."""
     ids = [make_link(alice, f"link-{n}").id for n in range(30)]
     chance = Random(3)
     some = load(1500, BEGIN, DAYS, {alice.id: ids}, chance)
@@ -51,11 +51,11 @@ def write(journal: Journal, ingest: Ingest) -> Write:
 
 @pytest.fixture
 def work(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[dt.datetime], None]]:
-    """What is due at a moment, with lists that are short."""
+    """Runs the upkeep that is due at a given time, with short lists."""
     monkeypatch.setattr(rollup_models, "MANY", 5)
     monkeypatch.setattr(upkeep, "REST_SECONDS", 0.0)
     monkeypatch.setattr(day_lists, "LISTED", 8)
-    monkeypatch.setattr(ranking, "LEAST_AT_ONCE", 3)
+    monkeypatch.setattr(ranking, "MIN_BATCH_SIZE", 3)
     worker = Upkeep(settings)
 
     def work(now: dt.datetime) -> None:
@@ -66,11 +66,11 @@ def work(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callab
     worker.close()
 
 
-def questions(alice: Any) -> list[Asked]:
+def questions(alice: Any) -> list[StatisticsQuery]:
     first = BEGIN.date()
     spans = [(first, first + dt.timedelta(DAYS)), (first + dt.timedelta(1), first + dt.timedelta(3))]
     return [
-        Asked(user_id=alice.id, start=start, end=end, zone=ZoneInfo(zone), bots=bots, limit=limit)
+        StatisticsQuery(user_id=alice.id, start=start, end=end, zone=ZoneInfo(zone), bots=bots, limit=limit)
         for start, end in [*spans, (first, first)]
         for zone in ("UTC", "Asia/Kathmandu", "America/New_York")
         for bots in (False, True)
@@ -78,8 +78,8 @@ def questions(alice: Any) -> list[Asked]:
     ]
 
 
-def plainly(session: Any, asked: Asked, visits: list[Visit]) -> list[tuple[int, int]]:
-    """Ids and visits, counted one by one; of equals the order is not told."""
+def plainly(session: Any, asked: StatisticsQuery, visits: list[Visit]) -> list[tuple[int, int]]:
+    """Ids and clicks of the links, counted one by one; the order of ties is undefined."""
     counts: dict[int, int] = {}
     for visit in visits:
         day = dt.datetime.fromtimestamp(visit.time_ms / 1000, asked.zone).date()
@@ -88,7 +88,7 @@ def plainly(session: Any, asked: Asked, visits: list[Visit]) -> list[tuple[int, 
     return sorted(counts.items(), key=lambda one: -one[1])
 
 
-def differing(session: Any, alice: Any, visits: list[Visit]) -> list[Asked]:
+def differing(session: Any, alice: Any, visits: list[Visit]) -> list[StatisticsQuery]:
     session.rollback()
     wrong = []
     for asked in questions(alice):
@@ -110,7 +110,7 @@ def test_the_most_visited_are_the_same_from_lists(
     work(SOON)
     assert differing(session, alice, early) == []
     whole = replace(questions(alice)[1], limit=2)
-    bounds = day_lists.bounds(session, whole.scope, whole.period.first, whole.period.last)
+    bounds = day_lists.find_bounds(session, whole.scope, whole.period.first, whole.period.last)
     assert bounds
     assert bounds.others > 0
     assert ranking.by_bounds(session, whole) == by_link(session, whole) != []
@@ -148,13 +148,13 @@ def test_where_lists_are_missing_all_are_added_up(
 ) -> None:
     write(visits)
     asked = questions(alice)[1]
-    with monkeypatch.context() as patch:  # too much to count
-        patch.setattr(day_lists, "MOST_ROWS", 100)
+    with monkeypatch.context() as patch:  # too many rows to count
+        patch.setattr(day_lists, "MAX_ROWS", 100)
         assert ranking.by_bounds(session, asked) is None
         assert differing(session, alice, visits) == []
     work(SOON)
     session.rollback()
-    with monkeypatch.context() as patch:  # as many as another in each list: none is ahead of the others
+    with monkeypatch.context() as patch:  # ties in each list: no link is ahead of the others
         patch.setattr(day_lists, "LOOKED_AT", 3)
         assert ranking.by_bounds(session, asked) is None
         assert differing(session, alice, visits) == []

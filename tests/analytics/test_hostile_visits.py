@@ -1,4 +1,4 @@
-"""Do visits that mean harm, and a database that does not answer, leave the figures whole? On a real server."""
+"""Malicious requests and a locked database on a real server: the statistics stay correct."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from typing import Any
 import pytest
 import requests
 
-from app.clicks.ingest import Ingest
-from app.journal import record
-from app.journal.record import LIMIT, Visit
-from tests.clicks.conftest import Tables, take_in
+from app.analytics.ingest import Ingest
+from app.journal import codec as journal_codec
+from app.journal.codec import LIMIT, Visit
+from tests.analytics.conftest import Tables, take_in
 from tests.crowds import Owner
 from tests.server import BROWSER, Server, wait_for
 
 SCRIPT = b"<script>alert(1)</script>"
 AGENT = BROWSER.encode()
 BULLET = "•".encode()
-# what a visitor sends as his agent and as where he came from
+# a name for each case; the visitor's user agent, and their referrer
 SENT: dict[str, tuple[bytes, bytes]] = {
     "script": (SCRIPT + AGENT, b"https://news.example/" + SCRIPT),
     "markup for a host": (AGENT, b'https://"><img src=x onerror=alert(1)>/'),
@@ -43,14 +43,14 @@ SENT: dict[str, tuple[bytes, bytes]] = {
 
 
 def ask(port: int, agent: bytes, referrer: bytes) -> int:
-    """The status of the answer to a request whose bytes are sent as they are; 0 where there was none."""
+    """The status of the answer to a request whose bytes are sent unchanged; 0 if there was none."""
     lines = [b"GET /hostile HTTP/1.1", b"Host: 127.0.0.1:%d" % port, b"User-Agent: " + agent]
     lines += [b"Referer: " + referrer, b"Connection: close"]
     with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
         try:
             connection.sendall(b"\r\n".join([*lines, b"", b""]))
             answer = b"".join(iter(lambda: connection.recv(65_536), b""))
-        except ConnectionError:  # a server may hang up on so much
+        except ConnectionError:  # a server may close the connection on such a large request
             return 0
     return int(answer.split()[1]) if answer else 0
 
@@ -92,7 +92,7 @@ def test_what_visitors_send_and_a_locked_database(make_server: Callable[..., Ser
     taken = [name for name, status in answers.items() if status == 302]
     assert {"script", "invalid UTF-8", "a formula", "no address", "markup for a host"} <= {*taken}
     wait_for(lambda: rows(server) == len(taken), "the rows")
-    people = rows(server, "NOT is_bot")  # some agents are taken for a program's
+    people = rows(server, "NOT is_bot")  # some of the user agents count as bots
     assert owner.clicks(link) == people >= 6
 
     agents, hosts, paths = (
@@ -102,7 +102,7 @@ def test_what_visitors_send_and_a_locked_database(make_server: Callable[..., Ser
     for name, texts in (("agent", agents), ("referrer_host", hosts), ("referrer_path", paths)):
         assert texts
         for text in texts:
-            assert text == record.clean(text), "no control character, and whole characters"
+            assert text == journal_codec.clean(text), "no control character, and whole characters"
             assert len(text) == len(text[LIMIT[name]])
 
     page = signed_in(server).get(f"{server.url}/dashboard/statistics/?whole=1&sources=referrer_path").text
@@ -118,7 +118,7 @@ def test_what_visitors_send_and_a_locked_database(make_server: Callable[..., Ser
 
 
 def while_locked(server: Server, owner: Owner, link: int) -> None:
-    """Nobody waits for it but the worker, who says so; then nothing is missing and nothing there twice."""
+    """Only the worker waits for the database, and reports that; afterwards every click is counted once."""
     before, clicks = rows(server), owner.clicks(link)
     with closing(sqlite3.connect(server.data_dir / "clicks.db", isolation_level=None)) as connection:
         connection.execute("BEGIN IMMEDIATE")
@@ -131,7 +131,7 @@ def while_locked(server: Server, owner: Owner, link: int) -> None:
         connection.execute("ROLLBACK")
     wait_for(lambda: rows(server) == before + 20, "the rows")
     assert owner.clicks(link) == clicks + 20
-    assert server.written().count("Visits wait in the journal: database is locked") == 1
+    assert server.written().count("Clicks wait in the journal: database is locked") == 1
     wait_for(lambda: not checked(server)["waits_for"], "the worker to go on")
 
 
@@ -145,7 +145,7 @@ def waiting(server: Server) -> dict[str, Any] | None:
     return found if "locked" in (found["waits_for"] or "") and found["seconds"] > 0 else None
 
 
-# as the first version wrote it, byte for byte: not made by the code that is tested
+# byte for byte as the first version wrote it, since the tested code must not produce its own expectation
 OLD_LINE = (
     b"\n%s 1795000000000\t7\t1\t0\t\tAbCdEfGhIjk\tDE\tEU\tK\xc3\xb6ln\tcurl/8\tde\tnews.example\t/story"
     b"\tletter\tmail\tmay\thttps://a.example/\n"
@@ -156,12 +156,12 @@ OLD_SUM = b"c89d132d"
 def test_a_journal_of_an_older_version(
     ingest: Ingest, tables: Tables, directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A newer version writes another format, and takes in what an older one has left."""
+    """A newer version writes another format, and ingests what an older one has left."""
     directory.mkdir(exist_ok=True)
-    newer = record.Format(
+    newer = journal_codec.Format(
         lambda line: Visit(*json.loads(line)), lambda line: (json.loads(line)[1], json.loads(line)[3])
     )
-    monkeypatch.setitem(record.FORMATS, ".v9", newer)
+    monkeypatch.setitem(journal_codec.FORMATS, ".v9", newer)
     old = OLD_LINE % OLD_SUM
     (directory / "1795000000000000000-00112233aabbccdd.v1").write_bytes(old * 3)
     line = json.dumps([1_795_000_000_001, 8, 1, 0]).encode()

@@ -1,25 +1,28 @@
-"""Does every visit of the journal get into counters and rows exactly once, and its segment out of the way?"""
+"""Ingest: every click of the journal is counted exactly once, and finished segments are removed."""
 
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from app.clicks import counting, positions, removal, rows
-from app.clicks import ingest as module
-from app.clicks.ingest import Ingest
-from app.clicks.lag import Lag
-from app.clicks.models import Click
-from app.clicks.positions import Moved
-from app.clicks.terms import digest
-from app.config import Settings
-from app.journal import reading, segments
-from app.journal.record import Visit, encode
+from app.analytics import counters, offsets, rows, segment_cleanup
+from app.analytics import ingest as module
+from app.analytics.ingest import Ingest
+from app.analytics.interning import digest_text
+from app.analytics.lag import JournalLag
+from app.analytics.models import Click
+from app.analytics.offsets import Moved
+from app.core.config import Settings
+from app.core.file_locks import lock_file
+from app.journal import reader as journal_reader
+from app.journal import segments
+from app.journal.codec import Visit, encode
 from app.journal.writer import Journal
-from tests.clicks.conftest import Tables, take_in
+from tests.analytics.conftest import Tables, take_in
 
 pytestmark = pytest.mark.databases
 OTHER = "1795000000000000000-00112233aabbccdd"
@@ -123,7 +126,7 @@ def test_a_torn_last_line_is_left_out_once_its_writer_is_gone(
     os.write(journal._fd, torn)
     take_in(ingest)
     whole = (directory / name).stat().st_size - len(torn)
-    # the leading line feed may be taken in, not the line
+    # the leading line feed may be ingested, the line may not
     assert tables.positions() == {name: (whole + 1, whole + 1)}
     journal.close()
     take_in(ingest)
@@ -139,7 +142,7 @@ def test_a_damaged_line_is_left_out_and_reported(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     visit(7)
-    os.write(journal._fd, encode(Visit(9, 9, 1, 0))[:20])  # as a disk leaves it that fills up
+    os.write(journal._fd, encode(Visit(9, 9, 1, 0))[:20])  # as a disk that fills up leaves it
     visit(8)
     take_in(ingest)
     assert tables.counters() == {7: 1, 8: 1}
@@ -149,6 +152,21 @@ def test_a_damaged_line_is_left_out_and_reported(
     os.write(journal._fd, b"\nnot a line\n\nnor this\n")
     take_in(ingest)
     assert tables.damaged() == 3
+
+
+def test_a_line_that_was_written_again_is_not_damaged(
+    ingest: Ingest, tables: Tables, journal: Journal, visit: Callable[..., None]
+) -> None:
+    """Simulates a disk that fills up: a part of a line, another thread's line, and the whole one."""
+    visit(7)
+    line = encode(Visit(time.time_ns() // 1_000_000, 9, 1, 0))
+    os.write(journal._fd, line[:30])
+    visit(8)
+    os.write(journal._fd, line)
+    take_in(ingest)
+    assert tables.counters() == {7: 1, 8: 1, 9: 1}
+    assert sorted(link_id for _time, link_id in tables.rows()) == [7, 8, 9]
+    assert tables.damaged() == 0
 
 
 def test_an_unknown_version_is_left_alone_and_shown(
@@ -180,7 +198,7 @@ def test_a_backup_keeps_every_segment(
 ) -> None:
     visit(7)
     journal.close()
-    with segments.lock(directory / "keep.lock") as is_ours:
+    with lock_file(directory / "keep.lock") as is_ours:
         assert is_ours
         take_in(ingest)
         assert tables.counters() == {7: 1}
@@ -198,7 +216,7 @@ def test_no_segment_goes_before_a_whole_checkpoint(
 ) -> None:
     visit(7)
     journal.close()
-    monkeypatch.setattr(removal, "checkpoint", lambda _engine: False)
+    monkeypatch.setattr(segment_cleanup, "checkpoint_wal", lambda _engine: False)
     take_in(ingest)
     assert len(segments.listed(directory)) == 1
     monkeypatch.undo()
@@ -214,10 +232,10 @@ def test_positions_go_after_their_files_for_good(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     done: list[str] = []
-    unlink, sync, forget = Path.unlink, segments.sync_directory, removal.forget
+    unlink, sync, forget = Path.unlink, segment_cleanup.sync_directory, segment_cleanup.remove_offsets
     monkeypatch.setattr(Path, "unlink", lambda *a, **k: (done.append("unlink"), unlink(*a, **k)))
-    monkeypatch.setattr(segments, "sync_directory", lambda *a: (done.append("sync"), sync(*a)))
-    monkeypatch.setattr(removal, "forget", lambda *a: (done.append("forget"), forget(*a)))
+    monkeypatch.setattr(segment_cleanup, "sync_directory", lambda *a: (done.append("sync"), sync(*a)))
+    monkeypatch.setattr(segment_cleanup, "remove_offsets", lambda *a: (done.append("forget"), forget(*a)))
     visit(7)
     journal.close()
     take_in(ingest)
@@ -229,7 +247,7 @@ def test_another_machines_positions_stay(
 ) -> None:
     with ingest._engine.begin() as connection:
         (directory / f"{OTHER}.v1").touch()
-        positions.begin_at_zero(connection, directory, f"{OTHER}.v1")
+        offsets.begin_at_zero(connection, directory, f"{OTHER}.v1")
         (directory / f"{OTHER}.v1").unlink()
     visit(7)
     journal.close()
@@ -262,7 +280,7 @@ def test_counters_do_not_wait_for_rows(
     assert tables.counters() == {7: 100}
     assert 0 < len(tables.rows()) < 100
     state = ingest.status()
-    assert state.counters == Lag(0, 0.0)
+    assert state.counters == JournalLag(0, 0.0)
     assert state.rows.waiting_bytes > 0
 
 
@@ -273,7 +291,7 @@ def test_the_slower_of_two_is_turned_away(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     slow, quick = make_ingest(), make_ingest()
-    for _ in range(2):  # once with a position to begin, once with one to move
+    for _ in range(2):  # the first round creates the offsets, the second moves them
         visit(7, 8)
         with monkeypatch.context() as patched:
             read = slow._uncounted
@@ -300,12 +318,12 @@ def test_a_slow_one_never_takes_in_what_was_removed(
     visit(7)
     journal.close()
     [name] = segments.listed(directory)
-    chunk = reading.read(directory, name, 0, 1 << 20)
+    chunk = journal_reader.read(directory, name, 0, 1 << 20)
     assert chunk
     take_in(quick)
     assert tables.positions() == {}
     with pytest.raises(Moved), slow._engine.begin() as connection:
-        counting.count(connection, directory, [chunk])
+        counters.count_chunks(connection, directory, [chunk])
     assert tables.counters() == {7: 1}
     assert tables.positions() == {}
 
@@ -318,7 +336,7 @@ def test_rows_are_compared_and_swapped_too(
     [(name, (end, _))] = tables.positions().items()
     with pytest.raises(Moved):
         ingest._append_chunk(
-            reading.Chunk(name, 0, end, [encode(Visit(1, 7, 1, 0)).strip(b"\n")], is_last=False)
+            journal_reader.Chunk(name, 0, end, [encode(Visit(1, 7, 1, 0)).strip(b"\n")], is_last=False)
         )
     assert len(tables.rows()) == 1
 
@@ -332,7 +350,7 @@ def test_terms_of_a_transaction_that_failed_are_not_remembered(
         raise OSError("the connection is gone")
 
     with monkeypatch.context() as patched:
-        patched.setattr(rows, "numbers", fail)
+        patched.setattr(rows, "numbers_of", fail)
         ingest.step()
     assert tables.terms() == {}
     ingest.errors.forget()
@@ -345,7 +363,7 @@ def test_terms_of_a_transaction_that_failed_are_not_remembered(
 def test_the_store_of_terms_is_bounded(
     ingest: Ingest, tables: Tables, visit: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.clicks.terms.KEPT", 4)
+    monkeypatch.setattr("app.analytics.interning.MAX_TEXTS", 4)
     for number in range(12):
         visit(7, city_name=f"city {number % 6}")
         take_in(ingest)
@@ -354,17 +372,17 @@ def test_the_store_of_terms_is_bounded(
 
 
 def test_digests_fit_the_column() -> None:
-    assert {-(2**63) <= digest(str(number)) < 2**63 for number in range(1000)} == {True}
+    assert {-(2**63) <= digest_text(str(number)) < 2**63 for number in range(1000)} == {True}
 
 
 def test_what_owners_read_is_what_was_counted(
     ingest: Ingest, visit: Callable[..., None], settings: Settings, session: object
 ) -> None:
-    from app.clicks.models import Counter
-    from app.extensions import db
+    from app.analytics.models import Counter
+    from app.core.extensions import db
 
     visit(7, 7)
     take_in(ingest)
     assert db.session.get(Counter, 7).clicks == 2
-    found = positions.positions_in(db.session())
+    found = offsets.positions_in(db.session())
     assert [each.counters == each.rows > 0 for each in found.values()] == [True]

@@ -1,4 +1,4 @@
-"""When the database or the disk says no: is nothing lost, nothing twice, and does everybody learn what is waited for?"""
+"""Ingest with a failing database or disk: every click is counted once, and the cause is reported."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ import pytest
 from flask.testing import FlaskClient
 from sqlalchemy import event, text
 
-from app.clicks import engine
-from app.clicks.ingest import Ingest
-from app.clicks.lag import JournalState, Lag, hindrance, journal_state
-from app.clicks.positions import Offsets
-from app.config import ROOT, load_settings
+from app.analytics import engine
+from app.analytics.ingest import Ingest
+from app.analytics.lag import JournalLag, JournalState, hindrance_file, journal_state
+from app.analytics.offsets import Offsets
+from app.core.config import ROOT, load_settings
 from app.journal import segments
-from app.journal.record import Visit, encode
-from app.journal.slate import Slate
+from app.journal.codec import Visit, encode
+from app.journal.persistent_value import PersistentValue
 from app.journal.writer import Journal
-from tests.clicks.conftest import Tables, take_in
+from tests.analytics.conftest import Tables, take_in
 from tests.migrations import environ
 
 
@@ -45,23 +45,23 @@ def test_a_locked_database(
         if connection.dialect.name == "postgresql":
             connection.execute(text("LOCK TABLE clicks.counter"))
         assert [ingest.step() for _ in range(3)] == [False] * 3
-        assert "lock" in hindrance(directory).read()
+        assert "lock" in hindrance_file(directory).read()
         assert "lock" in ingest.status().waits_for
         assert ingest.status().counters.waiting_bytes > 0
-    assert caplog.text.count("Visits wait in the journal") == 1, "said once, not at every try"
+    assert caplog.text.count("Clicks wait in the journal") == 1, "said once, not at every try"
     take_in(ingest)
     assert tables.counters() == {7: 2, 8: 1}
     assert len(tables.rows()) == 3
-    assert hindrance(directory).read() == ""
+    assert hindrance_file(directory).read() == ""
 
 
 @pytest.mark.databases
-@pytest.mark.parametrize("fails", ["app.clicks.counting.add_clicks", "app.clicks.rows.append"])
+@pytest.mark.parametrize("fails", ["app.analytics.counters.add_clicks", "app.analytics.rows.append_clicks"])
 def test_a_transaction_that_fails_half_way_leaves_nothing_behind(
     ingest: Ingest, tables: Tables, visit: Callable[..., None], monkeypatch: pytest.MonkeyPatch, fails: str
 ) -> None:
     visit(7, 7)
-    failure = ingest._failures[1]  # the driver's own
+    failure = ingest._failures[1]  # the driver's own exception
 
     def fail(*_arguments: object) -> None:
         raise failure("the disk is full")
@@ -102,9 +102,9 @@ def test_a_database_that_is_not_migrated_yet(tmp_path: Path) -> None:
 def test_what_a_killed_worker_waited_for_is_forgotten(
     make_ingest: Callable[[], Ingest], directory: Path
 ) -> None:
-    hindrance(directory).change(lambda _before: "database is locked")
+    hindrance_file(directory).change(lambda _before: "database is locked")
     make_ingest().step()
-    assert hindrance(directory).read() == ""
+    assert hindrance_file(directory).read() == ""
 
 
 def test_where_nothing_can_be_written_it_still_goes_on(
@@ -117,11 +117,11 @@ def test_where_nothing_can_be_written_it_still_goes_on(
         raise OSError("No space left on device")
 
     visit(7)
-    monkeypatch.setattr(Slate, "change", refuse)
+    monkeypatch.setattr(PersistentValue, "change", refuse)
     monkeypatch.setattr(ingest, "sync", refuse)
     ingest.step()
-    assert "Visits wait in the journal: No space left on device" in caplog.text
-    assert "can't be written down" in caplog.text
+    assert "Clicks wait in the journal: No space left on device" in caplog.text
+    assert "reason why clicks wait can't be stored" in caplog.text
 
 
 def test_a_program_error_is_told_and_loses_nothing(
@@ -129,7 +129,7 @@ def test_a_program_error_is_told_and_loses_nothing(
 ) -> None:
     visit(7)
     with monkeypatch.context() as patched:
-        patched.setattr("app.clicks.counting.tally", lambda *_arguments: 1 / 0)
+        patched.setattr("app.analytics.counters.tally_chunk", lambda *_arguments: 1 / 0)
         ingest.step()
         assert ingest.status().waits_for == "division by zero"
         ingest.step()
@@ -145,16 +145,19 @@ def state(directory: Path, now: float, **offsets: Offsets) -> JournalState:
 
 
 def test_the_lag_is_the_age_of_the_oldest_visit_that_waits(tmp_path: Path) -> None:
-    assert state(tmp_path, 100.0) == JournalState(Lag(0, 0.0), Lag(0, 0.0), 0, 0, (), "")
+    assert state(tmp_path, 100.0) == JournalState(JournalLag(0, 0.0), JournalLag(0, 0.0), 0, 0, (), "")
     lines = [encode(Visit(seconds * 1000, 1, 1, 0)) for seconds in (90, 95, 99)]
     first, second = Journal(tmp_path), Journal(tmp_path)
     first.append(lines[0])
     first.append(lines[1])
     second.append(lines[2])
     one, two = len(lines[0]), len(lines[0]) + len(lines[1])
-    assert state(tmp_path, 100.0).counters == Lag(two + len(lines[2]), 10.0)
+    assert state(tmp_path, 100.0).counters == JournalLag(two + len(lines[2]), 10.0)
     now = state(tmp_path, 100.0, first=Offsets(two, one), second=Offsets(0, 0))
-    assert (now.counters, now.rows) == (Lag(len(lines[2]), 1.0), Lag(len(lines[1]) + len(lines[2]), 5.0))
+    assert (now.counters, now.rows) == (
+        JournalLag(len(lines[2]), 1.0),
+        JournalLag(len(lines[1]) + len(lines[2]), 5.0),
+    )
     assert state(tmp_path, 90.0).counters.seconds == 0.0, "a clock that was set back"
     first.close()
     second.close()
@@ -162,7 +165,7 @@ def test_the_lag_is_the_age_of_the_oldest_visit_that_waits(tmp_path: Path) -> No
 
 def test_a_torn_line_has_no_age(tmp_path: Path) -> None:
     (tmp_path / "1795000000000000000-00112233aabbccdd.v1").write_bytes(b"\ntorn")
-    assert state(tmp_path, 100.0).counters == Lag(5, 0.0)
+    assert state(tmp_path, 100.0).counters == JournalLag(5, 0.0)
 
 
 def test_a_database_that_can_grow_no_more(
@@ -172,17 +175,17 @@ def test_a_database_that_can_grow_no_more(
     client: FlaskClient,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """As on a disk that is full for the database alone: the journal has its own room."""
+    """Simulates a disk that is full for the database only: the journal is on another one."""
     visit(7)
     take_in(ingest)
-    limits = ["PRAGMA max_page_count = 1"]  # no more than there are
+    limits = ["PRAGMA max_page_count = 1"]  # SQLite raises this to the present size: no page can be added
     for engine_ in (ingest._engine,):
         event.listen(engine_, "checkout", lambda connection, *_: connection.execute(limits[0]))
     texts = [f"{n} " + "a" * 500 for n in range(400)]
     for agent in texts:
         visit(7, agent=agent)
     assert [any(ingest.step() for _ in range(5)) for _ in range(3)][1:] == [False, False]
-    assert caplog.text.count("Visits wait in the journal: database or disk is full") == 1, "said once"
+    assert caplog.text.count("Clicks wait in the journal: database or disk is full") == 1, "said once"
     before = checked(client)
     assert before["waits_for"] == "database or disk is full"
     assert before["waiting_bytes"] > 0
@@ -195,7 +198,7 @@ def test_a_database_that_can_grow_no_more(
     assert tables.counters() == {7: 401}
     assert len(tables.rows()) == 401
     assert {*texts} <= {*tables.terms().values()}
-    assert "Visits are taken in again" in caplog.text
+    assert "Clicks are ingested again" in caplog.text
     after = checked(client)
     assert (after["waits_for"], after["waiting_bytes"], after["rows_seconds"]) == (None, 0, 0)
 
@@ -210,7 +213,7 @@ ON_TMPFS = 'mount -t tmpfs -o size=24m none "$0" && exec "$@"'
 
 
 def on_small_disk(directory: Path, *command: str) -> subprocess.CompletedProcess[str]:
-    """Run a command with a file system of 24 MB at `directory`, seen by it alone."""
+    """Runs a command with a file system of 24 MB at `directory`, which no other process sees."""
     whole = [*NAMESPACE, "sh", "-c", ON_TMPFS, str(directory), *command]
     return subprocess.run(whole, capture_output=True, text=True, cwd=ROOT, check=False)
 
@@ -226,7 +229,7 @@ def small_disk(tmp_path: Path) -> Path:
 
 def test_a_full_disk(small_disk: Path, sqlite_template: Path) -> None:
     done = on_small_disk(
-        small_disk, sys.executable, "-m", "tests.clicks.full_disk", str(small_disk), str(sqlite_template)
+        small_disk, sys.executable, "-m", "tests.analytics.full_disk", str(small_disk), str(sqlite_template)
     )
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)

@@ -1,4 +1,4 @@
-"""Interned texts go with the last row that uses them, and no row ever names one that is gone."""
+"""Interned texts are removed with the last row that uses them, and no row names a removed one."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ import pytest
 from sqlalchemy import Engine
 from sqlalchemy.exc import OperationalError
 
-from app.clicks import ageing, erasure, rows, term_removal, term_state
-from app.clicks import upkeep as upkeep_module
-from app.clicks.engine import checkpoint
-from app.clicks.ingest import Ingest
-from app.clicks.models import Click
-from app.clicks.rollup_models import Agent, LinkValue, OwnerValue
-from app.clicks.term_removal import remove_unused
-from app.clicks.upkeep import Upkeep
-from app.config import Settings
-from app.journal.record import Visit
-from tests.clicks.conftest import Tables, take_in
-from tests.clicks.load import AGENTS
+from app.analytics import erasure, interning_cleanup, interning_state, rollup, rows
+from app.analytics import upkeep as upkeep_module
+from app.analytics.engine import checkpoint_wal
+from app.analytics.ingest import Ingest
+from app.analytics.interning_cleanup import remove_unused
+from app.analytics.models import Click
+from app.analytics.rollup_models import Agent, LinkValue, OwnerValue
+from app.analytics.upkeep import Upkeep
+from app.core.config import Settings
+from app.journal.codec import Visit
+from tests.analytics.conftest import Tables, take_in
+from tests.analytics.load import AGENTS
 
 pytestmark = pytest.mark.databases
-MAIL = "jane.roe@example.org"  # as some put into the addresses of their newsletters
+MAIL = "jane.roe@example.org"  # personal data, as some newsletters put into their links
 ALICE, BOB = 1, 2
 NOW = dt.datetime(2026, 11, 22, 12, tzinfo=dt.UTC)
 SAID = {"utm_source": MAIL, "referrer_host": "mail.example", "referrer_path": f"/{MAIL}", "agent": AGENTS[0]}
@@ -41,7 +41,7 @@ def engine(tables: Tables) -> Engine:
 
 @pytest.fixture
 def write(visit: Write, ingest: Ingest) -> Write:
-    """Visits of a user's link, of the same number, taken in."""
+    """Writes and ingests clicks on a user's link, which has the same id as the user."""
 
     def write(user_id: int, **fields: Any) -> None:
         visit(user_id, user_id=user_id, **fields)
@@ -59,12 +59,12 @@ def used_ids(tables: Tables) -> set[int]:
 
 
 def texts(tables: Tables) -> set[str]:
-    """All that are kept. Every row finds its own; and after a removal each is somebody's."""
+    """All stored texts. Checks that every row finds its texts."""
     terms = tables.terms()
     assert used_ids(tables) <= {*terms}, "a row names a text that is gone"
     agents = {id_ for (id_,) in tables.all(Agent, "id")}
     assert agents <= {*terms}
-    return {*terms.values()} - {term_removal.NO_TEXT}
+    return {*terms.values()} - {interning_cleanup.NO_TEXT}
 
 
 def used_texts(tables: Tables) -> set[str]:
@@ -81,16 +81,16 @@ def test_they_go_with_the_last_row(
 ) -> None:
     write(ALICE, utm_medium="mail", **SAID)
     write(BOB, utm_medium="mail", agent=AGENTS[1])
-    erasure.forget(settings, ALICE, [[ALICE]])
+    erasure.erase_clicks(settings, ALICE, [[ALICE]])
     assert MAIL in texts(tables)
     run(remove_unused(engine))
     assert texts(tables) == used_texts(tables)
     assert texts(tables) >= {"mail", AGENTS[1], "iOS"}
     assert not texts(tables) & {MAIL, f"/{MAIL}", "mail.example", AGENTS[0], "Windows"}
     if database == "sqlite":
-        assert checkpoint(engine)
+        assert checkpoint_wal(engine)
         assert MAIL.encode() not in (settings.data_dir / "clicks.db").read_bytes()
-    # the ingest does not go on with the numbers that it has in memory
+    # the ingest does not use the removed ids that it has in memory
     write(BOB, **SAID)
     assert texts(tables) == used_texts(tables) >= {MAIL, AGENTS[0], "Windows"}
     assert len(tables.all(Agent)) == 2
@@ -102,7 +102,7 @@ def test_they_go_with_retention_and_roll_ups_keep_theirs(
     write(ALICE, bot_name="curl", is_bot=1, **SAID)
     monkeypatch.setattr(upkeep_module, "REST_SECONDS", 0.0)
     upkeep = Upkeep(settings)
-    for _ in range(4):  # rests: nothing is removed while rows go
+    for _ in range(4):  # several rests: no text is removed while rows are
         while upkeep.step(NOW):
             pass
     upkeep.close()
@@ -110,28 +110,28 @@ def test_they_go_with_retention_and_roll_ups_keep_theirs(
     assert texts(tables) == used_texts(tables) >= {MAIL, "Windows"}
     assert not texts(tables) & {AGENTS[0], "curl"}
     with tables.engine.connect() as connection:
-        assert term_state.due_count(connection) is None, "it is done, until rows go again"
+        assert interning_state.due_count(connection) is None, "it is done, until rows go again"
 
 
 def test_visits_that_come_at_any_step_find_their_texts(
     write: Write, tables: Tables, engine: Engine, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With texts that were unused a moment ago, and that the ingest knows by number."""
-    monkeypatch.setattr(term_removal, "PAGE", 2)
-    monkeypatch.setattr(term_removal, "BATCH_SIZE", 3)
+    """The clicks have texts that were unused just before, and whose ids the ingest has in memory."""
+    monkeypatch.setattr(interning_cleanup, "PAGE", 2)
+    monkeypatch.setattr(interning_cleanup, "BATCH_SIZE", 3)
     step, is_over = 0, False
     while not is_over:
         write(BOB, country_code="DE")
         write(ALICE, **SAID)
-        erasure.forget(settings, ALICE, [[ALICE]])
+        erasure.erase_clicks(settings, ALICE, [[ALICE]])
         steps = remove_unused(engine)
         is_over = any(next(steps, "over") == "over" for _ in range(step))
         write(BOB, **SAID)
         run(steps)
         assert texts(tables) == used_texts(tables) >= {*SAID.values()}
         assert {row[0] for row in tables.all(Agent, "id")} <= used_ids(tables)
-        # and what a killed process leaves, the next one does
-        erasure.forget(settings, BOB, [[BOB]])
+        # the next process does what a killed one left undone
+        erasure.erase_clicks(settings, BOB, [[BOB]])
         steps = remove_unused(engine)
         for _ in range(step):
             next(steps, None)
@@ -146,12 +146,12 @@ def test_a_row_that_is_not_committed_yet_keeps_its_texts(
     write: Write, ingest: Ingest, tables: Tables, engine: Engine, settings: Settings
 ) -> None:
     write(ALICE, **SAID)
-    erasure.forget(settings, ALICE, [[ALICE]])
+    erasure.erase_clicks(settings, ALICE, [[ALICE]])
     steps = remove_unused(engine)
     next(steps)
     with engine.begin() as other:
-        rows.append(other, ingest._terms, [Visit(5, BOB, BOB, 0, utm_source=MAIL)])
-        with pytest.raises(OperationalError):  # it waits for a second, and is tried again later
+        rows.append_clicks(other, ingest._terms, [Visit(5, BOB, BOB, 0, utm_source=MAIL)])
+        with pytest.raises(OperationalError):  # it waits for a second, and is retried later
             run(steps)
     run(remove_unused(engine))
     assert texts(tables) == {MAIL}
@@ -162,15 +162,15 @@ def test_a_visit_of_another_process_at_the_last_moment_keeps_its_texts(
 ) -> None:
     """Rows can be committed between the last page that was read and the transaction that removes."""
     write(ALICE, **SAID)
-    erasure.forget(settings, ALICE, [[ALICE]])
-    real = term_removal.remove_some
+    erasure.erase_clicks(settings, ALICE, [[ALICE]])
+    real = interning_cleanup.remove_some
 
     def remove_some(*arguments: Any) -> None:
         if not tables.rows():
             write(BOB, **SAID)
         real(*arguments)
 
-    monkeypatch.setattr(term_removal, "remove_some", remove_some)
+    monkeypatch.setattr(interning_cleanup, "remove_some", remove_some)
     run(remove_unused(engine))
     assert texts(tables) == used_texts(tables) >= {*SAID.values()}
 
@@ -178,20 +178,20 @@ def test_a_visit_of_another_process_at_the_last_moment_keeps_its_texts(
 def test_a_late_row_that_moves_to_the_roll_ups_meanwhile_keeps_its_texts(
     write: Write, tables: Tables, engine: Engine, settings: Settings
 ) -> None:
-    """Another process may prune what came after the clicks, and before the roll-ups, were marked."""
+    """Another process may prune rows that came after the clicks were marked, and before the roll-ups are."""
     write(ALICE, country_code="DE")
     write(BOB, **SAID)
-    run(ageing.prune(engine, ALICE, 0))
-    erasure.forget(settings, BOB, [[BOB]])
+    run(rollup.prune_day(engine, ALICE, 0))
+    erasure.erase_clicks(settings, BOB, [[BOB]])
     steps = remove_unused(engine)
-    for _ in range(3):  # clicks and roll-ups are read
+    for _ in range(3):  # the steps that read clicks and roll-ups
         next(steps)
     write(ALICE, utm_source=MAIL)
-    run(ageing.prune(engine, ALICE, 0))
+    run(rollup.prune_day(engine, ALICE, 0))
     run(steps)
     assert {"DE", MAIL} <= texts(tables)
     with engine.connect() as connection:
-        assert term_state.due_count(connection) is not None, "it is begun anew"
+        assert interning_state.due_count(connection) is not None, "it is begun anew"
     run(remove_unused(engine))
     assert texts(tables) == {"DE", MAIL}
 
@@ -204,7 +204,7 @@ def test_a_number_is_never_given_to_another_text(
         write(ALICE, utm_source=f"{MAIL}{number}")
         for id_, text in tables.terms().items():
             assert not text or seen.setdefault(id_, text) == text
-        erasure.forget(settings, ALICE, [[ALICE]])
+        erasure.erase_clicks(settings, ALICE, [[ALICE]])
         run(remove_unused(engine))
         assert texts(tables) == set()
         assert len(tables.terms()) == 1, "the last row stays without its text; the one before goes"
@@ -214,9 +214,9 @@ def test_one_that_can_not_go_keeps_no_other(
     write: Write, tables: Tables, engine: Engine, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(ALICE, **SAID)
-    erasure.forget(settings, ALICE, [[ALICE]])
+    erasure.erase_clicks(settings, ALICE, [[ALICE]])
     [bad] = [id_ for id_, text in tables.terms().items() if text == MAIL]
-    real = term_removal.remove_some
+    real = interning_cleanup.remove_some
 
     def fail(engine: Engine, marks: Any, table: Any, ids: Any) -> None:
         if bad in ids:
@@ -224,8 +224,8 @@ def test_one_that_can_not_go_keeps_no_other(
         real(engine, marks, table, ids)
 
     with monkeypatch.context() as patched:
-        patched.setattr(term_removal, "remove_some", fail)
-        with pytest.raises(RecursionError):  # for the caller to wait
+        patched.setattr(interning_cleanup, "remove_some", fail)
+        with pytest.raises(RecursionError):  # raised so that the caller waits before a retry
             run(remove_unused(engine))
     assert texts(tables) == {MAIL}
     run(remove_unused(engine))
@@ -235,17 +235,17 @@ def test_one_that_can_not_go_keeps_no_other(
 def test_a_roll_up_under_way_writes_nothing_of_an_owner_who_goes(
     write: Write, tables: Tables, engine: Engine, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Or texts of clicks that are gone would be used for ever."""
-    monkeypatch.setattr("app.clicks.rollup_models.MANY", 1)
+    """Otherwise texts of removed clicks would stay in use for ever."""
+    monkeypatch.setattr("app.analytics.rollup_models.MANY", 1)
     write(ALICE, **SAID)
-    steps = ageing.roll(engine, ALICE, 0)
+    steps = rollup.roll_up(engine, ALICE, 0)
     next(steps)
 
     def links_of() -> Iterator[list[int]]:
-        run(steps)  # the clicks are gone by now
+        run(steps)  # the clicks are removed by now
         yield from ()
 
-    erasure.forget(settings, ALICE, links_of())
+    erasure.erase_clicks(settings, ALICE, links_of())
     assert tables.all(LinkValue) == tables.all(OwnerValue) == []
     run(remove_unused(engine))
     assert texts(tables) == set()

@@ -1,4 +1,4 @@
-"""Is every acknowledged visit counted exactly once, whoever is killed at whatever moment?"""
+"""Killed processes: every acknowledged click is counted exactly once, whichever process is killed when."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from pathlib import Path
 
 import pytest
 
-from app.clicks import ingest as module
-from app.clicks.ingest import Ingest
-from app.clicks.rollup_models import LinkQuarter
-from app.config import Settings
+from app.analytics import ingest as module
+from app.analytics.ingest import Ingest
+from app.analytics.rollup_models import LinkQuarter
+from app.core.config import Settings
 from app.journal import segments
-from app.journal.record import Visit, encode
+from app.journal.codec import Visit, encode
 from app.journal.writer import Journal
-from tests.clicks.conftest import Tables, take_in
+from tests.analytics.conftest import Tables, take_in
 from tests.journal.children import Child, forks
 
 pytestmark = pytest.mark.full
 
 WRITERS, INGESTERS = 2, 2
 KILLS = 40
-VISITS = 400  # of one writer, at most: more would only be more of the same
+VISITS = 400  # clicks of one writer at most: more would test nothing else
 SECONDS = 30
 NUMBER = struct.Struct("=q")
 
 
 class Tallies:
-    """Numbers that processes share; each has one writer and outlives it."""
+    """Numbers in shared memory; each has one writing process and outlives it."""
 
     def __init__(self) -> None:
         self.memory = mmap.mmap(-1, NUMBER.size * (KILLS + WRITERS + INGESTERS))
@@ -47,7 +47,7 @@ class Tallies:
 
 
 def write(directory: Path, acknowledged: Tallies, life: int) -> None:
-    """A web process: visits to link `life`, numbered by their time, tallied once they are acknowledged."""
+    """A web process: writes clicks on link `life`, numbered by time, and counts the acknowledged ones."""
     journal = Journal(directory, segment_bytes=10_000)
     for number in range(VISITS):
         assert journal.append(
@@ -61,7 +61,7 @@ def write(directory: Path, acknowledged: Tallies, life: int) -> None:
 
 
 def take_in_for_ever(settings: Settings, steps: Tallies, life: int) -> None:
-    """A worker that tends the journal at every step, so that it is killed at that too."""
+    """A worker that does its periodic tasks at every step, so that kills hit these too."""
     ingest = Ingest(settings)
     for step in itertools.count(1):
         ingest.step()
@@ -69,7 +69,7 @@ def take_in_for_ever(settings: Settings, steps: Tallies, life: int) -> None:
 
 
 class Crowd:
-    """Processes that are killed and followed by new ones. A life is a process's number."""
+    """Processes that are killed and replaced by new ones. A life is a process's number."""
 
     def __init__(self, settings: Settings, directory: Path) -> None:
         self.acknowledged, self.steps = Tallies(), Tallies()
@@ -131,7 +131,7 @@ def test_kills(crowd: Crowd, settings: Settings, directory: Path, tables: Tables
     for number, life in tables.rows():
         rows[life].append(number)
     for life in range(KILLS):
-        # the last one may have been written, and its writer killed before he could say so
+        # the last click may have been written, and its writer killed before it could acknowledge that
         written = len(rows[life])
         assert written - crowd.acknowledged[life] in {0, 1}
         assert sorted(rows[life]) == [*range(written)], "each once, none left out"

@@ -1,4 +1,4 @@
-"""Do the newest visits, the last minutes and the most visited links say what a plain look at the load does?"""
+"""Latest clicks, last minutes and top links equal a plain count of the load."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from app.accounts.models import User
-from app.clicks.by_link import by_link
-from app.clicks.ingest import Ingest
-from app.clicks.latest import by_minute, latest_visits
-from app.clicks.statistics import Asked
-from app.journal.record import Visit, encode
+from app.analytics.ingest import Ingest
+from app.analytics.latest import by_minute, latest_visits
+from app.analytics.statistics import StatisticsQuery
+from app.analytics.top_links import by_link
+from app.journal.codec import Visit, encode
 from app.journal.writer import Journal
-from app.visits.devices import device
-from tests.clicks.conftest import take_in
-from tests.clicks.load import Plain, load
+from app.redirects.user_agent import device
+from tests.analytics.conftest import take_in
+from tests.analytics.load import Plain, load
 from tests.factories import Factory
 
 pytestmark = pytest.mark.databases
@@ -31,7 +31,7 @@ BERLIN = ZoneInfo("Europe/Berlin")
 
 @pytest.fixture(scope="module")
 def visits() -> list[Visit]:
-    """Two days of everybody's visits, and more in the half hour around midnight; none after NOW."""
+    """Clicks of all users on two days, with more in the half hour around midnight; none after NOW."""
     around = load(300, NOW - dt.timedelta(minutes=35), 1, LINKS, Random(1))
     end = int(NOW.timestamp() * 1000)
     begin = end - 35 * 60_000
@@ -49,9 +49,9 @@ def loaded(visits: list[Visit], ingest: Ingest, journal: Journal, factory: Facto
     return factory.session
 
 
-def asked(**fields: Any) -> Asked:
+def asked(**fields: Any) -> StatisticsQuery:
     days = {"start": dt.date(2026, 11, 20), "end": dt.date(2026, 11, 21)}
-    return Asked(**{"user_id": 1, "zone": BERLIN, **days, **fields})
+    return StatisticsQuery(**{"user_id": 1, "zone": BERLIN, **days, **fields})
 
 
 def of(visits: list[Visit], *links: int, bots: bool = False) -> list[Visit]:

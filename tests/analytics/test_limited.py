@@ -1,4 +1,4 @@
-"""Do visits of limited links reach the clicks, each exactly once, whoever is killed at whatever moment?"""
+"""Clicks on links with a click limit are ingested exactly once, whichever process is killed when."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, func, select
 
-from app.clicks import ingest as module
-from app.clicks import limited
-from app.clicks.ingest import Ingest
-from app.clicks.models import Taken
-from app.clicks.positions import Moved
-from app.config import Settings
-from app.journal import segments
-from app.journal.record import Visit, encode
-from app.visits.limits import WRITE, open_engine
-from app.visits.models import LimitedVisit
-from tests.clicks.conftest import Tables, take_in
-from tests.clicks.test_kills import Tallies, wait_until
+from app.analytics import ingest as module
+from app.analytics import limited
+from app.analytics.ingest import Ingest
+from app.analytics.models import Taken
+from app.analytics.offsets import Moved
+from app.core.config import Settings
+from app.core.file_locks import lock_file
+from app.journal.codec import Visit, encode
+from app.redirects.limits import WRITE, open_engine
+from app.redirects.models import LimitedVisit
+from tests.analytics.conftest import Tables, take_in
+from tests.analytics.test_kills import Tallies, wait_until
 from tests.journal.children import Child, forks
 
 KILLS, INGESTERS = 30, 2
@@ -38,7 +38,7 @@ def main(settings: Settings) -> Iterator[Engine]:
 
 @pytest.fixture
 def write(main: Engine) -> Write:
-    """`write(1, 2)`: limited visits at these moments, in one transaction."""
+    """`write(1, 2)`: writes clicks on a limited link at these times, in one transaction."""
 
     def write(*moments: int, version: str = ".v1", line: bytes | None = None) -> None:
         with main.execution_options(sqlite_begin="IMMEDIATE").begin() as connection:
@@ -85,7 +85,7 @@ def test_beside_the_journal(
 def test_many_at_once(
     ingest: Ingest, tables: Tables, write: Write, main: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limited, "AT_ONCE", 10)
+    monkeypatch.setattr(limited, "BATCH_SIZE", 10)
     write(*range(35))
     take_in(ingest)
     assert moments(tables) == [*range(35)]
@@ -97,7 +97,7 @@ def test_nothing_is_deleted_during_a_backup(
     ingest: Ingest, tables: Tables, write: Write, main: Engine, directory: Path
 ) -> None:
     write(1)
-    with segments.lock(directory / "keep.lock"):
+    with lock_file(directory / "keep.lock"):
         take_in(ingest)
         assert left(main) == 1
         write(2)
@@ -114,7 +114,7 @@ def test_nothing_is_deleted_before_it_is_on_disk(
 ) -> None:
     write(1)
     with monkeypatch.context() as patched:
-        patched.setattr("app.clicks.engine.checkpoint", lambda _engine: False)
+        patched.setattr("app.analytics.engine.checkpoint_wal", lambda _engine: False)
         take_in(ingest)
         assert (moments(tables), left(main)) == ([1], 1)
     take_in(ingest)
@@ -146,7 +146,7 @@ def test_one_that_is_overtaken_comes_to_nothing(
     write: Write,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The slow one has read what waits, and is held up until the other is done."""
+    """The slow ingester has read what waits, and is held up until the other has finished."""
     slow, quick = make_ingest(), make_ingest()
     waiting = slow._limited._waiting
 
@@ -197,9 +197,9 @@ def take_in_for_ever(settings: Settings, steps: Tallies, life: int) -> None:
 def test_kills(
     settings: Settings, tables: Tables, main: Engine, write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two workers take in what never stops coming, and are killed again and again."""
+    """Two workers ingest a continuous stream of clicks, and are killed again and again."""
     monkeypatch.setattr(module, "TEND_SECONDS", 0.0)
-    monkeypatch.setattr(limited, "AT_ONCE", 7)
+    monkeypatch.setattr(limited, "BATCH_SIZE", 7)
     chance, steps, written = random.Random(2), Tallies(), itertools.count()
     workers: dict[int, Child] = {}
     lives = iter(range(KILLS + INGESTERS))

@@ -1,4 +1,4 @@
-"""Do sums stand for exactly the visits there are, whenever and in whatever order they came?"""
+"""Roll-ups include exactly the existing clicks, in whatever order these came."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from random import Random
 import pytest
 from sqlalchemy import delete, insert
 
-from app.clicks import backfill
-from app.clicks.ingest import Ingest
-from app.clicks.models import Click, Position
-from app.clicks.periods import DAY_MS, QUARTER_MS
-from app.clicks.rollup_models import Agent, LinkQuarter, OwnerDay, OwnerQuarter, Seen
-from app.journal.record import Visit, encode
+from app.analytics import backfill
+from app.analytics.ingest import Ingest
+from app.analytics.models import Click, Position
+from app.analytics.periods import DAY_MS, QUARTER_MS
+from app.analytics.rollup_models import Agent, LinkQuarter, OwnerDay, OwnerQuarter, Seen
+from app.journal.codec import Visit, encode
 from app.journal.writer import Journal
-from tests.clicks.conftest import Tables, take_in
-from tests.clicks.load import load
-from tests.clicks.test_statistics import BEGIN, DAYS, LINKS
+from tests.analytics.conftest import Tables, take_in
+from tests.analytics.load import load
+from tests.analytics.test_statistics import BEGIN, DAYS, LINKS
 
 pytestmark = pytest.mark.databases
 MODELS = (LinkQuarter, OwnerQuarter, OwnerDay, Seen, Agent)
@@ -29,10 +29,10 @@ def write(journal: Journal, visits: list[Visit]) -> None:
 
 
 def state(tables: Tables) -> list[set[tuple[object, ...]]]:
-    """All sums; agents by their words, for their numbers are given as they come."""
+    """All sums; user agents by their texts, since their ids depend on the order of arrival."""
     words = tables.terms()
     agents = {tuple(words.get(each) for each in row) for row in tables.all(Agent)}
-    # a place whose only visitor turned out to have come earlier is not told from one that never had any
+    # a quarter whose only visitor turned out to have come earlier equals one that never had a visitor
     return [*({*tables.all(model)} for model in MODELS[:-1]), agents]
 
 
@@ -77,8 +77,8 @@ def test_a_visitor_taken_in_late_counts_where_he_came_first(
 def test_no_order_makes_a_difference(
     make_ingest: Callable[[], Ingest], tables: Tables, journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In many transactions in one order, and in one in another: the sums are the plain ones."""
-    monkeypatch.setattr("app.clicks.ingest.ROW_BYTES", 20_000)
+    """Many transactions in one order, and one in another order, both give the sums of a plain count."""
+    monkeypatch.setattr("app.analytics.ingest.ROW_BYTES", 20_000)
     visits = load(600, BEGIN, DAYS, LINKS, Random(8))
     write(journal, visits)
     take_in(make_ingest())
@@ -99,8 +99,8 @@ def test_no_order_makes_a_difference(
 def test_rows_from_before_are_rolled_up_in_the_background(
     make_ingest: Callable[[], Ingest], tables: Tables, journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As after an update: rows, no sums, and new visits that come meanwhile."""
-    monkeypatch.setattr(backfill, "AT_ONCE", 70)
+    """Simulates an update: there are rows but no sums, and new clicks come meanwhile."""
+    monkeypatch.setattr(backfill, "BATCH_SIZE", 70)
     visits = load(400, BEGIN, DAYS, LINKS, Random(9))
     write(journal, visits)
     take_in(make_ingest())
@@ -118,6 +118,6 @@ def test_rows_from_before_are_rolled_up_in_the_background(
     assert sum(tables.sums("link_quarter").values()) == len(visits) + 2
     with tables.engine.begin() as connection:
         connection.execute(delete(LinkQuarter).where(LinkQuarter.link_id == 99))
-    # the owner's sums have the two more; a link's are what they were
+    # the owner's sums have two more; a link's are unchanged
     assert state(tables)[0] == expected[0]
     assert state(tables)[-1] == expected[-1]

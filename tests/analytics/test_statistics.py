@@ -1,4 +1,4 @@
-"""Do reports say what a plain count over a known load gives, to the visit?"""
+"""Reports equal a plain count of a known load, click by click."""
 
 from __future__ import annotations
 
@@ -11,15 +11,24 @@ from zoneinfo import ZoneInfo
 import pytest
 from sqlalchemy.orm import Session, scoped_session
 
-from app.clicks.ingest import Ingest
-from app.clicks.statistics import TYPES, Asked, Report, answer, before, hours_of_week, last_days, report
-from app.journal.record import Visit, encode
+from app.analytics.ingest import Ingest
+from app.analytics.statistics import (
+    TYPES,
+    StatisticsQuery,
+    StatisticsReport,
+    hours_of_week,
+    last_days,
+    make_report,
+    preceding_query,
+    query_statistics,
+)
+from app.journal.codec import Visit, encode
 from app.journal.writer import Journal
-from tests.clicks.conftest import take_in
-from tests.clicks.load import Plain, load, value
+from tests.analytics.conftest import take_in
+from tests.analytics.load import Plain, load, value
 
 pytestmark = pytest.mark.databases
-# clocks are put back on 2026-10-25 in Berlin, and on 2026-11-01 in New York
+# clocks are set back on 2026-10-25 in Berlin, and on 2026-11-01 in New York
 BEGIN = dt.datetime(2026, 10, 23, tzinfo=dt.UTC)
 DAYS = 12
 LINKS = {1: (10, 11, 12), 2: (20,)}
@@ -40,7 +49,7 @@ def loaded(visits: list[Visit], ingest: Ingest, journal: Journal, session: scope
     return session
 
 
-def plain(visits: list[Visit], asked: Asked) -> Plain:
+def plain(visits: list[Visit], asked: StatisticsQuery) -> Plain:
     wanted = [
         visit
         for visit in visits
@@ -52,9 +61,9 @@ def plain(visits: list[Visit], asked: Asked) -> Plain:
     return Plain(wanted, asked.zone, asked.start, asked.end)
 
 
-def questions(**fields: Any) -> list[Asked]:
+def questions(**fields: Any) -> list[StatisticsQuery]:
     common = {"user_id": 1, "start": START, "end": END, "zone": ZoneInfo("UTC"), "limit": 1000, **fields}
-    return [Asked(type=name, **common) for name in TYPES]
+    return [StatisticsQuery(type=name, **common) for name in TYPES]
 
 
 SCOPES: list[tuple[str, dict[str, Any]]] = [
@@ -79,13 +88,13 @@ def test_reports_equal_a_plain_count(loaded: Any, visits: list[Visit]) -> None:
     for name, fields in SCOPES:
         for asked in questions(**fields):
             counted = plain(visits, asked)
-            found, over_links = answer(loaded, asked), asked.link_ids is not None
+            found, over_links = query_statistics(loaded, asked), asked.link_ids is not None
             total = counted.count(lambda _: "all", over_links=over_links).get("all", (0, 0))
             if found.rows != counted.rows(asked.type, over_links=over_links):
                 differing.append((name, asked.type))
             if (found.pageviews, found.visitors) != total:
                 differing.append((name, asked.type, "total"))
-            if report(loaded, asked) != Report(found.rows, found.pageviews, found.covers):
+            if make_report(loaded, asked) != StatisticsReport(found.rows, found.pageviews, found.covers):
                 differing.append((name, asked.type, "report"))
     assert not differing
 
@@ -111,7 +120,7 @@ def test_days_on_which_clocks_change(journal: Journal, ingest: Ingest, session: 
         spans = [(day, day), (day - one, day + one)]
         for start, end in spans:
             for asked in questions(start=start, end=end, zone=ZoneInfo(zone.partition(",")[0])):
-                counted, found = plain(visits, asked), answer(session, asked)
+                counted, found = plain(visits, asked), query_statistics(session, asked)
                 assert found.rows == counted.rows(asked.type), (zone, asked.type)
                 assert found.pageviews > 10
             week = hours_of_week(session, asked)
@@ -120,15 +129,17 @@ def test_days_on_which_clocks_change(journal: Journal, ingest: Ingest, session: 
 
 def test_the_limit_keeps_the_most_and_the_totals(loaded: Any) -> None:
     [every] = [asked for asked in questions() if asked.type == "city_name"]
-    found = answer(loaded, Asked(**{**every.__dict__, "limit": 1}))
-    whole = answer(loaded, every)
+    found = query_statistics(loaded, StatisticsQuery(**{**every.__dict__, "limit": 1}))
+    whole = query_statistics(loaded, every)
     assert found.rows == whole.rows[:1]
     assert (found.pageviews, found.visitors) == (whole.pageviews, whole.visitors)
 
 
 def test_the_period_before_is_as_long_and_ends_right_before() -> None:
-    asked = Asked(user_id=1, start=START, end=START + dt.timedelta(6), zone=ZoneInfo("UTC"), bots=True)
-    earlier = before(asked)
+    asked = StatisticsQuery(
+        user_id=1, start=START, end=START + dt.timedelta(6), zone=ZoneInfo("UTC"), bots=True
+    )
+    earlier = preceding_query(asked)
     assert (earlier.start, earlier.end) == (START - dt.timedelta(7), START - dt.timedelta(1))
     assert earlier.bots
 
@@ -146,12 +157,12 @@ def test_last_days(loaded: Any, visits: list[Visit], zone: str) -> None:
     found = last_days(loaded, [10, 11, 99], 7, ZoneInfo(zone), END)
     first = END - dt.timedelta(6)
     for link_id in (10, 11, 99):
-        asked = Asked(user_id=1, start=first, end=END, zone=ZoneInfo(zone), link_ids=(link_id,))
+        asked = StatisticsQuery(user_id=1, start=first, end=END, zone=ZoneInfo(zone), link_ids=(link_id,))
         assert found[link_id] == [row["pageviews"] for row in plain(visits, asked).rows("overview")]
 
 
 def test_nothing_at_all(session: Any, make_ingest: Callable[[], Ingest]) -> None:
     for asked in questions():
-        found = answer(session, asked)
+        found = query_statistics(session, asked)
         assert (found.pageviews, found.visitors, found.covers) == (0, 0, None)
         assert len(found.rows) == {"overview": 10, "hour": 24}.get(asked.type, 0)

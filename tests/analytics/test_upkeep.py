@@ -1,4 +1,4 @@
-"""Do reports stay what they were when visits are rolled up, and when their rows go?"""
+"""Upkeep: reports stay the same when clicks are rolled up, and when their rows are pruned."""
 
 from __future__ import annotations
 
@@ -17,31 +17,39 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import User
-from app.clicks import ageing, in_order, rollup_models, shares
-from app.clicks import ingest as ingest_module
-from app.clicks import upkeep as module
-from app.clicks.by_link import by_link
-from app.clicks.ingest import Ingest
-from app.clicks.models import Click
-from app.clicks.periods import DAY_MS
-from app.clicks.rollup_models import LinkValue, OwnerDay, OwnerValue, Seen
-from app.clicks.scope import added
-from app.clicks.statistics import DIMENSIONS, Answer, Asked, Report, answer, hours_of_week, report
-from app.clicks.upkeep import Upkeep, unrolled_before, with_rows_before
-from app.config import Settings
-from app.journal.record import Visit, encode
+from app.analytics import breakdown, rollup, rollup_models, sorted_day
+from app.analytics import ingest as ingest_module
+from app.analytics import upkeep as module
+from app.analytics.ingest import Ingest
+from app.analytics.models import Click
+from app.analytics.periods import DAY_MS
+from app.analytics.rollup_models import LinkValue, OwnerDay, OwnerValue, Seen
+from app.analytics.scope import add_counts
+from app.analytics.statistics import (
+    DIMENSIONS,
+    StatisticsQuery,
+    StatisticsReport,
+    StatisticsResult,
+    hours_of_week,
+    make_report,
+    query_statistics,
+)
+from app.analytics.top_links import by_link
+from app.analytics.upkeep import Upkeep, unrolled_before, with_rows_before
+from app.core.config import Settings
+from app.journal.codec import Visit, encode
 from app.journal.writer import Journal
 from app.links.models import Link
-from tests.clicks.conftest import Tables, take_in
-from tests.clicks.load import load
-from tests.clicks.test_kills import Tallies, wait_until
-from tests.clicks.test_statistics import BEGIN, DAYS, LINKS, plain, questions
+from tests.analytics.conftest import Tables, take_in
+from tests.analytics.load import load
+from tests.analytics.test_kills import Tallies, wait_until
+from tests.analytics.test_statistics import BEGIN, DAYS, LINKS, plain, questions
 from tests.clients import Api
 from tests.journal.children import Child, forks
 
 pytestmark = pytest.mark.databases
 SOON = BEGIN + dt.timedelta(days=DAYS, hours=2)
-# the first four days are older than 90 days then
+# by then the first four days are older than 90 days
 LATER = BEGIN + dt.timedelta(days=94, hours=2)
 PRUNED = 4
 PRUNED_AT_ONCE = 15
@@ -56,14 +64,14 @@ def visits() -> list[Visit]:
 
 @pytest.fixture
 def upkeep(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Upkeep]:
-    monkeypatch.setattr(rollup_models, "MANY", 25)  # some of the links' days have as many, some have not
+    monkeypatch.setattr(rollup_models, "MANY", 25)  # some of the links' days have as many, others fewer
     monkeypatch.setattr(module, "REST_SECONDS", 0.0)
-    # so that a day takes many of each kind of step
-    monkeypatch.setattr(in_order, "READ", 25)
-    monkeypatch.setattr(ageing, "TALLIED", 20)
-    monkeypatch.setattr(ageing, "WRITTEN", 30)
-    monkeypatch.setattr(ageing, "PRUNED", PRUNED_AT_ONCE)
-    monkeypatch.setattr(ageing, "LINKS", 2)
+    # small, so that a day takes many steps of each kind
+    monkeypatch.setattr(sorted_day, "READ", 25)
+    monkeypatch.setattr(rollup, "TALLIED", 20)
+    monkeypatch.setattr(rollup, "WRITTEN", 30)
+    monkeypatch.setattr(rollup, "PRUNED", PRUNED_AT_ONCE)
+    monkeypatch.setattr(rollup, "LINKS", 2)
     upkeep = Upkeep(settings)
     yield upkeep
     upkeep.close()
@@ -83,7 +91,7 @@ def until_done(upkeep: Upkeep, now: dt.datetime) -> None:
         pass
 
 
-def asked_everywhere(zones: tuple[str, ...] = ZONES) -> list[Asked]:
+def asked_everywhere(zones: tuple[str, ...] = ZONES) -> list[StatisticsQuery]:
     return [
         asked
         for zone in zones
@@ -94,9 +102,9 @@ def asked_everywhere(zones: tuple[str, ...] = ZONES) -> list[Asked]:
     ]
 
 
-def answers(session: scoped_session[Session], asked: list[Asked]) -> list[Answer]:
+def answers(session: scoped_session[Session], asked: list[StatisticsQuery]) -> list[StatisticsResult]:
     session.rollback()
-    return [answer(session, each) for each in asked]
+    return [query_statistics(session, each) for each in asked]
 
 
 def test_reports_stay_the_same_when_days_are_rolled_up(
@@ -114,7 +122,7 @@ def test_reports_stay_the_same_when_days_are_rolled_up(
     per_link = {link_id for (link_id,) in tables.all(LinkValue, "link_id")}
     assert per_link < {10, 11, 12, 20} or len(tables.all(LinkValue, "day")) < len(visits)
     assert answers(session, asked) == before
-    # the roll-ups are what is read, not the rows
+    # shows that the roll-ups are read, not the rows
     with tables.engine.begin() as connection:
         connection.exec_driver_sql(f"UPDATE {prefix(tables)}owner_value SET pageviews = pageviews + 1000")
     [hosts] = [each for each in questions() if each.type == "referrer_host"]
@@ -178,7 +186,7 @@ def links_of_alice(alice: User, make_link: Callable[..., Link]) -> None:
 
 @pytest.fixture
 def crowded() -> list[Visit]:
-    """Two days that are long over, of visitors some of whom come more often than a step removes rows."""
+    """Clicks on two days long ago. Some visitors have more rows than a step removes."""
     visits = load(160, BEGIN, 2, {1: (10, 11)}, Random(6))
     often = ("one", "bot")
     return [
@@ -188,13 +196,13 @@ def crowded() -> list[Visit]:
 
 
 def differing(session: scoped_session[Session], visits: list[Visit]) -> list[tuple[object, ...]]:
-    """What is asked of every function, about all that can be asked, and is not what a plain count gives."""
+    """Answers of any function, for all kinds of queries, that differ from a plain count."""
     session.rollback()
     wrong: list[tuple[object, ...]] = []
     first, last = BEGIN.date(), BEGIN.date() + dt.timedelta(2)
     for scope in (*SCOPES, {"filters": {"country_code": "DE"}}):
         for each in questions(start=first, end=last, **scope):
-            found, many = answer(session, each), each.link_ids is not None
+            found, many = query_statistics(session, each), each.link_ids is not None
             known = replace(each, start=found.covers[0] if found.covers else first)
             counted = plain(visits, known)
             rows = counted.rows(each.type, over_links=many)
@@ -202,9 +210,9 @@ def differing(session: scoped_session[Session], visits: list[Visit]) -> list[tup
             is_same = found.rows[-len(rows) :] == rows if rows else not any_of(found.rows)
             if not is_same or (found.pageviews, found.visitors) != total:
                 wrong.append((scope, each.type, found.covers))
-            if report(session, each) != Report(found.rows, found.pageviews, found.covers):
+            if make_report(session, each) != StatisticsReport(found.rows, found.pageviews, found.covers):
                 wrong.append((scope, each.type, "report"))
-        week = added(cell for hours in hours_of_week(session, each) for cell in hours)
+        week = add_counts(cell for hours in hours_of_week(session, each) for cell in hours)
         if week != total:
             wrong.append((scope, "hours of the week"))
         links = {id_: tuple(count) for id_, count in by_link(session, each)}
@@ -226,13 +234,13 @@ def test_at_every_step_reports_equal_a_plain_count(
     crowded: list[Visit],
     session: Any,
 ) -> None:
-    """And no step removes more than a few rows, however many a day, or a visitor, has."""
+    """No step removes more than a few rows, however many a day or a visitor has."""
     write(crowded)
     until_done(upkeep, SOON)
     left, steps = len(crowded), 0
-    # there a day's part can't be told from the rest once rows go: nor does that change any more then
+    # in that time zone a part of a day can't be split off once rows are removed; its answer no longer changes
     elsewhere = questions(zone=ZoneInfo("Asia/Kathmandu"), start=BEGIN.date(), end=BEGIN.date())
-    afterwards: list[list[Answer]] = []
+    afterwards: list[list[StatisticsResult]] = []
     while upkeep.step(LATER):
         gone, left = left - len(tables.all(Click, "id")), len(tables.all(Click, "id"))
         assert gone <= PRUNED_AT_ONCE
@@ -277,19 +285,19 @@ def test_rows_that_go_while_a_report_is_made_are_in_it_once(
     api: Api,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The roll-ups are read before the rows that move to them, and the rows after."""
+    """The report reads roll-ups before rows move there, and the rows after that."""
     write(crowded)
     until_done(upkeep, SOON)
-    collect = shares.collect_rolled
+    collect = breakdown.collect_rolled
 
     def collect_and_work(*arguments: Any) -> None:
         collect(*arguments)
         for _ in range(12):
             upkeep.step(LATER)
 
-    monkeypatch.setattr(shares, "collect_rolled", collect_and_work)
+    monkeypatch.setattr(breakdown, "collect_rolled", collect_and_work)
     begin, end = BEGIN.date(), BEGIN.date() + dt.timedelta(1)
-    asked = Asked(user_id=1, start=begin, end=end, zone=ZoneInfo("UTC"), type="referrer_path")
+    asked = StatisticsQuery(user_id=1, start=begin, end=end, zone=ZoneInfo("UTC"), type="referrer_path")
     expected = plain(crowded, asked).rows(asked.type)
     path = f"/statistics?start_date={begin}&end_date={end}&type={asked.type}"
     answered = 0
@@ -345,7 +353,7 @@ def test_filters_say_which_days_are_still_known(
     filters: Any = {"country_code": "DE"}
     for each in questions(start=begin, end=last, filters=filters):
         found = answers(session, [each])[0]
-        known = plain(visits, Asked(**{**each.__dict__, "start": first}))
+        known = plain(visits, StatisticsQuery(**{**each.__dict__, "start": first}))
         assert found.covers == (first, last)
         assert found.pageviews == sum(row["pageviews"] for row in known.rows("overview"))
         if each.type in {"hour", *DIMENSIONS}:
@@ -354,12 +362,13 @@ def test_filters_say_which_days_are_still_known(
             assert found.rows[PRUNED:] == known.rows("overview")
             assert {row["pageviews"] for row in found.rows[:PRUNED]} == {0}
     [none] = answers(
-        session, [Asked(user_id=1, start=begin, end=begin, zone=ZoneInfo("UTC"), filters=filters)]
+        session, [StatisticsQuery(user_id=1, start=begin, end=begin, zone=ZoneInfo("UTC"), filters=filters)]
     )
     assert (none.pageviews, none.covers) == (0, (begin + dt.timedelta(1), begin))
-    # yet east of Greenwich the first of these days begins before
+    # east of Greenwich the first of these days begins earlier
     [east] = answers(
-        session, [Asked(user_id=1, start=begin, end=last, zone=ZoneInfo("Asia/Kolkata"), filters=filters)]
+        session,
+        [StatisticsQuery(user_id=1, start=begin, end=last, zone=ZoneInfo("Asia/Kolkata"), filters=filters)],
     )
     assert east.covers == (first + dt.timedelta(1), last)
 
@@ -377,12 +386,12 @@ def test_nothing_is_done_before_old_rows_are_in_the_sums(
 
 
 def test_what_is_due_is_found_by_an_index(session: scoped_session[Session]) -> None:
-    """However many days there are that nothing is to be done with any more."""
+    """The index is used, however many days have no work left."""
     connection = session.connection()
     tell = "EXPLAIN QUERY PLAN"
     if connection.dialect.name == "postgresql":
         tell = "EXPLAIN (COSTS OFF)"
-        connection.exec_driver_sql("SET LOCAL enable_seqscan = off")  # which it takes for tables so small
+        connection.exec_driver_sql("SET LOCAL enable_seqscan = off")  # PostgreSQL prefers it for small tables
     wanted = {"ix_owner_day_with_rows": with_rows_before(5), "ix_owner_day_unrolled": unrolled_before(5)}
     for index, statement in wanted.items():
         plain = statement.compile(connection, compile_kwargs={"literal_binds": True})
@@ -402,7 +411,7 @@ def test_kills(
     tables: Tables,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Those who take visits in, and those who roll them up and remove them, are killed at any moment."""
+    """Processes that ingest, and those that roll up and prune, are killed at any moment."""
     monkeypatch.setattr(ingest_module, "ROW_BYTES", 10_000)
     chance, steps = Random(3), Tallies()
 
@@ -410,7 +419,7 @@ def test_kills(
         ingest, mine = Ingest(settings), Upkeep(settings)
         for step in itertools.count(1):
             ingest.step()
-            with contextlib.suppress(DBAPIError):  # the lock was another's for too long
+            with contextlib.suppress(DBAPIError):  # another process held the lock for too long
                 mine.step(LATER)
             steps[life] = step
 
@@ -435,7 +444,7 @@ def test_kills(
     for each in asked_everywhere(("UTC",)):
         rows = plain(visits, each).rows(each.type, over_links=each.link_ids is not None)
         found = answers(session, [each])[0].rows
-        # who comes so late is not told any more from who came then
+        # late visitors of a pruned day can't be matched with earlier ones, so only clicks are compared
         assert sorted(pageviews(found, each)) == sorted(pageviews(rows, each))
     assert len(tables.all(Click, "id")) == sum(day >= PRUNED for day in days_after_begin(visits))
 
@@ -444,6 +453,6 @@ def has_made(steps: Tallies, life: int, least: int) -> bool:
     return steps[life] >= least
 
 
-def pageviews(rows: list[dict[str, Any]], asked: Asked) -> list[tuple[str, int]]:
+def pageviews(rows: list[dict[str, Any]], asked: StatisticsQuery) -> list[tuple[str, int]]:
     name = "formatted_date" if asked.type == "overview" else asked.type
     return [(str(row[name]), row["pageviews"]) for row in rows]

@@ -1,4 +1,4 @@
-"""What do the API's tests need beside what all tests have?"""
+"""Fixtures of the API's tests."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from contextlib import closing
 import pytest
 from sqlalchemy.orm import Session, scoped_session
 
-from app.clicks.models import Counter
-from app.config import Settings
-from app.database import clicks_path
+from app.analytics.models import Counter
+from app.core.config import Settings
+from app.core.database import clicks_path
 
 
 @pytest.fixture
 def count_clicks(settings: Settings, session: scoped_session[Session]) -> Callable[[int, int], None]:
-    """`count_clicks(link_id, 5)`: as the ingesting process would, which alone may write there."""
+    """`count_clicks(link_id, 5)`: inserts a counter, as only the ingesting process does otherwise."""
 
     def count(link_id: int, clicks: int) -> None:
         if settings.is_sqlite:

@@ -1,4 +1,4 @@
-"""What does every error of the API have to look like?"""
+"""Checks of the shape that every error, and every answer, of the API has."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from werkzeug.test import TestResponse
 
 
 def problem(answer: TestResponse, status: int) -> list[dict[str, Any]]:
-    """Check the one shape that all errors have, and return its entries."""
+    """Checks the shape that all errors have; returns its entries."""
     assert answer.status_code == status, answer.text
     assert answer.headers["Content-Type"] == "application/problem+json"
     body = answer.json
@@ -29,7 +29,7 @@ def problem(answer: TestResponse, status: int) -> list[dict[str, Any]]:
 
 
 def always(answer: TestResponse) -> None:
-    """Check what every answer of the API carries."""
+    """Checks the headers that every answer of the API has."""
     assert answer.headers["Cache-Control"] == "no-store"
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
     assert answer.headers["X-Request-Id"]

@@ -1,4 +1,4 @@
-"""Does the API show what a handler was told, test it at once, and renew its secret?"""
+"""API of a handler's deliveries: the list, tests, and renewal of the secret."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from standardwebhooks import Webhook
 
-from app import trials
 from app.accounts.models import User
-from app.claims import moment
-from app.notifications.delivery import Outcome
+from app.core.leases import moment
+from app.notifications import test_send
+from app.notifications.delivery import AttemptResult
 from app.notifications.models import NotificationHandler
 from app.notifications.outbox import deliver, settle
 from tests.api.shape import always, problem
@@ -39,7 +39,7 @@ def web(receiver: WebReceiver) -> WebReceiver:
 
 @pytest.fixture
 def make_hook(api: Api, web: WebReceiver) -> Callable[..., int]:
-    """A webhook of alice's; its id."""
+    """Creates a webhook of alice's; returns its id."""
 
     def make(url: str = "") -> int:
         answer = api.post(
@@ -50,7 +50,7 @@ def make_hook(api: Api, web: WebReceiver) -> Callable[..., int]:
     return make
 
 
-def outcome(**values: Any) -> Outcome:
+def outcome(**values: Any) -> AttemptResult:
     known = {
         "is_delivered": True,
         "detail": "Delivered.",
@@ -58,7 +58,7 @@ def outcome(**values: Any) -> Outcome:
         "duration_ms": 12,
         "status_code": 200,
     }
-    return Outcome(**(known | values))
+    return AttemptResult(**(known | values))
 
 
 @pytest.mark.databases
@@ -116,15 +116,15 @@ def test_a_test_of_what_is_gone_does_not_switch_it_off(
 def test_the_answer_is_there_although_the_receiver_hangs(
     api: Api, make_hook: Callable[..., int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert trials.SECONDS < 5
-    monkeypatch.setattr(trials, "SECONDS", 0.3)
+    assert test_send.SECONDS < 5
+    monkeypatch.setattr(test_send, "SECONDS", 0.3)
     peers = Peers()
     try:
         id_ = make_hook(peers.serve(peers.hangs).url)
         before = time.monotonic()
         data = api.post(f"/notification-handlers/{id_}/test").json["data"]
         assert (data["status"], data["detail"]) == ("failed", "The server did not answer in time.")
-        assert time.monotonic() - before < 10  # of its 10 s it did not wait
+        assert time.monotonic() - before < 10  # it did not wait for the receiver's whole 10 s
     finally:
         peers.close()
 
@@ -132,7 +132,7 @@ def test_the_answer_is_there_although_the_receiver_hangs(
 def test_many_tests_at_once_leave_threads_for_visitors(
     api: Api, make_hook: Callable[..., int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trials, "AT_ONCE", SimpleNamespace(acquire=lambda blocking: False))
+    monkeypatch.setattr(test_send, "CONCURRENT_TESTS", SimpleNamespace(acquire=lambda blocking: False))
     answer = api.post(f"/notification-handlers/{make_hook()}/test")
     problem(answer, 429)
     assert answer.headers["Retry-After"] == "5"
@@ -183,7 +183,7 @@ def test_methods(api: Api, make_hook: Callable[..., int]) -> None:
 
 
 def test_what_a_read_only_key_sees(api: Api, make_api: Callable[..., Api], alice: User) -> None:
-    """The address of a chat holds its key."""
+    """A chat's webhook URL contains its key, so it is masked."""
     for type_ in ("chat_a", "chat_b", "chat_d"):
         api.post("/notification-handlers", {"type": type_, "name": "n", type_: "https://example.com/key"})
     api.post("/notification-handlers", {"type": "webhook", "name": "n", "webhook": "https://example.com/key"})

@@ -1,4 +1,4 @@
-"""Does `explain` tell what a visitor would get, why, and nothing but that?"""
+"""`explain`: what a simulated visitor gets and why, without counting it."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from sqlalchemy.orm import Session, scoped_session
 from app.accounts.models import User
 from app.domains.models import Domain
 from app.links.models import LimitCounter, Link
-from app.visits.resolve import STEPS
-from app.visits.visitor import Visitor
+from app.redirects.resolve import STEPS
+from app.redirects.visitor import Visitor
 from tests.api.shape import always, fields, problem
 from tests.clients import Api
+from tests.geo.geo_files import ADDRESS, write_geo_file
+from tests.redirects.conftest import PHONE
 from tests.server import BROWSER
-from tests.visits.conftest import PHONE
-from tests.visits.geo_files import ADDRESS, write_geo_file
 
 THERE = "https://example.com/there"
 AFTER = "https://example.com/after"
@@ -28,6 +28,7 @@ VIDEO = "https://www.youtube.com/watch?v=dQw4w9WgXcQ"
 BOT = "Googlebot/2.1 (+http://www.google.com/bot.html)"
 THEN = dt.datetime(2027, 3, 28, 1, tzinfo=dt.UTC)
 BY_COUNTRY = {"targeting_type": "country_code", "targeting": [["DE", AFTER], ["BR", "https://br.example/"]]}
+LIMITED = {"clicks_limit": 5, "clicks_limit_confirmation_is_enabled": True}
 VISITOR = [
     "at", "ip", "country_code", "continent_code", "city_name", "user_agent", "is_bot", "device_type", "os_name",
     "browser_name", "accept_language", "languages", "query", "referrer", "unlocked",
@@ -52,6 +53,15 @@ ROWS: dict[str, tuple[dict[str, Any], dict[str, str], str, int, str | None, str]
     "warning read": ({"sensitive_content": True}, {"unlocked": "warning"}, "redirect", 302, THERE, "delivery"),
     "a limited link to a bot": ({"clicks_limit": 1}, {"user_agent": BOT}, "preview", 200, None, "preview"),
     "a limited link": ({"clicks_limit": 1}, {"user_agent": BROWSER}, "redirect", 302, THERE, "delivery"),
+    "a tap": (LIMITED, {}, "confirmation", 200, None, "confirmation"),
+    "a tap was given": (LIMITED, {"unlocked": "confirmation"}, "redirect", 302, THERE, "delivery"),
+    "a tap, of a bot": (LIMITED, {"unlocked": "1", "user_agent": BOT}, "preview", 200, None, "preview"),
+    "a tap on a link without a limit": ({**LIMITED, "clicks_limit": None}, {}, "redirect", 302, THERE, "delivery"),
+    "a tap after a password": (
+        {**LIMITED, "password_hash": "x"}, {"unlocked": "password"}, "redirect", 302, THERE, "delivery"),
+    "a tap on what is used up": ({**LIMITED, "clicks_limit": 0}, {}, "limit", 410, None, "clicks_limit"),
+    "a tap on an address that is not allowed": (
+        {**LIMITED, "location_url": "javascript:1"}, {}, "not_found", 404, None, "query"),
     "a country": (BY_COUNTRY, {"country_code": "br"}, "redirect", 302, "https://br.example/", "delivery"),
     "another country": (BY_COUNTRY, {"country_code": "FR"}, "redirect", 302, THERE, "delivery"),
     "a continent": (
@@ -198,7 +208,7 @@ def test_a_limit_that_is_used_up(
 def test_it_is_what_a_real_visitor_gets(
     api: Api, alice: User, make_link: Callable[..., Link], app: Flask
 ) -> None:
-    """Rotation too: the same person, the same choice."""
+    """The same holds for rotation: the same visitor gets the same choice."""
     pairs = [[str(weight), f"https://example.com/{weight}"] for weight in (10, 20, 30, 40)]
     link = make_link(alice, targeting_type="rotation", targeting=pairs)
     client = app.test_client()
@@ -304,7 +314,7 @@ def test_who_may_ask(
 
 
 def test_nothing_of_who_asks_is_used(api: Api, alice: User, make_link: Callable[..., Link]) -> None:
-    """The owner's own browser and language are not the visitor's."""
+    """The owner's own browser and language are not taken for the visitor's."""
     headers = {"User-Agent": BOT, "Accept-Language": "de", "Referer": "https://a.example/"}
     data = api.get(f"/links/{make_link(alice).id}/explain", headers=headers).json["data"]["visitor"]
     assert (data["user_agent"], data["languages"], data["is_bot"]) == (None, [], False)
@@ -313,6 +323,6 @@ def test_nothing_of_who_asks_is_used(api: Api, alice: User, make_link: Callable[
 def test_the_parts_that_a_real_visitor_has_are_all_supposable() -> None:
     parts = {name for name, part in vars(Visitor).items() if isinstance(part, property)}
     raw = {"address", "peer", "agent", "bot_name", "is_bot", "is_head", "is_prefetch", "refuses_pixels"}
-    raw |= {"is_in_web_view", "is_preview_bot"}  # read from the agent alone
-    read = {"language", "languages", "utm", "device", "place"}  # of parts that are supposed
+    raw |= {"is_in_web_view", "is_preview_bot"}  # derived from the user agent alone
+    read = {"language", "languages", "utm", "device", "place"}  # derived from parts that can be simulated
     assert parts - raw - read <= set(VISITOR)

@@ -1,4 +1,4 @@
-"""Is every request looked at in the contract's order, before any resource sees it?"""
+"""Checks of every API request, in the contract's order."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PIXEL = {"type": "social_a", "name": "n", "pixel": "1"}
 
 
 def routes(app: Flask) -> list[tuple[str, str]]:
-    """Every method and path under /api/, with an id of nobody's."""
+    """Every method and path under /api/, with an id that does not exist."""
     rules = [rule for rule in app.url_map.iter_rules() if rule.rule.startswith("/api/")]
     return [
         (method, rule.rule.replace("<row_id:id>", "1").removeprefix("/api"))
@@ -158,7 +158,7 @@ def test_accept_is_ignored(api: Api) -> None:
 
 
 ORDER: list[tuple[str, str, str, dict[str, Any], int]] = [
-    # scope, method, path, what is sent, and the first of all that is wrong with it
+    # scope, method, path, what is sent, and the status of the first error in it
     ("read", "POST", "/nothing", {"data": b"x"}, 404),
     ("read", "PUT", "/pixels/1", {"data": b"x"}, 405),
     ("read", "POST", "/pixels/1", {"data": b"x"}, 403),

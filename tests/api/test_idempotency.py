@@ -1,4 +1,4 @@
-"""Is something that was asked for twice under one key made once, whatever happens in between?"""
+"""Idempotency keys: a repeated request creates once, whatever happens in between."""
 
 from __future__ import annotations
 
@@ -144,15 +144,15 @@ def test_after_a_day_the_key_is_free(api: Api, session: scoped_session[Session])
 
 @pytest.mark.databases
 def test_the_second_while_the_first_runs(app: Flask, api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The second is sent right when the first has begun to make the link."""
-    from app.api import links
+    """The second request is sent when the first has just begun to create the link."""
+    from app.links import services
 
-    really, seen = links.services.create, []
+    really, seen = services.create, []
 
     def meanwhile(user: Any, changes: Any) -> Any:
         if not seen:
             seen.append(None)
-            # in a thread, for the first holds the one lock of SQLite: it waits for that, then learns
+            # in a thread: it waits for SQLite's write lock, which the first holds, and then gets its answer
             other = Api(app.test_client(), api.key)
             thread = threading.Thread(
                 target=Context().run, args=(lambda: seen.append(other.post("/links", TO, headers=KEY)),)
@@ -162,7 +162,7 @@ def test_the_second_while_the_first_runs(app: Flask, api: Api, monkeypatch: pyte
         return really(user, changes)
 
     threads: list[threading.Thread] = []
-    monkeypatch.setattr(links.services, "create", meanwhile)
+    monkeypatch.setattr(services, "create", meanwhile)
     first = api.post("/links", TO, headers=KEY)
     threads[0].join()
     assert first.status_code == 201
@@ -177,14 +177,14 @@ def test_the_second_while_the_first_runs(app: Flask, api: Api, monkeypatch: pyte
 
 
 def leave_reservation(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As a process does that is killed between its reservation and its commit."""
+    """Leaves a reservation, as a process does that is killed between reservation and commit."""
 
     def killed(self: idempotency.Reservation) -> None:
         pass
 
     with monkeypatch.context() as patched:
         patched.setattr(idempotency.Reservation, "release", killed)
-        patched.setattr("app.api.links.services.create", killed_in_the_middle)
+        patched.setattr("app.links.services.create", killed_in_the_middle)
         problem(api.post("/links", TO, headers=KEY), 500)
 
 
@@ -205,7 +205,7 @@ def test_a_dead_process_holds_the_key_only_for_a_while(api: Api, monkeypatch: py
 
 @pytest.mark.databases
 def test_who_lost_the_reservation_creates_nothing(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A request so slow that its lease ran out, and another took over and created."""
+    """A request is so slow that its lease expires, and another one takes over and creates."""
     from app.api import resource
 
     really, seen = resource.begin_write, []

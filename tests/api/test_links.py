@@ -1,4 +1,4 @@
-"""Do links go through the API as the contract says?"""
+"""API of links: creation, changes, bad values and races, by the contract."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ KEYS = (  # noqa: SIM905  a list of words reads worse
     "last_datetime short_url title notes tags pixels_ids email_reports clicks_limit expiration_url schedule "
     "http_status_code app_linking_is_enabled cloaking_is_enabled cloaking_title cloaking_meta_description "
     "cloaking_custom_js cloaking_favicon cloaking_opengraph forward_query_parameters_is_enabled utm_source "
-    "utm_medium utm_campaign targeting_type"
+    "utm_medium utm_campaign targeting_type clicks_limit_confirmation_is_enabled"
 ).split()
 
 
@@ -58,6 +58,7 @@ def test_a_plain_link(api: Api) -> None:
         "datetime": data["datetime"], "short_url": "http://localhost/Hello", "tags": [], "pixels_ids": [],
         "email_reports": [], "schedule": False, "http_status_code": 302, "app_linking_is_enabled": False,
         "cloaking_is_enabled": False, "forward_query_parameters_is_enabled": False,
+        "clicks_limit_confirmation_is_enabled": False,
     }  # fmt: skip
 
 
@@ -70,7 +71,7 @@ def test_everything_that_can_be_set(
     handler = make_handler(alice).id
     sent = {
         "url": "ü-x", "title": "T", "notes": "a\nb", "tags": ["b", "a"], "pixels_ids": [pixels[1], pixels[0], pixels[1]],
-        "email_reports": handler, "clicks_limit": "5", "expiration_url": "https://example.com/over",
+        "email_reports": handler, "clicks_limit": "5", "clicks_limit_confirmation_is_enabled": "yes", "expiration_url": "https://example.com/over",
         "schedule": "1", "start_date": "2026-01-01", "end_date": "2026-02-01T10:00+02:00", "password": "secret",
         "sensitive_content": "on", "http_status_code": "307", "app_linking_is_enabled": "yes",
         "cloaking_is_enabled": "True", "cloaking_title": "CT", "cloaking_meta_description": "CD",
@@ -102,7 +103,7 @@ def test_everything_that_can_be_set(
         "expiration_url": "https://example.com/over", "app_linking_is_enabled": True, "cloaking_is_enabled": True,
         "cloaking_title": "CT", "cloaking_meta_description": "CD", "cloaking_custom_js": "1",
         "forward_query_parameters_is_enabled": True, "utm_source": "s", "utm_medium": "m", "utm_campaign": "c",
-        "targeting_type": "country_code",
+        "targeting_type": "country_code", "clicks_limit_confirmation_is_enabled": True,
     }  # fmt: skip
     assert {name: data[name] for name in expected} == expected
     # what was not sent keeps its value; what is shown can be sent back
@@ -179,7 +180,7 @@ BAD = {
     "http_status_code": ["303", "200", "abc"],
     "is_enabled": ["2", "maybe", " 1"],
     "end_date": ["2026-02-30", "tomorrow", "2026-01-01T25:00"],
-    "url": ["dashboard", "API", ".x", "a b", "a/b", "x" * 257],
+    "url": ["dashboard", "API", ".x", "a b", "a//b", "/a", "a/", "API/x", "x" * 257],
     "targeting_type": ["nonsense"],
     "type": ["biolink"],
     "title": ["x" * 161],
@@ -265,7 +266,7 @@ def test_random_aliases_at_the_same_moment(app: Flask, api: Api) -> None:
 def test_a_pixel_deleted_between_check_and_write(
     api: Api, alice: User, make_pixel: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The last moment that another request can use: the write finds it gone and says so."""
+    """The pixel is deleted at the last possible moment: the write finds that and reports it."""
     from app.api import resource
 
     pixel = make_pixel(alice).id

@@ -1,4 +1,4 @@
-"""Do all lists page, filter and order as the contract says?"""
+"""Lists of the API: pages, filters, search and order, by the contract."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def test_the_last_of_two_wins_and_others_are_ignored(api: Api, path: str) -> Non
 @pytest.mark.parametrize("path", list(MAKERS))
 @pytest.mark.parametrize("character", ["a", "%", "\\", "\U0001f600"])
 def test_a_long_search_is_refused_and_a_shorter_one_is_not(api: Api, path: str, character: str) -> None:
-    """The longest that a query has room for, and then one that a database would refuse as a pattern."""
+    """Tries the longest search that fits into a query, and one that a database would refuse as a pattern."""
     longest = min(2048, 3400 // len(quote(character)))
     assert ids(api.get(path, query_string={"search": character * longest})) == []
     assert fields(problem(api.get(path, query_string={"search": "a" * 2049}), 422)) == {"search"}
@@ -158,7 +158,7 @@ def test_a_long_search_is_refused_and_a_shorter_one_is_not(api: Api, path: str, 
 
 
 def test_a_long_query_is_refused(api: Api, path: str) -> None:
-    """What nobody reads is carried by the links, too."""
+    """Unknown parameters count as well, because the links to other pages repeat them."""
     problem(api.get(path, query_string={"x": "a" * 3499}), 422)
     problem(api.get(path, query_string="x=1&" * 1001), 422)
 

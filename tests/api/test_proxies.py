@@ -1,4 +1,4 @@
-"""Whose word does the application take for where it is reached, and from where?"""
+"""Proxy headers and hosts: which ones the application trusts for its own address and the visitor's."""
 
 from __future__ import annotations
 

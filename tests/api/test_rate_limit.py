@@ -1,4 +1,4 @@
-"""Is a key slowed down that asks too often, and an address that tries many wrong ones?"""
+"""Rate limits of the API, for keys and for addresses that send wrong keys."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from flask.testing import FlaskClient
 
 from app import create_app
 from app.accounts.models import User
-from app.config import Settings
-from app.extensions import db
-from app.throttle_storage import FileStorage
+from app.core.config import Settings
+from app.core.extensions import db
+from app.rate_limit.file_storage import FileStorage
 from tests.api.shape import problem
 from tests.clients import Api
 
@@ -67,7 +67,7 @@ def test_no_limit(api: Api) -> None:
 
 @pytest.mark.settings(API_RATE_LIMIT="5")
 def test_all_processes_count_together(api: Api, settings: Settings) -> None:
-    """Two applications on one data directory are what two processes are."""
+    """Two applications on one data directory stand for two processes."""
     other = create_app(settings)
     other_api = Api(other.test_client(), api.key)
     statuses = [one.get("/user").status_code for one in (api, other_api) * 4]
@@ -88,7 +88,7 @@ def test_wrong_keys_by_address(client: FlaskClient, api: Api) -> None:
         answer = client.get("/api/user", headers=wrong)
         problem(answer, 429)
         assert 1 <= int(answer.headers["Retry-After"]) <= 60
-        assert api.get("/user").status_code == 200  # a good key is good from anywhere
+        assert api.get("/user").status_code == 200  # an active key works from any address
         elsewhere = client.get("/api/user", headers=wrong, environ_base={"REMOTE_ADDR": "192.0.2.1"})
         problem(elsewhere, 401)
     with time_machine.travel(now + dt.timedelta(seconds=61)):
@@ -99,7 +99,7 @@ def test_no_address_is_written(client: FlaskClient, app: Flask) -> None:
     client.get("/api/user", headers={"Authorization": "Bearer x"}, environ_base={"REMOTE_ADDR": "192.0.2.77"})
     directory = app.config["WAYPOST"].data_dir
     files = [path for path in directory.rglob("*") if path.is_file()]
-    assert any("throttles" in path.name for path in files)
+    assert any("rate_limits" in path.name for path in files)
     assert not [path for path in files if b"192.0.2.77" in path.read_bytes()]
 
 

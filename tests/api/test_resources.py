@@ -1,4 +1,4 @@
-"""Do pixels and handlers go through the five verbs as the contract says?"""
+"""API of pixels and handlers: the five operations, encodings and values, by the contract."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does the API keep its word on the real server, in several processes, and on bodies that come in pieces?"""
+"""API on the real server: several processes, and bodies that arrive in pieces."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def read(answer: HTTPResponse) -> tuple[int, Any]:
 
 
 def raw(server: Server, key: str, head: str, body: bytes) -> bytes:
-    """Send exactly this and nothing more, then read what comes back."""
+    """Sends exactly these bytes, then reads the answer."""
     with socket.create_connection(("127.0.0.1", server.port), timeout=60) as connection:
         start = f"POST /api/links HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\nConnection: close\r\n{head}\r\n\r\n"
         connection.sendall(start.encode() + body)
@@ -90,7 +90,7 @@ def bodies_that_are_too_long(server: Server, key: str) -> None:
 
 
 def bodies_that_end_early(server: Server, key: str) -> None:
-    """Whether the server hands them on or not: nothing is made of them."""
+    """Nothing is created from such a body, whether the server passes it on or not."""
     form, whole = b"location_url=https%3A%2F%2Fexample.com%2F", b'{"location_url": "https://example.com/"}'
     kinds = ["application/x-www-form-urlencoded", "application/json"]
     for head, body in [

@@ -1,4 +1,4 @@
-"""Does the API tell what happened, as a table for programs and for spreadsheets, and refuse what it can't?"""
+"""API of statistics: reports as JSON and CSV, single clicks, and refused queries."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ import pytest
 from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import User
-from app.clicks import export
-from app.clicks.ingest import Ingest
-from app.clicks.statistics import TYPES, Asked, answer
-from app.config import Settings
-from app.journal.record import Visit, encode
+from app.analytics import export
+from app.analytics.ingest import Ingest
+from app.analytics.statistics import TYPES, StatisticsQuery, query_statistics
+from app.core.config import Settings
+from app.journal.codec import Visit, encode
 from app.journal.segments import directory_of
 from app.journal.writer import Journal
 from app.links.models import Link
+from tests.analytics.conftest import take_in
 from tests.api.shape import always, fields, problem
-from tests.clicks.conftest import take_in
 from tests.clients import Api
 
 NOON = dt.datetime(2026, 10, 5, 12, tzinfo=dt.UTC)
@@ -37,7 +37,7 @@ def link(alice: User, make_link: Callable[..., Link]) -> Link:
 
 @pytest.fixture
 def visits(settings: Settings, link: Link) -> Iterator[Visits]:
-    """`visits({"country_code": "DE"}, {})`: a visit each, a minute after the other, each of another visitor."""
+    """`visits({"country_code": "DE"}, {})`: one click for each, a minute apart, each by another visitor."""
     journal, ingest = Journal(directory_of(settings.data_dir)), Ingest(settings)
     known = {"link_id": link.id, "user_id": link.user_id, "is_bot": 0}
     count = 0
@@ -143,7 +143,7 @@ BAD = [
 def test_what_makes_no_sense_is_said(api: Api, link: Link, query: str, bad: set[str]) -> None:
     for path in ("/statistics", f"/statistics/{link.id}"):
         assert fields(problem(api.get(f"{path}?{query}"), 422)) == bad
-        if of_clicks := bad - {"format"}:  # single visits have one form
+        if of_clicks := bad - {"format"}:  # single clicks have only one format
             assert fields(problem(api.get(f"{path}/clicks?{query}"), 422)) == of_clicks
 
 
@@ -175,7 +175,7 @@ def test_any_report_as_csv(api: Api, link: Link, visits: Visits, session: scoped
         assert got.content_type == "text/csv; charset=utf-8"
         assert f"waypost-{name}-2026-10-05" in got.headers["Content-Disposition"]
         always(got)
-        asked = Asked(
+        asked = StatisticsQuery(
             user_id=link.user_id,
             type=name,
             start=NOON.date(),
@@ -183,14 +183,14 @@ def test_any_report_as_csv(api: Api, link: Link, visits: Visits, session: scoped
             zone=ZoneInfo("UTC"),
             limit=999,
         )
-        rows = answer(session, asked).rows
+        rows = query_statistics(session, asked).rows
         head, *body = table(got.text)
         assert head == [*rows[0]]
         assert body == [["" if value is None else str(value) for value in row.values()] for row in rows]
 
 
 def test_single_visits_as_csv(api: Api, link: Link, visits: Visits, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(export, "AT_ONCE", 3)
+    monkeypatch.setattr(export, "BATCH_SIZE", 3)
     visits(*({"city_name": f"City {n}", "time_ms": int(NOON.timestamp() + n // 4) * 1000} for n in range(10)))
     visits({"is_bot": 1}, {"time_ms": int(NOON.timestamp() - 86400) * 1000})
     for path in ("/statistics/clicks", f"/statistics/{link.id}/clicks"):

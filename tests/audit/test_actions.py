@@ -1,4 +1,4 @@
-"""Audited actions: each is recorded where it happens, with whom and what, and without a secret."""
+"""Audited actions: each is recorded where it happens, with actor and object, and without a secret."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ import sqlalchemy as sa
 from flask import Flask
 
 from app.accounts import invitations, keys, second_factor, services, standing
+from app.accounts.deletion import leaving
+from app.accounts.deletion.purging import purge
 from app.accounts.models import User
 from app.audit.actions import ACTIONS
 from app.audit.models import AuditEntry
 from app.audit.services import record
-from app.clock import now
-from app.config import Settings
-from app.database import begin_write
-from app.departures import leaving
-from app.departures.purging import purge
+from app.core.clock import now
+from app.core.config import Settings
+from app.core.database import begin_write
+from app.core.extensions import db
 from app.domains import services as domains
-from app.extensions import db
-from app.jobs.forgotten import answer_forgotten
+from app.jobs.password_resets import answer_forgotten
 from app.links import services as links
-from app.links.emptying import empty_trash
-from app.notifications import outbox, stopping
+from app.links.trash_purge import empty_trash
+from app.notifications import outbox, unsubscribe
 from app.notifications import services as handlers
 from app.pixels import services as pixels
 from app.projects import services as projects
@@ -37,6 +37,7 @@ from tests.accounts.codes import code_of, switch_on
 from tests.accounts.test_sign_in import sign_in
 from tests.dashboard.conftest import Desk, desk
 from tests.factories import PASSWORD, Factory
+from tests.users import create_user, set_password
 
 __all__ = ["desk"]
 NEW_PASSWORD = "another horse, battery and staple"
@@ -47,7 +48,7 @@ SECRET = "a-secret-that-no-entry-may-hold"
 def world(
     app: Flask, desk: Desk, alice: User, bob: User, factory: Factory, settings: Settings, session
 ) -> Any:
-    """What the deeds of the table below need."""
+    """The rows and clients that the actions of the table below need."""
     return SimpleNamespace(
         app=app, desk=desk, alice=alice, bob=bob, factory=factory, settings=settings, session=session
     )
@@ -166,9 +167,18 @@ def purge_link(world: Any) -> None:
     empty_trash(world.alice.id)
 
 
+def download_failed_rows(world: Any) -> None:
+    from app.import_export.models import LinkImport
+
+    job = LinkImport(user_id=world.alice.id, name="links.csv", file="0" * 32 + ".csv")
+    db.session.add(job)
+    db.session.commit()
+    assert world.desk.get(f"/imports/{job.id}/failed.csv").status_code == 200
+
+
 def download_archive(world: Any) -> None:
-    from app.transfer import archives
-    from app.transfer.models import Archive
+    from app.import_export import archives
+    from app.import_export.models import Archive
 
     archives.ask(world.alice, "http://localhost")
     row = world.session.scalars(sa.select(Archive)).one()
@@ -190,7 +200,7 @@ def command(*arguments: str) -> Callable[[Any], None]:
     return run
 
 
-# by action: what is done, and the account that its entry is about
+# by action: the function that does it, and the account that its entry is about
 DEEDS: dict[str, Callable[[Any], Any]] = {
     "sign_in": sign_in_once_more,
     "sign_in.failed": fail_to_sign_in,
@@ -200,7 +210,7 @@ DEEDS: dict[str, Callable[[Any], Any]] = {
     "api_key.refused": send_a_wrong_key,
     "api_key.created": lambda world: keys.create_key(world.bob, "ci"),
     "api_key.revoked": revoke,
-    "user.created": lambda world: services.create_user("eve@example.com", PASSWORD),
+    "user.created": lambda world: create_user("eve@example.com", PASSWORD),
     "user.made_admin": lambda world: standing.make_admin(world.bob),
     "user.unmade_admin": unmake_admin,
     "user.disabled": lambda world: standing.disable(world.bob),
@@ -211,7 +221,7 @@ DEEDS: dict[str, Callable[[Any], Any]] = {
     "invitation.created": lambda world: invitations.invite(world.alice, email="eve@example.com"),
     "invitation.revoked": revoke_invitation,
     "password.reset_requested": ask_for_a_new_password,
-    "password.changed": lambda world: services.set_password(world.bob, NEW_PASSWORD),
+    "password.changed": lambda world: set_password(world.bob, NEW_PASSWORD),
     "email.changed": lambda world: services.update_user(world.bob, {"email": "b@example.com"}),
     "two_factor.enabled": lambda world: switch_on(world.bob),
     "two_factor.disabled": switch_two_factor_off,
@@ -222,13 +232,14 @@ DEEDS: dict[str, Callable[[Any], Any]] = {
     ),
     "handler.secret_renewed": lambda world: handlers.renew(webhook(world)),
     "handler.restored": restore_handler,
-    "handler.switched_off": lambda world: stopping.stop(webhook(world)),
+    "handler.switched_off": lambda world: unsubscribe.stop(webhook(world)),
     "domain.created": lambda world: domains.create(world.alice, {"host": "go.example"}),
     "domain.updated": lambda world: domains.update(domain(world), {"host": "to.example"}),
     "domain.verified": verify_domain,
     "domain.lost": lose_domain,
     "domain.deleted": lambda world: domains.delete(domain(world)),
     "links.exported": lambda world: world.desk.get("/links/export.csv"),
+    "failed_rows.exported": download_failed_rows,
     "statistics.exported": lambda world: world.desk.get("/statistics/export.csv"),
     "archive.requested": lambda world: world.desk.post("/account/data", {}),
     "archive.downloaded": download_archive,
@@ -241,7 +252,7 @@ DEEDS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-# commands of an operator, which stop and start processes: tests/secret_keys look at what they record
+# commands of an operator, which stop and start processes: tests/core/secret_keys test their entries
 BY_COMMAND = {"secret_key.rotated", "secret_key.adopted"}
 
 

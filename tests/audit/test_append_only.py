@@ -8,12 +8,12 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
+from app.accounts.deletion.purging import purge
 from app.audit.models import AuditEntry, AuditRetention
 from app.audit.retention import delete_old_entries
 from app.audit.services import record
-from app.clock import now
-from app.departures.purging import purge
-from app.extensions import db
+from app.core.clock import now
+from app.core.extensions import db
 
 pytestmark = pytest.mark.databases
 

@@ -1,4 +1,4 @@
-"""Failed sign-ins: each is told with account and reason, and no flood of them fills the database."""
+"""Failed sign-ins: each is recorded with account and reason, and no flood of them fills the database."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from app.accounts.models import User
 from app.audit import failures
 from app.audit.failures import MAX_GROUPS, FailureLog, flush_at_exit
 from app.audit.models import AuditEntry
-from app.clock import now
-from app.extensions import db
+from app.core.clock import now
+from app.core.extensions import db
 from tests.accounts.test_sign_in import sign_in
 from tests.clients import Api
 
@@ -45,8 +45,7 @@ def total(session) -> int:
 def log(session) -> Iterator[FailureLog]:
     made = FailureLog(db.engine)
     yield made
-    if made.timer is not None:
-        made.timer.cancel()
+    made.close()
 
 
 @pytest.mark.databases
@@ -74,7 +73,7 @@ def test_a_flood_from_many_networks_is_bounded_and_counted(session, alice: User,
 
 
 class Nobody:
-    """An account of a flood."""
+    """One of the accounts of a flood."""
 
     def __init__(self, number: int) -> None:
         self.id, self.email = number, f"user{number}@example.com"
@@ -130,6 +129,16 @@ def test_what_is_counted_is_written_at_the_end(session, alice: User, log: Failur
         log.note(FAILED, alice, "203.0.113.0/24", "wrong_code")
     flush_at_exit(log.engine, log.counts)
     assert [row[-1] for row in found(session)] == [1, 6]
+
+
+def test_a_log_that_is_closed_has_nothing_left_to_write(session, alice: User, log: FailureLog) -> None:
+    """Closing writes the counts, and leaves nothing to write when the process ends."""
+    for _ in range(3):
+        log.note(FAILED, alice, "203.0.113.0/24", "wrong_code")
+    log.close()
+    assert [row[-1] for row in found(session)] == [1, 2]
+    assert (log.counts, log.ends, log.timer) == ({}, {}, None)
+    assert not log._flush_at_exit.still_active()
 
 
 def test_the_sign_in_page_tells_account_and_reason(

@@ -1,7 +1,7 @@
-"""How does a test drive the dashboard as a person does, in a real Chromium?
+"""Fixtures for browser tests: the running application, and pages of a real Chromium.
 
-The application runs in a thread of the test's own process, so that a test can look at the rows. Whatever
-a page says in its console, and whatever it asks of another host, fails the test at its end.
+The application runs in a thread of the test's own process, so that a test can look at the rows. A message
+in a page's console, or a request to another host, fails the test at its end.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from sqlalchemy.orm import Session, scoped_session
 from werkzeug.serving import make_server
 
 from app.accounts.models import User
-from app.dashboard import framing_check
+from app.dashboard.links import framing_check
 from tests.factories import PASSWORD
 
-ELSEWHERE = "links.example"  # a host like any other to the browser, and this machine all the same
+ELSEWHERE = "links.example"  # the browser takes it for any other host, but it is this machine
 QUIET = [
     f"--host-resolver-rules=MAP {ELSEWHERE} 127.0.0.1",
     "--disable-gpu",
@@ -31,18 +31,18 @@ QUIET = [
     "--disable-component-update",
     "--disable-sync",
 ]
-# Chromium itself notes each answer of 4xx; these are how a form says that something is wrong with it
-# (and axe, the judge of accessibility, tries styles of its own, which the pages' policy refuses)
+# Chromium logs each 4xx response; forms answer with these when something in them is wrong
+# (and axe, the accessibility checker, tries styles of its own, which the pages' policy refuses)
 EXPECTED = re.compile(
     r"Failed to load resource: the server responded with a status of 4(09|13|22) |Applying inline style violates"
 )
-SECONDS = 60  # for whatever a page is to do next: a busy machine may take long
+SECONDS = 60  # to wait for what a page does next: a busy machine may take long
 expect.set_options(timeout=SECONDS * 1000)
 
 
 @pytest.fixture(scope="session")
 def base_url() -> None:
-    """None: addresses are given whole. (The plugin's own fixture makes a newer pytest warn.)"""
+    """None: tests use full addresses. (The plugin's own fixture makes a newer pytest warn.)"""
 
 
 @pytest.fixture(scope="session")
@@ -64,12 +64,12 @@ def site(app: Flask) -> Iterator[str]:
 
 @pytest.fixture(autouse=True)
 def nobody_outside_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nor by the server: destinations of cloaked links are whole names of the real world here."""
+    """Keep the server from outbound requests too: cloaked links in these tests have real host names."""
     monkeypatch.setattr(framing_check, "is_forbidden", lambda *_: False)
 
 
 class Watch:
-    """What a page should never do: complain, or ask somebody else for anything."""
+    """Collects what a page must never do: log errors, or send requests to other hosts."""
 
     def __init__(self, site: str) -> None:
         self.site = site
@@ -102,11 +102,11 @@ def watch(site: str) -> Iterator[Watch]:
 def sign_in(
     site: str, watch: Watch, session: scoped_session[Session]
 ) -> Callable[[BrowserContext, User], Page]:
-    """`sign_in(context, alice)`: a page of a browser in which she is signed in, at her links."""
+    """`sign_in(context, alice)`: a page with alice signed in, at the list of links."""
 
     def sign_in(context: BrowserContext, user: User) -> Page:
         email = user.email
-        session.rollback()  # signing in writes a row, and SQLite lets nobody write who read before it
+        session.rollback()  # or SQLite would refuse the row that signing in writes: we read before it
         page = watch.on(context.new_page())
         page.goto(f"{site}/login")
         page.fill("[name=email]", email)
@@ -120,5 +120,5 @@ def sign_in(
 
 @pytest.fixture
 def desk(context: BrowserContext, alice: User, sign_in: Callable[[BrowserContext, User], Page]) -> Page:
-    """Alice's dashboard, at its links."""
+    """A page with alice signed in, at the list of links."""
     return sign_in(context, alice)

@@ -155,7 +155,7 @@ STAND_INS = {
         });"""
         },
     ),
-    # gtm.js: what its tags do is the owner's affair; this one has a single picture
+    # gtm.js: its tags are chosen by the owner; this one has a single picture
     "tagmanager_a": StandIn(
         "https://www.googletagmanager.com/gtm.js",
         """new Image().src = "https://tags.example/hit?container=" + here.searchParams.get("id");""",
@@ -197,7 +197,7 @@ class Providers:
             route.fulfill(body=program, content_type="text/javascript")
 
     def let_come(self) -> None:
-        """Every script that was asked for comes now, and each that is asked for later at once."""
+        """Answer every script request that waits, and each later one at once."""
         self.is_open = True
         self.each(self.give)
 
@@ -205,7 +205,7 @@ class Providers:
         self.each(lambda route: route.abort())
 
     def close(self) -> None:
-        """Let nothing wait any more: a browser does not close while a request does."""
+        """Abort the requests that wait: a browser does not close while one is open."""
         self.refuse()
         for route in self.unanswered:
             route.abort()
@@ -217,7 +217,7 @@ class Providers:
 
 
 def viewed(request: Request) -> list[str]:
-    """The types of which this request counts a view."""
+    """The provider types for which this request counts a view."""
     text = f"{request.url} {request.post_data or ''}"
     return [
         type_ for type_, one in STAND_INS.items() if re.match(one.view.replace("ID", re.escape(one.id)), text)

@@ -1,4 +1,4 @@
-"""How does a test read a statistics page as a person does?"""
+"""Reads the figures, tables and charts that a statistics page shows in the browser."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from playwright.sync_api import Locator, Page, expect
 
 
 class Shown:
-    """A statistics page as a person reads it."""
+    """A statistics page in the browser."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
 
     def part(self, name: str) -> Locator:
-        """A part of the page, once it is there; scrolled to, for those below come only when they are seen."""
+        """A part of the page, once it is loaded. Scrolls to it: parts load only when they are in view."""
         part = self.page.locator(f"#panel-{name}")
         part.wait_for(state="attached")
         self.page.evaluate("name => document.getElementById(`panel-${name}`).scrollIntoView()", name)
@@ -45,5 +45,5 @@ class Shown:
         return self.page.locator(".applied .chip > span:first-child").all_inner_texts()
 
     def picture(self) -> str:
-        """The chart as it is drawn."""
+        """The chart as it is drawn on the page."""
         return str(self.part("overview").locator("canvas").evaluate("canvas => canvas.toDataURL()"))

@@ -1,4 +1,4 @@
-"""Can everybody use the pages: by any eyes, on a small screen, by keyboard, over a slow line?"""
+"""Accessibility of the pages: axe, both themes, a phone's width, keyboard, and size of the first load."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from flask import Flask
 from playwright.sync_api import Browser, Page, expect
 
 from app.accounts.models import User
-from app.clock import now
-from app.dashboard.states import STATES
+from app.core.clock import now
+from app.dashboard.links.states import STATES
 from app.links.models import DestinationCheck, LimitCounter, Link
 from app.notifications.models import DeliveryAttempt
 from app.notifications.outbox import deliver
@@ -23,15 +23,15 @@ pytestmark = [pytest.mark.browser, pytest.mark.full]
 
 AXE = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
-# what is asked of a page beside its plain address
+# addresses that are checked beside the plain ones
 ASKED = ["links/?search=nothing+like+it", "links/?results_per_page=7"]
 ASKED_OF_ROWS = ["links/{links}/try?ip=x", "domains/{full}/delete"]
-OF_COLOURS = ["color-contrast", "link-in-text-block"]  # all that another theme can change
+OF_COLOURS = ["color-contrast", "link-in-text-block"]  # the rules whose outcome depends on the theme
 NARROW = {"width": 320, "height": 640}
 
 
 def violations(page: Page, within: str = "html", rules: list[str] | None = None) -> list[Any]:
-    """What axe finds. Its source is evaluated, for the pages' policy lets no script in by a tag."""
+    """What axe finds. Its source is evaluated, because the pages' policy blocks added script tags."""
     if page.evaluate("typeof axe") == "undefined":
         page.evaluate(AXE)
     found = page.evaluate(
@@ -41,7 +41,7 @@ def violations(page: Page, within: str = "html", rules: list[str] | None = None)
 
 
 def seen(page: Page) -> dict[str, list[Any]]:
-    """A page in both themes, on a desk and on a phone."""
+    """Check a page in both themes, on a desktop's screen and on a phone's."""
     page.emulate_media(color_scheme="light", reduced_motion="reduce")
     found = {"light": violations(page)}
     page.emulate_media(color_scheme="dark")
@@ -55,7 +55,7 @@ def seen(page: Page) -> dict[str, list[Any]]:
 
 
 def addresses(app: Flask, rows: dict[str, int]) -> list[str]:
-    """Every page there is: those of rows with the row's id, by the first part of the address."""
+    """Every page of the application. The first part of the address says which row's id to fill in."""
     found = []
     for rule in app.url_map.iter_rules():
         family = rule.rule.removeprefix("/dashboard/").partition("/")[0]
@@ -66,14 +66,14 @@ def addresses(app: Flask, rows: dict[str, int]) -> list[str]:
 
 
 def is_page(desk: Page, address: str) -> bool:
-    """No download, no fragment, nothing that only leads on."""
+    """Whether it is a page: no download, no fragment, no redirect."""
     answer = desk.request.get(address, max_redirects=0)
     is_html = answer.headers.get("content-type", "").startswith("text/html")
     return answer.status < 300 and is_html and "<html" in answer.text()
 
 
 def sideways(page: Page) -> list[str]:
-    """What sticks out to the right of the screen, and in nothing that scrolls by itself."""
+    """Elements that stick out to the right of the screen, unless an ancestor scrolls."""
     return page.evaluate(
         """() => document.documentElement.scrollWidth <= innerWidth ? [] :
         [...document.querySelectorAll("body *")].filter(e => e.getBoundingClientRect().right > innerWidth + 1)
@@ -84,7 +84,7 @@ def sideways(page: Page) -> list[str]:
 
 @pytest.fixture
 def rows(alice: User, factory: Any) -> dict[str, int]:
-    """One of each kind, with much in it, and long words."""
+    """One row of each kind, with many fields set and long words."""
     pixel = factory.pixel(
         alice, name="A pixel with a name of many words that goes on", pixel="nothing-like-it"
     )
@@ -124,7 +124,7 @@ def rows(alice: User, factory: Any) -> dict[str, int]:
 
 
 def opened(page: Page) -> Page:
-    """The page with every fold open: what is closed is not looked at."""
+    """Open the page and every fold of it: axe skips what is closed."""
     page.evaluate("document.querySelectorAll('details.fold').forEach(fold => (fold.open = true))")
     return page
 
@@ -259,7 +259,7 @@ def test_pages_outside(browser: Browser, site: str, alice: User, theme: str) -> 
 
 
 def test_by_keyboard_alone(context: Any, desk: Page, alice: User, make_link: Callable[..., Link]) -> None:
-    """The first stop leads past the navigation; a dialog keeps the focus in and gives it back."""
+    """The first Tab stop skips the navigation. A dialog keeps the focus, and returns it when it closes."""
     make_link(alice, "one")
     desk.reload()
     desk.keyboard.press("Tab")
@@ -283,7 +283,7 @@ def test_by_keyboard_alone(context: Any, desk: Page, alice: User, make_link: Cal
 def test_first_load_is_small(
     browser: Browser, site: str, alice: User, sign_in: Any, make_link: Callable[..., Link]
 ) -> None:
-    """150 kB over the line for a full page of links, with nothing kept from before."""
+    """At most 150 kB are transferred for a full page of links with an empty cache."""
     for number in range(25):
         make_link(alice, f"link-{number}", title=f"A link of a usual length, {number}", tags=("spring",))
     context = browser.new_context()

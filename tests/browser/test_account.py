@@ -1,4 +1,4 @@
-"""Can an owner change the account, its password and the colours?"""
+"""Account page: profile, notifications, password and colour theme."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_the_colours_are_kept(desk: Page) -> None:
     assert dark != light
     desk.reload()
     assert desk.evaluate(colour) == dark
-    # in the page as it comes, before any script: nothing flashes
+    # set in the HTML, before any script runs: nothing flashes
     assert 'data-theme="dark"' in desk.request.get(desk.url).text()
     desk.get_by_role("button", name="As the system").click()
     assert desk.evaluate(colour) == light

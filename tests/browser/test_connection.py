@@ -1,4 +1,4 @@
-"""Is anything lost when the connection, the session or the patience is?"""
+"""Lost connections, ended sessions and double presses: nothing that was typed is lost."""
 
 from __future__ import annotations
 
@@ -12,11 +12,17 @@ from tests.browser.conftest import Watch
 
 pytestmark = [pytest.mark.browser, pytest.mark.full]
 DESTINATION = "https://example.com/typed"
+PREVIEW = "**/dashboard/links/preview"
 
 
 def filled_in(page: Page) -> None:
+    """Fill the form in, and wait for both of its previews: no request of theirs is left for what follows."""
     page.get_by_role("link", name="Create link").click()
-    page.get_by_role("dialog").get_by_label("Destination", exact=True).fill(DESTINATION)
+    destination = page.get_by_role("dialog").get_by_label("Destination", exact=True)
+    with page.expect_response(PREVIEW):
+        destination.fill(DESTINATION)
+    with page.expect_response(PREVIEW):
+        destination.blur()  # as pressing the button would: a field that is left has changed
 
 
 def send(page: Page) -> None:
@@ -50,7 +56,7 @@ def test_a_session_that_ended_loses_nothing(desk: Page, site: str, watch: Watch)
 
 
 def test_a_stale_token_is_renewed(desk: Page, watch: Watch) -> None:
-    """As after signing in anew in another tab."""
+    """The CSRF token gets stale when the owner signs in again in another tab."""
     filled_in(desk)
     desk.evaluate("document.querySelectorAll('[name=csrf_token]').forEach(input => (input.value = 'old'))")
     send(desk)
@@ -77,7 +83,7 @@ def test_pressed_twice_is_sent_once_and_shows_that_it_goes_on(
     assert len(held) == 1
     going_on = desk.locator("#progress")
     expect(going_on).to_have_css("opacity", "1")
-    expect(going_on).to_have_css("transition-delay", "0.15s")  # what comes at once shows no sign of waiting
+    expect(going_on).to_have_css("transition-delay", "0.15s")  # a quick answer shows no sign of waiting
     held[0].continue_()
     expect(desk.get_by_role("status").filter(has_text="is created.")).to_be_visible()
     expect(going_on).to_have_css("opacity", "0")

@@ -1,4 +1,4 @@
-"""Can an owner test a handler where it stands, read its log, and turn on what was switched off?"""
+"""A failing handler: testing it in the list, reading its log, and enabling it again."""
 
 from __future__ import annotations
 

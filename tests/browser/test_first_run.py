@@ -1,4 +1,4 @@
-"""How many steps is it from the set-up address to a short link in the clipboard, and to a handler that works?"""
+"""First run: the number of steps from set-up to a copied short link, and to a working handler."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DESTINATION = "https://example.com/a/long/address?with=much"
 
 
 class Hand:
-    """Does things as a person does, and counts them: a field filled in, a key, a click, a paste."""
+    """Uses a page and counts the steps: a field filled in, a key, a click, a paste."""
 
     def __init__(self, page: Page) -> None:
         self.page, self.count = page, 0
@@ -37,7 +37,7 @@ class Hand:
 
 @pytest.fixture
 def own_context(browser: Browser) -> Iterator[BrowserContext]:
-    """A browser in which a script may look at what was copied."""
+    """A browser context whose scripts may read the clipboard."""
     context = browser.new_context(permissions=["clipboard-read", "clipboard-write"])
     yield context
     context.close()
@@ -112,7 +112,7 @@ def web() -> Iterator[WebReceiver]:
 
 @pytest.mark.settings(ALLOW_PRIVATE_NETWORKS="127.0.0.0/8")
 def test_a_handler_made_and_tested(desk: Page, web: WebReceiver) -> None:
-    """Its name comes with its type, and may be another."""
+    """The type suggests a name, which can be changed."""
     hand = Hand(desk)
     hand.click(desk.get_by_role("link", name="Handlers"))
     hand.click(desk.get_by_role("link", name="Create handler"))

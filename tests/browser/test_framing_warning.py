@@ -1,11 +1,11 @@
-"""Does an owner see that a destination shows in no frame?"""
+"""The warning that a cloaked link's destination forbids frames stands beside the saved message."""
 
 from __future__ import annotations
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from app.dashboard import framing_check
+from app.dashboard.links import framing_check
 
 pytestmark = [pytest.mark.browser, pytest.mark.full]
 

@@ -1,4 +1,4 @@
-"""Does a real browser pass a password and a warning, by whatever spelling it comes, and only where it should?"""
+"""Password and warning pages in a real browser: passed once, for every spelling of the alias."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ SPELLINGS = {
     "another script": ("Ссылка", "ссылка"),
     "emoji": ("A👩‍🚀", "a👩‍🚀"),
     "NFD": ("e\u0301", "É"),
+    "a slash": ("Blog/Launch", "bLOG/launch/"),
 }
 
 
@@ -38,7 +39,8 @@ def test_by_any_spelling(
     site: str,  # noqa: F811
     there: str,
 ) -> None:
-    """Wrong, right, warned, there, with the query; and again at once, until the password is another one."""
+    """A wrong password, the right one, the warning, then the destination with the query. A second visit
+    skips both pages."""
     link(alias, password_hash=hash_password(PASSWORD), sensitive_content=True, clicks_limit=2,
          forward_query_parameters_is_enabled=True)  # fmt: skip
     page.goto(f"{site}/{quote(other)}?a=%41&b")

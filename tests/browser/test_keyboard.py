@@ -1,4 +1,4 @@
-"""Is everything within reach of who has a keyboard and nothing else?"""
+"""Use by keyboard alone: making a link with every option, bulk actions, trash and undo."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FOCUSED = "element => element === document.activeElement"
 
 
 def reach(page: Page, goal: Locator, key: str = "Tab") -> Locator:
-    """Go there by Tab alone, and see that the place where one is can be seen."""
+    """Move the focus there by Tab alone, and check that the focus is shown."""
     expect(goal).to_be_visible()
     for _ in range(MOST_STOPS):
         if goal.evaluate(FOCUSED):
@@ -97,7 +97,7 @@ def test_many_at_once_trash_and_undo(
     press(desk, dialog.get_by_role("button", name="Delete link"))
     expect(rows).to_have_count(2)
     undo = desk.get_by_role("status").get_by_role("button", name="Undo")
-    undo.dispatch_event("focusin")  # stops its clock, which a slow machine would lose against
+    undo.dispatch_event("focusin")  # stops the message's timer, which could end first on a slow machine
     press(desk, undo)
     expect(rows).to_have_count(3)
     desk.keyboard.press("j")

@@ -1,7 +1,8 @@
-"""Does making a link take one field, and does the form show what the link will be like?"""
+"""The link form in the browser: one field is enough, the preview follows, targeting lines can be moved."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -56,7 +57,7 @@ def test_pasting_anywhere_begins_a_link_or_many(desk: Page, site: str) -> None:
         "https://example.com/1\nexample.com/2"
     )
     expect(dialog.get_by_text("2 addresses.")).to_be_visible()
-    desk.goto(f"{site}/dashboard/pixels/")  # from another page, too
+    desk.goto(f"{site}/dashboard/pixels/")  # pasting works on other pages, too
     desk.evaluate(PASTE, "example.com/from-afar")
     expect(dialog.get_by_label("Destination", exact=True)).to_have_value("example.com/from-afar")
 
@@ -77,9 +78,13 @@ def test_the_preview_follows_and_the_alias_is_checked(
     expect(note).to_have_text("This short address is taken already.")
     alias.fill("api")
     expect(note).to_contain_text("Waypost's own")
-    alias.fill("brand-new")
+    alias.fill("spring//sale")
+    expect(note).to_contain_text("and / between them")
+    alias.fill("taken/brand-new")
     expect(note).to_have_text("This short address is free.")
-    expect(preview.get_by_role("img", name="QR code of 127")).to_be_visible()
+    expect(preview.get_by_role("img", name="QR code of 127")).to_have_attribute(
+        "alt", re.compile(r"taken\Wbrand-new$")
+    )
     dialog.locator("summary", has_text="Tracking").click()
     dialog.get_by_label("UTM source").fill("letter")
     expect(preview).to_contain_text("https://example.com/shop?utm_source=letter#top")
@@ -87,9 +92,14 @@ def test_the_preview_follows_and_the_alias_is_checked(
     dialog.get_by_role("switch", name="Cloaking").check()
     dialog.get_by_label("Card title").fill("Spring is here")
     expect(preview).to_contain_text("Spring is here")
+    dialog.locator("summary", has_text="When").click()
+    dialog.get_by_role("switch", name="Ask for a tap").check()
+    dialog.get_by_label("Click limit").fill("3")
+    expect(preview).to_contain_text("Asks for a tap first")
     dialog.locator("summary", has_text="Protection").click()
     dialog.get_by_label("Password").fill("open sesame")
     expect(preview).to_contain_text("Asks for the password first")
+    expect(preview).not_to_contain_text("Asks for a tap first")
     expect(preview).not_to_contain_text("Spring is here")
     expect(dialog.get_by_label("Password")).to_be_focused()
 
@@ -132,7 +142,7 @@ def test_lines_of_who_goes_where_are_named_and_moved(desk: Page, session: scoped
     desk.get_by_role("link", name="Edit 127").click()
     dialog.locator("summary", has_text="Who goes where").click()
     expect(group.get_by_label("Country 1")).to_have_value("France")
-    for type_, first, some in (  # what the browser offers while one types
+    for type_, first, some in (  # the suggestions while typing
         ("browser_language", "Language", {"Portuguese (Brazil)", "German"}),
         ("os_name", "Operating system", {"Windows", "Chrome OS"}),
         ("country_code", "Country", {"Germany", "Japan"}),
@@ -152,7 +162,7 @@ def test_lines_of_who_goes_where_are_named_and_moved(desk: Page, session: scoped
     expect(preview).to_contain_text("33 % of visitors")
 
 
-# --- by hand: what Chromium is given is what a touch screen and a pen give it
+# --- dragging: Chromium gets the events of a touch screen and of a pen
 
 
 def finger(hand: CDPSession, type_: str, x: float, y: float) -> None:
@@ -173,7 +183,7 @@ def box(part: Locator) -> FloatRect:
 
 
 def drag(hand: CDPSession, by: Any, grip: Locator, target: Locator, end: str | None = "touchEnd") -> None:
-    """From a handle to the middle of another line, in steps as a hand makes them."""
+    """Drag from a handle to the middle of another line, in small steps as with a hand."""
     grip.scroll_into_view_if_needed()
     start, goal = box(grip), box(target)
     x, y = start["x"] + start["width"] / 2, start["y"] + start["height"] / 2
@@ -215,7 +225,7 @@ def test_lines_are_dragged_by_finger_and_by_pen(
     expect(group.locator(".is-moving")).to_have_count(0)
     drag(hand, finger, lines.nth(0).locator("[data-grip]"), lines.nth(1), end=None)
     expect(group.locator(".is-moving").locator("[data-weight]")).to_have_value("1")
-    finger(hand, "touchCancel", 0, 0)  # a call comes in
+    finger(hand, "touchCancel", 0, 0)  # as when a phone call interrupts the touch
     expect(group.locator(".is-moving")).to_have_count(0)
     stand("3", "1", "2")
     drag(hand, pen, lines.nth(1).locator("[data-grip]"), lines.nth(2))

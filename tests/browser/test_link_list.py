@@ -1,4 +1,4 @@
-"""Can an owner do with his list what he would expect: by mouse, by keys, with one link and with many?"""
+"""The list of links: shortcuts, the row's menu, selecting ranges, bulk actions, search and filters."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import User
-from app.dashboard import many
+from app.dashboard.links import bulk as links_bulk
 from app.links.models import Link
 
 pytestmark = [pytest.mark.browser, pytest.mark.full]
@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.full]
 
 @pytest.fixture
 def names(alice: User, make_link: Callable[..., Link]) -> list[str]:
-    """Her links, newest first, as the list has them."""
+    """Aliases of alice's links, newest first, as in the list."""
     for name in ("fig", "pear", "plum", "apple"):
         make_link(alice, name, location_url=f"https://example.com/{name}")
     return ["apple", "plum", "pear", "fig"]
@@ -48,13 +48,13 @@ def test_keys_of_the_focused_row(
     expect(row(desk, "plum").locator("a.name")).to_be_focused()
     desk.keyboard.press("k")
     expect(row(desk, "apple").locator("a.name")).to_be_focused()
-    desk.keyboard.press("f")  # off
+    desk.keyboard.press("f")  # turns the link off
     said(desk, "/apple is off.")
     expect(row(desk, "apple")).to_contain_text("Off")
     expect(row(desk, "apple").locator("a.name")).to_be_focused()
     desk.keyboard.press("f")
     said(desk, "/apple is on.")
-    desk.keyboard.press("w")  # the destination, in its place
+    desk.keyboard.press("w")  # edits the destination in the row
     field = desk.get_by_role("textbox", name="Destination of 127")
     expect(field).to_be_focused()
     desk.keyboard.type("javascript:alert(1)")
@@ -102,7 +102,7 @@ def test_what_else_a_key_opens(desk: Page, names: list[str], site: str) -> None:
         desk.keyboard.press("o")
     assert opened.value.evaluate("opener") is None
     opened.value.close()
-    row(desk, "apple").locator("time").focus()  # the exact time, by keys and by a finger as well
+    row(desk, "apple").locator("time").focus()  # the focus shows the exact time: for keyboard and touch
     exact = "getComputedStyle(document.activeElement, '::after').content"
     assert re.match(r'"\d+ \w+ \d{4}, \d\d:\d\d:\d\d UTC"', desk.evaluate(exact))
     row(desk, "apple").locator("a.name").focus()
@@ -180,7 +180,7 @@ def test_a_row_has_a_menu_and_a_duplicate_is_like_its_original(
 def test_many_by_ranges_and_all_that_match(
     desk: Page, names: list[str], session: scoped_session[Session], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Long work shows how far it is; at its end stands how many were done, and why not the others."""
+    """Long work shows its progress. Its result says how many were changed, and why the others were not."""
     desk.reload()
     row(desk, "plum").locator(".pick").click()
     row(desk, "fig").locator(".pick").click(modifiers=["Shift"])
@@ -194,8 +194,8 @@ def test_many_by_ranges_and_all_that_match(
     full = stored(session, "fig")
     full.tag_rows = [type(full).tag_rows.property.mapper.class_(tag=f"t{n}", position=n) for n in range(20)]
     session.commit()
-    monkeypatch.setattr(many, "SECONDS", 0)
-    monkeypatch.setattr(many.together, "AT_ONCE", 1)
+    monkeypatch.setattr(links_bulk, "SECONDS", 0)
+    monkeypatch.setattr(links_bulk.bulk_edit, "BATCH_SIZE", 1)
     desk.keyboard.press("j")
     desk.keyboard.press("x")
     expect(bar).to_contain_text("1 selected")
@@ -223,7 +223,7 @@ def test_many_by_ranges_and_all_that_match(
 
 
 def test_a_search_that_was_typed_on_is_not_shown(desk: Page, names: list[str]) -> None:
-    """Its answer would only hold up the next letter."""
+    """The answer to an outdated search is dropped: swapping it in would hold up the next letter."""
     held: list[Route] = []
     desk.reload()
     desk.route(re.compile(r"/links/\?search=p&"), lambda route: held.append(route))
@@ -274,7 +274,7 @@ def test_what_the_list_shows_is_in_its_address(desk: Page, names: list[str], sit
     desk.go_back()
     expect(desk).to_have_url(re.compile("order_type=ASC"))
     expect(first).to_contain_text("/apple")
-    desk.go_back()  # the order alone
+    desk.go_back()  # undoes the order alone
     expect(first).to_contain_text("/plum")
     desk.go_back()
     expect(desk).to_have_url(re.compile(r"/\?state=active&columns"))

@@ -1,4 +1,4 @@
-"""Can an owner make, change and delete links in place?"""
+"""Links in the dashboard: creating, editing and deleting them in dialogs, and bulk creation."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def test_every_fold_is_kept_and_says_what_is_on(
     assert (link.sensitive_content, link.cloaking_title, link.utm_source) == (True, "A page", "letter")
     assert [pixel.name for pixel in link.pixels] == ["Shop"]
     assert [handler.name for handler in link.handlers] == ["Team"]
-    # the same again, as the page shows it after a reload: nothing is lost, nothing comes to it
+    # saved again as the page shows it after a reload: no field changes
     before = {name: getattr(link, name) for name in Link.__mapper__.columns.keys()}  # noqa: SIM118  no mapping
     desk.reload()
     desk.get_by_role("link", name="Edit 127").click()
@@ -238,14 +238,14 @@ def test_many_at_once_with_the_errors_of_each_line(desk: Page, session: scoped_s
 
 
 def chosen(page: Page) -> str:
-    """What is selected in the text that has the focus."""
+    """The selected part of the text in the focused field."""
     return str(
         page.evaluate("(a => a.value.slice(a.selectionStart, a.selectionEnd))(document.activeElement)")
     )
 
 
 def test_a_thousand_lines_of_which_some_are_wrong(desk: Page, session: scoped_session[Session]) -> None:
-    """Each is numbered; what is wrong leads to its line."""
+    """Lines are numbered, and each error selects its line."""
     desk.get_by_role("link", name="Create many").click()
     dialog = desk.get_by_role("dialog")
     lines = dialog.get_by_label("Destinations, one a line")
@@ -269,7 +269,7 @@ def test_a_thousand_lines_of_which_some_are_wrong(desk: Page, session: scoped_se
     desk.keyboard.type("https://example.com/7")
     dialog.get_by_role("button", name="Create links").click()
     expect(desk.get_by_role("status").filter(has_text="1,000 links are created.")).to_be_visible()
-    session.rollback()  # what it has read so far was before
+    session.rollback()  # or it would go on with what it read before
     assert session.scalar(select(func.count()).select_from(Link)) == 1000
 
 
@@ -314,7 +314,7 @@ def test_search_is_in_the_address_and_back_restores_it(
 def test_copy_also_where_the_browser_has_no_clipboard(
     desk: Page, alice: User, make_link: Callable[..., Link], site: str
 ) -> None:
-    """As on plain HTTP at any other host than this one."""
+    """Browsers offer no clipboard on plain HTTP, except on localhost."""
     make_link(alice, "copied")
     desk.add_init_script("Object.defineProperty(Navigator.prototype, 'clipboard', {get: () => undefined})")
     desk.reload()

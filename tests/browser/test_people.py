@@ -1,4 +1,4 @@
-"""Can an admin do everything with users in a browser, and is nothing in the way of whoever types meanwhile?"""
+"""Users in the browser: inviting, disabling and deleting them; an owner's archive and own deletion."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from sqlalchemy import select
 
 from app.accounts.models import User
 from app.accounts.standing import state_of
-from app.config import Settings
-from app.extensions import db
-from app.transfer import archives, archiving
-from app.transfer.models import Archive
+from app.core.config import Settings
+from app.core.extensions import db
+from app.import_export import archive_writer, archives
+from app.import_export.models import Archive
 
 pytestmark = [pytest.mark.browser, pytest.mark.full]
 
@@ -53,7 +53,7 @@ def test_inviting_and_letting_go(browser: Browser, desk: Page, site: str, watch:
     expect(row).to_contain_text("Gone for good after")
     desk.get_by_role("button", name="Undo").last.click()
     expect(row).to_contain_text("Active")
-    db.session.rollback()  # what was read before is older
+    db.session.rollback()  # or it would go on with what it read before
     db.session.refresh(bob)
     assert state_of(bob) == "active"
     desk.get_by_role("searchbox").fill("bob")
@@ -77,7 +77,7 @@ def test_taking_everything(desk: Page, site: str, settings: Settings, tmp_path: 
     expect(desk.locator("#download")).to_contain_text("You may leave this page")
     db.session.rollback()
     row = db.session.scalars(select(Archive)).one()
-    archiving.run(row.id, settings)
+    archive_writer.run(row.id, settings)
     with desk.expect_download() as found:
         desk.get_by_role("link", name="Download").click()
     assert re.fullmatch(r"waypost-\d{4}-\d\d-\d\d\.zip", found.value.suggested_filename)

@@ -1,7 +1,7 @@
-"""Does each provider count a view exactly once, wherever its script runs and whenever it arrives?
+"""Pixels: each provider counts a view exactly once, wherever its script runs and whenever it arrives.
 
-The page's clock stands still but for what a test lets pass: that the page leaves after 1.5 s and not before is
-seen without waiting for it.
+The page's clock stands still except for the time that a test lets pass. So tests see that the page leaves
+after 1.5 s and not before, without waiting for it.
 """
 
 # ruff: noqa: F811  fixtures of another module bear the names of what tests are given
@@ -42,7 +42,7 @@ WAYS = [
 ]
 ARRIVALS: list[int | str] = [100, 500, 900, "never", "refused"]
 FROZEN = 4_102_444_800  # where the page's clock begins, in seconds
-# when does a page leave for the destination, by its own clock?
+# reports when the page leaves for the destination, by its own clock
 LEFT = """if (parent === window) {
   const begun = performance.now();
   navigation.addEventListener("navigate", event => {
@@ -55,7 +55,7 @@ Base = tuple[str, int | None]
 
 @pytest.fixture
 def base(way: str, site: str, factory: Factory, alice: User) -> Base:
-    """The address that serves the link, and its domain."""
+    """The base URL that serves the link, and its domain."""
     if way != "own domain":
         return site, None
     domain = factory.domain(alice, "go.localhost")
@@ -73,7 +73,7 @@ class Visit:
         self.page = self.context.new_page()
         self.page.clock.install(time=FROZEN)
         self.page.clock.pause_at(FROZEN + 1)
-        self.context.add_init_script(LEFT)  # after the clock, which it asks
+        self.context.add_init_script(LEFT)  # added after the clock, which it reads
         self.page.goto(address, wait_until="commit")
 
     def hear(self, text: str) -> None:
@@ -96,13 +96,13 @@ class Visit:
 
 
 def expected_views(types: list[str], arrival: int | str) -> Counter[str]:
-    """A provider that publishes no picture can't be counted without its script."""
+    """The views that must be counted. Without its script, only a provider with a picture counts one."""
     is_there = isinstance(arrival, int)
     return Counter(type_ for type_ in types if is_there or type_ in WITH_PICTURE)
 
 
 def expected_leaving(types: list[str], arrival: int | str) -> int:
-    """As soon as nothing is under way, but not before 0.8 s unless there is nothing to wait for."""
+    """When the page must leave: as soon as no request is open, but not before 0.8 s if there was one."""
     if arrival == "refused":
         return 0
     if arrival == "never":
@@ -113,7 +113,7 @@ def expected_leaving(types: list[str], arrival: int | str) -> int:
 def visited(
     browser: Browser, address: str, types: list[str], arrival: int | str, there: str
 ) -> tuple[Counter[str], list[int]]:
-    """Which views are counted, and when the page leaves, where the providers' scripts arrive at this time."""
+    """The counted views, and when the page left, if the providers' scripts arrive at this time."""
     with Visit(browser, address) as visit:
         visit.until(lambda: len(visit.providers.waiting) == len(types), "the request for each script")
         leaving = expected_leaving(types, arrival)
@@ -129,10 +129,10 @@ def visited(
         begun = arrival if isinstance(arrival, int) else STAND_IN_MS if arrival == "never" else 0
         visit.pass_time(leaving - begun)
         visit.until(lambda: visit.left, f"{arrival}: the leaving")
-        visit.providers.let_come()  # the page is being left: nothing that comes now may count a view again
+        visit.providers.let_come()  # the page is unloading: this must not count a view again
         visit.page.wait_for_url(there)
         found = Counter(visit.providers.views)
-        # (without a picture that has stood in for it, a script that came in that moment has counted its first)
+        # (where no picture has counted the view, a script that comes in that moment counts it once)
         return Counter({type_: n for type_, n in found.items() if type_ in views or n > 1}), visit.left
 
 
@@ -174,7 +174,7 @@ def test_leaving_waits_for_what_is_under_way_and_no_longer(
     link: Callable[..., Link],
     there: str,
 ) -> None:
-    """The scripts have asked for their pictures, and no answer comes."""
+    """The scripts have requested their pictures, and get no answer."""
     link("a", [(type_, STAND_INS[type_].id) for type_ in TYPES], domain_id=base[1])
     with Visit(browser, f"{base[0]}/a", is_open=True, answers_views=False) as visit:
         views = expected_views(TYPES, 0)
@@ -239,7 +239,7 @@ def test_a_picture_counts_who_closes_a_cloaked_page_before_the_script_has_come(
 
 
 class MetaServer:
-    """Meta's hosts as a real server: what a page asks for while it is being left, routes do not see."""
+    """Meta's hosts as a real server: routes do not see the requests of a page that is being left."""
 
     def __init__(self) -> None:
         self.script_requests: list[str] = []

@@ -1,4 +1,4 @@
-"""Can an owner keep pixels, handlers and API keys in place?"""
+"""Pixels, handlers and API keys: creating, editing and deleting them in dialogs."""
 
 from __future__ import annotations
 

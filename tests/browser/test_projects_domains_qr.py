@@ -1,4 +1,4 @@
-"""Can an owner sort links, bring a host and print a code, all in place?"""
+"""Projects, domains and QR codes in dialogs."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from PIL import Image
 from playwright.sync_api import Page, expect
 from sqlalchemy.orm import Session, scoped_session
 
-from app import domain_check
 from app.accounts.models import User
-from app.domain_check import Finding
+from app.domains import verification
 from app.domains.models import Domain
+from app.domains.verification import ProofResult
 from tests.browser.test_pixels_handlers_keys import said
 from tests.server import wait_for
 
@@ -47,7 +47,9 @@ def test_a_domain_is_made_and_verified(
     desk: Page, session: scoped_session[Session], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     proofs: list[bool] = [False]
-    monkeypatch.setattr(domain_check, "look", lambda wanted: [Finding("txt", proofs[0], "What was seen.")])
+    monkeypatch.setattr(
+        verification, "look", lambda wanted: [ProofResult("txt", proofs[0], "What was seen.")]
+    )
     desk.get_by_role("link", name="Domains").click()
     desk.get_by_role("link", name="Create domain").click()
     dialog = desk.get_by_role("dialog")
@@ -73,7 +75,7 @@ def test_a_domain_is_made_and_verified(
 def test_a_code_is_drawn_as_chosen_and_read_back(
     desk: Page, alice: User, factory: Any, site: str, tmp_path: Path
 ) -> None:
-    """What Chromium shows of the SVG is read as a phone would."""
+    """A QR reader decodes a screenshot of the SVG as Chromium draws it."""
     factory.link(alice, "one")
     Image.new("RGB", (64, 64), "#c92a2a").save(tmp_path / "logo.png")
     desk.reload()

@@ -1,4 +1,4 @@
-"""Is every form sent once and nothing lost, whatever the line, the server or the hand does?"""
+"""Sending forms: once, without loss, with a slow server, a stopped one, or wrong input."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LOST = "There is no connection to the server."
 
 
 class Site:
-    """The application at one port: it can be stopped and started again, and hold what is written."""
+    """The application at a fixed port. It can be stopped and restarted, and hold back writing requests."""
 
     def __init__(self, app: Flask) -> None:
         self.app, self.port = app, free_port()
@@ -80,7 +80,7 @@ def said(page: Page, text: str) -> None:
 
 
 def forgive(watch: Watch) -> None:
-    """That nobody answered is in the console, and nothing else is."""
+    """Check that the console has only the failed requests of a stopped server, and forget these."""
     noted = ("ERR_CONNECTION_REFUSED", "htmx:afterRequest", "htmx:sendError")
     assert [one for one in watch.complaints if not any(word in one for word in noted)] == []
     watch.complaints.clear()
@@ -109,7 +109,7 @@ PLACES = {"in a dialog": in_dialog, "on a page": on_a_page}
 def test_sent_once_to_a_slow_server(
     place: str, desk: Page, own_site: Site, session: scoped_session[Session]
 ) -> None:
-    """The sign that it takes its time comes after 150 ms, and is gone when it is over."""
+    """The progress sign appears after 150 ms, and disappears with the answer."""
     field, button = PLACES[place](desk, own_site.url)
     field.fill("Spring")
     expect(sign(desk)).to_have_css("opacity", "0")
@@ -148,7 +148,7 @@ def test_a_server_that_is_away_loses_nothing(
 def test_signing_in_importing_and_the_account_wait_for_the_server(
     page: Page, alice: User, own_site: Site, watch: Watch, tmp_path: Path
 ) -> None:
-    """What a browser would lose by its own page: a password, a file, a name."""
+    """A password, a file and a name, which the browser's own error page would lose, are sent in the end."""
     watch.on(page)
 
     def away_and_back(button: str) -> None:
@@ -173,7 +173,7 @@ def test_signing_in_importing_and_the_account_wait_for_the_server(
     page.locator("main [name=name]").fill("Alice")
     away_and_back("Save profile")
     said(page, "Your account is saved.")
-    page.go_back()  # nothing is stuck
+    page.go_back()  # nothing is left disabled
     expect(page.get_by_role("button", name="Save profile")).not_to_have_attribute("aria-disabled", "true")
     expect(sign(page)).to_have_css("opacity", "0")
     forgive(watch)
@@ -199,7 +199,7 @@ def test_a_list_that_does_not_come_says_so_and_comes_again(
     forgive(watch)
 
 
-# the page, what is put into it, the button, and the field that is wrong
+# the page, what is filled in, the button, and the field that is wrong
 WRONG: dict[str, tuple[str, dict[str, str], str, str]] = {
     "a link": ("links/new", {"url": "first", "location_url": "nowhere:x"}, "Create link", "location_url"),
     "many links": (
@@ -239,7 +239,7 @@ def put(page: Page, field: str, value: str) -> None:
 
 
 def test_what_is_wrong_stands_beside_its_field(desk: Page, site: str) -> None:
-    """The first such field has the focus, and everything typed is still there."""
+    """The first wrong field has the focus, and everything typed is still there."""
     for name, (path, values, button, wrong) in WRONG.items():
         desk.goto(f"{site}/dashboard/{path}")
         for field, value in values.items():
@@ -258,7 +258,7 @@ def test_what_is_wrong_stands_beside_its_field(desk: Page, site: str) -> None:
 def test_copied_where_the_browser_has_no_clipboard(
     context: BrowserContext, alice: User, make_link: Callable[..., Link], own_site: Site
 ) -> None:
-    """Plain HTTP at another name than localhost."""
+    """Browsers offer no clipboard on plain HTTP, except on localhost."""
     make_link(alice, "apple")
     page = context.new_page()
     complaints: list[str] = []
@@ -281,7 +281,7 @@ def test_copied_where_the_browser_has_no_clipboard(
 def test_the_colours_are_right_from_the_first_picture(
     chosen: str, system: str, browser: Browser, own_site: Site, alice: User, sign_in: Any
 ) -> None:
-    """The background in every frame that is painted, and what is painted before the style sheet is there."""
+    """The background is right in every painted frame, and before the style sheet has arrived."""
     context = browser.new_context(color_scheme=system)  # type: ignore[arg-type]
     context.add_cookies([{"name": "waypost_theme", "value": chosen, "url": own_site.url}])
     page = sign_in(context, alice)

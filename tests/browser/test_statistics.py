@@ -1,4 +1,4 @@
-"""Do the statistics pages follow every control, and do they show the API's numbers?"""
+"""Statistics pages in the browser: they follow every control, and show the API's numbers."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from app import clock
 from app.accounts.models import User
-from app.config import Settings
-from app.journal.record import Visit
+from app.core import clock
+from app.core.config import Settings
+from app.journal.codec import Visit
 from tests.browser.shown import Shown
 from tests.browser.test_accessibility import sideways, violations
 from tests.clients import Api
@@ -28,7 +28,7 @@ PHONE = {"width": 390, "height": 800}
 
 @pytest.fixture
 def report(api: Api, past: Past) -> Callable[..., Any]:
-    """What the API says of the first link: (clicks, visitors) of each row."""
+    """The API's report on the first link: (clicks, visitors) of each row."""
 
     def ask(**asked: Any) -> list[dict[str, Any]]:
         asked = {"timezone": ZONE, **asked}

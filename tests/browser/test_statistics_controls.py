@@ -1,7 +1,7 @@
-"""Does every control of the statistics pages do what it says, to the visit?
+"""Controls of the statistics pages: each shows exact numbers.
 
 What is shown is compared with a plain count over the visits themselves, and with nothing that the
-application reckons.
+application computes.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ import pytest
 from flask import Flask
 from playwright.sync_api import Locator, Page, expect
 
-from app import clock
-from app.config import Settings
+from app.core import clock
+from app.core.config import Settings
 from app.dashboard.statistics.state import CARDS
 from app.dashboard.statistics.views import PARTS
 from app.dashboard.statistics.words import WORDS, word
 from app.links.models import Link
+from tests.analytics.load import Plain, load, value
 from tests.browser.conftest import Watch
 from tests.browser.shown import Shown
-from tests.clicks.load import Plain, load, value
 from tests.factories import Factory
 from tests.past import Past, take_in
 
 pytestmark = [pytest.mark.browser, pytest.mark.full]
 ZONE = ZoneInfo("Asia/Kolkata")
-LONG_AGO = 20  # days of visits a year before the others
+LONG_AGO = 20  # number of days with visits, a year before the others
 Span = tuple[dt.date, dt.date]
 
 
 @pytest.fixture
 def years(past: Past, settings: Settings) -> Past:
-    """Beside the visits of these days, some of a year ago."""
+    """The recent visits of `past`, and some of a year ago."""
     begin = clock.now().replace(hour=0, minute=0, second=0) - dt.timedelta(days=365 + LONG_AGO)
     links = {past.owner.id: [past.first.id, past.second.id]}
     older = load(80, begin, LONG_AGO, links, Random(8))
@@ -55,7 +55,7 @@ def shown(desk: Page, years: Past, site: str) -> Shown:
 
 
 class Known:
-    """The visits to the first link, counted plainly."""
+    """The visits to the first link, counted without the application."""
 
     def __init__(self, past: Past, zone: ZoneInfo = ZONE) -> None:
         self.visits = [visit for visit in past.visits if visit.link_id == past.first.id]
@@ -81,7 +81,7 @@ def ago(days: int) -> dt.date:
 
 
 def month_of(date: dt.date, back: int = 0) -> dt.date:
-    """The first day of the month so many months earlier."""
+    """The first day of the month that is `back` months earlier."""
     months = date.year * 12 + date.month - 1 - back
     return dt.date(months // 12, months % 12 + 1, 1)
 
@@ -116,7 +116,7 @@ def totals(shown: Shown, counts: Sequence[int]) -> None:
 
 
 def choose(page: Page, menu: str, title: str) -> None:
-    """A line of one of the two menus."""
+    """Choose a line of one of the two menus."""
     pop = page.locator(".stat-bar details", has=page.locator("summary", has_text=re.compile(rf"{menu}: ")))
     pop.locator("summary").click()
     pop.get_by_role("link", name=title, exact=True).click()
@@ -215,7 +215,7 @@ def shown_counts(part: Locator) -> dict[str, int]:
 
 
 def saved(page: Page, link: Locator, directory: Path) -> list[list[str]]:
-    """The lines of a file that a link brings."""
+    """The lines of the file that a link downloads."""
     with page.expect_download() as download:
         link.click()
     download.value.save_as(directory / "file.csv")
@@ -251,7 +251,7 @@ def test_pictures_and_their_numbers(shown: Shown, years: Past) -> None:
     wait_until(page, lambda: wide(germany) > width * 1.2)
     world.locator(".jvm-zoomout").click()
     wait_until(page, lambda: abs(wide(germany) - width) < width * 0.05)
-    for is_hidden in (True, False):  # as when it comes into a part that is not laid out yet
+    for is_hidden in (True, False):  # as when it is swapped into a part that has no layout yet
         world.locator("[data-world]").evaluate("(box, is) => { box.hidden = is; }", is_hidden)
         page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
     wait_until(page, lambda: abs(wide(germany) - width) < width * 0.05)
@@ -276,7 +276,7 @@ def wide(one: Locator) -> float:
 
 
 def wait_until(page: Page, condition: Callable[[], bool]) -> None:
-    """What is animated comes to its end in a moment."""
+    """Wait for a condition, as for the end of an animation. Fails after 5 seconds."""
     for _ in range(100):
         if condition():
             return
@@ -286,7 +286,7 @@ def wait_until(page: Page, condition: Callable[[], bool]) -> None:
 
 @contextmanager
 def broken(app: Flask, name: str) -> Iterator[None]:
-    """Meanwhile that part of the page fails in the server, which answers as it does everybody."""
+    """Inside the block this part of the page fails in the server, which answers as in production."""
 
     def fail(*_: Any) -> Any:
         raise RuntimeError("a fault of the test's")
@@ -362,7 +362,7 @@ def test_what_is_live_pauses_and_days_are_the_owners(shown: Shown, years: Past, 
     wait_until(page, lambda: len(asked) == 1)
     shown.part("latest").get_by_role("button", name="Live").click()
     page.clock.run_for(30_000)
-    page.evaluate("() => fetch('/healthz').then(answer => answer.text())")  # time to ask, if anybody would
+    page.evaluate("() => fetch('/healthz').then(answer => answer.text())")  # time for a wrong request
     assert len(asked) == 1
     shown.part("latest").get_by_role("button", name="Paused").click()
     now = int(clock.now().timestamp() * 1000)

@@ -1,6 +1,6 @@
-"""Have the pages of a project, and of everything, the same controls, and the same numbers as a plain count?
+"""Statistics of a project and of all links: the same controls, and the numbers of a plain count.
 
-Those of one link are tried in `test_statistics_controls`.
+Those of one link are tested in `test_statistics_controls`.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ import pytest
 from playwright.sync_api import Page, expect
 from sqlalchemy.orm import Session, scoped_session
 
-from app import clock
-from app.config import Settings
+from app.core import clock
+from app.core.config import Settings
 from app.dashboard.statistics.state import CARDS
 from app.dashboard.statistics.views import OF_MANY
 from app.dashboard.statistics.words import WORDS, word
 from app.links.models import Link
+from tests.analytics.load import Plain, value
 from tests.browser.shown import Shown
 from tests.browser.test_statistics_controls import (
     ZONE,
@@ -35,7 +36,6 @@ from tests.browser.test_statistics_controls import (
     totals,
     wait_until,
 )
-from tests.clicks.load import Plain, value
 from tests.past import Past, take_in
 
 pytestmark = [pytest.mark.browser, pytest.mark.full]
@@ -46,7 +46,7 @@ def month() -> Span:
 
 
 class KnownOfMany(Known):
-    """The visits to both links, counted plainly; of a project each link's visitors are its own."""
+    """The visits to both links, counted without the application. A project counts visitors for each link."""
 
     def __init__(self, past: Past, *, over_links: bool) -> None:
         super().__init__(past)

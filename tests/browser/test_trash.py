@@ -1,4 +1,4 @@
-"""Does Undo bring back what was deleted, and is the dashboard German where its owner is?"""
+"""Undo, trash and history in the browser, and the dashboard in German."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from app.accounts.models import User
-from app.extensions import db
+from app.core.extensions import db
 from app.links.models import Link
 
 pytestmark = [pytest.mark.browser, pytest.mark.full]
@@ -38,7 +38,7 @@ def test_undo_trash_and_history(desk: Page, alice: User, make_pixel: Any, site: 
 
 
 def test_a_link_whose_address_was_used_again(desk: Page, site: str) -> None:
-    """It asks for another one; and its history leads back to what it was."""
+    """Restoring asks for another alias. The history can still set the link back to an earlier state."""
     dialog = desk.get_by_role("dialog")
     row = desk.get_by_role("listitem").filter(has_text="/gone")
 

@@ -1,4 +1,4 @@
-"""Does “Try as visitor” answer while somebody chooses, and just as well without JavaScript?"""
+"""“Try as visitor” in the browser: the answer follows each choice, and works without JavaScript."""
 
 from __future__ import annotations
 

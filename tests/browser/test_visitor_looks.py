@@ -1,4 +1,4 @@
-"""Can every visitor use our pages: in either theme, on the smallest phone, by keyboard, and asking nobody else?"""
+"""Looks of visitors' pages: both themes, the smallest phone, the keyboard, and no requests to other hosts."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from flask import Flask
 from playwright.sync_api import Browser, BrowserContext, Page, Response, expect
 
 from app.accounts.passwords import hash_password
-from app.clock import now
+from app.core.clock import now
+from app.core.errors import StoreDown
 from app.links.models import LimitCounter, Link
-from app.public.leaving import LATEST_MS, SOONEST_MS
-from app.visits.store import StoreDown
 from tests.browser.test_accessibility import NARROW, sideways, violations
 from tests.browser.test_visitor_pages import IPHONE, link, site  # noqa: F401
 from tests.browser.visitors import CALLS, HANGS, Outside
@@ -26,11 +25,10 @@ pytestmark = [pytest.mark.browser, pytest.mark.full]
 DAY = dt.timedelta(days=1)
 MOST_TRIES = 30
 LONG = "A title of a link with words of " + "unbelievable" * 6
-# the page's own patience never ends, while axe's does
-STAYS = (
-    "const later = setTimeout;"
-    f"window.setTimeout = (what, ms) => [{SOONEST_MS}, {LATEST_MS}].includes(ms) ? 0 : later(what, ms);"
-)
+# a page that goes on by itself stays as long as it is looked at: no script leads to another host or to an app
+STAYS = """navigation.addEventListener("navigate", event => {
+  if (new URL(event.destination.url).origin !== location.origin) { event.preventDefault(); }
+});"""
 PAGES: dict[str, dict[str, Any]] = {
     "password": {"password_hash": hash_password("secret")},
     "warning": {"sensitive_content": True},
@@ -40,6 +38,7 @@ PAGES: dict[str, dict[str, Any]] = {
     "consent": {"pixels": [(type_, "1") for type_ in CALLS]},
     "app": {"app_linking_is_enabled": True, "location_url": "https://www.reddit.com/r/cats/"},
     "used": {"clicks_limit": 1},
+    "tap": {"clicks_limit": 1, "clicks_limit_confirmation_is_enabled": True},
     "cloaked": {"cloaking_is_enabled": True},
     "nothing": {},
 }
@@ -54,12 +53,11 @@ def is_down(*_: object) -> None:
 
 
 def try_in_vain(page: Page) -> None:
-    """Until no more passwords are looked at."""
+    """Try wrong passwords until the rate limit refuses."""
     for _ in range(MOST_TRIES):
         page.locator("input").fill("wrong")
-        with page.expect_response(lambda answer: answer.request.method == "POST") as came:
+        with page.expect_navigation() as came:
             page.locator("button").click()
-        page.wait_for_load_state()
         if came.value.status == 429:
             return
     raise AssertionError(f"{MOST_TRIES} tries were let in")
@@ -73,6 +71,7 @@ def there() -> str:
 def opened(browser: Browser, site: str, theme: str, locale: str) -> tuple[BrowserContext, Page]:  # noqa: F811
     context = browser.new_context(color_scheme=theme, user_agent=IPHONE, locale=locale, viewport=NARROW)  # type: ignore[arg-type]
     Outside(context, site)
+    context.add_init_script(STAYS)
     return context, context.new_page()
 
 
@@ -110,7 +109,7 @@ def test_every_page(
     assert_status(page.goto(f"{site}/warning"), 503)
     found["prefetch"] = [*violations(page), *sideways(page)]
     page.set_extra_http_headers({})
-    monkeypatch.setattr(app.extensions["visits"].plans, "find", is_down)
+    monkeypatch.setattr(app.extensions["visits"].compiled_links, "find", is_down)
     assert_status(page.goto(f"{site}/warning"), 503)
     found["down"] = [*violations(page), *sideways(page)]
     context.close()
@@ -140,7 +139,7 @@ def test_the_page_that_opens_an_app(
     link: Callable[..., Link],  # noqa: F811
     site: str,  # noqa: F811
 ) -> None:
-    """In a browser of its own: after an unknown scheme Chromium asks, and takes no clicks until it is answered."""
+    """In a browser of its own: Chromium asks about an unknown scheme, and takes no clicks until answered."""
     link("a", app_linking_is_enabled=True, location_url="https://www.youtube.com/watch?v=abc", title=LONG)
     context, page = opened(browser, site, theme, "en-GB")
     page.goto(f"{site}/a", wait_until="commit")
@@ -165,6 +164,7 @@ def test_our_pages_ask_nobody_for_anything(browser: Browser, link: Callable[...,
             link(name.rstrip("+"), **columns)
     context = browser.new_context(user_agent=IPHONE)
     outside = Outside(context, site)
+    context.add_init_script(STAYS)
     page = context.new_page()
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))

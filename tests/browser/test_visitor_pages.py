@@ -1,4 +1,4 @@
-"""Do visitors' pages do in a real browser what they are for, and no more?"""
+"""Visitors' pages in a real browser: pixels, sandboxed scripts, frames, apps, consent and limits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from app.domains.models import Domain
 from app.links.models import Link, PlanChange
 from app.pixels.provider import all_providers
 from app.public.leaving import LATEST_MS
-from app.visits.front import Front
+from app.redirects.wsgi import Front
 from tests.browser.conftest import ELSEWHERE
 from tests.browser.visitors import CALLS, HANGS, Outside, Shop, until
 from tests.factories import PASSWORD, Factory
@@ -30,13 +30,13 @@ PHONE = "Mozilla/5.0 (Linux; Android 15; Pixel 9) AppleWebKit/537.36 (KHTML, lik
 IPHONE = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 Version/18.0 Mobile/15E148 Safari/604.1"
 
 
-# `127.0.0.1` is a secure context for browsers although it is plain http; the first of these is none
+# browsers treat `127.0.0.1` as a secure context although it is plain http; the first of these is none
 SITES = {"insecure": f"http://{ELSEWHERE}", "local": "http://127.0.0.1", "https": f"https://{ELSEWHERE}"}
 
 
 @pytest.fixture
 def site(app: Flask, request: pytest.FixtureRequest) -> Iterator[str]:
-    """The application with its front, as it is served: `local`, or what the test asks for."""
+    """The application behind its redirect front, as it is served. A test's parameter may change the host."""
     kind = getattr(request, "param", "local")
     front = Front(app.wsgi_app, app.extensions["visits"])
     secured = {"ssl_context": "adhoc"} if kind == "https" else {}
@@ -51,7 +51,7 @@ def site(app: Flask, request: pytest.FixtureRequest) -> Iterator[str]:
 
 @pytest.fixture
 def browser_context_args(browser_context_args: dict[str, Any]) -> dict[str, Any]:
-    """Headless Chromium calls itself so, and is taken for a bot. Our https is nobody's certificate."""
+    """Headless Chromium says so in its User-Agent and counts as a bot. Our certificate is self-signed."""
     return {**browser_context_args, "user_agent": BROWSER, "ignore_https_errors": True}
 
 
@@ -76,7 +76,7 @@ def outside(context: BrowserContext, site: str) -> Iterator[Outside]:
 
 @pytest.fixture
 def link(factory: Factory, alice: User, there: str) -> Callable[..., Link]:
-    """`link("a", pixels=[("social_a", "123")], title=…)`: a link of alice's."""
+    """`link("a", pixels=[("social_a", "123")], title=…)`: a link that alice owns."""
 
     def link(url: str, pixels: list[tuple[str, str]] | None = None, **columns: Any) -> Link:
         made = factory.link(alice, url, **{"location_url": there, **columns})
@@ -89,14 +89,14 @@ def link(factory: Factory, alice: User, there: str) -> Callable[..., Link]:
 
 @pytest.fixture
 def change(app: Flask, factory: Factory) -> Callable[..., None]:
-    """Change a link, and have the application know."""
+    """Change a link, and invalidate the application's copy of it."""
 
     def change(link: Link, **columns: Any) -> None:
         for name, value in columns.items():
             setattr(link, name, value)
         factory.session.add(PlanChange(domain_id=link.domain_id or 0, alias=link.url.casefold()))
         factory.session.commit()
-        app.extensions["visits"].plans.poll()
+        app.extensions["visits"].compiled_links.poll()
 
     return change
 
@@ -219,9 +219,9 @@ PICTURES = [
 ]
 
 
-# --- scripts that mean no good
+# --- hostile scripts
 
-# each attempt, and what it comes to: whatever it gets, or the name of the error
+# each attempt and its result: what it reads, or the name of the error
 ATTEMPTS = """(async function () {
   const found = {"secure": self.isSecureContext};
   async function attempt(name, what) {
@@ -323,7 +323,7 @@ def test_a_boxed_script_reaches_nothing(
 def test_nor_where_browsers_give_scripts_more_or_less(
     way: str, context: BrowserContext, page: Page, outside: Outside, link: Callable[..., Link], site: str
 ) -> None:
-    """A secure context has service workers, caches and a cookie store, and the owner's cookie another name."""
+    """A secure context adds service workers, caches and a cookie store, and another name of our cookie."""
     reaches_nothing(*WAYS_IN[way], context, page, outside, link, site)
     is_https = site.startswith("https:")
     assert page.evaluate("isSecureContext") is is_https
@@ -361,13 +361,13 @@ def reaches_nothing(
 def test_the_same_attempts_succeed_where_nothing_boxes_them(
     browser: Browser, alice: User, link: Callable[..., Link], site: str
 ) -> None:
-    """Or their being refused would prove nothing."""
+    """Outside the sandbox the attempts work. Otherwise their being refused would prove nothing."""
     context = browser.new_context(user_agent=BROWSER, bypass_csp=True)
     outside, page = Outside(context, site), context.new_page()
     sign_in(page, site)
     page.evaluate(KEEP)
     page.goto(f"{site}/healthz")
-    page.evaluate(ATTEMPTS.replace("form.submit();", ""))  # that one would leave the page
+    page.evaluate(ATTEMPTS.replace("form.submit();", ""))  # it would leave the page
     until(page, lambda: said(outside).get("attempts"), "the script's report")
     found = said(outside)["attempts"]
     assert found["origin"] == site
@@ -466,7 +466,7 @@ document.getElementById("kept").textContent = document.cookie + " " + localStora
 def lenient(
     browser_type: BrowserType, browser_type_launch_args: Any, tmp_path: Path
 ) -> Iterator[BrowserContext]:
-    """A browser that lets framed sites of others have cookies at all: Chromium does not by itself."""
+    """A browser that allows third-party frames to have cookies, which Chromium blocks by default."""
     preferences = tmp_path / "profile" / "Default" / "Preferences"
     preferences.parent.mkdir(parents=True)
     preferences.write_text(json.dumps({"profile": {"cookie_controls_mode": 0}}))
@@ -512,7 +512,7 @@ def test_an_app_that_does_not_open_falls_back_to_the_web_address(
 
 
 TAPPED = "https://www.reddit.com/r/cats/comments/1/x/"
-# the page's clock stands still but for what a test lets pass
+# the page's clock stands still except for the time that a test lets pass
 FROZEN = 4_102_444_800
 
 
@@ -543,7 +543,7 @@ def test_on_an_iphone_the_web_address_follows_after_two_seconds(
     context.close()
 
 
-# which addresses the page goes to by itself
+# records the addresses that the page navigates to
 TRIED = """window.tried = [];
 navigation.addEventListener("navigate", event => { window.tried.push(event.destination.url); });"""
 
@@ -621,7 +621,7 @@ def test_a_double_click_takes_one_click_of_a_limited_link(
     answers: list[tuple[Route, APIResponse]] = []
 
     def hold(route: Route) -> None:
-        """The server has answered the form, and the browser has not heard it yet."""
+        """Fetch the server's answer to the form, but do not give it to the browser yet."""
         answers.append((route, route.fetch(max_redirects=0)))
 
     page.route(
@@ -642,7 +642,7 @@ def test_a_double_click_takes_one_click_of_a_limited_link(
     page.wait_for_url(there)
 
 
-# --- gates lead to the destination also by a policy that names no form's target
+# --- forms reach the destination although the policy names no target for them
 
 
 def test_a_password_leads_to_the_destination(
@@ -661,7 +661,7 @@ def test_a_password_leads_to_the_destination(
     page.wait_for_url(there)
 
 
-# --- a browser never remembers
+# --- no browser caches a redirect
 
 
 @pytest.mark.parametrize("status", [301, 308])

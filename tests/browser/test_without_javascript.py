@@ -1,4 +1,4 @@
-"""Does everything an owner needs work in a browser that runs no scripts?"""
+"""The dashboard without JavaScript: links, bulk actions, search, pixels, handlers, keys and colours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands around a visitor's browser: providers, destinations and owners' scripts, all of them faked."""
+"""Fakes of what a visitor's browser meets beside Waypost: pixel providers, destinations, owners' scripts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from werkzeug.serving import make_server
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
 
-# where each provider's script is, and what of its calls it finds when it comes
+# each provider's script address, and the calls that the script finds queued when it runs
 CALLS = {
     "social_a": ("https://connect.facebook.net/en_US/fbevents.js", "all(fbq.queue)"),
     "analytics_a": (
@@ -43,7 +43,7 @@ HANGS = object()
 
 
 class Shop:
-    """A destination: a real site on another host, for what a redirect leads to can't be faked in the browser."""
+    """A destination: a real server on another host, because routes can't fake the target of a redirect."""
 
     def __init__(self) -> None:
         self.page = "<!doctype html><title>There</title><h1>There</h1>"
@@ -70,7 +70,7 @@ class Shop:
 
 
 class Outside:
-    """Everything that is not Waypost, as one browser sees it. Nothing real is ever asked."""
+    """All hosts that are not Waypost, as one browser sees them. No request leaves the machine."""
 
     def __init__(self, context: BrowserContext, site: str) -> None:
         self.site = site
@@ -109,7 +109,7 @@ class Outside:
 
 
 def until(page: Page, condition: Callable[[], object], what: str) -> None:
-    """Wait for something outside of the page, while the page goes on."""
+    """Wait for something outside of the page while its events go on."""
     for _ in range(300):
         if condition():
             return

@@ -1,4 +1,4 @@
-"""Does a backup hold all of an instance, and become one again, whole or not at all?"""
+"""Backups: they hold all of an instance, and a restore brings back all of it or changes nothing."""
 
 from __future__ import annotations
 
@@ -22,12 +22,14 @@ import pytest
 from click.testing import Result
 from flask import Flask
 
-from app import clock, create_app, database_damage
-from app.cli.backups import manifest
-from app.config import ROOT, load_settings
-from app.journal import visitor_keys
-from app.secret_keys.ring import fingerprint, replace_key
+from app import create_app
+from app.core import clock, database_damage
+from app.core.config import ROOT, load_settings
+from app.core.secret_keys.ring import fingerprint, replace_key
+from app.journal import daily_salt
+from app.operations.backups import manifest
 from tests import postgres
+from tests.commands import run_command
 from tests.crowds import Owner
 from tests.migrations import environ
 from tests.server import Server, wait_for
@@ -45,7 +47,7 @@ def run(app: Flask) -> Run:
 
 @pytest.fixture
 def other(tmp_path: Path) -> Server:
-    """An instance that is elsewhere, and not there yet."""
+    """Settings of another instance that does not exist yet."""
     return Server(tmp_path / "other")
 
 
@@ -64,17 +66,14 @@ def written(path: Path, members: dict[str, bytes]) -> Path:
 
 
 def refused(server: Server, *arguments: str, stdin: bytes = b"") -> str:
-    command = [sys.executable, "-m", "flask", "--app", "wsgi", *arguments]
-    done = subprocess.run(
-        command, cwd=ROOT, env=server.environ, input=stdin, capture_output=True, check=False
-    )
+    done = run_command(arguments, ROOT, server.environ, stdin)
     said = done.stderr.decode()
     assert (done.returncode, "Traceback" in said) == (1, False), said
     return said
 
 
 class NotedCrowd(Crowd):
-    """Visitors who remember when each of them had the answer."""
+    """Visitors who record when each of them got the response."""
 
     def __init__(self, port: int) -> None:
         super().__init__(port)
@@ -87,7 +86,7 @@ class NotedCrowd(Crowd):
 
 @pytest.mark.full
 def test_under_load_each_visit_is_there_once(make_server: MakeServer, other: Server, tmp_path: Path) -> None:
-    """Visits of a plain link and of a limited one, and links made, while it is copied; the copy then counts."""
+    """A plain and a limited link are visited, and links made, during the copy, which counts each visit once."""
     server = make_server(API_RATE_LIMIT="0")
     owner = Owner(server)
     owner.make_link(url="hot", location_url="https://example.com/")
@@ -115,7 +114,7 @@ def test_under_load_each_visit_is_there_once(make_server: MakeServer, other: Ser
 
 
 def make_links(owner: Owner, server: Server, stop: threading.Event) -> None:
-    """New links, each visited at once: one that the copy does not have must leave no visit behind there."""
+    """Makes links and visits each at once: the copy must hold no visit of a link that it does not have."""
     while not stop.wait(0.05):
         number = owner.make_link(location_url="https://example.com/")
         alias = owner.session.get(f"{owner.site}/links/{number}", timeout=60).json()["data"]["url"]
@@ -132,7 +131,7 @@ def check_copy(archive: Path, crowd: NotedCrowd, few: NotedCrowd, limited: int, 
     copy.start()
     early = {number for number, when in crowd.when.items() if when < as_of}
     wait_for(lambda: hot_clicks(copy) >= len(early), "the clicks")
-    copy.stop()  # which takes in all there is
+    copy.stop()  # which ingests all there is
     assert len(early) > 500, "something was there to be lost"
     counted = counted_visits(copy, 1)
     assert {number: n for number, n in counted.items() if n != 1} == {}
@@ -158,7 +157,7 @@ def hot_clicks(server: Server) -> int:
 
 @pytest.fixture
 def passphrase(tmp_path: Path) -> Path:
-    """A file that holds one."""
+    """A file that holds a passphrase."""
     path = tmp_path / "passphrase"
     path.write_text("four slow trains at dawn\n")
     return path
@@ -166,13 +165,14 @@ def passphrase(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def archive(run: Run, alice, make_link, data_dir: Path, tmp_path: Path, passphrase: Path) -> Path:
-    """A backup of an instance with a link, a visitors' key, a picture and a table that is being taken in."""
+    """A backup of an instance with a link, a daily salt, a picture and a file that is being imported."""
     make_link(alice, url="kept")
-    visitor_keys.day_key(data_dir, clock.now().date())
+    daily_salt.day_key(data_dir, clock.now().date())
     for folder, name in (
         ("uploads", f"{'a' * 32}.png"),
         ("replaced", f"1-{'c' * 32}.png"),
         ("imports", f"{'b' * 32}.csv"),
+        ("imports", f"{'b' * 32}.zip"),
     ):
         (data_dir / folder).mkdir(exist_ok=True)
         (data_dir / folder / name).write_bytes(name.encode())
@@ -184,7 +184,7 @@ def archive(run: Run, alice, make_link, data_dir: Path, tmp_path: Path, passphra
 
 def test_what_is_in_it(archive: Path, data_dir: Path, run: Run) -> None:
     found = contents(archive)
-    about = manifest.read(found.pop("manifest.json"))
+    about = manifest.parse_manifest(found.pop("manifest.json"))
     assert sorted(found) == sorted(about.files)
     assert {
         "main.db",
@@ -193,6 +193,7 @@ def test_what_is_in_it(archive: Path, data_dir: Path, run: Run) -> None:
         f"uploads/{'a' * 32}.png",
         f"replaced/1-{'c' * 32}.png",
         f"imports/{'b' * 32}.csv",
+        f"imports/{'b' * 32}.zip",
     } <= set(found)
     assert about.keys == [fingerprint(KEY)]
     keys = [KEY.encode(), *(path.read_bytes() for path in (data_dir / "keys").iterdir())]
@@ -244,7 +245,7 @@ def test_it_comes_back_by_a_pipe(archive: Path, other: Server, passphrase: Path)
 
 @pytest.mark.full
 def test_a_restore_that_was_killed_is_done_again(archive: Path, other: Server, passphrase: Path) -> None:
-    """Half of it moved: nothing starts on that, and the next one sees to it."""
+    """After a kill halfway no command starts on the data, and the next restore completes it."""
     other.data_dir.mkdir()
     (other.data_dir / "restoring").touch()
     (other.data_dir / "clicks.db").write_bytes(b"half")
@@ -261,11 +262,13 @@ def test_not_while_it_runs(archive: Path, make_server: MakeServer) -> None:
 
 @pytest.mark.full
 def test_an_older_one_is_brought_up_to_date(other: Server, tmp_path: Path) -> None:
-    """And a backup of it before changes nothing: that is what one makes before an update."""
+    """Also: a backup of the older database, as made before an update, changes nothing in it."""
     old = Server(tmp_path / "old")
     old.flask("db", "upgrade", "9d3b7a52e6c1")
     old.flask("backup", str(tmp_path / "old.tar.gz"))
-    assert manifest.read(contents(tmp_path / "old.tar.gz")["manifest.json"]).revisions == ["9d3b7a52e6c1"]
+    assert manifest.parse_manifest(contents(tmp_path / "old.tar.gz")["manifest.json"]).revisions == [
+        "9d3b7a52e6c1"
+    ]
     other.flask("restore", str(tmp_path / "old.tar.gz"))
     with sqlite3.connect(other.data_dir / "main.db") as main:
         assert main.execute("SELECT count(*) FROM link_import").fetchone() is not None
@@ -279,7 +282,7 @@ def changed(found: dict[str, bytes], **about: object) -> dict[str, bytes]:
 
 
 def listed(found: dict[str, bytes], name: str) -> dict[str, bytes]:
-    """With one more file, in the list and in the archive."""
+    """An archive with one more file, in the manifest and in the archive."""
     told = json.loads(found["manifest.json"])
     told["files"][name] = {"size": 1, "sha256": hashlib.sha256(b"x").hexdigest()}
     return changed({**found, name: b"x"}, files=told["files"])
@@ -311,7 +314,7 @@ DAMAGED: dict[str, tuple[Callable[[dict[str, bytes]], dict[str, bytes]], str]] =
 
 
 def torn(found: dict[str, bytes]) -> dict[str, bytes]:
-    """Pages of the database overwritten, and the list says just that."""
+    """An archive whose database has overwritten pages, with a manifest that matches."""
     content = found["main.db"][:4096] + b"\xff" * 8192 + found["main.db"][12288:]
     told = json.loads(found["manifest.json"])
     told["files"]["main.db"]["sha256"] = hashlib.sha256(content).hexdigest()
@@ -319,15 +322,16 @@ def torn(found: dict[str, bytes]) -> dict[str, bytes]:
 
 
 def restored(app: Flask, path: Path) -> Result:
-    """In a context of its own: a command takes the application of the one that it finds."""
+    """Runs a restore in an application context of its own: a command takes the current one's application."""
     runner = app.test_cli_runner()
     return contextvars.Context().run(runner.invoke, args=["restore", str(path)])
 
 
 def test_what_is_damaged_changes_nothing(archive: Path, app: Flask, tmp_path: Path, monkeypatch) -> None:
-    """Each in the same empty directory, which stays as it was."""
+    """All are restored into the same empty directory, which stays as it was."""
     found = contents(archive)
     settings = load_settings(environ(tmp_path / "empty"))
+    settings.data_dir.mkdir()
     empty = create_app(settings)
     before = sorted(path.name for path in settings.data_dir.iterdir())
     for name, (change, said) in DAMAGED.items():
@@ -363,7 +367,7 @@ def test_nothing_there_or_no_room(run: Run, other: Server, tmp_path: Path, monke
 
 @pytest.mark.full
 def test_postgresql(tmp_path: Path, postgres_template: str, monkeypatch) -> None:
-    """Dumped and brought back by its own programs: into an empty database, all or nothing."""
+    """PostgreSQL is dumped and restored by its own programs, into an empty database, all or nothing."""
     names = [f"backup_{uuid.uuid4().hex}" for _ in range(2)]
     with postgres.connect() as connection:
         for name in names:

@@ -1,4 +1,4 @@
-"""Backups and the secret key: it is in one only encrypted, and a restore says which key it needs."""
+"""Backups and the secret key: a backup holds it only encrypted, and a restore says which key it needs."""
 
 from __future__ import annotations
 
@@ -10,24 +10,38 @@ import sqlite3
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
+from subprocess import CompletedProcess
+from types import SimpleNamespace
 
 import pytest
 from click.testing import Result
 
 from app import create_app
 from app.cli import secrets
-from app.cli.backups import key_encryption
-from app.cli.backups.key_encryption import decrypt_keys, encrypt_keys
-from app.cli.backups.manifest import Unfit
-from app.config import load_settings
-from app.extensions import db
-from app.sealing import encrypt_text
-from app.secret_keys.ring import fingerprint
+from app.core.config import load_settings
+from app.core.encryption import encrypt_text
+from app.core.extensions import db
+from app.core.secret_keys.ring import fingerprint
+from app.operations.backups import key_encryption
+from app.operations.backups.key_encryption import decrypt_keys, encrypt_keys
+from app.operations.backups.manifest import Unfit
 from tests.cli.test_backup import written
+from tests.commands import run_command
 from tests.factories import PASSWORD
 
 PASSPHRASE = "four slow trains at dawn"
 Run = Callable[..., Result]
+
+
+@pytest.fixture(autouse=True)
+def migrate_in_forks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A restore migrates in a process of its own; `test_backup.py` has it as it is."""
+
+    def run(command: list[str], cwd: Path, env: dict[str, str], **_: object) -> CompletedProcess[str]:
+        done = run_command(tuple(command[command.index("db") :]), cwd, env)
+        return CompletedProcess(command, done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    monkeypatch.setattr("app.operations.backups.restoring.subprocess", SimpleNamespace(run=run))
 
 
 @pytest.fixture
@@ -46,7 +60,7 @@ def make_instance(tmp_path: Path, sqlite_template: Path) -> Callable[[str], Run]
             done = contextvars.Context().run(app.test_cli_runner().invoke, args=given, input=stdin)
             with app.app_context():
                 db.engine.dispose()
-            app.extensions["throttles"].close()
+            app.extensions["rate_limiter"].close()
             return done
 
         return run
@@ -87,9 +101,9 @@ def key_of(data_dir: Path) -> str:
 
 
 def reads_all(run: Run, **settings: str) -> bool:
-    """Whether it starts, and reads what is encrypted."""
+    """Whether the instance starts, and decrypts what is stored."""
     assert run("users", "list", **settings).exit_code == 0
-    return "reads what is encrypted" in run("doctor", **settings).output
+    return "decrypts what is stored" in run("doctor", **settings).output
 
 
 def test_without_a_passphrase_the_key_is_not_in_it(old: Run, new: Run, tmp_path: Path) -> None:
@@ -175,7 +189,7 @@ def test_a_backup_of_before_that_holds_the_key_in_plain_text(old: Run, new: Run,
 
 
 def test_a_backup_of_before_a_rotation(old: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The retired key is found where the rotation has left it, and what was here goes aside with its key."""
+    """The retired key is found where the rotation left it. The old instance is moved aside with its key."""
     monkeypatch.setattr(secrets, "LEARNING_SECONDS", 0.0)
     path, first = tmp_path / "b.tar.gz", key_of(tmp_path / "old")
     old("backup", path)
@@ -191,7 +205,7 @@ def test_a_backup_of_before_a_rotation(old: Run, tmp_path: Path, monkeypatch: py
 def test_a_backup_in_the_middle_of_a_rotation(
     old: Run, new: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, passphrase: tuple[str, Path]
 ) -> None:
-    """It needs both keys and holds both; the copy goes on with the rotation."""
+    """The backup needs both keys and holds both. The restored instance continues the rotation."""
     monkeypatch.setattr(secrets, "LEARNING_SECONDS", 0.0)
     with monkeypatch.context() as patched:
         patched.setattr(secrets, "reencrypt_all", lambda *_: (_ for _ in ()).throw(RuntimeError("killed")))
@@ -208,7 +222,7 @@ def test_a_backup_in_the_middle_of_a_rotation(
 
 
 def test_a_key_that_is_not_here_cant_be_held(old: Run, tmp_path: Path, passphrase: tuple[str, Path]) -> None:
-    """Without one, the backup is made all the same, and names the key that the database needs."""
+    """Without a passphrase the backup is made all the same, and names the key that the database needs."""
     key = key_of(tmp_path / "old")
     (tmp_path / "old" / "secret_key").write_text("a key of another instance")
     refused = old("backup", tmp_path / "b.tar.gz", *passphrase)

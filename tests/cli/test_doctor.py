@@ -1,4 +1,4 @@
-"""Does `flask doctor` say what is wrong, what to do about it, and nothing where all is well?"""
+"""`flask doctor`: it reports what is wrong and what to do, nothing where all is well, and changes nothing."""
 
 from __future__ import annotations
 
@@ -8,19 +8,26 @@ import shutil
 import sqlite3
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import Result
 from flask import Flask
 
-from app.cli.checks.machine import settings_check
-from app.config import load_settings
+from app.core import config_sources
+from app.core.config import ROOT, Settings, load_settings
+from app.core.extensions import db
 from app.journal import segments
-from app.journal.slate import Dropped
+from app.journal.persistent_value import Dropped
+from app.operations.checks import clocks
+from app.operations.checks import settings as checked_settings
+from app.operations.checks.settings import find_conflicts, settings_check
+from tests.commands import run_command
+from tests.factories import PASSWORD
+from tests.geo.geo_files import write_geo_file
 from tests.keys import secret_keys
 from tests.server import Server
-from tests.visits.geo_files import write_geo_file
 
 pytestmark = pytest.mark.settings(SECRET_KEY="a secret of the tests that has no end in sight")
 Damage = Callable[[Path], object]
@@ -55,13 +62,24 @@ def test_all_is_well(doctor, make_link, make_handler, alice, data_dir: Path) -> 
     assert done.exit_code == 0
     told = doctor()
     assert (told.exit_code, "PROBLEM" in told.output) == (0, False)
-    assert "The secret key reads what is encrypted" in told.output
+    assert "The secret key decrypts what is stored" in told.output
 
 
 def execute(path: Path, statement: str) -> None:
     with sqlite3.connect(path) as connection:
         connection.execute(statement)
     connection.close()
+
+
+def write_readable(path: Path) -> None:
+    """Writes a file that every user may read, as a copy by hand does."""
+    path.write_text("x" * 40)
+    path.chmod(0o644)
+
+
+def in_the_future(path: Path) -> None:
+    path.touch()
+    os.utime(path, (time.time() + 3600, time.time() + 3600))
 
 
 def damage_pages(path: Path) -> None:
@@ -87,7 +105,32 @@ DAMAGES: dict[str, tuple[Damage, str, str]] = {
         "migrations",
         "older than this program",
     ),
-    "no database": (lambda d: (d / "clicks.db").unlink(), "instance", "There is no database"),
+    "no database": (
+        lambda d: [(d / name).unlink() for name in ("main.db", "clicks.db")],
+        "instance",
+        "There is no database",
+    ),
+    "one of two databases": (
+        lambda d: (d / "clicks.db").unlink(),
+        "instance",
+        "One of the two databases is missing",
+    ),
+    "one of two databases, empty": (
+        lambda d: (d / "main.db").write_bytes(b""),
+        "instance",
+        "One of the two databases holds no tables",
+    ),
+    "readable old keys": (
+        lambda d: (d / "retired_keys").mkdir() or write_readable(d / "retired_keys" / "0123456789abcdef"),
+        "files",
+        "retired_keys has the mode 755, and 1 more file in",
+    ),
+    "a readable key of before": (lambda d: write_readable(d / "secret_key.old"), "files", "secret_key.old"),
+    "a journal that is no folder": (
+        lambda d: segments.directory_of(d).rmdir() or (d / "journal").touch(),
+        "files",
+        "journal can't be written to: it is no folder",
+    ),
     "a damaged database": (lambda d: damage_pages(d / "main.db"), "database", "main.db is damaged"),
     "an orphan": (
         lambda d: execute(
@@ -111,7 +154,21 @@ DAMAGES: dict[str, tuple[Damage, str, str]] = {
     "a clock that went back": (
         lambda d: (segments.directory_of(d) / f"{time.time_ns() + 10**13}-{'0' * 16}.v1").touch(),
         "clock",
-        "from now",
+        "Visits were written",
+    ),
+    "a file of the future": (
+        lambda d: in_the_future(d / "worker.alive"),
+        "clock",
+        "Files were written",
+    ),
+    "a click of the future": (
+        lambda d: execute(
+            d / "clicks.db",
+            "INSERT INTO click (id, time_ms, link_id, user_id, is_bot) VALUES"
+            f" (1, {(time.time_ns() + 10**13) // 10**6}, 1, 1, 0)",
+        ),
+        "times",
+        "Clicks were written",
     ),
     "a segment that can't be read": (
         lambda d: (segments.directory_of(d) / f"{time.time_ns()}-{'0' * 16}.v1").mkdir(),
@@ -131,13 +188,65 @@ def test_each_problem_is_found(damage: Damage, check: str, said: str, doctor, da
     assert [detail for detail in found if said in detail], found
 
 
+Tree = dict[str, tuple[int, int, bytes]]
+
+
+def tree(directory: Path) -> Tree:
+    """Each file with its mode, the time of its last change and its content."""
+    found = {}
+    for path in [directory, *sorted(directory.rglob("*"))]:
+        at = path.lstat()
+        content = path.read_bytes() if path.is_file() else b""
+        found[str(path.relative_to(directory))] = (at.st_mode, at.st_mtime_ns, content)
+    return found
+
+
+def nothing(_data_dir: Path) -> None:
+    """Breaks nothing."""
+
+
+@pytest.mark.parametrize(
+    "damage", [nothing, *(row[0] for row in DAMAGES.values())], ids=["nothing", *DAMAGES]
+)
+def test_nothing_is_changed(
+    damage: Damage, doctor, app: Flask, data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No byte, no time and no file changes, also of databases that were closed properly, without logs."""
+    with app.app_context():
+        db.engine.dispose()
+    damage(data_dir)
+    before = tree(data_dir)
+    doctor("--json")
+    assert tree(data_dir) == before
+
+
+def test_nothing_is_changed_after_a_kill(make_server: Callable[..., Server]) -> None:
+    """Logs that were not checkpointed into the databases stay as they are, and are read."""
+    server = make_server()
+    server.flask("users", "create", "--email", "a@example.com", "--password-stdin", stdin=PASSWORD)
+    server.kill()
+    assert (server.data_dir / "main.db-wal").stat().st_size
+    before = tree(server.data_dir)
+    done = run_command(("doctor", "--json"), ROOT, server.environ)
+    assert {line["check"] for line in json.loads(done.stdout)} > {"database", "counts", "secret"}, done.stderr
+    assert tree(server.data_dir) == before
+
+
+def test_a_data_directory_that_is_not_there_is_not_made(tmp_path: Path) -> None:
+    environ = {"PATH": os.environ["PATH"], "WAYPOST_DATA_DIR": str(tmp_path / "nothing" / "here")}
+    done = run_command(("doctor",), ROOT, environ)
+    assert done.returncode == 1
+    assert f"{tmp_path / 'nothing' / 'here'} does not exist" in done.stdout.decode()
+    assert not (tmp_path / "nothing").exists()
+
+
 def test_warnings_are_no_problem(doctor, data_dir: Path) -> None:
     Dropped(segments.directory_of(data_dir)).add(3)
     data_dir.chmod(0o755)
     done = doctor("--json")
     assert done.exit_code == 0
     told = findings(done)
-    assert ("warning", "3 visits could not be written down, ever.") in told["journal"]
+    assert ("warning", "3 clicks could not be written, in total.") in told["journal"]
     assert {level for level, _ in told["files"]} == {"warning"}
 
 
@@ -154,6 +263,7 @@ WITHOUT_AN_ADDRESS = {
     "a proxy before it": ({"TRUSTED_PROXIES": "1"}, "a proxy stands before it"),
     "mails": ({"SMTP_URL": "smtp://127.0.0.1:9"}, "send mails"),
     "another host": ({"HOST": "0.0.0.0"}, "HOST is 0.0.0.0"),
+    "the dashboard elsewhere": ({"DASHBOARD_URL": "https://dash.example"}, "DASHBOARD_URL is"),
     "known": ({"TRUSTED_PROXIES": "1", "BASE_URL": "https://go.example"}, ""),
 }
 
@@ -167,6 +277,120 @@ def test_an_address_that_people_know(settings: dict[str, str], said: str, data_d
     assert all(said in one for one in found)
 
 
+SITE = {"BASE_URL": "https://go.example", "TRUSTED_PROXIES": "1"}
+CONFLICTS = {
+    "https without a proxy": ({"BASE_URL": "https://go.example"}, "warning", "TRUSTED_PROXIES is 0"),
+    "a proxy's header without a proxy": (
+        {"GEO_COUNTRY_HEADER": "CF-IPCountry"},
+        "warning",
+        "GEO_COUNTRY_HEADER is set, but WAYPOST_TRUSTED_PROXIES is 0",
+    ),
+    "an own host that is not trusted": (
+        SITE | {"TRUSTED_HOSTS": "other.example"},
+        "problem",
+        "TRUSTED_HOSTS lacks the host of WAYPOST_BASE_URL, go.example",
+    ),
+    "a dashboard's host that is not trusted": (
+        SITE | {"TRUSTED_HOSTS": "go.example", "DASHBOARD_URL": "https://dash.example"},
+        "problem",
+        "TRUSTED_HOSTS lacks the host of WAYPOST_DASHBOARD_URL, dash.example",
+    ),
+    "links and dashboard on one host": (
+        SITE | {"DASHBOARD_URL": "https://go.example"},
+        "problem",
+        "no short link answers there",
+    ),
+    "a sender without a server": ({"MAIL_FROM": "a@go.example"}, "warning", "MAIL_FROM is set without"),
+    "a value and a file": (
+        {"PORT": "8000", "PORT_FILE": "/dev/null"},
+        "warning",
+        "WAYPOST_PORT and WAYPOST_PORT_FILE are both set",
+    ),
+    "a key in the settings and one in a file": (
+        {"SECRET_KEY": "a secret of the tests that has no end in sight"},
+        "warning",
+        "secret_key is there, which is not used",
+    ),
+}
+
+
+@pytest.mark.parametrize(("settings", "level", "said"), CONFLICTS.values(), ids=CONFLICTS)
+def test_settings_that_contradict_each_other(
+    settings: dict[str, str], level: str, said: str, data_dir: Path
+) -> None:
+    (data_dir / "secret_key").write_text("a key of the data directory, of more than 32 characters")
+    environ = {f"WAYPOST_{name}": text for name, text in settings.items()}
+    found = list(find_conflicts(load_settings({"WAYPOST_DATA_DIR": str(data_dir), **environ})))
+    assert [one.level for one in found if said in one.detail] == [level]
+    assert len(found) == 1
+    assert found[0].advice
+
+
+def test_settings_that_agree(data_dir: Path) -> None:
+    environ = SITE | {"TRUSTED_HOSTS": ".example", "DASHBOARD_URL": "https://dash.example"}
+    settings = load_settings(
+        {"WAYPOST_DATA_DIR": str(data_dir), **{f"WAYPOST_{name}": text for name, text in environ.items()}}
+    )
+    assert list(find_conflicts(settings)) == []
+
+
+ENV_FILES = {
+    "secrets for everybody": ("WAYPOST_SECRET_KEY=a\n", 0o644, "can read WAYPOST_SECRET_KEY"),
+    "a password in an address": ("WAYPOST_SMTP_URL=smtp://me:pass@mail.example\n", 0o604, "WAYPOST_SMTP_URL"),
+    "no secrets": ("WAYPOST_PORT=80\nWAYPOST_SECRET_KEY=\n", 0o644, ""),
+    "secrets for a group": ("WAYPOST_SECRET_KEY=a\n", 0o640, ""),
+    "what others change": ("WAYPOST_PORT=80\n", 0o660, "can change the settings"),
+}
+
+
+@pytest.mark.parametrize(("text", "mode", "said"), ENV_FILES.values(), ids=ENV_FILES)
+def test_a_file_of_settings_that_others_can_get_at(
+    text: str, mode: int, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / ".env"
+    path.write_text(text)
+    path.chmod(mode)
+    for module in (checked_settings, config_sources):
+        monkeypatch.setattr(module, "ENV_FILE", path)
+    found = list(checked_settings.env_file_check())
+    assert [one.level for one in found] == (["problem"] if said else [])
+    assert all(said in one.detail and str(path) in one.advice for one in found)
+
+
+@pytest.mark.settings(REDIS_URL="redis://127.0.0.1:1/0")
+def test_redis_that_is_not_there(doctor) -> None:
+    assert findings(doctor("--json"))["redis"][0][0] == "problem"
+
+
+@pytest.mark.parametrize(("ahead", "levels"), [(0, ["ok"]), (-3600, ["ok", "problem"])])
+def test_the_clock_of_redis(
+    ahead: int, levels: list[str], settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clocks, "ask_time", lambda _url: time.time() + ahead)
+    found = list(clocks.redis_check(replace(settings, redis_url="redis://127.0.0.1:6379/0")))
+    assert [one.level for one in found] == levels
+    assert all("behind this machine's" in one.detail for one in found[1:])
+
+
+@pytest.mark.databases
+def test_the_clock_of_the_databases_server(
+    settings: Settings, session, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert list(clocks.times_check(settings)) == []
+    real = time.time
+    monkeypatch.setattr(clocks.time, "time", lambda: real() - 3600)
+    found = [one.detail for one in clocks.times_check(settings)]
+    assert len(found) == (database == "postgresql")
+    assert all("ahead of this machine's" in each for each in found)
+
+
+def test_a_clock_that_stands_before_the_program(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A small computer without a battery begins in 1970."""
+    assert [one.level for one in clocks.clock_check(settings)] == ["ok"]
+    monkeypatch.setattr(clocks.time, "time", lambda: 1000.0)
+    assert any("Waypost's own files" in one.detail for one in clocks.clock_check(settings))
+
+
 @pytest.mark.settings(SMTP_URL="smtp://127.0.0.1:9")
 def test_a_mail_server_that_is_not_there(doctor) -> None:
     assert "mail" not in findings(doctor("--json"))
@@ -175,7 +399,7 @@ def test_a_mail_server_that_is_not_there(doctor) -> None:
 
 
 def test_a_server_that_runs(make_server: Callable[..., Server]) -> None:
-    """All is well while it runs; killed, that is said; and what is there is not touched."""
+    """No problem is found while the server runs. Its kill is reported. Files are not touched."""
     server = make_server()
     assert "It runs, and so does the worker." in server.flask("doctor")
     shutil.rmtree(server.data_dir / "places", ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Newcomers are refused with and without the right to attach a filter, and nobody else is."""
+"""Draining: only new connections are refused, with and without the right to attach a filter."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def listener(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def come(listener: socket.socket) -> socket.socket:
-    """Somebody who asks for a connection, and does not wait for it."""
+    """A client that requests a connection, and does not wait for it."""
     client = socket.socket(listener.family)
     client.setblocking(False)
     client.connect_ex(listener.getsockname())
@@ -34,7 +34,7 @@ def come(listener: socket.socket) -> socket.socket:
 
 
 def is_asked(listener: socket.socket) -> bool:
-    """Whether a connection waits there."""
+    """Whether a connection waits to be accepted."""
     listener.setblocking(False)
     try:
         listener.accept()[0].close()
@@ -60,7 +60,7 @@ def test_an_ordinary_user_refuses_newcomers(listener: socket.socket) -> None:
 
 
 def test_one_whose_connection_was_being_made_is_heard(listener: socket.socket) -> None:
-    """It inherits the listener's condition: what it sends is ignored until it is freed of it."""
+    """It inherits the listener's option: what it sends is ignored until that is removed."""
     with closing(come(listener)) as client, listener.accept()[0] as accepted:
         draining.require_ttl(accepted, draining.MAX_TTL)
         client.sendall(b"a request")

@@ -1,4 +1,4 @@
-"""Does `flask geo update` bring a file that works, or leave the old one as it was?"""
+"""`flask geo update`: it installs a file that works, or leaves the old one as it was."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ import time_machine
 from click.testing import Result
 from flask import Flask
 
-from app.config import Settings
-from app.jobs.places import refresh_places
-from app.visits import geo_update, place_check
-from app.visits.place import Place, Places
+from app.core.config import Settings
+from app.geo import update as geo_update
+from app.geo import validate as geo_validate
+from app.geo.lookup import Location, Places
+from app.jobs.geo_update import refresh_places
+from tests.geo.geo_files import ADDRESS, LONDON, NETWORK, write_geo_file
 from tests.notifications.peers import Peers, Script
-from tests.visits.geo_files import ADDRESS, LONDON, NETWORK, write_geo_file
 
-IN_LONDON = Place("EU", "GB", "London")
+IN_LONDON = Location("EU", "GB", "London")
 LOOPBACK = {"ALLOW_PRIVATE_NETWORKS": "127.0.0.0/8"}
 Update = Callable[..., Result]
 
@@ -61,7 +62,7 @@ NOT_FOUND = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
 
 
 def by_path(peers: Peers, answers: dict[str, bytes]) -> Script:
-    """Each path its answer; 404 for the others."""
+    """A server with a response for each path, and 404 for the others."""
 
     def script(line: object) -> None:
         asked = peers.hear(line).split(b" ")[1].decode()  # type: ignore[arg-type]
@@ -93,7 +94,7 @@ def test_a_file_is_fetched_and_put_in_place(
 def test_a_running_server_takes_it_up(update: Update, peers: Peers, path: Path, content: bytes) -> None:
     write_geo_file(path, {NETWORK: {"country": {"iso_code": "IE"}}}, kind="DBIP-City-Lite")
     places = Places(path, seconds=0)
-    assert places.find(ADDRESS) == Place("EU", "IE")
+    assert places.find(ADDRESS) == Location("EU", "IE")
     assert update("--url", peers.serve(peers.says(ok(content))).url).exit_code == 0
     assert places.find(ADDRESS) == IN_LONDON
 
@@ -201,7 +202,7 @@ def test_a_circle_of_redirects_ends(update: Update, peers: Peers) -> None:
 
 
 def not_keyed_by_text(content: bytes) -> bytes:
-    """Damage of a kind that crashes the reader in C: the key `iso_code` is no text any more."""
+    """Damage that crashes the reader in C: the key `iso_code` is no text any more."""
     return content.replace(b"Hiso_code", b"\xa8iso_code")
 
 
@@ -253,8 +254,8 @@ def test_a_bomb_does_not_fill_the_disk(
 def test_a_reader_that_does_not_end_is_ended(
     update: Update, peers: Peers, path: Path, content: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(place_check, "READ_THROUGH", "while True: pass")
-    monkeypatch.setattr(place_check, "READ_SECONDS", 0.2)
+    monkeypatch.setattr(geo_validate, "READ_THROUGH", "while True: pass")
+    monkeypatch.setattr(geo_validate, "READ_SECONDS", 0.2)
     result = update("--url", peers.serve(peers.says(ok(content))).url)
     assert result.exit_code == 1
     assert "too long" in result.stderr
@@ -263,7 +264,7 @@ def test_a_reader_that_does_not_end_is_ended(
 
 @pytest.mark.parametrize("url", ["geo.mmdb", "ftp://x.example/geo.mmdb", ""])
 def test_what_is_no_address(url: str, update: Update, path: Path) -> None:
-    write_geo_file(path, kind="GeoIP2-City")  # so that nothing is fetched where an empty one counts as none
+    write_geo_file(path, kind="GeoIP2-City")  # so that nothing is downloaded if an empty file counts as none
     assert update("--url", url).exit_code == 1
 
 
@@ -324,5 +325,5 @@ def test_a_fetch_that_fails_leaves_the_file_and_is_tried_the_next_day(
         with time_machine.travel(dt.datetime.now(dt.UTC) + day * dt.timedelta(days=1), tick=False):
             caplog.clear()
             refresh_places(None, settings)  # type: ignore[arg-type]
-        assert "stays as it is" in caplog.text
+        assert "was not updated" in caplog.text
     assert Places(path).find(ADDRESS) == IN_LONDON

@@ -1,9 +1,10 @@
-"""What does `serve` say of the address it listens on, and why can't it listen on some?"""
+"""`serve`: what it prints about its address, and why it refuses some addresses."""
 
 from __future__ import annotations
 
 import logging
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -13,10 +14,10 @@ from pathlib import Path
 import pytest
 from flask import Flask
 
-from app.cli.database import migrate_first
-from app.cli.lifetime import refusal_to_listen
 from app.cli.serve import describe_addresses
-from app.config import ROOT, Settings
+from app.core.config import ROOT, Settings
+from app.operations.database import migrate_first
+from app.operations.processes import refusal_to_listen
 
 
 def test_a_wildcard_prints_an_address_that_opens(settings: Settings) -> None:
@@ -68,10 +69,42 @@ def test_doctor_names_what_is_no_setting(app: Flask) -> None:
     assert "WAYPOST_PORT?" in done.output
 
 
-def test_a_command_works_from_any_folder(data_dir: Path, tmp_path: Path) -> None:
-    """In a process of its own (2 s): only there is nothing of Waypost on the path yet."""
-    command = [Path(sys.executable).with_name("flask"), "--app", str(ROOT / "wsgi"), "openapi"]
+FROM_ANYWHERE = {
+    "flask": lambda _folder: [Path(sys.executable).with_name("flask"), "--app", str(ROOT / "wsgi")],
+    "waypost": lambda _folder: [ROOT / "waypost"],
+    "a link to it": lambda folder: [link_to(ROOT / "waypost", folder / "way")],
+}
+
+
+def link_to(target: Path, link: Path) -> Path:
+    link.symlink_to(target)
+    return link
+
+
+@pytest.mark.parametrize("name", FROM_ANYWHERE)
+def test_a_command_works_from_any_folder(name: str, data_dir: Path, tmp_path: Path) -> None:
+    """Runs in a process of its own (2 s), where nothing of Waypost is on the path yet."""
+    command = [*FROM_ANYWHERE[name](tmp_path), "openapi"]
     given = {"PATH": os.defpath, "WAYPOST_DATA_DIR": str(data_dir)}
     done = subprocess.run(command, cwd=tmp_path, env=given, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert '"openapi"' in done.stdout
+
+
+def test_the_launcher_keeps_to_its_own_folder(data_dir: Path, tmp_path: Path) -> None:
+    """Modules and settings in the folder that it is run from are not used."""
+    (tmp_path / ".env").write_text("WAYPOST_PORT=of another program\n")
+    for module in ("flask", "app", "wsgi"):
+        (tmp_path / f"{module}.py").write_text("raise SystemExit('the wrong module')\n")
+    given = {"PATH": os.defpath, "WAYPOST_DATA_DIR": str(data_dir)}
+    command = [ROOT / "waypost", "users", "create", "--nothing"]
+    done = subprocess.run(command, cwd=tmp_path, env=given, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("Usage: waypost users create ")
+
+
+def test_the_launcher_says_that_nothing_is_installed(tmp_path: Path) -> None:
+    launcher = Path(shutil.copy(ROOT / "waypost", tmp_path))
+    done = subprocess.run([launcher, "doctor"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert f"make -C {tmp_path} install" in done.stderr

@@ -1,4 +1,4 @@
-"""Is the demo account complete, the same each time, and never somebody else's?"""
+"""`flask seed`: the demo account is complete, the same each time, and never replaces a real account."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sqlalchemy.orm import Session
 
 from app.accounts import keys, services
 from app.accounts.models import User
-from app.clicks.models import Click, Counter, Term
+from app.analytics.models import Click, Counter, Term
 from app.domains.models import Domain
 from app.links.forms import LinkForm
 from app.links.models import Alias, Link
@@ -28,10 +28,11 @@ from app.notifications.transport import all_transports
 from app.pixels.models import Pixel
 from app.pixels.provider import all_providers
 from app.projects.models import Project
+from tests.users import create_user
 
 NOW = dt.datetime(2026, 11, 20, 15, 30, tzinfo=dt.UTC)
 SMALL = ("--clicks", "400", "--days", "30")
-# what only the API and a person at a form send
+# fields that only the API and browser forms send
 NOT_STORED = {"type", "is_bulk", "location_urls", "password", "pixels_ids", "email_reports", "tags"}
 
 Seed = Callable[..., Result]
@@ -61,7 +62,7 @@ def said(done: Result, what: str) -> str:
 
 
 def content(session: Session) -> list[Any]:
-    """What the account is made of, without ids and what is drawn anew each time."""
+    """The content of the account, without ids and what is random each time."""
     user = services.list_users()[-1]
     links = list(session.scalars(select(Link).where(Link.user_id == user.id).order_by(Link.id)))
     names = {link.id: link.title for link in links}
@@ -231,7 +232,7 @@ class TestTheDemo:
 
     def test_an_admin_stays_one(self, seed: Seed, session: Session) -> None:
         seed(*SMALL)
-        services.create_user("bob@example.com", "correct horse battery staple")
+        create_user("bob@example.com", "correct horse battery staple")
         session.commit()
         seed(*SMALL)
         assert {user.email: user.is_admin for user in services.list_users()} == {
@@ -262,7 +263,7 @@ def test_nor_is_one_that_has_a_demos_address(seed: Seed, session: Session) -> No
     demo = services.list_users()[0]
     session.delete(demo)
     session.commit()
-    services.create_user("demo@example.com", "correct horse battery staple")
+    create_user("demo@example.com", "correct horse battery staple")
     session.commit()
     assert seed(*SMALL).exit_code == 1
 

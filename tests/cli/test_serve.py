@@ -1,22 +1,26 @@
-"""Does one command start everything, one signal end it, and nothing get in the way of either?"""
+"""`serve`: one command starts everything, one signal ends it, and no request is lost meanwhile."""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 import requests
 
-from app.config import ROOT
-from app.jobs.tending import heartbeat
+from app.core.config import ROOT
+from tests.crowds import Owner
+from tests.factories import PASSWORD
 from tests.server import BROWSER, SECONDS, Server, free_port, wait_for
 from tests.test_kills import clicks, make_hot_link
 
@@ -26,7 +30,7 @@ MakeServer = Callable[..., Server]
 
 
 def refused(server: Server, *arguments: str, **environ: str) -> str:
-    """What a `serve` says that must not start."""
+    """The message of a `serve` that must refuse to start."""
     command = [sys.executable, "-m", "flask", "--app", "wsgi", "serve", *arguments]
     done = subprocess.run(
         command,
@@ -77,6 +81,22 @@ def test_it_says_where_it_is_and_how_the_first_account_is_made(make_server: Make
     assert "Traceback" not in server.written()
 
 
+def test_a_log_in_json_is_all_json(make_server: MakeServer) -> None:
+    """All lines on both outputs are JSON: migrations, requests, an account, the end."""
+    server = make_server(LOG_FORMAT="json")
+    assert server.status("/nothing") == 404
+    server.flask("users", "create", "--email", "a@example.com", "--password-stdin", stdin=PASSWORD)
+    server.stop()
+    found = [json.loads(line) for line in server.written().splitlines()]
+    events = [one["event"] for one in found]
+    assert sum("tables were brought up to date" in event for event in events) == 1
+    assert {"listening", "no account yet", "request"} <= set(events)
+    assert not [one for one in found if one.get("path") == "/readyz" and one["status"] == 200]
+    (asked,) = [one for one in found if one["event"] == "no account yet"]
+    assert asked["token_file"] == str(server.data_dir / "setup_token")
+    assert "token=" not in server.written()
+
+
 def test_a_second_one_on_the_same_data_or_port_says_so(make_server: MakeServer, tmp_path: Path) -> None:
     server = make_server()
     assert "running on" in refused(server, "--port", str(free_port()))
@@ -121,7 +141,7 @@ def run_role(server: Server, role: str) -> None:
 
 
 def test_the_main_process_holds_no_database(make_server: MakeServer) -> None:
-    """A connection that is open in a parent and used in its children spoils the file."""
+    """A connection that is open in a parent and used in its children corrupts the file."""
     server = make_server()
     pid = main_pid(server)
     held = [str(fd.readlink()) for fd in Path(f"/proc/{pid}/fd").iterdir() if fd.is_symlink()]
@@ -149,7 +169,7 @@ def test_nobody_outlives_a_killed_main_process_and_the_next_one_starts(make_serv
 
 
 class Visitor(threading.Thread):
-    """Visits as fast as it goes, on a connection that is kept until the server closes it."""
+    """Visits as fast as possible, on a connection that is kept until the server closes it."""
 
     def __init__(self, port: int, ended: threading.Event) -> None:
         super().__init__()
@@ -162,7 +182,7 @@ class Visitor(threading.Thread):
             try:
                 line = socket.create_connection(("127.0.0.1", self.port), timeout=30)
             except OSError:
-                return  # nobody takes requests any more: none is unanswered
+                return  # no server takes requests any more: none is unanswered
             with line:
                 self.stay(line)
 
@@ -206,7 +226,10 @@ def end_all(pid: int) -> None:
 
 
 def end_stopped(pid: int) -> None:
-    """As where the machine stands still: going on, the system may hand the signal to any thread."""
+    """Stops all processes, sends SIGTERM and continues them: then any thread may get the signal.
+
+    A suspended machine does the same.
+    """
     family = children(pid)
     for each in family:
         os.kill(each, signal.SIGSTOP)
@@ -223,7 +246,7 @@ def status(pid: int, name: str) -> str:
 
 
 def is_signalled(pid: int) -> bool:
-    """Whether SIGTERM waits for this process."""
+    """Whether SIGTERM is pending for this process."""
     return bool(int(status(pid, "ShdPnd"), 16) & 1 << (signal.SIGTERM - 1))
 
 
@@ -237,7 +260,7 @@ ENDINGS = {
     "while they stand still": end_stopped,
     "Ctrl+C": press_ctrl_c,
 }
-# what a service manager or a container takes from a process; the user may be any
+# rights that a service manager or a container takes from a process, which may run as any user
 NO_RIGHTS = ("setpriv", "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs")
 RIGHTS = {"root": (), "no capabilities": NO_RIGHTS}
 
@@ -256,7 +279,6 @@ def test_an_end_under_load_leaves_no_request_unanswered(
     make_hot_link(server)
     if prefix:
         server.stop()
-        heartbeat(server.data_dir).unlink()  # ready is only who has a worker of its own
         server.prefix = prefix
         server.start()
     visitors = crowd(server.port)
@@ -296,13 +318,29 @@ def test_sigterm_waits_for_a_request_that_takes_longer(make_server: MakeServer) 
 
 
 def is_taken_in(line: socket.socket) -> bool:
-    """Whether the other side has read all that was sent: nothing waits in its socket any more."""
+    """Whether the other side has read all that was sent, so that nothing waits in its socket."""
     here, there = (f"0100007F:{port:04X}" for port in (line.getsockname()[1], line.getpeername()[1]))
     for row in Path("/proc/net/tcp").read_text().splitlines()[1:]:
         _, local, remote, _, queues, *_ = row.split()
         if (local, remote) == (there, here):
             return queues.endswith(":00000000")
     return False
+
+
+def test_a_server_that_hangs_does_not_hold_up_the_end(make_server: MakeServer) -> None:
+    """The end waits neither for a destination check nor for a delivery under way."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        server = make_server(ALLOW_PRIVATE_NETWORKS="127.0.0.0/8")
+        owner = Owner(server)
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/"
+        with closing(sqlite3.connect(server.data_dir / "main.db", timeout=60)) as connection, connection:
+            connection.execute("UPDATE user SET checks_destinations = 1")
+        handler = owner.make_handler(type="webhook", name="a", webhook=url)
+        owner.make_link(location_url=url, email_reports=[handler])
+        silent.settimeout(SECONDS)  # checks begin with the next minute
+        with silent.accept()[0]:
+            server.stop()
+    assert "is killed" not in server.written()
 
 
 def test_a_change_is_seen_by_every_process(make_server: MakeServer) -> None:
@@ -321,7 +359,7 @@ def test_a_change_is_seen_by_every_process(make_server: MakeServer) -> None:
 
 
 def destinations(server: Server) -> set[str]:
-    """Where new connections, which go to one process and another, are sent."""
+    """The destinations that new connections get, which go to different processes."""
     found = set()
     for _ in range(24):
         answer = requests.get(

@@ -1,4 +1,4 @@
-"""Do links come and go as files from the command line?"""
+"""`flask export` and `flask import`: links are exported to files and imported from them."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from app.accounts.passwords import HASHER
 from app.links.models import Link
 
 TABLE = "keyword,url,title,timestamp,ip,clicks\nfoo,https://example.com/,Foo,2024-01-02 03:04:05,1.2.3.4,7\n"
+MAPPING = "Destination: url\nAlias: keyword\nTitle: title\nCreated: timestamp\nClicks so far: clicks\nLeft out: ip\n"
 BAD = "bar,javascript:alert(1),Bar,2024-01-02 03:04:05,1.2.3.4,7\n"
 Run = Callable[..., Result]
 
@@ -32,9 +33,9 @@ def file(tmp_path: Path) -> Path:
 
 def test_in_and_out_and_in_again(run: Run, file: Path, tmp_path: Path, alice, bob, session) -> None:
     done = run("import", file, "--email", alice.email)
-    assert (done.exit_code, done.output) == (0, "1 links made, 0 there already, 0 failed\n")
+    assert (done.exit_code, done.output) == (0, f"{MAPPING}1 links made, 0 there already, 0 failed\n")
     done = run("import", file, "--email", alice.email)
-    assert (done.exit_code, done.output) == (0, "0 links made, 1 there already, 0 failed\n")
+    assert (done.exit_code, done.output) == (0, f"{MAPPING}0 links made, 1 there already, 0 failed\n")
     out = tmp_path / "out.csv"
     assert run("export", "--email", alice.email, "--output", out).exit_code == 0
     assert "https://example.com/" in out.read_text()
@@ -42,7 +43,10 @@ def test_in_and_out_and_in_again(run: Run, file: Path, tmp_path: Path, alice, bo
     session.query(Link).delete()
     session.commit()
     done = run("import", out, "--email", alice.email, "--check")
-    assert (done.exit_code, done.stdout) == (0, "1 links would be made, 0 there already, 0 failed\n")
+    assert (done.exit_code, done.stdout.splitlines()[-1]) == (
+        0,
+        "1 links would be made, 0 there already, 0 failed",
+    )
     assert session.query(Link).count() == 0
 
 
@@ -62,7 +66,7 @@ def test_an_export_is_its_owners_alone_and_links_without_passwords_are_told(
     session.commit()
     done = run("import", out, "--email", alice.email)
     assert done.exit_code == 0
-    assert "1 of the links came in switched off" in done.stdout
+    assert "1 of the links need a check" in done.stdout
     assert "line 2: has_password: It had a password" in done.stderr
 
 
@@ -70,7 +74,7 @@ def test_a_bad_row_is_told_and_the_others_are_taken(run: Run, file: Path, alice,
     file.write_text(TABLE + BAD)
     done = run("import", file, "--email", alice.email)
     assert done.exit_code == 1
-    assert done.stdout == "1 links made, 0 there already, 1 failed\n"
+    assert done.stdout == f"{MAPPING}1 links made, 0 there already, 1 failed\n"
     assert "line 3: location_url:" in done.stderr
     assert [link.url for link in session.query(Link)] == ["foo"]
 
@@ -104,3 +108,20 @@ def test_columns_named_by_hand(run: Run, file: Path, alice, session) -> None:
     assert [(link.url, link.location_url) for link in session.query(Link)] == [
         ("x", "https://example.com/by-hand")
     ]
+
+
+def test_dates_are_asked_for_and_told(run: Run, file: Path, alice, session) -> None:
+    file.write_text("url,created\nhttps://example.com/,01/02/2024\n")
+    done = run("import", file, "--email", alice.email)
+    assert (done.exit_code, "--dates day|month|year" in done.stderr) == (1, True)
+    assert run("import", file, "--email", alice.email, "--dates", "never").exit_code == 2
+    done = run("import", file, "--email", alice.email, "--dates", "month")
+    assert (done.exit_code, "Dates: Month first: 01/31/2026" in done.stdout) == (0, True)
+    assert [link.datetime.month for link in session.query(Link)] == [1]
+
+
+def test_names_of_columns_command_no_terminal(run: Run, file: Path, alice) -> None:
+    file.write_text("url,\x1b[2J\x07secret\nhttps://example.com/,x\n")
+    done = run("import", file, "--email", alice.email)
+    assert "Left out: \ufffd[2J\ufffdsecret\n" in done.stdout
+    assert "\x1b" not in done.output

@@ -1,4 +1,4 @@
-"""Do `flask users` and `flask keys` do what they say, and say what went wrong?"""
+"""`flask users` and `flask keys`: their results and their error messages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from sqlalchemy.orm import Session
 
 from app.accounts import keys, services, sessions, setup
 from app.accounts.models import ApiKey, User
-from app.config import ROOT
+from app.core.config import ROOT
+from tests.commands import run_command
 from tests.conftest import environ
 from tests.factories import PASSWORD
 
@@ -158,7 +159,7 @@ class TestComingAndGoing:
         assert asked.exit_code == 1
         assert columns(run("users", "list").output)[2][4] == "active"
         done = run("users", "delete", "--email", bob.email, "--yes")
-        assert done.output.startswith("Deleted bob@example.com\nGone for good after ")
+        assert done.output.startswith("Deleted bob@example.com\nDeleted for good after ")
         assert columns(run("users", "list").output)[2][4] == "deleted"
         assert run("users", "restore", "--email", bob.email).output == "Restored bob@example.com\n"
         assert columns(run("users", "list").output)[2][4] == "active"
@@ -242,17 +243,9 @@ class TestKeys:
 def flask(
     data_dir: Path, *arguments: str, stdin: bytes = b"", **settings: str
 ) -> subprocess.CompletedProcess[bytes]:
-    """The command as an owner runs it, in a process of its own."""
+    """Runs a command as an operator does, in a process of its own."""
     variables = {name: value for name, value in os.environ.items() if not name.startswith("WAYPOST_")}
-    command = [sys.executable, "-m", "flask", "--app", "wsgi", *arguments]
-    return subprocess.run(
-        command,
-        cwd=ROOT,
-        env=variables | environ(data_dir, **settings),
-        input=stdin,
-        capture_output=True,
-        check=False,
-    )
+    return run_command(arguments, ROOT, variables | environ(data_dir, **settings), stdin)
 
 
 class TestInAProcess:

@@ -1,4 +1,4 @@
-"""How does a case speak to the server?"""
+"""HTTP client of the contract tests."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ PERSON = (
     "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36"
 )
 THERE = "https://example.com/there"
-# the contract's own seconds for a server that one asks about; ours may be started on a machine that stalls
+# the contract's own seconds for an outside server; one started here may run on a machine that stalls
 PATIENCE = float(os.environ.get("CONTRACT_PATIENCE", "1" if "CONTRACT_URL" in os.environ else "30"))
 
 
 class Client:
-    """One base address and one key (or none). Redirects are answers like others."""
+    """One base URL and one key (or none). Redirects are returned, not followed."""
 
     def __init__(self, url: str, key: str | None) -> None:
         self.url, self.key = url.rstrip("/"), key
@@ -42,7 +42,7 @@ class Client:
         return self.call("GET", path, **options)
 
     def post(self, path: str, fields: Any = None, **options: Any) -> requests.Response:
-        """Multipart, as the original description has it."""
+        """Sends fields as multipart, as the original description does."""
         parts = [(name, (None, str(value))) for name, value in pairs(fields or {})]
         answer = self.call("POST", path, **({"files": parts} if parts else {}), **options)
         self.remember(path, answer)
@@ -71,7 +71,7 @@ class Client:
             self.call("DELETE", path)
 
     def visit(self, link_id: int, method: str = "GET", more: str = "", **options: Any) -> requests.Response:
-        """Open a link as a person does, with no cookie from before."""
+        """Opens a link as a human visitor does, without earlier cookies."""
         headers = {"User-Agent": PERSON, **options.pop("headers", {})}
         address = self.data(f"/links/{link_id}")["short_url"] + more
         return requests.request(
@@ -90,7 +90,7 @@ def alias() -> str:
 
 
 def problem(answer: requests.Response, status: int) -> list[dict[str, Any]]:
-    """Every error has one shape."""
+    """Checks the shape that every error has; returns its entries."""
     assert answer.status_code == status, (answer.status_code, answer.text)
     assert answer.headers["Content-Type"] == "application/problem+json"
     body = answer.json()
@@ -108,7 +108,7 @@ def fields(answer: requests.Response, status: int = 422) -> set[str]:
 
 
 def eventually(wanted: Callable[[], bool], seconds: float) -> bool:
-    """Does it become true within so many seconds (times `CONTRACT_PATIENCE`)?"""
+    """Whether it becomes true within so many seconds (times `CONTRACT_PATIENCE`)."""
     until = time.monotonic() + seconds * PATIENCE
     while not wanted():
         if time.monotonic() > until:

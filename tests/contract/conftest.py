@@ -1,4 +1,4 @@
-"""Which server is asked, and with which keys?"""
+"""Fixtures of the contract tests: the server under test and its keys."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from tests.server import Server
 PASSWORD = "correct horse battery staple"
 EMAILS = ("one@example.com", "two@example.com")
 HOST = "links.example"
-# what is loaded by every process of a server whose storage is to be full
+# loaded by every process of a server whose storage is to be full
 NO_SPACE = Path(__file__).with_name("no_space")
 SOME_PAGES = 64
-FEW = 20  # requests a minute, on the server whose limit is tried
+FEW = 20  # requests a minute, on the server whose rate limit is tested
 
 
 class Keys(NamedTuple):
@@ -73,7 +73,7 @@ def key(server: Server, email: str, scope: str = "write") -> str:
 
 
 def give_domain(folder: Path) -> None:
-    """A domain as it is once its owner has proved it: on this machine there is no DNS to do so with."""
+    """Inserts a domain that is already verified: a test has no DNS to verify one with."""
     row = {
         "user_id": 1, "host": HOST, "scheme": "http://", "is_enabled": True, "is_verified": True, "token": "t",
         "custom_index_url": "https://example.com/index", "datetime": f"{dt.datetime.now(dt.UTC):%F %T.%f}",
@@ -83,7 +83,7 @@ def give_domain(folder: Path) -> None:
 
 
 def change(folder: Path, statement: str, values: list[str] | dict[str, object]) -> None:
-    """One row of a server that does not run yet."""
+    """Changes one row of a server that does not run yet."""
     with closing(sqlite3.connect(folder / "main.db")) as database, database:
         assert database.execute(statement, values).rowcount == 1
 
@@ -139,7 +139,7 @@ def host(keys: Keys) -> str:
 
 @pytest.fixture(scope="session")
 def limited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Keys]:
-    """A server of its own, for its limits are used up: the other cases would then be answered 429 too."""
+    """A server of its own: its rate limits are used up, and other cases would be answered 429, too."""
     environ = os.environ
     if "CONTRACT_URL" in environ:
         if "CONTRACT_LIMITED_URL" not in environ:
@@ -158,7 +158,7 @@ def limited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Keys]:
 
 
 def of_operator(name: str) -> Keys | None:
-    """The server that the operator has prepared for one case, when asked from outside; None in our own suite."""
+    """The outside server that its operator has prepared for one case; None in this project's own suite."""
     environ = os.environ
     if "CONTRACT_URL" not in environ:
         return None
@@ -169,7 +169,7 @@ def of_operator(name: str) -> Keys | None:
 
 @pytest.fixture(scope="session")
 def little_space(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, Keys]]:
-    """A server that can store a little and then nothing more: SQLite itself refuses, as on a disk that is full."""
+    """A server that can store a little and then nothing more: SQLite itself refuses, as on a full disk."""
     server = peopled(Server(tmp_path_factory.mktemp("little_space") / "data"))
     found = Keys(server.url, key(server, EMAILS[0]))
     with closing(sqlite3.connect(server.data_dir / "main.db")) as database:

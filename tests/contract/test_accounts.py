@@ -1,4 +1,4 @@
-"""Section 6, as far as it is heard over HTTP: accounts, keys, health."""
+"""Section 6, as far as HTTP shows it: accounts, keys, health."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_the_user_of_a_key(api: Client, reader: Client, other: Client) -> None:
 
 
 def test_over_http_nobody_makes_the_first_account(nobody: Client) -> None:
-    """It is there already, and without the one-time address there is no page for it."""
+    """An account exists already, and without the one-time address there is no set-up page."""
     assert page(nobody, "/setup").status_code in {302, 303, 404}
     sent = {"email": "new@example.com", "password": "correct horse battery staple"}
     made = nobody.session.post(f"{nobody.url}/setup", data=sent, allow_redirects=False, timeout=30)

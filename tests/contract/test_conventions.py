@@ -320,7 +320,7 @@ def test_the_whole_object_after_an_update(api: Client) -> None:
 
 
 def test_a_stored_value_that_was_not_sent_is_not_checked_again(api: Client) -> None:
-    """A schedule that has passed stays as it is when something else is changed."""
+    """A schedule in the past stays unchanged when another field is changed."""
     link = api.link(schedule=1, start_date="2001-01-01", end_date="2001-02-01")
     assert api.post(f"/links/{link}", {"title": "T"}).status_code == 200
     assert api.data(f"/links/{link}")["end_date"] == "2001-02-01 00:00:00"

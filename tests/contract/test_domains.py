@@ -1,4 +1,4 @@
-"""Sections 2 and 3: what may be a domain, and what does a verified one serve?"""
+"""Sections 2 and 3: which hosts may be domains, and what a verified domain serves."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.contract.client import PERSON, THERE, Client, alias, eventually, fiel
 
 @pytest.fixture
 def domain(api: Client, host: str) -> Iterator[int]:
-    """The verified domain of the user, as it was when the case began."""
+    """The user's verified domain, restored after the case."""
     (row,) = [one for one in api.data(f"/domains?search={host}") if one["host"] == host]
     yield row["id"]
     kept = {name: row[name] for name in ("custom_index_url", "custom_not_found_url", "is_enabled")}
@@ -20,7 +20,7 @@ def domain(api: Client, host: str) -> Iterator[int]:
 
 
 def opened(api: Client, host: str, path: str, **headers: str) -> requests.Response:
-    """What that host answers, asked at the server's base address."""
+    """The answer of that host, requested at the server's base URL."""
     return requests.get(
         f"{api.url}{path}", headers={"User-Agent": PERSON, "Host": host, **headers}, allow_redirects=False,
         timeout=30, proxies={"http": "", "https": ""},

@@ -1,4 +1,4 @@
-"""Section 3, "Explain": what would a visitor get, and why?"""
+"""Section 3, "Explain": what a simulated visitor gets, and why."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PREVIEWER = "facebookexternalhit/1.1 (+http://www.facebook.com/externalhit_uatex
 VIDEO = "https://www.youtube.com/watch?v=dQw4w9WgXcQ"
 YES = 1
 
-# what the link has, what is asked, and what comes: outcome, status, location
+# the link's fields, the query, and the expected outcome, status and location
 OUTCOMES: dict[str, tuple[dict[str, Any], str, tuple[str, int, str | None]]] = {
     "redirect": ({}, "", ("redirect", 302, THERE)),
     "redirect with its own code": ({"http_status_code": 308}, "", ("redirect", 308, THERE)),
@@ -66,7 +66,7 @@ def test_a_used_up_limit(api: Client) -> None:
 
 
 def test_pixels(api: Client) -> None:
-    """`consent` where the server asks first; bots see none of it."""
+    """The outcome is `consent` where the server asks first; bots get no pixels."""
     link = api.link(pixels_ids=api.make("/pixels", type="social_a", name="n", pixel="1"))
     outcome, status, location = told(api, link)
     assert (outcome in {"pixels", "consent"}, status, location) == (True, 200, THERE)

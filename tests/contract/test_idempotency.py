@@ -1,4 +1,4 @@
-"""Section 1, "Idempotency": what happens to a request that is sent twice?"""
+"""Section 1, "Idempotency": a request that is sent twice."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.contract.client import THERE, Client, alias, fields, problem
 
 PIXEL = {"type": "social_a", "name": "Shop", "pixel": "123"}
 TOGETHER = 4
-SIDE = 4000  # a picture that takes a server a while to read
+SIDE = 4000  # pixels; such a picture takes a server a while to read
 
 
 def chunk(kind: bytes, content: bytes) -> bytes:
@@ -34,7 +34,7 @@ def picture(side: int, shade: int = 0) -> bytes:
 
 
 def at_once(client: Client, key: str, content: bytes) -> list[requests.Response]:
-    """The answers to the same creation of a link with a picture, sent several times at the same moment."""
+    """The answers to the same create of a link with a picture, sent several times at once."""
     start, answers = Barrier(TOGETHER), []
 
     def send() -> None:
@@ -65,7 +65,7 @@ def test_while_the_first_still_runs_it_is_409(api: Client) -> None:
         assert int(answer.headers["Retry-After"]) >= 1
     assert len({answer.text for answer in made}) == 1
     assert [answer.headers.get("Idempotency-Replayed") for answer in made].count(None) == 1
-    # afterwards it is told again
+    # afterwards the stored answer is replayed
     files: list[Any] = [("location_url", (None, THERE)), ("cloaking_opengraph", ("p.png", content))]
     again = api.call("POST", "/links", files=files, headers={"Idempotency-Key": key})
     assert (again.status_code, again.text) == (201, made[0].text)

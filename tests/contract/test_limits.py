@@ -1,4 +1,4 @@
-"""Section 1: rate limits, of keys and of addresses that try wrong ones."""
+"""Section 1: rate limits of keys, and of addresses that send wrong keys."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ WRONG_KEYS = 60
 
 
 def until_refused(client: Client, most: int) -> tuple[list[requests.Response], requests.Response]:
-    """The answers before the first 429, and that one. Twice as many, for a minute may begin meanwhile."""
+    """The answers before the first 429, and that one.
+
+    It sends up to twice as many requests as allowed, because a new minute may begin meanwhile.
+    """
     before: list[requests.Response] = []
     for _ in range(2 * most + 2):
         answer = client.get("/user")
@@ -32,7 +35,7 @@ def limit_of(client: Client) -> int:
 
 
 def rate(answer: requests.Response) -> tuple[int, int]:
-    """What is left, and for how many seconds."""
+    """How many requests are left, and for how many seconds."""
     match = re.fullmatch(r'"[^"]+";r=(\d+);t=(\d+)', answer.headers["RateLimit"])
     assert match, answer.headers["RateLimit"]
     return int(match[1]), int(match[2])
@@ -57,7 +60,7 @@ def test_a_key_has_so_many_requests_a_minute(limited: Keys) -> None:
     before, refused = until_refused(client, limit_of(client))
     check_refused(refused)
     assert rate(before[-1])[0] == 0
-    # what comes before it in the order of checks is still told, and what comes after it is not
+    # earlier checks in the contract's order still answer, later ones do not
     problem(client.get("/nothing"), 404)
     problem(client.call("PUT", "/user"), 405)
     problem(client.call("POST", "/links", data=b"<a/>", headers={"Content-Type": "text/xml"}), 429)
@@ -80,7 +83,7 @@ def test_wrong_keys_are_limited_by_address(limited: Keys) -> None:
     assert {policy(answer) for answer in [*before, refused]} == {WRONG_KEYS}
     assert rate(before[-1])[0] == 0
     check_refused(refused)
-    # a good key is one, from wherever it comes, and no key at all is no wrong one
+    # an active key works from any address, and a missing key does not count as a wrong one
     good = Client(limited.url, limited.write).get("/user")
     assert good.headers["RateLimit-Policy"] != refused.headers["RateLimit-Policy"]
     problem(Client(limited.url, None).get("/user"), 401)

@@ -1,4 +1,4 @@
-"""Section 2: which pictures a cloaked page may have, and what becomes of them."""
+"""Section 2: which pictures a cloaked page may have, and how they are stored."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def drawn(kind: str, size: tuple[int, int] = (48, 48), **options: Any) -> bytes:
 
 
 def put(api: Client, link: int, name: str, content: bytes) -> requests.Response:
-    """The file's own name tells nothing."""
+    """Uploads a picture under a file name that says nothing about its type."""
     return api.call("POST", f"/links/{link}", files={name: ("secret-plan.bin", content)})
 
 
@@ -61,7 +61,7 @@ def test_nothing_of_what_was_written_beside_it_is_kept(api: Client) -> None:
 
 
 def test_more_than_twenty_megapixels_are_too_many(api: Client) -> None:
-    """However few bytes they are."""
+    """The limit holds however few bytes the file has."""
     large = drawn("PNG", (5001, 4000))
     assert len(large) < 512 * 1024
     for name in ("cloaking_favicon", "cloaking_opengraph"):

@@ -1,4 +1,4 @@
-"""Section 4: what statistics tell of visits that were made."""
+"""Section 4: statistics of clicks made by the test."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ TABLET = PHONE.replace(" Mobile", "")
 
 
 def visited(api: Client) -> int:
-    """A link with three visits of one person, and one of each of two others."""
+    """A link with three clicks by one visitor, and one by each of two others."""
     link = api.link(http_status_code=307)
     letter = {"Referer": "https://News.example/story?id=7#top", "Accept-Language": "de-AT,en;q=0.5"}
     for _ in range(3):
@@ -42,7 +42,7 @@ TOLD: dict[str, dict[Any, tuple[int, int]]] = {
 
 
 def test_each_dimension(api: Client) -> None:
-    """By host and path without query, by the primary subtag, by the visitor's own query; unknown is null."""
+    """Referrers without query, languages by primary subtag, UTM from the visitor's query; unknown is null."""
     link = visited(api)
     assert {type_: rows(api, link, type_) for type_ in TOLD} == TOLD
     ((path, counted),) = [one for one in rows(api, link, "referrer_path").items() if one[0] is not None]
@@ -52,7 +52,7 @@ def test_each_dimension(api: Client) -> None:
 
 
 def test_all_links_together_are_the_sum(api: Client) -> None:
-    """A visitor of two links is one visitor of their owner."""
+    """A visitor of two links counts as one visitor of their owner."""
     total = lambda: sum(row["pageviews"] for row in api.data("/statistics"))  # noqa: E731
     before = total()
     for link in (api.link(), api.link()):

@@ -1,4 +1,4 @@
-"""Section 1: what is told when storage does not take writes. Both want a server that somebody has prepared."""
+"""Section 1: answers when storage takes no writes. Both cases need a server that was prepared for them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from tests.contract.client import THERE, Client, problem
 from tests.contract.conftest import Keys
 
 LONG = THERE + "/" + "x" * 8000
-MANY = 500  # of these fit nowhere where there is little space
+MANY = 500  # more than fit into the little space
 
 
 def total(client: Client) -> int:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 import requests
 
-from tests.contract.client import PERSON, THERE, Client, eventually
+from tests.contract.client import PERSON, THERE, Client, alias, eventually, fields
 
 AFTER = "https://example.com/after"
 PHONE = "Mozilla/5.0 (iPhone; CPU iPhone OS 17_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.0 Mobile/15E148 Safari/604.1"
@@ -47,6 +48,22 @@ def test_an_alias_is_found_without_case(api: Client) -> None:
     assert outcome(answer) == (302, THERE)
 
 
+def test_an_alias_may_have_slashes(api: Client) -> None:
+    """Each alias is a link of its own; a trailing or encoded slash reaches it, doubled ones do not."""
+    upper = alias()
+    above = api.link(url=upper, location_url=f"{THERE}/upper")
+    link = api.link(url=f"{upper}/Launch")
+    assert api.data(f"/links/{link}")["short_url"].endswith(f"/{upper}/Launch")
+    assert outcome(api.visit(link)) == (302, THERE)
+    for more in ("/launch", "/LAUNCH/", "%2Flaunch"):
+        assert outcome(api.visit(above, more=more)) == (302, THERE), more
+    assert outcome(api.visit(above)) == (302, f"{THERE}/upper")
+    for more in ("//launch", "/launch//", "/other", "/launch/x"):
+        assert api.visit(above, more=more).status_code == 404, more
+    for bad in ("/x", "x/", "x//y", "x/.y", "login/x", "API/x", ".well-known/x", "x/.."):
+        assert fields(api.post("/links", {"location_url": THERE, "url": bad})) == {"url"}, bad
+
+
 def test_no_such_link(api: Client) -> None:
     link = api.link()
     assert api.visit(link, more="x").status_code == 404
@@ -76,6 +93,25 @@ def test_a_limit_is_exact(api: Client) -> None:
     assert clicks(api, link) == 5
     api.post(f"/links/{link}", {"clicks_limit": 6})
     assert eventually(lambda: api.visit(link).status_code == 302, 1)
+
+
+def test_a_limited_link_that_asks_for_a_tap(api: Client) -> None:
+    """Pages do not count; each submitted form counts once, and exactly as many pass as the limit allows."""
+    link = api.link(clicks_limit=2, clicks_limit_confirmation_is_enabled=1, http_status_code=307)
+    assert api.data(f"/links/{link}")["clicks_limit_confirmation_is_enabled"] is True
+    pages = [api.visit(link) for _ in range(5)]
+    assert {page.status_code for page in pages} == {200}
+    assert not [page for page in pages if THERE in page.text]
+    assert clicks(api, link) == 0
+    tickets = [re.findall(r'name="ticket" value="([^"]+)"', page.text)[0] for page in pages]
+    tap = lambda ticket: outcome(api.visit(link, "POST", data={"ticket": ticket}))  # noqa: E731
+    assert tap(tickets[0]) == (303, THERE)
+    assert tap(tickets[0])[1] != THERE
+    assert clicks(api, link) == 1
+    assert tap("x")[0] == 303
+    assert [tap(ticket) for ticket in tickets[1:]] == [(303, THERE), (410, None), (410, None), (410, None)]
+    assert clicks(api, link) == 2
+    assert api.visit(link).status_code == 410
 
 
 def test_a_limited_link_tells_bots_and_head_nothing(api: Client) -> None:
@@ -220,7 +256,7 @@ def test_where_it_leads_is_not_told(api: Client, name: str) -> None:
 
 
 def test_what_counts(api: Client) -> None:
-    """A person's GET does; HEAD, prefetches and bots do not. Within two seconds, in statistics within five."""
+    """A human's GET counts; HEAD, prefetches and bots do not. Shown within 2 s, in statistics within 5 s."""
     link = api.link()
     for headers in ({"User-Agent": CURL}, {"User-Agent": ""}, {"Sec-Purpose": "prefetch"}):
         api.visit(link, headers=headers)

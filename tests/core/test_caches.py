@@ -1,7 +1,7 @@
-"""Every cache of the application, with its bound in bytes, or what bounds its keys.
+"""Caches: every cache of the application has a bound in bytes, or known bounds of its keys.
 
-A cache that is not listed fails a test: say here what bounds it first. Where strangers choose keys or values, that
-is a number of bytes.
+A cache that is not listed fails a test: say here what bounds it first. Where visitors choose keys or values,
+that is a number of bytes.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from typing import Any
 
 import pytest
 
-from app.caches import max_bytes_by_cache
-from app.clicks import terms
-from app.config import Settings
-from app.visits import cache as plans
-from app.visits.pieces import destination
-from app.visits.plan import Plan
+from app.analytics import interning
+from app.core.caches import max_bytes_by_cache
+from app.core.config import Settings
+from app.redirects import cache as plans
+from app.redirects.compiled_link import CompiledLink
+from app.redirects.line_encoding import destination
 
-APP = Path(__file__).resolve().parent.parent / "app"
+APP = Path(__file__).resolve().parents[2] / "app"
 MIB = 1024 * 1024
 CODE = "its keys stand in the code"
 
@@ -35,32 +35,33 @@ BOUNDS: dict[str, str | int] = {
     "accounts/keys.py _tried": 1000 * 250,
     "accounts/password_rules.py common_passwords": CODE,
     "accounts/passwords.py _nobodys": CODE,
-    "api/openapi/document.py of_any_site": CODE,
+    "openapi/document.py of_any_site": CODE,
     "api/present.py self.found": SHORT,
     "audit/failures.py self.counts": 3 * 50 * 2000,
     "audit/failures.py self.ends": 3 * 50 * 2000,
-    "caches.py max_bytes_by_cache": CODE,
-    "cli/demo/visits.py sums": CODE,
-    "clicks/asking.py NO_WORDS": CODE,
-    "clicks/asking.py known_zones": CODE,
-    "clicks/in_order.py self.visited": SHORT,
-    "clicks/ingest.py self._synced": "segments of the journal that are there",
-    "clicks/leaving.py self._left": SHORT,
-    "clicks/tally.py self._said": SHORT,
-    "clicks/terms.py self._fresh": SHORT,
-    "clicks/terms.py self._known": 64 * MIB,
-    "clicks/terms.py self._looked_at": SHORT,
-    "clicks/terms.py self.described": "texts of `_known`, which count for both",
-    "dashboard/asked.py NO_COLUMNS": CODE,
-    "dashboard/assets.py assets": CODE,
-    "dashboard/assets.py version": CODE,
-    "dashboard/icons.py drawings": CODE,
-    "dashboard/icons.py icon": CODE,
+    "core/caches.py max_bytes_by_cache": CODE,
+    "operations/demo/visits.py sums": CODE,
+    "analytics/params.py NO_WORDS": CODE,
+    "analytics/params.py known_zones": CODE,
+    "analytics/sorted_day.py self.visited": SHORT,
+    "analytics/ingest.py self._synced": "segments of the journal that are there",
+    "analytics/rollup_removal.py self._left": SHORT,
+    "analytics/tally.py self._said": SHORT,
+    "analytics/interning.py self._fresh": SHORT,
+    "analytics/interning.py self._known": 64 * MIB,
+    "analytics/interning.py self._looked_at": SHORT,
+    "analytics/interning.py self.described": "texts of `_known`, which count for both",
+    "dashboard/shared/list_params.py NO_COLUMNS": CODE,
+    "dashboard/shared/assets.py assets": CODE,
+    "dashboard/shared/assets.py version": CODE,
+    "dashboard/shared/icons.py drawings": CODE,
+    "dashboard/shared/icons.py icon": CODE,
     "domains/hosts.py glance": 8192 * 1500,
-    "error_boundary.py _uncounted": CODE,
-    "error_boundary.py self._failing": 10_000 * 500,  # an item's id or a server's name
-    "error_boundary.py self._said": 10_000 * 1500,  # the same with the error's text
+    "core/error_boundary.py _uncounted": CODE,
+    "core/error_boundary.py self._failing": 10_000 * 500,  # an item's id or a server's name
+    "core/error_boundary.py self._said": 10_000 * 1500,  # the same with the error's text
     "http_server/answers.py self.tasks": "at most MAX_STREAMS answers",
+    "http_server/pauses.py self.waiting": "at most MAX_WAITING answers",
     "http_server/pools.py self.running": "networks of the jobs that run, one a thread",
     "http_server/pools.py self.waiting": "at most `queue` jobs",
     "http_server/refusals.py self.silent_until": CODE,
@@ -68,62 +69,62 @@ BOUNDS: dict[str, str | int] = {
     "http_server/request_bodies.py self.tasks": "one for each of `readings`",
     "jobs/fair_pool.py self.asked": SHORT,
     "jobs/fair_pool.py self.owners": SHORT,
-    "jobs/programs.py self.running": "one for each of a fixed number of processes",
+    "jobs/subprocesses.py self.running": "one for each of a fixed number of processes",
     "jobs/schedule.py self.running": "one for each duty",
-    "journal/record.py LIMIT": CODE,
+    "journal/codec.py LIMIT": CODE,
     "journal/unwritten.py self._lines": 256 * 1024 * 3 // 2,  # lines, and what each takes as an object
-    "journal/visitor_keys.py _cached": "two days",
-    "languages/__init__.py catalogue": CODE,
-    "languages/__init__.py dated_in": 5000 * 1000,
-    "languages/__init__.py digits_in": 5000 * 500,
-    "languages/__init__.py script_texts": CODE,
+    "journal/daily_salt.py _cached": "two days",
+    "i18n/__init__.py catalogue": CODE,
+    "i18n/__init__.py dated_in": 5000 * 1000,
+    "i18n/__init__.py digits_in": 5000 * 500,
+    "i18n/__init__.py script_texts": CODE,
     "links/aliases.py statements": CODE,
     "links/qr_masks.py KINDS": CODE,
     "links/qr_masks.py beside": CODE,
-    "log_repeats.py self.said": 500 * 1100,
-    "notifications/dial.py trusted": CODE,
-    "notifications/lanes.py self.waiting": "deliveries that are held, whose number is bounded there",
+    "core/log_repeats.py self.said": 500 * 1100,
+    "net/dial.py trusted": CODE,
+    "notifications/handler_queue.py self.waiting": "deliveries that are held, whose number is bounded there",
     "notifications/mail.py templates": CODE,
     "notifications/sender.py self.held": "as many as lanes hold",
     "notifications/sender.py self.lanes": "one for each handler with deliveries that are held",
-    "notifications/speech.py catalogues": CODE,
+    "notifications/i18n.py catalogues": CODE,
     "notifications/transport.py all_transports": CODE,
-    "ownership.py query_of": CODE,
+    "accounts/ownership.py query_of": CODE,
     "pixels/firing.py program_of": CODE,
     "pixels/provider.py all_providers": CODE,
-    "places.py COUNTRIES": CODE,
+    "geo/countries.py COUNTRIES": CODE,
     "public/cards.py size_of": 1000 * 300,  # names of stored pictures
     "public/answers.py sign": CODE,
-    "public/health.py newest": CODE,
-    "public/policies.py digest_of": CODE,
-    "public/words.py all_words": CODE,
-    "sealing.py fernet": CODE,
-    "secret_keys/ring.py derive": CODE,
-    "sent.py self._last": SHORT,
-    "sent.py self._members": SHORT,
-    "sent.py self._next": SHORT,
-    "transfer/lines.py self.given_back": SHORT,
-    "transfer/rows.py form_for": 64 * 64_000,  # a class of at most 40 fields
-    "transfer/taking.py self.new_places": SHORT,
-    "visits/agents.py known_bot_name": 4096 * 1000,
-    "visits/cache.py self.old": 24 * MIB,
-    "visits/cache.py self.spellings": 8 * MIB,
-    "visits/cache.py self.young": 24 * MIB,
-    "visits/changes.py self.recent": "changes of the last minute, a number each",
-    "visits/devices.py known_device": 4096 * 4500,
-    "visits/devices.py matcher": CODE,
-    "visits/limits.py self.waiting": "one for each thread that waits",
-    "visits/pieces.py agent": 4096 * 3200,
-    "visits/pieces.py destination": 2048 * 4600,
-    "visits/pieces.py language": 1024 * 1200,
-    "visits/pieces.py place": 4096 * 1600,
-    "visits/pieces.py referrer": 2048 * 2800,
-    "visits/pieces.py utm": 1024 * 2800,
-    "visits/referring.py referrer": 2048 * 2000,
-    "visits/targets.py plain": 4096 * 1500,
-    "visits/targets.py ranges": 1024 * 8000,
-    "visits/targets.py self.indexes": "pairs of one link, at most 100; they count in its plan",
-    "visits/visitor.py languages": 1024 * 4500,
+    "operations/health.py newest": CODE,
+    "public/csp.py digest_of": CODE,
+    "public/i18n.py all_words": CODE,
+    "core/encryption.py fernet": CODE,
+    "core/secret_keys/ring.py derive": CODE,
+    "input/data.py self._last": SHORT,
+    "input/data.py self._members": SHORT,
+    "input/data.py self._next": SHORT,
+    "import_export/csv_reader.py self.given_back": SHORT,
+    "import_export/rows.py form_for": 64 * 64_000,  # a class of at most 40 fields
+    "import_export/importer.py self.new_places": SHORT,
+    "redirects/bots.py known_bot_name": 4096 * 1000,
+    "redirects/cache.py self.old": 24 * MIB,
+    "redirects/cache.py self.spellings": 8 * MIB,
+    "redirects/cache.py self.young": 24 * MIB,
+    "redirects/changes.py self.recent": "changes of the last minute, a number each",
+    "redirects/user_agent.py known_device": 4096 * 4500,
+    "redirects/user_agent.py matcher": CODE,
+    "redirects/limits.py self.waiting": "one for each thread that waits",
+    "redirects/line_encoding.py agent": 4096 * 3200,
+    "redirects/line_encoding.py destination": 2048 * 4600,
+    "redirects/line_encoding.py language": 1024 * 1200,
+    "redirects/line_encoding.py place": 4096 * 1600,
+    "redirects/line_encoding.py referrer": 2048 * 2800,
+    "redirects/line_encoding.py utm": 1024 * 2800,
+    "redirects/referrer.py referrer": 2048 * 2000,
+    "links/targeting.py plain": 4096 * 1500,
+    "links/targeting.py ranges": 1024 * 8000,
+    "redirects/targets.py self.indexes": "pairs of one link, at most 100; they count in its plan",
+    "redirects/visitor.py languages": 1024 * 4500,
 }
 
 
@@ -172,36 +173,36 @@ def test_every_cache_is_listed() -> None:
 
 
 def test_all_caches_together_are_small() -> None:
-    """In a process that answers visitors: less than a half of the 512 MiB that it may take."""
+    """All caches of a web process take less than half of the 512 MiB that it may take."""
     assert sum(one for one in BOUNDS.values() if isinstance(one, int)) < 256 * MIB
 
 
 def wide(number: int, characters: int) -> str:
-    """As many bytes a character as there can be, and no two alike."""
+    """A text with the most bytes for each character, different for each number."""
     return f"{number:06}".ljust(characters, "\U0001f600")
 
 
 def latin(number: int, characters: int) -> str:
-    """The same of a header, whose characters are bytes."""
+    """The same for a header, whose characters are bytes."""
     return f"{number:06}".ljust(characters, "\xff")
 
 
-# the worst that strangers can send, as long as is kept
+# the largest arguments that visitors can send, as long as is cached
 WORST: dict[str, Callable[[int], tuple[Any, ...]]] = {
-    "visits/agents.py known_bot_name": lambda n: (latin(n, 512),),
-    "visits/devices.py known_device": lambda n: (wide(n, 512),),
-    "visits/pieces.py agent": lambda n: (latin(n, 512),),
-    "visits/pieces.py place": lambda n: ("DE", "EU", wide(n, 128)),
-    "visits/pieces.py language": lambda n: (latin(n, 100),),
-    "visits/pieces.py referrer": lambda n: (f"{n}.example", wide(n, 240)),
-    "visits/pieces.py utm": lambda n: (wide(n, 80), wide(n, 80), wide(n, 80)),
-    "visits/pieces.py destination": lambda n: (wide(n, 512),),
-    "visits/referring.py referrer": lambda n: (
+    "redirects/bots.py known_bot_name": lambda n: (latin(n, 512),),
+    "redirects/user_agent.py known_device": lambda n: (wide(n, 512),),
+    "redirects/line_encoding.py agent": lambda n: (latin(n, 512),),
+    "redirects/line_encoding.py place": lambda n: ("DE", "EU", wide(n, 128)),
+    "redirects/line_encoding.py language": lambda n: (latin(n, 100),),
+    "redirects/line_encoding.py referrer": lambda n: (f"{n}.example", wide(n, 240)),
+    "redirects/line_encoding.py utm": lambda n: (wide(n, 80), wide(n, 80), wide(n, 80)),
+    "redirects/line_encoding.py destination": lambda n: (wide(n, 512),),
+    "redirects/referrer.py referrer": lambda n: (
         f"https://{n}.example/{wide(n, 50).encode().decode('latin-1')}",
     ),
-    "visits/targets.py plain": lambda n: (wide(n, 128),),
-    "visits/targets.py ranges": lambda n: ((f"{n:06}-" + "a-" * 46 + "a",),),
-    "visits/visitor.py languages": lambda n: (
+    "links/targeting.py plain": lambda n: (wide(n, 128),),
+    "links/targeting.py ranges": lambda n: ((f"{n:06}-" + "a-" * 46 + "a",),),
+    "redirects/visitor.py languages": lambda n: (
         ",".join([f"{n:06}", *(f"{chr(97 + i)}{chr(97 + n % 26)}" for i in range(26))]),
     ),
     "domains/hosts.py glance": lambda n: (f"{n:06}." + "a" * 63 + ".example",),
@@ -216,7 +217,7 @@ def test_the_worst_texts_take_no_more_than_is_said(name: str) -> None:
     total = max_bytes_by_cache[f"{module.__name__}.{function_name}"]
     assert total == BOUNDS[name]
     function.cache_clear()
-    function(*WORST[name](999_999))  # what the first call alone makes
+    function(*WORST[name](999_999))  # allocations of the first call are not measured
     function.cache_clear()
     tracemalloc.start()
     try:
@@ -243,8 +244,8 @@ def test_longer_texts_are_not_kept() -> None:
 
 
 def test_terms_are_bounded_by_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(terms, "MAX_BYTES", 10_000)
-    known = terms.Terms()
+    monkeypatch.setattr(interning, "MAX_BYTES", 10_000)
+    known = interning.Interner()
     for number in range(100):
         known._fresh = {wide(number, 200): number}
         known.keep()
@@ -253,8 +254,8 @@ def test_terms_are_bounded_by_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_spellings_are_bounded_by_bytes(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
     monkeypatch.setattr(plans, "MAX_SPELLING_BYTES", 10_000)
-    found = plans.Plans(settings)
-    plan = Plan(
+    found = plans.CompiledLinks(settings)
+    plan = CompiledLink(
         id=1,
         user_id=1,
         domain_id=0,

@@ -1,15 +1,25 @@
-"""What is a good value for each setting, and what is said of a bad one?"""
+"""Settings: which values are valid for each, and the messages for invalid ones."""
 
 from __future__ import annotations
 
 import contextlib
+import os
 from pathlib import Path
 
 import pytest
 
 from app.accounts import setup
-from app.config import ROOT, TABLE, BadSettings, default_processes, describe_unknown_name, load_settings
+from app.core import config
+from app.core.config import (
+    ROOT,
+    TABLE,
+    BadSettings,
+    default_processes,
+    describe_unknown_name,
+    load_settings,
+)
 from app.notifications.site import site_of
+from app.operations.owner import acting_as, describe_owner
 
 BAD = {
     "a name to listen on": ("HOST", "localhost"),
@@ -202,6 +212,74 @@ def test_any_setting_can_come_from_a_file(tmp_path: Path, name: str, text: str, 
     (tmp_path / "value").write_text(f"{text}\n", encoding="utf-8")
     given = {"WAYPOST_DATA_DIR": str(tmp_path), f"WAYPOST_{name}_FILE": str(tmp_path / "value")}
     assert getattr(load_settings(given), name.lower()) == read
+
+
+def test_an_old_key_without_a_current_one_is_refused(tmp_path: Path) -> None:
+    key = "a secret of the tests that has no end in sight"
+    with pytest.raises(BadSettings, match=r"^WAYPOST_SECRET_KEY_OLD: means nothing without"):
+        load_settings(environ(tmp_path, SECRET_KEY_OLD=key))
+    assert load_settings(environ(tmp_path, SECRET_KEY_OLD=key, SECRET_KEY=key[::-1])).secret_key_old == key
+
+
+def test_a_data_directory_is_not_made_by_reading_settings(tmp_path: Path) -> None:
+    assert load_settings(environ(tmp_path / "not" / "yet")).data_dir == tmp_path / "not" / "yet"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_value_that_is_given_twice(tmp_path: Path) -> None:
+    (tmp_path / "port").write_text("9000\n")
+    twice = environ(tmp_path, PORT="8000", PORT_FILE=str(tmp_path / "port"), HOST="127.0.0.1", HOST_FILE="")
+    found = load_settings(twice)
+    assert (found.port, found.doubled_names) == (9000, ("PORT",))
+
+
+@pytest.fixture
+def env_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file of settings in place of the one in this folder."""
+    path = tmp_path / "settings.env"
+    monkeypatch.setattr(config, "ENV_FILE", path)
+    monkeypatch.setattr(os, "environ", {"WAYPOST_DATA_DIR": str(tmp_path)})
+    return path
+
+
+def test_settings_of_a_file(env_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert load_settings().port == 8000
+    env_file.write_text("WAYPOST_PORT=9000\n")
+    assert load_settings().port == 9000
+    monkeypatch.setitem(os.environ, "WAYPOST_PORT", "9001")
+    assert load_settings().port == 9001
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+def test_a_file_of_settings_that_this_user_cant_read_is_named(env_file: Path) -> None:
+    env_file.write_text("WAYPOST_PORT=9000\n")
+    env_file.chmod(0o600)
+    for folder in list(env_file.parents)[:-2]:
+        folder.chmod(folder.stat().st_mode | 0o011)
+    with (
+        acting_as(describe_owner(54321, 54321)),
+        pytest.raises(BadSettings, match=r"can't be read by this user") as caught,
+    ):
+        load_settings()
+    assert str(caught.value).startswith(f"{env_file}: ")
+    assert "(54321)" in str(caught.value)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+def test_a_key_that_this_user_cant_read_is_no_bad_setting(env_file: Path, tmp_path: Path) -> None:
+    """It is left to commands to say that the data directory belongs to another user."""
+    (tmp_path / "secret_key").touch(mode=0o600)
+    for folder in list(env_file.parents)[:-2]:
+        folder.chmod(folder.stat().st_mode | 0o011)
+    with acting_as(describe_owner(54321, 54321)):
+        assert load_settings(environ(tmp_path)).secret_key == ""
+
+
+def test_a_file_of_settings_that_is_no_text_is_named(env_file: Path) -> None:
+    env_file.write_bytes(b"WAYPOST_MAIL_FROM=M\xfcller\n")
+    with pytest.raises(BadSettings) as caught:
+        load_settings()
+    assert str(caught.value).startswith(f"{env_file}: can't be read")
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Does no CSV hold a formula, and does every text come back from one?"""
+"""CSV files: no cell is a formula, and every text is read back unchanged."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.csv_files import (
+from app.core.csv_files import (
     PIECE_CHARACTERS,
     begins_formula,
     csv_pieces,

@@ -1,4 +1,4 @@
-"""A warning that comes again and again is a line a minute."""
+"""Repeated warnings: one line a minute."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.log_repeats import MOST, RepeatFilter
+from app.core.log_repeats import MAX_WARNINGS, RepeatFilter
 
 
 class Kept(logging.Handler):
@@ -39,7 +39,7 @@ def log(kept: Kept) -> logging.Logger:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     found = [1000.0]
-    monkeypatch.setattr("app.log_repeats.time.monotonic", lambda: found[0])
+    monkeypatch.setattr("app.core.log_repeats.time.monotonic", lambda: found[0])
     return found
 
 
@@ -82,9 +82,9 @@ def test_events_are_compared_without_their_time_and_request(
 
 
 def test_so_many_are_remembered_and_no_more(log: logging.Logger, kept: Kept, clock: list[float]) -> None:
-    for number in range(MOST + 10):
+    for number in range(MAX_WARNINGS + 10):
         log.warning("odd %d", number)
     [own] = [one for one in kept.filters if isinstance(one, RepeatFilter)]
-    assert len(own.said) == MOST
+    assert len(own.said) == MAX_WARNINGS
     log.warning("odd 0")
     assert kept.lines[-1] == "odd 0"

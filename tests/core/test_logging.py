@@ -1,19 +1,22 @@
-"""Does each request leave one line in the log, and nothing in it that must not be kept?"""
+"""Logging: each request leaves one line, which holds nothing that must not be kept."""
 
 from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
 
-from app import logs
 from app.cli import serve
-from app.config import Settings
+from app.core import logging as core_logging
+from app.core.config import Settings
 from tests.clients import Api
 
 
@@ -23,15 +26,15 @@ def lines(capsys: pytest.CaptureFixture[str]) -> list[str]:
 
 @pytest.fixture
 def written(capsys: pytest.CaptureFixture[str]) -> Iterator[Any]:
-    """What the process writes to stderr with a format, line by line."""
+    """The lines that the process writes to stderr in a format."""
 
     def start(log_format: str, log_level: str = "info") -> Any:
-        logs.configure(log_format, log_level)
+        core_logging.configure(log_format, log_level)
         capsys.readouterr()
         return lambda: lines(capsys)
 
     yield start
-    logs.configure("text")
+    core_logging.configure("text")
 
 
 SECRETS = ["q-secret", "192.0.2.9", "r-secret", "agent-secret"]
@@ -94,7 +97,7 @@ def test_a_traceback_shows_no_values(written: Any) -> None:
     try:
         fail(text)
     except RuntimeError:
-        logs.log.exception("failed")
+        core_logging.log.exception("failed")
     found = "\n".join(read())
     assert "Traceback" in found
     assert "value-secret" not in found
@@ -114,7 +117,7 @@ def test_health_checks_are_logged_at_debug_unless_they_fail(client: FlaskClient,
 def test_the_level_leaves_out_what_is_below(client: FlaskClient, written: Any) -> None:
     read = written("text", "warning")
     client.get("/nothing")
-    logs.log.warning("worse")
+    core_logging.log.warning("worse")
     (line,) = read()
     assert "WARNING worse" in line
 
@@ -136,3 +139,34 @@ def test_a_start_in_json_is_all_json_and_holds_no_token(
     assert [one["event"] for one in found] == ["listening", "no account yet"]
     assert out == ""
     assert "hidden" not in err
+
+
+def test_what_ends_a_thread_or_the_process_is_a_line_too(
+    written: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module, name in ((sys, "excepthook"), (threading, "excepthook"), (warnings, "showwarning")):
+        monkeypatch.setattr(module, name, getattr(module, name))
+    read = written("json")
+    core_logging.log_uncaught()
+    thread = threading.Thread(target=fail, args=("value-secret",), name="a thread")
+    thread.start()
+    thread.join()
+    sys.excepthook(*error_of(fail, "value-secret"))
+    logging.captureWarnings(capture=False)
+    found = [json.loads(line) for line in read()]
+    assert [one["event"] for one in found] == [
+        "a thread ends with an error",
+        "the process ends with an error",
+    ]
+    assert found[0]["thread"] == "a thread"
+    assert all("RuntimeError" in one["exception"] for one in found)
+    assert all(one["level"] == "critical" for one in found)
+    assert "value-secret" not in str(found)
+
+
+def error_of(function: Callable[..., None], *arguments: object) -> tuple[Any, Any, Any]:
+    try:
+        function(*arguments)
+    except RuntimeError as error:
+        return type(error), error, error.__traceback__
+    raise AssertionError("it raised nothing")

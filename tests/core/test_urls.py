@@ -1,4 +1,4 @@
-"""Is an address read as browsers read it, and refused where they would mend it?"""
+"""Addresses: read as browsers read them, and refused where browsers would repair them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.addresses import BadAddress, read_address
+from app.core.urls import BadAddress, read_address
 
 HOSTS = {
     "plain": ("https://example.com/", "example.com"),

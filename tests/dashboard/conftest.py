@@ -1,4 +1,4 @@
-"""How does a test use the dashboard without a browser?"""
+"""Fixtures for dashboard tests: a signed-in Flask test client, without a browser."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HTMX = {"HX-Request": "true"}
 
 
 class Desk:
-    """A signed-in client. Paths begin after `/dashboard`; `post` sends the token along."""
+    """A signed-in client. Paths begin after `/dashboard`; `post` adds the CSRF token."""
 
     def __init__(self, client: FlaskClient, email: str) -> None:
         self.client, self.email = client, email
@@ -40,7 +40,7 @@ class Desk:
 
 @pytest.fixture
 def desk(client: FlaskClient, alice: User) -> Desk:
-    """Alice's dashboard."""
+    """The dashboard with alice signed in."""
     desk = Desk(client, alice.email)
     desk.sign_in()
     return desk

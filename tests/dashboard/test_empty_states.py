@@ -1,4 +1,4 @@
-"""Does every list and report without rows say which kind of nothing that is, and what to do about it?"""
+"""Empty lists and reports: each says why it is empty, and what to do next."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from app.accounts.models import User
-from app.clock import now
-from app.config import Settings
-from app.journal.record import Visit
+from app.core.clock import now
+from app.core.config import Settings
+from app.journal.codec import Visit
 from tests.dashboard.conftest import Desk
 from tests.past import take_in
 
 FAMILIES = ("links", "projects", "domains", "pixels", "handlers")
-# the list, what it says before there is anything, and where its way on leads
+# the list, what it says before there are rows, and the address of the link that it offers
 FIRST: Mapping[str, tuple[str, str]] = {
     "/links/": ("Make your first short link", "/dashboard/links/new"),
     "/projects/": ("No projects yet", "/dashboard/projects/new"),
@@ -34,7 +34,7 @@ FIRST: Mapping[str, tuple[str, str]] = {
         "/dashboard/links/?project_id={project}",
     ),
 }
-# what asks for something that is not there, and where all of it is
+# a query that matches nothing, and the address that shows everything
 NOTHING: Mapping[str, str] = {
     **{f"/{name}/?search=zzz": f"/dashboard/{name}/" for name in FAMILIES},
     **{f"/{name}/?page=9": f"/dashboard/{name}/" for name in FAMILIES},
@@ -43,7 +43,7 @@ NOTHING: Mapping[str, str] = {
     "/handlers/{handler}/deliveries?page=9": "/dashboard/handlers/{handler}/deliveries",
     "/users/?search=zzz": "/dashboard/users/",
 }
-# what can't be asked
+# queries that are not valid
 WRONG = [f"/{name}/?order_by=colour" for name in FAMILIES] + [
     "/handlers/{handler}/deliveries?status=maybe",
     "/statistics/?period=never",
@@ -52,7 +52,7 @@ WRONG = [f"/{name}/?order_by=colour" for name in FAMILIES] + [
 
 @pytest.fixture
 def rows(alice: User, factory: Any) -> dict[str, int]:
-    """A link in a project, an empty project, and a handler; nobody has opened anything."""
+    """A link in a project, an empty project, and a handler; no link has a click."""
     project, empty = factory.project(alice, name="spring"), factory.project(alice, name="autumn")
     link = factory.link(alice, "one", project_id=project.id)
     handler = factory.handler(alice)

@@ -1,10 +1,10 @@
-"""Do the addresses in messages lead to pages that are there?"""
+"""Addresses in notifications: each opens a dashboard page that exists."""
 
 from __future__ import annotations
 
-from app.notifications.site import Site
+from app.notifications.site import SiteUrls
 
-SITE = Site("", "")
+SITE = SiteUrls("", "")
 
 
 def test_every_address(desk, make_link, alice):

@@ -1,4 +1,4 @@
-"""Can an owner get back what was deleted, and see how a link was, without scripts and with htmx?"""
+"""Undo, the trash and a link's history: without scripts and with htmx."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 from sqlalchemy import select
 
 from app.accounts.models import User
-from app.extensions import db
-from app.links import replaced
+from app.core.extensions import db
+from app.links import previous_uploads
 from app.links.models import Link
 from app.trash.models import Trashed
 from tests.clients import Api
@@ -160,7 +160,7 @@ def test_history_says_by_which_way_and_which_pictures_are_gone(desk: Desk, api: 
     assert "(many at once)" in page
     assert "<del>A picture</del> <ins>Another picture</ins>" in page
     assert ".png" not in page
-    for file in replaced.of_links([id_]):  # as with those that an older version replaced
+    for file in previous_uploads.of_links([id_]):  # versions before kept none
         file.unlink()
     assert "<del>A picture that is gone</del>" in desk.get(f"/links/{id_}/history").text
 

@@ -1,4 +1,4 @@
-"""Does each page load in 150 kB, with all that it names and nothing kept from before?"""
+"""First load of each dashboard page: at most 150 kB with all its files, and nothing cached."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from werkzeug.test import TestResponse
 
 from app.accounts.models import User
-from app.dashboard.pages import FOR_ADMINS, NAVIGATION
+from app.dashboard.shared.rendering import FOR_ADMINS, NAVIGATION
 from tests.dashboard.conftest import HTMX, Desk
 from tests.factories import Factory
 from tests.past import Past
@@ -38,12 +38,12 @@ def load(desk: Desk, path: str, **headers: str) -> TestResponse:
 
 
 def weight(answer: TestResponse) -> int:
-    """As it travels, headers included."""
+    """The bytes of the response as it is sent, headers included."""
     return len(answer.data) + sum(len(f"{name}: {value}\r\n") for name, value in answer.headers)
 
 
 def named(desk: Desk, path: str) -> Iterator[tuple[str, int]]:
-    """All that a browser asks for when it opens a page, and how much of it comes."""
+    """Every request that a browser makes to open a page, with the size of its response."""
     answer = load(desk, path)
     text = desk.client.get(path).text
     yield path, weight(answer)
@@ -59,7 +59,7 @@ def named(desk: Desk, path: str) -> Iterator[tuple[str, int]]:
 
 @pytest.fixture
 def full(alice: User, factory: Factory, past: Past) -> None:
-    """A page full of links with much in each row, and something in all other places."""
+    """A full page of links with long rows, and rows in every other list."""
     project, pixel = factory.project(alice, name="Spring & more"), factory.pixel(alice, name="Retargeting")
     factory.domain(alice)
     factory.handler(alice)
@@ -92,6 +92,6 @@ def test_first_load_of_every_page(desk: Desk) -> None:
 @pytest.mark.usefixtures("full")
 @pytest.mark.parametrize("name", DIALOGS)
 def test_with_a_dialog_open(desk: Desk, name: str) -> None:
-    """Over the fullest list, as somebody who has just come."""
+    """The dialog opens over the full list of links, and nothing is cached."""
     dialog = load(desk, f"/dashboard{DIALOGS[name]}", **HTMX)
     assert sum(dict(named(desk, "/dashboard/links/")).values()) + weight(dialog) < MOST

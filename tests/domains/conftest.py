@@ -1,4 +1,4 @@
-"""What stands on the other side while a domain is verified: a real DNS server, and a real web server?"""
+"""Fixtures for the verification of domains: a real DNS server and a real web server."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import dns.resolver
 import dns.rrset
 import pytest
 
-from app.notifications import names
+from app.net import dns as net_dns
 from tests.dashboard.conftest import desk
 from tests.notifications.peers import Peers
 
@@ -72,9 +72,9 @@ class Dns:
 
 @pytest.fixture
 def name_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Dns]:
-    """The system's only resolver during the test."""
+    """A name server that is the system's only resolver during the test."""
     server = Dns()
-    monkeypatch.setattr(names, "resolver", server.resolver)
+    monkeypatch.setattr(net_dns, "resolver", server.resolver)
     yield server
     server.close()
 

@@ -1,4 +1,4 @@
-"""Do domains go through their verbs, keep out what may not be one, and change what visitors get?"""
+"""Domains: their API, what may not be one, and what visitors get after each change."""
 
 from __future__ import annotations
 
@@ -114,7 +114,10 @@ def test_somebody_elses(api: Api, bob: User, make_domain: Callable[..., Any], da
 def test_links_on_it(
     api: Api, make_domain: Callable[..., Any], alice: User, session: Any, database: str
 ) -> None:
-    """It can't go before they do; unverified or switched off it takes none; what was held goes with it."""
+    """It can't be deleted while it has links. Unverified or switched off, it accepts none.
+
+    Held aliases are deleted with it.
+    """
     domain = make_domain(alice, "go.example")
     link = api.post("/links", {"location_url": TO, "url": "a", "domain_id": domain.id}).json["data"]["id"]
     assert api.get(f"/links/{link}").json["data"]["short_url"] == "https://go.example/a"
@@ -144,13 +147,13 @@ def test_another_host_is_verified_anew(api: Api, make_domain: Callable[..., Any]
 
 
 def test_what_visitors_get_of_each_change(api: Api, make_domain: Callable[..., Any], alice: User) -> None:
-    """On, off, another front page: at once, and never anybody else's links or pages."""
+    """Switching it on or off, or changing its front page, takes effect at once, and on this domain only."""
     domain = make_domain(alice, "go.example")
     api.post("/links", {"location_url": TO, "url": "a", "domain_id": domain.id})
     api.post("/links", {"location_url": TO, "url": "ours"})
     there = {"base_url": "https://go.example"}
     visit = lambda path: api.client.get(path, **there)  # noqa: E731
-    plans = api.client.application.extensions["visits"].plans
+    plans = api.client.application.extensions["visits"].compiled_links
 
     def change(**sent: str) -> None:
         assert api.post(f"/domains/{domain.id}", sent).status_code == 200

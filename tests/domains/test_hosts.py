@@ -1,11 +1,11 @@
-"""Which hosts may be somebody's domain?"""
+"""Hosts: which ones may be a domain, and how they are normalised."""
 
 from __future__ import annotations
 
 import pytest
 
 from app.domains.hosts import name_of, read_host, readable
-from app.reading import Rejected
+from app.input.parsers import Rejected
 
 GOOD = [
     ("go.example", "go.example"), ("GO.Example", "go.example"), ("go.example.", "go.example"),

@@ -1,4 +1,4 @@
-"""Is a proof looked for again, does nothing break when it is gone, and can two owners never have one host?"""
+"""Daily checks of domain proofs: missing proofs break nothing, and one user at a time holds a host."""
 
 from __future__ import annotations
 
@@ -11,16 +11,15 @@ import time_machine
 from flask import Flask
 from sqlalchemy.orm import Session, scoped_session
 
-from app import domain_check
 from app.accounts.models import User
-from app.clock import now
-from app.config import Settings
-from app.database import begin_write
-from app.domains import lapses, services
+from app.core.clock import now
+from app.core.config import Settings
+from app.core.database import begin_write
+from app.core.errors import Invalid
+from app.core.extensions import db
+from app.domains import lapses, services, verification
 from app.domains.models import Domain
-from app.errors import Invalid
-from app.extensions import db
-from app.jobs.domains import check_proofs
+from app.jobs.domain_checks import check_proofs
 from tests.clients import Api
 from tests.dashboard.conftest import Desk, desk  # noqa: F401
 from tests.domains.conftest import Dns
@@ -38,7 +37,7 @@ def verified(make_domain: MakeDomain, alice: User, session: scoped_session[Sessi
 
 
 def days(session: scoped_session[Session], settings: Settings, count: int) -> None:
-    """The job, on so many days from now."""
+    """Run the daily job on each of the next `count` days."""
     begun = now()
     for day in range(1, count + 1):
         with time_machine.travel(begun + day * A_DAY, tick=False):
@@ -50,7 +49,7 @@ def test_gone_for_days_and_back(
     verified: Domain, session: scoped_session[Session], settings: Settings, name_server: Dns, database: str,
     desk: Desk, monkeypatch: pytest.MonkeyPatch,  # noqa: F811
 ) -> None:  # fmt: skip
-    monkeypatch.setattr(domain_check, "in_file", lambda *_: (False, ""))
+    monkeypatch.setattr(verification, "in_file", lambda *_: (False, ""))
     name_server.records[TXT] = [VALUE]
     days(session, settings, 1)
     session.refresh(verified)
@@ -60,7 +59,7 @@ def test_gone_for_days_and_back(
     with time_machine.travel(begun + 3 * A_DAY, tick=False):
         check_proofs(session(), settings)
     with time_machine.travel(begun + 5 * A_DAY, tick=False):
-        desk.sign_in()  # a session that nobody asked to keep ends after a day
+        desk.sign_in()  # a session that is not to be kept ends after a day
         assert "Proof missing" not in desk.get("/domains/").text, "two days may be a mistake"
     with time_machine.travel(begun + 7 * A_DAY, tick=False):
         check_proofs(session(), settings)
@@ -84,9 +83,9 @@ def test_gone_for_days_and_back(
 def test_nobody_can_tell(
     verified: Domain, session: scoped_session[Session], settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A DNS that does not answer says nothing about a proof; nor is it asked more than once a day."""
+    """A DNS server that does not answer says nothing about a proof. It is queried once a day at most."""
     asked = []
-    monkeypatch.setattr(domain_check, "is_shown", lambda wanted, _allowed: asked.append(wanted))
+    monkeypatch.setattr(verification, "is_shown", lambda wanted, _allowed: asked.append(wanted))
     check_proofs(session(), settings)
     assert asked == [], "it was verified just now"
     with time_machine.travel(now() + A_DAY, tick=False):
@@ -120,7 +119,7 @@ def test_two_at_the_same_instant(
     host: str, app: Flask, make_domain: MakeDomain, alice: User, bob: User, session: scoped_session[Session],
     database: str,
 ) -> None:  # fmt: skip
-    """Of two owners who have both shown a proof exactly one has the host, with its ports."""
+    """Of two users who have both shown a proof, exactly one gets the host, with its ports."""
     rounds = 8
     ids = [
         (make_domain(alice, f"x{n}.{host}", is_verified=False, token=TOKEN).id,

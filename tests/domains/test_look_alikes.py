@@ -1,4 +1,4 @@
-"""Is an owner warned of a host that visitors would take for somebody else's here?"""
+"""Warnings for a host that looks like a verified domain of another user."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.dashboard.conftest import Desk, desk
 
 __all__ = ["desk"]
 
-# as a person reads them, and what they would be taken for
+# hosts as people read them, and the host that each looks like
 LIKE = [
     ("gö.example", "go.example"), ("g0.example", "go.example"), ("examp1e.com", "example.com"), ("rnail.example", "mail.example"),
     ("vvay.example", "way.example"), ("соор.example", "coop.example"), ("кот.example", "kot.example"),
@@ -53,7 +53,7 @@ def test_the_api_warns_when_it_is_added(
         "xn--brnd-moa.example",
         ["look_alike"],
     )
-    assert "brand" not in data["warnings"][0]["detail"]  # nobody sees another's
+    assert "brand" not in data["warnings"][0]["detail"]  # a user does not see the other's domain
     assert api.get("/domains?search=xn--").json["data"][0]["warnings"] == data["warnings"]
     assert added(api, "other.example")["warnings"] == []
 
@@ -67,7 +67,7 @@ def test_ones_own_and_unproved_hosts_are_no_reason(
 
 
 def after_adding(desk: Desk, host: str) -> str:
-    """The page that a new domain leads to."""
+    """The page to which the form redirects after a domain was added."""
     answer = desk.post("/domains/new", {"host": host, "scheme": "https://"})
     assert answer.status_code == 303, answer.text
     return desk.get(answer.headers["Location"].removeprefix("/dashboard")).text

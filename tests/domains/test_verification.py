@@ -1,4 +1,4 @@
-"""Is a host verified by what its owner shows, and by nothing less?"""
+"""Verification of domains: by TXT record, by file, and by nothing else."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import dns.rcode
 import pytest
 from sqlalchemy.orm import Session, scoped_session
 
-from app import domain_check
 from app.accounts.models import User
+from app.domains import verification
 from app.domains.models import Domain
-from app.notifications import dial
+from app.net import dial
 from tests.api.shape import always, problem
 from tests.clients import Api
 from tests.dashboard.conftest import HTMX, Desk
@@ -28,8 +28,8 @@ LOOPBACK = pytest.mark.settings(ALLOW_PRIVATE_NETWORKS="127.0.0.0/8")
 
 @pytest.fixture
 def domain(make_domain: Callable[..., Any], alice: User, monkeypatch: pytest.MonkeyPatch) -> Domain:
-    """Its host leads nowhere: the name is reserved."""
-    monkeypatch.setattr(domain_check, "SECONDS", 2.0)
+    """A domain whose host does not resolve, because its top-level domain is reserved."""
+    monkeypatch.setattr(verification, "SECONDS", 2.0)
     found: Domain = make_domain(alice, "go.example", is_verified=False, token=TOKEN)
     return found
 
@@ -129,7 +129,7 @@ def test_no_private_host_is_asked(api: Api, domain: Domain, name_server: Dns, pe
 
 
 def test_waypost_proves_nothing_by_itself(api: Api, domain: Domain) -> None:
-    """A host that leads here has not said whose it is."""
+    """A host that points here does not prove which user holds it."""
     for host in ("http://go.example", "http://localhost"):
         assert api.client.get("/.well-known/waypost", base_url=host).status_code == 404
 
@@ -139,7 +139,7 @@ def test_one_verified_owner_a_host(
     api: Api, make_api: Callable[..., Api], bob: User, domain: Domain, make_domain: Callable[..., Any],
     name_server: Dns, database: str,
 ) -> None:  # fmt: skip
-    """Whoever proves it first has it; the other one learns so."""
+    """The first user with a proof gets the host. The other one gets an error."""
     theirs = make_domain(bob, "go.example:8443", is_verified=False, token="b" * 43)
     name_server.records[TXT] = [VALUE, "waypost-verification=" + "b" * 43]
     assert verify(api, domain)["is_verified"] is True
@@ -150,11 +150,11 @@ def test_one_verified_owner_a_host(
 def test_the_host_changed_while_it_was_looked_at(
     api: Api, domain: Domain, name_server: Dns, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def meanwhile(wanted: Any) -> list[domain_check.Finding]:
+    def meanwhile(wanted: Any) -> list[verification.ProofResult]:
         assert api.post(f"/domains/{domain.id}", {"host": "other.example"}).status_code == 200
-        return [domain_check.Finding("txt", True, "")]
+        return [verification.ProofResult("txt", True, "")]
 
-    monkeypatch.setattr(domain_check, "look", meanwhile)
+    monkeypatch.setattr(verification, "look", meanwhile)
     assert problem(api.post(f"/domains/{domain.id}/verify"), 422)[0]["code"] == "changed"
     assert api.get(f"/domains/{domain.id}").json["data"]["is_verified"] is False
 
@@ -162,7 +162,7 @@ def test_the_host_changed_while_it_was_looked_at(
 def test_not_again_and_again(
     api: Api, make_api: Callable[..., Api], alice: User, domain: Domain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(domain_check, "look", lambda _: [])
+    monkeypatch.setattr(verification, "look", lambda _: [])
     for _ in range(20):
         assert api.post(f"/domains/{domain.id}/verify").status_code == 200
     answer = api.post(f"/domains/{domain.id}/verify")
@@ -175,7 +175,7 @@ def test_not_again_and_again(
 def test_the_page_leads_there(
     desk: Desk, session: scoped_session[Session], name_server: Dns, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr(domain_check, "SECONDS", 1.0)
+    monkeypatch.setattr(verification, "SECONDS", 1.0)
     answer = desk.post("/domains/new", {"host": " HTTPS://Go.Example/ ", "custom_index_url": "example.com"})
     domain = session.query(Domain).one()
     assert (domain.host, domain.custom_index_url) == ("go.example", "https://example.com")

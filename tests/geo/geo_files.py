@@ -1,4 +1,4 @@
-"""How is a small file of places made, in each of the layouts that are about?"""
+"""Makes small geolocation files in each of the layouts in use."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def write_geo_file(
     kind: str = "GeoLite2-City",
     version: int = 6,
 ) -> Path:
-    """Written aside and moved over, as anybody who replaces such a file has to."""
+    """Writes a file beside `path` and renames it, as every replacement of such a file must."""
     writer = MMDBWriter(version, kind, languages=["en"], ipv4_compatible=version == 6)
     for network, record in (records or {NETWORK: LONDON}).items():
         writer.insert_network(IPSet([network]), record)

@@ -1,4 +1,4 @@
-"""Is the place right in every layout, and does a visitor go on whatever the file is like?"""
+"""Geolocation: locations are right in every layout, and visitors are redirected with any file."""
 
 from __future__ import annotations
 
@@ -11,23 +11,24 @@ from typing import Any
 import maxminddb
 import pytest
 
-from app import places as names
-from app.visits import place, place_check
-from app.visits.continents import CONTINENT_OF, COUNTRIES_OF
-from app.visits.place import UNKNOWN, Place, Places, database_path, place_in, place_of_country
-from app.visits.place_check import Vetting
+from app.geo import countries as names
+from app.geo import lookup
+from app.geo import validate as geo_validate
+from app.geo.continents import CONTINENT_OF, COUNTRIES_OF
+from app.geo.lookup import UNKNOWN, Location, Places, database_path, place_in, place_of_country
+from app.geo.validate import Vetting
+from tests.geo.geo_files import ADDRESS, LONDON, NETWORK, write_geo_file
 from tests.server import wait_for
-from tests.visits.geo_files import ADDRESS, LONDON, NETWORK, write_geo_file
 
-IN_LONDON = Place("EU", "GB", "London")
+IN_LONDON = Location("EU", "GB", "London")
 
-LAYOUTS: dict[str, tuple[Any, Place]] = {
+LAYOUTS: dict[str, tuple[Any, Location]] = {
     "MaxMind city": (LONDON, IN_LONDON),
     "MaxMind country": (
         {"continent": {"code": "NA"}, "country": {"iso_code": "US", "names": {"en": "United States"}}},
-        Place("NA", "US"),
+        Location("NA", "US"),
     ),
-    "MaxMind, only a continent": ({"continent": {"code": "AF"}}, Place("AF")),
+    "MaxMind, only a continent": ({"continent": {"code": "AF"}}, Location("AF")),
     "MaxMind, where somebody registered is no place": ({"registered_country": {"iso_code": "US"}}, UNKNOWN),
     "DB-IP Lite city": (
         {
@@ -36,24 +37,24 @@ LAYOUTS: dict[str, tuple[Any, Place]] = {
             "country": {"iso_code": "DE", "is_in_european_union": True, "names": {"en": "Germany"}},
             "subdivisions": [{"names": {"en": "Land Berlin"}}],
         },
-        Place("EU", "DE", "Berlin"),
+        Location("EU", "DE", "Berlin"),
     ),
     "no English name": (
         {"country": {"iso_code": "DE"}, "city": {"names": {"de": "Köln"}}},
-        Place("EU", "DE", "Köln"),
+        Location("EU", "DE", "Köln"),
     ),
-    "no continent": ({"country": {"iso_code": "BR"}}, Place("SA", "BR")),
+    "no continent": ({"country": {"iso_code": "BR"}}, Location("SA", "BR")),
     "IPinfo Lite": (
         {"country": "Germany", "country_code": "DE", "continent": "Europe", "continent_code": "EU"},
-        Place("EU", "DE"),
+        Location("EU", "DE"),
     ),
-    "IPinfo country": ({"country": "FR", "country_name": "France", "continent": "EU"}, Place("EU", "FR")),
+    "IPinfo country": ({"country": "FR", "country_name": "France", "continent": "EU"}, Location("EU", "FR")),
     "IPinfo city": (
         {"city": "Mountain View", "country": "US", "region": "California"},
-        Place("NA", "US", "Mountain View"),
+        Location("NA", "US", "Mountain View"),
     ),
-    "flat, country_code only": ({"country_code": "jp"}, Place("AS", "JP")),
-    "a country that nobody knows": ({"country": {"iso_code": "QQ"}}, Place("", "QQ")),
+    "flat, country_code only": ({"country_code": "jp"}, Location("AS", "JP")),
+    "a country that nobody knows": ({"country": {"iso_code": "QQ"}}, Location("", "QQ")),
     "nothing known": ({}, UNKNOWN),
     "an empty name": ({"city": {"names": {}}}, UNKNOWN),
     "a list": ([1, 2], UNKNOWN),
@@ -64,24 +65,24 @@ LAYOUTS: dict[str, tuple[Any, Place]] = {
         UNKNOWN,
     ),
     "a code that is none": ({"country_code": "Germany", "continent": {"code": "XX"}}, UNKNOWN),
-    "a name without end": ({"city": "x" * 999}, Place("", "", "x" * 128)),
+    "a name without end": ({"city": "x" * 999}, Location("", "", "x" * 128)),
 }
 
 
 @pytest.mark.parametrize(("record", "expected"), LAYOUTS.values(), ids=LAYOUTS)
-def test_layouts(record: Any, expected: Place) -> None:
+def test_layouts(record: Any, expected: Location) -> None:
     assert place_in(record) == expected
 
 
 FILES = {
     "MaxMind": ("GeoLite2-City", LONDON, IN_LONDON),
     "DB-IP": ("DBIP-City-Lite", LONDON, IN_LONDON),
-    "IPinfo": ("ipinfo generic_lite", {"country": "Germany", "country_code": "DE"}, Place("EU", "DE")),
+    "IPinfo": ("ipinfo generic_lite", {"country": "Germany", "country_code": "DE"}, Location("EU", "DE")),
 }
 
 
 @pytest.mark.parametrize(("kind", "record", "expected"), FILES.values(), ids=FILES)
-def test_real_files(kind: str, record: dict[str, Any], expected: Place, tmp_path: Path) -> None:
+def test_real_files(kind: str, record: dict[str, Any], expected: Location, tmp_path: Path) -> None:
     places = Places(write_geo_file(tmp_path / "geo.mmdb", {NETWORK: record}, kind=kind))
     assert places.find(ADDRESS) == expected
     assert places.find("8.8.8.8") == UNKNOWN
@@ -92,7 +93,7 @@ def test_real_files(kind: str, record: dict[str, Any], expected: Place, tmp_path
 ADDRESSES = {
     "IPv4": (ADDRESS, IN_LONDON),
     "IPv4 in IPv6's clothes": (f"::ffff:{ADDRESS}", IN_LONDON),
-    "IPv6": ("2001:0:1::1", Place("OC", "NZ")),
+    "IPv6": ("2001:0:1::1", Location("OC", "NZ")),
     "elsewhere": ("8.8.8.8", UNKNOWN),
     "elsewhere in IPv6": ("2a00::1", UNKNOWN),
     "empty": ("", UNKNOWN),
@@ -106,7 +107,7 @@ ADDRESSES = {
 
 
 @pytest.mark.parametrize(("address", "expected"), ADDRESSES.values(), ids=ADDRESSES)
-def test_addresses(address: str, expected: Place, tmp_path: Path) -> None:
+def test_addresses(address: str, expected: Location, tmp_path: Path) -> None:
     records: dict[str, Any] = {NETWORK: LONDON, "2001:0:1::/48": {"country": {"iso_code": "NZ"}}}
     places = Places(write_geo_file(tmp_path / "geo.mmdb", records))
     assert places.find(address) == expected
@@ -191,7 +192,7 @@ def test_another_file_is_taken_without_a_restart(tmp_path: Path) -> None:
     write_geo_file(path)
     assert places.find(ADDRESS) == IN_LONDON
     write_geo_file(path, {NETWORK: {"country": {"iso_code": "IE"}}})
-    assert places.find(ADDRESS) == Place("EU", "IE")
+    assert places.find(ADDRESS) == Location("EU", "IE")
     path.with_suffix(".bad").write_bytes(b"damage")
     path.with_suffix(".bad").replace(path)
     assert (places.find(ADDRESS), places.status.state) == (UNKNOWN, "damaged")
@@ -204,7 +205,7 @@ def test_another_file_is_taken_without_a_restart(tmp_path: Path) -> None:
 def test_the_file_is_not_asked_about_at_each_look_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     places = Places(write_geo_file(tmp_path / "geo.mmdb"), seconds=3600)
     asked: list[object] = []
-    monkeypatch.setattr(place, "stamp_of", asked.append)
+    monkeypatch.setattr(lookup, "stamp_of", asked.append)
     assert {places.find(ADDRESS) for _ in range(1000)} == {IN_LONDON}
     assert asked == []
 
@@ -213,7 +214,7 @@ def test_threads_look_up_while_the_file_changes(tmp_path: Path) -> None:
     path = write_geo_file(tmp_path / "geo.mmdb")
     places = Places(path, seconds=0)
 
-    def look(_: int) -> set[Place]:
+    def look(_: int) -> set[Location]:
         return {places.find(ADDRESS) for _ in range(300)}
 
     with ThreadPoolExecutor(8) as pool:
@@ -221,8 +222,8 @@ def test_threads_look_up_while_the_file_changes(tmp_path: Path) -> None:
         for country in ("IE", "FR", "DE"):
             write_geo_file(path, {NETWORK: {"country": {"iso_code": country}}})
         seen = set().union(*results)
-    assert seen <= {IN_LONDON, Place("EU", "IE"), Place("EU", "FR"), Place("EU", "DE")}
-    assert places.find(ADDRESS) == Place("EU", "DE")
+    assert seen <= {IN_LONDON, Location("EU", "IE"), Location("EU", "FR"), Location("EU", "DE")}
+    assert places.find(ADDRESS) == Location("EU", "DE")
     assert places.status.failed == 0
 
 
@@ -259,15 +260,15 @@ def test_every_country_lies_on_one_continent() -> None:
 
 
 HEADERS = {
-    "DE": Place("EU", "DE"),
-    "us": Place("NA", "US"),
-    " br ": Place("SA", "BR"),
-    "AQ": Place("AN", "AQ"),
-    "NG": Place("AF", "NG"),
-    "JP": Place("AS", "JP"),
-    "AU": Place("OC", "AU"),
-    "XX": UNKNOWN,  # unknown, as a well-known proxy says it
-    "T1": UNKNOWN,  # Tor, there
+    "DE": Location("EU", "DE"),
+    "us": Location("NA", "US"),
+    " br ": Location("SA", "BR"),
+    "AQ": Location("AN", "AQ"),
+    "NG": Location("AF", "NG"),
+    "JP": Location("AS", "JP"),
+    "AU": Location("OC", "AU"),
+    "XX": UNKNOWN,  # what a well-known proxy sends for unknown
+    "T1": UNKNOWN,  # what the same proxy sends for Tor
     "": UNKNOWN,
     "Germany": UNKNOWN,
     "ＤＥ": UNKNOWN,
@@ -275,7 +276,7 @@ HEADERS = {
 
 
 @pytest.mark.parametrize(("code", "expected"), HEADERS.items(), ids=map(repr, HEADERS))
-def test_the_place_of_a_country(code: str, expected: Place) -> None:
+def test_the_place_of_a_country(code: str, expected: Location) -> None:
     assert place_of_country(code) == expected
 
 
@@ -284,25 +285,25 @@ def test_where_the_file_is(tmp_path: Path) -> None:
     assert database_path(Path("/srv/places.mmdb"), tmp_path) == Path("/srv/places.mmdb")
 
 
-# --- looked at before it is read
+# --- validated before it is read
 
 
 def vetted(path: Path, data_dir: Path) -> Places:
     return Places(path, seconds=0, vet=Vetting(path, data_dir), wait=60)
 
 
-def when_looked_at(places: Places, state: str) -> Place:
+def when_looked_at(places: Places, state: str) -> Location:
     wait_for(lambda: places.status.state == state, state)
     return places.find(ADDRESS)
 
 
 def test_only_what_was_read_through_is_read(tmp_path: Path) -> None:
-    """A damaged file is refused, and the one before goes on until then; so does a whole one, once it is known."""
+    """A damaged file is refused. Until the check has ended, the one before is used."""
     path = write_geo_file(tmp_path / "geo.mmdb")
     places = vetted(path, tmp_path)
     assert places.find(ADDRESS) == IN_LONDON
     content = path.read_bytes()
-    path.write_bytes(b"")  # in place, as `cp` does: what is mapped must not be that
+    path.write_bytes(b"")  # in place, as `cp` does: this file must not be the mapped one
     assert places.reader is not None
     assert places.reader.get(ADDRESS) is not None
     path.write_bytes(content[:-200])
@@ -317,7 +318,7 @@ def test_only_what_was_read_through_is_read(tmp_path: Path) -> None:
 
 
 def test_a_file_at_which_the_reader_crashes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(place_check, "READ_THROUGH", "import os; os.abort()")
+    monkeypatch.setattr(geo_validate, "READ_THROUGH", "import os; os.abort()")
     places = vetted(write_geo_file(tmp_path / "geo.mmdb"), tmp_path)
     assert (places.find(ADDRESS), places.status.state) == (UNKNOWN, "damaged")
     verdict = next((tmp_path / "places").glob("*.bad"))

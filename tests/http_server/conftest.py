@@ -1,4 +1,4 @@
-"""What do tests of the HTTP edge stand on? An event loop, and connections that behave badly."""
+"""Fixture for tests of the HTTP edge: an event loop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How do hundreds of clients send a body byte by byte, without an end?"""
+"""Hundreds of clients that send a request body byte by byte and never finish."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PAUSE_SECONDS = 0.2
 class DrippingClients:
     """Connections that each send a request's head and then its body, a byte at a time, until they are cut.
 
-    They run in a thread with an event loop of their own. `answers` holds what those that ended were told.
+    They run in a thread with an event loop of their own. `answers` holds the responses to those that ended.
     """
 
     def __init__(self, port: int, head: bytes, connections: int, source: str = "127.0.0.1") -> None:

@@ -1,4 +1,4 @@
-"""Do redirects and the health check answer whatever strangers' connections do?"""
+"""Attacks by strangers' connections: redirects, the health check and all else are still answered."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from app.http_server import request_bodies
-from app.visits.plan import HSTS
+from app.web.security_headers import HSTS
 from tests.crowds import Owner
 from tests.http_server.slow_clients import DrippingClients
 from tests.server import BROWSER, Server, wait_for
@@ -54,7 +54,7 @@ FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
 
 def require_service(server: Server) -> None:
-    """Everybody is answered: visitors, those who look after the server, owners, and people who sign in."""
+    """Check that redirects, health checks, the API and sign-in are answered."""
     for _ in range(20):
         assert ask(server, "GET", "/hot").status == 302
         assert ask(server, "GET", "/limited").status == 302
@@ -66,7 +66,7 @@ def require_service(server: Server) -> None:
     assert (
         ask(server, "POST", "/api/links", b"x=1", "127.0.0.2", Authorization="Bearer x", **FORM).status == 401
     )
-    # from where the bodies come, one that comes at once soon takes the place of one that drips
+    # from the attacker's own network, a body that comes at once soon takes the place of one that drips
     wait_for(lambda: ask(server, "POST", "/login", b"x=1", **FORM).status == 303, "an answer to a form")
 
 
@@ -80,7 +80,7 @@ HEADS = {
 
 @pytest.mark.parametrize("head", HEADS.values(), ids=HEADS)
 def test_five_hundred_bodies_that_drip(owner: Owner, head: bytes) -> None:
-    """They are held in places of their own; those without a place are told so at once."""
+    """Slow bodies occupy their own bounded places. Those without a place are refused at once."""
     with DrippingClients(owner.server.port, head, CONNECTIONS) as clients:
         require_service(owner.server)
         refused = CONNECTIONS - request_bodies.MAX_BODIES
@@ -135,7 +135,7 @@ IDLE = {
 
 @pytest.mark.parametrize("sent", IDLE.values(), ids=IDLE)
 def test_a_thousand_connections(owner: Owner, sent: bytes) -> None:
-    """They keep nobody out, and end by themselves."""
+    """Idle connections keep no other client out, and are ended by the server."""
     with many_connections(owner.server, sent, 1000) as lines:
         require_service(owner.server)
         for line in (lines[0], lines[-1]):
@@ -151,7 +151,7 @@ def web_process(server: Server) -> int:
 
 
 def test_readers_who_do_not_read(owner: Owner) -> None:
-    """A large answer that nobody takes holds no thread."""
+    """A large answer that its client does not read holds no thread."""
     asked = b"GET /static/app.css HTTP/1.1\r\nHost: a\r\n\r\n" * 20
     page = b"GET /login HTTP/1.1\r\nHost: a\r\n\r\n" * 20
     for sent in (asked, page):
@@ -204,14 +204,14 @@ def test_a_proxys_word_for_the_host_is_judged_as_well(make_server: Callable[...,
     assert ask(server, "GET", "/nowhere", **{"X-Forwarded-Host": "go.example"}).status == 404
     for host in ("a b", "x" * 262, "go.example, u@a"):
         assert ask(server, "GET", "/nowhere", **{"X-Forwarded-Host": host}).status == 400
-    # a refusal that comes before the application says by https what all answers say
+    # a refusal before the application has the HSTS header of all answers by https
     for scheme, value in (("https", HSTS[1]), ("http", None)):
         told = {"X-Forwarded-Host": "a b", "X-Forwarded-Proto": scheme}
         assert ask(server, "GET", "/nowhere", **told).headers["Strict-Transport-Security"] == value
 
 
 def test_a_flood_of_hosts_leaves_nothing_behind(owner: Owner) -> None:
-    """As the attack was: 3,000 hosts of 60 kB, which stayed with 169 MiB; and 20,000 that there may be."""
+    """The known attack: 3,000 hosts of 60 kB, which once kept 169 MiB in memory; and 20,000 valid hosts."""
     before = memory(owner.server)
     send_hosts(owner.server, (f"{number:05}" * 12_000 for number in range(3000)), b"400")
     send_hosts(owner.server, (f"{number:05}." * 40 + "example" for number in range(20_000)), b"302")
@@ -234,7 +234,7 @@ def length(answer: bytes) -> int:
 
 
 def memory(server: Server) -> int:
-    """What the web process has for itself, in bytes."""
+    """The anonymous resident memory of the web process, in bytes."""
     lines = Path(f"/proc/{web_process(server)}/status").read_text().splitlines()
     found = next(line for line in lines if line.startswith("RssAnon:"))
     return int(found.split()[1]) * 1024

@@ -1,4 +1,4 @@
-"""Is the environ the one that granian's WSGI interface would make?"""
+"""WSGI environ: the same as granian's WSGI interface makes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Are granian's internals, which `app/http_server/granian_worker.py` replaces, still what they were?
+"""Granian's internals that `app/http_server/granian_worker.py` replaces are as it expects them.
 
 Each of these fails when an update of granian moves something. Then read its `server/mp.py`, `_futures.py` and
 `src/callbacks.rs` again before changing the version in requirements.txt.
@@ -33,7 +33,7 @@ def test_the_worker_takes_its_scheduler_and_its_signal_by_these_names() -> None:
 
 
 def test_both_workers_take_the_same_arguments() -> None:
-    """A server for WSGI starts ours, which serves ASGI: granian refuses more than one thread for that."""
+    """Granian's server is started for WSGI but runs our ASGI worker: for ASGI it refuses several threads."""
     asgi, wsgi = (
         inspect.signature(inspect.unwrap(spawn)).parameters
         for spawn in (MPServer._spawn_asgi_worker, MPServer._spawn_wsgi_worker)

@@ -1,33 +1,36 @@
-"""Are threads and queues bounded, and does each network get its turn?"""
+"""Thread pools: threads and queues are bounded, and networks take turns."""
 
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from queue import SimpleQueue
+from types import SimpleNamespace
 
 import pytest
 
-from app.http_server.pools import Job, Pool, waiting_elsewhere
+from app.http_server import pools
+from app.http_server.pools import Pool, RequestJob, waiting_elsewhere
 from tests.server import wait_for
 
 SECONDS = 60
 
 
 class Work:
-    """Jobs that say when they run, and end when they are told to."""
+    """Jobs that record when they run, and end on a signal of the test."""
 
     def __init__(self) -> None:
         self.began: SimpleQueue[str] = SimpleQueue()
         self.may_end = threading.Semaphore(0)
         self.refused: list[str] = []
 
-    def job(self, network: str) -> Job:
+    def job(self, network: str) -> RequestJob:
         def run() -> None:
             self.began.put(network)
             self.may_end.acquire(timeout=SECONDS)
 
-        return Job(network, run, lambda: self.refused.append(network))
+        return RequestJob(network, run, lambda: self.refused.append(network))
 
     def next(self) -> str:
         return self.began.get(timeout=SECONDS)
@@ -96,7 +99,7 @@ def test_what_waited_too_long_is_refused(make_pool: Callable[..., Pool], work: W
     pool.submit(work.job("a"))
     pool.wait_seconds = -1
     late = threading.Event()
-    pool.submit(Job("b", work.may_end.release, late.set))
+    pool.submit(RequestJob("b", work.may_end.release, late.set))
     work.may_end.release(5)
     assert late.wait(SECONDS)
 
@@ -104,7 +107,7 @@ def test_what_waited_too_long_is_refused(make_pool: Callable[..., Pool], work: W
 def test_a_job_that_raises_costs_no_thread(make_pool: Callable[..., Pool], work: Work, caplog) -> None:  # type: ignore[no-untyped-def]
     pool = make_pool()
     for _ in range(3):
-        pool.submit(Job("a", lambda: 1 / 0, lambda: None))  # type: ignore[arg-type, return-value]
+        pool.submit(RequestJob("a", lambda: 1 / 0, lambda: None))  # type: ignore[arg-type, return-value]
     pool.submit(work.job("a"))
     assert work.next() == "a"
     assert sum("a job of the pool test failed" in record.message for record in caplog.records) == 3
@@ -119,7 +122,7 @@ def test_nothing_of_a_network_stays(make_pool: Callable[..., Pool], work: Work) 
     for _ in range(50 - len(work.refused)):
         work.next()
     done = threading.Event()
-    pool.submit(Job("last", done.set, done.set))
+    pool.submit(RequestJob("last", done.set, done.set))
     assert done.wait(SECONDS)
     assert not pool.waiting
 
@@ -135,7 +138,7 @@ def test_few_threads_compute_at_a_time(make_pool: Callable[..., Pool], work: Wor
 
 
 def test_while_a_thread_waits_elsewhere_another_computes(make_pool: Callable[..., Pool], work: Work) -> None:
-    """The one that is back waits until there is room again, and goes before jobs that have not begun."""
+    """A thread that returns waits for a free turn, and goes before jobs that have not begun."""
     pool = make_pool(threads=8, active=1)
     is_made, order = threading.Event(), SimpleQueue[str]()
 
@@ -145,17 +148,39 @@ def test_while_a_thread_waits_elsewhere_another_computes(make_pool: Callable[...
             is_made.wait(SECONDS)
         order.put("is back")
 
-    pool.submit(Job("a", wait_for_another_thread, lambda: None))
+    pool.submit(RequestJob("a", wait_for_another_thread, lambda: None))
     assert order.get(timeout=SECONDS) == "waits"
     pool.submit(work.job("b"))
     assert work.next() == "b"
-    pool.submit(Job("c", lambda: order.put("begins"), lambda: None))
+    pool.submit(RequestJob("c", lambda: order.put("begins"), lambda: None))
     is_made.set()
     wait_for(lambda: pool.resuming, "the thread that is back")
     assert order.empty()
     work.may_end.release()
     assert [order.get(timeout=SECONDS) for _ in range(2)] == ["is back", "begins"]
     wait_for(lambda: pool.active == 0, "the end of all jobs")
+
+
+def test_a_pool_rests_after_each_job(monkeypatch: pytest.MonkeyPatch, work: Work) -> None:
+    """The next job waits for the end of the pause."""
+    rests, may_go_on = SimpleQueue[float](), threading.Semaphore(0)
+
+    def rest(seconds: float) -> None:
+        rests.put(seconds)
+        may_go_on.acquire(timeout=SECONDS)
+
+    monkeypatch.setattr(pools, "time", SimpleNamespace(monotonic=time.monotonic, sleep=rest))
+    pool = Pool("test", threads=1, queue=100, wait_seconds=SECONDS, pause_seconds=0.25)
+    pool.start()
+    work.may_end.release(2)
+    pool.submit(work.job("a"))
+    pool.submit(work.job("b"))
+    assert work.next() == "a"
+    assert rests.get(timeout=SECONDS) == 0.25
+    assert work.began.empty()
+    may_go_on.release()
+    assert work.next() == "b"
+    may_go_on.release(1000)
 
 
 def test_elsewhere_is_free_for_threads_of_no_pool() -> None:

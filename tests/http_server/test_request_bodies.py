@@ -1,4 +1,4 @@
-"""Are bodies read whole, in time and within bounds, and does the right one lose its place?"""
+"""Request bodies: read whole, within deadlines and bounds; the slowest one loses its place."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ KIB = 1024
 
 
 class Sender:
-    """What a client sends, piece by piece; asked for more than there is, it is silent."""
+    """A client that sends its pieces one by one, and then stays silent."""
 
     def __init__(self, *messages: Any, end: bool = True) -> None:
         self.left = list(messages)
@@ -86,7 +86,7 @@ def test_a_whole_body(run: Any, make: Any, pieces: list[bytes], length: int | No
 
 
 def test_nothing_is_asked_for_behind_the_last_byte(run: Any) -> None:
-    """Who keeps the connection sends no more: asking would wait for the next request."""
+    """A client that keeps the connection open sends no more: reading on would wait for its next request."""
 
     async def test(bodies: RequestBodies) -> None:
         with await bodies.read(reading(b"abc", length=3, end=False)) as spool:
@@ -125,7 +125,7 @@ def test_the_rest_of_a_refused_body_is_read_within_bounds(run: Any, monkeypatch:
         for sent, length, received in (
             ([b"x" * KIB] * 5, None, 5 * KIB),
             ([b"x" * KIB] * 50, None, 10 * KIB),
-            ([b"x" * KIB] * 5, 10 * KIB + 1, 0),
+            ([b"x" * KIB] * 50, 50 * KIB, 10 * KIB),
             ([b"x", TORN], None, 1),
         ):
             refused = reading(*sent, length=length)
@@ -133,6 +133,44 @@ def test_the_rest_of_a_refused_body_is_read_within_bounds(run: Any, monkeypatch:
             assert refused.received == received
 
     run(test)
+
+
+def test_of_many_refused_bodies_few_are_read_on(run: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr(module, "MAX_DISCARDS", 2)
+
+    async def test(bodies: RequestBodies) -> None:
+        silent = [reading(b"x", end=False) for _ in range(2)]
+        tasks = [asyncio.create_task(bodies.discard(each)) for each in silent]
+        await asyncio.sleep(0)
+        assert [each.received for each in silent] == [1, 1]
+        third = reading(b"x", end=False)
+        await bodies.discard(third)
+        assert third.received == 0
+        for each in silent:
+            each.end(is_slow=True)
+        await asyncio.gather(*tasks)
+        again = reading(b"x")
+        await bodies.discard(again)
+        assert again.received == 1
+
+    run(test)
+
+
+def test_the_rest_of_refused_bodies_is_read_slowly(run: Any, monkeypatch: Any) -> None:
+    waited: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waited.append(seconds)
+
+    monkeypatch.setattr(module.asyncio, "sleep", sleep)
+    monkeypatch.setattr(module, "DISCARD_RATE", 10 * KIB)
+
+    async def test(bodies: RequestBodies) -> None:
+        bodies.discards = 1  # one more is under way
+        await bodies.discard(reading(*[b"x" * KIB] * 3, length=3 * KIB))
+
+    run(test)
+    assert waited == [pytest.approx(0.2)] * 3
 
 
 def test_silence_and_slowness_end_a_body(run: Any, monkeypatch: Any) -> None:
@@ -147,7 +185,7 @@ def test_silence_and_slowness_end_a_body(run: Any, monkeypatch: Any) -> None:
         tasks = await begin(bodies, silent, slow, quick)
         bodies.sweep()
         clock[0] += module.IDLE_SECONDS
-        slow.waiting_since = quick.waiting_since = clock[0]  # something has just come of these
+        slow.waiting_since = quick.waiting_since = clock[0]  # these have just received bytes
         await asyncio.sleep(0.01)
         assert not any(task.done() for task in tasks)
         clock[0] += 0.1
@@ -253,7 +291,7 @@ def test_where_none_is_slow_yet_the_newcomer_of_that_network_is_refused(run: Any
 
 
 def test_bytes_are_bounded_too(run: Any, monkeypatch: Any) -> None:
-    """The largest of the network with the most bytes goes, also where that one asks for more."""
+    """Over the limit of bytes, the largest body of the network with the most is cut, even the newest."""
     monkeypatch.setattr(module, "MAX_BYTES", 1000 * KIB)
     monkeypatch.setattr(module, "GRACE_SECONDS", -1)
 

@@ -1,4 +1,4 @@
-"""Streamed answers end as others do: closed, in the context that made them."""
+"""Streamed answers: each is closed in the context that made it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from app.http_server.answers import WHOLE_BYTES, Answer, Streams
+from app.http_server.answers import WHOLE_BYTES, AsgiAnswer, Streams
 from app.http_server.pools import Pool
 
 name: contextvars.ContextVar[str] = contextvars.ContextVar("name", default="")
@@ -34,7 +34,7 @@ class Connection:
 
 
 class Pieces:
-    """More than is sent at once; notes in which context it was closed."""
+    """An answer too large for one piece, which records the context that it is closed in."""
 
     def __init__(self) -> None:
         self.closed_as: list[str] = []
@@ -59,8 +59,8 @@ def test_a_streamed_answer_is_closed(caplog: pytest.LogCaptureFixture) -> None:
         pool = Pool("test", threads=1, queue=10, wait_seconds=60)
         pool.start()
         streams = Streams(asyncio.get_running_loop(), pool)
-        Answer({}, connection, "here").call(application, streams)
-        await asyncio.sleep(0)  # the loop's turn: it makes the task
+        AsgiAnswer({}, connection, "here").call(application, streams)
+        await asyncio.sleep(0)  # lets the loop create the task
         async with asyncio.timeout(60):
             await asyncio.gather(*streams.tasks)
 

@@ -1,4 +1,4 @@
-"""Is a request whose connection ends before its body does refused, and nothing changed by it?"""
+"""Torn bodies: a request that ends before its body is refused and changes nothing."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def owner(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Owner]:
 
 @pytest.fixture(scope="module")
 def person(owner: Owner) -> Iterator[Person]:
-    """Signed in to the dashboard."""
+    """The owner, signed in to the dashboard."""
     with Person(owner.server.url) as person:
         person.send_form(person.open("/login"), "/login", email="owner@example.com", password=PASSWORD)
         yield person
@@ -37,7 +37,7 @@ Head = Callable[[str], str]
 
 
 def in_chunks(body: bytes) -> tuple[str, bytes]:
-    """Torn within a chunk, where all of the body's bytes have come and only their end has not."""
+    """Torn within a chunk: all bytes of the body have come, but the chunk is not complete."""
     return "Transfer-Encoding: chunked", b"%x\r\n%b" % (len(body) + 10, body)
 
 
@@ -65,7 +65,7 @@ def send_torn(
     tear: Callable[[bytes], tuple[str, bytes]],
     *more: str,
 ) -> bytes:
-    """The answer to a client that ends its side in the middle of the body, and listens on."""
+    """The answer to a client that stops sending in the middle of the body but still reads."""
     framing, sent = tear(body)
     head = [
         f"{method} {path} HTTP/1.1",
@@ -170,7 +170,7 @@ def test_signing_in(owner: Owner, tear: Callable[[bytes], tuple[str, bytes]]) ->
 
 @pytest.mark.parametrize("tear", TEARS, ids=lambda tear: tear.__name__)
 def test_a_visitors_password(owner: Owner, tear: Callable[[bytes], tuple[str, bytes]]) -> None:
-    """Also where all of the right password has come: more of it may have been under way."""
+    """A torn form is refused although the whole password has come: it might not have been the whole."""
     alias = f"gate-{tear.__name__.replace('_', '-')}"
     owner.make_link(url=alias, location_url="https://example.com/", password="open")
     answer = send_torn(owner.server, "POST", f"/{alias}", FORM, b"password=open", tear)
@@ -200,11 +200,11 @@ def test_a_client_that_goes_without_listening_changes_nothing_either(owner: Owne
     assert links(owner) == before + 1
 
 
-# --- and whole ones come through, however they are sent
+# --- whole bodies are taken, however they are sent
 
 
 def test_leave_to_send_is_given(owner: Owner) -> None:
-    """A client that sends `Expect: 100-continue` waits for it before its body."""
+    """A client that sends `Expect: 100-continue` gets the interim answer before it sends its body."""
     body = API_BODIES[FORM]
     with socket.create_connection(("127.0.0.1", owner.server.port), timeout=SECONDS) as line:
         line.sendall(expecting(owner, len(body)))
@@ -246,7 +246,7 @@ TOO_LARGE = {"just too large": 10 * 1024 * 1024 + 1, "far too large": 60 * 1024 
 @pytest.mark.parametrize("size", TOO_LARGE.values(), ids=TOO_LARGE)
 @pytest.mark.parametrize("is_chunked", [False, True], ids=["of a length", "in chunks"])
 def test_who_sends_too_much_hears_why(owner: Owner, size: int, is_chunked: bool) -> None:
-    """Also a client that reads nothing before it has sent everything; and then it may go on."""
+    """Even a client that sends everything before it reads gets the 413, and can go on."""
 
     def pieces() -> Iterator[bytes]:
         for _ in range(0, size, 65536):

@@ -1,4 +1,4 @@
-"""Does an owner read the whole dashboard in German, and a program the API in English?"""
+"""Translations: the whole dashboard is in German for owners who choose it, and the API stays English."""
 
 from __future__ import annotations
 
@@ -13,22 +13,21 @@ from babel.messages.pofile import read_po
 from flask import Flask
 from jinja2 import Environment
 
-from app.api import RESOURCES
-from app.api.openapi.document import PROBLEMS
-from app.api.openapi.operations import operations
-from app.config import ROOT
-from app.dashboard.api_page import WORDS, takes
-from app.extensions import db
-from app.languages import NAMES, SLOT, catalogue
-from app.languages.extraction import all_texts, needs_words, of_python, of_template
-from app.languages.marking import Marking
+from app.core.config import ROOT
+from app.core.extensions import db
+from app.dashboard.account.api_page import WORDS, takes
+from app.i18n import NAMES, SLOT, catalogue
+from app.i18n.extraction import all_texts, needs_words, of_python, of_template
+from app.i18n.marking import Marking
 from app.notifications.models import DeliveryAttempt
 from app.notifications.outbox import deliver
+from app.openapi.document import PROBLEMS
+from app.openapi.operations import operations
 from tests.dashboard.conftest import Desk, desk
 
 __all__ = ["desk"]
 LANGUAGES = sorted(set(NAMES) - {"en"})
-HERE = ROOT / "app" / "languages"
+HERE = ROOT / "app" / "i18n"
 
 
 def messages(language: str) -> dict[str, str]:
@@ -123,7 +122,7 @@ UNREAD = re.compile(r"<(script|style|svg|code|pre|datalist|option|title)\b.*?</\
 
 
 def shown(page: str) -> list[str]:
-    """All that a page says: texts, and attributes that are read out."""
+    """All texts of a page, and attributes that are read out."""
     page = UNREAD.sub("", page)
     attributes = re.findall(r'(?:aria-label|title|placeholder)="([^"]*)"', page)
     return [
@@ -157,7 +156,7 @@ def test_every_page_is_german(german: Desk, alice: Any, factory: Any, app: Flask
 def test_each_call_of_the_api_is_described_in_german(german: Desk) -> None:
     found = catalogue("de")
     assert found
-    every = operations(RESOURCES)
+    every = operations()
     places = {told.place for one in every for told in takes(one)} - {"", "query"}
     texts = {one.summary for one in every} | {one.tag for one in every} | places | set(PROBLEMS.values())
     assert [text for text in sorted(texts) if found.found(text) is None] == [
@@ -186,7 +185,7 @@ def test_errors_and_messages_are_german(german: Desk) -> None:
 
 
 def test_what_is_kept_in_english_is_read_in_german(german: Desk, alice: Any, factory: Any, api: Any) -> None:
-    """Reasons of failures are kept as they came; so is what was changed in a link."""
+    """Reasons of failures and changes of links are stored in English."""
     reason = (
         "Nothing has arrived for five days. The last answer: The server answered 503 Service Unavailable."
     )

@@ -98,4 +98,32 @@ FILES: dict[str, bytes] = {
     "a gzip": b"\x1f\x8b\x08" + b"\x01" * 500,
     "HTML": b"<!DOCTYPE html><html><body>401</body></html>",
     "SQL that is none": b"INSERT INTO `yourls_url` VALUES ('a",
+    "SQL of many quotes": b"INSERT INTO `yourls_url` VALUES (" + b"'" * 1_000_000,
+    "SQL of many brackets": b"INSERT INTO `yourls_url` VALUES (" + b"(" * 500_000,
+    "SQL of backslashes": b"INSERT INTO `yourls_url` VALUES ('" + b"\\" * 1_000_001,
+    "SQL of many values": b"INSERT INTO `yourls_url` VALUES (" + b"1," * 400_000 + b"1);",
+    "SQL of broken rows": b"INSERT INTO `yourls_url` VALUES (NOW());\n" * 3_000,
+    "SQL of one good row": b"-- a dump\nINSERT INTO `yourls_url` VALUES ('a','https://a.example/',NULL,'0000-00-00 00:00:00','',1);\n",
+    "SQL with half a surrogate": b"INSERT INTO `yourls_url` VALUES ('\xed\xa0\x80',0xEDA080,NULL,'2024-01-01 00:00:00','',1);\n",
+    "SQL of many columns": b"CREATE TABLE `x_url` (\n"
+    + b"".join(b"`c%d` int,\n" % n for n in range(500))
+    + b");\n",
+    "SQL of a row with many columns": b"INSERT INTO x (keyword,url"
+    + b",c" * 2_000
+    + b") VALUES ('a'"
+    + b",1" * 2_001
+    + b");\n",
+    "bookmarks of open tags": b"<!DOCTYPE NETSCAPE-Bookmark-file-1>\n" + b"<a '\n" * 3_000,
+    "bookmarks in deep folders": b"<!DOCTYPE NETSCAPE-Bookmark-file-1>"
+    + b"<h3>x</h3><dl>" * 50_000
+    + b"<a href=https://a.example/>a",
+    "bookmarks of brackets": b"<!DOCTYPE NETSCAPE-Bookmark-file-1>" + b"<" * 1_000_000,
+    "bookmarks without an end": b'<!DOCTYPE NETSCAPE-Bookmark-file-1>\n<DT><A HREF="' + b"x" * 3_000_000,
+    "bookmarks of programs": b'<!DOCTYPE NETSCAPE-Bookmark-file-1>\n<DT><A HREF="javascript:alert(1)">x</A><DT><A HREF="https://a.example/" ADD_DATE="99999999999999999">x</A>',
+    "bookmarks of one title": b"<!DOCTYPE NETSCAPE-Bookmark-file-1>\n<DT><A HREF=https://a.example/>"
+    + b"x " * 2_000_000,
+    "pages of an API": b'{"data":[{"location_url":"https://a.example/"}],"total":2}' * 300,
+    "lists in lists": b'{"data":{"data":{"data":{"data":[1]}}}}' * 300,
+    "a page that is cut off": b'{"data":[{"location_url":"https://a.example/"}],"total":',
+    "dates in two orders": b"location_url,created\nhttps://a.example/,31/01/2024\nhttps://a.example/,01/31/2024\n",
 }

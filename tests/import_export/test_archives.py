@@ -1,4 +1,4 @@
-"""Is everything in the file that an owner asks for, nobody else's, and is it gone after a day whatever happens?"""
+"""Archives: complete, without other users' data, and deleted after a day in every case."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from app.accounts import sessions
+from app.accounts.deletion import leaving
 from app.accounts.models import User
-from app.clock import now
-from app.config import ROOT, Settings
-from app.database import begin_write
-from app.departures import leaving
-from app.extensions import db
-from app.transfer import archives, archiving
-from app.transfer.models import Archive
+from app.core.clock import now
+from app.core.config import ROOT, Settings
+from app.core.database import begin_write
+from app.core.extensions import db
+from app.import_export import archive_writer, archives
+from app.import_export.models import Archive
+from tests.accounts.deletion.test_purging import furnish
 from tests.accounts.test_standing import write
-from tests.departures.test_purging import furnish
 from tests.migrations import environ
 
 pytestmark = pytest.mark.databases
@@ -44,7 +44,7 @@ def asked(user: User) -> Archive:
 
 def made(user: User, settings: Settings) -> tuple[Archive, dict[str, bytes]]:
     row = asked(user)
-    archiving.run(row.id, settings)
+    archive_writer.run(row.id, settings)
     db.session.refresh(row)
     with zipfile.ZipFile(archives.path_of(settings.data_dir, row.file)) as file:
         assert file.testzip() is None
@@ -128,7 +128,7 @@ def test_one_at_a_time(session: Session, settings: Settings, alice: User, bob: U
     first = asked(alice)
     id_, name = first.id, first.file
     assert asked(alice).file == name
-    archiving.run(id_, settings)
+    archive_writer.run(id_, settings)
     session.expire_all()
     second = asked(alice)
     assert (second.state, second.file == name) == ("waiting", False)
@@ -141,7 +141,7 @@ def test_after_a_day_it_is_gone(session: Session, settings: Settings, alice: Use
     os.utime(path, (0, 0))
     assert archives.sweep(session, settings.data_dir) == 0
     assert archives.of(alice)
-    row.datetime = row.done_datetime = now() - archives.KEPT
+    row.datetime = row.done_datetime = now() - archives.RETENTION
     session.commit()
     assert archives.of(alice) is None
     assert archives.sweep(session, settings.data_dir) == 1
@@ -163,14 +163,14 @@ def test_who_leaves_while_it_is_made(
     session: Session, settings: Settings, bob: User, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     row = asked(bob)
-    monkeypatch.setattr(archiving, "TOLD_SECONDS", 0)
+    monkeypatch.setattr(archive_writer, "TOLD_SECONDS", 0)
 
     def members(user_id: int, site: str) -> Any:
         write(leaving.leave, db.session.get_one(User, user_id))
-        yield archiving.Member("a.txt", ["line\n"] * 3)
+        yield archive_writer.Member("a.txt", ["line\n"] * 3)
 
-    monkeypatch.setattr(archiving, "members", members)
-    archiving.run(row.id, settings)
+    monkeypatch.setattr(archive_writer, "members", members)
+    archive_writer.run(row.id, settings)
     assert list(archives.directory_of(settings.data_dir).iterdir()) == []
 
 
@@ -182,13 +182,13 @@ def test_what_fails_again_and_again_is_given_up(
     def broken(*_: Any) -> Any:
         raise RuntimeError
 
-    monkeypatch.setattr(archiving, "members", broken)
+    monkeypatch.setattr(archive_writer, "members", broken)
     for _ in range(archives.TRIES):
         assert archives.waiting(session) == [(row.id, row.user_id)]
         with pytest.raises(RuntimeError):
-            archiving.run(row.id, settings)
+            archive_writer.run(row.id, settings)
         session.rollback()
-    archiving.run(row.id, settings)
+    archive_writer.run(row.id, settings)
     session.refresh(row)
     assert (row.state, bool(row.problem)) == ("failed", True)
     assert archives.waiting(session) == []
@@ -197,7 +197,7 @@ def test_what_fails_again_and_again_is_given_up(
 def test_a_killed_process_is_begun_anew_and_leaves_nothing(
     session: Session, settings: Settings, alice: User, factory: Any
 ) -> None:
-    """The process itself, as the worker starts it."""
+    """With the real process, as the worker starts it."""
     for number in range(3):
         factory.link(alice, f"link-{number}")
     row = asked(alice)

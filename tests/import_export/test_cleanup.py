@@ -1,4 +1,4 @@
-"""Do files go that nobody needs, and only those?"""
+"""Cleanup of import files: only unneeded ones are removed."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import os
 
 import pytest
 
-from app.clock import now
-from app.transfer.tidying import tidy
+from app.core.clock import now
+from app.import_export.cleanup import tidy
 
 pytestmark = pytest.mark.databases
 

@@ -1,10 +1,18 @@
-"""Are the columns of every service's export found?"""
+"""Mapping of columns to fields, for the exports of every service."""
 
 from __future__ import annotations
 
 import pytest
 
-from app.transfer.columns import COLUMNS, guess, guess_by_content, origin_of, plain
+from app.import_export.columns import (
+    COLUMNS,
+    EXPORTED,
+    guess,
+    guess_by_content,
+    left_out,
+    normalize_heading,
+    origin_of,
+)
 
 FILES = {
     "YOURLS": ("keyword,url,title,timestamp,ip,clicks", "url", "keyword", "timestamp", "clicks"),
@@ -14,7 +22,7 @@ FILES = {
     "Rebrandly": ("id,title,slashtag,destination,createdAt,clicks,shortUrl", "destination", "slashtag", "createdAt", "clicks"),
     "Short.io": ("Path,Original URL,Title,Tags,Created At,Clicks", "Original URL", "Path", "Created At", "Clicks"),
     "Bitly": ("created_at,link,long_url,title,tags,total_clicks", "long_url", "link", "created_at", "total_clicks"),
-    "Waypost": (",".join([*COLUMNS, "last_datetime"]), "location_url", "url", "datetime", "clicks"),
+    "Waypost": (",".join([*EXPORTED, "last_datetime"]), "location_url", "url", "datetime", "clicks"),
 }  # fmt: skip
 
 
@@ -43,10 +51,13 @@ def test_nothing_known() -> None:
 
 
 def test_no_heading_means_two_fields_at_once() -> None:
-    """But `url`, and whole short addresses: they are aliases where nothing else is."""
-    whole = {plain(word) for word in COLUMNS["short_url"].headings}
+    """Except `url` and whole short links: they are aliases where no other column is."""
+    whole = {normalize_heading(word) for word in COLUMNS["short_url"].headings}
     words = [
-        plain(word) for name, column in COLUMNS.items() if name != "short_url" for word in column.headings
+        normalize_heading(word)
+        for name, column in COLUMNS.items()
+        if name != "short_url"
+        for word in column.headings
     ]
     assert whole <= set(words)
     assert sorted({word for word in words if words.count(word) > 1}) == ["url"]
@@ -100,3 +111,55 @@ def test_short_io_by_its_api() -> None:
     found = guess(head)
     assert origin_of(head) == "Short.io"
     assert (found["url"], found["short_url"], found["end_date"]) == ("originalPath", "shortURL", "expiresAt")
+
+
+def test_switchys_template_and_other_lists_of_links() -> None:
+    """`link` is the short link, unless no other column is the destination."""
+    assert guess(["link", "slug"]) == {"location_url": "link", "url": "slug"}
+    assert guess(["Link", "Title"]) == {"location_url": "Link", "title": "Title"}
+    assert guess(["short link", "title"]) == {"location_url": "short link", "title": "title"}
+    assert guess(["link", "long_url"]) == {"location_url": "long_url", "url": "link"}
+
+
+def test_linkly_by_its_table() -> None:
+    head = [
+        "id",
+        "name",
+        "url",
+        "full_url",
+        "domain",
+        "slug",
+        "enabled",
+        "deleted",
+        "clicks_total",
+        "inserted_at",
+    ]
+    found = guess(head)
+    assert origin_of(head) == "Linkly"
+    assert [found[field] for field in ("location_url", "short_url", "url", "title", "is_disabled")] == [
+        "url", "full_url", "slug", "name", "deleted",
+    ]  # fmt: skip
+    assert left_out(head, found) == ["id"]
+
+
+def test_dub_by_its_api() -> None:
+    head = [
+        "id",
+        "domain",
+        "key",
+        "url",
+        "shortLink",
+        "password",
+        "title",
+        "description",
+        "comments",
+        "createdAt",
+    ]
+    found = guess(head)
+    assert origin_of(head) == "Dub"
+    assert [found[field] for field in ("url", "notes", "has_password")] == ["key", "comments", "password"]
+    assert left_out(head, found) == ["id", "description"]
+
+
+def test_a_table_without_a_destination_says_so() -> None:
+    assert "location_url" not in guess(["slug", "title"])

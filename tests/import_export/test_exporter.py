@@ -1,4 +1,4 @@
-"""Does what is exported come back in without loss?"""
+"""Exports: an import reads them back without loss, and they contain only the owner's links."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import pytest
 import sqlalchemy as sa
 
 from app.accounts.passwords import hash_password
-from app.csv_files import begins_formula
+from app.core.csv_files import begins_formula
+from app.core.errors import Invalid
 from app.domains.models import Domain
-from app.errors import Invalid
+from app.import_export import exporter, runs
+from app.import_export.models import FailedRow, LinkImport
 from app.links import services
 from app.links.clicks import clicks_of
 from app.links.models import Alias, LimitCounter, Link
 from app.projects.models import Project
-from app.transfer import exporting, runs
-from app.transfer.models import FailedRow, LinkImport
 
 pytestmark = pytest.mark.databases
 
@@ -29,7 +29,7 @@ def short_url(url, site=None):
 
 
 def exported(user, kind="csv", **asked):
-    return "".join(exporting.export(user.id, asked, kind, short_url))
+    return "".join(exporter.export(user.id, asked, kind, short_url))
 
 
 def rows_of(text):
@@ -38,7 +38,7 @@ def rows_of(text):
 
 @pytest.fixture
 def full(session, alice, make_pixel, make_handler, make_domain):
-    """Links of hers with everything a table can say."""
+    """Links of alice's with every field that a table can contain."""
     project = Project(user_id=alice.id, name="Spring")
     session.add(project)
     session.commit()
@@ -49,6 +49,7 @@ def full(session, alice, make_pixel, make_handler, make_domain):
         "url": "Full", "location_url": "https://example.com/ä?x=1,2", "domain_id": domain.id, "project_id": project.id,
         "title": '=HYPERLINK("x")', "notes": "two\nlines, \"quoted\"", "tags": ["a, b", "+c", "d|e"],
         "schedule": True, "start_date": moment, "end_date": moment + dt.timedelta(days=1), "clicks_limit": 7,
+        "clicks_limit_confirmation_is_enabled": True,
         "expiration_url": "https://example.com/over", "sensitive_content": True, "http_status_code": 301,
         "app_linking_is_enabled": True, "cloaking_is_enabled": True, "cloaking_title": "-t",
         "cloaking_meta_description": "\u00a0\u200b\ufeff＝1", "cloaking_custom_js": "alert('1')", "is_enabled": False,
@@ -104,11 +105,11 @@ def test_nothing_at_all(session, alice):
 
 def test_a_bad_filter(session, alice):
     with pytest.raises(Invalid):
-        exporting.export(alice.id, {"is_enabled": "perhaps"}, "csv", short_url)
+        exporter.export(alice.id, {"is_enabled": "perhaps"}, "csv", short_url)
 
 
 def test_many_pages(session, alice, monkeypatch):
-    monkeypatch.setattr(exporting, "AT_ONCE", 10)
+    monkeypatch.setattr(exporter, "BATCH_SIZE", 10)
     services.create_bulk(alice, {"location_urls": [f"https://example.com/{n}" for n in range(35)]})
     session.commit()
     assert [row["location_url"] for row in rows_of(exported(alice))] == [
@@ -129,7 +130,7 @@ def columns_of(session):
 def test_every_field_comes_to_another_account(
     session, settings, alice, bob, bring, full, kind, make_pixel, make_handler, make_domain
 ):
-    """Also one of two pixels that only their names tell apart."""
+    """Also one of two pixels that differ only in their names."""
     twins = [make_pixel(alice, type="social_a", pixel="77", name=name) for name in ("One", "Two")]
     services.update(
         full, {"password_hash": hash_password("x"), "pixels_ids": [twins[1].id], "is_enabled": True}

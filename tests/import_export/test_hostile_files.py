@@ -1,4 +1,4 @@
-"""No file and no row stops an import: what cannot be read is a failed row, with words, and the rest is made."""
+"""Hostile files and rows: an unreadable row fails with a message, and the import goes on."""
 
 from __future__ import annotations
 
@@ -8,21 +8,11 @@ import random
 import pytest
 import sqlalchemy as sa
 
-from app.errors import Invalid
+from app.core.errors import Invalid
+from app.import_export import columns, files, importer, runs, services, sniff
+from app.import_export.models import FailedRow, LinkImport
 from app.links.models import Link
-from app.transfer import columns, files, runs, services, tables, taking
-from app.transfer.models import FailedRow, LinkImport
-from tests.transfer.hostile import FILES, GOOD, HOSTILE, as_json
-
-
-@pytest.fixture
-def take(session, settings, bring):
-    def run(user, text, state="taking", **values):
-        job = bring(user, text, state, **values)
-        runs.run(job.id, settings)
-        return session.get(LinkImport, job.id, populate_existing=True)
-
-    return run
+from tests.import_export.hostile import FILES, GOOD, HOSTILE, as_json
 
 
 def destinations(session, user) -> list[str]:
@@ -36,7 +26,7 @@ def failed(session, job) -> list[FailedRow]:
 
 
 @pytest.mark.databases
-@pytest.mark.parametrize("state", ["checking", "taking"])
+@pytest.mark.parametrize("state", [pytest.param("checking", marks=pytest.mark.full), "taking"])
 def test_no_cell_stops_an_import(session, take, alice, state):
     """Each hostile text in each column, between good rows: all of them in one table."""
     rows: list[dict[str, object]] = []
@@ -55,31 +45,31 @@ def test_no_cell_stops_an_import(session, take, alice, state):
 
 
 def test_a_row_that_raises_anything_is_a_failed_row(session, take, alice, monkeypatch):
-    read = taking.read_row
+    read = importer.read_row
 
     def broken(cells, names, around):
         if cells.get("title") == "broken":
             raise RecursionError("maximum recursion depth exceeded")
         return read(cells, names, around)
 
-    monkeypatch.setattr(taking, "read_row", broken)
+    monkeypatch.setattr(importer, "read_row", broken)
     job = take(alice, f"location_url,title\n{GOOD}/1,one\n{GOOD}/2,broken\n{GOOD}/3,three\n")
     assert (job.state, job.made, job.failed) == ("done", 2, 1)
-    assert [(row.line, row.problems[0][1]) for row in failed(session, job)] == [(3, taking.UNREADABLE_ROW)]
+    assert [(row.line, row.problems[0][1]) for row in failed(session, job)] == [(3, importer.UNREADABLE_ROW)]
 
 
 @pytest.mark.databases
 def test_a_row_that_the_database_refuses_is_a_failed_row(session, take, alice, monkeypatch):
-    """What raises in the transaction takes none of the rows beside it along."""
-    make = taking.make
+    """A row that raises in the transaction does not fail the other rows of its step."""
+    make = importer.make
 
-    def broken(user_id, wanted):
-        made = make(user_id, wanted)
+    def broken(user_id, wanted, colors):
+        made = make(user_id, wanted, colors)
         if any(one.changes.get("title") == "broken" for one in wanted):
             session.execute(sa.insert(Link.__table__).values(id=1, url=None))
         return made
 
-    monkeypatch.setattr(taking, "make", broken)
+    monkeypatch.setattr(importer, "make", broken)
     rows = [f"{GOOD}/{number},{'broken' if number in {3, 250} else 'fine'}" for number in range(300)]
     job = take(alice, "\n".join(["location_url,title", *rows]))
     assert (job.state, job.position, job.made, job.failed) == ("done", 300, 298, 2)
@@ -98,7 +88,7 @@ def look(path):
 
 
 def brought(session, settings, user, content: bytes) -> LinkImport | None:
-    """As the dashboard takes it: looked at, and where it is a table, checked and taken in."""
+    """Upload a file as the dashboard does: it is read, and if it is a table, checked and imported."""
     path = files.new_file(settings.data_dir)
     path.write_bytes(content)
     looked = look(path)
@@ -106,12 +96,12 @@ def brought(session, settings, user, content: bytes) -> LinkImport | None:
         assert not path.exists(), "nothing stays behind"
         return None
     job = services.bring(user, path, "links\udcff.csv", looked)
-    table = tables.open_table(path)
+    table = sniff.open_table(path)
     assert len(list(table.rows())) == looked.rows
     if "location_url" not in job.columns:
         job.columns = {"location_url": table.columns[0]}
     for state in ("checking", "taking"):
-        taking.start(job, state)
+        importer.start(job, state)
         session.commit()
         runs.run(job.id, settings)
         session.refresh(job)

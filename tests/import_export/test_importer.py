@@ -1,4 +1,4 @@
-"""Do rows become links, each once, and what can't be said?"""
+"""Imports: rows become links, each once, and every problem is reported."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import sqlalchemy as sa
 from sqlalchemy.exc import NoResultFound
 from sqlalchemy.orm.exc import ObjectDeletedError
 
+from app.import_export import files, importer, rows, runs
+from app.import_export.models import FailedRow, LinkImport
 from app.links import services
 from app.links.clicks import clicks_of
 from app.links.models import Link, LinkTag
 from app.projects.models import Project
-from app.transfer import files, runs, taking
-from app.transfer.models import FailedRow, LinkImport
 
 pytestmark = pytest.mark.databases
 
@@ -23,18 +23,6 @@ SHLINK = (
     "2023-05-06T07:08:09+02:00,,spring,https://s.test/spring,https://example.com/a,Spring,sale|mail,12\n"
     "2023-05-07T00:00:00Z,,Summer,https://s.test/Summer,https://example.com/b,,,0\n"
 )
-
-
-@pytest.fixture
-def take(session, settings, bring):
-    """`take(user, text)`: what her import came to."""
-
-    def run(user, text, state="taking", **values):
-        job = bring(user, text, state, **values)
-        runs.run(job.id, settings)
-        return session.get(LinkImport, job.id, populate_existing=True)
-
-    return run
 
 
 def counts(job):
@@ -76,7 +64,7 @@ YOURLS = "source,target,hits\r\n/spring/,https://example.com/a,1234\r\n/4FgHiJ/,
 
 @pytest.mark.parametrize("text", [BITLY, YOURLS], ids=["Bitly", "YOURLS"])
 def test_short_addresses_as_services_write_them(session, take, alice, factory, text):
-    """Where there is no address of one's own, the service's stays; a domain that one has is found."""
+    """Without a custom alias the service's own is kept. A domain that the owner has is found."""
     domain = factory.domain(alice, "go.example")
     assert counts(take(alice, text)) == ("done", 2, 2, 0, 0)
     first, second = links(session, alice)
@@ -91,7 +79,7 @@ def test_short_addresses_as_services_write_them(session, take, alice, factory, t
 
 
 def test_what_was_off_stays_off(session, take, alice):
-    """Archived is not off: such links go on to redirect where they come from."""
+    """Archived is not off: such links still redirect at their service."""
     said = (
         "Active",
         "active ",
@@ -123,7 +111,7 @@ def test_a_check_says_the_same_and_makes_nothing(session, take, alice):
     assert counts(job) == ("checked", 4, 2, 0, 2)
     assert links(session, alice) == []
     said = problems(session, job)
-    taking.start(job, "taking")
+    importer.start(job, "taking")
     session.commit()
     runs.run(job.id, settings_of(take))
     session.refresh(job)
@@ -175,6 +163,31 @@ def test_whose_an_address_is(session, take, alice, bob):
     ]
 
 
+OWN = '[{"url": "away", "location_url": "https://example.com/", "targeting_type": null, "domain": "%s"}]'
+DOMAINS = {
+    "of another site": (OWN % "elsewhere.example", False, 1),
+    "of one's own": (OWN % "links.example", False, 0),
+    "none": (OWN % "", False, 0),
+    "of another site, with another chosen for it": (OWN % "elsewhere.example", True, 0),
+    "of another service, which all its links have": (
+        "address,target,domain\naway,https://a.b/,kutt.it\n",
+        False,
+        0,
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "is_chosen", "listed"), DOMAINS.values(), ids=DOMAINS)
+def test_a_domain_that_is_not_here_is_said(session, take, alice, factory, text, is_chosen, listed):
+    domain = factory.domain(alice, "links.example")
+    session.commit()
+    job = take(alice, text, **({"domain_id": domain.id} if is_chosen else {}))
+    assert job.made == 1
+    found = session.scalars(sa.select(FailedRow)).all()
+    assert [row.problems[0] for row in found] == [["domain", rows.OTHER_DOMAIN]] * listed
+    assert all(row.is_made for row in found)
+
+
 def test_projects_are_found_or_made(session, take, alice, bob):
     session.add_all([Project(user_id=alice.id, name="Spring"), Project(user_id=bob.id, name="Summer")])
     session.commit()
@@ -204,7 +217,7 @@ def test_it_goes_on_where_it_was(session, settings, bring, alice, monkeypatch):
     assert session.get(LinkImport, job.id).position == 200
     other = runs.begin(session.get(LinkImport, job.id), settings)
     assert other.step()
-    with pytest.raises(taking.Overtaken):
+    with pytest.raises(importer.ImportSuperseded):
         begun.step()
     session.rollback()
     runs.run(job.id, settings)

@@ -10,13 +10,13 @@ import pytest
 import sqlalchemy as sa
 
 from app.accounts.passwords import HASHER, check_password, hash_password
+from app.import_export import exporter, runs
+from app.import_export.link_passwords import had_password, read_hash
+from app.import_export.models import FailedRow
+from app.import_export.services import listed_rows
+from app.input.parsers import Rejected
 from app.links import services
 from app.links.models import Link
-from app.reading import Rejected
-from app.transfer import exporting, runs
-from app.transfer.link_passwords import had_password, read_hash
-from app.transfer.models import FailedRow, LinkImport
-from app.transfer.services import listed_rows
 
 SALT, DIGEST = "c2FsdHNhbHRzYWx0c2FsdA", "x" * 42 + "w"
 
@@ -26,22 +26,12 @@ def hash_of(memory=19456, passes=2, lanes=1, salt=SALT, digest=DIGEST):
 
 
 def exported(user, kind):
-    return "".join(exporting.export(user.id, {}, kind, lambda url, site: f"{site or 'https://s.test'}/{url}"))
-
-
-@pytest.fixture
-def take(session, settings, bring):
-    def run(user, text, state="taking", **values):
-        job = bring(user, text, state, **values)
-        runs.run(job.id, settings)
-        return session.get(LinkImport, job.id, populate_existing=True)
-
-    return run
+    return "".join(exporter.export(user.id, {}, kind, lambda url, site: f"{site or 'https://s.test'}/{url}"))
 
 
 @pytest.fixture
 def closed(session, alice):
-    """A link of hers with a password that was changed once, and one without any."""
+    """A link of alice's with a password that was changed once, and one without any."""
     link = services.create(
         alice,
         {"url": "closed", "location_url": "https://example.com/", "password_hash": hash_password("first")},

@@ -1,4 +1,4 @@
-"""Does each row come once when processes are killed or run at the same time, and does memory stay flat?"""
+"""Imports in processes that are killed or run concurrently: each row once, in bounded memory."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import psycopg
 import pytest
 import requests
 
-from app.config import ROOT
+from app.core.config import ROOT
 from tests import postgres
 from tests.server import Server, wait_for
 
@@ -31,7 +31,7 @@ MakeServer = Callable[..., Server]
 
 
 class Visitor:
-    """An owner with a browser that is none."""
+    """An owner with a simple HTTP client in place of a browser."""
 
     def __init__(self, server: Server) -> None:
         self.server = server
@@ -56,7 +56,7 @@ class Visitor:
         assert answer.status_code == 303, answer.text
 
     def upload(self, pieces: Iterator[bytes], size: int) -> str:
-        """The path of the import that it came to. Sent as it is made: this process holds none of it."""
+        """Upload a file; returns the path of its import. It is sent as it is generated, to save memory here."""
         head = b'--b\r\nContent-Disposition: form-data; name="file"; filename="big.csv"\r\n\r\n'
         answer = self.session.post(
             f"{self.server.url}/dashboard/imports/",
@@ -72,7 +72,7 @@ class Visitor:
         return answer.headers["Location"].removeprefix(self.server.url)
 
     def announce(self, size: int) -> int:
-        """What is answered to an upload of so many bytes, before any of them was sent."""
+        """The status of the answer to an upload of `size` bytes before any of them is sent."""
         connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=90)
         cookies = "; ".join(f"{one.name}={one.value}" for one in self.session.cookies)
         kind, token = "multipart/form-data; boundary=b", self.token("/dashboard/imports/")
@@ -96,7 +96,7 @@ class Visitor:
 
 
 class Sized:
-    """A body that says how long it is, and comes in pieces."""
+    """A request body with a known length that is sent in pieces."""
 
     def __init__(self, head: bytes, pieces: Iterator[bytes], tail: bytes, size: int) -> None:
         self.all, self.size = (head, pieces, tail), size + len(head) + len(tail)
@@ -127,7 +127,7 @@ def peak_mib(pid: int) -> float:
 
 
 def importing(server: Server) -> int | None:
-    """The process that takes a table in."""
+    """The id of the process that runs an import."""
     assert server.process
     for pid in children(server.process.pid):
         try:
@@ -179,7 +179,7 @@ def test_sixty_megabytes_and_kill_9(make_server: MakeServer) -> None:
 
 
 def test_the_same_file_from_two_windows(make_server: MakeServer) -> None:
-    """Uploaded at once, confirmed at once: each row is one link. And what is too large is told before it comes."""
+    """Uploaded and started concurrently, each row makes one link. Too large a file is refused before its body."""
     server = make_server()
     owner = Visitor(server)
     assert owner.announce(2 << 30) == 413
@@ -224,7 +224,7 @@ def postgres_url(postgres_template: str) -> Iterator[str]:
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 def test_the_same_table_twice_at_once(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    """Two processes, one owner, each row once: one made it, for the other it is there already."""
+    """Two processes, one owner: each row is made once, and known to the other import."""
     url = request.getfixturevalue("postgres_url") if kind == "postgresql" else ""
     server = Server(tmp_path / "data", DATABASE_URL=url)
     server.flask("users", "create", "--email", EMAIL, "--password-stdin", stdin=f"{PASSWORD}\n")

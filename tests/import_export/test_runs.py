@@ -1,4 +1,4 @@
-"""An import never stays under way for ever, and no owner's imports keep another's waiting."""
+"""Runs of imports: each one ends even if its processes die, and owners take turns."""
 
 from __future__ import annotations
 
@@ -11,41 +11,40 @@ from collections.abc import Callable, Iterator
 import pytest
 from sqlalchemy import create_engine, select
 
-from app.cli.import_turn import STEP_SECONDS, Turn
-from app.clock import now
-from app.database import engine_options, prepare_engine
-from app.jobs.archives import Archiver
-from app.jobs.imports import Importer
-from app.jobs.programs import ProgramRunner
+from app.cli import transfer
+from app.cli.transfer import STEP_SECONDS, ImportTurn
+from app.core.clock import now
+from app.core.database import engine_options, prepare_engine
+from app.import_export import archives, files, importer, runs
+from app.import_export.models import LinkImport
+from app.jobs.subprocesses import Archiver, Importer, ProgramRunner
 from app.notifications.models import Letter
-from app.transfer import archives, runs, taking
-from app.transfer.models import LinkImport
 from tests.server import wait_for
 
 TABLE = "location_url\n" + "".join(f"https://example.com/{n}\n" for n in range(30))
 
 
 class Died(BaseException):
-    """A process that is killed: no `except Exception` sees it."""
+    """Stands for the death of a process: no `except Exception` catches it."""
 
 
 @pytest.fixture
 def dying(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """Reading a row kills the process; called, it does no more."""
-    read = taking.outcome_of
+    """Makes reading a row kill the process. Calling the fixture's value ends that."""
+    read = importer.outcome_of
 
     def die(*_: object) -> None:
         raise Died
 
-    monkeypatch.setattr(taking, "outcome_of", die)
-    return lambda: monkeypatch.setattr(taking, "outcome_of", read)
+    monkeypatch.setattr(importer, "outcome_of", die)
+    return lambda: monkeypatch.setattr(importer, "outcome_of", read)
 
 
 def run(job: LinkImport, settings) -> None:
     try:
         runs.run(job.id, settings)
     except Died:
-        from app.extensions import db
+        from app.core.extensions import db
 
         db.session.rollback()
 
@@ -71,7 +70,7 @@ def test_an_import_that_dies_three_times_has_failed_with_words(session, settings
 
 
 def test_an_import_that_moves_between_deaths_goes_on(session, settings, bring, alice, dying, monkeypatch):
-    monkeypatch.setattr(taking, "AT_ONCE", 10)
+    monkeypatch.setattr(importer, "BATCH_SIZE", 10)
     job = bring(alice, TABLE)
     run(job, settings)
     run(job, settings)
@@ -104,26 +103,37 @@ def test_owners_take_turns(session, settings, bring, alice, bob, make_user):
 @pytest.mark.databases
 def test_a_turn_ends_for_another_owner_only(session, settings, bring, alice, bob, monkeypatch):
     mine = bring(alice, TABLE)
-    assert not runs.must_share(mine.id, settings)
+    assert not runs.must_share(mine.id, settings, slots=1)
     bring(alice, TABLE)
-    assert not runs.must_share(mine.id, settings), "her own other one waits its turn"
+    assert not runs.must_share(mine.id, settings, slots=1), "her own other one waits its turn"
     other = bring(bob, TABLE)
-    assert runs.must_share(mine.id, settings)
+    assert runs.must_share(mine.id, settings, slots=1)
+    assert not runs.must_share(mine.id, settings, slots=2), "there is another process for him"
     other.tries = 1
     session.commit()
-    assert not runs.must_share(mine.id, settings), "processes die of that one: nothing is gained"
+    assert not runs.must_share(mine.id, settings, slots=1), "processes die of that one: nothing is gained"
+
+
+def test_no_turn_ends_for_an_owner_who_has_a_process(settings, bring, alice, bob):
+    """Even if more of bob's wait: alice's imports would only be restarted again and again."""
+    mine, first = bring(alice, TABLE), bring(bob, TABLE)
+    bring(bob, TABLE)
+    with files.held(settings.data_dir, first.file):
+        assert not runs.must_share(mine.id, settings, slots=2)
+    assert runs.must_share(mine.id, settings, slots=1)
 
 
 @pytest.fixture
-def turn(session, settings, bring, alice) -> Iterator[Turn]:
+def turn(session, settings, bring, alice) -> Iterator[ImportTurn]:
     before, limit = signal.getsignal(signal.SIGTERM), resource.getrlimit(resource.RLIMIT_DATA)
-    yield Turn(bring(alice, TABLE).id, settings)
+    yield ImportTurn(bring(alice, TABLE).id, settings)
     resource.setrlimit(resource.RLIMIT_DATA, limit)
     signal.signal(signal.SIGTERM, before)
     signal.alarm(0)
 
 
-def test_a_process_ends_after_its_turn_or_when_it_is_told(session, bring, bob, turn):
+def test_a_process_ends_after_its_turn_or_when_it_is_told(session, bring, bob, turn, monkeypatch):
+    monkeypatch.setattr(transfer, "SLOTS", 1)
     assert not turn.is_over()
     turn.until = 0.0
     assert not turn.is_over(), "nobody waits"
@@ -158,7 +168,7 @@ def engine(settings) -> Iterator:
 
 @pytest.fixture
 def programs(monkeypatch) -> dict[int, str]:
-    """What the process of each id does."""
+    """The program that the process of each import runs."""
     found: dict[int, str] = {}
 
     def start(_self: ProgramRunner, id_: int) -> subprocess.Popen[bytes]:

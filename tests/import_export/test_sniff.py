@@ -1,4 +1,4 @@
-"""Are other people's files read, and said what is wrong where they can't be?"""
+"""Recognition of files: encodings, separators, headings, and messages about unreadable ones."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from app.transfer.lines import MOST_CELL
-from app.transfer.tables import MOST_COLUMNS, Unreadable, open_table
+from app.import_export.csv_reader import MAX_CELL
+from app.import_export.sniff import MAX_COLUMNS, UnreadableTable, open_table
 
 HEAD = "url,location_url\n"
 ONE = [{"url": "a", "location_url": "https://ä.example/"}]
@@ -77,7 +77,7 @@ NO_TABLE = {
 
 @pytest.mark.parametrize(("content", "said"), NO_TABLE.values(), ids=NO_TABLE.keys())
 def test_no_table(tmp_path: Path, content: bytes, said: str) -> None:
-    with pytest.raises(Unreadable, match=said):
+    with pytest.raises(UnreadableTable, match=said):
         cells(table(tmp_path, content))
 
 
@@ -85,7 +85,7 @@ BAD_ROWS = {
     "a quote never closed": ('"open,x\n', "A quote is opened"),
     "something after a quote": ('"a"b,x\n', "closing quote"),
     "too many cells": ("a,b,c\n", "3 cells, but there are 2 columns"),
-    "a cell without end": (f"a,{'x' * (MOST_CELL + 1)}\n", "more than 100,000 characters"),
+    "a cell without end": (f"a,{'x' * (MAX_CELL + 1)}\n", "more than 100,000 characters"),
     "a line of ten megabytes": (f"a,{'x' * 10_000_000}\n", "more than 2,000,000 characters"),
 }
 
@@ -98,4 +98,4 @@ def test_a_bad_row_says_why_and_the_next_go_on(tmp_path: Path, line: str, said: 
     assert (where, others) == (3, [])
     assert said in problem
     assert [row["url"] for row in cells(found)] == ["first", *(f"r{n}" for n in range(500))]
-    assert MOST_COLUMNS < 300
+    assert MAX_COLUMNS < 300

@@ -1,4 +1,4 @@
-"""Do all spellings of a field mean the same?"""
+"""Request data: all spellings of a field mean the same."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.sent import Sent, Upload
+from app.input.data import RequestData, Upload
 
 ARRAYS = {
     "one": ([("k", "a")], ["a"]),
@@ -29,7 +29,7 @@ ARRAYS = {
 
 @pytest.mark.parametrize(("pairs", "members"), ARRAYS.values(), ids=ARRAYS)
 def test_members_of_an_array(pairs, members):
-    assert [value for _, value in Sent(pairs).members("k")] == members
+    assert [value for _, value in RequestData(pairs).members("k")] == members
 
 
 NAMES = {
@@ -44,22 +44,22 @@ NAMES = {
 
 @pytest.mark.parametrize("name", NAMES.values(), ids=NAMES)
 def test_a_name_of_another_form_is_itself(name):
-    sent = Sent([(name, "a")])
+    sent = RequestData([(name, "a")])
     assert list(sent) == [name]
     assert "k" not in sent
 
 
 def test_the_last_scalar_wins():
-    assert Sent([("k", "a"), ("k", "b")]).last("k") == "b"
-    assert Sent([("k[1]", "a"), ("k[0]", "b")]).last("k") == "b"
+    assert RequestData([("k", "a"), ("k", "b")]).last("k") == "b"
+    assert RequestData([("k[1]", "a"), ("k[0]", "b")]).last("k") == "b"
 
 
 def test_index_and_value_stay_together():
-    assert Sent([("k[7]", "b"), ("k[3]", "a")]).members("k") == [(3, "a"), (7, "b")]
+    assert RequestData([("k[7]", "b"), ("k[3]", "a")]).members("k") == [(3, "a"), (7, "b")]
 
 
 def test_renamed():
-    sent = Sent([("slack", "a"), ("name", "n")]).renamed({"slack": "chat_a"})
+    sent = RequestData([("slack", "a"), ("name", "n")]).renamed({"slack": "chat_a"})
     assert sent.last("chat_a") == "a"
     assert sent.last("name") == "n"
     assert "slack" not in sent
@@ -67,7 +67,7 @@ def test_renamed():
 
 def test_the_name_itself_wins_over_another_word_for_it():
     for pairs in ([("slack", "a"), ("chat_a", "b")], [("chat_a", "b"), ("slack", "a")]):
-        assert Sent(pairs).renamed({"slack": "chat_a"}).getlist("chat_a") == ["b"]
+        assert RequestData(pairs).renamed({"slack": "chat_a"}).getlist("chat_a") == ["b"]
 
 
 values = st.lists(st.text(max_size=5), max_size=20)
@@ -75,10 +75,10 @@ values = st.lists(st.text(max_size=5), max_size=20)
 
 @given(values)
 def test_every_spelling_of_a_list_reads_alike(members):
-    repeated = Sent(("k", value) for value in members)
-    brackets = Sent(("k[]", value) for value in members)
-    indexed = Sent((f"k[{i}]", value) for i, value in reversed(list(enumerate(members))))
-    sparse = Sent((f"k[{i * 37 + 5}]", value) for i, value in enumerate(members))
+    repeated = RequestData(("k", value) for value in members)
+    brackets = RequestData(("k[]", value) for value in members)
+    indexed = RequestData((f"k[{i}]", value) for i, value in reversed(list(enumerate(members))))
+    sparse = RequestData((f"k[{i * 37 + 5}]", value) for i, value in enumerate(members))
     lists = [sent.getlist("k") for sent in (repeated, brackets, indexed, sparse)]
     assert lists == [members] * 4
     assert [v for _, v in sparse.members("k")] == [v for v in members if v]
@@ -86,12 +86,12 @@ def test_every_spelling_of_a_list_reads_alike(members):
 
 @given(st.lists(st.tuples(st.text(max_size=8), st.text(max_size=3)), max_size=20))
 def test_nothing_that_was_sent_is_an_error(pairs):
-    sent = Sent(pairs)
+    sent = RequestData(pairs)
     assert {name for name, _, _ in sent.pairs()} == set(sent)
     assert all(sent.last(name) == [value for key, value in pairs if key.partition("[")[0] == name][-1]
                for name in sent if "[" not in name and "]" not in name and name)  # fmt: skip
 
 
 def test_ten_thousand_members_are_read_at_once():
-    sent = Sent(("k[]", str(number)) for number in range(10_000))
+    sent = RequestData(("k[]", str(number)) for number in range(10_000))
     assert len(sent.members("k")) == 10_000

@@ -1,4 +1,4 @@
-"""Is every value read as the contract says, and does a form change only what was sent?"""
+"""Forms: every value is read as the contract says, and only fields that were sent are changed."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.errors import Invalid, TooLarge
-from app.forms import (
+from app.core.errors import Invalid, TooLarge
+from app.input.data import Nested, RequestData, Upload
+from app.input.forms import (
     ChoiceField,
     DateTimeField,
     FlagField,
@@ -25,9 +26,8 @@ from app.forms import (
     UploadField,
     WholeField,
 )
+from app.input.parsers import flag, moment, plain_text, whole
 from app.pixels.models import Pixel
-from app.reading import flag, moment, plain, whole
-from app.sent import Nested, Sent, Upload
 
 OWNER = SimpleNamespace(id=1)
 
@@ -122,7 +122,7 @@ def test_a_time_read_back_is_the_same(when):
 
 @given(st.text())
 def test_any_text_is_read_or_rejected(text):
-    for read in (flag, moment, lambda t: whole(t, 0, 9), lambda t: plain(t, 10)):
+    for read in (flag, moment, lambda t: whole(t, 0, 9), lambda t: plain_text(t, 10)):
         try:
             read(text)
         except Rejected as rejected:
@@ -132,13 +132,13 @@ def test_any_text_is_read_or_rejected(text):
 @pytest.mark.parametrize("text", ["\x00", "a\x00", "\x1b[31m", "a\nb", "\x7f", "\x85", "\ud800", "a\udfff"])
 def test_control_characters_and_lone_surrogates_are_no_text(text):
     with pytest.raises(Rejected):
-        plain(text, 100)
+        plain_text(text, 100)
 
 
 def test_length_is_counted_in_characters():
-    assert plain("😀" * 10, 10)
+    assert plain_text("😀" * 10, 10)
     with pytest.raises(Rejected):
-        plain("a" * 11, 10)
+        plain_text("a" * 11, 10)
 
 
 # --- a form
@@ -166,7 +166,7 @@ class Sample(ResourceForm):
 
 
 def read(*pairs, stored=None, **options):
-    form = Sample(Sent(pairs), owner=OWNER, stored=stored, **options)
+    form = Sample(RequestData(pairs), owner=OWNER, stored=stored, **options)
     form.validate()
     return form
 
@@ -272,9 +272,9 @@ def test_a_file_that_is_too_large_comes_before_other_problems():
 
 def test_large_files_are_refused_before_anything_is_looked_up():
     with pytest.raises(TooLarge) as caught:
-        Sample.refuse_large_files(Sent([("file", Upload("f", b"x" * 11))]))
+        Sample.refuse_large_files(RequestData([("file", Upload("f", b"x" * 11))]))
     assert caught.value.errors[0].field == "file"
-    Sample.refuse_large_files(Sent([("file", Upload("f", b"x" * 10)), ("name", "")]))
+    Sample.refuse_large_files(RequestData([("file", Upload("f", b"x" * 10)), ("name", "")]))
 
 
 # --- ids
@@ -291,7 +291,7 @@ def ids(session, alice, bob, make_pixel):
 
 
 def form_of(alice, *pairs):
-    form = WithIds(Sent(pairs), owner=alice)
+    form = WithIds(RequestData(pairs), owner=alice)
     form.validate()
     return form
 
@@ -329,7 +329,7 @@ def test_ids_that_are_refused(alice, ids, text):
 
 
 def test_a_million_ids_are_refused_before_they_reach_the_database(alice):
-    sent = Sent([("many", str(number)) for number in range(1, 20_000)])
+    sent = RequestData([("many", str(number)) for number in range(1, 20_000)])
     form = WithIds(sent, owner=alice)
     form.validate()
     assert [problem.code for problem in form.problems] == ["too_many"]

@@ -1,4 +1,4 @@
-"""Does the worker do its duties, wait for what is not there, and leave to one another what is another's?"""
+"""Worker: it does its duties, waits for a locked database, and only one is active at a time."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from contextlib import closing
 import pytest
 from sqlalchemy.orm import Session, scoped_session
 
-from app import clock
 from app.accounts.models import User
-from app.clicks.in_order import InOrder
-from app.clicks.models import Counter
-from app.clicks.periods import DAY_MS
-from app.clicks.rollup_models import MANY, OwnerDay
-from app.config import Settings
-from app.jobs import tending
+from app.analytics.models import Counter
+from app.analytics.periods import DAY_MS
+from app.analytics.rollup_models import MANY, OwnerDay
+from app.analytics.sorted_day import InOrder
+from app.core import clock
+from app.core.config import Settings
+from app.jobs import maintenance
 from app.jobs.worker import UPKEEP_EVERY, Duty, Worker
-from app.journal.record import Visit, encode
+from app.journal.codec import Visit, encode
 from app.journal.segments import directory_of
 from app.journal.writer import Journal
 from app.links.models import PlanChange
@@ -65,13 +65,23 @@ def test_it_counts_says_that_it_is_there_and_ends(
 ) -> None:
     visit(settings)
     wait_for(lambda: clicks(session) == 1, "the click")
-    age = tending.heartbeat_age(settings.data_dir)
+    age = maintenance.heartbeat_age(settings.data_dir)
     assert age is not None
     assert age < 15
 
 
 def test_no_heartbeat_before_the_first_worker(settings: Settings) -> None:
-    assert tending.heartbeat_age(settings.data_dir) is None
+    assert maintenance.heartbeat_age(settings.data_dir) is None
+
+
+def test_each_worker_begins_without_the_heartbeat_of_the_one_before(
+    settings: Settings, worker: Worker
+) -> None:
+    maintenance.beat(settings.data_dir)
+    worker.duties = []
+    worker.end()
+    worker.work()
+    assert not maintenance.heartbeat(settings.data_dir).exists()
 
 
 def test_a_journal_that_never_runs_dry_still_gets_its_upkeep(
@@ -131,7 +141,7 @@ def test_what_is_in_the_journal_at_the_end_is_taken_in(
 def test_a_second_one_stands_by_until_the_first_is_gone(
     settings: Settings, session: scoped_session[Session], worker: Worker, running: threading.Thread
 ) -> None:
-    wait_for(lambda: tending.heartbeat_age(settings.data_dir) is not None, "the first")
+    wait_for(lambda: maintenance.heartbeat_age(settings.data_dir) is not None, "the first")
     second = Worker(settings)
     worked = threading.Event()
     second.duties = [Duty("sign", 0, worked.set)]
@@ -165,11 +175,11 @@ def test_old_changes_go_and_the_newest_stays(
     old = clock.now() - dt.timedelta(hours=2)
     for number in range(3):
         factory.add(PlanChange(domain_id=0, alias=f"old{number}", datetime=old))
-    tending.prune_changes(worker.engine)
+    maintenance.prune_changes(worker.engine)
     assert [row.alias for row in session.query(PlanChange)] == ["old2"]
     factory.add(PlanChange(domain_id=0, alias="new"))
     factory.add(PlanChange(domain_id=0, alias="newest"))
-    tending.prune_changes(worker.engine)
+    maintenance.prune_changes(worker.engine)
     assert [row.alias for row in session.query(PlanChange).order_by(PlanChange.id)] == ["new", "newest"]
 
 
@@ -178,12 +188,12 @@ def test_the_log_is_brought_into_the_file(
     large: int, settings: Settings, alice: User, session: scoped_session[Session], worker: Worker,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    monkeypatch.setattr(tending, "LARGE_WAL", large)
+    monkeypatch.setattr(maintenance, "LARGE_WAL", large)
     session.remove()
-    assert tending.wal_bytes(worker.engine) > 0
+    assert maintenance.wal_bytes(worker.engine) > 0
     before = (settings.data_dir / "main.db").stat().st_mtime_ns
-    tending.checkpoint(worker.engine)
+    maintenance.checkpoint(worker.engine)
     assert (settings.data_dir / "main.db").stat().st_mtime_ns > before
     with closing(sqlite3.connect(settings.data_dir / "main.db")) as alone:
-        os.truncate(settings.data_dir / "main.db-wal", 0)  # nothing of it is needed any more
+        os.truncate(settings.data_dir / "main.db-wal", 0)  # its content is no longer needed
         assert alone.execute("SELECT email FROM user").fetchall() == [("alice@example.com",)]

@@ -1,4 +1,4 @@
-"""Is there exactly one report for each period and handler, of the right figures, whoever was away or killed?"""
+"""Reports: exactly one for each period and handler, with the right figures, also after downtime or a kill."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from sqlalchemy import create_engine, select
 from sqlalchemy.orm import Session
 
 from app.accounts import services
-from app.claims import moment
-from app.clicks.ingest import Ingest
-from app.database import prepare_engine
+from app.analytics.ingest import Ingest
+from app.core.database import prepare_engine
+from app.core.leases import moment
 from app.jobs import reports
 from app.jobs.reports import make_reports
-from app.journal.record import Visit, encode
+from app.journal.codec import Visit, encode
 from app.journal.segments import directory_of
 from app.journal.writer import Journal
 from app.links.models import link_notification_handler
@@ -161,7 +161,7 @@ def test_another_hour_or_zone_repeats_nothing_and_another_period_begins_now(
 def test_over_the_end_of_summer_time(session, settings, owner, make_link, make_handler, attach, visit):
     link, handler = make_link(owner), make_handler(owner)
     attach(link, handler)
-    owner.report_hour = 2  # on 25 October 2026 it comes twice
+    owner.report_hour = 2  # on 25 October 2026 this hour occurs twice
     owner.report_since = dt.datetime(2026, 10, 24, 12, tzinfo=dt.UTC)
     midnight = dt.datetime(2026, 10, 24, 22, tzinfo=dt.UTC)
     visit(link, midnight + 12 * dt.timedelta(hours=1), 4)
@@ -180,7 +180,7 @@ def test_over_the_end_of_summer_time(session, settings, owner, make_link, make_h
 def test_killed_at_whatever_step_there_is_one_report_each(
     session, settings, owner, make_link, make_handler, attach, visit, monkeypatch
 ):
-    """Killed right before and right after each delivery is made, and by two workers at once."""
+    """Workers are killed right before and right after each delivery is made, and two run at once."""
     links, handlers = [make_link(owner) for _ in range(2)], [make_handler(owner) for _ in range(3)]
     for link in links:
         attach(link, *handlers)
@@ -199,7 +199,7 @@ def test_killed_at_whatever_step_there_is_one_report_each(
 
 
 def die_at(step: int, settings) -> None:
-    """A worker of its own connections, whose life ends in the middle of its `step`th delivery."""
+    """A worker with its own connections that is killed in the middle of its `step`th delivery."""
     count = iter(range(10**9))
 
     def deliver(*arguments):

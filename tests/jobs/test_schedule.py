@@ -1,4 +1,4 @@
-"""Does each job run once when it is due, whoever is killed, and however the clock jumps?"""
+"""Scheduler: each job runs once when it is due, also after a kill, and however the clock jumps."""
 
 from __future__ import annotations
 
@@ -10,16 +10,15 @@ import pytest
 import time_machine
 from sqlalchemy import create_engine, select
 
-from app.claims import moment
-from app.clock import now
-from app.database import begin_write, engine_options, prepare_engine
+from app.core.clock import now
+from app.core.database import begin_write, engine_options, prepare_engine
+from app.core.leases import moment
 from app.jobs import retention
-from app.jobs.models import Job
+from app.jobs.definitions import TABLE
 from app.jobs.retention import forget_deliveries, forget_redeemed_tickets
-from app.jobs.schedule import Scheduled, Scheduler, next_time, register
-from app.jobs.table import TABLE
+from app.jobs.schedule import Job, Scheduled, Scheduler, next_time, register
 from app.notifications.models import Delivery, DeliveryAttempt, Event
-from app.visits.models import RedeemedTicket
+from app.redirects.models import RedeemedTicket
 from tests.server import wait_for
 
 HOUR = dt.timedelta(hours=1)
@@ -42,7 +41,7 @@ def ran() -> list[str]:
 def make_scheduler(engine, settings, ran) -> Callable[..., Scheduler]:
     def note(session, _settings) -> None:
         begin_write(session)
-        session.add(Event(type="ran", link_id=1))  # an effect that commits with the next time
+        session.add(Event(type="ran", link_id=1))  # an effect that is committed with the next due time
         ran.append("ran")
 
     return lambda run=note: Scheduler(engine, settings, [Scheduled("a job", "7 * * * *", run)])
@@ -201,7 +200,7 @@ def test_old_deliveries_go_with_their_attempts_and_what_waits_stays(session, set
 
 @pytest.mark.databases
 def test_redeemed_tickets_go_a_day_after_their_time(session, settings, monkeypatch):
-    monkeypatch.setattr(retention, "AT_ONCE", 2)
+    monkeypatch.setattr(retention, "BATCH_SIZE", 2)
     for number in range(5):
         session.add(RedeemedTicket(id=f"old{number}", expires_datetime=now() - dt.timedelta(hours=25)))
     session.add(RedeemedTicket(id="new", expires_datetime=now() - dt.timedelta(hours=23)))

@@ -1,4 +1,4 @@
-"""How does a test run something in a process of its own that may be killed at any moment?"""
+"""Child processes for tests: run a call in a process of its own, which the test may kill at any moment."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from collections.abc import Callable
 
 import pytest
 
-# newer versions of Python warn of what is tested here
+# newer versions of Python warn of forks with threads, which are tested here
 forks = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 
 
 class Child:
-    """A forked process that makes one call. Its exit status is 0 when the call returned."""
+    """A forked process that makes one call. Its exit status is 0 if the call returned."""
 
     def __init__(self, call: Callable[[], object]) -> None:
         self.pid = os.fork()
@@ -31,7 +31,7 @@ class Child:
 
 
 def run(call: Callable[[], object]) -> None:
-    """The whole life of a child: it must not come back into the test, whatever happens."""
+    """Make the call and exit. The child must not return into the test, whatever happens."""
     status = 1
     try:
         call()

@@ -1,4 +1,4 @@
-"""Does a visit come back from the journal as it went in, cut and clean, and is damage found?"""
+"""The journal's line format: visits are decoded as they were encoded, and damage is found."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.journal.record import LIMITS, LONGEST_LINE, NUMBERS, Visit, decode, encode, head_v1
+from app.journal.codec import LIMITS, LONGEST_LINE, NUMBERS, Visit, decode, encode, head_v1
 
 VISIT = Visit(
     time_ms=1_795_000_000_123,

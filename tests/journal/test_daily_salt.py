@@ -1,4 +1,4 @@
-"""Does a visitor's key last its day, for all processes, and not longer?"""
+"""The daily salt: one key a day, the same for all processes, deleted an hour after its day."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from app.journal import visitor_keys
-from app.journal.visitor_keys import day_key, sweep_keys, visitor_hash
+from app.journal import daily_salt
+from app.journal.daily_salt import day_key, sweep_keys, visitor_hash
 from tests.journal.children import Child, forks
 
 DAY = dt.date(2026, 11, 20)
@@ -20,17 +20,17 @@ KEY = bytes(range(32))
 
 @pytest.fixture(autouse=True)
 def _fresh_process() -> Iterator[None]:
-    visitor_keys._cached.clear()
+    daily_salt._cached.clear()
     yield
-    visitor_keys._cached.clear()
+    daily_salt._cached.clear()
 
 
 def test_a_days_key_is_made_once_and_kept_private(tmp_path: Path) -> None:
     key = day_key(tmp_path, DAY)
-    assert len(key) == visitor_keys.KEY_BYTES
+    assert len(key) == daily_salt.KEY_BYTES
     assert day_key(tmp_path, DAY) == key
     assert day_key(tmp_path, NEXT) != key
-    visitor_keys._cached.clear()
+    daily_salt._cached.clear()
     assert day_key(tmp_path, DAY) == key, "as another process reads it"
     assert sorted(path.name for path in (tmp_path / "keys").iterdir()) == ["2026-11-20", "2026-11-21"]
     assert (tmp_path / "keys" / "2026-11-20").stat().st_mode & 0o777 == 0o600
@@ -109,7 +109,7 @@ def test_a_full_disk_has_no_key_until_there_is_room(tmp_path: Path, monkeypatch:
         day_key(tmp_path, DAY)
     assert [*(tmp_path / "keys").iterdir()] == [], "no draft is left behind"
     monkeypatch.undo()
-    assert len(day_key(tmp_path, DAY)) == visitor_keys.KEY_BYTES
+    assert len(day_key(tmp_path, DAY)) == daily_salt.KEY_BYTES
 
 
 VISITORS = {

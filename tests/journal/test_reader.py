@@ -1,4 +1,4 @@
-"""Are exactly the whole lines read, of living and of dead writers?"""
+"""Reading segments: exactly the whole lines, of live and of dead writers."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from app.journal import reading, segments
-from app.journal.record import LONGEST_LINE
+from app.journal import reader as journal_reader
+from app.journal import segments
+from app.journal.codec import LONGEST_LINE
 
 MUCH = 1 << 20
 
 
 class Segment:
-    """A segment with a writer that lives until `die`."""
+    """A segment with a writer that is alive until `die`."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -31,7 +32,7 @@ class Segment:
         self.fd = -1
 
     def read(self, start: int, limit: int = MUCH) -> tuple[int, list[bytes], bool]:
-        chunk = reading.read(self.directory, self.name, start, limit)
+        chunk = journal_reader.read(self.directory, self.name, start, limit)
         assert chunk is not None
         assert (chunk.name, chunk.start) == (self.name, start)
         return chunk.end, chunk.lines, chunk.is_last
@@ -101,4 +102,4 @@ def test_a_position_beyond_the_end_is_the_end(segment: Segment) -> None:
 
 
 def test_a_removed_segment(tmp_path: Path) -> None:
-    assert reading.read(tmp_path, "1795000000000000000-00112233aabbccdd.v1", 0, MUCH) is None
+    assert journal_reader.read(tmp_path, "1795000000000000000-00112233aabbccdd.v1", 0, MUCH) is None

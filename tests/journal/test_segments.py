@@ -1,4 +1,4 @@
-"""Do segments tell living writers from dead ones, and is only what may go ever removed?"""
+"""Segments: their names, live and dead writers, and which drafts are removed."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from app.core.file_locks import lock_file
 from app.journal import segments
 
 SOUND = "1795000000000000000-00112233aabbccdd"
@@ -87,7 +88,7 @@ def test_sweeping_takes_only_old_drafts_of_the_dead(tmp_path: Path) -> None:
 def test_locks(tmp_path: Path) -> None:
     path = tmp_path / "keep.lock"
     removal = segments.removal_lock
-    with segments.lock(path) as backup, segments.lock(path) as other, removal(tmp_path) as ingester:
+    with lock_file(path) as backup, lock_file(path) as other, removal(tmp_path) as ingester:
         assert (backup, other, ingester) == (True, False, False)
-    with removal(tmp_path) as ingester, removal(tmp_path) as other, segments.lock(path) as backup:
+    with removal(tmp_path) as ingester, removal(tmp_path) as other, lock_file(path) as backup:
         assert (ingester, other, backup) == (True, True, False)

@@ -1,4 +1,4 @@
-"""Is every visit that was acknowledged in the journal, whatever happens to the writer or the disk?"""
+"""Writing to the journal: every acknowledged visit is in it, whatever happens to the writer or the disk."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from app.journal import reserve, segments, slate, unwritten, writer
-from app.journal.reading import read
-from app.journal.record import Visit, decode, encode
-from app.journal.slate import Dropped
+from app.journal import disk_reserve, persistent_value, segments, unwritten, writer
+from app.journal.codec import Visit, decode, encode
+from app.journal.persistent_value import Dropped
+from app.journal.reader import read
 from app.journal.writer import Journal
 from tests.journal.children import Child, forks
 from tests.server import wait_for
@@ -52,7 +52,7 @@ def test_nothing_is_opened_before_the_first_visit(
     assert [*tmp_path.iterdir()] == []
     assert journal.append(line(1))
     assert found(tmp_path) == [1]
-    assert (tmp_path / "reserve").stat().st_size == reserve.BYTES
+    assert (tmp_path / "reserve").stat().st_size == disk_reserve.BYTES
 
 
 def test_a_closed_journal_goes_on_in_a_new_segment(
@@ -89,7 +89,7 @@ def test_threads_share_one_writer_through_rotations(
     assert Counter(found(tmp_path)) == Counter(range(threads * each))
     assert len(segments.listed(tmp_path)) > 10
     order = [number for number in found(tmp_path) if number in numbers[3]]
-    if sync == "group":  # there the write and the rotation know of each other
+    if sync == "group":  # there a lock orders writes and rotations
         assert order == sorted(order)
 
 
@@ -112,7 +112,7 @@ def test_a_forked_child_has_a_segment_of_its_own(
     holding, held = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with journal._lock:  # as a rotating thread does, which the child will not have
+        with journal._lock:  # as a rotating thread does; the child won't have that thread
             held.set()
             holding.wait()
 
@@ -180,7 +180,7 @@ def refuse(number: int) -> Callable[..., int]:
 
 
 class Disk:
-    """Stands for `os.write` on a disk with so many bytes left."""
+    """Replaces `os.write`, as on a disk with `left` bytes of space."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.left = MUCH
@@ -200,14 +200,14 @@ def test_a_full_disk_gets_the_reserve(
     tmp_path: Path, make_journal: Callable[..., Journal], monkeypatch: pytest.MonkeyPatch, sync: str
 ) -> None:
     journal, disk = make_journal(sync), Disk(monkeypatch)
-    release = reserve.release
+    release = disk_reserve.release
 
     def give(directory: Path) -> None:
         if (directory / "reserve").exists():
             disk.left += 3 * len(line(1)) + 20
         release(directory)
 
-    monkeypatch.setattr(reserve, "release", give)
+    monkeypatch.setattr(disk_reserve, "release", give)
     assert journal.append(line(1))
     disk.left = 10  # the next write is cut short
     assert [journal.append(line(number)) for number in (2, 3, 4, 5, 6)] == [True, True, True, False, False]
@@ -223,8 +223,8 @@ def test_a_write_cut_short_anywhere_counts_once(
     tmp_path: Path, make_journal: Callable[..., Journal], monkeypatch: pytest.MonkeyPatch, sync: str
 ) -> None:
     journal, disk = make_journal(sync), Disk(monkeypatch)
-    monkeypatch.setattr(reserve, "release", lambda _directory: setattr(disk, "left", MUCH))
-    numbers = range(100, 100 + len(line(100)))  # all as long as each other
+    monkeypatch.setattr(disk_reserve, "release", lambda _directory: setattr(disk, "left", MUCH))
+    numbers = range(100, 100 + len(line(100)))  # lines of the same length
     for cut, number in enumerate(numbers):
         disk.left = cut
         assert journal.append(line(number))
@@ -248,7 +248,7 @@ def test_dropped_visits_wait_for_a_place_to_be_counted_at(
     journal = make_journal()
     Disk(monkeypatch).left = 0
     with monkeypatch.context() as full:
-        full.setattr(os, "open", refuse(errno.ENOSPC))  # not even a segment can be made
+        full.setattr(os, "open", refuse(errno.ENOSPC))  # not even a segment can be created
         assert not journal.append(line(1))
         assert not journal.append(line(2))
     assert Dropped(tmp_path).read() == 0
@@ -330,23 +330,23 @@ def test_a_segment_that_can_not_be_followed_goes_on(
 
 def test_no_reserve_is_taken_from_the_last_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     room = os.statvfs(tmp_path)
-    few = reserve.BYTES * reserve.ROOM // room.f_frsize - 1
+    few = disk_reserve.BYTES * disk_reserve.ROOM // room.f_frsize - 1
     tight = os.statvfs_result([*room[:4], few, *room[5:]])
     monkeypatch.setattr(os, "statvfs", lambda _path: tight)
-    assert not reserve.keep(tmp_path)
+    assert not disk_reserve.keep(tmp_path)
     monkeypatch.undo()
-    assert reserve.keep(tmp_path)
-    assert reserve.keep(tmp_path), "there already"
+    assert disk_reserve.keep(tmp_path)
+    assert disk_reserve.keep(tmp_path), "there already"
 
 
 def test_half_a_reserve_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "posix_fallocate", refuse(errno.ENOSPC))
-    assert not reserve.keep(tmp_path)
+    assert not disk_reserve.keep(tmp_path)
     assert [*tmp_path.iterdir()] == []
 
 
 def test_a_slate_keeps_its_size(tmp_path: Path) -> None:
-    board = slate.Slate(tmp_path / "board")
+    board = persistent_value.PersistentValue(tmp_path / "board")
     assert board.read() == ""
     board.prepare()
     assert board.read() == ""
@@ -354,7 +354,7 @@ def test_a_slate_keeps_its_size(tmp_path: Path) -> None:
         board.change(lambda _before, text=text: text)  # type: ignore[misc]
         assert text.startswith(board.read().rstrip("\ufffd"))
         assert board.read() or not text
-        assert (tmp_path / "board").stat().st_size == slate.BYTES
+        assert (tmp_path / "board").stat().st_size == persistent_value.BYTES
 
 
 def test_a_damaged_count_starts_again(tmp_path: Path) -> None:

@@ -27,14 +27,14 @@ def chunk(name, content):
 
 
 def huge_png(width, height):
-    """A PNG that says it has so many pixels: 50,000 × 50,000 would be 7.5 GB."""
+    """A PNG that claims to have so many pixels: 50,000 × 50,000 would be 7.5 GB."""
     head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     rows = zlib.compress(b"\0" * 1000)
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
 
 
 def icon_around(png):
-    """An ICO that says it has 16 × 16 pixels and holds this PNG."""
+    """An ICO that claims to have 16 × 16 pixels and holds this PNG."""
     return struct.pack("<HHHBBBBHHII", 0, 1, 1, 16, 16, 0, 0, 1, 32, len(png), 22) + png
 
 

@@ -1,4 +1,4 @@
-"""What becomes of many links that are changed at once, and of those that can't be?"""
+"""Bulk edit: the changes of many links, and links that can't be changed."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from app.accounts.models import User
-from app.errors import FieldError, Invalid
-from app.extensions import db
-from app.links import services, together, uploads
+from app.core.errors import FieldError, Invalid
+from app.core.extensions import db
+from app.input.data import RequestData
+from app.links import bulk_edit, services, uploads
+from app.links.bulk_edit import ManyForm
 from app.links.models import Link
-from app.links.together import ManyForm
-from app.sent import Sent
 
 pytestmark = pytest.mark.databases
 
@@ -21,7 +21,7 @@ NOW = dt.datetime(2026, 6, 1, tzinfo=dt.UTC)
 
 
 def asked(owner: User, *pairs: tuple[str, str]) -> dict[str, Any]:
-    form = ManyForm(Sent(pairs), owner=owner)
+    form = ManyForm(RequestData(pairs), owner=owner)
     form.require_valid()
     return form.changes
 
@@ -41,7 +41,7 @@ def test_each_keeps_what_nobody_asked_to_change(alice: User, factory: Any, datab
         ("add_pixels", str(come.id)),
         ("remove_pixels", str(gone.id)),
     )
-    assert together.act_on(alice, [link.id], together.change(changes)) == []
+    assert bulk_edit.act_on(alice, [link.id], bulk_edit.change(changes)) == []
     assert [row.tag for row in link.tag_rows] == ["a", "c"]
     assert link.pixels == [kept, come]
     assert (link.is_enabled, link.title, link.handlers, link.end_date) == (False, "Kept", [handler], NOW)
@@ -50,13 +50,13 @@ def test_each_keeps_what_nobody_asked_to_change(alice: User, factory: Any, datab
 def test_dates_are_set_and_taken_away(alice: User, make_link: Any, database: str) -> None:
     link = make_link(alice, schedule=True, start_date=NOW)
     changes = asked(alice, ("schedule", "1"), ("start_date", ""), ("end_date", "2030-01-01"))
-    assert together.act_on(alice, [link.id], together.change(changes)) == []
+    assert bulk_edit.act_on(alice, [link.id], bulk_edit.change(changes)) == []
     assert (link.schedule, link.start_date, link.end_date) == (
         True,
         None,
         dt.datetime(2030, 1, 1, tzinfo=dt.UTC),
     )
-    assert together.act_on(alice, [link.id], together.change(asked(alice, ("schedule", "0")))) == []
+    assert bulk_edit.act_on(alice, [link.id], bulk_edit.change(asked(alice, ("schedule", "0")))) == []
     assert (link.schedule, link.start_date, link.end_date) == (False, None, None)
 
 
@@ -66,7 +66,7 @@ def test_those_that_fail_stay_as_they_were_and_say_why(
     full = make_link(alice, tags=tuple(f"t{number}" for number in range(20)))
     foreign, good = make_link(bob), make_link(alice)
     changes = asked(alice, ("add_tags", "new"), ("is_enabled", "0"))
-    failures = together.act_on(alice, [full.id, foreign.id, 10**9, good.id], together.change(changes))
+    failures = bulk_edit.act_on(alice, [full.id, foreign.id, 10**9, good.id], bulk_edit.change(changes))
     assert {one.id: one.reason for one in failures} == {
         full.id: "It would have 21 tags; 20 is the most.",
         foreign.id: "It is gone: somebody has deleted it meanwhile.",
@@ -88,18 +88,20 @@ def test_a_failure_keeps_its_picture(alice: User, make_link: Any, database: str)
         if link is kept:
             raise Invalid(FieldError("Not this one.", "invalid"))
 
-    assert together.act_on(alice, [kept.id, gone.id], without) == [together.Failure(kept.id, "Not this one.")]
+    assert bulk_edit.act_on(alice, [kept.id, gone.id], without) == [
+        bulk_edit.BulkFailure(kept.id, "Not this one.")
+    ]
     assert sorted(path.name for path in uploads.directory().iterdir()) == ["kept.png"]
     assert (kept.cloaking_opengraph, gone.cloaking_opengraph) == ("kept.png", None)
 
 
 def test_what_is_deleted_is_one_batch(alice: User, bob: User, make_link: Any, database: str) -> None:
     one, two, foreign = make_link(alice), make_link(alice), make_link(bob)
-    batch, failures = together.delete(alice, [one.id], None)
+    batch, failures = bulk_edit.delete(alice, [one.id], None)
     assert failures == []
-    assert together.delete(alice, [two.id, foreign.id], batch) == (
+    assert bulk_edit.delete(alice, [two.id, foreign.id], batch) == (
         batch,
-        [together.Failure(foreign.id, together.GONE)],
+        [bulk_edit.BulkFailure(foreign.id, bulk_edit.GONE)],
     )
     assert db.session.get(Link, foreign.id)
 
@@ -118,6 +120,6 @@ def test_what_is_deleted_is_one_batch(alice: User, bob: User, make_link: Any, da
     ],
 )
 def test_what_can_not_be_asked(alice: User, pairs: tuple[Any, ...], field: str, database: str) -> None:
-    form = ManyForm(Sent(pairs), owner=alice)
+    form = ManyForm(RequestData(pairs), owner=alice)
     assert not form.validate()
     assert [problem.field for problem in form.problems] == [field]

@@ -1,4 +1,4 @@
-"""Where may a link lead?"""
+"""Destinations: short links of this instance, other schemes and overlong URLs are refused."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domains.models import Domain
+from app.input.parsers import Rejected
 from app.links.destination import is_own_short_address, names_alias, own_hosts, read_destination
-from app.reading import Rejected
 
 HTTP = frozenset({"http", "https"})
 SETTINGS = SimpleNamespace(base_url="https://go.example", destination_schemes=HTTP)
@@ -40,6 +40,12 @@ OWN = {
     "backslashes": "https://go.example/x\\..\\foo",
     "an encoded slash behind": "https://go.example/foo%2F",
     "another script": "https://go.example/日本",
+    "two segments": "https://go.example/foo/bar",
+    "two segments, a slash behind": "https://go.example/foo/bar/?x=1",
+    "an encoded slash inside": "https://go.example/foo%2Fbar",
+    "a backslash inside": "https://go.example/foo\\bar",
+    "segments of dots": "https://go.example/foo/./x/../bar",
+    "two segments of a verified domain": "https://verified.example/blog/launch",
     "a verified domain": "https://verified.example/foo",
     "a verified domain, another port": "https://verified.example:8443/foo",
     "a verified domain with a port": "https://ported.example:8443/foo",
@@ -73,7 +79,10 @@ OTHER = {
     "the dashboard": "https://go.example/dashboard",
     "the dashboard, in capitals": "https://go.example/Dashboard/",
     "a file of ours": "https://go.example/media/x.png",
-    "two segments": "https://go.example/foo/bar",
+    "below a reserved word": "https://go.example/media/a/b",
+    "a segment that starts with a dot": "https://go.example/foo/.bar",
+    "two slashes inside": "https://go.example/foo//bar",
+    "two slashes behind": "https://go.example/foo//",
     "two slashes": "https://go.example//foo",
     "no alias": "https://go.example/foo+",
     "no UTF-8": "https://go.example/%ff",

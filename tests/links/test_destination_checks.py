@@ -1,4 +1,4 @@
-"""Is an owner told that a destination fails, and that it works again: once each, and never for nothing?"""
+"""Destination checks: one event when a destination begins to fail, one when it recovers, and none else."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ from collections.abc import Iterator
 import pytest
 from sqlalchemy import select, update
 
-from app.clock import now
-from app.jobs import destinations
-from app.jobs.destinations import check_destinations
+from app.core.clock import now
+from app.jobs import destination_checks as jobs_checks
+from app.jobs.definitions import TABLE
+from app.jobs.destination_checks import check_destinations
 from app.jobs.fair_pool import FairPool, run_fairly
-from app.links import checks, services
+from app.jobs.schedule import next_time
+from app.links import destination_checks, services
 from app.links.models import DestinationCheck, link_notification_handler
 from app.notifications import events
 from app.notifications.models import Event
-from tests.notifications.odd_answers import ANSWERS, no_dns, redirects
+from tests.net.odd_answers import ANSWERS, no_dns, redirects
 from tests.notifications.peers import Peers, Script
 
 __all__ = ["no_dns"]
@@ -56,23 +58,23 @@ def answers(peers: Peers, **statuses: int) -> Script:
     ],
 )
 def test_head_and_where_that_is_not_liked_get(peers, head, get, words):
-    found = checks.problem(peers.serve(answers(peers, HEAD=head, GET=get)).url, LOOPBACK)
+    found = destination_checks.problem(peers.serve(answers(peers, HEAD=head, GET=get)).url, LOOPBACK)
     assert (words in found) if words else found is None
     assert peers.heard[0].startswith(b"HEAD ")
 
 
 def test_who_does_not_answer_at_all(peers):
-    assert "broke off" in checks.problem(peers.serve(peers.resets).url, LOOPBACK)
+    assert "broke off" in destination_checks.problem(peers.serve(peers.resets).url, LOOPBACK)
 
 
 def test_a_private_network_is_not_asked(peers):
-    with pytest.raises(checks.NotOurs):
-        checks.problem(peers.serve(peers.resets).url)
+    with pytest.raises(destination_checks.NotOurs):
+        destination_checks.problem(peers.serve(peers.resets).url)
     there = peers.serve(
         peers.says(b"HTTP/1.1 302 X\r\nLocation: http://10.1.2.3/\r\nContent-Length: 0\r\n\r\n")
     )
-    with pytest.raises(checks.NotOurs):
-        checks.problem(there.url, LOOPBACK)
+    with pytest.raises(destination_checks.NotOurs):
+        destination_checks.problem(there.url, LOOPBACK)
 
 
 # --- rows
@@ -80,7 +82,7 @@ def test_a_private_network_is_not_asked(peers):
 
 @pytest.fixture
 def watched(session, alice, make_link, make_handler):
-    """A link whose owner wants it checked, and has it told."""
+    """A link that is checked: its owner wants checks, and it has a handler."""
     alice.checks_destinations = True
     link = make_link(alice)
     rows = {"link_id": link.id, "notification_handler_id": make_handler(alice).id}
@@ -91,16 +93,18 @@ def watched(session, alice, make_link, make_handler):
 
 def enrolled(session) -> list[tuple[int, str]]:
     session.commit()
-    checks.enrol(session)
+    destination_checks.enrol(session)
     session.commit()
     return [tuple(row) for row in session.execute(select(DestinationCheck.link_id, DestinationCheck.url))]
 
 
 def come(session, reason: str | None, *, is_known: bool = True) -> list[tuple[str, dict]]:
-    """One more check of all; the events that it raised."""
+    """Store one more result for all checks. Returns the events that it raised."""
     rows = session.execute(select(DestinationCheck.id, DestinationCheck.url)).all()
     session.rollback()
-    checks.write_down(session, [checks.Result(id_, url, reason, is_known) for id_, url in rows])
+    destination_checks.write_down(
+        session, [destination_checks.Result(id_, url, reason, is_known) for id_, url in rows]
+    )
     found = session.scalars(select(Event)).all()
     for row in found:
         session.delete(row)
@@ -114,13 +118,13 @@ def test_three_in_a_row_are_a_failure_and_one_success_ends_it(session, watched):
     assert [come(session, reason) for reason in ("a", "b", None, "c", "d")] == [[]] * 5
     assert come(session, "e") == [(events.FAILING, {"reason": "e"})]
     assert come(session, "f") == []
-    [fault] = checks.failing(session, [watched.id]).values()
+    [fault] = destination_checks.failing(session, [watched.id]).values()
     assert (fault.reason, fault.checked is not None) == ("f", True), "the latest, not the first"
     session.execute(update(DestinationCheck).values(checked_datetime=now() - dt.timedelta(days=1)))
     session.commit()
     assert come(session, "g" * 600) == []
     assert come(session, "not known", is_known=False) == []
-    [again] = checks.failing(session, [watched.id]).values()
+    [again] = destination_checks.failing(session, [watched.id]).values()
     assert again.checked and fault.checked and again.checked >= fault.checked
     assert (again.since, again.reason) == (fault.since, "g" * 512)
     [(type_, data)] = come(session, None)
@@ -184,10 +188,10 @@ def test_a_round(session, settings, watched, peers, make_link, alice):
 @pytest.mark.usefixtures("no_dns")
 @pytest.mark.parametrize("name", ANSWERS)
 def test_whatever_is_odd_is_no_answer(peers, name):
-    """Words, or nothing known: never an error."""
+    """A problem in words, or an unknown result: never an error."""
     peer = peers.serve(peers.says(ANSWERS[name]))
-    check = checks.Check(1, peer.url, 1)
-    result = checks.ask(check, LOOPBACK)
+    check = destination_checks.Check(1, peer.url, 1)
+    result = destination_checks.ask(check, LOOPBACK)
     assert (result.id, result.url) == (1, peer.url)
     assert result.problem is None or (result.problem.endswith(".") and result.problem.isprintable())
 
@@ -200,13 +204,13 @@ def test_all_redirects_of_a_check_share_the_time_of_a_request(peers, monkeypatch
         asked.append(seconds)
         return real(*arguments, seconds=seconds, **options)
 
-    real = checks.outbound.request
-    monkeypatch.setattr(checks.outbound, "request", request)
-    checks.problem(peer.url, LOOPBACK)
-    assert len(asked) == 2 * checks.HOPS
-    for method in (asked[: checks.HOPS], asked[checks.HOPS :]):
+    real = destination_checks.net_http.request
+    monkeypatch.setattr(destination_checks.net_http, "request", request)
+    destination_checks.problem(peer.url, LOOPBACK)
+    assert len(asked) == 2 * destination_checks.HOPS
+    for method in (asked[: destination_checks.HOPS], asked[destination_checks.HOPS :]):
         assert method == sorted(method, reverse=True)
-        assert method[0] <= checks.outbound.SECONDS
+        assert method[0] <= destination_checks.net_http.SECONDS
 
 
 ODD = ("http://[/x", "http://h:x/", "gopher://h:1/")
@@ -214,7 +218,7 @@ ODD = ("http://[/x", "http://h:x/", "gopher://h:1/")
 
 @pytest.fixture
 def watch(session, make_link, make_handler):
-    """`watch(user, url)`: a link of hers that is checked."""
+    """`watch(user, url)`: a link of the user that is checked."""
 
     def make(user, url):
         user.checks_destinations = True
@@ -235,7 +239,7 @@ def watch(session, make_link, make_handler):
 def test_one_odd_destination_holds_up_no_other(
     session, settings, alice, bob, watch, peers, monkeypatch, what
 ):
-    """And it is asked again at the usual pace, not in every round."""
+    """And the odd one is checked again at the usual interval, not in every round."""
     odd_url = peers.serve(peers.says(redirects(b"gopher://h:1/"))).url if what == "an odd answer" else ODD[0]
     good = answers(peers, HEAD=404, GET=404)
     odd, fine = watch(alice, odd_url), watch(bob, peers.serve(good).url)
@@ -253,10 +257,10 @@ def test_one_odd_destination_holds_up_no_other(
             raise ValueError("A string literal cannot contain NUL (0x00) characters.")
         real_write_down(session, results)
 
-    real_ask, real_write_down = checks.ask, checks.write_down
-    monkeypatch.setattr(checks, "ask", ask)
-    monkeypatch.setattr(checks, "write_down", write_down)
-    monkeypatch.setattr(destinations, "errors", type(destinations.errors)("checks", first_seconds=1800.0))
+    real_ask, real_write_down = destination_checks.ask, destination_checks.write_down
+    monkeypatch.setattr(destination_checks, "ask", ask)
+    monkeypatch.setattr(destination_checks, "write_down", write_down)
+    monkeypatch.setattr(jobs_checks, "errors", type(jobs_checks.errors)("checks", first_seconds=1800.0))
     for _ in range(3):
         check_destinations(session, settings)
     rows = {row.link_id: row for row in session.scalars(select(DestinationCheck))}
@@ -273,15 +277,17 @@ def test_owners_take_turns(session, alice, bob, watch):
     other = watch(bob, "https://b.example/")
     enrolled(session)
     checks_of = {row.link_id: row.id for row in session.scalars(select(DestinationCheck))}
-    first = [check.id for check in checks.due(session, 2)]
+    first = [check.id for check in destination_checks.due(session, 2)]
     assert sorted(first) == sorted([checks_of[mine[0].id], checks_of[other.id]])
-    assert checks_of[other.id] not in [check.id for check in checks.due(session, 2, [checks_of[other.id]])]
+    assert checks_of[other.id] not in [
+        check.id for check in destination_checks.due(session, 2, [checks_of[other.id]])
+    ]
 
 
 @pytest.mark.databases
 def test_more_links_than_are_enrolled_at_once(session, alice, bob, watch, monkeypatch):
-    """Owners in turns, and what is gone goes some at a time."""
-    monkeypatch.setattr(checks, "AT_ONCE", 2)
+    """Owners in turns; rows that are not wanted any more are deleted in batches."""
+    monkeypatch.setattr(destination_checks, "BATCH_SIZE", 2)
     mine = [watch(alice, f"https://a{n}.example/") for n in range(4)]
     other = watch(bob, "https://b.example/")
     assert {link for link, _ in enrolled(session)} == {mine[0].id, other.id}
@@ -298,10 +304,10 @@ def test_more_links_than_are_enrolled_at_once(session, alice, bob, watch, monkey
 def test_one_server_is_asked_one_question_at_a_time():
     pool = FairPool()
     one, same, other, hers = (
-        checks.Check(1, "https://a.example/1", 1),
-        checks.Check(2, "https://A.example/2", 2),
-        checks.Check(3, "https://b.example/", 1),
-        checks.Check(4, "https://c.example/", 1),
+        destination_checks.Check(1, "https://a.example/1", 1),
+        destination_checks.Check(2, "https://A.example/2", 2),
+        destination_checks.Check(3, "https://b.example/", 1),
+        destination_checks.Check(4, "https://c.example/", 1),
     )
     assert [pool.is_free(each) for each in (one, same, other, hers)] == [True] * 4
     pool.begin(one)
@@ -313,9 +319,12 @@ def test_one_server_is_asked_one_question_at_a_time():
 
 
 def test_an_owner_whose_servers_hang_holds_up_no_other():
-    """Her two threads hang until all the others' checks are done."""
-    slow = [checks.Check(number, f"https://slow{number}.example/", 1) for number in range(40)]
-    quick = [checks.Check(100 + number, f"https://q{number}.example/", 2 + number) for number in range(40)]
+    """The two threads of this owner hang until all checks of the others are done."""
+    slow = [destination_checks.Check(number, f"https://slow{number}.example/", 1) for number in range(40)]
+    quick = [
+        destination_checks.Check(100 + number, f"https://q{number}.example/", 2 + number)
+        for number in range(40)
+    ]
     done, others_are_done = [], threading.Event()
 
     def work(check):
@@ -330,3 +339,11 @@ def test_an_owner_whose_servers_hang_holds_up_no_other():
             others_are_done.set()
         if len(done) > len(quick) + 2:
             break
+
+
+def test_a_round_is_over_when_the_next_is_due():
+    """Even if its last checks take the maximum: two requests, each until its deadline."""
+    first = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
+    cron = next(job.cron for job in TABLE if job.name == "destinations")
+    pause = next_time(cron, next_time(cron, first)) - next_time(cron, first)
+    assert pause.total_seconds() > jobs_checks.SECONDS + 2 * destination_checks.net_http.SECONDS

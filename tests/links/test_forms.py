@@ -1,4 +1,4 @@
-"""What may be said of a link, and what changes by it?"""
+"""Forms of links: which input is valid, and the changes that result from it."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from types import SimpleNamespace
 import pytest
 
 from app.accounts.passwords import check_password
+from app.core.errors import TooLarge
 from app.domains.models import Domain
-from app.errors import TooLarge
+from app.input.data import Nested, RequestData, Upload
 from app.links.fields import MASK
 from app.links.forms import LinkForm
 from app.links.uploads import Picture
 from app.projects.models import Project
-from app.sent import Nested, Sent, Upload
 from tests.links.pictures import SVG, huge_png, picture
 
 SETTINGS = SimpleNamespace(base_url="https://go.example", destination_schemes=frozenset({"http", "https"}))
@@ -25,7 +25,9 @@ T = "targeting_country_code"
 @pytest.fixture
 def read(session, alice):
     def read(*pairs, stored=None):
-        form = LinkForm(Sent(pairs), owner=alice, stored=stored, settings=SETTINGS, host="127.0.0.1:8000")
+        form = LinkForm(
+            RequestData(pairs), owner=alice, stored=stored, settings=SETTINGS, host="127.0.0.1:8000"
+        )
         form.validate()
         return form
 
@@ -111,7 +113,7 @@ def test_a_password_is_only_ever_a_hash(read):
 BAD = {
     "type": [("type", "biolink"), ("type", "")],
     "is_bulk": [("is_bulk", "maybe")],
-    "url": [("url", "a b"), ("url", "api"), ("url", ".x"), ("url", "x" * 257), ("url", "a/b"), ("url", Nested())],
+    "url": [("url", "a b"), ("url", "api"), ("url", ".x"), ("url", "x" * 257), ("url", "a//b"), ("url", "login/x"), ("url", Nested())],
     "location_url": [
         ("location_url", text)
         for text in (
@@ -196,7 +198,9 @@ def test_a_file_that_is_too_large(read):
         form.require_valid()
     assert [(one.field, one.code) for one in caught.value.errors] == [("cloaking_favicon", "too_large")]
     with pytest.raises(TooLarge):
-        LinkForm.refuse_large_files(Sent([("cloaking_opengraph", Upload("f", b"x" * (5 * 1024 * 1024 + 1)))]))
+        LinkForm.refuse_large_files(
+            RequestData([("cloaking_opengraph", Upload("f", b"x" * (5 * 1024 * 1024 + 1)))])
+        )
 
 
 def test_a_picture(read):
@@ -421,7 +425,7 @@ def test_controls_show_what_was_typed(read, link):
     assert form[T].rows() == [(4, "XX", "y")]
 
 
-# --- what belongs to somebody
+# --- rows of the owner and of other users
 
 
 @pytest.mark.databases

@@ -1,4 +1,4 @@
-"""Is a page that browsers would not show in our frame known by its headers, and no other taken for one?"""
+"""Framing: which response headers forbid a frame on our page, as in browsers, and which do not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does a link's history say who changed what, and bring back how it was?"""
+"""History of links: who changed what, and reverting to an older state."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from app.acting import Actor, act_as
-from app.clock import now
-from app.database import begin_write
-from app.errors import AliasTaken, NotThere
-from app.extensions import db
-from app.links import replaced, services, uploads
-from app.links.history import KEPT, history_of
+from app.core.actor import Actor, act_as
+from app.core.clock import now
+from app.core.database import begin_write
+from app.core.errors import AliasTaken, NotFound
+from app.core.extensions import db
+from app.links import previous_uploads, services, uploads
+from app.links.history import MAX_CHANGES, history_of
 from app.links.models import Link
 from app.links.removal import erase
 from app.links.uploads import Picture
@@ -106,20 +106,20 @@ def test_a_picture_comes_back(alice: Any) -> None:
     assert not list(uploads.directory().iterdir())  # nothing of it is served
     write(services.revert, link, history_of(link)[1].id)
     assert (content(link.cloaking_opengraph), link.cloaking_favicon) == (b"second", None)
-    assert link.cloaking_opengraph != second  # an address that somebody may have kept shows nothing
+    assert link.cloaking_opengraph != second  # an old URL of the picture shows nothing
     write(services.revert, link, history_of(link)[-1].id)
     assert (content(link.cloaking_opengraph), content(link.cloaking_favicon)) == (b"first", b"icon")
     begin_write(db.session)
     services.revert(link, history_of(link)[-2].id)
     db.session.rollback()
     assert content(link.cloaking_opengraph) == b"first"
-    replaced.place_of(link.id, first).unlink()
+    previous_uploads.place_of(link.id, first).unlink()
     write(services.update, link, {"cloaking_opengraph": None, "cloaking_favicon": None})
     write(services.revert, link, history_of(link)[-1].id)
     assert (link.cloaking_opengraph, content(link.cloaking_favicon)) == (None, b"icon")
-    assert replaced.find(link.id, icon)
+    assert previous_uploads.find(link.id, icon)
     write(erase, alice.id, [link.id])
-    assert not list(replaced.directory().iterdir()) and not list(uploads.directory().iterdir())
+    assert not list(previous_uploads.directory().iterdir()) and not list(uploads.directory().iterdir())
 
 
 def test_a_change_that_fails_keeps_no_picture(alice: Any) -> None:
@@ -128,7 +128,7 @@ def test_a_change_that_fails_keeps_no_picture(alice: Any) -> None:
     services.update(link, {"cloaking_favicon": None})
     db.session.rollback()
     assert content(link.cloaking_favicon) == b"icon"
-    assert not list(replaced.directory().iterdir())
+    assert not list(previous_uploads.directory().iterdir())
 
 
 def test_back_to_an_alias_that_is_anothers_now(alice: Any) -> None:
@@ -141,16 +141,16 @@ def test_back_to_an_alias_that_is_anothers_now(alice: Any) -> None:
 
 def test_only_its_own_changes(alice: Any, bob: Any) -> None:
     link, other = make(alice), make(bob, url="bobs")
-    with pytest.raises(NotThere):
+    with pytest.raises(NotFound):
         write(services.revert, link, history_of(other)[0].id)
 
 
 def test_it_stays_small(alice: Any) -> None:
     link = make(alice)
-    for number in range(KEPT + 3):
+    for number in range(MAX_CHANGES + 3):
         write(services.update, link, {"title": str(number)})
-    assert len(history_of(link)) == KEPT
-    assert history_of(link)[0].fields == {"title": [str(KEPT + 1), str(KEPT + 2)]}
+    assert len(history_of(link)) == MAX_CHANGES
+    assert history_of(link)[0].fields == {"title": [str(MAX_CHANGES + 1), str(MAX_CHANGES + 2)]}
 
 
 def test_it_goes_along_into_the_trash_and_back(alice: Any) -> None:

@@ -1,4 +1,4 @@
-"""What can be asked of the list of links?"""
+"""The list of links: its filters, search and orders."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import unicodedata
 import pytest
 import sqlalchemy as sa
 
-from app.clicks.models import Counter
-from app.clock import now
-from app.database import prepare_engine
+from app.analytics.models import Counter
+from app.core.clock import now
+from app.core.database import prepare_engine
+from app.core.errors import Invalid
 from app.domains.models import Domain
-from app.errors import Invalid
+from app.input.listing import find_page
 from app.links.lists import LISTING
 from app.links.models import link_pixel
-from app.lists import find_page
 from app.projects.models import Project
 
 pytestmark = pytest.mark.databases
@@ -109,7 +109,7 @@ def test_filters_and_orders(links, alice):
 
 
 def test_what_was_changed_is_found(session, links, alice):
-    """What a search looks in is made anew with each of the three, and only then."""
+    """`search_text` is updated when one of its three columns changes, and only then."""
     links["a"].title = "Ἀθῆναι"
     links["b"].is_enabled = False
     session.commit()
@@ -135,7 +135,7 @@ def test_what_cannot_be_asked(alice, name, value):
 
 
 def test_by_clicks(settings, links, alice):
-    """The counters lie in a file of their own that only the ingesting process writes."""
+    """The counters are in a file of their own, which only the ingesting process writes."""
     engine = sa.create_engine(settings.database_url)
     prepare_engine(engine, settings, clicks_mode="rw")
     with engine.begin() as connection:

@@ -1,4 +1,4 @@
-"""Do pictures that nobody names go, and only those?"""
+"""Orphaned uploads: pictures that no link or history names are removed, and no others."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from app.config import Settings
-from app.database import begin_write
-from app.links import replaced, services
+from app.core.config import Settings
+from app.core.database import begin_write
+from app.links import previous_uploads, services
 from app.links.models import LinkChange
+from app.links.orphan_uploads import remove_strays
 from app.links.removal import delete
-from app.links.strays import remove_strays
 
 OLD = time.time() - 2 * 24 * 60 * 60
 
@@ -43,14 +43,14 @@ def test_only_what_nobody_names(session, settings: Settings, alice, make_link) -
     assert remove_strays(session()) == 2
     left = {path.name for path in directory.iterdir()}
     assert left == {used, shown, f"{'d' * 32}.png", "somebody-elses.txt"}
-    assert replaced.find(gone_id, trashed)
+    assert previous_uploads.find(gone_id, trashed)
     assert remove_strays(session()) == 0
 
 
 def test_those_of_links_in_the_trash_stay_and_are_not_served(
     session, settings: Settings, alice, make_link, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also where an earlier version left them, and where the history does not name them."""
+    """Also if an earlier version left them among the served ones, and if no history names them."""
     directory = settings.data_dir / "uploads"
     name = made(directory, f"{'a' * 32}.png")
     link = make_link(alice, cloaking_favicon=name)
@@ -59,14 +59,14 @@ def test_those_of_links_in_the_trash_stay_and_are_not_served(
     delete(link)
     session.commit()
     made(directory, name)
-    replaced.place_of(link_id, name).unlink()
+    previous_uploads.place_of(link_id, name).unlink()
     session.execute(sa.delete(LinkChange))
     session.commit()
     for _ in range(2):
         assert remove_strays(session()) == 0
-        monkeypatch.setattr(replaced, "YOUNGEST_SECONDS", -60)
+        monkeypatch.setattr(previous_uploads, "YOUNGEST_SECONDS", -60)
         assert not list(directory.iterdir())
-        assert replaced.place_of(link_id, name).is_file()
+        assert previous_uploads.place_of(link_id, name).is_file()
 
 
 def test_of_replaced_ones_those_that_no_history_names(
@@ -78,12 +78,12 @@ def test_of_replaced_ones_those_that_no_history_names(
     begin_write(session())
     services.update(link, {"cloaking_opengraph": None})
     session.commit()
-    kept, others = replaced.place_of(link.id, old), replaced.directory()
+    kept, others = previous_uploads.place_of(link.id, old), previous_uploads.directory()
     for stray in (f"{link.id}-{shown}", f"{link.id + 1}-{old}"):
         made(others, stray)
     made(others, "somebody-elses.txt")
     assert remove_strays(session()) == 0  # they are young
-    monkeypatch.setattr(replaced, "YOUNGEST_SECONDS", -60)
+    monkeypatch.setattr(previous_uploads, "YOUNGEST_SECONDS", -60)
     assert remove_strays(session()) == 2
     assert {path.name for path in others.iterdir()} == {kept.name, "somebody-elses.txt"}
     assert [path.name for path in uploads.iterdir()] == [shown]

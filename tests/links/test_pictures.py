@@ -1,4 +1,4 @@
-"""Which pictures are taken, what of them is kept, and what can a hostile one not do?"""
+"""Uploaded pictures: which are accepted, what is kept of them, and the limits of the helper process."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from pathlib import Path
 import pytest
 from PIL import Image, PngImagePlugin
 
-from app.errors import Busy
-from app.file_locks import lock_file
+from app.core.errors import Busy
+from app.core.file_locks import lock_file
+from app.input.data import RequestData, Upload
+from app.input.parsers import Rejected
 from app.links import picture_decoder, pictures
 from app.links.pictures import read_picture
 from app.links.qr_forms import QrForm
-from app.reading import Rejected
-from app.sent import Sent, Upload
 from tests.api.shape import problem
 from tests.links.pictures import SVG, animation, huge_png, icon_around, picture
 from tests.server import wait_for
@@ -182,7 +182,7 @@ def test_a_picture_of_over_twenty_megapixels_says_so(api, alice, make_link, kind
     ("kind", "mode", "suffix"), [("PNG", "RGB", "png"), ("JPEG", "CMYK", "jpg"), ("WEBP", "RGBA", "png")]
 )
 def test_twenty_megapixels_are_taken(kind, mode, suffix):
-    """A clear WebP as PNG: written as WebP it would take 900 MB."""
+    """A WebP with transparency becomes a PNG: writing it as WebP would take 900 MB."""
     found = read_picture(picture(kind, size=(5_000, 4_000), mode=mode))
     assert found.suffix == suffix
     with Image.open(io.BytesIO(found.content)) as image:
@@ -200,6 +200,33 @@ def test_no_wider_than_asked_for():
     found = read_picture(picture("PNG", size=(300, 200)), max_width=512)
     with Image.open(io.BytesIO(found.content)) as image:
         assert image.size == (300, 200)
+
+
+NOISE = Image.effect_noise((700, 700), 90)
+
+
+@pytest.mark.parametrize(("kind", "suffix"), [("GIF", "png"), ("JPEG", "jpg"), ("WEBP", "webp")])
+def test_a_picture_that_would_grow_is_made_smaller(kind, suffix):
+    """Noise of low quality, which takes more when it is re-encoded."""
+    out = io.BytesIO()
+    NOISE.convert("RGB" if kind != "GIF" else "L").save(out, kind, quality=20)
+    most = len(out.getvalue())
+    assert len(read_picture(out.getvalue()).content) > most
+    found = read_picture(out.getvalue(), most_bytes=most)
+    assert (len(found.content) <= most, found.suffix) == (True, suffix)
+    with Image.open(io.BytesIO(found.content)) as image:
+        assert 100 < image.width == image.height < 700
+
+
+def test_what_is_stored_is_no_larger_than_an_upload_may_be(api, alice, make_link, monkeypatch):
+    """So that an import, whose limits are the same, takes each picture of an export."""
+    link, asked = make_link(alice), []
+    monkeypatch.setattr(
+        "app.links.fields.read_picture", lambda _, **options: asked.append(options["most_bytes"])
+    )
+    for field in ("cloaking_favicon", "cloaking_opengraph"):
+        api.post(f"/links/{link.id}", {field: (io.BytesIO(PNG), "x")})
+    assert asked == [512 * 1024, 5 * 1024 * 1024]
 
 
 def test_broken_bytes_never_crash():
@@ -292,7 +319,7 @@ def test_the_web_process_decodes_nothing(api, alice, make_link, monkeypatch):
 
 def test_a_logo_reaches_the_web_process_small(alice):
     upload = Upload("logo.png", picture("PNG", size=(3_000, 1_500)))
-    form = QrForm(Sent([("logo", upload)]), owner=alice)
+    form = QrForm(RequestData([("logo", upload)]), owner=alice)
     assert form.validate()
     with Image.open(io.BytesIO(form.look.logo)) as logo:
         assert logo.size == (512, 256)
@@ -336,7 +363,7 @@ def test_a_process_takes_so_many_requests_and_no_more(use_helper, tmp_path, monk
 
 @pytest.fixture
 def all_helpers_taken(lock_directory, app, monkeypatch):
-    """As though other processes of the machine ran them."""
+    """Both locks are held, as if other processes of the machine ran the helpers."""
     monkeypatch.setattr(pictures, "_lock_directory", lock_directory)
     monkeypatch.setattr(pictures, "WAIT_SECONDS", 0)
     with lock_file(lock_directory / "pictures-0.lock"), lock_file(lock_directory / "pictures-1.lock"):

@@ -1,4 +1,4 @@
-"""Does a QR code lead to the short address, however it looks?"""
+"""QR codes: each look is read back as the short link, in the API and on the page."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pytest
 import zxingcpp
 from PIL import Image, ImageDraw
 
-from app.colors import contrast
+from app.input.colors import contrast
+from app.input.parsers import Rejected
 from app.links.qr import Look, draw, png, svg, warning
-from app.reading import Rejected
 from tests.links.pictures import picture
 
 SHORT = "https://go.example/abcdefg"
@@ -34,7 +34,7 @@ def opened(content: bytes) -> Image.Image:
 
 
 def rasterised(content: bytes) -> Image.Image:
-    """What an SVG of ours looks like, drawn by what is in it: rectangles of one colour on another."""
+    """An SVG of ours as an image, drawn from its elements: rectangles of one colour on another."""
     text = content.decode()
     size = int(re.search(r'<svg [^>]*width="(\d+)"', text)[1])
     light, dark = re.findall(r'<path fill="(#\w{6})"', text)

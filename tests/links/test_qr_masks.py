@@ -1,4 +1,4 @@
-"""Is the mask chosen that the standard's rules choose, as segno reads them?"""
+"""QR masks: the chosen mask is the one that segno chooses by the standard's rules."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import segno
 
 from app.links.qr_masks import best
 
-# with ten letters and with 300 a code has 25 and 73 modules in a row, from 45 on it says its version too
+# with 10 and 300 letters a code is 25 and 73 modules wide; from 45 modules on it also names its version
 LENGTHS = (1, 10, 20, 40, 60, 150, 300)
 
 

@@ -1,4 +1,4 @@
-"""Is an owner told once that a link has started or ended, and only of what came by itself?"""
+"""Schedule events: one event when a link starts or ends, and none for dates that were set in the past."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pytest
 import time_machine
 from sqlalchemy import select
 
-from app.clock import now
+from app.core.clock import now
 from app.links import services
-from app.links.moments import tell_moments
+from app.links.schedule_events import tell_moments
 from app.notifications.models import Event
 from app.trash.models import Trashed
 
@@ -28,7 +28,7 @@ def link_of(user, **changes: Any):
 
 
 def told(session, at: dt.datetime) -> list[tuple[str, int]]:
-    """What is told at a moment; twice, for there may be two workers."""
+    """The events that are raised at a moment. It runs twice, because there may be two workers."""
     session.commit()
     with time_machine.travel(at, tick=False):
         tell_moments(session)

@@ -1,4 +1,4 @@
-"""How does a link change, and who learns of it?"""
+"""Creating, changing and deleting links, invalidation of compiled links, and concurrent changes."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from app.accounts.models import User
-from app.clock import now
-from app.database import begin_write
+from app.core.clock import now
+from app.core.database import begin_write
+from app.core.errors import Invalid, NotFound
+from app.core.extensions import db
 from app.domains.models import Domain
-from app.errors import Invalid, NotThere
-from app.extensions import db
+from app.input.data import RequestData
 from app.links import services
 from app.links.forms import LinkForm
 from app.links.models import Alias, Link, LinkTag, PlanChange, link_pixel
 from app.notifications import services as handler_services
 from app.pixels import services as pixel_services
 from app.projects.models import Project
-from app.sent import Sent
 
 pytestmark = pytest.mark.databases
 TO = "https://example.com/"
@@ -44,7 +44,7 @@ def update(link, **changes):
 
 
 def plans():
-    """What plans were to be dropped since the last call."""
+    """The compiled links that were invalidated since the last call."""
     found = [
         (row.domain_id, row.alias) for row in db.session.scalars(select(PlanChange).order_by(PlanChange.id))
     ]
@@ -68,7 +68,7 @@ def test_the_least(alice):
     )
     assert (link.last_datetime, link.password_version, link.targeting, link.type) == (None, 0, [], "link")
     assert now() - link.datetime < dt.timedelta(minutes=1)
-    assert plans() == []  # nobody keeps a plan of a place where nothing was
+    assert plans() == []  # misses are never cached
 
 
 def test_everything(alice, make_pixel, make_handler):
@@ -176,7 +176,7 @@ def test_many_or_none(alice, bob, make_pixel):
     assert counts() == before
 
 
-# --- what somebody else does in between
+# --- concurrent changes
 
 
 def elsewhere(app, *statements):
@@ -190,7 +190,7 @@ def elsewhere(app, *statements):
 
 
 def checked(alice, *pairs, stored=None):
-    form = LinkForm(Sent(pairs), owner=alice, stored=stored)
+    form = LinkForm(RequestData(pairs), owner=alice, stored=stored)
     form.require_valid()
     return form.changes
 
@@ -235,7 +235,7 @@ def test_a_domain_switched_off_meanwhile(app, alice):
 def test_a_link_deleted_meanwhile_is_not_there(app, alice, service):
     link = make(alice)
     elsewhere(app, sa.delete(Alias), sa.delete(Link))
-    with pytest.raises(NotThere):
+    with pytest.raises(NotFound):
         write(service, link)
 
 
@@ -266,7 +266,7 @@ def test_pairs_and_their_type_stay_together(app, alice):
 
 
 def test_deleting_a_pixel_while_links_take_it_on(app, alice, make_pixel):
-    """Whichever comes first: the link has no pixel that is gone, and nobody sees an error of the database."""
+    """Whichever comes first: the link has no deleted pixel, and there is no database error."""
     user_id, pixel_ids = alice.id, [make_pixel(alice).id for _ in range(8)]
     refused, start = [], threading.Barrier(2)
 

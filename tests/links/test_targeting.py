@@ -1,12 +1,17 @@
-"""Which keys has each type of targeting?"""
+"""Targeting types: which keys each of them takes, and in which spelling they are stored."""
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from app.core.config import ROOT
+from app.geo.countries import CONTINENTS, COUNTRIES
+from app.input.parsers import Rejected
 from app.links.targeting import TYPES
-from app.places import CONTINENTS, COUNTRIES
-from app.reading import Rejected
+from app.redirects.simulation.visitor import Supposed, SupposedVisitor
+from app.redirects.targets import compiled_targets
 
 GOOD = [
     ("continent_code", "EU", "EU"),
@@ -73,6 +78,27 @@ def test_the_eight_types():
         "continent_code", "country_code", "city_name", "device_type",
         "browser_language", "rotation", "os_name", "browser_name",
     ]  # fmt: skip
+
+
+def test_no_template_asks_for_a_certain_type():
+    """What a type's control looks like stands with the type."""
+    asked = re.compile(r"\btype\s*(?:==|!=|in)\s*[\"'\[(]")
+    found = [
+        path.name
+        for path in ROOT.glob("app/templates/dashboard/links/*.html")
+        if asked.search(path.read_text())
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize("type_", TYPES)
+def test_a_visitor_who_is_simulated_for_a_key_matches_it(type_):
+    stored = next(stored for name, _, stored in GOOD if name == type_)
+    one = TYPES[type_]
+    pairs = [[stored, "https://example.com/"]]
+    targets = compiled_targets(type_, pairs)
+    visitor = SupposedVisitor(Supposed(**one.simulate(stored)))
+    assert targets.choose(visitor, 1, 1).destination == "https://example.com/"
 
 
 def test_places():

@@ -1,17 +1,17 @@
-"""Do the files of pictures come and go with their links, and does nothing stay behind?"""
+"""Files of pictures: they are created and removed with their links, and a failed request leaves none."""
 
 from __future__ import annotations
 
 import pytest
 from sqlalchemy import select
 
-from app.database import begin_write
-from app.extensions import db
-from app.links import replaced, services, uploads
-from app.links.emptying import empty_trash
+from app.core.database import begin_write
+from app.core.extensions import db
+from app.links import previous_uploads, services, uploads
 from app.links.models import Link
 from app.links.pictures import Picture
 from app.links.removal import erase, restore, restore_many
+from app.links.trash_purge import empty_trash
 from app.trash.models import Trashed
 
 
@@ -44,8 +44,8 @@ def test_a_file_comes_and_goes_with_its_link(alice, files):
     assert len(files()) == 2
     db.session.commit()
     assert files() == []  # nothing of it is served
-    kept = replaced.directory()
-    assert len(list(kept.iterdir())) == 2  # it may be put back
+    kept = previous_uploads.directory()
+    assert len(list(kept.iterdir())) == 2  # the link can be restored
     begin_write(db.session)
     empty_trash(alice.id)
     assert len(list(kept.iterdir())) == 2

@@ -1,4 +1,4 @@
-"""Faults that the tests of the worker's loops throw."""
+"""Fixtures for the worker's loops: thrown faults, counted errors, threads, and two owners' links."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from sqlalchemy import Engine, create_engine, insert
 from sqlalchemy.orm import Session
 
 from app.accounts.models import User
-from app.config import Settings
-from app.database import engine_options, prepare_engine
-from app.error_boundary import flush_counts, read_counts
-from app.jobs.beside import Beside
+from app.core.config import Settings
+from app.core.database import engine_options, prepare_engine
+from app.core.error_boundary import flush_counts, read_counts
+from app.jobs.threads import WorkerThreads
 from app.links.models import link_notification_handler
 
 ERRORS: dict[str, Callable[[], Exception]] = {
@@ -62,11 +62,11 @@ def engine(settings: Settings) -> Iterator[Engine]:
 
 
 @pytest.fixture
-def beside(settings: Settings, session: Session) -> Iterator[Beside]:
-    """The threads of the worker; none of them is started."""
-    beside = Beside(settings)
+def beside(settings: Settings, session: Session) -> Iterator[WorkerThreads]:
+    """The threads of the worker, not started."""
+    beside = WorkerThreads(settings)
     yield beside
-    beside.throttles.close()
+    beside.rate_limiter.close()
     beside.engine.dispose()
 
 
@@ -74,7 +74,7 @@ def beside(settings: Settings, session: Session) -> Iterator[Beside]:
 def two_links(
     session: Session, alice: User, bob: User, make_link: Callable[..., Any], make_handler: Callable[..., Any]
 ) -> tuple[int, int]:
-    """A link of alice's and one of bob's, each with a handler."""
+    """A link of alice and one of bob, each with a handler."""
     links = [make_link(user, location_url=f"https://{user.id}.example/").id for user in (alice, bob)]
     for user, link in zip((alice, bob), links, strict=True):
         row = {"link_id": link, "notification_handler_id": make_handler(user).id}

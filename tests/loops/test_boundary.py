@@ -1,4 +1,4 @@
-"""The error boundary that every loop of the worker uses."""
+"""Error boundary of the worker's loops: what it catches, counts and backs off."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import pytest
 from flask.testing import FlaskClient
 from sqlalchemy.exc import DataError, OperationalError
 
-from app.config import Settings
-from app.error_boundary import ErrorBoundary, flush_counts, read_counts
+from app.core.config import Settings
+from app.core.error_boundary import ErrorBoundary, flush_counts, read_counts
 from tests.loops.conftest import ERRORS
 
 AWAY = OperationalError("SELECT", {}, ValueError("no answer"))

@@ -1,4 +1,4 @@
-"""Thrown at a segment, a line, a source or an owner's day, an error holds up the counting of no other."""
+"""Counting: an error in a segment, a line, a source or an owner's day holds up no other."""
 
 from __future__ import annotations
 
@@ -12,20 +12,29 @@ import pytest
 from sqlalchemy import insert, select
 from sqlalchemy.orm import Session
 
-from app.clicks import ageing, counting, ingest, limited, removal, term_removal, upkeep
-from app.clicks import rows as click_rows
-from app.clicks.rollup_models import OwnerDay, Seen
-from app.clock import now
-from app.config import Settings
-from app.journal import reading, segments
-from app.journal.record import NEWEST, Visit, encode
+from app.analytics import (
+    counters,
+    ingest,
+    interning_cleanup,
+    limited,
+    rollup,
+    segment_cleanup,
+    upkeep,
+)
+from app.analytics import rows as click_rows
+from app.analytics.rollup_models import OwnerDay, Seen
+from app.core.clock import now
+from app.core.config import Settings
+from app.journal import reader as journal_reader
+from app.journal import segments
+from app.journal.codec import NEWEST, Visit, encode
 from app.journal.writer import Journal
-from app.visits.models import LimitedVisit
-from tests.clicks.conftest import Tables
+from app.redirects.models import LimitedVisit
+from tests.analytics.conftest import Tables
 from tests.loops.conftest import ERRORS, raiser
 
-STEPS = 4  # counters, rows of each segment, and one more
-TENDING = ("hindrance", "sync", "finished segments", "limited visits that were taken in", "drafts", "reserve")
+STEPS = 4  # counters, rows of each segment, and one further row
+TENDING = ("hindrance", "sync", "finished segments", "ingested clicks of limited links", "drafts", "reserve")
 
 
 def line_of(link_id: int) -> bytes:
@@ -48,7 +57,7 @@ def tables(settings: Settings, taken: ingest.Ingest) -> Iterator[Tables]:
 
 @pytest.fixture
 def two_segments(settings: Settings) -> list[str]:
-    """Two segments with a visit each: of link 1, and of link 2. Their writers are gone."""
+    """Two segments whose writers have ended, with one visit each: of link 1, and of link 2."""
     directory = segments.directory_of(settings.data_dir)
     for link_id in (1, 2):
         journal = Journal(directory)
@@ -63,11 +72,11 @@ def test_a_segment(
 ) -> None:
     bad = two_segments[0]
     if where == "reading":
-        throw(reading, "read", lambda _directory, name, *_: name == bad)
+        throw(journal_reader, "read", lambda _directory, name, *_: name == bad)
     elif where == "counting":
-        throw(counting, "count", lambda _c, _d, chunks: bad in {chunk.name for chunk in chunks})
+        throw(counters, "count_chunks", lambda _c, _d, chunks: bad in {chunk.name for chunk in chunks})
     else:
-        throw(click_rows, "append", lambda _c, _t, visits: 1 in {visit.link_id for visit in visits})
+        throw(click_rows, "append_clicks", lambda _c, _t, visits: 1 in {visit.link_id for visit in visits})
     for _ in range(STEPS):
         taken.step()
     assert [link for _, link in tables.rows()] == [2]
@@ -76,7 +85,7 @@ def test_a_segment(
 
 @pytest.fixture
 def decode_fails(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], None]:
-    """Lines of link 1 can't be decoded, for a reason that nobody has thought of."""
+    """Decoding lines of link 1 raises an unexpected error."""
 
     def patch(module: Any) -> None:
         known = module.FORMATS[NEWEST]
@@ -140,7 +149,10 @@ def test_a_segment_that_can_not_go(
     taken: ingest.Ingest, two_segments: list[str], settings: Settings, throw: Any, where: str
 ) -> None:
     bad = segments.directory_of(settings.data_dir) / two_segments[0]
-    throw(*((removal, "is_finished") if where == "asked" else (Path, "unlink")), lambda path, *_: path == bad)
+    throw(
+        *((segment_cleanup, "is_finished") if where == "asked" else (Path, "unlink")),
+        lambda path, *_: path == bad,
+    )
     for _ in range(STEPS):
         taken.step()
     taken.tend()
@@ -160,7 +172,7 @@ def test_a_draft_that_can_not_go(settings: Settings, throw: Any) -> None:
 def test_a_step_of_the_upkeep(
     settings: Settings, session: Session, what: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of two owners' days, or of two kinds of what is due."""
+    """An error in one step of the upkeep: of two owners' days, or of two kinds of due work."""
     monkeypatch.setattr(upkeep, "REST_SECONDS", 0.0)
     steps = upkeep.Upkeep(settings)
     day = upkeep.day_number(now().date()) - (400 if what != "roll" else 3)
@@ -180,8 +192,8 @@ def test_a_step_of_the_upkeep(
 
         return run
 
-    for name in ("prune", "roll"):
-        monkeypatch.setattr(ageing, name, work(name))
+    for name, function in (("prune", "prune_day"), ("roll", "roll_up")):
+        monkeypatch.setattr(rollup, function, work(name))
     if what == "forget who came":
         monkeypatch.setattr(upkeep, "with_rows_before", lambda *_: select(OwnerDay).where(OwnerDay.day < 0))
         monkeypatch.setattr(upkeep, "unrolled_before", lambda *_: select(OwnerDay))
@@ -193,7 +205,7 @@ def test_a_step_of_the_upkeep(
 
 
 def test_the_removal_of_texts(settings: Settings, session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is backed off; what comes due meanwhile is done."""
+    """A failing removal is backed off, and other work that becomes due is done."""
     monkeypatch.setattr(upkeep, "REST_SECONDS", 0.0)
     done: list[str] = []
 
@@ -202,8 +214,8 @@ def test_the_removal_of_texts(settings: Settings, session: Session, monkeypatch:
         raise RecursionError
         yield
 
-    monkeypatch.setattr(term_removal, "remove_unused", fail)
-    monkeypatch.setattr(ageing, "roll", lambda *_: (done.append(name) for name in ["roll"]))
+    monkeypatch.setattr(interning_cleanup, "remove_unused", fail)
+    monkeypatch.setattr(rollup, "roll_up", lambda *_: (done.append(name) for name in ["roll"]))
     steps = upkeep.Upkeep(settings)
     for _ in range(4):
         steps.step(now())

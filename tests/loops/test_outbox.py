@@ -1,4 +1,4 @@
-"""Thrown at an event, a mail or a delivery, an error holds up no other."""
+"""Outbox: an error in an event, a mail or a delivery holds up no other."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
 from app.accounts.models import PasswordRequest, User
-from app.claims import moment
-from app.clock import now
-from app.config import Settings
-from app.jobs import confirmations, forgotten
-from app.jobs.beside import Beside
-from app.links import moments, telling
+from app.core.clock import now
+from app.core.config import Settings
+from app.core.leases import moment
+from app.jobs import confirmations, password_resets
+from app.jobs.threads import WorkerThreads
+from app.links import notification_dispatch, schedule_events
 from app.links.models import Link
-from app.notifications import letters, outbox, sender, waiting
-from app.notifications.delivery import Outcome
-from app.notifications.letters import Content, Postman
+from app.notifications import outbox, sender, system_email, waiting
+from app.notifications.delivery import AttemptResult
 from app.notifications.models import Delivery, DeliveryAttempt, Event, Letter, NotificationHandler
 from app.notifications.sender import Sender
+from app.notifications.system_email import Content
 from tests.loops.conftest import ERRORS, raiser
 from tests.server import wait_for
 
@@ -31,79 +31,78 @@ FEEDS = ("starts and ends of links", "events", "forgotten passwords", "confirmat
 WITH_MAIL = pytest.mark.settings(SMTP_URL="smtp://127.0.0.1:1", BASE_URL="https://go.example")
 
 
-def test_feeds(beside: Beside, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What one raises holds up neither the others nor what is sent. Each has a test of its items below."""
-    threads = beside.sender, beside.postman
-    assert tuple(name for thread in threads for name in thread.feeds) == FEEDS
+def test_feeds(beside: WorkerThreads, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A feed that raises holds up neither other feeds nor sending. Their items are tested below."""
+    thread = beside.sender
+    assert tuple(thread.feeds) == FEEDS
     done: list[str] = []
-    for thread in threads:
-        monkeypatch.setattr(thread, "take", lambda *_, name=thread.name: done.append(name))
-    feeds = [(thread, tuple(thread.feeds)) for thread in threads]
+    monkeypatch.setattr(thread, "take", lambda *_: done.append("take"))
     for bad in FEEDS:
         for make_error in ERRORS.values():
             done.clear()
-            for thread, names in feeds:
-                thread.steps.forget()
-                thread.feeds = {
-                    name: raiser(make_error) if name == bad else lambda _session, name=name: done.append(name)
-                    for name in names
-                }
-                thread.turn()
-            assert sorted(done) == sorted({*FEEDS, "sender", "letters"} - {bad})
+            thread.steps.forget()
+            thread.feeds = {
+                name: raiser(make_error) if name == bad else lambda _session, name=name: done.append(name)
+                for name in FEEDS
+            }
+            thread.turn()
+            assert sorted(done) == sorted({*FEEDS, "take"} - {bad})
 
 
-def ask(beside: Beside, thread: Sender | Postman, feed: str) -> Any:
+def ask(beside: WorkerThreads, feed: str) -> Any:
     with Session(beside.engine) as own:
-        return thread.feeds[feed](own)
+        return beside.sender.feeds[feed](own)
 
 
-def test_an_event(session: Session, beside: Beside, throw: Any, two_links: Any) -> None:
+def test_an_event(session: Session, beside: WorkerThreads, throw: Any, two_links: Any) -> None:
     session.add_all(Event(type="link.started", link_id=link) for link in two_links)
     session.commit()
     first = session.scalars(select(NotificationHandler.id).order_by(NotificationHandler.id)).first()
-    throw(telling, "deliver", lambda _session, handler_id, *_: handler_id == first)
-    assert ask(beside, beside.sender, "events")
-    assert not ask(beside, beside.sender, "events"), "it is backed off"
+    throw(notification_dispatch, "deliver", lambda _session, handler_id, *_: handler_id == first)
+    assert ask(beside, "events")
+    assert not ask(beside, "events"), "it is backed off"
     session.rollback()
     assert [row.handler_id == first for row in session.scalars(select(Delivery))] == [False]
     assert [row.link_id for row in session.scalars(select(Event))] == [two_links[0]]
 
 
-def test_a_start(session: Session, beside: Beside, throw: Any, two_links: Any) -> None:
+def test_a_start(session: Session, beside: WorkerThreads, throw: Any, two_links: Any) -> None:
     session.execute(update(Link).values(start_date=OLD, start_due=OLD))
     session.commit()
-    throw(moments, "raise_event", lambda _session, _type, link_id, *_: link_id == two_links[0])
-    assert ask(beside, beside.sender, "starts and ends of links")
+    throw(schedule_events, "raise_event", lambda _session, _type, link_id, *_: link_id == two_links[0])
+    assert ask(beside, "starts and ends of links")
     session.rollback()
     assert [row.link_id for row in session.scalars(select(Event))] == [two_links[1]]
     assert list(session.scalars(select(Link.id).where(Link.start_due.is_not(None)))) == [two_links[0]]
 
 
 @WITH_MAIL
-def test_a_forgotten_password(session: Session, beside: Beside, throw: Any, alice: User, bob: User) -> None:
+def test_a_forgotten_password(
+    session: Session, beside: WorkerThreads, throw: Any, alice: User, bob: User
+) -> None:
     session.add_all(PasswordRequest(email=user.email) for user in (alice, bob))
     session.commit()
-    throw(forgotten.SecurityMail, "new_password", lambda _self, user, _token: user.email == alice.email)
-    ask(beside, beside.postman, "forgotten passwords")
+    throw(password_resets.SecurityMail, "new_password", lambda _self, user, _token: user.email == alice.email)
+    ask(beside, "forgotten passwords")
     session.rollback()
     assert [row.email for row in session.scalars(select(Letter))] == [bob.email]
     assert [row.email for row in session.scalars(select(PasswordRequest))] == [alice.email]
 
 
 @WITH_MAIL
-def test_a_confirmation(session: Session, beside: Beside, throw: Any, two_links: Any) -> None:
+def test_a_confirmation(session: Session, beside: WorkerThreads, throw: Any, two_links: Any) -> None:
     session.execute(update(NotificationHandler).values(confirmation_due=OLD))
     session.commit()
     first, second = session.scalars(select(NotificationHandler.id).order_by(NotificationHandler.id)).all()
     throw(confirmations, "post_confirmation", lambda _session, handler, _site: handler.id == first)
-    assert ask(beside, beside.postman, "confirmations")
-    assert not ask(beside, beside.postman, "confirmations"), "it is backed off"
+    assert ask(beside, "confirmations")
+    assert not ask(beside, "confirmations"), "it is backed off"
     session.rollback()
     assert [row.about for row in session.scalars(select(Letter))] == [f"confirmation:{second}"]
 
 
-def delivered(*_: Any, **__: Any) -> Outcome:
-    return Outcome(is_delivered=True, detail="Delivered.", datetime=now(), duration_ms=1)
+def delivered(*_: Any, **__: Any) -> AttemptResult:
+    return AttemptResult(is_delivered=True, detail="Delivered.", datetime=now(), duration_ms=1)
 
 
 @pytest.fixture
@@ -121,7 +120,7 @@ def test_a_delivery(
     session: Session, engine: Engine, settings: Settings, throw: Any, two_deliveries: Any, where: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    """One whose message can't be made, or whose outcome can't be stored, counts as a try that failed."""
+    """A delivery counts as a failed attempt if its message can't be made or its outcome can't be stored."""
     first, second = two_deliveries
     monkeypatch.setattr(sender, "attempt", delivered)
     if where == "made":
@@ -141,7 +140,7 @@ def test_a_delivery(
 def test_an_outcome_waits_for_a_database_that_gives_no_answer(
     session: Session, engine: Engine, settings: Settings, two_deliveries: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is not forgotten, or what was delivered would be sent again."""
+    """The outcome is kept until it can be stored, or what was delivered would be sent again."""
     monkeypatch.setattr(sender, "attempt", delivered)
     real, away = sender.write_down, OperationalError("UPDATE", {}, ValueError("no answer"))
 
@@ -167,7 +166,7 @@ def turn_until_delivered(thread: Sender, session: Session, id_: int) -> dict[int
 
     def is_delivered() -> bool:
         thread.turn()
-        thread.listen(0.05)
+        thread.rest(0.05)
         session.rollback()
         rows.update({row.id: row for row in session.scalars(select(Delivery))})
         return rows[id_].status == "delivered"
@@ -183,19 +182,20 @@ def test_a_mail(
 ) -> None:  # fmt: skip
     content, until = Content(title="t", text="x"), now() + dt.timedelta(days=1)
     first, second = (
-        letters.post(session, alice.id, about, alice.email, content, until).id
+        system_email.post(session, alice.id, about, alice.email, content, until).delivery.id
         for about in ("first", "second")
     )
     session.commit()
-    monkeypatch.setattr(letters, "attempt", delivered)
+    monkeypatch.setattr(sender, "attempt", delivered)
     if where == "made":
-        throw(letters, "message_of", lambda letter: letter.id == first)
+        throw(system_email, "message_of", lambda letter, _id: letter.about == "first")
     else:
-        throw(letters, "write_down", lambda _session, id_, *_: id_ == first)
-    postman = Postman(engine, settings)
-    assert postman.turn()
-    assert postman.turn()
-    rows = {row.id: row for row in session.scalars(select(Letter))}
-    assert rows[second].sent_datetime
-    assert (rows[first].tries, rows[first].sent_datetime, rows[first].lease) == (1, None, None)
+        throw(sender, "write_down", lambda _session, _who, came: first in {id_ for id_, _, _ in came})
+    thread = Sender(engine, settings)
+    rows = turn_until_delivered(thread, session, second)
+    wait_for(lambda: not thread.held or not thread.turn(), "the end of the other")
+    session.rollback()
+    assert rows[second].letter.sent_datetime
+    assert rows[second].letter.content is None
+    assert (rows[first].tries, rows[first].letter.sent_datetime, rows[first].lease) == (1, None, None)
     assert rows[first].due > moment()

@@ -1,4 +1,4 @@
-"""What one duty, step or thread of the worker raises ends none of the others."""
+"""Worker: an error in one duty, step or thread ends none of the others."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 from sqlalchemy.orm import Session
 
-from app.config import Settings
-from app.error_boundary import boundaries
-from app.jobs.beside import Beside
-from app.jobs.programs import ProgramRunner
+from app.core.config import Settings
+from app.core.error_boundary import boundaries
+from app.jobs.subprocesses import ProgramRunner
+from app.jobs.threads import WorkerThreads
 from app.jobs.worker import Worker
-from app.journal import visitor_keys
+from app.journal import daily_salt
 from tests.loops.conftest import ERRORS, raiser
 from tests.server import wait_for
 
-DUTIES = ("heartbeat", "checkpoint", "changes of plans", "visitors' keys", "counts of errors")
+DUTIES = ("heartbeat", "checkpoint", "changes of links", "visitors' keys", "counts of errors")
 
 
 @pytest.fixture
@@ -65,21 +65,21 @@ def test_steps(worker: Worker, step: str, monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_key_that_can_not_be_deleted_keeps_no_other(
     data_dir: Path, throw: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(visitor_keys, "_cached", {})
+    monkeypatch.setattr(daily_salt, "_cached", {})
     days = [dt.date(2026, 1, day) for day in (1, 2, 3)]
     for day in days:
-        visitor_keys.day_key(data_dir, day)
+        daily_salt.day_key(data_dir, day)
     throw(Path, "unlink", lambda path: path.name == "2026-01-02")
-    visitor_keys.sweep_keys(data_dir, dt.datetime(2026, 1, 9, tzinfo=dt.UTC))
+    daily_salt.sweep_keys(data_dir, dt.datetime(2026, 1, 9, tzinfo=dt.UTC))
     assert [path.name for path in (data_dir / "keys").iterdir()] == ["2026-01-02"]
-    assert not visitor_keys._cached, "no process goes on with it"
+    assert not daily_salt._cached, "no process goes on with it"
 
 
-THREADS = {"sender": "take", "postman": "send", "scheduler": "turn", "importer": "turn", "archiver": "turn"}
+THREADS = {"sender": "take", "scheduler": "turn", "importer": "turn", "archiver": "turn"}
 
 
-def test_threads_go_on(beside: Beside, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever a turn raises, the next one comes."""
+def test_threads_go_on(beside: WorkerThreads, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After an error of any kind the thread takes its next turn."""
     turns: dict[str, int] = dict.fromkeys(THREADS, 0)
     errors = list(ERRORS.values())
 
@@ -92,7 +92,8 @@ def test_threads_go_on(beside: Beside, monkeypatch: pytest.MonkeyPatch) -> None:
 
     for name, step in THREADS.items():
         monkeypatch.setattr(getattr(beside, name), step, make_fail(name))
-    monkeypatch.setattr("app.jobs.programs.RETRY_SECONDS", 0.01)
+    for loop in (beside.importer, beside.archiver):
+        monkeypatch.setattr(loop, "retry_seconds", 0.01)
     for boundary in list(boundaries):
         monkeypatch.setattr(boundary, "first_seconds", 0.0)
     for name in THREADS:
@@ -103,6 +104,6 @@ def test_threads_go_on(beside: Beside, monkeypatch: pytest.MonkeyPatch) -> None:
         assert not getattr(beside, name).is_alive()
 
 
-def test_every_kind_of_program_has_one(beside: Beside) -> None:
-    """What one process does to the others is tried in tests/transfer/test_runs.py, for each of these."""
+def test_every_kind_of_program_has_one(beside: WorkerThreads) -> None:
+    """How one process affects the others is tested in tests/import_export/test_runs.py, for each of these."""
     assert {type(beside.importer), type(beside.archiver)} == set(ProgramRunner.__subclasses__())

@@ -1,4 +1,4 @@
-"""What a server may answer that is no proper answer: by name, the bytes."""
+"""Malformed responses of servers, as bytes by name."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import socket
 
 import pytest
 
-from app.notifications import dial
+from app.net import dial
 
 
 @pytest.fixture
 def no_dns(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No name is looked up outside; what is no address does not resolve."""
+    """Replaces the look-up, so that no name is looked up outside: only IP addresses resolve."""
     real = dial.look_up
 
     def look_up(host: str, port: int) -> list[dial.Found]:

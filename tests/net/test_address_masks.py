@@ -1,10 +1,10 @@
-"""Masked addresses: networks of 24 and 48 bits, never an address."""
+"""Masked addresses: networks of 24 and 48 bits, never a full address."""
 
 from __future__ import annotations
 
 import pytest
 
-from app.audit.networks import mask_address
+from app.net.networks import mask_address
 
 ADDRESSES = {
     "IPv4": ("203.0.113.77", "203.0.113.0/24"),

@@ -1,4 +1,4 @@
-"""Does the one door out only lead where it may, and does it always close again in time?"""
+"""Outbound HTTP: only allowed addresses are dialled, and every exchange ends in time."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from app.notifications import dial, outbound
-from app.notifications.outbound import EVERYWHERE, NoAnswer
+from app.net import dial
+from app.net import http as net_http
+from app.net.http import EVERYWHERE, NoAnswer
 from tests.notifications.peers import Authority, Peers, Script
 
 LOOPBACK = (ipaddress.ip_network("127.0.0.0/8"), ipaddress.ip_network("::1/128"))
@@ -32,7 +33,7 @@ def peers() -> Iterator[Peers]:
 
 @pytest.fixture
 def names(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
-    """What the (faked) resolver knows: name → addresses."""
+    """Names that the (faked) resolver knows: name → addresses."""
     known: dict[str, list[str]] = {}
 
     def look_up(host: str, port: int) -> list[dial.Found]:
@@ -49,7 +50,7 @@ def names(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
 
 @pytest.fixture
 def dialled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The addresses that were really dialled; nobody answers at any of them."""
+    """The addresses that were dialled. None of them answers."""
     found: list[str] = []
 
     def connect_to(one: dial.Found, seconds: float) -> socket.socket:
@@ -60,8 +61,8 @@ def dialled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return found
 
 
-def get(url: str, seconds: float = 5, **more: object) -> outbound.Answer:
-    return outbound.request("GET", url, **{"allowed": LOOPBACK, "seconds": seconds, **more})  # type: ignore[arg-type]
+def get(url: str, seconds: float = 5, **more: object) -> net_http.HttpResponse:
+    return net_http.request("GET", url, **{"allowed": LOOPBACK, "seconds": seconds, **more})  # type: ignore[arg-type]
 
 
 def failure(url: str, seconds: float = 5, **more: object) -> NoAnswer:
@@ -70,7 +71,7 @@ def failure(url: str, seconds: float = 5, **more: object) -> NoAnswer:
     return caught.value
 
 
-# --- where it leads
+# --- which addresses are dialled
 
 NEVER = {
     "this network": "0.0.0.0",
@@ -243,7 +244,7 @@ def test_a_resolver_that_hangs_does_not_hold_up_the_caller(monkeypatch: pytest.M
     assert problem.duration_ms < 5000
 
 
-# --- what goes wrong, in words
+# --- errors and their texts
 
 
 def closed_port() -> int:
@@ -298,7 +299,7 @@ def test_bad_servers(script: Callable[[Peers], Script], code: str, peers: Peers)
 def test_a_server_that_reads_nothing_does_not_hold_up_the_sender(peers: Peers) -> None:
     peer = peers.serve(peers.hangs)
     with pytest.raises(NoAnswer) as caught:
-        outbound.request("POST", peer.url, body=b"x" * 50_000_000, allowed=LOOPBACK, seconds=0.4)
+        net_http.request("POST", peer.url, body=b"x" * 50_000_000, allowed=LOOPBACK, seconds=0.4)
     assert caught.value.code == "timed_out"
 
 
@@ -356,7 +357,7 @@ def test_the_request_line(
 def test_headers_and_body(peers: Peers) -> None:
     peer = peers.serve(peers.says(b"HTTP/1.1 201 Created\r\nX-Id: 7\r\nContent-Length: 0\r\n\r\n"))
     headers = {"Content-Type": "application/json", "USER-AGENT": "Mine", "Host": "forged.example"}
-    got = outbound.request("POST", peer.url, headers=headers, body=b'{"a":1}', allowed=LOOPBACK)
+    got = net_http.request("POST", peer.url, headers=headers, body=b'{"a":1}', allowed=LOOPBACK)
     assert (got.status, got.header("X-ID"), got.header("X-None"), got.body) == (201, "7", None, b"")
     head, _, body = peers.heard[0].partition(b"\r\n\r\n")
     assert body == b'{"a":1}'
@@ -457,7 +458,7 @@ def test_many_at_once_leave_nothing_behind(peers: Peers) -> None:
 def test_a_download_is_written_as_it_travelled(peers: Peers) -> None:
     content = gzip.compress(os.urandom(300_000))
     file = io.BytesIO()
-    got = outbound.download(peers.serve(peers.says(packed(content))).url, file, allowed=LOOPBACK)
+    got = net_http.download(peers.serve(peers.says(packed(content))).url, file, allowed=LOOPBACK)
     assert (got.status, got.body, file.getvalue()) == (200, b"", content)
 
 
@@ -465,7 +466,7 @@ def test_a_download_that_is_too_large_fails(peers: Peers) -> None:
     peer = peers.serve(peers.goes_on(b"HTTP/1.1 200 OK\r\n\r\n", b"x" * 4096))
     file = io.BytesIO()
     with pytest.raises(NoAnswer) as caught:
-        outbound.download(peer.url, file, allowed=LOOPBACK, limit=100_000)
+        net_http.download(peer.url, file, allowed=LOOPBACK, limit=100_000)
     assert caught.value.code == "too_large"
     assert len(file.getvalue()) <= 100_000
 
@@ -473,14 +474,14 @@ def test_a_download_that_is_too_large_fails(peers: Peers) -> None:
 def test_a_download_that_is_not_there_writes_nothing(peers: Peers) -> None:
     file = io.BytesIO()
     peer = peers.serve(peers.says(b"HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\noops"))
-    assert outbound.download(peer.url, file, allowed=LOOPBACK).status == 404
+    assert net_http.download(peer.url, file, allowed=LOOPBACK).status == 404
     assert file.getvalue() == b""
 
 
 def test_a_download_that_breaks_off_or_drips_fails(peers: Peers) -> None:
     for script, code in (BROKEN["hangs up in the body"], BROKEN["drips the body"]):
         with pytest.raises(NoAnswer) as caught:
-            outbound.download(peers.serve(script(peers)).url, io.BytesIO(), allowed=LOOPBACK, seconds=0.4)
+            net_http.download(peers.serve(script(peers)).url, io.BytesIO(), allowed=LOOPBACK, seconds=0.4)
         assert caught.value.code == code
 
 
@@ -490,7 +491,7 @@ def test_a_full_disk_is_no_fault_of_the_server(peers: Peers) -> None:
             raise OSError(28, "No space left on device")
 
     with pytest.raises(OSError, match="No space left"):
-        outbound.download(peers.serve(peers.says(OK)).url, Full(), allowed=LOOPBACK)
+        net_http.download(peers.serve(peers.says(OK)).url, Full(), allowed=LOOPBACK)
 
 
 # --- other protocols
@@ -498,10 +499,10 @@ def test_a_full_disk_is_no_fault_of_the_server(peers: Peers) -> None:
 
 def test_a_line_for_mail(peers: Peers) -> None:
     peer = peers.serve(lambda line: line.sendall(b"220 ready\r\n"))
-    with outbound.connect("127.0.0.1", peer.port, allowed=EVERYWHERE) as line:
+    with net_http.connect("127.0.0.1", peer.port, allowed=EVERYWHERE) as line:
         assert line.recv(100) == b"220 ready\r\n"
     with pytest.raises(NoAnswer) as caught:
-        outbound.connect("127.0.0.1", peer.port)
+        net_http.connect("127.0.0.1", peer.port)
     assert caught.value.code == "private_address"
 
 

@@ -1,4 +1,4 @@
-"""Which addresses may be called?"""
+"""Networks: which addresses may be contacted."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.notifications.networks import embedded, is_public, may_be_called
+from app.net.networks import embedded, is_public, may_be_called
 
 PUBLIC = ["1.1.1.1", "8.8.8.8", "93.184.216.34", "172.15.255.255", "172.32.0.0", "100.63.255.255", "100.128.0.0",
           "126.255.255.255", "128.0.0.0", "192.0.1.0", "198.17.255.255", "198.20.0.0", "223.255.255.255",

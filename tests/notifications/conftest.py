@@ -1,4 +1,4 @@
-"""On what do the tests of deliveries stand? Receivers, one for each module, and a door that leads to them."""
+"""Fixtures for deliveries: receivers, one of each a module, and outbound sessions that may reach them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from app.notifications.door import Door
-from app.notifications.networks import Network
+from app.net.networks import Network
+from app.net.session import OutboundSession
 from tests.notifications.receivers import MailReceiver, WebReceiver
 
 LOOPBACK: tuple[Network, ...] = (ip_network("127.0.0.0/8"),)
@@ -43,16 +43,16 @@ def mail(mail_receiver: MailReceiver) -> MailReceiver:
 
 
 @pytest.fixture
-def make_door() -> Callable[..., Door]:
-    """`make_door(smtp_url=…)`: one that leads to the loopback, with these settings."""
+def make_door() -> Callable[..., OutboundSession]:
+    """`make_door(smtp_url=…)`: an outbound session that may reach the loopback, with these settings."""
 
-    def make(seconds: float = 15.0, **settings: Any) -> Door:
+    def make(seconds: float = 15.0, **settings: Any) -> OutboundSession:
         values = {"smtp_url": None, "mail_from": None, "allow_private_networks": LOOPBACK, **settings}
-        return Door(SimpleNamespace(**values), seconds)  # type: ignore[arg-type]
+        return OutboundSession(SimpleNamespace(**values), seconds)  # type: ignore[arg-type]
 
     return make
 
 
 @pytest.fixture
-def door(make_door: Callable[..., Door]) -> Door:
+def door(make_door: Callable[..., OutboundSession]) -> OutboundSession:
     return make_door()

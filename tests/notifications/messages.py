@@ -1,13 +1,13 @@
-"""Which messages are told in tests? One of each kind, as the outbox and the reports make them."""
+"""Sample messages of each kind, built as the outbox and the reports build them."""
 
 from __future__ import annotations
 
 import datetime as dt
 from typing import Any
 
-from app.notifications.message import Message, Section, Table
+from app.notifications.message import BreakdownTable, Message, Section
 
-# what somebody types who would like to be more than text
+# typed text that tries to be a mention, markup or a command
 NASTY = (
     "<!channel> <!here> <@U12345> @everyone @here <@&123> @channel <script>alert(1)</script> "
     "*bold* _it_ ~no~ `code` **b** [click](https://evil.example) {{DATE(2026-01-01T00:00:00Z)}} &amp; <b>x</b> "
@@ -51,14 +51,14 @@ def nasty() -> Message:
             Section(
                 title=NASTY,
                 url="https://go.example/x",
-                tables=(Table(title="Referrers", rows=((NASTY, 3),)),),
+                tables=(BreakdownTable(title="Referrers", rows=((NASTY, 3),)),),
             ),
         ),
     )
 
 
 def endless() -> Message:
-    """Every text is longer than any service takes."""
+    """A message in which every text is longer than any service accepts."""
     long = "é😀<&*" * 3000
     return event(
         title=long, text=long, facts=tuple((long, long) for _ in range(40)), sections=report(60).sections
@@ -86,7 +86,7 @@ def section(place: int, days: int, picture: bytes | None) -> Section:
         facts=(("Visits", "1,234"), ("Best day", "18 November, 400 visits")),
         days=tuple((start + dt.timedelta(day), day * 10) for day in range(days)),
         tables=tuple(
-            Table(title=title, rows=tuple((name, 100 - i) for i, name in enumerate(names)))
+            BreakdownTable(title=title, rows=tuple((name, 100 - i) for i, name in enumerate(names)))
             for title in ("Countries", "Referrers", "Browsers", "Systems", "Devices")
         ),
         picture=picture,

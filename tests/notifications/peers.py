@@ -1,4 +1,4 @@
-"""What do servers on the other side look like: good ones, slow ones, broken ones, and those with certificates?"""
+"""Test servers on the loopback interface: good ones, slow ones, broken ones, and their TLS certificates."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 import socket
 import ssl
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,7 +21,7 @@ Script = Callable[[socket.socket], None]
 
 
 class Peers:
-    """Real servers on the loopback interface, each saying what its script says to everybody who calls."""
+    """Real servers on the loopback interface, each of which runs its script for every connection."""
 
     def __init__(self) -> None:
         self.over = threading.Event()
@@ -84,7 +84,7 @@ class Peers:
         return script
 
     def goes_on(self, head: bytes, piece: bytes, pause: float = 0) -> Script:
-        """`head`, and then `piece` for ever, with `pause` seconds between two."""
+        """A script that sends `head`, and then `piece` for ever, with `pause` seconds between two."""
 
         def script(line: socket.socket) -> None:
             self.hear(line)
@@ -119,7 +119,7 @@ def is_whole(heard: bytes) -> bool:
 
 
 class Authority:
-    """A certificate authority that the tests trust, or do not."""
+    """A certificate authority, which tests may trust or not."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -138,9 +138,11 @@ class Authority:
         is_authority: bool = False,
         is_self_signed: bool = False,
         days: int = 1,
+        others: Sequence[str] = (),
     ) -> x509.Certificate:
         now = dt.datetime.now(dt.UTC)
         signer = key if is_self_signed else self.key
+        names = [x509.DNSName(name) for name in (host, *others)]
         return (
             x509.CertificateBuilder()
             .subject_name(subject)
@@ -149,7 +151,7 @@ class Authority:
             .serial_number(x509.random_serial_number())
             .not_valid_before(now - dt.timedelta(days=9))
             .not_valid_after(now + dt.timedelta(days=days))
-            .add_extension(x509.SubjectAlternativeName([x509.DNSName(host)]), critical=False)
+            .add_extension(x509.SubjectAlternativeName(names), critical=False)
             .add_extension(x509.BasicConstraints(ca=is_authority, path_length=None), critical=True)
             .sign(signer, hashes.SHA256())
         )

@@ -1,4 +1,4 @@
-"""What do the services look like that are delivered to? A real web server and a real mail server, both on the loopback."""
+"""Receivers of deliveries: a real web server and a real mail server on the loopback interface."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.server import free_port
 
 
 class Heard(NamedTuple):
-    """One request that came."""
+    """One received request."""
 
     path: str
     headers: Mapping[str, str]
@@ -29,7 +29,7 @@ class Heard(NamedTuple):
 
 
 class Says(NamedTuple):
-    """One answer that is given."""
+    """One answer to give."""
 
     status: int
     body: str = ""
@@ -37,7 +37,7 @@ class Says(NamedTuple):
 
 
 class WebReceiver:
-    """Gives the answers that it is told to, in this order, then 200; and keeps what it heard."""
+    """Gives the prepared answers in their order, then 200, and keeps the requests."""
 
     def __init__(self) -> None:
         self.heard: list[Heard] = []
@@ -78,7 +78,7 @@ class WebReceiver:
 
 
 class MailReceiver:
-    """Takes mail, or gives the answers that it is told to at RCPT and DATA; keeps what it took."""
+    """Accepts mail, or gives the prepared answers at RCPT and DATA, and keeps the accepted mails."""
 
     def __init__(self, **options: Any) -> None:
         self.mails: list[tuple[Envelope, EmailMessage]] = []

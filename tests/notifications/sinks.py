@@ -1,4 +1,4 @@
-"""What does a receiver look like that keeps what it was sent? And the plainest transport there can be?"""
+"""A web server that keeps what it was sent, and a minimal transport that posts to it."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import threading
 from collections.abc import Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from app.notifications.door import Door
-from app.notifications.judging import judge
+from app.net.session import OutboundSession
+from app.notifications.http_result import judge
 from app.notifications.message import Message
-from app.notifications.transport import Sent, Setting, Transport
+from app.notifications.transport import Delivered, Setting, Transport
 
 
-def post(fields: Mapping[str, str], message: Message, door: Door) -> Sent:
+def post(fields: Mapping[str, str], message: Message, door: OutboundSession) -> Delivered:
     headers = {"webhook-id": message.id, "content-type": "application/json"}
     body = json.dumps({"type": message.type, "data": dict(message.data)}).encode()
     return judge(door.request("POST", fields["webhook"], headers=headers, body=body))
@@ -27,7 +27,10 @@ PLAIN = Transport(
 
 
 class Sink(ThreadingHTTPServer):
-    """Keeps (path, webhook-id, body) of each request in order. `status` answers it; `pause` keeps it waiting."""
+    """Keeps (path, webhook-id, body) of each request in order, and answers `status[path]`, else 204.
+
+    Requests to paths that begin with `/hangs` wait until it is closed, for 60 seconds at most.
+    """
 
     daemon_threads = True
     request_queue_size = 256
@@ -64,4 +67,4 @@ class Receiver(BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, *_: object) -> None:
-        """Say nothing: the test's output is for the test."""
+        """Log nothing, so that the output is the test's alone."""

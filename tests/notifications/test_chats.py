@@ -1,4 +1,4 @@
-"""Do the four chats get what they take, and does nothing that people typed become more than text there?"""
+"""The four chat transports: limits, escaping of typed text, and the meaning of answers."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from app.notifications.door import Door
-from app.notifications.dressing import bars, fitted, units
+from app.net.session import OutboundSession
+from app.notifications.formatting import bars, fitted, units
+from app.notifications.json_post import read_object
 from app.notifications.message import Message
-from app.notifications.posting import read_object
-from app.notifications.transport import Refused, all_transports
+from app.notifications.transport import DeliveryFailed, all_transports
 from app.notifications.transports import chat_a, chat_b, chat_c, chat_d
 from tests.notifications.messages import NASTY, endless, event, nasty, report
 from tests.notifications.receivers import Says, WebReceiver
@@ -35,7 +35,7 @@ MESSAGES = {
 
 
 def texts(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
-    """Every text of a payload, with the name that it has there."""
+    """Every text of a payload, with its key."""
     if isinstance(value, dict):
         for key, inner in value.items():
             yield from texts(inner, key)
@@ -148,7 +148,7 @@ def test_discord_calls_nobody() -> None:
 def test_telegram_calls_nobody() -> None:
     text = chat_c.payload(nasty(), "1")["text"]
     assert "<script>" not in text and "&lt;script&gt;" in text
-    # within <code> nothing is looked for; everywhere else no call has its name right behind it
+    # Telegram parses nothing within <code>; everywhere else no sign of a mention has its name right behind it
     bare = html.unescape(re.sub(r"<[^>]*>", "", re.sub(r"<code>.*?</code>", "", text)))
     assert not re.search(r"[@#/$](?=\w)", bare)
     assert "@\u2060everyone" in bare and "/\u2060start" in bare
@@ -157,7 +157,7 @@ def test_telegram_calls_nobody() -> None:
 def test_teams_calls_nobody() -> None:
     payload = chat_d.payload(nasty())
     card = payload["attachments"][0]["content"]
-    assert "entities" not in card["msteams"]  # without which <at> is nobody
+    assert "entities" not in card["msteams"]  # without which <at> mentions no one
     said = [text for name, text in texts(card["body"]) if name == "text"]
     assert not [text for text in said if "{{" in text]
     assert any(
@@ -232,14 +232,14 @@ def telegram_is_here(web_receiver: WebReceiver, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize(("type_", "name"), CASES)
-def test_what_an_answer_means(type_: str, name: str, web: WebReceiver, door: Door) -> None:
+def test_what_an_answer_means(type_: str, name: str, web: WebReceiver, door: OutboundSession) -> None:
     says, expected = ANSWERS[type_][name]
     web.answers.append(says)
     send = all_transports()[type_].send
     if expected is None:
         assert send(fields_of(type_, web.url), event(), door).status_code == says.status
     else:
-        with pytest.raises(Refused) as caught:
+        with pytest.raises(DeliveryFailed) as caught:
             send(fields_of(type_, web.url), event(), door)
         refused = caught.value
         assert (refused.permanent, refused.gone, refused.retry_after) == expected
@@ -258,16 +258,16 @@ def test_what_an_answer_means(type_: str, name: str, web: WebReceiver, door: Doo
 MOVED = '{"ok":false,"error_code":400,"description":"Bad Request: group chat was upgraded to a supergroup chat","parameters":{"migrate_to_chat_id":-1009}}'
 
 
-def test_a_chat_that_has_moved_is_followed(web: WebReceiver, door: Door) -> None:
+def test_a_chat_that_has_moved_is_followed(web: WebReceiver, door: OutboundSession) -> None:
     web.answers += [Says(400, MOVED), Says(200, '{"ok":true}')]
     sent = chat_c.send(fields_of("chat_c", ""), event(), door)
     assert sent.changes == {"chat_c_chat_id": "-1009"}
     assert [heard.json["chat_id"] for heard in web.heard] == ["-100123", "-1009"]
 
 
-def test_a_chat_that_has_moved_and_takes_nothing_there(web: WebReceiver, door: Door) -> None:
+def test_a_chat_that_has_moved_and_takes_nothing_there(web: WebReceiver, door: OutboundSession) -> None:
     web.answers += [Says(400, MOVED), Says(400, MOVED)]
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(DeliveryFailed) as caught:
         chat_c.send(fields_of("chat_c", ""), event(), door)
     assert not caught.value.gone and len(web.heard) == 2
 

@@ -1,4 +1,4 @@
-"""Nobody gets more than one mail before they have agreed, and nobody is flooded with tests."""
+"""Confirmation of addresses: one mail before the recipient agrees, and limits on test messages."""
 
 from __future__ import annotations
 
@@ -18,20 +18,18 @@ from alembic import command
 from sqlalchemy import create_engine, select
 from sqlalchemy.orm import Session
 
-from app import trials
 from app.accounts import invitations, resets
 from app.accounts.models import User
-from app.config import Settings
-from app.database import begin_write, prepare_engine
+from app.core.config import Settings
+from app.core.database import begin_write, prepare_engine
 from app.jobs.confirmations import BY_HANDLER, BY_TARGET, BY_USER, post_confirmations
-from app.notifications import confirmation, services, stopping
-from app.notifications.letters import Postman
-from app.notifications.models import DELIVERED, PENDING, Letter, NotificationHandler
+from app.notifications import confirmation, services, test_send, unsubscribe
+from app.notifications.models import DELIVERED, PENDING, Delivery, Letter, NotificationHandler
 from app.notifications.outbox import deliver
 from app.notifications.sender import Sender
 from app.notifications.site import site_of
 from app.notifications.transport import all_transports
-from app.throttles import Throttles
+from app.rate_limit.limiter import RateLimiter
 from app.trash.models import Trashed
 from tests.api.shape import problem
 from tests.clients import Api
@@ -39,6 +37,7 @@ from tests.crowds import Owner
 from tests.dashboard.conftest import Desk, desk
 from tests.migrations import alembic_config
 from tests.notifications.receivers import MailReceiver
+from tests.notifications.sending import send_all
 from tests.server import wait_for
 
 __all__ = ["desk"]
@@ -55,23 +54,19 @@ def with_mail(app: Any, settings: Settings, mail: MailReceiver) -> Settings:
 
 @pytest.fixture
 def run_worker(with_mail: Settings, session: Session) -> Iterator[Callable[..., None]]:
-    """Do what the worker does until there is nothing left to do."""
+    """`run_worker()`: runs the worker's steps until there is nothing left to do."""
     engine = create_engine(with_mail.database_url)
     prepare_engine(engine, with_mail)
-    throttles = Throttles(with_mail)
+    rate_limiter = RateLimiter(with_mail)
 
     def run(settings: Settings = with_mail) -> None:
         session.commit()
-        feed = lambda session: post_confirmations(session, settings, throttles)  # noqa: E731
-        postman, sender = Postman(engine, settings, {"confirmations": feed}), Sender(engine, settings)
-        while postman.turn():
-            pass
-        while sender.turn() or sender.held:
-            sender.listen(0.05)
+        feed = lambda session: post_confirmations(session, settings, rate_limiter)  # noqa: E731
+        send_all(Sender(engine, settings, {"confirmations": feed}))
         session.expire_all()
 
     yield run
-    throttles.close()
+    rate_limiter.close()
     engine.dispose()
 
 
@@ -86,7 +81,7 @@ def is_confirmed(api: Api, id_: int) -> bool:
 
 
 def link_in(mail: Any) -> str:
-    """The path of the page that confirms."""
+    """The path of the confirmation page in the mail."""
     text = mail.get_body(["plain"]).get_content()
     found = re.search(r"https?://\S+/dashboard/confirm/\S+", text)
     assert found, text
@@ -114,7 +109,7 @@ def test_one_mail_until_its_reader_agrees(
     assert (waiting.status, waiting.attempts[0].detail) == (PENDING, confirmation.UNCONFIRMED)
 
     path = link_in(mail.mails[0][1])
-    page = client.get(path)  # as a mail server does that looks at links
+    page = client.get(path)  # as mail servers do that scan links
     assert page.status_code == 200 and "Get these mails?" in page.text
     assert not is_confirmed(api, id_)
     assert "Your address is confirmed" in client.post(path, headers={"Origin": "https://mail.example"}).text
@@ -122,7 +117,7 @@ def test_one_mail_until_its_reader_agrees(
     assert "Your address is confirmed" in client.get(path).text
     run_worker()
     session.refresh(waiting)
-    assert waiting.status == DELIVERED  # at once, and not when it would have been tried again
+    assert waiting.status == DELIVERED  # at once, not only at its next planned attempt
     assert receivers(mail) == {STRANGER: 2}
     assert api.post(f"/notification-handlers/{id_}/test").json["data"]["status"] == "delivered"
 
@@ -232,11 +227,11 @@ def test_what_was_not_sent_yet_is_withdrawn(
     mail.at_data = "451 later"
     changed, deleted = make(api), make(api, "other@elsewhere.example")
     run_worker()
-    assert len(session.scalars(select(Letter).where(Letter.due.is_not(None))).all()) == 2
+    assert len(session.scalars(select(Letter).join(Delivery).where(Delivery.due.is_not(None))).all()) == 2
     api.post(f"/notification-handlers/{changed}", {"type": "webhook", "webhook": "https://example.com/"})
     api.delete(f"/notification-handlers/{deleted}")
     session.commit()
-    assert not session.scalars(select(Letter).where(Letter.due.is_not(None))).all()
+    assert not session.scalars(select(Letter).join(Delivery).where(Delivery.due.is_not(None))).all()
 
 
 def test_who_has_ended_the_mails_is_asked_again(
@@ -246,7 +241,7 @@ def test_who_has_ended_the_mails_is_asked_again(
     run_worker()
     client.post(link_in(mail.mails[0][1]))
     begin_write(session)
-    stopping.stop(session.get_one(NotificationHandler, id_))
+    unsubscribe.stop(session.get_one(NotificationHandler, id_))
     session.commit()
     api.post(f"/notification-handlers/{id_}", {"is_enabled": "1"})
     assert not is_confirmed(api, id_)
@@ -300,7 +295,7 @@ def test_nobody_guesses_it(spoil: Any, api: Api, client: Any, session: Session, 
     assert client.get(f"/dashboard/confirm/{token}").status_code == 200
     assert client.post(f"/dashboard/confirm/{spoil(token)}").status_code == 404
     # a token that ends mails confirms none
-    stop = stopping.stop_url(handler, site_of(app.config["WAYPOST"])).rpartition("/")[2]
+    stop = unsubscribe.stop_url(handler, site_of(app.config["WAYPOST"])).rpartition("/")[2]
     assert client.post(f"/dashboard/confirm/{stop}").status_code == 404
     assert client.post(f"/dashboard/stop/{token}").status_code == 404
 
@@ -464,7 +459,7 @@ def test_the_mail_cannon(make_server: Any, mail: MailReceiver) -> None:
 
     with ThreadPoolExecutor(16) as pool:
         statuses = Counter(pool.map(press, range(60)))
-    assert set(statuses) == {200, 429} and statuses[200] <= trials.BY_HANDLER.amount
+    assert set(statuses) == {200, 429} and statuses[200] <= test_send.BY_HANDLER.amount
     wait_for(lambda: mail.mails, "the mail that asks")
     path = link_in(mail.mails[0][1])
     assert requests.post(server.url + path, timeout=90).status_code == 200

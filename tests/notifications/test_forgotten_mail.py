@@ -1,4 +1,4 @@
-"""Does the mail for a new password arrive, and not get lost however often the worker is killed?"""
+"""The mail for a new password: it arrives, even if the worker is killed at any point."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ import pytest
 from sqlalchemy import Engine, create_engine, func, select
 from sqlalchemy.orm import Session, scoped_session
 
-from app import claims
 from app.accounts import resets
 from app.accounts.models import PasswordRequest, User
-from app.config import Settings
-from app.database import prepare_engine
-from app.jobs import forgotten
-from app.notifications import letters
-from app.notifications.letters import Postman
-from app.notifications.models import Letter
+from app.core import leases
+from app.core.config import Settings
+from app.core.database import prepare_engine
+from app.jobs import password_resets
+from app.notifications import sender
+from app.notifications.models import Delivery
+from app.notifications.sender import Sender
 from tests.journal.children import Child, forks
 from tests.notifications.receivers import MailReceiver
+from tests.notifications.sending import send_all
 from tests.server import wait_for
 
 pytestmark = pytest.mark.settings(ALLOW_PRIVATE_NETWORKS="127.0.0.0/8", BASE_URL="https://go.example")
@@ -41,13 +42,13 @@ def connect(settings: Settings) -> Engine:
     return engine
 
 
-def worker(settings: Settings) -> Postman:
-    feed = lambda session: forgotten.answer_forgotten(session, settings)  # noqa: E731
-    return Postman(connect(settings), settings, {"feed": feed})
+def worker(settings: Settings) -> Sender:
+    feed = lambda session: password_resets.answer_forgotten(session, settings)  # noqa: E731
+    return Sender(connect(settings), settings, {"feed": feed})
 
 
 def words_of(mail: EmailMessage) -> tuple[str, str]:
-    """Its text, and its HTML."""
+    """The plain text and the HTML of a mail."""
     text, html = mail.get_body(["plain"]), mail.get_body(["html"])
     assert text
     assert html
@@ -62,10 +63,9 @@ def test_it_arrives_in_the_language_of_its_owner(
     for email in (alice.email, "nobody@example.com", bob.email):
         resets.request(email)
     session.commit()
-    postman = worker(with_mail)
-    while postman.turn():
-        pass
-    postman.engine.dispose()
+    thread = worker(with_mail)
+    send_all(thread)
+    thread.engine.dispose()
     assert [envelope.rcpt_tos for envelope, _ in mail.mails] == [[alice.email], [bob.email]]
     (_, english), (_, german) = mail.mails
     assert [one["Subject"] for one in (english, german)] == [
@@ -89,7 +89,7 @@ def test_it_arrives_in_the_language_of_its_owner(
 
 
 def work(settings: Settings, stop_at: str, reached: int) -> None:
-    """A worker's life, which stops, for ever, right before it would write down what it has come to."""
+    """Run a worker that stops for ever right before it stores a result: the mail, or that it was sent."""
 
     def stop(*_: object) -> None:
         os.write(reached, b".")
@@ -98,9 +98,9 @@ def work(settings: Settings, stop_at: str, reached: int) -> None:
     if stop_at == "asked":
         resets.ask = stop  # type: ignore[assignment]
     elif stop_at == "written":
-        letters.attempt = stop  # type: ignore[assignment]
+        sender.attempt = stop  # type: ignore[assignment]
     elif stop_at == "sent":
-        letters.write_down = stop
+        sender.write_down = stop
     worker(settings).run()
 
 
@@ -112,7 +112,7 @@ def test_killed_before_it_is_written_before_it_is_sent_and_after(
     mail: MailReceiver,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(claims, "LEASE", dt.timedelta(seconds=0.2))
+    monkeypatch.setattr(leases, "LEASE", dt.timedelta(seconds=0.2))
     emails = [make_user(f"{stop_at}@example.com").email for stop_at in STOPS]
     session.commit()
     engine, (reading, writing) = connect(with_mail), os.pipe()
@@ -136,8 +136,8 @@ def test_killed_before_it_is_written_before_it_is_sent_and_after(
 
 
 def left(engine: Engine) -> int:
-    """Of what is asked for, and of what is written."""
+    """How many password requests and unsent mails are left."""
     with engine.connect() as connection:
         asked = select(func.count()).select_from(PasswordRequest)
-        waits = select(func.count()).select_from(Letter).where(Letter.due.is_not(None))
+        waits = select(func.count()).select_from(Delivery).where(Delivery.due.is_not(None))
         return sum(connection.scalar(one) or 0 for one in (asked, waits))

@@ -1,4 +1,4 @@
-"""What may be said of a notification handler, and how does one change?"""
+"""Notification handlers: the form, the services and the list."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from types import SimpleNamespace
 import pytest
 import sqlalchemy as sa
 
-from app.clock import now
-from app.database import begin_write
-from app.errors import Invalid, NotThere
-from app.extensions import db
-from app.lists import find_page
+from app.core.clock import now
+from app.core.database import begin_write
+from app.core.errors import Invalid, NotFound
+from app.core.extensions import db
+from app.input.data import Nested, RequestData
+from app.input.listing import find_page
 from app.notifications import services
 from app.notifications.forms import SETTINGS, HandlerForm
 from app.notifications.lists import LISTING
 from app.notifications.models import NotificationHandler
 from app.notifications.transport import all_transports
-from app.sent import Nested, Sent
 
 HOOK = "https://hooks.example.com/x"
 FIELDS = {
@@ -41,7 +41,7 @@ WORDS = {
 
 def read(stored=None, networks=(), **values):
     settings = SimpleNamespace(allow_private_networks=tuple(map(ipaddress.ip_network, networks)))
-    form = HandlerForm(Sent(values.items()), owner=None, stored=stored, settings=settings)
+    form = HandlerForm(RequestData(values.items()), owner=None, stored=stored, settings=settings)
     form.validate()
     return form
 
@@ -65,7 +65,7 @@ def test_the_transports():
 
 @pytest.mark.parametrize("type_", FIELDS)
 def test_one_transport(type_):
-    """What holds for each file of `transports`, also for the next one."""
+    """Holds for each file of `transports`, also for new ones."""
     transport = all_transports()[type_]
     assert transport.label
     examples = {one.name: one.example for one in transport.settings}
@@ -215,7 +215,7 @@ def test_chats(text, may):
 def test_every_bad_field_is_named_at_once():
     form = read(type="chat_c", name="x" * 129, chat_c="x" * 129, chat_c_chat_id="x")
     assert [problem.field for problem in form.problems] == ["name", "chat_c", "chat_c_chat_id"]
-    form = HandlerForm(Sent([("name", Nested()), ("type", "email"), ("email", Nested())]), owner=None)
+    form = HandlerForm(RequestData([("name", Nested()), ("type", "email"), ("email", Nested())]), owner=None)
     form.validate()
     assert wrong(form) == [("name", "type"), ("email", "type")]
 
@@ -347,7 +347,7 @@ def test_a_handler_that_is_gone(alice, service):
     handler = make(alice)
     with db.engine.begin() as connection:
         connection.execute(sa.delete(NotificationHandler))
-    with pytest.raises(NotThere):
+    with pytest.raises(NotFound):
         write(service, handler)
 
 

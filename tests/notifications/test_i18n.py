@@ -1,4 +1,4 @@
-"""Is an owner told in his own language, and a program in none?"""
+"""Translation of messages: texts in the owner's language, data the same in every language."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.config import ROOT
+from app.core.config import ROOT
 from app.notifications import events
+from app.notifications.i18n import catalogues, said, speaking
 from app.notifications.languages import de
 from app.notifications.mail import composed
-from app.notifications.messages import message_of
 from app.notifications.models import Delivery
 from app.notifications.report import DIMENSIONS, NAMES, TITLES
-from app.notifications.site import Site
-from app.notifications.speech import catalogues, said, speaking
+from app.notifications.site import SiteUrls
+from app.notifications.waiting import message_of
 
-SITE = Site("https://go.example", "https://go.example")
+SITE = SiteUrls("https://go.example", "https://go.example")
 LINK = {"id": 1, "short_url": "https://go.example/a", "location_url": "https://example.com/", "clicks": 12345}
 SLOTS = re.compile(r"\{(\w+)\}")
 
 
 def texts() -> Iterator[str]:
-    """All that is said: in the tables, and in calls of `said`."""
+    """All texts that are translated: in the tables, and in calls of `said`."""
     yield from (text for pair in events.WORDS.values() for text in pair)
     yield from [*DIMENSIONS.values(), *TITLES.values(), *NAMES["device_type"].values()]
     for path in (ROOT / "app" / "notifications").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             name = getattr(node, "func", None)
-            is_said = getattr(name, "id", getattr(name, "attr", "")) == "said" and path.name != "speech.py"
+            is_said = getattr(name, "id", getattr(name, "attr", "")) == "said" and path.name != "i18n.py"
             for one in ast.walk(node.args[0]) if is_said and getattr(node, "args", None) else ():
                 if isinstance(one, ast.Constant) and isinstance(one.value, str) and " " in one.value.strip():
                     yield one.value

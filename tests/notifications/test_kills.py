@@ -1,4 +1,4 @@
-"""Does every event arrive, under one id, however often the worker is killed before, during and after a send?"""
+"""Deliveries of a worker that is killed before, during and after sends: all arrive, each under one id."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from sqlalchemy import Engine, create_engine, func, select
 from sqlalchemy.orm import Session
 from standardwebhooks import Webhook
 
-from app import claims
-from app.config import Settings
-from app.database import begin_write, prepare_engine
+from app.core import leases
+from app.core.config import Settings
+from app.core.database import begin_write, prepare_engine
 from app.links.models import link_notification_handler
-from app.links.telling import tell
+from app.links.notification_dispatch import tell
 from app.notifications import sender
 from app.notifications.events import STARTED, raise_event
 from app.notifications.models import Delivery, Event
@@ -38,7 +38,7 @@ SECRET = new_secret()
 
 
 class Verified(ThreadingHTTPServer):
-    """A receiver with the official library; while it `holds`, it hears but does not answer."""
+    """A receiver that verifies with the official library. While it `holds`, it reads but does not answer."""
 
     daemon_threads = True
 
@@ -65,7 +65,7 @@ class Receiver(BaseHTTPRequestHandler):
             self.server.answered += 1
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def receiver() -> Iterator[Verified]:
 
 
 def work(settings: Settings, stop_at: str) -> None:
-    """A worker's life. It stops, for ever, right before the first send or before it writes down what came."""
+    """Run a worker that stops for ever right before its first send, or before it stores a result."""
 
     def stop(*_: object) -> None:
         threading.Event().wait()
@@ -104,7 +104,7 @@ def connect(settings: Settings) -> Engine:
 def test_killed_before_during_and_after_the_send(
     database, settings, session, alice, make_link, make_handler, receiver: Verified, monkeypatch
 ) -> None:
-    monkeypatch.setattr(claims, "LEASE", dt.timedelta(seconds=0.2))
+    monkeypatch.setattr(leases, "LEASE", dt.timedelta(seconds=0.2))
     url = f"http://127.0.0.1:{receiver.server_port}/"
     link, handler = (
         make_link(alice),
@@ -153,7 +153,7 @@ def raise_some(engine: Engine, link_id: int, numbers: Iterator[int]) -> None:
 
 def claimed(engine: Engine) -> int:
     with engine.connect() as connection:
-        now = claims.moment()
+        now = leases.moment()
         return connection.scalar(select(func.count()).select_from(Delivery).where(Delivery.lease > now)) or 0
 
 

@@ -1,4 +1,4 @@
-"""Does a mail arrive over every kind of line, is it what mail programs expect, and can nobody put a header into it?"""
+"""Mails: their content, kinds of SMTP connection, and protection against injected headers."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from app.mail_servers import MailServer, read_server, sender
-from app.notifications import dial
-from app.notifications.delivery import Outcome, attempt
-from app.notifications.door import Door
+from app.core.smtp_url import MailServer, read_server, sender
+from app.net import dial
+from app.net.session import OutboundSession
+from app.notifications.delivery import AttemptResult, attempt
 from app.notifications.mail import composed
 from app.notifications.message import Message
 from tests.notifications.messages import NASTY, event, nasty, report
@@ -27,12 +27,12 @@ FROM = "Waypost <waypost@go.example>"
 
 
 @pytest.fixture
-def sent(make_door: Callable[..., Door], mail: MailReceiver) -> Callable[..., Outcome]:
-    """`sent(message)`: what came of it, over a plain line unless said otherwise."""
+def sent(make_door: Callable[..., OutboundSession], mail: MailReceiver) -> Callable[..., AttemptResult]:
+    """`sent(message)`: the result of sending it, over an unencrypted connection by default."""
 
     def send(
         message: Message | None = None, to: str = "team@example.com", url: str = "", **settings: Any
-    ) -> Outcome:
+    ) -> AttemptResult:
         values = {"smtp_url": url or f"smtp://127.0.0.1:{mail.port}", "mail_from": FROM, **settings}
         return attempt("email", {"email": to}, message or event(), make_door(**values))
 
@@ -42,7 +42,7 @@ def sent(make_door: Callable[..., Door], mail: MailReceiver) -> Callable[..., Ou
 # --- the mail itself
 
 
-def test_an_events_mail(sent: Callable[..., Outcome], mail: MailReceiver) -> None:
+def test_an_events_mail(sent: Callable[..., AttemptResult], mail: MailReceiver) -> None:
     outcome = sent()
     assert (outcome.is_delivered, outcome.status_code, outcome.answer) == (
         True,
@@ -73,7 +73,7 @@ def test_an_events_mail(sent: Callable[..., Outcome], mail: MailReceiver) -> Non
     assert "https://example.com/landing?a=1&amp;b=2" in html.get_content()
 
 
-def test_a_reports_mail(sent: Callable[..., Outcome], mail: MailReceiver) -> None:
+def test_a_reports_mail(sent: Callable[..., AttemptResult], mail: MailReceiver) -> None:
     assert sent(report(2, picture=PNG)).is_delivered
     html = mail.mails[0][1].get_body(["html"])
     related = mail.mails[0][1].get_payload()[-1]
@@ -113,7 +113,9 @@ INJECTIONS = {
 
 
 @pytest.mark.parametrize("name", INJECTIONS)
-def test_nobody_puts_a_header_into_it(name: str, sent: Callable[..., Outcome], mail: MailReceiver) -> None:
+def test_nobody_puts_a_header_into_it(
+    name: str, sent: Callable[..., AttemptResult], mail: MailReceiver
+) -> None:
     typed = INJECTIONS[name]
     assert sent(event(title=typed, text=typed, facts=((typed, typed),))).is_delivered
     envelope, found = mail.mails[0]
@@ -121,7 +123,7 @@ def test_nobody_puts_a_header_into_it(name: str, sent: Callable[..., Outcome], m
     assert len(found.keys()) == 10 and "\n" not in found["Subject"] and "\u202e" not in found["Subject"]
 
 
-def test_typed_markup_is_text_in_html(sent: Callable[..., Outcome], mail: MailReceiver) -> None:
+def test_typed_markup_is_text_in_html(sent: Callable[..., AttemptResult], mail: MailReceiver) -> None:
     assert sent(nasty()).is_delivered
     html = mail.mails[0][1].get_body(["html"])
     assert html and "<script>" not in html.get_content() and "&lt;script&gt;" in html.get_content()
@@ -136,7 +138,7 @@ ADDRESSES = {
 
 
 @pytest.mark.parametrize("name", ADDRESSES)
-def test_addresses(name: str, sent: Callable[..., Outcome], mail: MailReceiver) -> None:
+def test_addresses(name: str, sent: Callable[..., AttemptResult], mail: MailReceiver) -> None:
     typed, expected = ADDRESSES[name]
     outcome = sent(to=typed)
     if not expected.isascii():  # this server does not offer SMTPUTF8
@@ -148,7 +150,7 @@ def test_addresses(name: str, sent: Callable[..., Outcome], mail: MailReceiver) 
     assert outcome.is_delivered and mail.mails[0][0].rcpt_tos == [expected]
 
 
-def test_a_server_that_takes_every_script(sent: Callable[..., Outcome]) -> None:
+def test_a_server_that_takes_every_script(sent: Callable[..., AttemptResult]) -> None:
     receiver = MailReceiver(enable_SMTPUTF8=True)
     try:
         assert sent(to="dörte@example.com", url=f"smtp://127.0.0.1:{receiver.port}").is_delivered
@@ -158,13 +160,13 @@ def test_a_server_that_takes_every_script(sent: Callable[..., Outcome]) -> None:
 
 
 def test_without_a_sender_it_is_from_the_host_of_this_waypost(
-    sent: Callable[..., Outcome], mail: MailReceiver
+    sent: Callable[..., AttemptResult], mail: MailReceiver
 ) -> None:
     assert sent(mail_from=None).is_delivered
     assert mail.mails[0][1]["From"] == "Waypost <waypost@go.example>"
 
 
-def test_without_a_server_it_says_who_can_help(make_door: Callable[..., Door]) -> None:
+def test_without_a_server_it_says_who_can_help(make_door: Callable[..., OutboundSession]) -> None:
     outcome = attempt("email", {"email": "team@example.com"}, event(), make_door())
     assert "WAYPOST_SMTP_URL" in outcome.detail and not outcome.is_permanent
 
@@ -183,7 +185,7 @@ def authority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Autho
 
 @pytest.fixture
 def local(monkeypatch: pytest.MonkeyPatch) -> str:
-    """A name for the loopback that a certificate can hold."""
+    """A host name for the loopback, which a certificate can contain."""
     found = dial.look_up
 
     def look_up(host: str, port: int) -> Any:
@@ -222,7 +224,7 @@ LINES = {
 @pytest.mark.parametrize("name", LINES)
 def test_lines(
     name: str,
-    sent: Callable[..., Outcome],
+    sent: Callable[..., AttemptResult],
     receiver_with: Callable[..., MailReceiver],
     authority: Authority,
     local: str,
@@ -244,7 +246,7 @@ def test_lines(
 def test_signing_in(
     password: str,
     is_delivered: bool,
-    sent: Callable[..., Outcome],
+    sent: Callable[..., AttemptResult],
     receiver_with: Callable[..., MailReceiver],
     authority: Authority,
     local: str,
@@ -259,9 +261,9 @@ def test_signing_in(
 @pytest.mark.filterwarnings("ignore:Requiring AUTH while not requiring TLS")
 @pytest.mark.parametrize(("scheme", "is_sent"), [("smtp", False), ("smtp+plain", True)])
 def test_a_password_is_sent_without_tls_only_on_request(
-    scheme: str, is_sent: bool, sent: Callable[..., Outcome], receiver_with: Callable[..., MailReceiver]
+    scheme: str, is_sent: bool, sent: Callable[..., AttemptResult], receiver_with: Callable[..., MailReceiver]
 ) -> None:
-    """The server takes logins in the clear, as one does whose offer of STARTTLS was stripped on the way."""
+    """The server accepts unencrypted logins, as if an attacker had removed its offer of STARTTLS."""
     receiver = receiver_with(auth_required=True, auth_require_tls=False)
     outcome = sent(url=f"{scheme}://me:right@127.0.0.1:{receiver.port}")
     assert (outcome.is_delivered, outcome.is_permanent) == (is_sent, False)
@@ -287,7 +289,7 @@ ANSWERS = {
 
 
 @pytest.mark.parametrize("name", ANSWERS)
-def test_what_an_answer_means(name: str, sent: Callable[..., Outcome], mail: MailReceiver) -> None:
+def test_what_an_answer_means(name: str, sent: Callable[..., AttemptResult], mail: MailReceiver) -> None:
     place, answer, expected = ANSWERS[name]
     setattr(mail, place, answer)
     outcome = sent()
@@ -307,7 +309,7 @@ SERVERS: dict[str, tuple[Callable[[Peers], Any], str]] = {
 
 
 @pytest.mark.parametrize("name", SERVERS)
-def test_what_a_server_may_do_wrong(name: str, make_door: Callable[..., Door]) -> None:
+def test_what_a_server_may_do_wrong(name: str, make_door: Callable[..., OutboundSession]) -> None:
     peers = Peers()
     script, words = SERVERS[name]
 
@@ -326,7 +328,7 @@ def test_what_a_server_may_do_wrong(name: str, make_door: Callable[..., Door]) -
 
 
 def test_a_server_that_is_down(
-    make_door: Callable[..., Door], receiver_with: Callable[..., MailReceiver]
+    make_door: Callable[..., OutboundSession], receiver_with: Callable[..., MailReceiver]
 ) -> None:
     from tests.server import free_port
 

@@ -1,4 +1,4 @@
-"""How does a delivery go on after each try, and what does each try tell of its handler?"""
+"""State changes of deliveries after each attempt, and their effect on the handler."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from app.claims import moment
-from app.clock import now
-from app.notifications import events, outbox, services, trial
-from app.notifications.delivery import Outcome
-from app.notifications.judging import judge
+from app.core.clock import now
+from app.core.leases import moment
+from app.net.http import HttpResponse
+from app.notifications import events, outbox, services, test_message
+from app.notifications.delivery import AttemptResult
+from app.notifications.http_result import judge
 from app.notifications.models import Delivery, DeliveryAttempt, Event
-from app.notifications.outbound import Answer
 from app.notifications.outbox import PAUSES, deliver, learn, settle
-from app.notifications.site import Site
-from app.notifications.transport import Refused
+from app.notifications.site import SiteUrls
+from app.notifications.transport import DeliveryFailed
 
-SITE = Site("https://go.example", "https://waypost.example")
+SITE = SiteUrls("https://go.example", "https://waypost.example")
 LINK = {"id": 7, "url": "café", "short_url": "https://go.example/caf%C3%A9", "location_url": "https://example.com/", "clicks": 1234}  # fmt: skip
 DATA = {"clicks_limit": 5, "reason": "The server answered 500.", "failing_since": "2026-11-20 10:00:00"}
 
 
-def outcome(is_delivered: bool = False, **values: Any) -> Outcome:
-    return Outcome(
+def outcome(is_delivered: bool = False, **values: Any) -> AttemptResult:
+    return AttemptResult(
         is_delivered=is_delivered, **{"detail": "d", "datetime": moment(), "duration_ms": 3, **values}
     )
 
@@ -154,9 +154,9 @@ def test_who_sees_to_it_starts_anew(session, handler, changes):
 
 @pytest.mark.parametrize("is_delivered", [True, False])
 def test_a_test_is_one_try_and_says_nothing_against_its_handler(session, handler, is_delivered):
-    message = trial.trial_message(handler, SITE)
+    message = test_message.trial_message(handler, SITE)
     assert message.data == {"handler": {"id": handler.id, "name": handler.name, "type": "webhook"}}
-    delivery = trial.keep(session, handler, message, outcome(is_delivered, is_gone=not is_delivered))
+    delivery = test_message.keep(session, handler, message, outcome(is_delivered, is_gone=not is_delivered))
     session.commit()
     assert (delivery.status, delivery.due) == ("delivered" if is_delivered else "failed", None)
     assert (delivery.webhook_id, len(delivery.attempts)) == (message.id, 1)
@@ -193,7 +193,7 @@ def test_each_event_has_words(type_):
 
 @pytest.mark.parametrize("status", [200, 204, 299])
 def test_two_hundred_and_some_has_arrived(status):
-    assert judge(Answer(status, (), b"ok", 1)).status_code == status
+    assert judge(HttpResponse(status, (), b"ok", 1)).status_code == status
 
 
 @pytest.mark.parametrize(
@@ -207,8 +207,8 @@ def test_two_hundred_and_some_has_arrived(status):
     ],
 )
 def test_anything_else_has_not(status, words, gone):
-    with pytest.raises(Refused) as refused:
-        judge(Answer(status, (("retry-after", "120"),), b"no\xff", 1))
+    with pytest.raises(DeliveryFailed) as refused:
+        judge(HttpResponse(status, (("retry-after", "120"),), b"no\xff", 1))
     assert words in refused.value.reason
     assert (refused.value.gone, refused.value.retry_after, refused.value.answer) == (gone, 120.0, "no�")
 
@@ -224,6 +224,6 @@ def test_anything_else_has_not(status, words, gone):
     ],
 )
 def test_what_retry_after_says(said, seconds):
-    with pytest.raises(Refused) as refused:
-        judge(Answer(429, (("retry-after", said),), b"", 1))
+    with pytest.raises(DeliveryFailed) as refused:
+        judge(HttpResponse(429, (("retry-after", said),), b"", 1))
     assert refused.value.retry_after == seconds

@@ -1,4 +1,4 @@
-"""Is each period told once, at the owner's hour, whatever the clocks of his zone do?"""
+"""Periods of reports: each is due once, at the owner's hour, whatever the clocks of the time zone do."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from app.notifications.periods import Period, ending, to_tell, told_at
+from app.notifications.periods import ReportPeriod, ending, to_tell, told_at
 
 BERLIN = ZoneInfo("Europe/Berlin")
 
@@ -43,7 +43,7 @@ def test_where_a_period_begins_and_what_came_before(name, end, start, before):
         ("Europe/Berlin", "2026-07-20", 8, "2026-07-21 06:00"),
         ("Asia/Kathmandu", "2026-11-20", 8, "2026-11-21 02:15"),
         ("Pacific/Apia", "2026-11-20", 0, "2026-11-20 11:00"),
-        # 02:00 to 03:00 is skipped: told when it would have begun
+        # 02:00 to 03:00 is skipped: due when it would have begun
         ("Europe/Berlin", "2026-03-28", 2, "2026-03-29 01:00"),
         ("Europe/Berlin", "2026-03-28", 3, "2026-03-29 01:00"),
         # 02:00 to 03:00 comes twice: the first one counts
@@ -87,7 +87,7 @@ def test_over_a_whole_year_every_day_is_told_once_at_every_hour():
     start = at("2026-01-01 00:00")
     for hour in range(24):
         times = [
-            told_at(Period("daily", d, d), hour, BERLIN)
+            told_at(ReportPeriod("daily", d, d), hour, BERLIN)
             for d in (day("2026-01-01") + dt.timedelta(n) for n in range(365))
         ]
         told = []

@@ -1,4 +1,4 @@
-"""Does a report say what the figures say, to programs and to people?"""
+"""Reports: their data for programs and their texts for people, from given figures."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import json
 import pytest
 from PIL import Image
 
-from app.clock import now
+from app.core.clock import now
 from app.notifications.events import REPORT
 from app.notifications.periods import ending
 from app.notifications.picture import draw
 from app.notifications.report import Figures, change, compose, data_of, in_words
-from app.notifications.site import Site
+from app.notifications.site import SiteUrls
 
-SITE = Site("https://go.example", "https://waypost.example")
+SITE = SiteUrls("https://go.example", "https://waypost.example")
 WEEK = ending("weekly", dt.date(2026, 11, 22))
 
 

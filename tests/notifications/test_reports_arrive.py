@@ -1,6 +1,6 @@
-"""Does a report of real visits arrive by every way there is, with its figures and its picture?"""
+"""Reports of real clicks: they arrive by every transport, with their figures and their chart."""
 
-# ruff: noqa: F811  what is imported as a fixture is named as an argument
+# ruff: noqa: F811  imported fixtures are named as arguments
 from __future__ import annotations
 
 import datetime as dt
@@ -11,11 +11,11 @@ import pytest
 from sqlalchemy import select
 
 from app.notifications.delivery import attempt
-from app.notifications.messages import message_of
 from app.notifications.models import Delivery
 from app.notifications.site import site_of
+from app.notifications.waiting import message_of
+from tests.jobs.test_reports import DAY, MONDAY, attach, owner, run, visit  # noqa: F401  fixtures
 from tests.notifications.test_transports import TYPES, filled, sink, way_out  # noqa: F401  fixtures
-from tests.test_reports import DAY, MONDAY, attach, owner, run, visit  # noqa: F401  fixtures
 
 YESTERDAY = "2026-11-15"
 
@@ -60,7 +60,7 @@ def test_a_report_of_real_visits(
 
 
 def arrived(sink: SimpleNamespace) -> str:
-    """All texts of the one thing that came."""
+    """All texts of the one message that arrived."""
     if sink.mail.mails:
         parts = [part for part in sink.mail.mails[0][1].walk() if part.get_content_maintype() == "text"]
         return "\n".join(part.get_content() for part in parts)

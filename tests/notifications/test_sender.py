@@ -1,4 +1,4 @@
-"""Is everything that waits delivered, by whoever is there, whatever the receivers and the clock do?"""
+"""The sender: deliveries arrive once, with several workers, slow receivers, leases and outages."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from functools import partial
 import pytest
 from sqlalchemy import create_engine, func, select
 
-from app.claims import LEASE, moment
-from app.database import begin_write, engine_options, prepare_engine
+from app.core.database import begin_write, engine_options, prepare_engine
+from app.core.leases import LEASE, moment
 from app.links.models import link_notification_handler
-from app.links.moments import tell_moments
-from app.links.telling import tell
+from app.links.notification_dispatch import tell
+from app.links.schedule_events import tell_moments
+from app.net.session import OutboundSession
 from app.notifications import delivery, events, outbox, sender, services, waiting
-from app.notifications.door import Door
 from app.notifications.models import Delivery, DeliveryAttempt, Event, NotificationHandler
 from app.notifications.outbox import deliver
 from app.notifications.sender import Sender
-from app.notifications.site import Site, site_of
+from app.notifications.site import SiteUrls, site_of
 from tests.notifications.sinks import PLAIN, Sink
 from tests.server import wait_for
 
@@ -43,7 +43,7 @@ def _plain(monkeypatch):
 
 @pytest.fixture
 def make_sender(settings) -> Iterator[Callable[[], Sender]]:
-    """Senders that are running; all are stopped at the end."""
+    """`make_sender()`: a running sender. All are stopped at the end."""
     made = []
 
     def make() -> Sender:
@@ -135,7 +135,9 @@ def test_two_workers_send_each_one_once(session, make_receiver, make_sender, sin
 
 
 def test_who_hangs_holds_up_nobody_else(session, make_receiver, make_sender, sink, monkeypatch):
-    monkeypatch.setattr(sender, "Door", partial(Door, seconds=60.0))  # so that none is given up meanwhile
+    monkeypatch.setattr(
+        sender, "OutboundSession", partial(OutboundSession, seconds=60.0)
+    )  # so that none is given up meanwhile
     for number in range(20):
         send(session, make_receiver(f"/hangs/{number}"), 5)
     make_sender()
@@ -297,5 +299,5 @@ def test_how_far_behind_it_is(session, make_receiver):
 
 
 def test_no_site_is_guessed(settings):
-    assert site_of(settings) == Site("https://go.example", "https://go.example")
-    assert sender.MOST_FAILING < sender.MOST_THREADS
+    assert site_of(settings) == SiteUrls("https://go.example", "https://go.example")
+    assert sender.MAX_FAILING < sender.MAX_THREADS

@@ -1,4 +1,4 @@
-"""How many messages can an owner send by hand, and to whom?"""
+"""Rate limits on messages that an owner requests, by handler, user and receiver."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from sqlalchemy.orm import Session
 
-from app import trials
 from app.accounts.models import User
-from app.database import begin_write
+from app.core.database import begin_write
+from app.notifications import test_send
 from app.notifications.outbox import deliver
 from app.notifications.transport import all_transports
 from tests.api.shape import problem
@@ -35,29 +35,29 @@ def test_tests_of_a_handler_are_limited(api: Api, web: WebReceiver) -> None:
     id_ = make_hook(api, web.url)
     statuses = Counter(
         api.post(f"/notification-handlers/{id_}/test").status_code
-        for _ in range(trials.BY_HANDLER.amount + 10)
+        for _ in range(test_send.BY_HANDLER.amount + 10)
     )
-    assert statuses == {200: trials.BY_HANDLER.amount, 429: 10}
-    assert len(web.heard) == trials.BY_HANDLER.amount
+    assert statuses == {200: test_send.BY_HANDLER.amount, 429: 10}
+    assert len(web.heard) == test_send.BY_HANDLER.amount
     answer = api.post(f"/notification-handlers/{id_}/test")
     assert problem(answer, 429)[0]["code"] == "too_many_tests"
     assert 0 < int(answer.headers["Retry-After"]) <= 600
 
 
 def test_tests_of_a_user_are_limited(api: Api, web: WebReceiver, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trials, "BY_TARGET", replace_amount(trials.BY_TARGET, 1000))
+    monkeypatch.setattr(test_send, "BY_TARGET", replace_amount(test_send.BY_TARGET, 1000))
     ids = [make_hook(api, f"{web.url}/{number}") for number in range(12)]
     statuses = Counter(
         api.post(f"/notification-handlers/{id_}/test").status_code for _ in range(3) for id_ in ids
     )
-    assert statuses == {200: trials.BY_USER.amount, 429: 36 - trials.BY_USER.amount}
+    assert statuses == {200: test_send.BY_USER.amount, 429: 36 - test_send.BY_USER.amount}
 
 
 def test_tests_to_a_receiver_are_limited_for_all_users_together(
     api: Api, make_api: Any, bob: User, web: WebReceiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However the address is spelled."""
-    monkeypatch.setattr(trials, "BY_TARGET", replace_amount(trials.BY_TARGET, 8))
+    """The limit is the same for every spelling of the address."""
+    monkeypatch.setattr(test_send, "BY_TARGET", replace_amount(test_send.BY_TARGET, 8))
     other = make_api(bob)
     hooks = [(one, make_hook(one, f"{web.url}/{number}?x=1")) for number in range(6) for one in (api, other)]
     statuses = Counter(one.post(f"/notification-handlers/{id_}/test").status_code for one, id_ in hooks)
@@ -95,5 +95,5 @@ def test_sending_again_is_limited_as_tests_are(
     delivery = deliver(session, handler.id, "link.started", {"link": LINK})
     session.commit()
     path = f"/handlers/{handler.id}/deliveries/{delivery.id}/again"
-    statuses = [desk.post(path, {}).status_code for _ in range(trials.BY_HANDLER.amount + 1)]
-    assert statuses == [303] * trials.BY_HANDLER.amount + [429]
+    statuses = [desk.post(path, {}).status_code for _ in range(test_send.BY_HANDLER.amount + 1)]
+    assert statuses == [303] * test_send.BY_HANDLER.amount + [429]

@@ -1,4 +1,4 @@
-"""What holds for every way to deliver, also for one that is added later as one file?"""
+"""The contract of all transports, which one that is added as a file must keep as well."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from app.config import ROOT
+from app.core.config import ROOT
+from app.net.session import OutboundSession
 from app.notifications.delivery import attempt
-from app.notifications.door import Door
 from app.notifications.message import Message
 from app.notifications.transport import all_transports
 from app.notifications.transports import chat_c
@@ -36,18 +36,18 @@ MESSAGES: dict[str, Callable[[], Message]] = {
 
 @pytest.fixture
 def sink(web: WebReceiver, mail: MailReceiver, monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
-    """Where everything arrives, whichever way."""
+    """The receivers of all transports."""
     monkeypatch.setattr(chat_c, "API", web.url)
     return SimpleNamespace(web=web, mail=mail, count=lambda: len(web.heard) + len(mail.mails))
 
 
 @pytest.fixture
-def way_out(make_door: Callable[..., Door], mail: MailReceiver) -> Door:
+def way_out(make_door: Callable[..., OutboundSession], mail: MailReceiver) -> OutboundSession:
     return make_door(smtp_url=f"smtp://127.0.0.1:{mail.port}", mail_from="Waypost <waypost@go.example>")
 
 
 def filled(type_: str, url: str) -> dict[str, Any]:
-    """The settings of a handler of this type, as the owner and Waypost fill them."""
+    """The settings of a handler of this type, both those filled in and those generated."""
     transport = all_transports()[type_]
     own = {one.name: f"{url}/{type_}" if one.kind == "address" else one.example for one in transport.settings}
     return {**own, **{name: make() for name, make in transport.makes.items()}}
@@ -56,7 +56,7 @@ def filled(type_: str, url: str) -> dict[str, Any]:
 @pytest.mark.parametrize("kind", MESSAGES)
 @pytest.mark.parametrize("type_", TYPES)
 def test_everything_that_is_told_arrives_once(
-    type_: str, kind: str, sink: SimpleNamespace, way_out: Door
+    type_: str, kind: str, sink: SimpleNamespace, way_out: OutboundSession
 ) -> None:
     outcome = attempt(type_, filled(type_, sink.web.url), MESSAGES[kind](), way_out)
     assert (outcome.is_delivered, outcome.detail) == (True, "Delivered.")
@@ -72,7 +72,7 @@ def test_what_every_transport_says_of_itself(type_: str) -> None:
     assert all(one.label and one.guidance and one.example for one in transport.settings)
     assert type_ == "email" or transport.steps
     assert set(transport.secrets) <= {one.name for one in transport.settings} | set(transport.makes)
-    # an address that is as good as a password is one
+    # a webhook URL that gives access is a secret
     assert type_ in {"email", "webhook"} or any(one.is_secret for one in transport.settings)
     kept = {**dict.fromkeys(["x", "secret_before"], "y"), **filled(type_, "https://example.com")}
     assert transport.shown(kept) == filled(type_, "https://example.com") | {
@@ -84,7 +84,9 @@ HTTP = [type_ for type_ in TYPES if type_ != "email"]
 
 
 @pytest.mark.parametrize("type_", HTTP)
-def test_redirects_are_failures_and_not_followed(type_: str, sink: SimpleNamespace, way_out: Door) -> None:
+def test_redirects_are_failures_and_not_followed(
+    type_: str, sink: SimpleNamespace, way_out: OutboundSession
+) -> None:
     sink.web.answers.append(Says(302, "", {"Location": f"{sink.web.url}/elsewhere"}))
     outcome = attempt(type_, filled(type_, sink.web.url), event(), way_out)
     assert outcome.detail == "The server redirects elsewhere (302), which is not followed."
@@ -92,14 +94,14 @@ def test_redirects_are_failures_and_not_followed(type_: str, sink: SimpleNamespa
 
 
 @pytest.mark.parametrize("type_", HTTP)
-def test_it_is_gone(type_: str, sink: SimpleNamespace, way_out: Door) -> None:
+def test_it_is_gone(type_: str, sink: SimpleNamespace, way_out: OutboundSession) -> None:
     sink.web.answers.append(Says(410, "gone"))
     outcome = attempt(type_, filled(type_, sink.web.url), event(), way_out)
     assert outcome.is_gone and outcome.is_permanent and outcome.status_code == 410
 
 
 @pytest.mark.parametrize("type_", HTTP)
-def test_it_asks_to_wait(type_: str, sink: SimpleNamespace, way_out: Door) -> None:
+def test_it_asks_to_wait(type_: str, sink: SimpleNamespace, way_out: OutboundSession) -> None:
     sink.web.answers.append(Says(429, "", {"Retry-After": "120"}))
     outcome = attempt(type_, filled(type_, sink.web.url), event(), way_out)
     assert (outcome.retry_after, outcome.is_permanent) == (120, False)
@@ -135,7 +137,7 @@ def test_what_a_receiver_may_do_wrong(
     type_: str,
     fault: str,
     peers: Peers,
-    way_out: Door,
+    way_out: OutboundSession,
     unknown: ssl.SSLContext,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -1,4 +1,4 @@
-"""Does a mail end with one click, without an account, and by nobody who did not get it?"""
+"""Unsubscribing from mails: with one click, without an account, only with the token from a mail."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from app.accounts.models import User
+from app.core.secret_keys.ring import keys
 from app.notifications.models import NotificationHandler
-from app.notifications.site import Site
-from app.notifications.stopping import REASON, handler_of, stop_url
-from app.notifications.trial import trial_message
-from app.secret_keys.ring import keys
+from app.notifications.site import SiteUrls
+from app.notifications.test_message import trial_message
+from app.notifications.unsubscribe import REASON, handler_of, stop_url
 from tests.keys import secret_keys
 from tests.notifications.receivers import MailReceiver
 
@@ -22,14 +22,14 @@ ONE_CLICK = {"List-Unsubscribe": "One-Click"}
 
 @pytest.fixture
 def path(app: Any) -> Callable[[NotificationHandler], str]:
-    site = Site("https://go.example", "https://own.example")
+    site = SiteUrls("https://go.example", "https://own.example")
     return lambda handler: stop_url(handler, site).removeprefix("https://own.example")
 
 
 def test_one_click_switches_it_off(
     client: Any, session: Any, alice: User, make_handler: Any, path: Any
 ) -> None:
-    """As mail programs send it: a POST from nowhere, without cookies."""
+    """As mail programs send it: a POST without cookies and origin."""
     handler, other = make_handler(alice), make_handler(alice)
     answer = client.post(path(handler), data=ONE_CLICK, headers={"Origin": "https://mail.example"})
     assert answer.status_code == 200 and "These mails have ended" in answer.text
@@ -112,7 +112,7 @@ def test_the_mail_carries_it(
     from app.notifications.delivery import attempt
 
     handler = make_handler(alice)
-    site = Site("https://go.example", "https://own.example")
+    site = SiteUrls("https://go.example", "https://own.example")
     door = make_door(smtp_url=f"smtp://127.0.0.1:{mail.port}")
     assert attempt("email", handler.settings, trial_message(handler, site), door).is_delivered
     found = mail.mails[0][1]

@@ -1,4 +1,4 @@
-"""Does a receiver with the official library of Standard Webhooks know our calls, and nobody else's?"""
+"""Webhooks: the official library of Standard Webhooks verifies our requests and rejects changed ones."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pytest
 from standardwebhooks import Webhook
 from standardwebhooks.webhooks import WebhookVerificationError
 
-from app.claims import moment
-from app.notifications.door import Door
-from app.notifications.transport import Refused, all_transports
+from app.core.leases import moment
+from app.net.session import OutboundSession
+from app.notifications.transport import DeliveryFailed, all_transports
 from app.notifications.transports.webhook import new_secret, payload, replaced, secrets_of, send, signed
 from tests.notifications.messages import LINK, MOMENT, event, nasty, report
 from tests.notifications.receivers import Heard, Says, WebReceiver
@@ -21,8 +21,8 @@ ID = "msg_0011223344556677"
 
 
 @pytest.fixture
-def heard(web: WebReceiver, door: Door) -> Callable[..., Heard]:
-    """What arrives of a message that is sent with these settings."""
+def heard(web: WebReceiver, door: OutboundSession) -> Callable[..., Heard]:
+    """`heard(fields)`: the request that arrives for a message sent with these settings."""
 
     def heard(fields: dict[str, str], message=event) -> Heard:
         send({"webhook": f"{web.url}/hook", **fields}, message(), door)
@@ -122,14 +122,14 @@ ANSWERS = {
 
 
 @pytest.mark.parametrize("name", ANSWERS)
-def test_what_an_answer_means(name: str, web: WebReceiver, door: Door) -> None:
+def test_what_an_answer_means(name: str, web: WebReceiver, door: OutboundSession) -> None:
     says, expected = ANSWERS[name]
     web.answers.append(says)
     fields = {"webhook": web.url, "secret": new_secret()}
     if expected is None:
         assert all_transports()["webhook"].send(fields, event(), door).status_code == says.status
         return
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(DeliveryFailed) as caught:
         send(fields, event(), door)
     assert (caught.value.permanent, caught.value.gone, caught.value.retry_after) == expected
     assert (caught.value.status_code, caught.value.answer) == (says.status, says.body)

@@ -1,4 +1,4 @@
-"""Commands that root runs beside the user whom the instance belongs to leave nothing of root's behind."""
+"""Commands run by root: they run as the owner of the instance, and leave no files of root behind."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ import flask_migrate
 import pytest
 from flask import Flask
 
-from app.cli import owner
-from app.cli.owner import describe_owner, run_as_owner
-from app.extensions import db, migrate
+from app.core.extensions import db, migrate
+from app.operations import owner
+from app.operations.owner import describe_owner, run_as_owner
 
 NOBODY = pwd.getpwnam("nobody")
 TABLE = "keyword,url\nfoo,https://example.com/\n"
@@ -30,7 +30,7 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can switch to 
 
 @pytest.fixture
 def data_dir() -> Iterator[Path]:
-    """Where other users come, too: pytest's own folders are for one user alone."""
+    """A data directory that other users can reach, too: pytest's own folders are for one user alone."""
     directory = Path(tempfile.mkdtemp())
     yield directory
     shutil.rmtree(directory)
@@ -42,7 +42,7 @@ def give_away(directory: Path) -> None:
 
 
 def in_child(run: Callable[[], Any]) -> Any:
-    """What a function returns in a process of its own, which may become another user."""
+    """The result of a function in a process of its own, which may become another user."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -75,8 +75,8 @@ def owners(directory: Path) -> dict[str, int]:
 def given(app: Flask, data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The data directory of an instance that belongs to `nobody`.
 
-    Which files that user must be able to read is left out: a developer's Python may lie in root's home. For
-    the same reason commands have run before, so that children find their modules in memory.
+    The check of the files that this user must be able to read is left out: a developer's Python may be in
+    root's home. For the same reason commands have run before, so that children find modules in memory.
     """
     monkeypatch.setattr(owner, "program_files", list)
     return data_dir
@@ -100,7 +100,7 @@ def test_root_leaves_no_files_of_its_own(app: Flask, given: Path, tmp_path: Path
     shutil.rmtree(given / "imports")
 
     table.write_text(TABLE.replace("foo", "bar"))
-    table.chmod(0o600)  # only root reads it, in a folder where only root comes
+    table.chmod(0o600)  # only root can read it, in a folder that only root can enter
     create = ("users", "create", "--email", "b@example.com", "--password-stdin")
     code, said, user = run_apart(app, *create, stdin=password)
     assert (code, user) == (0, NOBODY.pw_uid), said
@@ -122,7 +122,7 @@ def test_root_leaves_no_files_of_its_own(app: Flask, given: Path, tmp_path: Path
 
 @as_root
 def test_migrations_switch_too(app: Flask, given: Path) -> None:
-    """`flask db upgrade` is none of the application's own commands."""
+    """`flask db upgrade` is a command of Flask-Migrate, not of the application."""
     give_away(given)
 
     def upgrade() -> int:
@@ -182,7 +182,7 @@ def test_an_owner_who_cannot_read_the_program(data_dir: Path, tmp_path: Path, mo
     monkeypatch.setattr(owner, "program_files", lambda: [secret])
     before = os.getresuid(), os.getresgid(), os.getgroups()
     give_away(data_dir)
-    assert run_as_owner(data_dir) is None  # nothing is here yet
+    assert run_as_owner(data_dir) is None  # there is no instance yet
     (data_dir / "main.db").touch()
     give_away(data_dir)
     with pytest.raises(click.ClickException, match=f"nobody, who can't read {secret}"):
@@ -202,11 +202,11 @@ def test_root_without_the_right_to_switch(data_dir: Path, monkeypatch: pytest.Mo
 
 
 def test_another_user_is_refused(app: Flask, data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is written where the directory is somebody else's; `doctor` looks all the same."""
+    """Nothing is written where the directory is another user's. `doctor` runs all the same."""
     name = describe_owner(os.getuid(), os.getgid()).name
     before = owners(data_dir)
     monkeypatch.setattr(os, "geteuid", lambda: 54321)
-    monkeypatch.setattr(os, "access", lambda *_args, **_more: False)
+    monkeypatch.setattr(os, "access", lambda _path, mode, **_more: not mode & os.W_OK)
     done = app.test_cli_runner().invoke(args=["backup"])
     assert done.exit_code == 1
     assert f"belongs to {name} and can't be written by this user" in done.output
@@ -215,6 +215,24 @@ def test_another_user_is_refused(app: Flask, data_dir: Path, monkeypatch: pytest
     assert "can't be written to" in app.test_cli_runner().invoke(args=["doctor"]).output
     monkeypatch.setattr(os, "access", lambda *_args, **_more: True)  # a group's directory
     assert run_as_owner(data_dir) is None
+
+
+@as_root
+@pytest.mark.parametrize("arguments", [("doctor",), ("users", "list"), ("backup",)], ids=" ".join)
+def test_a_directory_that_is_closed_to_a_user(app: Flask, data_dir: Path, arguments: tuple[str, ...]) -> None:
+    data_dir.chmod(0o700)
+
+    def run() -> list[object]:
+        os.setgroups([])
+        os.setgid(NOBODY.pw_gid)
+        os.setuid(NOBODY.pw_uid)
+        done = app.test_cli_runner().invoke(args=arguments)
+        return [done.exit_code, done.output]
+
+    code, said = in_child(run)
+    assert code == 1
+    assert said.startswith(f"Error: {data_dir} belongs to root and can't be read by this user."), said
+    assert "sudo -u root" in said
 
 
 def test_a_backup_without_a_path_is_kept_in_the_data_directory(

@@ -1,4 +1,4 @@
-"""How do pixels fire: one contract for all providers, and what each has of its own?"""
+"""Firing of pixels: the contract of all providers, and the particulars of each."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from app.config import ROOT
+from app.core.config import ROOT
 from app.pixels.firing import ANY_HOST, as_script, firing, picture_of
 from app.pixels.provider import all_providers
 
@@ -20,7 +20,7 @@ LISTS = ("scripts", "images", "connections", "frames")
 ODD = ["a.b_c:d-E9", "-", ":", "." * 128]
 
 
-# --- the contract: holds for each file of `providers`, also for the next one
+# --- the contract: holds for each file of `providers`, also for new ones
 
 
 @pytest.mark.parametrize("type_", all_providers())
@@ -61,7 +61,7 @@ def test_an_id_is_a_value_and_never_code(type_, id_):
 
 
 def in_place_of_id(program, type_, id_):
-    """The program without the two values in which the id may stand."""
+    """The program without the two values that may contain the id."""
     picture = as_script(picture_of(all_providers()[type_], id_))
     values = f'"id": {json.dumps(id_)}', f'"picture": {picture}'
     assert [program.count(value) for value in values] == [1, 1]
@@ -113,7 +113,7 @@ PICTURES = {
 }
 
 
-# what the providers' scripts were seen to ask for, or their documents say that they do
+# requests of the providers' scripts, as observed or documented
 ASKS = {
     "social_a": [
         ("script-src", "https://connect.facebook.net/signals/config/1"),
@@ -225,8 +225,8 @@ ASK = """
 from app.pixels.firing import firing
 from app.pixels.forms import PixelForm
 from app.pixels.lists import WORDS
-from app.sent import Sent
-form = PixelForm(Sent([("type", "example"), ("name", "n"), ("pixel", "E-1")]), owner=None, stored=None)
+from app.input.data import RequestData
+form = PixelForm(RequestData([("type", "example"), ("name", "n"), ("pixel", "E-1")]), owner=None, stored=None)
 form.validate()
 print(form.changes["type"], WORDS["example"], firing([("social_z", "E-1")]).hosts()["script-src"])
 """

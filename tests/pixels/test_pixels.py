@@ -1,4 +1,4 @@
-"""What may be said of a pixel, and how does one change?"""
+"""Pixels: the form, the services and the list."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import datetime as dt
 import pytest
 import sqlalchemy as sa
 
-from app.clock import now
-from app.database import begin_write
-from app.errors import Invalid, NotThere
-from app.extensions import db
-from app.lists import find_page
+from app.core.clock import now
+from app.core.database import begin_write
+from app.core.errors import Invalid, NotFound
+from app.core.extensions import db
+from app.input.data import RequestData
+from app.input.listing import find_page
 from app.pixels import services
 from app.pixels.forms import PixelForm
 from app.pixels.lists import LISTING
 from app.pixels.models import Pixel
 from app.pixels.provider import all_providers
-from app.sent import Sent
 
 # the words that an owner may use beside the neutral ones
 WORDS = {
@@ -29,7 +29,7 @@ GOOD = {"type": "social_a", "name": "n", "pixel": "1234567890123456"}
 
 
 def read(stored=None, **values):
-    form = PixelForm(Sent(values.items()), owner=None, stored=stored)
+    form = PixelForm(RequestData(values.items()), owner=None, stored=stored)
     form.validate()
     return form
 
@@ -49,7 +49,7 @@ def test_the_providers():
 
 @pytest.mark.parametrize("type_", WORDS)
 def test_one_provider(type_):
-    """What holds for each file of `providers`, also for the next one."""
+    """Holds for each file of `providers`, also for new ones."""
     provider = all_providers()[type_]
     assert provider.label
     assert provider.help_url.startswith("https://")
@@ -133,7 +133,7 @@ def test_a_pixel_that_is_gone(alice, make_pixel, service):
     pixel = make_pixel(alice)
     with db.engine.begin() as connection:
         connection.execute(sa.delete(Pixel))
-    with pytest.raises(NotThere):
+    with pytest.raises(NotFound):
         write(service, pixel)
 
 

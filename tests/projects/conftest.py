@@ -1,4 +1,4 @@
-"""What do the tests of projects share with those of the API and of the dashboard?"""
+"""Fixtures for projects, taken from the tests of the API and of the dashboard."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Do projects hold links together, and let go of them?"""
+"""Projects: their API, their totals, and their page in the dashboard."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import User
 from app.links.models import Link
-from app.links.totals import Total, totals_by
+from app.links.totals import LinkTotals, totals_by
 from app.projects.models import Project
 from tests.api.shape import fields, problem
 from tests.clients import Api
@@ -73,7 +73,10 @@ def test_totals(
     factory.link(alice)
     count_clicks(links[0].id, 5)
     count_clicks(links[2].id, 2)
-    assert totals_by(Link.project_id, [full.id, empty.id]) == {full.id: Total(3, 7), empty.id: Total()}
+    assert totals_by(Link.project_id, [full.id, empty.id]) == {
+        full.id: LinkTotals(3, 7),
+        empty.id: LinkTotals(),
+    }
     assert totals_by(Link.project_id, []) == {}
 
 

@@ -1,4 +1,4 @@
-"""What do tests of visitors' pages stand on? The same as those of visits, and links with all that pages show."""
+"""Fixtures for visitors' pages: those of the redirect tests, and links with all columns that pages show."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import pytest
 from app.accounts.models import User
 from app.links.models import Link
 from tests.factories import Factory
-from tests.visits.conftest import change, desk, front, owner, person, visits  # noqa: F401
+from tests.redirects.conftest import change, desk, front, owner, person, visits  # noqa: F401
 
 THERE = "https://example.com/there?a=%zz#b"
 
 
 @pytest.fixture
 def link(factory: Factory, owner: User) -> Callable[..., Link]:  # noqa: F811
-    """`link("a", pixels=[("social_a", "1")], title=…)`: a link to THERE."""
+    """`link("a", pixels=[("social_a", "1")], title=…)`: a link whose destination is THERE."""
 
     def link(url: str, pixels: list[tuple[str, str]] | None = None, **columns: Any) -> Link:
         made = factory.link(owner, url, **{"location_url": THERE, **columns})

@@ -1,4 +1,4 @@
-"""Social cards: who gets one, and what is in it."""
+"""Social cards: which clients get one, and what it contains."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import pytest
 
 from app.links import uploads
 from app.links.models import Link
-from app.visits.agents import bot_name, is_preview_bot
+from app.redirects.bots import bot_name, is_preview_bot
 from tests.links.pictures import picture
 from tests.public.conftest import THERE
-from tests.visits.conftest import Person
+from tests.redirects.conftest import Person
 
 Links = Callable[..., Link]
 Visits = Callable[[], list[Any]]
@@ -24,7 +24,7 @@ CARD = {
     "title": "A note to myself",
 }
 
-# of each service the agent that its own documentation names, or that it is seen with
+# each service's user agent, from its documentation or as observed
 PREVIEWS = {
     "Facebook": NETWORK,
     "iMessage": "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_11_1) AppleWebKit/601.2.4 (KHTML, like Gecko) "

@@ -1,4 +1,4 @@
-"""For which names a proxy may fetch certificates."""
+"""The certificate endpoint: the names for which a proxy may request certificates."""
 
 from __future__ import annotations
 

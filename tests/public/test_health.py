@@ -1,4 +1,4 @@
-"""Does the instance say truly whether it is alive, and fit to work?"""
+"""Health checks and metrics: what each reports while a part of the instance fails."""
 
 from __future__ import annotations
 
@@ -23,26 +23,29 @@ from flask.testing import FlaskClient
 from sqlalchemy.exc import DatabaseError
 from sqlalchemy.orm import Session, scoped_session
 
-from app import database_damage
-from app.clicks import backfill
-from app.clicks.engine import open_engine
-from app.clicks.ingest import Ingest
-from app.clicks.models import Position
-from app.config import Settings
-from app.extensions import db
-from app.jobs import tending as jobs
-from app.journal import slate
-from app.journal.record import NEWEST, Visit, encode
+from app.analytics import backfill
+from app.analytics.engine import open_engine
+from app.analytics.ingest import Ingest
+from app.analytics.models import Position
+from app.core import database_damage
+from app.core.config import Settings
+from app.core.extensions import db
+from app.core.file_locks import lock_file
+from app.jobs import maintenance as jobs
+from app.journal import persistent_value
+from app.journal.codec import NEWEST, Visit, encode
 from app.journal.segments import directory_of
 from app.journal.writer import Journal
-from app.visits.models import LimitedVisit
-from tests.clicks.conftest import take_in
+from app.redirects.models import LimitedVisit
+from tests.analytics.conftest import take_in
 
 
 @pytest.fixture
-def worker(settings: Settings) -> None:
-    """A worker has just said that it is there."""
-    jobs.beat(settings.data_dir)
+def worker(settings: Settings) -> Iterator[None]:
+    """A worker runs, and has just written its heartbeat."""
+    with lock_file(settings.data_dir / jobs.WORKER_LOCK):
+        jobs.beat(settings.data_dir)
+        yield
 
 
 @pytest.fixture
@@ -70,7 +73,7 @@ def test_ready(client: FlaskClient) -> None:
 
 
 def wrong(client: FlaskClient) -> set[str]:
-    """Which parts are not in order."""
+    """The names of the failing checks."""
     answer = client.get("/readyz")
     assert answer.status_code == 503
     assert answer.json
@@ -79,6 +82,19 @@ def wrong(client: FlaskClient) -> set[str]:
 
 def test_not_ready_without_a_worker(client: FlaskClient) -> None:
     assert wrong(client) == {"worker"}
+    assert reason(client, "worker") == "no worker runs"
+
+
+def test_a_heartbeat_that_a_killed_worker_left_is_not_the_next_ones(
+    client: FlaskClient, settings: Settings
+) -> None:
+    jobs.beat(settings.data_dir)
+    assert wrong(client) == {"worker"}
+    with lock_file(settings.data_dir / jobs.WORKER_LOCK):
+        jobs.forget_heartbeat(settings.data_dir)  # as each worker begins
+        assert wrong(client) == {"worker"}
+        jobs.beat(settings.data_dir)
+        assert client.get("/readyz").status_code == 200
 
 
 def test_not_ready_with_a_worker_that_has_fallen_silent(
@@ -87,6 +103,7 @@ def test_not_ready_with_a_worker_that_has_fallen_silent(
     late = time.time() - 60
     os.utime(jobs.heartbeat(settings.data_dir), (late, late))
     assert wrong(client) == {"worker"}
+    assert reason(client, "worker") == "the worker has not been heard of for 60 s"
 
 
 @pytest.mark.usefixtures("worker")
@@ -124,15 +141,15 @@ def test_visits_of_limited_links_that_wait_are_shown_too(
         found: dict[str, Any] = (client.get("/readyz").json or {})["checks"]["limited"]
         return found
 
-    assert shown() == {"ok": True, "seconds": 0, "waiting": 0, "unknown": 0}
+    assert shown() == {"ok": True, "detail": None, "seconds": 0, "waiting": 0, "unknown": 0}
     write(5, 4)
     write(600, version=".v99")
     found = shown()
     assert 4 < found.pop("seconds") < 60
-    assert found == {"ok": True, "waiting": 2, "unknown": 1}
+    assert found == {"ok": True, "detail": None, "waiting": 2, "unknown": 1}
     with closing(Ingest(settings)) as ingest:
         take_in(ingest)
-    assert shown() == {"ok": True, "seconds": 0, "waiting": 0, "unknown": 1}
+    assert shown() == {"ok": True, "detail": None, "seconds": 0, "waiting": 0, "unknown": 1}
     write(600)
     assert wrong(client) == {"limited"}
 
@@ -140,7 +157,7 @@ def test_visits_of_limited_links_that_wait_are_shown_too(
 @pytest.mark.databases
 @pytest.mark.usefixtures("worker")
 def test_visits_that_no_sum_has_yet_are_shown(client: FlaskClient, settings: Settings) -> None:
-    """As after an update from a version that had rows alone."""
+    """As after an update from a version that stored rows and no sums."""
     assert (client.get("/readyz").json or {})["checks"]["statistics"] == {"ok": True, "rows_to_add_up": 0}
     engine = open_engine(settings)
     with engine.begin() as connection:
@@ -151,7 +168,7 @@ def test_visits_that_no_sum_has_yet_are_shown(client: FlaskClient, settings: Set
 
 
 def reason(client: FlaskClient, name: str) -> str:
-    """What a check that is not in order says."""
+    """The detail of a failing check."""
     answer = client.get("/readyz")
     assert answer.json
     check = answer.json["checks"][name]
@@ -164,7 +181,7 @@ def test_not_ready_for_some_minutes_after_visits_were_dropped(
     client: FlaskClient, journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as earlier:
-        earlier.setattr(slate.time, "time", lambda: 1_000_000_000.0)
+        earlier.setattr(persistent_value.time, "time", lambda: 1_000_000_000.0)
         journal.dropped.add(3)
     found = client.get("/readyz")
     assert found.status_code == 200
@@ -198,7 +215,7 @@ def test_not_ready_where_a_file_stands_in_the_place_of_the_journal(
 
 
 def damage(path: Path, start: int) -> None:
-    """Overwrite a file from there to its end, by another process, as a disk would: no lock of ours goes."""
+    """Overwrite a file from `start` to its end in another process, so that our own locks on it stay."""
     program = (
         "import sys, os; f = open(sys.argv[1], 'r+b'); size = os.path.getsize(sys.argv[1]); "
         "f.seek(int(sys.argv[2])); f.write(b'\\xa5' * (size - int(sys.argv[2])))"
@@ -231,7 +248,7 @@ def test_of_a_large_database_both_ends_of_each_table_are_read(
 def test_not_ready_for_some_minutes_after_a_query_met_damage(
     client: FlaskClient, settings: Settings, tmp_path: Path
 ) -> None:
-    """Of a large file a health check does not read all; another process's query may have met the damage."""
+    """A health check does not read all of a large file, but another process's query may meet the damage."""
     assert client.get("/readyz").status_code == 200
     (tmp_path / "other.db").write_bytes(b"no database" * 1000)
     engine = sa.create_engine(f"sqlite:///{tmp_path / 'other.db'}")
@@ -288,6 +305,33 @@ def test_ready_with_redis(client: FlaskClient, app: Flask) -> None:
     assert (answer.json or {})["checks"]["redis"] == {"ok": True, "is_set": True}
 
 
+@pytest.mark.databases
+@pytest.mark.usefixtures("worker")
+def test_not_ready_with_a_database_that_only_reads(
+    client: FlaskClient,
+    session: scoped_session[Session],
+    database: str,
+    settings: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert client.get("/readyz").status_code == 200
+    if database == "postgresql":
+        name = session.scalar(sa.text("SELECT current_database()"))
+        session.execute(sa.text(f"ALTER DATABASE {name} SET default_transaction_read_only = on"))
+        session.commit()
+        close_connections(client)
+    else:  # modes don't stop the tests' user, root
+        may = os.access
+        monkeypatch.setattr(
+            os,
+            "access",
+            lambda path, mode, **more: Path(path).name != "clicks.db" and may(path, mode, **more),
+        )
+    assert reason(client, "database") == "the database can be read, but not be written to"
+    told = client.application.test_cli_runner().invoke(args=["doctor"]).output
+    assert "takes no writes" in told or "clicks.db can't be written to" in told
+
+
 def test_not_ready_without_a_database(app: Flask, client: FlaskClient) -> None:
     (app.config["WAYPOST"].data_dir / "clicks.db").unlink()  # cannot be attached any more
     assert "database" in wrong(client)
@@ -318,7 +362,7 @@ def test_metrics_only_for_who_has_the_token(client: FlaskClient) -> None:
 
 
 def metrics_of(client: FlaskClient) -> dict[str, float]:
-    """The gauges that `/metrics` tells."""
+    """The gauges of `/metrics`."""
     answer = client.get("/metrics", headers={"Authorization": "Bearer a token of the tests"})
     assert answer.status_code == 200
     lines = [line.split() for line in answer.text.splitlines() if not line.startswith("#")]
@@ -361,7 +405,7 @@ def test_metrics_while_the_journal_can_not_be_read(client: FlaskClient, settings
 
 @pytest.mark.settings(METRICS_TOKEN="a token of the tests")
 def test_metrics_while_postgresql_is_away(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The driver's error as it comes when nobody listens at the port."""
+    """The driver's error where no server listens at the port."""
     away = sa.create_engine("postgresql+psycopg://nobody@127.0.0.1:1/none")
     monkeypatch.setitem(db._app_engines[client.application], None, away)
     found = metrics_of(client)

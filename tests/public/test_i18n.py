@@ -1,4 +1,4 @@
-"""Do visitors' pages speak the visitor's language, and say only what they may?"""
+"""Visitors' pages in every language: the choice of it, and what pages may reveal."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from app.accounts.passwords import hash_password
-from app.clock import now
+from app.core.clock import now
 from app.links.models import Link
 from app.public.answers import SIGNS, SYMBOL
-from app.public.words import Words, all_words, words_for
-from app.visits.visitor import languages
-from tests.visits.conftest import Person
+from app.public.i18n import PageTexts, all_words, words_for
+from app.redirects.visitor import languages
+from tests.redirects.conftest import Person
 
 Links = Callable[..., Link]
 DAY = dt.timedelta(days=1)
@@ -71,7 +71,7 @@ def test_lists(given: list[str], listed: str) -> None:
 
 @pytest.fixture(scope="module")
 def pages() -> dict[str, tuple[str, dict[str, Any], dict[str, Any]]]:
-    """Of each page: the path, the link's columns, and how it is asked for."""
+    """For each page: the path, the link's columns, and how it is requested."""
     return {
         "password": ("/a", {"password_hash": hash_password("secret")}, {}),
         "warning": ("/a", {"sensitive_content": True}, {}),
@@ -83,10 +83,11 @@ def pages() -> dict[str, tuple[str, dict[str, Any], dict[str, Any]]]:
         "prefetch": ("/a", {"sensitive_content": True}, {"headers": {"Purpose": "prefetch"}}),
         "pixels": ("/a", {"pixels": [("social_a", "1")]}, {}),
         "preview": ("/a", {"clicks_limit": 5}, {"agent": "curl/8"}),
+        "confirmation": ("/a", {"clicks_limit": 5, "clicks_limit_confirmation_is_enabled": True}, {}),
     }
 
 
-KNOWN = ["password", "warning", "not_yet", "expired", "leads", "pixels", "preview"]
+KNOWN = ["password", "warning", "not_yet", "expired", "leads", "pixels", "preview", "confirmation"]
 TELLS = {"leads", "pixels"}
 ALL = [*KNOWN, "not_found", "method", "prefetch"]
 
@@ -96,7 +97,7 @@ ALL = [*KNOWN, "not_found", "method", "prefetch"]
 def test_a_page_in_each_language(name: str, tag: str, pages: Any, person: Person, link: Links) -> None:
     path, columns, asked = pages[name]
     link("a", **columns)
-    words: Words = all_words()[tag]
+    words: PageTexts = all_words()[tag]
     headers = {"Accept-Language": f"{tag}-XX,{tag};q=0.9", **asked.get("headers", {})}
     answer = person.open(path, **{**asked, "headers": headers})
     assert f'<html lang="{tag}">' in answer.text
@@ -107,7 +108,7 @@ def test_a_page_in_each_language(name: str, tag: str, pages: Any, person: Person
 
 @pytest.mark.parametrize("tag", all_words())
 def test_what_a_plain_link_refuses_in_each_language(tag: str, person: Person, link: Links) -> None:
-    """Its redirects need no page, but who gets none is told why in his language."""
+    """Its redirects need no page, but refusals are pages in the visitor's language."""
     link("a")
     language = {"Accept-Language": f"{tag}-XX"}
     wrong = person.open("/a", method="DELETE", headers=language)
@@ -130,7 +131,7 @@ def test_what_a_page_says_and_what_not(name: str, pages: Any, person: Person, li
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
     assert (answer.headers["Cache-Control"], answer.headers["X-Robots-Tag"]) == ("no-store", "noindex")
     assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
-    if name not in {"pixels", "password", "warning"}:
+    if name not in {"pixels", "password", "warning", "confirmation"}:
         assert "https:" not in answer.headers["Content-Security-Policy"]
         assert answer.headers["Referrer-Policy"] == "no-referrer"
     if name != "pixels":
@@ -148,7 +149,7 @@ def test_a_disabled_link_looks_like_none(person: Person, link: Links) -> None:
 
 
 def test_every_sign_is_there() -> None:
-    from app.config import ROOT
+    from app.core.config import ROOT
 
     drawn = dict(SYMBOL.findall((ROOT / "app" / "templates" / "public" / "_signs.svg").read_text()))
     assert set(drawn) == {*SIGNS.values(), "info"}

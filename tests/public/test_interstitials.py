@@ -1,4 +1,4 @@
-"""Does a visitor get to the destination by the right page, does each say what it should, and does it count once?"""
+"""Interstitials: which one a visitor gets, what it contains, and that the click counts once."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from werkzeug.test import TestResponse
 
 from app.accounts.models import User
 from app.accounts.passwords import hash_password
+from app.core.errors import StoreDown
 from app.domains.models import Domain
-from app.journal.record import Visit
+from app.journal.codec import Visit
 from app.links.models import Link
-from app.public.words import all_words
-from app.visits.store import StoreDown
+from app.public.i18n import all_words
 from tests.clients import Api
 from tests.factories import Factory
 from tests.public.conftest import THERE
-from tests.visits.conftest import Person
+from tests.redirects.conftest import Person
 
 Links = Callable[..., Link]
 Visits = Callable[[], list[Visit]]
@@ -46,7 +46,7 @@ def boxes(answer: TestResponse) -> list[str]:
 
 
 def is_boxed(answer: TestResponse) -> bool:
-    """Whether the pixels of META are in the box alone."""
+    """Whether the pixels of META are in the sandbox alone."""
     return bool(boxes(answer)) and "fbq" not in answer.text
 
 
@@ -303,7 +303,7 @@ def test_a_box_needs_a_ticket_of_its_own_link(
     with time_machine.travel("2100-01-01", tick=False):
         assert "mine()" not in person.open(f"/a{address}").text
     change(made, is_enabled=False)
-    desk.plans.poll()
+    desk.compiled_links.poll()
     assert person.open(f"/a{address}").status_code == 404
 
 
@@ -452,7 +452,7 @@ def test_a_ticket_is_good_for_its_link_for_ten_minutes(
     with time_machine.travel("2100-01-01", tick=False):
         assert answered(person, "/a", good, "no").headers["Location"] == "/a"
     change(made, password_version=2)
-    desk.plans.poll()
+    desk.compiled_links.poll()
     assert answered(person, "/a", good, "no").headers["Location"] == "/a"
 
 
@@ -487,7 +487,7 @@ WAYS_ON = {
 def test_a_ticket_of_a_limited_link_leads_on_once(
     columns: Any, consent: str, person: Person, link: Links, api: Api
 ) -> None:
-    """Sent again (a reload, or somebody it was passed to) it asks for the link once more, which counts anew."""
+    """Sent again (by a reload, or by another visitor) it redirects to the link itself, which counts again."""
     made = link("a", META, clicks_limit=2, **columns)
     leads_on = columns.get("location_url", THERE)
     good = ticket(person.open("/a", agent=ANDROID))
@@ -520,7 +520,7 @@ def test_a_ticket_from_before_the_limit_leads_on_once_after_it(
     good = ticket(person.open("/a"))
     assert [answered(person, "/a", good, "no").headers["Location"] for _ in range(2)] == [THERE] * 2
     change(made, clicks_limit=5)
-    desk.plans.poll()
+    desk.compiled_links.poll()
     assert [answered(person, "/a", good, "no").headers["Location"] for _ in range(2)] == [THERE, "/a"]
 
 
@@ -534,7 +534,7 @@ def test_a_ticket_is_not_used_up_by_an_answer_that_can_not_be_made(
     def fail(_items: object) -> None:
         raise StoreDown("away")
 
-    for part, name in ((desk.plans.store, "pixels"), (desk.limits, "write")):
+    for part, name in ((desk.compiled_links.store, "pixels"), (desk.limits, "write")):
         with monkeypatch.context() as patched:
             patched.setattr(part, name, fail)
             assert answered(person, "/a", good, "yes").status_code == 503

@@ -1,4 +1,4 @@
-"""Does `/{alias}+` tell where a link leads, where it may?"""
+"""The page `/{alias}+`: which links show their destination there."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from app.clock import now
+from app.core.clock import now
 from app.domains.models import Domain
-from app.journal.record import Visit
+from app.journal.codec import Visit
 from app.links.models import Link
 from tests.factories import Factory
-from tests.visits.conftest import Person
+from tests.redirects.conftest import Person
 
 Links = Callable[..., Link]
 THERE = "https://example.com/there"

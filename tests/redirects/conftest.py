@@ -1,4 +1,4 @@
-"""What do tests of visits stand on? A process's desk, a front, and requests as a server makes them."""
+"""Fixtures for tests of visits: a redirect context, a front, and requests as a server makes them."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from sqlalchemy.orm import Session, scoped_session
 from werkzeug.test import EnvironBuilder, TestResponse, run_wsgi_app
 
 from app.accounts.models import User
-from app.journal.record import Visit, decode
+from app.journal.codec import Visit, decode
 from app.links.models import PlanChange
-from app.visits.desk import Desk
-from app.visits.front import Front
+from app.redirects.context import RedirectContext
+from app.redirects.wsgi import Front
 from tests.server import BROWSER
 
 PHONE = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 Version/18.0 Mobile/15E148 Safari/604.1"
 
 
 @pytest.fixture
-def desk(app: Flask) -> Iterator[Desk]:
-    desk: Desk = app.extensions["visits"]
+def desk(app: Flask) -> Iterator[RedirectContext]:
+    desk: RedirectContext = app.extensions["visits"]
     yield desk
     desk.close()
 
 
 @pytest.fixture
-def front(app: Flask, desk: Desk) -> Front:
+def front(app: Flask, desk: RedirectContext) -> Front:
     return Front(app.wsgi_app, desk)
 
 
 class Person:
-    """Somebody with a browser, who asks a front as a server would."""
+    """A visitor with a browser. Sends requests to a front as a server would."""
 
     def __init__(self, front: Front) -> None:
         self.front = front
@@ -67,7 +67,7 @@ def person(front: Front) -> Person:
 
 
 @pytest.fixture
-def visits(desk: Desk) -> Callable[[], list[Visit]]:
+def visits(desk: RedirectContext) -> Callable[[], list[Visit]]:
     """Every visit that is in the journal now."""
 
     def read() -> list[Visit]:
@@ -82,7 +82,7 @@ def visits(desk: Desk) -> Callable[[], list[Visit]]:
 
 @pytest.fixture
 def change(session: scoped_session[Session]) -> Callable[..., None]:
-    """Change a link as its service does: together with the row that tells every process."""
+    """Change a link as its service does: together with the row that invalidates its compiled link."""
 
     def change(link: Any, **columns: Any) -> None:
         for name, value in columns.items():

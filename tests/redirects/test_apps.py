@@ -1,4 +1,4 @@
-"""Is each app opened as its owner documents it, nothing else taken for it, and nothing let out unencoded?"""
+"""App links: each app is opened as documented, look-alikes open none, and everything is encoded."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.visits.apps import Opening, opening
-from app.visits.known_apps import APPS
+from app.redirects.apps import Opening, opening
+from app.redirects.known_apps import APPS
 
 SAME = "the web address, which only a tap opens in the app"
 
@@ -160,7 +160,7 @@ def test_on_android(app: str, destination: str, ios: str | None, package: str | 
 
 
 def read_intent(address: str) -> dict[str, str]:
-    """As Android reads it: data up to the last `#`, then `key=value;` until `end`, values percent-decoded."""
+    """Parse it as Android does: data up to the last `#`, `key=value;` until `end`, values percent-decoded."""
     head, mark, extras = address.rpartition("#")
     assert mark
     assert head.startswith("intent://")

@@ -1,4 +1,4 @@
-"""Is a stale plan ever kept, whatever happens between two lines?"""
+"""The cache of compiled links: it never keeps a stale one, whatever happens between two lines."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from flask import Flask
 from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import User
+from app.core.errors import StoreDown
 from app.links.models import PlanChange
-from app.visits import cache, changes
-from app.visits.cache import Plans, Poller
-from app.visits.desk import Desk
-from app.visits.store import StoreDown
+from app.redirects import cache, changes
+from app.redirects.cache import CompiledLinks, Poller
+from app.redirects.context import RedirectContext
 from tests.factories import Factory
 from tests.server import wait_for
 
@@ -27,18 +27,18 @@ HOST = "localhost"
 
 
 @pytest.fixture
-def plans(desk: Desk) -> Plans:
-    return desk.plans
+def plans(desk: RedirectContext) -> CompiledLinks:
+    return desk.compiled_links
 
 
-def destination(plans: Plans, path: str = "/a") -> str | None:
+def destination(plans: CompiledLinks, path: str = "/a") -> str | None:
     plan = plans.find(HOST, path)
     return plan.location_url if plan else None
 
 
 @pytest.mark.databases
 def test_a_change_drops_what_it_names_and_no_more(
-    plans: Plans, factory: Factory, owner: User, change: Callable[..., None]
+    plans: CompiledLinks, factory: Factory, owner: User, change: Callable[..., None]
 ) -> None:
     changed, other = factory.link(owner, "a"), factory.link(owner, "b")
     first, second = plans.find(HOST, "/a"), plans.find(HOST, "/b")
@@ -53,7 +53,9 @@ def test_a_change_drops_what_it_names_and_no_more(
 
 @pytest.mark.databases
 @pytest.mark.parametrize("row", [{"domain_id": 0}, {}], ids=["whole domain", "everything"])
-def test_rows_that_name_many(row: dict[str, int], plans: Plans, factory: Factory, owner: User) -> None:
+def test_rows_that_name_many(
+    row: dict[str, int], plans: CompiledLinks, factory: Factory, owner: User
+) -> None:
     factory.link(owner, "a")
     plan = plans.find(HOST, "/a")
     factory.add(PlanChange(**row))
@@ -63,7 +65,7 @@ def test_rows_that_name_many(row: dict[str, int], plans: Plans, factory: Factory
 
 
 def test_every_spelling_of_a_changed_link_is_dropped(
-    plans: Plans, factory: Factory, owner: User, change: Callable[..., None]
+    plans: CompiledLinks, factory: Factory, owner: User, change: Callable[..., None]
 ) -> None:
     link = factory.link(owner, "Abc")
     spellings = ["/Abc", "/ABC", "/abc/"]
@@ -73,16 +75,20 @@ def test_every_spelling_of_a_changed_link_is_dropped(
     assert {destination(plans, path) for path in spellings} == {"https://example.com/2"}
 
 
-def test_a_miss_is_not_kept(plans: Plans, factory: Factory, owner: User) -> None:
+def test_a_miss_is_not_kept(plans: CompiledLinks, factory: Factory, owner: User) -> None:
     assert plans.find(HOST, "/a") is None
     factory.link(owner, "a")
     assert plans.find(HOST, "/a")
 
 
 def test_a_load_that_a_change_overtook_is_not_kept(
-    plans: Plans, factory: Factory, owner: User, change: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+    plans: CompiledLinks,
+    factory: Factory,
+    owner: User,
+    change: Callable[..., None],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The change commits, and is polled, after the row was read and before its plan was kept."""
+    """The change commits, and is polled, after the row was read and before its compiled link was kept."""
     link = factory.link(owner, "a")
     read = plans.store.link
 
@@ -93,13 +99,13 @@ def test_a_load_that_a_change_overtook_is_not_kept(
         return row
 
     monkeypatch.setattr(plans.store, "link", overtaken)
-    assert destination(plans) == "https://example.com/somewhere"  # began before the change: that is fair
+    assert destination(plans) == "https://example.com/somewhere"  # it began before the change
     monkeypatch.undo()
     assert destination(plans) == "https://example.com/2"
 
 
 def test_two_generations_hold_a_bounded_number(
-    plans: Plans, factory: Factory, owner: User, monkeypatch: pytest.MonkeyPatch
+    plans: CompiledLinks, factory: Factory, owner: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cache, "GENERATION", 3)
     monkeypatch.setattr(cache, "SPELLINGS", 6)
@@ -117,7 +123,7 @@ def test_two_generations_hold_a_bounded_number(
 
 
 def test_heavy_plans_fill_a_generation_sooner(
-    plans: Plans, factory: Factory, owner: User, monkeypatch: pytest.MonkeyPatch
+    plans: CompiledLinks, factory: Factory, owner: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cache, "HEAVIEST", 1200)
     long = "https://example.com/" + "x" * 400
@@ -131,7 +137,7 @@ def test_heavy_plans_fill_a_generation_sooner(
 
 
 def test_whoever_slept_through_a_pruning_forgets_everything(
-    plans: Plans, factory: Factory, owner: User
+    plans: CompiledLinks, factory: Factory, owner: User
 ) -> None:
     factory.link(owner, "a")
     plan = plans.find(HOST, "/a")
@@ -145,9 +151,9 @@ def test_whoever_slept_through_a_pruning_forgets_everything(
 
 @pytest.mark.parametrize("database", ["postgresql"], indirect=True)
 def test_a_number_that_appears_late_is_not_passed_over(
-    plans: Plans, factory: Factory, owner: User, session: scoped_session[Session], app: Flask
+    plans: CompiledLinks, factory: Factory, owner: User, session: scoped_session[Session], app: Flask
 ) -> None:
-    """On PostgreSQL the second to take a number may commit first."""
+    """On PostgreSQL the transaction with the higher id may commit first."""
     factory.link(owner, "a")
     factory.add(PlanChange(domain_id=0, alias="earlier"))
     plan, engine = plans.find(HOST, "/a"), sa.create_engine(app.config["WAYPOST"].database_url)
@@ -165,7 +171,7 @@ def test_a_number_that_appears_late_is_not_passed_over(
 
 @pytest.mark.parametrize("database", ["postgresql"], indirect=True)
 def test_what_was_seen_is_forgotten_after_a_while(
-    plans: Plans, factory: Factory, monkeypatch: pytest.MonkeyPatch
+    plans: CompiledLinks, factory: Factory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plans.poll()
     factory.add(PlanChange(domain_id=0, alias="a"))
@@ -178,12 +184,14 @@ def test_what_was_seen_is_forgotten_after_a_while(
     assert [change.alias for change in plans.changes.news()] == ["b"]
 
 
-def test_a_database_that_is_down_says_so_and_comes_back(plans: Plans, factory: Factory, owner: User) -> None:
+def test_a_database_that_is_down_says_so_and_comes_back(
+    plans: CompiledLinks, factory: Factory, owner: User
+) -> None:
     factory.link(owner, "a")
     assert destination(plans)
     store, text = plans.store, plans.store.link_statement.text
     store.link_statement.text = "SELECT nothing FROM nowhere WHERE 1 = ? AND 2 = ?"
-    assert destination(plans)  # from what is at hand
+    assert destination(plans)  # from memory
     with pytest.raises(StoreDown):
         plans.find(HOST, "/b")
     store.link_statement.text = text
@@ -191,7 +199,7 @@ def test_a_database_that_is_down_says_so_and_comes_back(plans: Plans, factory: F
     assert destination(plans, "/b")
 
 
-def test_a_broken_connection_is_opened_anew(plans: Plans, factory: Factory, owner: User) -> None:
+def test_a_broken_connection_is_opened_anew(plans: CompiledLinks, factory: Factory, owner: User) -> None:
     factory.link(owner, "a")
     for _ in range(plans.store.free.qsize()):
         connection = plans.store.free.get()
@@ -202,7 +210,7 @@ def test_a_broken_connection_is_opened_anew(plans: Plans, factory: Factory, owne
     assert plans.store.free.qsize() == 4
 
 
-def test_many_threads_share_four_connections(plans: Plans, factory: Factory, owner: User) -> None:
+def test_many_threads_share_four_connections(plans: CompiledLinks, factory: Factory, owner: User) -> None:
     for number in range(40):
         factory.link(owner, f"a{number}")
     found: list[str | None] = []
@@ -234,7 +242,7 @@ os.kill(os.getpid(), 9)
 
 
 def test_no_stale_plan_stays_while_writers_are_killed_and_readers_never_rest(
-    plans: Plans, factory: Factory, owner: User, monkeypatch: pytest.MonkeyPatch
+    plans: CompiledLinks, factory: Factory, owner: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cache, "POLL_SECONDS", 0.005)
     link_id = str(factory.link(owner, "a").id)

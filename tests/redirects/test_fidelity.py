@@ -1,7 +1,7 @@
-"""Does an address leave byte for byte, with the parameters that were to be added and no other change?
+"""Fidelity of destinations: sent byte for byte, with the parameters to be added and no other change.
 
-Each row: the destination; the link's `utm_source`, or all three parted by `/`; the visitor's query as sent, or
-None where the link forwards none; and the `Location`, to the byte.
+Each row: the destination; the link's `utm_source`, or all three separated by `/`; the visitor's query as
+sent, or None if the link forwards none; and the `Location`, to the byte.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from app.visits.resolve import resolve
-from app.visits.visitor import Visitor
+from app.redirects.resolve import resolve
+from app.redirects.visitor import Visitor
 from tests.factories import PASSWORD
+from tests.redirects.test_resolve import NOW, plan
 from tests.server import BROWSER, Server
-from tests.visits.test_resolve import NOW, plan
 
 Row = tuple[str, str, bytes | None, str]
 E = "https://e.com"
@@ -163,12 +163,12 @@ def fields(row: Row) -> dict[str, Any]:
 
 
 def sent(row: Row) -> str:
-    """The visitor's query as a server hands it on: each byte a character. Where nothing forwards it, some."""
+    """The visitor's query as servers pass it on: each byte a character. Any query if it is not forwarded."""
     return (b"x=1" if row[2] is None else row[2]).decode("latin-1")
 
 
 def is_text(query: bytes | None) -> bool:
-    """The server that we run refuses a request line that is no UTF-8."""
+    """Whether the query is UTF-8. Our server refuses other request lines."""
     try:
         return (query or b"").decode() is not None
     except UnicodeDecodeError:
@@ -220,7 +220,7 @@ def post(live_server: Server) -> Callable[[str, dict[str, Any]], None]:
 
 
 def asked(server: Server, target: bytes) -> bytes:
-    """The raw head of the answer to a request that no client has made prettier."""
+    """The raw head of the answer to a raw request, which no client library has normalised."""
     with socket.create_connection(("127.0.0.1", server.port), timeout=60) as line:
         agent = f"User-Agent: {BROWSER}".encode()
         line.sendall(b"GET %b HTTP/1.1\r\nHost: e\r\nConnection: close\r\n%b\r\n\r\n" % (target, agent))

@@ -1,4 +1,4 @@
-"""Does the front answer itself wherever a redirect needs no page and no look-up, and only there?"""
+"""The front answers every redirect itself that needs no page and no look-up, and hands on all else."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any, NoReturn
 import pytest
 
 from app.accounts.models import User
-from app.clock import now
-from app.journal.record import Visit
-from app.visits.desk import Desk
-from app.visits.front import Front
+from app.core.clock import now
+from app.journal.codec import Visit
+from app.redirects.context import RedirectContext
+from app.redirects.wsgi import Front
 from tests.factories import Factory
-from tests.visits.conftest import PHONE, Person
+from tests.redirects.conftest import PHONE, Person
 
 Visits = Callable[[], list[Visit]]
 THERE, OTHER = "https://example.com/there", "https://example.com/other"
@@ -22,7 +22,7 @@ HOUR = dt.timedelta(hours=1)
 
 
 class HandedOn(Exception):
-    """The application behind the front was asked."""
+    """The application behind the front was called."""
 
 
 def behind(_environ: Any, _start_response: Any) -> NoReturn:
@@ -30,8 +30,8 @@ def behind(_environ: Any, _start_response: Any) -> NoReturn:
 
 
 @pytest.fixture
-def alone(desk: Desk) -> Person:
-    """Somebody before a front with nothing behind it."""
+def alone(desk: RedirectContext) -> Person:
+    """A visitor of a front with no application behind it."""
     return Person(Front(behind, desk))
 
 
@@ -39,7 +39,7 @@ def by_device(**more: str) -> dict[str, Any]:
     return {"targeting_type": "device_type", "targeting": [[key, value] for key, value in more.items()]}
 
 
-# columns, what is asked, where it leads
+# columns, request, destination
 ANSWERED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "targeting that fits": (by_device(mobile=OTHER), {"agent": PHONE}, OTHER),
     "targeting that does not": (by_device(tablet=OTHER), {"agent": PHONE}, THERE),
@@ -112,7 +112,7 @@ def test_it_hands_on(
 
 
 def test_a_page_and_the_front_answer_alike(
-    alone: Person, app: Any, desk: Desk, factory: Factory, owner: User, visits: Visits
+    alone: Person, app: Any, desk: RedirectContext, factory: Factory, owner: User, visits: Visits
 ) -> None:
     factory.link(owner, "a", location_url=THERE, utm_source="x", **by_device(mobile=OTHER))
     page = Person(app.wsgi_app)
@@ -125,10 +125,10 @@ def test_a_page_and_the_front_answer_alike(
 
 
 def test_a_change_of_pairs_is_seen_at_the_next_poll(
-    alone: Person, desk: Desk, factory: Factory, owner: User, change: Callable[..., None]
+    alone: Person, desk: RedirectContext, factory: Factory, owner: User, change: Callable[..., None]
 ) -> None:
     link = factory.link(owner, "a", location_url=THERE, **by_device(mobile=OTHER))
     assert alone.open("/a", agent=PHONE).headers["Location"] == OTHER
     change(link, targeting=[["tablet", OTHER]])
-    desk.plans.poll()
+    desk.compiled_links.poll()
     assert alone.open("/a", agent=PHONE).headers["Location"] == THERE

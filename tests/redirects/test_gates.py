@@ -1,4 +1,4 @@
-"""Are passwords and warnings asked for as the contract says, and does nothing open them but what should?"""
+"""Passwords and warnings: shown as the contract says, and unlocked only by the right form or cookie."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ import time_machine
 from sqlalchemy.orm import Session, scoped_session
 from werkzeug.test import TestResponse
 
-from app.accounts.hashing import RETRY_SECONDS, Lane
+from app.accounts.hashing import RETRY_SECONDS, HashPriority
 from app.accounts.models import User
 from app.accounts.passwords import hash_password
 from app.http_server.dispatcher import POOLS
-from app.journal.record import Visit
-from app.visits.desk import Desk
-from app.visits.front import Front
-from tests.accounts.places import fill
+from app.journal.codec import Visit
+from app.redirects.context import RedirectContext
+from app.redirects.wsgi import Front
+from tests.accounts.places import fill, no_hash_begins
 from tests.factories import Factory
 from tests.keys import secret_keys
-from tests.visits.conftest import PHONE, Person
+from tests.redirects.conftest import PHONE, Person
 
 Visits = Callable[[], list[Visit]]
 THERE = "https://example.com/there"
@@ -48,7 +48,7 @@ def protected(factory: Factory, owner: User, password_hash: str) -> Callable[...
 
 
 class Guest(Person):
-    """Keeps cookies as a browser does: by name and path, sent where the path fits."""
+    """A visitor who keeps cookies as a browser does: by name and path, sent if the path matches."""
 
     def __init__(self, front: Front) -> None:
         super().__init__(front)
@@ -111,7 +111,7 @@ def test_the_password_page(guest: Guest, protected: Any, visits: Visits) -> None
 
 @pytest.mark.databases
 def test_right_then_there(guest: Guest, protected: Any, visits: Visits) -> None:
-    """303 back with the query kept, and a cookie; the visit counts when the destination is reached."""
+    """303 back to the link with its query, and a cookie. The visit counts when the destination is sent."""
     link = protected("a", forward_query_parameters_is_enabled=True)
     query = "q=%zz&b=a+b&c=%C3%A4&empty="
     answer = guest.give(f"/a?{query}")
@@ -241,25 +241,25 @@ def test_ten_tries_in_ten_minutes(guest: Guest, protected: Any) -> None:
 
 
 def test_the_right_one_forgives_the_wrong_ones_before(front: Front, protected: Any) -> None:
-    """People of one house share an address, and each opens the link for himself."""
+    """Visitors in one house share an IP address, and each unlocks the link separately."""
     protected("a")
     for _ in range(12):
         assert Guest(front).give("/a", "nope").status_code == 403
         assert Guest(front).give("/a").status_code == 303
 
 
-def test_no_address_is_written(guest: Guest, protected: Any, desk: Desk) -> None:
+def test_no_address_is_written(guest: Guest, protected: Any, desk: RedirectContext) -> None:
     protected("a")
     guest.give("/a", "nope", environ_base={"REMOTE_ADDR": "203.0.113.77"})
     files = [path for path in desk.settings.data_dir.rglob("*") if path.is_file()]
-    assert any(path.name.startswith("throttles.db") for path in files)
+    assert any(path.name.startswith("rate_limits.db") for path in files)
     assert not [path for path in files if b"203.0.113" in path.read_bytes()]
 
 
 def test_where_all_places_for_hashes_are_taken_nobody_waits(guest: Guest, protected: Any) -> None:
     protected("a")
     with ExitStack() as taken:
-        fill(taken, Lane.VISITORS)
+        fill(taken, HashPriority.VISITORS)
         answer = guest.give("/a")
         assert (answer.status_code, answer.headers["Retry-After"]) == (503, str(RETRY_SECONDS))
         assert tells_nothing(answer)
@@ -270,18 +270,25 @@ def test_where_all_places_for_hashes_are_taken_nobody_waits(guest: Guest, protec
 def test_who_is_turned_away_there_has_not_tried(guest: Guest, protected: Any) -> None:
     protected("a")
     with ExitStack() as taken:
-        fill(taken, Lane.VISITORS)
+        fill(taken, HashPriority.VISITORS)
         assert {guest.give("/a", "nope").status_code for _ in range(20)} == {503}
     assert guest.give("/a").status_code == 303
 
 
+def test_a_hash_that_does_not_begin_is_no_try(guest: Guest, protected: Any) -> None:
+    protected("a")
+    with no_hash_begins():
+        assert {guest.give("/a", "nope").status_code for _ in range(20)} == {503}
+    assert [guest.give("/a", "nope").status_code for _ in range(11)] == [403] * 10 + [429]
+
+
 def test_some_threads_are_left_however_many_wait_for_hashes() -> None:
-    assert Lane.STRANGERS.places + Lane.VISITORS.places < POOLS["forms"]["threads"]
-    assert Lane.KNOWN.places < POOLS["pages"]["threads"]
+    assert HashPriority.STRANGERS.places + HashPriority.VISITORS.places < POOLS["forms"]["threads"]
+    assert HashPriority.KNOWN.places < POOLS["pages"]["threads"]
 
 
 def test_a_cookie_opens_nothing_else(guest: Guest, protected: Any, front: Front) -> None:
-    """Also when a visitor sends it where no browser would."""
+    """Even if a visitor sends it to a path to which no browser would."""
     protected("a"), protected("b"), protected("c", sensitive_content=True)
     guest.give("/a")
     [((name, _), value)] = guest.cookies.items()
@@ -305,11 +312,11 @@ def test_a_forged_cookie(value: str, person: Person, protected: Any) -> None:
     assert tells_nothing(answer)
 
 
-def test_a_cookie_of_another_instance(person: Person, protected: Any, desk: Desk) -> None:
-    from app.visits.unlock import Unlock
+def test_a_cookie_of_another_instance(person: Person, protected: Any, desk: RedirectContext) -> None:
+    from app.redirects.gate_cookies import Unlock
 
     link = protected("a")
-    plan = desk.plans.find("localhost", "/a")
+    plan = desk.compiled_links.find("localhost", "/a")
     assert plan is not None and plan.id == link.id
     with secret_keys("another secret"):
         forged = Unlock().token("password", plan)
@@ -335,10 +342,10 @@ def test_a_new_password_closes_what_the_old_one_opened(
     guest.give("/a"), guest.give("/a", None)
     assert guest.open("/a").status_code == 302
     assert api.post(f"/links/{link.id}", {"title": "the same password"}).status_code == 200
-    front.plans.poll()
+    front.compiled_links.poll()
     assert guest.open("/a").status_code == 302
     assert api.post(f"/links/{link.id}", {"password": "something new"}).status_code == 200
-    front.plans.poll()
+    front.compiled_links.poll()
     answer = guest.open("/a")
     assert (answer.status_code, 'name="password"' in answer.text) == (200, True)
     assert tells_nothing(answer)

@@ -1,4 +1,4 @@
-"""Do exactly as many visitors get through as the limit says, and does `clicks` say so?"""
+"""Click limits: exactly as many visitors get through as the limit says, and `clicks` agrees."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from sqlalchemy import Engine, text
 from sqlalchemy.exc import OperationalError
 
 from app.accounts.models import User
-from app.clicks.ingest import Ingest
-from app.config import Settings
-from app.journal.record import Visit, decode
+from app.analytics.ingest import Ingest
+from app.core.config import Settings
+from app.core.errors import StoreDown
+from app.journal.codec import Visit, decode
 from app.links import services
 from app.notifications.events import LIMIT_REACHED
 from app.notifications.models import Event
-from app.visits import journaled, limits
-from app.visits.desk import Desk
-from app.visits.front import Front
-from app.visits.limits import open_engine
-from app.visits.store import StoreDown
-from tests.clicks.conftest import Tables, take_in
+from app.redirects import limits, pending_clicks
+from app.redirects.context import RedirectContext
+from app.redirects.limits import open_engine
+from app.redirects.wsgi import Front
+from tests.analytics.conftest import Tables, take_in
 from tests.clients import Api
 from tests.factories import Factory
-from tests.visits.conftest import Person
+from tests.redirects.conftest import Person
 
 Visits = Callable[[], list[Visit]]
 THERE, AFTER = "https://example.com/there", "https://after.example/"
@@ -79,7 +79,9 @@ def test_one_after_the_other(
 
 
 @pytest.mark.databases
-def test_many_threads_at_once(desk: Desk, person: Person, factory: Factory, owner: User, clicks: Any) -> None:
+def test_many_threads_at_once(
+    desk: RedirectContext, person: Person, factory: Factory, owner: User, clicks: Any
+) -> None:
     link = factory.link(owner, "a", location_url=THERE, clicks_limit=10)
     other = factory.link(owner, "b", location_url=THERE, clicks_limit=10)
     with ThreadPoolExecutor(16) as pool:
@@ -99,12 +101,12 @@ def test_whoever_uses_the_last_click_has_the_owner_told_once(
     assert told(factory) == [(link.id, {"clicks_limit": 3})]
     services.update(link, {"clicks_limit": 4})
     factory.session.commit()
-    front.plans.poll()
+    front.compiled_links.poll()
     assert [person.open("/a").status_code for _ in range(2)] == [302, 410]
     assert told(factory) == [(link.id, {"clicks_limit": limit}) for limit in (3, 4)]
     services.update(link, {"clicks_limit": 2})
     factory.session.commit()
-    front.plans.poll()
+    front.compiled_links.poll()
     person.open("/a")
     assert len(told(factory)) == 2, "an owner who lowers it below what was used knows that"
 
@@ -116,7 +118,7 @@ def told(factory: Factory) -> list[tuple[int, Any]]:
 
 
 def test_after_the_last_one_to_the_other_address(person: Person, factory: Factory, owner: User) -> None:
-    """It gets no UTM and no forwarded query."""
+    """The `expiration_url` gets no UTM parameters and no forwarded query."""
     columns = {"utm_source": "mail", "forward_query_parameters_is_enabled": True, "expiration_url": AFTER}
     factory.link(owner, "a", location_url=THERE, clicks_limit=1, http_status_code=301, **columns)
     assert person.open("/a?q=1").headers["Location"] == f"{THERE}?utm_source=mail&q=1"
@@ -145,7 +147,7 @@ def test_bots_head_and_prefetch_use_nothing_up_and_learn_nothing(
 def test_the_clicks_that_there_were_count(
     person: Person, factory: Factory, owner: User, clicks: Any, ingest: Ingest, api: Api, front: Front
 ) -> None:
-    """A limit is compared with `clicks`, whether the ingest has them yet or not."""
+    """A limit is compared with all clicks, whether they are ingested yet or not."""
     link = factory.link(owner, "a", location_url=THERE)
     for _ in range(3):
         person.open("/a")
@@ -171,7 +173,7 @@ def test_the_clicks_that_there_were_count(
 
 def set_limit(api: Api, front: Front, link: Any, limit: int) -> None:
     assert api.post(f"/links/{link.id}", {"clicks_limit": str(limit)}).status_code == 200
-    front.plans.poll()
+    front.compiled_links.poll()
 
 
 @pytest.mark.databases
@@ -187,16 +189,21 @@ def test_once_nothing_can_come_any_more_the_journal_is_not_read_again(
     link = factory.link(owner, "a", location_url=THERE)
     person.open("/a")
     set_limit(api, front, link, 4)
-    monkeypatch.setattr(journaled, "SETTLED_SECONDS", 0.0)
+    monkeypatch.setattr(pending_clicks, "SETTLED_SECONDS", 0.0)
     assert person.open("/a").headers["Location"] == THERE
-    monkeypatch.setattr(journaled.Journaled, "counted_and_waiting", lambda *_: pytest.fail("read again"))
+    monkeypatch.setattr(pending_clicks.Journaled, "counted_and_waiting", lambda *_: pytest.fail("read again"))
     take_in(ingest)
     assert got_through(person.open("/a") for _ in range(5)) == 2
 
 
 @pytest.mark.databases
 def test_a_segment_that_goes_meanwhile_is_counted_once(
-    desk: Desk, person: Person, factory: Factory, owner: User, ingest: Ingest, monkeypatch: pytest.MonkeyPatch
+    desk: RedirectContext,
+    person: Person,
+    factory: Factory,
+    owner: User,
+    ingest: Ingest,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     link = factory.link(owner, "a", location_url=THERE)
     for _ in range(3):
@@ -217,9 +224,9 @@ def test_a_segment_that_goes_meanwhile_is_counted_once(
 
 
 def test_the_limit_that_counts_is_the_stored_one(
-    desk: Desk, person: Person, factory: Factory, owner: User, change: Any
+    desk: RedirectContext, person: Person, factory: Factory, owner: User, change: Any
 ) -> None:
-    """A process may not have seen the change yet: nobody gets through who should not."""
+    """A process may not know the change yet: even then no visitor too many gets through."""
     link = factory.link(owner, "a", location_url=THERE, clicks_limit=5)
     person.open("/a")
     change(link, clicks_limit=2)
@@ -267,7 +274,7 @@ def main(settings: Settings) -> Iterator[Engine]:
 
 @pytest.mark.databases
 def test_while_nothing_can_be_written_nobody_gets_through(
-    desk: Desk,
+    desk: RedirectContext,
     person: Person,
     factory: Factory,
     owner: User,
@@ -275,7 +282,7 @@ def test_while_nothing_can_be_written_nobody_gets_through(
     clicks: Any,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """503 with Retry-After, and no free pass; then all goes on, with nothing used up."""
+    """503 with Retry-After, and no redirect; afterwards all works again, and no click was used up."""
     monkeypatch.setattr(limits, "BUSY_MS", 20)
     link = factory.link(owner, "a", location_url=THERE, clicks_limit=2)
     with main.execution_options(sqlite_begin="IMMEDIATE").begin() as connection:
@@ -290,7 +297,12 @@ def test_while_nothing_can_be_written_nobody_gets_through(
 
 
 def test_what_fails_half_way_lets_nobody_through(
-    desk: Desk, person: Person, factory: Factory, owner: User, clicks: Any, monkeypatch: pytest.MonkeyPatch
+    desk: RedirectContext,
+    person: Person,
+    factory: Factory,
+    owner: User,
+    clicks: Any,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     link = factory.link(owner, "a", location_url=THERE, clicks_limit=2)
 
@@ -305,7 +317,7 @@ def test_what_fails_half_way_lets_nobody_through(
 
 
 def test_a_link_that_is_gone_lets_nobody_through(
-    desk: Desk, person: Person, factory: Factory, owner: User, session: Any
+    desk: RedirectContext, person: Person, factory: Factory, owner: User, session: Any
 ) -> None:
     link = factory.link(owner, "a", location_url=THERE, clicks_limit=2)
     person.open("/a")
@@ -316,7 +328,7 @@ def test_a_link_that_is_gone_lets_nobody_through(
 
 @pytest.mark.databases
 def test_the_line_that_is_kept_is_the_journals(
-    desk: Desk, person: Person, factory: Factory, owner: User, main: Engine
+    desk: RedirectContext, person: Person, factory: Factory, owner: User, main: Engine
 ) -> None:
     link = factory.link(owner, "a", location_url=THERE, clicks_limit=2)
     person.open("/a", environ_base={"REMOTE_ADDR": "203.0.113.77"})
@@ -332,7 +344,7 @@ def test_the_line_that_is_kept_is_the_journals(
 def test_the_last_click_is_used_when_the_destination_is_reached_and_not_before(
     person: Person, factory: Factory, owner: User, clicks: Any
 ) -> None:
-    """A gate uses nothing up; but an exhausted limit answers before any gate."""
+    """A gate uses up no click; but an exhausted limit answers before any gate."""
     link = factory.link(owner, "a", location_url=THERE, clicks_limit=1, sensitive_content=True)
     for _ in range(3):
         assert person.open("/a").status_code == 200
@@ -348,9 +360,9 @@ def test_the_last_click_is_used_when_the_destination_is_reached_and_not_before(
 
 
 def test_nobody_asked_is_a_no() -> None:
-    from app.visits.resolve import resolve
-    from app.visits.visitor import Visitor
-    from tests.visits.test_resolve import plan
+    from app.redirects.resolve import resolve
+    from app.redirects.visitor import Visitor
+    from tests.redirects.test_resolve import plan
 
     outcome = resolve(
         plan(clicks_limit=5), Visitor({"HTTP_USER_AGENT": "Mozilla/5.0"}), dt.datetime.now(dt.UTC)
@@ -359,12 +371,12 @@ def test_nobody_asked_is_a_no() -> None:
 
 
 def test_a_visit_that_can_not_be_counted_raises(
-    desk: Desk, person: Person, factory: Factory, owner: User
+    desk: RedirectContext, person: Person, factory: Factory, owner: User
 ) -> None:
     factory.link(owner, "a", clicks_limit=1)
-    found = desk.plans.find("localhost", "/a")
+    found = desk.compiled_links.find("localhost", "/a")
     assert found is not None
     desk.limits.engine.dispose()
-    desk.limits.write = lambda tickets: None  # type: ignore[method-assign]  # as though it ended half way
+    desk.limits.write = lambda tickets: None  # type: ignore[method-assign]  # as if it ended half way
     with pytest.raises(StoreDown):
         desk.limits.take(found, b"line")

@@ -1,4 +1,4 @@
-"""Is a line that was put together from ready-made pieces the line that the journal would write itself?"""
+"""Line encoding: a line made of cached fields equals the line that the journal's codec makes."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import time
 
 import pytest
 
-from app.journal.record import Visit, decode, encode
-from app.visits.desk import Desk
-from app.visits.plan import Plan
-from app.visits.supposed import as_sent
-from app.visits.visitor import Visitor
+from app.journal.codec import Visit, decode, encode
+from app.redirects.compiled_link import CompiledLink
+from app.redirects.context import RedirectContext
+from app.redirects.simulation.visitor import as_sent
+from app.redirects.visitor import Visitor
+from tests.redirects.test_resolve import plan
 from tests.server import BROWSER
-from tests.visits.test_resolve import plan
 
 ENVIRONS = {
     "nothing known": {},
@@ -43,7 +43,7 @@ ENVIRONS = {
 
 @pytest.mark.parametrize("environ", ENVIRONS.values(), ids=ENVIRONS)
 @pytest.mark.parametrize("destination", ["https://example.com/ü", "https://e.com/" + "x" * 8000])
-def test_same_as_the_journals_own(environ: dict[str, str], destination: str, desk: Desk) -> None:
+def test_same_as_the_journals_own(environ: dict[str, str], destination: str, desk: RedirectContext) -> None:
     visitor = Visitor({"REMOTE_ADDR": "192.0.2.1", **environ})
     made = plan(location_url=destination)
     line = desk.line(made, visitor, destination)
@@ -53,7 +53,7 @@ def test_same_as_the_journals_own(environ: dict[str, str], destination: str, des
     assert found == decode(encode(visit_of(found, made, visitor, destination)).strip(b"\n"))
 
 
-def visit_of(found: Visit, made: Plan, visitor: Visitor, destination: str) -> Visit:
+def visit_of(found: Visit, made: CompiledLink, visitor: Visitor, destination: str) -> Visit:
     return Visit(
         found.time_ms, made.id, made.user_id, int(visitor.is_bot), visitor.bot_name, found.visitor,
         visitor.country_code, "", "", visitor.agent, visitor.language, *visitor.referrer, *visitor.utm, destination,

@@ -1,10 +1,10 @@
-"""Does a destination leave as it was written, with only what a header can't carry changed?"""
+"""The `Location` header: a destination as it was written, except for what a header can't carry."""
 
 from __future__ import annotations
 
 import pytest
 
-from app.visits.address import wire, with_query
+from app.redirects.location import wire, with_query
 
 WEB = frozenset({"http", "https"})
 

@@ -1,4 +1,4 @@
-"""Does a visit happen where the visitor is, whatever he says and whatever the file of places is like?"""
+"""Geolocation of visits: by address and trusted headers, and with a missing or damaged database."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from app.accounts.models import User
-from app.journal.record import Visit
-from app.visits.desk import Desk
-from app.visits.place import FILE_NAME
+from app.geo.lookup import FILE_NAME
+from app.journal.codec import Visit
+from app.redirects.context import RedirectContext
 from tests.factories import Factory
+from tests.geo.geo_files import ADDRESS, NETWORK, write_geo_file
+from tests.redirects.conftest import Person
 from tests.server import wait_for
-from tests.visits.conftest import Person
-from tests.visits.geo_files import ADDRESS, NETWORK, write_geo_file
 
 Visits = Callable[[], list[Visit]]
 ELSEWHERE = "203.0.113.7"
@@ -83,7 +83,7 @@ def test_the_header_that_the_operator_named(person: Person, visits: Visits) -> N
 
 @pytest.mark.settings(GEO_COUNTRY_HEADER="CF-IPCountry")
 def test_header_and_file(geo_file: Path, person: Person, visits: Visits) -> None:
-    """The header's country counts; the file adds the town where it is of the same country."""
+    """The header's country counts; the database adds the city if it agrees on the country."""
     for country in ("GB", "FR", "XX"):
         went(person, ADDRESS, CF_IPCountry=country)
     assert places(visits) == [("EU", "GB", "London"), ("EU", "FR", ""), ("EU", "GB", "London")]
@@ -113,7 +113,9 @@ def test_no_file_ever_breaks_a_visit(name: str, geo_file: Path, person: Person, 
     assert places(visits) == [("", "", "")]
 
 
-def test_a_file_that_breaks_and_mends_while_it_is_used(geo_file: Path, person: Person, desk: Desk) -> None:
+def test_a_file_that_breaks_and_mends_while_it_is_used(
+    geo_file: Path, person: Person, desk: RedirectContext
+) -> None:
     desk.places.seconds = 0
     assert went(person, ADDRESS) == BRITAIN
     geo_file.with_suffix(".bad").write_bytes(b"damage")
@@ -126,16 +128,18 @@ def test_a_file_that_breaks_and_mends_while_it_is_used(geo_file: Path, person: P
     wait_for(lambda: went(person, ADDRESS) == BRITAIN, "the mended file")
 
 
-def test_the_file_that_the_setting_names(geo_file: Path, tmp_path: Path, desk: Desk) -> None:
+def test_the_file_that_the_setting_names(geo_file: Path, tmp_path: Path, desk: RedirectContext) -> None:
     named = write_geo_file(tmp_path / "named.mmdb", {NETWORK: {"country": {"iso_code": "IE"}}})
     visitors = {
-        name: Desk(replace(desk.settings, geoip_db=name)).visitor({"REMOTE_ADDR": ADDRESS})
+        name: RedirectContext(replace(desk.settings, geoip_db=name)).visitor({"REMOTE_ADDR": ADDRESS})
         for name in (None, named)
     }
     assert {name: visitor.country_code for name, visitor in visitors.items()} == {None: "GB", named: "IE"}
 
 
-def test_readyz_tells_of_the_file_and_its_publisher(geo_file: Path, person: Person, desk: Desk) -> None:
+def test_readyz_tells_of_the_file_and_its_publisher(
+    geo_file: Path, person: Person, desk: RedirectContext
+) -> None:
     def told() -> dict[str, object]:
         body = person.open("/readyz").json
         assert body is not None

@@ -1,4 +1,4 @@
-"""What does a visitor get? A table of links and moments, each row with its name."""
+"""The rule engine: a table of links and moments with their outcomes, each row with a name."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
-from app.visits.plan import Plan, compiled
-from app.visits.resolve import STEPS, resolve
-from app.visits.visitor import Visitor
+from app.redirects.compiled_link import CompiledLink, compiled
+from app.redirects.resolve import STEPS, resolve
+from app.redirects.state import CONFIRMATION, PASSWORD, WARNING, LinkState
+from app.redirects.visitor import Visitor
+from tests.server import BROWSER
 
 NOW = dt.datetime(2027, 3, 28, 1, 0, 0, tzinfo=dt.UTC)
 SECOND = dt.timedelta(seconds=1)
@@ -57,7 +59,7 @@ ENDS: dict[str, tuple[dict[str, Any], str, int, str | None]] = {
 }  # fmt: skip
 
 
-def plan(**columns: Any) -> Plan:
+def plan(**columns: Any) -> CompiledLink:
     return compiled({**PLAIN, **columns}, frozenset({"http", "https"}))
 
 
@@ -105,6 +107,52 @@ NOT_PLAIN: list[dict[str, Any]] = [
     {"forward_query_parameters_is_enabled": True}, {"targeting_type": "rotation"}, {"has_pixels": True},
     {"location_url": "javascript:alert(1)"},
 ]  # fmt: skip
+
+
+TAP = {"clicks_limit": 5, "clicks_limit_confirmation_is_enabled": True}
+DESTINED = {"targeting_type": "rotation", "targeting": [["1", AFTER]]}
+BOT = {"HTTP_USER_AGENT": "Googlebot/2.1"}
+ALL = frozenset({PASSWORD, WARNING, CONFIRMATION})
+CONFIRMATIONS: dict[str, tuple[dict[str, Any], LinkState, dict[str, str], str, bool]] = {
+    "asked": (TAP, LinkState(0), {}, "confirmation", False),
+    "tapped": (TAP, LinkState(0, ALL), {}, "redirect", True),
+    "without a limit": ({**TAP, "clicks_limit": None}, LinkState(), {}, "redirect", True),
+    "used up": (TAP, LinkState(5, ALL), {}, "limit", False),
+    "nobody knows": (TAP, LinkState(None, ALL), {}, "unavailable", False),
+    "a bot": (TAP, LinkState(0, ALL), BOT, "preview", True),
+    "HEAD": (TAP, LinkState(0, ALL), {"REQUEST_METHOD": "HEAD"}, "preview", True),
+    "a password before it": ({**TAP, "password_hash": "x"}, LinkState(0, frozenset({CONFIRMATION})), {}, "password", False),
+    "past the password": ({**TAP, "password_hash": "x"}, LinkState(0, frozenset({PASSWORD})), {}, "redirect", True),
+    "past the warning": ({**TAP, "sensitive_content": True}, LinkState(0, frozenset({WARNING})), {}, "redirect", True),
+    "a frame": ({**TAP, "cloaking_is_enabled": True}, LinkState(0), {}, "confirmation", False),
+    "a frame, tapped": ({**TAP, "cloaking_is_enabled": True}, LinkState(0, ALL), {}, "cloak", True),
+    "targeted": ({**TAP, **DESTINED}, LinkState(0), {}, "confirmation", False),
+    "pixels": ({**TAP, "has_pixels": True}, LinkState(0), {}, "confirmation", False),
+    "pixels, tapped": ({**TAP, "has_pixels": True}, LinkState(0, ALL), {}, "pixels", True),
+    "asks about pixels": ({**TAP, "has_pixels": True, "asks_consent": True}, LinkState(0), {}, "consent", False),
+    "refuses them anyway": (
+        {**TAP, "has_pixels": True, "asks_consent": True}, LinkState(0), {"HTTP_DNT": "1"}, "confirmation", False),
+    "agrees": ({**TAP, "has_pixels": True, "asks_consent": True}, LinkState(0, ALL, True), {}, "pixels", True),
+    "does not": ({**TAP, "has_pixels": True, "asks_consent": True}, LinkState(0, ALL, False), {}, "redirect", True),
+    "asks about pixels, without a tap": (
+        {"clicks_limit": 5, "has_pixels": True, "asks_consent": True}, LinkState(0), {}, "consent", True),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("columns", "facts", "environ", "name", "counts"), CONFIRMATIONS.values(), ids=CONFIRMATIONS
+)
+def test_a_tap(
+    columns: dict[str, Any], facts: LinkState, environ: dict[str, str], name: str, counts: bool
+) -> None:
+    asks = columns.get("asks_consent", False)
+    columns = {name: value for name, value in columns.items() if name != "asks_consent"}
+    made = compiled({**PLAIN, **columns}, frozenset({"http", "https"}), asks_consent=asks)
+    outcome = resolve(made, Visitor({"HTTP_USER_AGENT": BROWSER, **environ}), NOW, facts)
+    assert (outcome.outcome, outcome.counts) == (name, counts)
+    if name == "confirmation":
+        assert outcome.location is None
+        assert outcome.destination == ""
 
 
 @pytest.mark.parametrize("columns", NOT_PLAIN, ids=lambda columns: next(iter(columns)))

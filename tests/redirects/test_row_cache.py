@@ -1,4 +1,4 @@
-"""Is what waits on the shelf given back as it was, and never once it has changed?"""
+"""The row cache and its warmer: rows are returned as they were stored, and never after a change."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 from app.accounts.models import User
-from app.clock import now
-from app.config import Settings
+from app.core.clock import now
+from app.core.config import Settings
+from app.core.errors import StoreDown
 from app.links.models import PlanChange
-from app.visits import cache, shelf
-from app.visits.cache import Plans
-from app.visits.selects import NAMES
-from app.visits.shelf import Shelf
-from app.visits.stock import Stocker
-from app.visits.store import StoreDown
+from app.redirects import cache, row_cache
+from app.redirects.cache import CompiledLinks
+from app.redirects.cache_warmer import Stocker
+from app.redirects.queries import NAMES
+from app.redirects.row_cache import RowCache
 from tests.factories import Factory
 
 THERE, OTHER = "https://example.com/there?a=1&b=%zz#c", "https://example.com/other"
@@ -41,7 +41,7 @@ ROWS = {
 
 @pytest.mark.parametrize(("alias", "kept"), ROWS.values(), ids=ROWS)
 def test_it_comes_back_as_it_was(alias: str, kept: dict[str, Any]) -> None:
-    made = Shelf()
+    made = RowCache()
     made.put(alias, kept)
     assert made.get(kept["domain_id"], alias) == kept
     assert set(kept) == set(NAMES)
@@ -52,7 +52,7 @@ def test_it_comes_back_as_it_was(alias: str, kept: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "other",
     [
-        row(utm_source=None),  # a row with all columns: something is set
+        row(utm_source=None),  # a row with all columns: an option is set
         row(location_url="https://bücher.example/"),
         row(location_url="https://EXAMPLE.com/"),
         row(location_url="javascript:alert(1)"),
@@ -61,20 +61,20 @@ def test_it_comes_back_as_it_was(alias: str, kept: dict[str, Any]) -> None:
     ],
 )
 def test_only_what_needs_no_thought_is_kept(other: dict[str, Any]) -> None:
-    made = Shelf()
+    made = RowCache()
     made.put("abc", other)
     assert made.get(0, "abc") is None
 
 
 @pytest.fixture
 def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All links on two shelves."""
-    monkeypatch.setattr(shelf, "SHELVES", 2)
+    """Only two buckets for all links."""
+    monkeypatch.setattr(row_cache, "SHELVES", 2)
 
 
 @pytest.mark.usefixtures("narrow")
 def test_neighbours_do_not_disturb_each_other() -> None:
-    made = Shelf()
+    made = RowCache()
     for number in range(50):
         made.put(f"a{number}", row(id=number, domain_id=number % 3))
     for number in range(50):
@@ -96,7 +96,7 @@ def test_neighbours_do_not_disturb_each_other() -> None:
 
 @pytest.mark.usefixtures("narrow")
 def test_a_domains_number_is_no_part_of_anothers() -> None:
-    made = Shelf()
+    made = RowCache()
     made.put("a", row(domain_id=1))
     made.put("a", row(domain_id=11))
     made.drop(1)
@@ -106,28 +106,28 @@ def test_a_domains_number_is_no_part_of_anothers() -> None:
 
 @pytest.mark.usefixtures("narrow")
 def test_it_never_grows_beyond_its_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shelf, "MOST", 2000)
-    made = Shelf()
+    monkeypatch.setattr(row_cache, "MAX_BYTES", 2000)
+    made = RowCache()
     for number in range(500):
         made.put(f"a{number}", row(id=number))
         assert made.size == sum(map(len, made.lines)) - 2 < 2000 + 100
-        assert made.get(0, f"a{number}")  # what came last is there
+        assert made.get(0, f"a{number}")  # the newest row is there
     assert sum(made.get(0, f"a{number}") is not None for number in range(500)) > 5
 
 
 @pytest.fixture
-def plans(settings: Settings) -> Iterator[Plans]:
-    made = Plans(settings)
+def plans(settings: Settings) -> Iterator[CompiledLinks]:
+    made = CompiledLinks(settings)
     yield made
     made.close()
 
 
-def destination(plans: Plans, path: str) -> str | None:
+def destination(plans: CompiledLinks, path: str) -> str | None:
     plan = plans.find("localhost", path)
     return plan.location_url if plan else None
 
 
-def stocked(plans: Plans) -> Stocker:
+def stocked(plans: CompiledLinks) -> Stocker:
     stocker = Stocker(plans)
     while stocker.step():
         pass
@@ -135,7 +135,7 @@ def stocked(plans: Plans) -> Stocker:
 
 
 @pytest.fixture
-def without_database(plans: Plans, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+def without_database(plans: CompiledLinks, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """Called, it makes every further look-up of a link fail."""
 
     def fail(*_: Any) -> None:
@@ -146,7 +146,7 @@ def without_database(plans: Plans, monkeypatch: pytest.MonkeyPatch) -> Callable[
 
 @pytest.mark.databases
 def test_links_are_there_before_anybody_asks(
-    plans: Plans, factory: Factory, owner: User, without_database: Callable[[], None]
+    plans: CompiledLinks, factory: Factory, owner: User, without_database: Callable[[], None]
 ) -> None:
     for number in range(5):
         factory.link(owner, f"A{number}", location_url=f"{OTHER}/{number}")
@@ -160,18 +160,18 @@ def test_links_are_there_before_anybody_asks(
 
 
 @pytest.mark.databases
-def test_links_of_who_was_deleted_are_not_there(plans: Plans, factory: Factory, owner: User) -> None:
+def test_links_of_who_was_deleted_are_not_there(plans: CompiledLinks, factory: Factory, owner: User) -> None:
     gone = factory.user(deleted_datetime=now())
     factory.link(gone, "gone")
     factory.link(owner, "here")
     stocked(plans)
-    assert plans.shelf.get(0, "here")
-    assert plans.shelf.get(0, "gone") is None
+    assert plans.row_cache.get(0, "here")
+    assert plans.row_cache.get(0, "gone") is None
     assert plans.find("localhost", "/gone") is None
 
 
-def test_each_step_reads_on_where_the_last_one_ended(plans: Plans) -> None:
-    """And does not sort all links that are left, which takes the square of their number in all."""
+def test_each_step_reads_on_where_the_last_one_ended(plans: CompiledLinks) -> None:
+    """And does not sort all remaining links: all steps together would take quadratic time."""
     statement = plans.store.links_statement
     steps = plans.store.run(f"EXPLAIN QUERY PLAN {statement.text}", statement.parameters({"after": 5}))
     told = [str(step[-1]) for step in steps]
@@ -181,26 +181,26 @@ def test_each_step_reads_on_where_the_last_one_ended(plans: Plans) -> None:
 
 @pytest.mark.usefixtures("narrow")
 def test_new_links_are_seen_too_and_those_of_a_dropped_domain_again(
-    plans: Plans, factory: Factory, owner: User
+    plans: CompiledLinks, factory: Factory, owner: User
 ) -> None:
     factory.link(owner, "one")
     stocker = stocked(plans)
     factory.link(owner, "two")
-    assert plans.shelf.get(0, "two") is None
+    assert plans.row_cache.get(0, "two") is None
     assert stocker.step()
-    assert plans.shelf.get(0, "two")
+    assert plans.row_cache.get(0, "two")
     assert not stocker.step()
     factory.add(PlanChange(domain_id=0))
     plans.poll()
-    assert plans.shelf.get(0, "one") is None
+    assert plans.row_cache.get(0, "one") is None
     while stocker.step():
         pass
-    assert plans.shelf.get(0, "one")
+    assert plans.row_cache.get(0, "one")
 
 
 @pytest.mark.databases
 def test_a_change_is_seen_at_the_next_poll(
-    plans: Plans, factory: Factory, owner: User, change: Callable[..., None]
+    plans: CompiledLinks, factory: Factory, owner: User, change: Callable[..., None]
 ) -> None:
     link = factory.link(owner, "a", location_url=THERE)
     stocked(plans)
@@ -212,11 +212,11 @@ def test_a_change_is_seen_at_the_next_poll(
     plans.poll()
     found = plans.find("localhost", "/a")
     assert found and found.password_hash == "x"
-    assert plans.shelf.get(0, "a") is None
+    assert plans.row_cache.get(0, "a") is None
 
 
 def test_what_changed_while_it_was_read_is_not_kept(
-    plans: Plans, factory: Factory, owner: User, change: Callable[..., None]
+    plans: CompiledLinks, factory: Factory, owner: User, change: Callable[..., None]
 ) -> None:
     link = factory.link(owner, "a", location_url=THERE)
     epoch = plans.begin()
@@ -224,11 +224,13 @@ def test_what_changed_while_it_was_read_is_not_kept(
     change(link, location_url=OTHER)
     plans.poll()
     assert not plans.shelve(rows, epoch)
-    assert plans.shelf.get(0, "a") is None
+    assert plans.row_cache.get(0, "a") is None
     assert destination(plans, "/a") == OTHER
 
 
-def test_who_is_asked_for_often_gets_a_plan_that_stays(plans: Plans, factory: Factory, owner: User) -> None:
+def test_who_is_asked_for_often_gets_a_plan_that_stays(
+    plans: CompiledLinks, factory: Factory, owner: User
+) -> None:
     factory.link(owner, "a", location_url=THERE)
     stocked(plans)
     for _ in range(2 * cache.OFTEN):

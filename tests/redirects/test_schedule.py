@@ -1,4 +1,4 @@
-"""Does a link open and close to the second, in any time zone, also where the clocks are changed?"""
+"""Schedules: a link starts and ends to the second, in any time zone, also across daylight saving changes."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import time_machine
 from flask.testing import FlaskClient
 
 from app.accounts.models import User
-from app.visits.front import Front
+from app.redirects.wsgi import Front
 from tests.clients import Api
 from tests.dashboard.conftest import Desk as Dashboard
-from tests.visits.conftest import Person
+from tests.redirects.conftest import Person
 
 THERE, AFTER = "https://example.com/there", "https://after.example/?a=1"
 SECOND = dt.timedelta(seconds=1)
 
 
 class Zone(NamedTuple):
-    """A local start and end with a change of the clocks between them, and the moments that they are."""
+    """A local start and end with a daylight saving change between them, and both in UTC."""
 
     start: str
     starts: str

@@ -1,4 +1,4 @@
-"""Which pair of a targeted link is whose? A table for each type, and rotation by its figures."""
+"""Targeting: which pair a visitor gets, in a table of all types; and the shares of rotation."""
 
 from __future__ import annotations
 
@@ -9,19 +9,18 @@ from typing import Any
 
 import pytest
 
+from app.geo.lookup import Location
 from app.links.targeting import TYPES
-from app.visits.facts import PASSWORD, WARNING, Facts
-from app.visits.place import Place
-from app.visits.resolve import resolve
-from app.visits.targets import ASKED
-from app.visits.visitor import Visitor
-from tests.visits.test_devices import AGENTS
-from tests.visits.test_resolve import NOW, THERE, plan
+from app.redirects.resolve import resolve
+from app.redirects.state import PASSWORD, WARNING, LinkState
+from app.redirects.visitor import Visitor
+from tests.redirects.test_resolve import NOW, THERE, plan
+from tests.redirects.test_user_agent import AGENTS
 
-BERLIN = Place("EU", "DE", "Berlin")
+BERLIN = Location("EU", "DE", "Berlin")
 
 
-def at(place: Place) -> Visitor:
+def at(place: Location) -> Visitor:
     return Visitor({"REMOTE_ADDR": "192.0.2.1"}, find_place=lambda _address: place)
 
 
@@ -33,15 +32,15 @@ def uses(name: str) -> Visitor:
     return Visitor({"HTTP_USER_AGENT": AGENTS[name][0]})
 
 
-# targeting_type, keys in the owner's order, visitor, index of the pair that is his; None is the link's own
+# targeting_type, keys in the owner's order, visitor, index of the pair that they get; None: the link's own
 ROWS: dict[str, tuple[str, list[str], Visitor, int | None]] = {
     "continent": ("continent_code", ["AF", "EU"], at(BERLIN), 1),
     "another continent": ("continent_code", ["AF", "AS"], at(BERLIN), None),
-    "continent unknown": ("continent_code", ["EU"], at(Place()), None),
+    "continent unknown": ("continent_code", ["EU"], at(Location()), None),
     "country": ("country_code", ["FR", "DE", "AT"], at(BERLIN), 1),
     "country without case": ("country_code", ["de"], at(BERLIN), 0),
     "another country": ("country_code", ["FR", "AT"], at(BERLIN), None),
-    "country unknown": ("country_code", ["DE"], at(Place()), None),
+    "country unknown": ("country_code", ["DE"], at(Location()), None),
     "the same key twice: the first": ("country_code", ["FR", "DE", "DE"], at(BERLIN), 1),
     "city": ("city_name", ["Paris", "Berlin"], at(BERLIN), 1),
     "city without case": ("city_name", ["bERLIN"], at(BERLIN), 0),
@@ -49,11 +48,11 @@ ROWS: dict[str, tuple[str, list[str], Visitor, int | None]] = {
     "city, the general pair first": ("city_name", ["Berlin", "Berlin, DE"], at(BERLIN), 0),
     "city, the special pair first": ("city_name", ["Berlin, DE", "Berlin"], at(BERLIN), 0),
     "city in another country": ("city_name", ["Berlin, US"], at(BERLIN), None),
-    "city beyond ASCII": ("city_name", ["ZÜRICH"], at(Place("EU", "CH", "Zürich")), 0),
-    "city in the other normal form": ("city_name", ["Zu\u0308rich"], at(Place("EU", "CH", "Zürich")), 0),
-    "city with a comma": ("city_name", ["Washington, D.C."], at(Place("NA", "US", "Washington, D.C.")), 0),
-    "city of no known country": ("city_name", ["Berlin"], at(Place("", "", "Berlin")), 0),
-    "city unknown": ("city_name", ["Berlin"], at(Place("EU", "DE")), None),
+    "city beyond ASCII": ("city_name", ["ZÜRICH"], at(Location("EU", "CH", "Zürich")), 0),
+    "city in the other normal form": ("city_name", ["Zu\u0308rich"], at(Location("EU", "CH", "Zürich")), 0),
+    "city with a comma": ("city_name", ["Washington, D.C."], at(Location("NA", "US", "Washington, D.C.")), 0),
+    "city of no known country": ("city_name", ["Berlin"], at(Location("", "", "Berlin")), 0),
+    "city unknown": ("city_name", ["Berlin"], at(Location("EU", "DE")), None),
     "desktop": ("device_type", ["mobile", "desktop"], uses("Chrome on Linux"), 1),
     "mobile": ("device_type", ["Mobile", "desktop"], uses("Safari on a phone"), 0),
     "tablet: iPad": ("device_type", ["mobile", "tablet"], uses("Safari on a tablet"), 1),
@@ -108,8 +107,7 @@ def test_pairs(kind: str, keys: list[str], visitor: Visitor, index: int | None) 
     assert step.detail.startswith(f"{kind}: ")
 
 
-def test_every_type_has_a_rule() -> None:
-    assert {*ASKED, "rotation"} == set(TYPES)
+def test_the_rows_show_every_type() -> None:
     assert {kind for kind, *_ in ROWS.values()} == set(TYPES)
 
 
@@ -120,7 +118,7 @@ def test_why_a_pair_matched_or_not() -> None:
 
     assert detail("country_code", ["FR", "DE"], at(BERLIN)) == "country_code: de is pair 2: DE"
     assert detail("country_code", ["FR", "AT"], at(BERLIN)) == "country_code: de is none of: FR; AT"
-    assert detail("country_code", ["FR"], at(Place())) == "country_code: unknown"
+    assert detail("country_code", ["FR"], at(Location())) == "country_code: unknown"
     assert detail("browser_language", list("abcdefgh"), speaks("pt-BR, en")).endswith(
         "pt-br; en is none of: a; b; c; d; e; f; …"
     )
@@ -144,7 +142,7 @@ def test_a_pairs_planted_destination_is_refused(planted: str) -> None:
     made = plan(targeting_type="country_code", targeting=[["DE", planted]])
     outcome = resolve(made, at(BERLIN), NOW)
     assert (outcome.outcome, outcome.status, outcome.location) == ("not_found", 404, None)
-    assert resolve(made, at(Place()), NOW).location == THERE
+    assert resolve(made, at(Location()), NOW).location == THERE
 
 
 def test_what_comes_before_targeting_stays_before_it() -> None:
@@ -171,7 +169,7 @@ DELIVERED: dict[str, tuple[dict[str, Any], str]] = {
 @pytest.mark.parametrize(("columns", "name"), DELIVERED.values(), ids=DELIVERED)
 def test_targeting_holds_however_the_destination_is_delivered(columns: dict[str, Any], name: str) -> None:
     made = targeted("os_name", ["macOS", "iOS"], **columns)
-    facts = Facts(clicks=0, unlocked=frozenset({PASSWORD, WARNING}))
+    facts = LinkState(clicks=0, unlocked=frozenset({PASSWORD, WARNING}))
     outcome = resolve(made, uses("Safari on a phone"), NOW, facts)
     assert (outcome.outcome, outcome.location) == (name, "https://example.com/1")
     assert outcome.destination == "https://example.com/1"
@@ -222,7 +220,7 @@ def test_two_links_do_not_part_visitors_alike() -> None:
 
 
 def test_the_choice_does_not_depend_on_the_process() -> None:
-    """Python's own hash of a text differs from process to process; this must not."""
+    """Python's own hash of a string differs between processes; this one must not."""
     made = targeted("rotation", ["1"] * 100)
     chosen = "\n".join(drawn(made, visitor) for visitor in visitors(100))
     assert hashlib.sha256(chosen.encode()).hexdigest().startswith("8b37a50e46587a00")

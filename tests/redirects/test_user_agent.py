@@ -1,11 +1,12 @@
-"""Is an agent's text told to be the device, the system and the browser that its owner would name?"""
+"""User agents: the device, system and browser that each of them names, and browsers inside apps."""
 
 from __future__ import annotations
 
 import pytest
 
-from app.visits.devices import BROWSERS, SYSTEMS, Device, device, is_web_view
-from app.visits.visitor import Visitor
+from app.redirects.user_agent import Device, device, is_web_view
+from app.redirects.visitor import Visitor
+from app.web.device_names import BROWSERS, SYSTEMS
 
 ANDROID_WEB_VIEW = (
     "Mozilla/5.0 (Linux; Android 15; Pixel 9; wv) AppleWebKit/537.36 (KHTML, like Gecko) Version/4.0 "

@@ -1,11 +1,11 @@
-"""Is a request read for what it says, and no more believed than it may be?"""
+"""The visitor: bots, address, referrer, languages, UTM parameters and country of a request."""
 
 from __future__ import annotations
 
 import pytest
 
-from app.visits.agents import bot_name
-from app.visits.visitor import Visitor
+from app.redirects.bots import bot_name
+from app.redirects.visitor import Visitor
 from tests.server import BROWSER
 
 PEOPLE = {
@@ -110,7 +110,7 @@ def test_address(proxies: int, header: str, address: str) -> None:
         ("https://b\xc3\xbccher.example/\xc3\xbc", "xn--bcher-kva.example", "/ü"),
         ("https://xn--bcher-kva.example/", "xn--bcher-kva.example", "/"),
         ("https://news.example/\xff\xc3\x28", "news.example", "/\ufffd\ufffd("),
-        # no hosts
+        # invalid hosts
         ("https://new s.example/", "", ""),
         ("https://news.example\x01/", "", ""),
         ("https://\x1b[31m.example/", "", ""),

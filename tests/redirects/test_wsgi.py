@@ -1,4 +1,4 @@
-"""Is a plain link answered as the contract says, counted once, and everything else left alone?"""
+"""The front: plain links are answered as the contract says and counted once; all else is handed on."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import pytest
 
 from app.accounts.models import User
 from app.domains.models import Domain
-from app.journal.record import Visit
-from app.visits.desk import Desk
-from app.visits.front import Front
+from app.journal.codec import Visit
+from app.redirects.context import RedirectContext
+from app.redirects.wsgi import Front
 from tests.factories import Factory
-from tests.visits.conftest import Person
+from tests.redirects.conftest import Person
 
 Visits = Callable[[], list[Visit]]
 THERE = "https://example.com/there?a=%zz#b"
@@ -54,7 +54,7 @@ SPELLINGS = {
 def test_spellings(alias: str, path: str, person: Person, factory: Factory, owner: User) -> None:
     factory.link(owner, alias)
     assert person.open(path).status_code == 302
-    assert person.open(path).status_code == 302  # now from what is at hand
+    assert person.open(path).status_code == 302  # now from memory
 
 
 NOWHERE = [
@@ -177,10 +177,10 @@ def test_a_change_is_seen_at_the_next_poll(
     link = factory.link(owner, "a")
     assert person.open("/a").status_code == 302
     change(link, location_url="https://example.com/new")
-    front.plans.poll()
+    front.compiled_links.poll()
     assert person.open("/a").headers["Location"] == "https://example.com/new"
     change(link, is_enabled=False)
-    front.plans.poll()
+    front.compiled_links.poll()
     assert person.open("/a").status_code == 404
 
 
@@ -198,7 +198,7 @@ def test_while_it_ends_every_answer_closes_its_connection(
     front.is_draining = True
     for path in ("/a", "/nope", "/healthz"):
         assert person.open(path).headers["Connection"] == "close"
-    assert "Connection" not in dict(front.plans.spellings["localhost", "/a"].headers)
+    assert "Connection" not in dict(front.compiled_links.spellings["localhost", "/a"].headers)
 
 
 @pytest.fixture
@@ -230,7 +230,7 @@ def test_a_domain_serves_its_links_and_nothing_else(
 
 
 def test_a_domains_own_index_and_not_found(
-    person: Person, factory: Factory, owner: User, domain: Domain, desk: Desk
+    person: Person, factory: Factory, owner: User, domain: Domain, desk: RedirectContext
 ) -> None:
     factory.link(owner, "off", domain_id=domain.id, is_enabled=False)
     assert person.open("/", host="go.example").headers["Location"] == "https://a.example/%C3%A4"
@@ -238,7 +238,7 @@ def test_a_domains_own_index_and_not_found(
     assert person.open("/off", host="go.example").status_code == 404
     domain.custom_index_url, domain.custom_not_found_url = None, "https://a.example/lost"
     announce(factory, domain)
-    desk.plans.poll()
+    desk.compiled_links.poll()
     assert person.open("/", host="go.example").status_code == 404
     for path in ("/nope", "/off", "/off+", "/off/x"):
         answer = person.open(path, host="go.example")
@@ -253,14 +253,19 @@ def announce(factory: Factory, domain: Domain) -> None:
 
 @pytest.mark.parametrize("columns", [{"is_verified": False}, {"is_enabled": False}])
 def test_a_domain_that_is_not_in_force_is_nobodys(
-    columns: dict[str, bool], person: Person, factory: Factory, owner: User, domain: Domain, desk: Desk
+    columns: dict[str, bool],
+    person: Person,
+    factory: Factory,
+    owner: User,
+    domain: Domain,
+    desk: RedirectContext,
 ) -> None:
     factory.link(owner, "a", domain_id=domain.id)
     assert person.open("/a", host="go.example").status_code == 302
     for name, value in columns.items():
         setattr(domain, name, value)
     announce(factory, domain)
-    desk.plans.poll()
+    desk.compiled_links.poll()
     assert person.open("/a", host="go.example").status_code == 404
 
 
@@ -277,7 +282,9 @@ def test_the_dashboard_on_a_host_of_its_own(person: Person, factory: Factory, ow
 
 
 @pytest.mark.parametrize(("role", "link", "login"), [("visitors", 302, 404), ("owners", 404, 200)])
-def test_roles(role: str, link: int, login: int, desk: Desk, app: Any, factory: Factory, owner: User) -> None:
+def test_roles(
+    role: str, link: int, login: int, desk: RedirectContext, app: Any, factory: Factory, owner: User
+) -> None:
     desk.role = role
     person = Person(Front(app.wsgi_app, desk))
     factory.link(owner, "a")

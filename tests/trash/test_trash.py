@@ -1,4 +1,4 @@
-"""Does what was deleted come back with all that it had, once, to its owner, for thirty days?"""
+"""The trash: deleted things can be restored completely, once, by their owner, for thirty days."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ import sqlalchemy as sa
 from flask import Flask
 from sqlalchemy import select
 
-from app.clock import now
-from app.database import begin_write
+from app.core.clock import now
+from app.core.database import begin_write
+from app.core.errors import AliasTaken, Invalid, NotFound
+from app.core.extensions import db
 from app.domains.models import Domain
-from app.errors import AliasTaken, Invalid, NotThere
-from app.extensions import db
-from app.links import replaced, uploads
+from app.links import previous_uploads, uploads
 from app.links import services as links
-from app.links.emptying import empty_trash, purge
 from app.links.models import Alias, LimitCounter, Link, LinkChange, PlanChange
+from app.links.trash_purge import empty_trash, purge
 from app.links.uploads import Picture
 from app.notifications import services as handlers
 from app.pixels import services as pixels
 from app.projects.models import Project
 from app.trash import services as trash
 from app.trash.documents import keys_to, parts_of
-from app.trash.models import KEPT, Trashed
+from app.trash.models import RETENTION, Trashed
 
 pytestmark = pytest.mark.databases
 TO = "https://example.com/"
@@ -52,7 +52,7 @@ def back(user: Any, service: Callable[..., Any] = links.restore, *more: Any) -> 
 
 
 def whole(link: Link) -> dict[str, Any]:
-    """Everything that the tables have of a link."""
+    """Everything that the tables contain about a link."""
     columns = {column.key: getattr(link, column.key) for column in Link.__table__.columns}
     counts = db.session.scalars(select(LimitCounter.clicks).where(LimitCounter.link_id == link.id)).all()
     alias = db.session.scalars(select(Alias.key).where(Alias.link_id == link.id)).all()
@@ -124,12 +124,12 @@ def test_nobody_finds_what_is_old_or_anothers(alice: Any, bob: Any, is_own: bool
     write(links.delete, make(alice))
     one = trashed(alice)[0]
     if is_own:
-        db.session.execute(sa.update(Trashed).values(deleted_datetime=now() - KEPT))
+        db.session.execute(sa.update(Trashed).values(deleted_datetime=now() - RETENTION))
         db.session.commit()
     user_id = (alice if is_own else bob).id
-    with pytest.raises(NotThere):
+    with pytest.raises(NotFound):
         trash.find(user_id, one.id)
-    with pytest.raises(NotThere):
+    with pytest.raises(NotFound):
         trash.find_batch(user_id, one.batch)
 
 
@@ -179,7 +179,7 @@ def test_a_project_that_is_gone_is_left_out(alice: Any) -> None:
 
 
 def test_all_that_falls_with_a_row_is_known() -> None:
-    """What hangs on a row that falls with another would be lost: nothing does, but logs that say so."""
+    """Rows that depend on a dependent row would be lost. There are none, except logs marked as such."""
     for model in (Link, pixels.Pixel, handlers.NotificationHandler):
         for part in parts_of(model.__table__)[1:]:
             assert [
@@ -211,11 +211,11 @@ def test_a_thousand_go_and_come_in_one_batch(alice: Any, bob: Any) -> None:
 def test_after_thirty_days_it_is_gone_with_files_and_history(app: Flask, alice: Any) -> None:
     old = make(alice, cloaking_favicon=Picture(b"before", "png"))
     write(links.update, old, {"cloaking_favicon": Picture(b"x", "png")})
-    assert len(list(replaced.directory().iterdir())) == 1
+    assert len(list(previous_uploads.directory().iterdir())) == 1
     new = make(alice, cloaking_favicon=Picture(b"y", "png"))
     kept = new.cloaking_favicon
     write(links.delete, old)
-    db.session.execute(sa.update(Trashed).values(deleted_datetime=now() - KEPT))
+    db.session.execute(sa.update(Trashed).values(deleted_datetime=now() - RETENTION))
     db.session.commit()
     write(links.delete, new)
     new_id = trashed(alice)[1].row_id
@@ -225,7 +225,7 @@ def test_after_thirty_days_it_is_gone_with_files_and_history(app: Flask, alice: 
     assert [one.row_id for one in trashed(alice)] == [new_id]
     assert set(db.session.scalars(select(LinkChange.link_id))) == {new_id}
     assert not list(uploads.directory().iterdir())
-    assert [path.name for path in replaced.directory().iterdir()] == [f"{new_id}-{kept}"]
+    assert [path.name for path in previous_uploads.directory().iterdir()] == [f"{new_id}-{kept}"]
 
 
 def test_a_deleted_user_leaves_nothing_in_the_trash(alice: Any, bob: Any) -> None:
@@ -236,3 +236,40 @@ def test_a_deleted_user_leaves_nothing_in_the_trash(alice: Any, bob: Any) -> Non
     db.session.commit()
     assert db.session.scalars(select(Trashed)).all() == []
     assert db.session.scalars(select(LinkChange)).all() == []
+
+
+def namesake(user: Any, make_handler: Any) -> tuple[int, Link, Link]:
+    """Two handlers with one id, the first in the trash, as SQLite once made them; and a link of each."""
+    first = make_handler(user, name="first")
+    id_ = first.id
+    links_ = make(user, url="one", email_reports=[id_]), make(user, url="two")
+    write(handlers.delete, first)
+    make_handler(user, id=id_, name="second")
+    write(links.update, links_[1], {"email_reports": [id_]})
+    return (id_, *links_)
+
+
+def test_a_handler_with_the_id_of_a_deleted_one(api: Any, alice: Any, make_handler: Any) -> None:
+    """The second is deleted like any other, and each is restored on its own links."""
+    id_, one, two = namesake(alice, make_handler)
+    assert api.delete(f"/notification-handlers/{id_}").status_code == 204
+    found = trashed(alice)
+    assert [thing.name for thing in found] == ["first", "second"]
+    assert found[1].row_id == id_ != found[0].row_id
+    ids = {thing.name: thing.id for thing in found}
+    restored = [
+        write(lambda name=name: handlers.restore(trash.find(alice.id, ids[name])))
+        for name in ("second", "first")
+    ]
+    assert [handler.name for handler in restored] == ["second", "first"]
+    db.session.expire_all()
+    assert ([row.name for row in one.handlers], [row.name for row in two.handlers]) == (["first"], ["second"])
+    assert trashed(alice) == []
+
+
+def test_a_handler_whose_id_another_has_meanwhile_is_restored(alice: Any, make_handler: Any) -> None:
+    id_, one, two = namesake(alice, make_handler)
+    handler = back(alice, handlers.restore)
+    db.session.expire_all()
+    assert (handler.name, handler.id == id_) == ("first", False)
+    assert ([row.name for row in one.handlers], [row.name for row in two.handlers]) == (["first"], ["second"])

@@ -1,4 +1,4 @@
-"""Is every body read as it was meant, and everything that is not exactly well-formed refused?"""
+"""Request bodies: well-formed ones are read as they were meant, and all others are refused."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from flask import Flask
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from app import urlencoded
-from app.bodies import read_query, read_sent
-from app.errors import Invalid, Malformed, TooLarge, UnreadableType, WaypostError
-from app.json_object import require_bounded
-from app.sent import Nested, Sent, Upload
+from app.core.errors import Invalid, Malformed, TooLarge, UnsupportedMediaType, WaypostError
+from app.input.data import Nested, RequestData, Upload
+from app.web import urlencoded
+from app.web.body import read_query, read_sent
+from app.web.json_object import require_bounded
 
 FORM = "application/x-www-form-urlencoded"
 MULTIPART = "multipart/form-data; boundary=X"
 JSON = "application/json"
 
-Reader = Callable[..., Sent]
+Reader = Callable[..., RequestData]
 
 
 @pytest.fixture
@@ -32,8 +32,8 @@ def read() -> Reader:
     app = Flask(__name__)
     app.config["MAX_CONTENT_LENGTH"] = 10 * 1024 * 1024
 
-    def read(body: bytes, content_type: str | None, **environ: object) -> Sent:
-        # not `data=`: of no data and a multipart type that would make a whole body
+    def read(body: bytes, content_type: str | None, **environ: object) -> RequestData:
+        # not `data=`: of no data and a multipart type, that would make a complete body
         sized = {"input_stream": BytesIO(body), "content_length": len(body), "environ_overrides": environ}
         with app.test_request_context(method="POST", content_type=content_type, **sized):
             return read_sent()
@@ -51,7 +51,7 @@ def whole(*parts: bytes) -> bytes:
     return b"".join(parts) + b"--X--\r\n"
 
 
-def shown(sent: Sent) -> list[tuple[str, int, object]]:
+def shown(sent: RequestData) -> list[tuple[str, int, object]]:
     return sent.pairs()  # type: ignore[return-value]
 
 
@@ -289,18 +289,18 @@ OTHER_TYPES = [
 @pytest.mark.parametrize("content_type", OTHER_TYPES)
 @pytest.mark.parametrize("body", [b"", b"a=1"])
 def test_other_types(read: Reader, content_type: str, body: bytes) -> None:
-    with pytest.raises(UnreadableType):
+    with pytest.raises(UnsupportedMediaType):
         read(body, content_type)
 
 
 def test_no_body_needs_no_type(read: Reader) -> None:
     assert shown(read(b"", None)) == []
-    with pytest.raises(UnreadableType):
+    with pytest.raises(UnsupportedMediaType):
         read(b"a=1", None)
 
 
 def test_a_compressed_body_is_another_type(read: Reader) -> None:
-    with pytest.raises(UnreadableType):
+    with pytest.raises(UnsupportedMediaType):
         read(b"a=1", FORM, HTTP_CONTENT_ENCODING="gzip")
 
 
@@ -348,7 +348,7 @@ MANY = {
 def test_what_comes_first_in_a_body_is_what_is_wrong_with_it(
     read: Reader, good: bytes, bad: bytes, start: bytes, content_type: str
 ) -> None:
-    """Nothing behind the 1,001st field is looked at (of JSON, behind the 10,000th value)."""
+    """Nothing after the 1,001st field is parsed (of JSON, after the 10,000th value)."""
     with pytest.raises(Malformed):
         read(start + good * 999 + bad + good * 100, content_type)
     with pytest.raises(TooLarge):
@@ -400,7 +400,7 @@ def test_percent_signs_are_read_as_everywhere(encoded: bytes) -> None:
 @settings(deadline=None, max_examples=300)
 @given(st.lists(st.tuples(st.text(min_size=1), st.one_of(st.text(), st.binary())), max_size=5))
 def test_what_is_sent_comes_back_or_is_refused(pairs: list[tuple[str, str | bytes]]) -> None:
-    """Any names and values, as `requests` would send them, in JSON too."""
+    """Any names and values, encoded as `requests` does, and as JSON."""
     app = Flask(__name__)
     texts = {name: value for name, value in pairs if isinstance(value, str)}
     body = json.dumps(texts).encode()
@@ -424,7 +424,7 @@ def test_no_bytes_at_all_break_the_reader(noise: bytes, content_type: str, frame
         app.test_request_context(method="POST", data=body, content_type=content_type),
         suppress(WaypostError),
     ):
-        read_sent()  # or one of our own errors, and no other
+        read_sent()  # may raise one of our own errors, and no other
 
 
 def test_the_query_is_read_as_strictly() -> None:

@@ -1,4 +1,4 @@
-"""Is everything that can go wrong told in the right shape, with nothing of the inside, to programs and people?"""
+"""Error responses: the right shape for programs and for people, without internal details."""
 
 from __future__ import annotations
 
@@ -15,14 +15,13 @@ from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import Session, scoped_session
 
-from app import errors
 from app.api import resource
-from app.api.errors import described
-from app.config import Settings
-from app.errors import FieldError
-from app.extensions import db
-from app.failures import STATUSES, failure_of
-from app.visits.store import StoreDown
+from app.core import errors
+from app.core.config import Settings
+from app.core.errors import FieldError, StoreDown
+from app.core.extensions import db
+from app.web.errors import STATUSES, failure_of
+from app.web.json_errors import described
 from tests.api.shape import problem
 from tests.clients import Api
 
@@ -35,7 +34,7 @@ def lost(text: str) -> OperationalError:
 
 
 class Coded(Exception):
-    """As psycopg's errors are."""
+    """An error with a code, like psycopg's."""
 
     def __init__(self, sqlstate: str | None) -> None:
         super().__init__("the server said something")
@@ -92,18 +91,18 @@ def test_every_error_of_the_domain_has_a_status() -> None:
     def below(kind: type[Exception]) -> set[type[Exception]]:
         return {kind}.union(*map(below, kind.__subclasses__()))
 
-    known = below(errors.WaypostError) - {errors.WaypostError, errors.Waiting}
-    ours = {kind for kind in known if kind.__module__ == "app.errors"}
+    known = below(errors.WaypostError) - {errors.WaypostError, errors.RetryLater}
+    ours = {kind for kind in known if kind.__module__ == "app.core.errors"}
     assert {kind for kind in ours if not set(kind.__mro__) & set(STATUSES)} == set()
 
 
 def test_a_locked_database_answers_503_and_comes_back(
     app: Flask, api: Api, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A real lock, held by another connection for longer than anybody waits."""
-    monkeypatch.setattr("app.database.BUSY_SECONDS", 0)
+    """A real lock, held by another connection for longer than requests wait."""
+    monkeypatch.setattr("app.core.database.BUSY_SECONDS", 0)
     with app.app_context():
-        db.engine.dispose()  # connections from here on do not wait
+        db.engine.dispose()  # new connections do not wait
     with closing(sqlite3.connect(settings.data_dir / "main.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         answer = api.post("/pixels", PIXEL)
@@ -114,7 +113,7 @@ def test_a_locked_database_answers_503_and_comes_back(
 
 
 def test_a_full_disk_answers_507_and_reads_go_on(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    """SQLite itself refuses another page, as on a disk that is full."""
+    """SQLite itself refuses another page, as on a full disk."""
     really = resource.begin_write
 
     def full(session: Any) -> None:
@@ -186,7 +185,7 @@ def test_entries_keep_their_fields(app: Flask) -> None:
 
 def test_waiting_is_told(app: Flask, api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     def wait(*_: Any) -> None:
-        raise errors.StillRunning(7, FieldError("Wait.", "w"))
+        raise errors.RequestInProgress(7, FieldError("Wait.", "w"))
 
     monkeypatch.setattr("app.api.resource.find_page", wait)
     answer = api.get("/links")

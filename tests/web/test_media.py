@@ -1,4 +1,4 @@
-"""Are uploads given back safely, and nothing else?"""
+"""Media: uploads are served safely, and no other files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is a delimiter found exactly where Werkzeug's own patterns find it?"""
+"""Multipart delimiters: found exactly where Werkzeug's own patterns find them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from werkzeug.sansio.multipart import Data, MultipartDecoder
 
-from app.multipart import StrictDecoder, streamed
+from app.web.multipart import StrictDecoder, streamed
 
 BOUNDARY = b"a.b"
 PIECES = st.sampled_from(
@@ -31,7 +31,7 @@ def test_a_delimiter_is_found_where_it_was(data: bytes, position: int) -> None:
 @example(b"line\r\nline\n", 1)
 @example(b"\r", 28)
 def test_a_body_in_pieces_says_what_it_says_whole(content: bytes, size: int) -> None:
-    """However it is cut: also within a boundary, where the line break before it may not go as content."""
+    """Wherever it is cut, also within a boundary: the line break before that must not become content."""
     head = b'--Zq7\r\nContent-Disposition: form-data; name="f"; filename="f"\r\n\r\n'
     body = head + content + b"\r\n--Zq7--\r\n"
     found = bytearray()

@@ -1,7 +1,7 @@
-"""What happens at the moment a user is deleted, and how does it come undone?
+"""Deletes a user's account, and restores it within 30 days.
 
-Nothing is removed yet: the row says that its user has left, and all that serves or tells anybody anything
-asks for that. 30 days later `purging.py` removes what there is.
+Nothing is removed yet: the user's row is marked as deleted, and sign-in, API, redirects and messages all
+check that mark. 30 days later `purging.py` removes the data.
 """
 
 from __future__ import annotations
@@ -11,21 +11,23 @@ from sqlalchemy import delete, insert, update
 from app.accounts import standing
 from app.accounts.models import User
 from app.audit.services import record
-from app.clock import now
-from app.errors import FieldError, Invalid
-from app.extensions import db
+from app.core.clock import now
+from app.core.errors import FieldError, Invalid
+from app.core.extensions import db
+from app.import_export.models import Archive, LinkImport
+from app.import_export.services import UNFINISHED
 from app.links.models import PlanChange
 from app.notifications.models import Letter
 from app.notifications.outbox import end_pending
-from app.transfer.models import Archive, LinkImport
-from app.transfer.services import UNFINISHED
 
 LAST = "You are the last admin, and others use this Waypost. Make one of them admin first."
 
 
 def leave(user: User) -> None:
-    """Deleted: no session, no key, no link and no message from now on. Raises Invalid for the last admin,
-    unless there is nobody else."""
+    """Marks the user as deleted: no session, key, link or message works from now on.
+
+    Raises Invalid for the last admin, unless there is no other account.
+    """
     standing.hold(user)
     if user.deleted_datetime is not None:
         return
@@ -36,7 +38,7 @@ def leave(user: User) -> None:
     standing.end_sessions(user)
     end_pending(db.session)
     end_imports(user)
-    for model in (Letter, Archive):  # whose file is swept
+    for model in (Letter, Archive):  # an archive's file is removed by the sweep
         db.session.execute(delete(model).where(model.user_id == user.id))
     drop_plans()
 
@@ -49,8 +51,10 @@ def require_successor(user: User) -> None:
 
 
 def come_back(user: User) -> None:
-    """As before, with all links and keys; what had waited to be sent, and imports, do not go on. Raises
-    NotThere when the 30 days are over."""
+    """Restores the account with all links and keys. Pending deliveries and imports stay ended.
+
+    Raises NotFound when the 30 days are over.
+    """
     standing.hold(user)
     if user.deleted_datetime is not None:
         record(db.session, "user.restored", account=user)
@@ -60,12 +64,12 @@ def come_back(user: User) -> None:
 
 
 def end_imports(user: User) -> None:
-    """A process that is at one finds it ended at its next step, and stops."""
+    """Ends the user's imports. A process that runs one sees that at its next step, and stops."""
     mine = LinkImport.user_id == user.id, LinkImport.state.in_(UNFINISHED)
     ended = update(LinkImport).where(*mine).values(state="ended")
     db.session.execute(ended, execution_options={"synchronize_session": False})
 
 
 def drop_plans() -> None:
-    """In every process, all of them: a row for each of a user's links could be very many."""
+    """Drops all compiled links in every process: one row for each of the user's links could be too many."""
     db.session.execute(insert(PlanChange.__table__), [{"domain_id": None, "alias": None}])

@@ -1,8 +1,9 @@
-"""What goes when a user was deleted 30 days ago, and in which order?
+"""Removes the data of users who were deleted 30 days ago.
 
-First what the clicks have of the links, while these still tell which they are; then whatever the database
-lets fall with a user, the files of it before its rows; the user's own row last. Each step is a short
-transaction, and a run that is killed is begun anew by what is left. A table that comes later needs nothing.
+Order: first the clicks, while the links still say which clicks these are; then, in batches, the rows of
+tables with `ON DELETE CASCADE`, files before the rows that name them; the user's own row last. Each step is
+a short transaction. After a kill the next run goes on with the rows that are left. A table added later is
+covered without a change here.
 """
 
 from __future__ import annotations
@@ -15,22 +16,22 @@ from sqlalchemy import ColumnElement, Table, delete, insert, select, tuple_
 from sqlalchemy.orm import Session, undefer
 
 from app.accounts.models import User
-from app.accounts.standing import KEPT
+from app.accounts.standing import RETENTION
+from app.analytics import erasure
 from app.audit.services import record
-from app.clicks import erasure
-from app.clock import now
-from app.config import Settings
-from app.database import begin_write
-from app.error_boundary import ErrorBoundary
-from app.links import emptying, replaced, uploads
+from app.core.clock import now
+from app.core.config import Settings
+from app.core.database import begin_write
+from app.core.error_boundary import ErrorBoundary
+from app.import_export.files import path_of
+from app.import_export.models import FailedRow, LinkImport
+from app.links import previous_uploads, trash_purge, uploads
 from app.links.history import PICTURES
 from app.links.models import Alias, Link, LinkChange, PlanChange
 from app.notifications.models import Delivery, NotificationHandler
-from app.transfer.files import path_of
-from app.transfer.models import FailedRow, LinkImport
 from app.trash.models import Trashed
 
-AT_ONCE = 500  # rows in a transaction: others write, too
+BATCH_SIZE = 500  # rows in a transaction: short, so that other writers do not wait long
 USERS: Table = User.__table__
 
 log = logging.getLogger(__name__)
@@ -38,8 +39,8 @@ errors = ErrorBoundary("deleted users")
 
 
 def purge(session: Session, settings: Settings) -> int:
-    """Everybody whose time is over; how many that were."""
-    over = select(User.id).where(User.deleted_datetime <= now() - KEPT).order_by(User.id)
+    """Purges all users whose 30 days are over; returns how many they were."""
+    over = select(User.id).where(User.deleted_datetime <= now() - RETENTION).order_by(User.id)
     found = session.scalars(over).all()
     session.rollback()
     for user_id in found:
@@ -49,16 +50,16 @@ def purge(session: Session, settings: Settings) -> int:
 
 
 def purge_user(session: Session, settings: Settings, user_id: int) -> None:
-    erasure.forget(settings, user_id, links_of(session, user_id))
+    erasure.erase_clicks(settings, user_id, links_of(session, user_id))
     for remove in removals():
         while remove(session, settings, user_id):
             pass
     finish(session, user_id)
-    log.info("The user %d, deleted %d days ago, is gone for good", user_id, KEPT.days)
+    log.info("The user %d, deleted %d days ago, is purged", user_id, RETENTION.days)
 
 
 def links_of(session: Session, user_id: int) -> Iterator[Sequence[int]]:
-    """Ids of links that there are, that lie in the trash, or that had a history, some at once."""
+    """Ids of the user's links in batches: existing ones, those in the trash, and those with a history."""
     trashed = Trashed.user_id == user_id, Trashed.kind == Link.__tablename__
     for column, *mine in (
         (Link.id, Link.user_id == user_id),
@@ -67,7 +68,7 @@ def links_of(session: Session, user_id: int) -> Iterator[Sequence[int]]:
     ):
         last = 0
         while True:
-            some = select(column).where(*mine, column > last).distinct().order_by(column).limit(AT_ONCE)
+            some = select(column).where(*mine, column > last).distinct().order_by(column).limit(BATCH_SIZE)
             ids = session.scalars(some).all()
             session.rollback()
             if not ids:
@@ -80,7 +81,7 @@ Remove = Callable[[Session, Settings, int], int]
 
 
 def removals() -> Iterator[Remove]:
-    """In this order; each removes some, and says how many rows that were."""
+    """The steps in their order; each call removes one batch and returns how many rows it had."""
     yield remove_links
     yield remove_trash
     yield remove_deliveries
@@ -94,13 +95,13 @@ def removals() -> Iterator[Remove]:
 
 
 def remove_links(session: Session, _settings: Settings, user_id: int) -> int:
-    """The files first: nobody can have them back. A short address is anybody's again at once."""
+    """Removes links, their files first: these can't be restored. The aliases are free again at once."""
     begin_write(session)
     columns = [getattr(Link, name) for name in PICTURES]
-    found = session.execute(select(Link.id, *columns).where(Link.user_id == user_id).limit(AT_ONCE)).all()
+    found = session.execute(select(Link.id, *columns).where(Link.user_id == user_id).limit(BATCH_SIZE)).all()
     uploads.remove(name for _, *names in found for name in names if name)
     ids = [id_ for id_, *_ in found]
-    uploads.remove_files(replaced.of_links(ids))
+    uploads.remove_files(previous_uploads.of_links(ids))
     for model, column in ((Alias, Alias.link_id), (LinkChange, LinkChange.link_id), (Link, Link.id)):
         session.execute(delete(model).where(column.in_(ids)))
     session.commit()
@@ -109,17 +110,17 @@ def remove_links(session: Session, _settings: Settings, user_id: int) -> int:
 
 def remove_trash(session: Session, _settings: Settings, user_id: int) -> int:
     begin_write(session)
-    mine = select(Trashed).where(Trashed.user_id == user_id).options(undefer(Trashed.rows)).limit(AT_ONCE)
+    mine = select(Trashed).where(Trashed.user_id == user_id).options(undefer(Trashed.rows)).limit(BATCH_SIZE)
     found = session.scalars(mine).all()
-    uploads.remove(emptying.pictures_of(found))
-    uploads.remove_files(replaced.of_links(emptying.links_of(found)))
+    uploads.remove(trash_purge.pictures_of(found))
+    uploads.remove_files(previous_uploads.of_links(trash_purge.links_of(found)))
     session.execute(delete(Trashed).where(Trashed.id.in_([one.id for one in found])))
     session.commit()
     return len(found)
 
 
 def remove_deliveries(session: Session, _settings: Settings, user_id: int) -> int:
-    """Apart from their handlers, of which one may have very many."""
+    """Removes deliveries before their handlers, because one handler may have very many."""
     handlers = select(NotificationHandler.id).where(NotificationHandler.user_id == user_id)
     return remove_some(session, Delivery.__table__, Delivery.handler_id.in_(handlers))
 
@@ -130,7 +131,7 @@ def remove_failed_rows(session: Session, _settings: Settings, user_id: int) -> i
 
 
 def remove_tables(session: Session, settings: Settings, user_id: int) -> int:
-    """The files of imports; a process that still reads one finds its import ended."""
+    """Removes the files of imports. A process that still reads one finds its import ended."""
     files = session.scalars(select(LinkImport.file).where(LinkImport.user_id == user_id)).all()
     session.rollback()
     for name in files:
@@ -145,7 +146,7 @@ def by_column(table: Table, column: ColumnElement[Any]) -> Remove:
 def remove_some(session: Session, table: Table, condition: ColumnElement[bool]) -> int:
     key = list(table.primary_key)
     begin_write(session)
-    some = select(*key).where(condition).limit(AT_ONCE)
+    some = select(*key).where(condition).limit(BATCH_SIZE)
     is_one = len(key) == 1
     gone = (key[0] if is_one else tuple_(*key)).in_(some)
     found = session.connection().execute(delete(table).where(gone)).rowcount
@@ -154,7 +155,7 @@ def remove_some(session: Session, table: Table, condition: ColumnElement[bool]) 
 
 
 def finish(session: Session, user_id: int) -> None:
-    """With whatever was added at the last moment. Hosts that were the user's are anybody's again."""
+    """Removes the user's row, and the rows added in the meantime. The user's hosts are free again."""
     begin_write(session)
     record(session, "user.purged", account=session.get(User, user_id), owner_id=user_id)
     session.execute(delete(Alias).where(Alias.user_id == user_id))

@@ -1,4 +1,4 @@
-"""Compares the secret key at hand with the one that the database was encrypted with."""
+"""Compares the configured secret key with the one that the database was encrypted with."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any
 
 from sqlalchemy import Column, Table, Text, func, select, type_coerce
 
-from app.clock import now
-from app.database import AnySession, Base, begin_write
-from app.sealing import SealedJson, decrypt_text
-from app.secret_keys.models import KeyRecord
-from app.secret_keys.ring import fingerprint
+from app.core.clock import now
+from app.core.database import AnySession, Base, begin_write
+from app.core.encryption import SealedJson, decrypt_text
+from app.core.secret_keys.models import KeyRecord
+from app.core.secret_keys.ring import fingerprint
 
 SAMPLE_SIZE = 5
 FIRST_KEY_LOCK = 0x5EC2E7  # of PostgreSQL, while the database gets its first key
 
 
 class KeyState(Enum):
-    """`UNKNOWN`: the database names no key yet."""
+    """How the configured keys fit the database. `UNKNOWN`: the database names no key yet."""
 
     RIGHT = "right"
     ROTATING = "rotating"
@@ -41,7 +41,7 @@ def compare_keys(session: AnySession, keys: Sequence[str]) -> tuple[KeyState, st
 
 
 def needed_fingerprint(session: AnySession) -> str:
-    """Of the key that is not retired; "" where there is none."""
+    """The fingerprint of the key that is not retired; "" where there is none."""
     return session.scalar(select(KeyRecord.fingerprint).where(KeyRecord.retired_datetime.is_(None))) or ""
 
 
@@ -51,7 +51,7 @@ def find_record(session: AnySession, of: str) -> KeyRecord | None:
 
 
 def retired_verifiers(session: AnySession, purpose: str) -> Iterator[bytes]:
-    """What verifies signatures of retired keys for one purpose."""
+    """Verifiers of signatures that retired keys have made for one purpose."""
     retired = select(KeyRecord.verifiers).where(KeyRecord.retired_datetime.is_not(None))
     for verifiers in session.scalars(retired.order_by(KeyRecord.id.desc())):
         if verifiers and purpose in verifiers:
@@ -59,8 +59,10 @@ def retired_verifiers(session: AnySession, purpose: str) -> Iterator[bytes]:
 
 
 def adopt_first_key(session: AnySession, key: str) -> None:
-    """Make this the database's key where it has none yet, else change nothing: of several machines that start
-    on an empty database with a key each, the first one's counts. Commits."""
+    """Makes this the database's key where it has none yet, else changes nothing. Commits.
+
+    Of several machines that start on an empty database with a key each, the first one's counts.
+    """
     begin_write(session)
     if session.get_bind().dialect.name == "postgresql":
         session.execute(select(func.pg_advisory_xact_lock(FIRST_KEY_LOCK)))
@@ -70,7 +72,7 @@ def adopt_first_key(session: AnySession, key: str) -> None:
 
 
 def adopt_key(session: AnySession, key: str) -> None:
-    """From now on the database needs this key. Commits."""
+    """Makes this the key that the database needs. Commits."""
     begin_write(session)
     for record in session.scalars(select(KeyRecord).where(KeyRecord.retired_datetime.is_(None))):
         record.retired_datetime = now()
@@ -84,15 +86,15 @@ def adopt_key(session: AnySession, key: str) -> None:
 
 
 def sealed_columns() -> Iterator[Column[Any]]:
-    """Every column that holds what is encrypted, whichever table it is in."""
+    """Every column that holds encrypted values, of all tables."""
     for table in Base.metadata.sorted_tables:
         yield from (column for column in table.columns if isinstance(column.type, SealedJson))
 
 
 def reads_what_there_is(session: AnySession, keys: Sequence[str]) -> bool:
-    """Whether these keys read what the database holds, by a sample; True where it holds nothing.
+    """Whether these keys decrypt what the database holds, by a sample; True where it holds nothing.
 
-    For a database of before it named its key.
+    For a database from before it named its key.
     """
     texts = [text for column in sealed_columns() for text in sample(session, column)]
     return not texts or any(decrypt_text(text, tuple(keys)) is not None for text in texts)
@@ -108,5 +110,5 @@ def sample(session: AnySession, column: Column[Any]) -> Sequence[str]:
 
 
 def raw_text(column: Column[Any]) -> Any:
-    """What is stored, not decrypted."""
+    """The stored text of a column, not decrypted."""
     return type_coerce(column, Text)

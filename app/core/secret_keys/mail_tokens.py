@@ -1,4 +1,4 @@
-"""Signed tokens for links in mails. They stay good after the secret key that signed them is retired."""
+"""Signed tokens for links in mails. They stay valid after the secret key that signed them is retired."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 
 from itsdangerous import BadSignature, SignatureExpired, URLSafeSerializer, URLSafeTimedSerializer
 
-from app.database import AnySession
-from app.secret_keys.check import retired_verifiers
-from app.secret_keys.ring import keys
+from app.core.database import AnySession
+from app.core.secret_keys.check import retired_verifiers
+from app.core.secret_keys.ring import keys
 
 AnySerializer = URLSafeSerializer | URLSafeTimedSerializer
 
@@ -21,7 +21,7 @@ AnySerializer = URLSafeSerializer | URLSafeTimedSerializer
 class MailTokens:
     """Tokens of one purpose, which is their name in the record of a retired key.
 
-    `max_age`: seconds that they are good for; None for ever. Nothing else signs with the same salt.
+    `max_age`: seconds that they are valid for; None is without end. Nothing else signs with the same salt.
     """
 
     purpose: str
@@ -32,7 +32,7 @@ class MailTokens:
         return str(self._serializer(keys().signing(), "hmac").dumps(value))
 
     def read(self, session: AnySession, token: str) -> Any:
-        """What a token says. Raises SignatureExpired for a genuine one that is too old, else BadSignature."""
+        """The value of a token. Raises SignatureExpired for a genuine one that is too old; BadSignature."""
         failure = BadSignature("nothing has signed it")
         for serializer in self._known(session):
             try:
@@ -44,14 +44,14 @@ class MailTokens:
         raise failure
 
     def verifier_of(self, key: str) -> str:
-        """What verifies the tokens that a secret key has signed, and does nothing else; in hexadecimal.
+        """The verifier of tokens that a secret key has signed, in hexadecimal. It is of no other use.
 
         It is what itsdangerous derives from the key by `key_derivation="hmac"`.
         """
         return hmac.new(key.encode(), self.salt.encode(), hashlib.sha256).hexdigest()
 
     def _known(self, session: AnySession) -> Iterator[AnySerializer]:
-        """Of the keys at hand, and then of the retired ones, which most tokens never ask for."""
+        """Serializers of the configured keys, then of the retired ones, read only where those fail."""
         yield self._serializer(keys().signing(), "hmac")
         for verifier in retired_verifiers(session, self.purpose):
             yield self._serializer(verifier, "none")

@@ -1,4 +1,4 @@
-"""Which secret keys this database was encrypted with: fingerprints, never keys."""
+"""Records of the secret keys that this database was encrypted with: fingerprints, never keys."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any
 from sqlalchemy import String
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.clock import now
-from app.database import Id, UtcDateTime
-from app.extensions import db
-from app.sealing import SealedJson
+from app.core.clock import now
+from app.core.database import Id, UtcDateTime
+from app.core.encryption import SealedJson
+from app.core.extensions import db
 
 
 class KeyRecord(db.Model):
     """One secret key. Exactly one is not retired: the key that the database needs.
 
-    `verifiers`: of a retired key, what still verifies what it has signed for others to keep, by purpose.
+    `verifiers`: of a retired key, by purpose, what verifies the tokens it has signed for others to keep.
     """
 
     id: Mapped[int] = mapped_column(Id, primary_key=True)

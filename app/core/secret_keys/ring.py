@@ -1,23 +1,23 @@
 """Secret keys: the instance's current one and, while a rotation is under way, those before and after it.
 
-The current one encrypts and signs; all are good to read. The next one is known everywhere before it becomes
-the current one, so that no process meets what it can't read. They lie in DATA_DIR, unless the operator's
-settings name them; then only a new start reads others. What `flask secrets rotate` writes there, a running
-process finds within CHECK_SECONDS.
+The current one encrypts and signs; all of them decrypt. The next one is known to every process before it
+becomes the current one, so that no process meets a value that it can't decrypt. The keys are in files in
+DATA_DIR, unless the operator's settings name them; then only a restart reads other ones. A running process
+finds a file that `flask secrets rotate` has written within CHECK_SECONDS.
 """
 
 from __future__ import annotations
 
-import os
 import secrets
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+from app.core.durable_files import create_file, replace_file
 
 FILE, OLD_FILE, NEXT_FILE = "secret_key", "secret_key.old", "secret_key.next"
 RETIRED_DIRECTORY = "retired_keys"
@@ -39,7 +39,7 @@ def derive(secret: str, purpose: str, length: int = 32) -> bytes:
 
 
 def fingerprint(secret: str) -> str:
-    """What tells one key from another without telling the key: 16 hexadecimal digits."""
+    """Identifies a key without revealing it: 16 hexadecimal digits."""
     return derive(secret, "waypost secret key fingerprint v1", FINGERPRINT_BYTES).hex()
 
 
@@ -53,7 +53,7 @@ class SecretKeys:
         self.reload()
 
     def all(self) -> tuple[str, ...]:
-        """The current one first."""
+        """All keys, the current one first."""
         if self._directory is not None and time.monotonic() >= self._next_check:
             self.reload()
         return self._keys
@@ -65,12 +65,12 @@ class SecretKeys:
         return keys[0]
 
     def signing(self) -> list[str]:
-        """As itsdangerous wants them: the last one signs, each is good to verify."""
+        """The keys as itsdangerous takes them: the last one signs, each of them verifies."""
         self.current()
         return list(reversed(self.all()))
 
     def reload(self) -> None:
-        """Read the files again if they are others now. Keys whose files are lost meanwhile stay known."""
+        """Reads the files again if they have changed. Keys whose files are lost meanwhile stay known."""
         self._next_check = time.monotonic() + CHECK_SECONDS
         stamp = self.stamp()
         if self._directory is None or stamp == self._stamp:
@@ -105,7 +105,7 @@ _keys: SecretKeys | None = None
 
 
 def use_keys(keys: SecretKeys) -> None:
-    """The keys of this process, from here on."""
+    """Sets the keys of this process."""
     global _keys  # one ring a process, set by create_app
     _keys = keys
 
@@ -117,7 +117,7 @@ def keys() -> SecretKeys:
 
 
 def flask_settings() -> dict[str, object]:
-    """What Flask's sessions and Flask-WTF's tokens sign with, and what they still take."""
+    """Keys that Flask's sessions and Flask-WTF's tokens are signed with, and older ones that still verify."""
     known = keys().all()
     return {
         "SECRET_KEY": known[0] if known else None,
@@ -148,50 +148,12 @@ def new_key() -> str:
 
 
 def create_key(path: Path) -> str:
-    """A key in a file of mode 0600, made once: of two processes that start at once, the first one's."""
-    write_file(path, new_key(), lambda draft: link_once(draft, path))
+    """Makes a key in a file of mode 0600 once, and returns it. Of two processes that start at the same time,
+    the first one's stays."""
+    create_file(path, new_key().encode("ascii"))
     return read_key(path)
 
 
-def link_once(draft: Path, path: Path) -> None:
-    with suppress(FileExistsError):
-        os.link(draft, path)
-
-
 def replace_key(path: Path, key: str) -> None:
-    """Write a key in place of the one in the file, whole or not at all."""
-    write_file(path, key, lambda draft: draft.replace(path))
-
-
-def write_file(path: Path, content: str, put: Callable[[Path], object]) -> None:
-    """On the disk before it has its name, and the name as well: a power cut leaves no empty file."""
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    try:
-        fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with os.fdopen(fd, "w", encoding="ascii") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        put(draft)
-    finally:
-        draft.unlink(missing_ok=True)
-    sync_directory(path.parent)
-
-
-def remove_drafts(directory: Path, pattern: str) -> None:
-    """What killed processes left of files that they were writing."""
-    for draft in directory.glob(f".{pattern}.{'[0-9a-f]' * 16}"):
-        draft.unlink(missing_ok=True)
-
-
-def remove_file(path: Path) -> None:
-    path.unlink(missing_ok=True)
-    sync_directory(path.parent)
-
-
-def sync_directory(directory: Path) -> None:
-    fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
+    """Writes a key in place of the one in the file, whole or not at all."""
+    replace_file(path, key.encode("ascii"))

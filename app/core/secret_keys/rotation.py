@@ -1,7 +1,7 @@
-"""Encrypts what the database holds anew with the current secret key, in steps, beside a running server.
+"""Re-encrypts all secrets in the database with the current secret key, in steps, while servers run.
 
-Each step is a short transaction, and what it has done names its key: a rotation that was killed goes on by
-doing the same once more. `docs/decisions/2026-11-22-secret-key.md` says why nothing is missed.
+Each step is a short transaction, and each value names its key: a rotation that was killed is continued by
+running it again. `docs/decisions/2026-11-22-secret-key.md` says why nothing is missed.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Column, Row, Select, Table, Text, bindparam, select, text, tuple_, update
 
-from app.clock import now
-from app.database import AnySession, begin_write
-from app.sealing import decrypt_text, encrypt_text
-from app.secret_keys.check import find_record, needed_fingerprint, raw_text, sealed_columns
-from app.secret_keys.models import KeyRecord
-from app.secret_keys.ring import fingerprint
+from app.core.clock import now
+from app.core.database import AnySession, begin_write
+from app.core.encryption import decrypt_text, encrypt_text
+from app.core.secret_keys.check import find_record, needed_fingerprint, raw_text, sealed_columns
+from app.core.secret_keys.models import KeyRecord
+from app.core.secret_keys.ring import fingerprint
 
 BATCH_SIZE = 200
 MAX_PASSES = 20
@@ -26,16 +26,16 @@ NEW = "new_text"
 
 
 class Progress(NamedTuple):
-    """How much was encrypted anew, and how much no key at hand could read."""
+    """How many values were re-encrypted, and how many no available key could decrypt."""
 
     rewritten: int = 0
     unreadable: int = 0
 
 
 def reencrypt_all(session: AnySession, keys: Sequence[str]) -> Progress:
-    """Until nothing is left that another key than the current one has encrypted.
+    """Re-encrypts until no value is left that another key than the current one has encrypted.
 
-    Only what is written while it goes on needs another pass. Raises RuntimeError where there is always more:
+    Only values that are written meanwhile need another pass. Raises RuntimeError where there are always more:
     some process does not know the current key.
     """
     rewritten = 0
@@ -56,7 +56,7 @@ def reencrypt_once(session: AnySession, keys: Sequence[str]) -> Progress:
             done = reencrypt_rows(session, column, rows, keys)
             total = Progress(total.rewritten + done, total.unreadable + len(rows) - done)
             last = tuple(rows[-1][:-1])
-            time.sleep(time.monotonic() - began)  # as long as it took: others write, too
+            time.sleep(time.monotonic() - began)  # as long as it took, so that others can write, too
     session.rollback()
     return total
 
@@ -72,7 +72,7 @@ def next_rows(column: Column[Any], key: str, after: tuple[Any, ...] | None) -> S
 def reencrypt_rows(
     session: AnySession, column: Column[Any], rows: Sequence[Row[Any]], keys: Sequence[str]
 ) -> int:
-    """How many of them could be read. One that was written meanwhile stays as it is by now."""
+    """Re-encrypts rows. Returns how many could be decrypted. One written meanwhile is left alone."""
     ids = list(table_of(column).primary_key)
     found = [(row, decrypt_text(row[-1], tuple(keys))) for row in rows]
     changes: list[Mapping[str, Any]] = [
@@ -100,10 +100,10 @@ def table_of(column: Column[Any]) -> Table:
 
 
 def wait_for_writers(session: AnySession, began: float) -> None:
-    """Until no transaction is open that was so before `began` (seconds since 1970).
+    """Waits until no transaction is open that began before `began` (seconds since 1970).
 
-    It may have encrypted something with the old key, and not committed it. SQLite has one writer, which the
-    next step waits for anyway. Raises RuntimeError where one does not end.
+    It may have encrypted a value with the old key and not committed it yet. SQLite has one writer, which the
+    next step waits for anyway. Raises RuntimeError where a transaction does not end.
     """
     if session.get_bind().dialect.name != "postgresql":
         return
@@ -122,7 +122,7 @@ def wait_for_writers(session: AnySession, began: float) -> None:
 
 
 def retire_key(session: AnySession, old: str, current: str, verifiers: Mapping[str, str]) -> None:
-    """From now on the database needs the current key alone. In a write that the caller has begun."""
+    """Records that the database needs the current key alone, in a write that the caller has begun."""
     for of, retired in ((old, now()), (current, None)):
         record = find_record(session, fingerprint(of))
         if record is None:

@@ -1,28 +1,28 @@
-"""What can an owner's own programs ask, and how is each call made by hand?"""
+"""API page: every operation with its parameters and a curl command to try it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from flask import Blueprint, render_template
+from flask import render_template
 from flask.typing import ResponseReturnValue
 from markupsafe import Markup, escape
 from sqlalchemy import func, select
 
-from app import own_addresses
-from app.api import RESOURCES
-from app.api.openapi import curl
-from app.api.openapi.document import OF_READS, PROBLEMS, body
-from app.api.openapi.fields import Schema
-from app.api.openapi.operations import Operation, operations
-from app.dashboard.guard import user
-from app.extensions import db
-from app.languages import digits, say
+from app.core.extensions import db
+from app.dashboard.auth.access import user
+from app.dashboard.shared.blueprint import blueprint
+from app.i18n import digits, say
+from app.openapi import curl
+from app.openapi.document import OF_READS, PROBLEMS, body
+from app.openapi.fields import Schema
+from app.openapi.operations import RESOURCES, Operation, operations
+from app.web import urls
 
 
-class Told(NamedTuple):
-    """One thing that a call takes: where it goes, and what it may be."""
+class ParameterRow(NamedTuple):
+    """One parameter or body field of an operation: where it goes, and what it may be."""
 
     name: str
     place: str
@@ -30,12 +30,9 @@ class Told(NamedTuple):
     is_required: bool
 
 
-def register(blueprint: Blueprint) -> None:
-    blueprint.add_url_rule("/api/", "api", show)
-
-
+@blueprint.get("/api/", endpoint="api")
 def show() -> ResponseReturnValue:
-    site, every, ids = own_addresses.owners_site(), operations(RESOURCES), newest_ids()
+    site, every, ids = urls.owners_site(), operations(), newest_ids()
     return render_template(
         "dashboard/api/page.html",
         here="api",
@@ -50,32 +47,32 @@ def show() -> ResponseReturnValue:
 
 
 def newest_ids() -> dict[str, int]:
-    """A row of each kind that a call can be tried on, by the first part of its path."""
+    """Ids for the curl commands: the owner's newest row of each resource, by the first part of its path."""
     found = {}
-    for resource in RESOURCES:
-        newest = select(func.max(resource.model.id)).where(resource.model.user_id == user().id)
+    for path, kind in RESOURCES.items():
+        newest = select(func.max(kind.model.id)).where(kind.model.user_id == user().id)
         if id_ := db.session.scalar(newest):
-            found[resource.path.strip("/")] = id_
+            found[path.strip("/")] = id_
     return found | ({"statistics": found["links"]} if "links" in found else {})
 
 
-def takes(one: Operation) -> list[Told]:
-    asked = [Told(name, "query", in_words(schema), False) for name, schema in one.query.items()]
+def takes(one: Operation) -> list[ParameterRow]:
+    asked = [ParameterRow(name, "query", in_words(schema), False) for name, schema in one.query.items()]
     return asked + (fields(body(one)) if one.form else [])
 
 
-def fields(schema: Schema) -> list[Told]:
+def fields(schema: Schema) -> list[ParameterRow]:
     required = set(schema.get("required", ()))
     required |= set(schema.get("anyOf", [{}])[0].get("required", ()))
     properties: Mapping[str, Schema] = schema["properties"]
     return [
-        Told(name, str(one.get("title", "")), in_words(one), name in required)
+        ParameterRow(name, str(one.get("title", "")), in_words(one), name in required)
         for name, one in properties.items()
     ]
 
 
 def in_words(schema: Schema) -> Markup:
-    """What a schema allows, for people, in the reader's language; values of the API's own as code."""
+    """What a schema allows, in the reader's language. The API's own values are marked up as code."""
     found = [kind(schema), say(schema.get("description", "").rstrip("."))]
     if (default := schema.get("default")) is not None:
         found.append(literal(default) + f" {say('unless sent')}")

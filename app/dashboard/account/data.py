@@ -1,4 +1,4 @@
-"""How does an owner take everything away, and leave?"""
+"""Pages where an owner downloads all data and deletes the account."""
 
 from __future__ import annotations
 
@@ -6,74 +6,73 @@ from pathlib import Path
 from typing import Any
 
 from babel.numbers import format_decimal
-from flask import Blueprint, Response, abort, flash, redirect, render_template, send_file, url_for
+from flask import Response, abort, flash, redirect, render_template, send_file, url_for
 from flask.typing import ResponseReturnValue
 from markupsafe import Markup
 
-from app import clock, own_addresses
 from app.accounts import standing
+from app.accounts.deletion import leaving
 from app.accounts.forms import LeaveForm
 from app.accounts.models import User
 from app.audit.services import record
-from app.dashboard import pages, proofs
-from app.dashboard.blueprint import blueprint
-from app.dashboard.exports import note_export
-from app.dashboard.guard import sent, user
-from app.dashboard.reauthentication import reauthenticated
-from app.dashboard.sessions import leave_browser
-from app.database import begin_write
-from app.departures import leaving
-from app.errors import Invalid
-from app.extensions import db
-from app.languages import language
-from app.transfer import archives
-from app.transfer.models import Archive
+from app.core import clock
+from app.core.database import begin_write
+from app.core.errors import Invalid
+from app.core.extensions import db
+from app.dashboard.auth import proofs
+from app.dashboard.auth.access import sent, user
+from app.dashboard.auth.reauthentication import reauthenticated
+from app.dashboard.auth.sessions import leave_browser
+from app.dashboard.imports.exports import note_export
+from app.dashboard.shared import rendering
+from app.dashboard.shared.blueprint import blueprint
+from app.i18n import language
+from app.import_export import archives
+from app.import_export.models import Archive
+from app.web import urls
 
 FOLDER = "dashboard/account"
 UNITS = ("B", "kB", "MB", "GB", "TB")
 
 
-def register(blueprint: Blueprint) -> None:
-    rule = blueprint.add_url_rule
-    rule("/account/data", "account_data", show)
-    rule("/account/data", "account_data_write", reauthenticated(make, show), methods=["POST"])
-    rule("/account/data/file", "account_data_file", file)
-    rule("/account/delete", "account_delete", ask_delete)
-    rule("/account/delete", "account_delete_write", delete, methods=["POST"])
-
-
+@blueprint.get("/account/data", endpoint="account_data")
 def show() -> ResponseReturnValue:
-    """How far it is: asked for again and again while it is under way."""
-    return pages.page(f"{FOLDER}/data.html", f"{FOLDER}/_download.html", here="account", **download())
+    """The state of the download. The page polls it while it is under way."""
+    return rendering.render_page(
+        f"{FOLDER}/data.html", f"{FOLDER}/_download.html", here="account", **download()
+    )
 
 
 def download() -> dict[str, Any]:
     row = archives.of(user())
     if row is not None and row.state == archives.DONE and not path_of(row).is_file():
-        row = None  # a backup has no downloads
+        row = None  # backups leave the downloads out: after a restore the row is there without its file
     return {
         "archive": row,
         "archive_ends": row and archives.ends(row),
         "under_way": archives.UNDER_WAY,
-        "zone": pages.zone(),
+        "zone": rendering.zone(),
     }
 
 
+@blueprint.post("/account/data", endpoint="account_data_write")
+@reauthenticated(show)
 def make() -> ResponseReturnValue:
-    """The worker makes it: this page may be left."""
+    """Request an archive of all data. The worker makes it, so the page may be closed."""
     begin_write(db.session)
-    archives.ask(user(), own_addresses.site())
+    archives.ask(user(), urls.site())
     record(db.session, "archive.requested", account=user())
     db.session.commit()
-    if pages.is_fragment():
+    if rendering.is_fragment():
         return show()
     return redirect(url_for("dashboard.account_data"), 303)
 
 
 def path_of(row: Archive) -> Path:
-    return archives.path_of(own_addresses.settings().data_dir, row.file)
+    return archives.path_of(urls.settings().data_dir, row.file)
 
 
+@blueprint.get("/account/data/file", endpoint="account_data_file")
 def file() -> ResponseReturnValue:
     row = archives.of(user())
     if row is None or row.state != archives.DONE:
@@ -86,12 +85,13 @@ def file() -> ResponseReturnValue:
     return send_file(path, mimetype="application/zip", as_attachment=True, download_name=name, max_age=0)
 
 
+@blueprint.get("/account/delete", endpoint="account_delete")
 def ask_delete() -> ResponseReturnValue:
     return delete_page(LeaveForm(None, owner=user()))
 
 
 def delete_page(form: LeaveForm, problem: str = "", status: int = 200) -> Response:
-    return pages.page(
+    return rendering.render_page(
         f"{FOLDER}/page_of.html",
         f"{FOLDER}/_delete.html",
         status=status,
@@ -102,8 +102,9 @@ def delete_page(form: LeaveForm, problem: str = "", status: int = 200) -> Respon
     )
 
 
+@blueprint.post("/account/delete", endpoint="account_delete_write")
 def delete() -> ResponseReturnValue:
-    """By whoever knows the password and says which account: an open session alone is not enough."""
+    """Delete the account. Needs its e-mail address and the password: an open session is not enough."""
     form = LeaveForm(sent(), owner=user())
     if form.validate():
         proofs.ask_password(form, "own_password")
@@ -125,18 +126,18 @@ def left(message: str) -> ResponseReturnValue:
     leave_browser()
     flash(message)
     to = url_for("accounts.login")
-    return Response(headers={"HX-Redirect": to}) if pages.is_fragment() else redirect(to, 303)
+    return Response(headers={"HX-Redirect": to}) if rendering.is_fragment() else redirect(to, 303)
 
 
 @blueprint.app_template_global()
 def data_section() -> Markup:
-    """The account page's own: so it needs to know nothing of this."""
+    """The section for the account page. As a template global it needs nothing from that page's view."""
     return Markup(render_template(f"{FOLDER}/_data.html", **download()))  # noqa: S704  a template of ours
 
 
 @blueprint.app_template_filter()
 def as_size(count: float) -> str:
-    """So many bytes as somebody reads them: `397.5 kB`."""
+    """Format a number of bytes with its unit: `397.5 kB`."""
     power = 0
     while count >= 1000 and power < len(UNITS) - 1:
         count, power = count / 1000, power + 1

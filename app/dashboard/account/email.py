@@ -1,33 +1,31 @@
-"""How does an owner come to sign in with another e-mail address?"""
+"""Page where an owner changes the e-mail address of the account."""
 
 from __future__ import annotations
 
-from flask import Blueprint, Response, flash, url_for
+from flask import Response, flash, url_for
 from flask.typing import ResponseReturnValue
 
 from app.accounts import services
 from app.accounts.forms import OwnEmailForm
 from app.accounts.models import User
-from app.dashboard import pages, proofs, security_mail
-from app.dashboard.guard import sent, user
-from app.database import begin_write
-from app.errors import Invalid
-from app.extensions import db
+from app.core.database import begin_write
+from app.core.errors import Invalid
+from app.core.extensions import db
+from app.dashboard.auth import proofs
+from app.dashboard.auth.access import sent, user
+from app.dashboard.shared import rendering, security_email
+from app.dashboard.shared.blueprint import blueprint
 
 FOLDER = "dashboard/account"
 
 
-def register(blueprint: Blueprint) -> None:
-    blueprint.add_url_rule("/account/email", "account_email", ask)
-    blueprint.add_url_rule("/account/email", "account_email_write", save, methods=["POST"])
-
-
+@blueprint.get("/account/email", endpoint="account_email")
 def ask() -> ResponseReturnValue:
-    return page(OwnEmailForm(None, owner=user()))
+    return render_page(OwnEmailForm(None, owner=user()))
 
 
-def page(form: OwnEmailForm, status: int = 200) -> Response:
-    return pages.page(
+def render_page(form: OwnEmailForm, status: int = 200) -> Response:
+    return rendering.render_page(
         f"{FOLDER}/page_of.html",
         f"{FOLDER}/_email.html",
         status=status,
@@ -37,13 +35,14 @@ def page(form: OwnEmailForm, status: int = 200) -> Response:
     )
 
 
+@blueprint.post("/account/email", endpoint="account_email_write")
 def save() -> ResponseReturnValue:
-    """Whoever has the address can ask for a new password: an open session alone may not say which it is."""
+    """Change the address. It can reset the password, so the form asks for the password, too."""
     form = OwnEmailForm(sent(), owner=user())
     if form.validate():
         proofs.ask_password(form, "own_password")
     if form.problems:
-        return page(form, proofs.status_of(form))
+        return render_page(form, proofs.status_of(form))
     begin_write(db.session)
     row, old = db.session.get_one(User, user().id), user().email
     try:
@@ -51,16 +50,16 @@ def save() -> ResponseReturnValue:
     except Invalid as invalid:
         db.session.rollback()
         form.reject("new_email", invalid.errors[0].title, invalid.errors[0].code)
-        return page(form, 422)
+        return render_page(form, 422)
     if row.email != old:
-        security_mail.told().email_is_changed(row, old)
+        security_email.current_security_mail().email_is_changed(row, old)
     db.session.commit()
     return saved(f"You sign in with {form.new_email.data} from now on.")
 
 
 def saved(message: str) -> ResponseReturnValue:
     to = url_for("dashboard.account", _anchor="email")
-    if not pages.is_fragment():
-        return pages.sent_on(message, to)
+    if not rendering.is_fragment():
+        return rendering.sent_on(message, to)
     flash(message)
     return Response(headers={"HX-Redirect": url_for("dashboard.account")})

@@ -1,31 +1,27 @@
-"""Where is an owner signed in, and how does that end?"""
+"""Actions that sign an owner out in other browsers, one or all."""
 
 from __future__ import annotations
 
-from flask import Blueprint, url_for
+from flask import url_for
 from flask.typing import ResponseReturnValue
 
 from app.accounts import sessions
 from app.audit.services import record
-from app.dashboard import pages
-from app.dashboard.guard import user
-from app.dashboard.sessions import list_own, this_one
-from app.database import begin_write
-from app.errors import NotThere
-from app.extensions import db
+from app.core.database import begin_write
+from app.core.errors import NotFound
+from app.core.extensions import db
+from app.dashboard.auth.access import user
+from app.dashboard.auth.sessions import list_own, this_one
+from app.dashboard.shared import rendering
+from app.dashboard.shared.blueprint import blueprint
 
 
-def register(blueprint: Blueprint) -> None:
-    rule = blueprint.add_url_rule
-    rule("/account/sessions/<int:id>/end", "sessions_end", end, methods=["POST"])
-    rule("/account/sessions/end", "sessions_end_others", end_others, methods=["POST"])
-
-
+@blueprint.post("/account/sessions/<int:id>/end", endpoint="sessions_end")
 def end(id: int) -> ResponseReturnValue:
-    """One of the owner's others. (This browser has a button of its own: it signs out.)"""
+    """End another session of the owner. (This browser's session ends with the sign-out button.)"""
     row = next((row for row in list_own() if row.id == id), None)
     if row is None or row.id == this_one().id:
-        raise NotThere("session")
+        raise NotFound("session")
     begin_write(db.session)
     sessions.end(row)
     record(db.session, "session.ended", account=user())
@@ -33,6 +29,7 @@ def end(id: int) -> ResponseReturnValue:
     return back("This browser is signed out.")
 
 
+@blueprint.post("/account/sessions/end", endpoint="sessions_end_others")
 def end_others() -> ResponseReturnValue:
     begin_write(db.session)
     ended = sessions.end_others(this_one())
@@ -42,4 +39,4 @@ def end_others() -> ResponseReturnValue:
 
 
 def back(message: str) -> ResponseReturnValue:
-    return pages.sent_on(message, url_for("dashboard.account", _anchor="sessions"))
+    return rendering.sent_on(message, url_for("dashboard.account", _anchor="sessions"))

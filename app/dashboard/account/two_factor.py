@@ -1,11 +1,11 @@
-"""How does an owner have a code asked for at the sign-in, and how not any more?"""
+"""Pages where an owner switches two-factor authentication on and off and renews the recovery codes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import segno
-from flask import Blueprint, Response, flash, make_response, render_template, url_for
+from flask import Response, flash, make_response, render_template, url_for
 from flask.typing import ResponseReturnValue
 from markupsafe import Markup
 
@@ -13,46 +13,40 @@ from app.accounts import second_factor
 from app.accounts.forms import CodeForm, CurrentPasswordForm, LeaveTwoFactorForm
 from app.accounts.models import SecondFactor
 from app.accounts.second_factor import NewCodes
-from app.dashboard import pages, proofs, security_mail
-from app.dashboard.guard import sent, user
-from app.database import begin_write
-from app.extensions import db
-from app.forms import ResourceForm
+from app.core.database import begin_write
+from app.core.extensions import db
+from app.dashboard.auth import proofs
+from app.dashboard.auth.access import sent, user
+from app.dashboard.shared import rendering, security_email
+from app.dashboard.shared.blueprint import blueprint
+from app.input.forms import ResourceForm
 
 OFF, BEGUN, ON = "off", "begun", "on"
 RAN_OUT = "The key that was shown has run out. Begin again, please."
 
 
-def register(blueprint: Blueprint) -> None:
-    rule = blueprint.add_url_rule
-    rule("/account/two-factor", "two_factor", show)
-    rule("/account/two-factor/codes", "two_factor_codes", ask_renew)
-    rule("/account/two-factor/off", "two_factor_off", ask_off)
-    for name, view in (("start", start), ("confirm", confirm), ("codes", renew), ("off", switch_off)):
-        rule(f"/account/two-factor/{name}", f"two_factor_{name}_write", view, methods=["POST"])
-
-
 def state() -> str:
-    """Off: a password begins it. Begun: the secret, and a code confirms it. On: what there is to do then."""
+    """OFF (the password begins the set-up), BEGUN (the secret is shown, a code confirms it) or ON."""
     if second_factor.is_on(user()):
         return ON
     return BEGUN if second_factor.begun(user()) else OFF
 
 
+@blueprint.get("/account/two-factor", endpoint="two_factor")
 def show() -> ResponseReturnValue:
     known = state()
     if known == ON:
         factor, left = second_factor.find(user()), second_factor.codes_left(user())
-        return answer("on", None, factor=factor, left=left)
+        return render_step("on", None, factor=factor, left=left)
     form = CodeForm if known == BEGUN else CurrentPasswordForm
-    return answer(known, form(None, owner=user()))
+    return render_step(known, form(None, owner=user()))
 
 
-def answer(name: str, form: ResourceForm | None, **context: object) -> Response:
-    """The page, and what is wrong on it."""
+def render_step(name: str, form: ResourceForm | None, **context: object) -> Response:
+    """One step of the page, with what is wrong with its form."""
     whole, part = "dashboard/account/two_factor.html", f"dashboard/account/_two_factor_{name}.html"
     context |= told() if name == BEGUN else {}
-    body = render_template(whole, fragment=part, form=form, here="account", zone=pages.zone(), **context)
+    body = render_template(whole, fragment=part, form=form, here="account", zone=rendering.zone(), **context)
     return make_response(body, proofs.status_of(form) if form and form.problems else 200)
 
 
@@ -66,10 +60,11 @@ def told() -> dict[str, object]:
 
 
 def here() -> ResponseReturnValue:
-    """On to the page as it is now: something else happened meanwhile, or the button Back was used."""
-    return pages.sent_on("", url_for("dashboard.two_factor"))
+    """Redirect to the page as it is now: the state has changed meanwhile, or the button Back was used."""
+    return rendering.sent_on("", url_for("dashboard.two_factor"))
 
 
+@blueprint.post("/account/two-factor/start", endpoint="two_factor_start_write")
 def start() -> ResponseReturnValue:
     if state() == ON:
         return here()
@@ -77,7 +72,7 @@ def start() -> ResponseReturnValue:
     if form.validate():
         proofs.ask_password(form)
     if form.problems:
-        return answer(OFF, form)
+        return render_step(OFF, form)
     begin_write(db.session)
     if state() != ON:
         second_factor.begin(user())
@@ -85,6 +80,7 @@ def start() -> ResponseReturnValue:
     return here()
 
 
+@blueprint.post("/account/two-factor/confirm", endpoint="two_factor_confirm_write")
 def confirm() -> ResponseReturnValue:
     """The recovery codes are in this one answer, and nowhere else."""
     form = CodeForm(sent(), owner=user())
@@ -93,7 +89,7 @@ def confirm() -> ResponseReturnValue:
     if codes:
         return codes_page(codes)
     if known == BEGUN:
-        return answer(BEGUN, form)
+        return render_step(BEGUN, form)
     if known == OFF:
         flash(RAN_OUT, "error")
     return here()
@@ -102,7 +98,7 @@ def confirm() -> ResponseReturnValue:
 def switch_on(code: str, drawn: NewCodes) -> bool:
     is_on = second_factor.confirm(user(), code, drawn)
     if is_on:
-        security_mail.told().two_factor_is_on(user())
+        security_email.current_security_mail().two_factor_is_on(user())
     return is_on
 
 
@@ -123,27 +119,31 @@ def codes_for(form: CodeForm, service: Callable[[str, NewCodes], bool]) -> list[
     return codes
 
 
+@blueprint.get("/account/two-factor/codes", endpoint="two_factor_codes")
 def ask_renew() -> ResponseReturnValue:
-    return answer("renew", CodeForm(None, owner=user())) if state() == ON else here()
+    return render_step("renew", CodeForm(None, owner=user())) if state() == ON else here()
 
 
+@blueprint.get("/account/two-factor/off", endpoint="two_factor_off")
 def ask_off() -> ResponseReturnValue:
-    return answer("leave", LeaveTwoFactorForm(None, owner=user())) if state() == ON else here()
+    return render_step("leave", LeaveTwoFactorForm(None, owner=user())) if state() == ON else here()
 
 
+@blueprint.post("/account/two-factor/codes", endpoint="two_factor_codes_write")
 def renew() -> ResponseReturnValue:
     if state() != ON:
         return here()
     form = CodeForm(sent(), owner=user())
     codes = codes_for(form, lambda code, drawn: second_factor.renew(user(), code, drawn))
-    return codes_page(codes, are_new=True) if codes else answer("renew", form)
+    return codes_page(codes, are_new=True) if codes else render_step("renew", form)
 
 
 def codes_page(codes: list[str], *, are_new: bool = False) -> Response:
     file = "\n".join(("Waypost", user().email, "", *codes, ""))
-    return answer("codes", None, codes=codes, file=file, are_new=are_new)
+    return render_step("codes", None, codes=codes, file=file, are_new=are_new)
 
 
+@blueprint.post("/account/two-factor/off", endpoint="two_factor_off_write")
 def switch_off() -> ResponseReturnValue:
     if state() != ON:
         return here()
@@ -153,8 +153,8 @@ def switch_off() -> ResponseReturnValue:
     if not form.problems:
         proofs.ask_code(form, leave)
     if form.problems:
-        return answer("leave", form)
-    return pages.sent_on("Two-factor is off.", url_for("dashboard.account", _anchor="two-factor"))
+        return render_step("leave", form)
+    return rendering.sent_on("Two-factor is off.", url_for("dashboard.account", _anchor="two-factor"))
 
 
 def leave(code: str) -> bool:
@@ -163,6 +163,6 @@ def leave(code: str) -> bool:
     is_right = second_factor.opens(user(), typed) is not None
     if is_right:
         second_factor.forget(user())
-        security_mail.told().two_factor_is_off(user())
+        security_email.current_security_mail().two_factor_is_off(user())
     db.session.commit()
     return is_right

@@ -1,4 +1,4 @@
-"""Which pages are there for admins alone? For everybody else they are pages that are not there."""
+"""Guard of pages for admins: everybody else gets 404."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from flask import abort
 from flask.typing import ResponseReturnValue
 
-from app.dashboard.guard import user
+from app.dashboard.auth.access import user
 
 View = Callable[..., ResponseReturnValue]
 

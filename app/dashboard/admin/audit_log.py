@@ -7,60 +7,75 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from flask import Blueprint, render_template, url_for
+from flask import render_template, url_for
 from flask.typing import ResponseReturnValue
 
-from app import bodies
+from app.accounts.ownership import MAX_ID
 from app.audit.actions import GROUPS
 from app.audit.queries import AuditQuery, find_entries, iterate_entries
-from app.csv_files import csv_pieces
-from app.dashboard import pages
-from app.dashboard.admins import admins_only
-from app.dashboard.audit_words import GROUP_LABELS, Reader, describe_entry, visible_values
-from app.dashboard.exports import download, note_export
-from app.dashboard.guard import user
-from app.errors import FieldError, Invalid
-from app.extensions import db
-from app.own_addresses import settings
-from app.ownership import MOST
-from app.params import ParamReader
-from app.reading import Rejected, whole
+from app.core.csv_files import csv_pieces
+from app.core.errors import FieldError, Invalid
+from app.core.extensions import db
+from app.dashboard.admin.access import admins_only
+from app.dashboard.admin.audit_words import GROUP_LABELS, AuditReader, describe_entry, visible_values
+from app.dashboard.auth.access import user
+from app.dashboard.imports.exports import download, note_export
+from app.dashboard.shared import rendering
+from app.dashboard.shared.blueprint import blueprint
+from app.input.params import ParamReader
+from app.input.parsers import Rejected, whole
+from app.web.body import read_params
+from app.web.urls import settings
 
 FILTERS = ("group", "from", "until", "email")
 FORMATS: Mapping[str, str] = {"csv": "text/csv; charset=utf-8", "ndjson": "application/x-ndjson"}
 NO_DAY = "This must be a day, as 2026-11-22."
 
 
-class Scope(NamedTuple):
-    """Which of the two logs: the endpoint of its page, and where its page hangs in the navigation."""
+class LogScope(NamedTuple):
+    """One of the two logs: the endpoint of its page, and the page's entry in the navigation."""
 
     endpoint: str
     here: str
     is_instance: bool
 
-    def reader(self) -> Reader:
-        return Reader(None if self.is_instance else user().id)
+    def reader(self) -> AuditReader:
+        return AuditReader(None if self.is_instance else user().id)
 
     def address(self, suffix: str = "", **query: Any) -> str:
         return url_for(f"dashboard.{self.endpoint}{suffix}", **query)
 
 
-OWN = Scope("account_audit_log", "account", is_instance=False)
-INSTANCE = Scope("instance_audit_log", "instance", is_instance=True)
+OWN = LogScope("account_audit_log", "account", is_instance=False)
+INSTANCE = LogScope("instance_audit_log", "instance", is_instance=True)
 
 
-def register(blueprint: Blueprint) -> None:
-    for scope, rule in ((OWN, "/account/audit-log"), (INSTANCE, "/instance/audit-log")):
-        for suffix, path, view in (("", "", show), ("_file", "/file.<kind>", send_file)):
-            guarded_view = admins_only(view) if scope.is_instance else view
-            name = f"{scope.endpoint}{suffix}"
-            blueprint.add_url_rule(f"{rule}{path}", name, guarded_view, defaults={"scope": scope})
+@blueprint.get("/account/audit-log", endpoint="account_audit_log")
+def show_own() -> ResponseReturnValue:
+    return render_log(OWN)
 
 
-def show(scope: Scope) -> ResponseReturnValue:
+@blueprint.get("/instance/audit-log", endpoint="instance_audit_log")
+@admins_only
+def show_instance() -> ResponseReturnValue:
+    return render_log(INSTANCE)
+
+
+@blueprint.get("/account/audit-log/file.<kind>", endpoint="account_audit_log_file")
+def send_own_file(kind: str) -> ResponseReturnValue:
+    return send_file(OWN, kind)
+
+
+@blueprint.get("/instance/audit-log/file.<kind>", endpoint="instance_audit_log_file")
+@admins_only
+def send_instance_file(kind: str) -> ResponseReturnValue:
+    return send_file(INSTANCE, kind)
+
+
+def render_log(scope: LogScope) -> ResponseReturnValue:
     reader, query = scope.reader(), read_query(scope)
     entries, before = find_entries(db.session, query)
-    params = dict(bodies.read_query())
+    params = read_params()
     filters = {name: params[name] for name in FILTERS if params.get(name)}
     return render_template(
         "dashboard/audit_log/page.html",
@@ -73,13 +88,13 @@ def show(scope: Scope) -> ResponseReturnValue:
         next_page=scope.address(**filters, before=before) if before else "",
         first_page=scope.address(**filters) if query.before is not None else "",
         days=settings().audit_log_days,
-        zone=pages.zone(),
+        zone=rendering.zone(),
     )
 
 
-def read_query(scope: Scope) -> AuditQuery:
-    """What the address asks for. Raises Malformed, Invalid."""
-    reader = ParamReader(dict(bodies.read_query()), ignores_empty=True)
+def read_query(scope: LogScope) -> AuditQuery:
+    """The filters in the address of this request. Raises Malformed, Invalid."""
+    reader = ParamReader(read_params(), ignores_empty=True)
     first, last = (reader.read(name, None, read_day) for name in ("from", "until"))
     query = AuditQuery(
         user_id=scope.reader().user_id,
@@ -87,7 +102,7 @@ def read_query(scope: Scope) -> AuditQuery:
         first=start_of(first),
         last=start_of(last + dt.timedelta(days=1)) if last else None,
         email=reader.read("email", "", str) if scope.is_instance else "",
-        before=reader.read("before", None, lambda text: whole(text, 1, MOST)),
+        before=reader.read("before", None, lambda text: whole(text, 1, MAX_ID)),
     )
     reader.require_valid()
     return query
@@ -110,12 +125,12 @@ def read_day(text: str) -> dt.date:
 
 
 def start_of(day: dt.date | None) -> dt.datetime | None:
-    """Where the reader is."""
-    return dt.datetime.combine(day, dt.time(), pages.zone()).astimezone(dt.UTC) if day else None
+    """The first moment of the day in the reader's time zone, as UTC."""
+    return dt.datetime.combine(day, dt.time(), rendering.zone()).astimezone(dt.UTC) if day else None
 
 
-def send_file(scope: Scope, kind: str) -> ResponseReturnValue:
-    """All entries that the page shows with the same parameters. Taking them away is an entry itself."""
+def send_file(scope: LogScope, kind: str) -> ResponseReturnValue:
+    """All entries that the page shows with the same parameters. The export is recorded as an entry itself."""
     if kind not in FORMATS:
         raise Invalid(FieldError("There is no such format.", "unknown", "format"))
     reader, query = scope.reader(), read_query(scope)

@@ -12,9 +12,9 @@ from app.audit import actions
 from app.audit.actions import ACTIONS
 from app.audit.failures import ACTIONS as FAILURES
 from app.audit.models import AuditEntry
-from app.clock import written
-from app.dashboard.states import State
-from app.languages import say
+from app.core.clock import format_utc
+from app.dashboard.links.states import Badge
+from app.i18n import say
 
 GROUP_LABELS: Mapping[str, str] = {
     actions.SIGN_INS: "Sign-ins",
@@ -63,6 +63,7 @@ ACTION_LABELS: Mapping[str, str] = {
     "domain.lost": "Domain verified by somebody else",
     "domain.deleted": "Domain deleted",
     "links.exported": "Links exported",
+    "failed_rows.exported": "Failed rows of an import exported",
     "statistics.exported": "Statistics exported",
     "archive.requested": "Download of all data requested",
     "archive.downloaded": "All data downloaded",
@@ -110,7 +111,7 @@ class EntryWords(NamedTuple):
 
     id: int
     moment: dt.datetime
-    state: State
+    state: Badge
     times: int
     actor: str
     account: str
@@ -119,28 +120,28 @@ class EntryWords(NamedTuple):
     network: str
 
 
-class Reader(NamedTuple):
-    """Who reads: a user their own entries, or an admin (`user_id` None) those of the instance."""
+class AuditReader(NamedTuple):
+    """The reader of entries: a user (their own), or with `user_id` None an admin (the instance's)."""
 
     user_id: int | None
 
     def sees_content(self) -> bool:
-        """Admins see nobody's links: neither the names of what owners keep, nor what they change of it."""
+        """Admins see no owner's content: neither the names of links and other rows, nor their changes."""
         return self.user_id is not None
 
     def sees_actor(self, entry: AuditEntry) -> bool:
-        """Owners do not see who else did something, nor from where; failed tries show from where."""
+        """Owners see neither other actors nor their networks. Failed tries, without an actor, show theirs."""
         return self.user_id is None or entry.actor_id in {None, self.user_id}
 
 
-def visible_values(entry: AuditEntry, reader: Reader) -> dict[str, Any]:
+def visible_values(entry: AuditEntry, reader: AuditReader) -> dict[str, Any]:
     """All columns of an entry that this reader may see, as an export has them."""
     action = ACTIONS.get(entry.action)
     hides_content = not reader.sees_content() and (action is None or action.is_content)
     hides_actor = not reader.sees_actor(entry)
     return {
         "id": entry.id,
-        "datetime": written(entry.datetime),
+        "datetime": format_utc(entry.datetime),
         "action": entry.action,
         "count": entry.count,
         "account_id": entry.account_id,
@@ -159,12 +160,12 @@ def visible_values(entry: AuditEntry, reader: Reader) -> dict[str, Any]:
     }
 
 
-def describe_entry(entry: AuditEntry, reader: Reader) -> EntryWords:
+def describe_entry(entry: AuditEntry, reader: AuditReader) -> EntryWords:
     seen = visible_values(entry, reader)
     return EntryWords(
         entry.id,
         entry.datetime,
-        State(say(ACTION_LABELS.get(entry.action, entry.action)), tone_of(entry.action)),
+        Badge(say(ACTION_LABELS.get(entry.action, entry.action)), tone_of(entry.action)),
         entry.count,
         describe_actor(entry, reader),
         entry.account_email if reader.user_id is None or entry.account_id != reader.user_id else "",
@@ -181,7 +182,7 @@ def tone_of(action: str) -> str:
     return "warn" if known and (known.group == actions.USERS or action.endswith(".deleted")) else "info"
 
 
-def describe_actor(entry: AuditEntry, reader: Reader) -> str:
+def describe_actor(entry: AuditEntry, reader: AuditReader) -> str:
     if not reader.sees_actor(entry):
         return say(OTHER_USER)
     if entry.actor_way == "api" and entry.actor_id is not None:
@@ -201,12 +202,12 @@ def describe_changes(changes: Mapping[str, Any]) -> Iterator[str]:
         elif name == "fields":
             yield f"{label}: {', '.join(value)}"
         elif isinstance(value, list) and len(value) == 2:
-            yield f"{label}: {plain(value[0])} → {plain(value[1])}"
+            yield f"{label}: {value_text(value[0])} → {value_text(value[1])}"
         else:
-            yield f"{label}: {plain(value)}"
+            yield f"{label}: {value_text(value)}"
 
 
-def plain(value: Any) -> str:
+def value_text(value: Any) -> str:
     if isinstance(value, bool):
         return say("Yes" if value else "No")
     if value is None or value == "":

@@ -1,4 +1,4 @@
-"""How is this instance, in figures and in words?"""
+"""Facts for the instance page: health, counts, sizes, disk, geolocation database and versions."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import func, select, text
 
-from app import clock, own_addresses
 from app.accounts.models import User
-from app.cli.backups import manifest
-from app.clicks.models import Counter
-from app.database import clicks_path
-from app.extensions import db
-from app.jobs import tending
+from app.analytics.models import Counter
+from app.core import clock
+from app.core.database import clicks_path
+from app.core.extensions import db
+from app.jobs import maintenance
 from app.links.models import LimitCounter, Link
-from app.public import health
-from app.public.here import desk
+from app.operations import health
+from app.operations.backups import manifest
+from app.redirects.request_context import redirect_context
+from app.web import urls
 
 LIBRARIES = ("Flask", "SQLAlchemy", "Granian")
 LOW_BYTES = 512 * 1024 * 1024
@@ -30,31 +31,31 @@ OLD_DAYS = 60
 Check = Mapping[str, Any]
 
 
-class Part(NamedTuple):
-    """One thing that must work. `told` says how it is, with what its check found; `remedy` what to do where
-    it is not well."""
+class HealthItem(NamedTuple):
+    """Words for one health check. `told` describes its result, with the values that the check found;
+    `remedy` says what to do where it fails."""
 
     title: str
     told: str
     remedy: str
 
 
-PARTS: Mapping[str, Part] = {
-    "database": Part("Database", "It answers.", "Is the database running, and is the disk not full?"),
-    "migrations": Part(
+PARTS: Mapping[str, HealthItem] = {
+    "database": HealthItem("Database", "It answers.", "Is the database running, and is the disk not full?"),
+    "migrations": HealthItem(
         "Tables", "They are of this version.", "Run “flask db upgrade”, or start Waypost anew."
     ),
-    "worker": Part(
+    "worker": HealthItem(
         "Worker",
         "It was there {seconds} seconds ago.",
         "Nothing is counted or sent without it. Is “flask serve” or “flask worker” running?",
     ),
-    "journal": Part(
+    "journal": HealthItem(
         "Counting",
         "Clicks are {seconds} seconds behind, statistics {rows_seconds}.",
         "Visits wait and are not lost. See what the worker's log says.",
     ),
-    "limited": Part(
+    "limited": HealthItem(
         "Limited links",
         "{waiting} visits are on their way to the statistics.",
         "See what the worker's log says.",
@@ -63,8 +64,8 @@ PARTS: Mapping[str, Part] = {
 
 
 def live() -> dict[str, Any]:
-    """What changes from moment to moment."""
-    checks = {name: health.checked(check) for name, check in health.CHECKS.items()}
+    """What changes while the page is open."""
+    checks = {name: health.run_check(name) for name in health.CHECKS}
     journal = checks["journal"]
     return {
         "parts": [line(name, part, checks[name]) for name, part in PARTS.items()],
@@ -82,15 +83,15 @@ def live() -> dict[str, Any]:
     }
 
 
-def line(name: str, part: Part, check: Check) -> dict[str, Any]:
-    """How one part is; where it is not well, what to do."""
+def line(name: str, part: HealthItem, check: Check) -> dict[str, Any]:
+    """The state of one part, and what to do where it is not well."""
     is_known = check["ok"] and "detail" not in check
     word = part.told.format(**check) if is_known else ""
     return {"name": name, "title": part.title, "ok": check["ok"], "word": word, "remedy": part.remedy}
 
 
 def counts() -> dict[str, int]:
-    """Of everybody; those who were deleted and could come back are among them."""
+    """Numbers of the whole instance, including deleted users who can still be restored."""
     clicks = [select(func.coalesce(func.sum(model.clicks), 0)) for model in (Counter, LimitCounter)]
     return {
         "Users": db.session.scalar(select(func.count()).select_from(User)) or 0,
@@ -100,13 +101,13 @@ def counts() -> dict[str, int]:
 
 
 def sizes() -> dict[str, int]:
-    """In bytes."""
-    settings = own_addresses.settings()
+    """Size of each database in bytes."""
+    settings = urls.settings()
     if not settings.is_sqlite:
         return {"Database": int(db.session.scalar(text("SELECT pg_database_size(current_database())")) or 0)}
     main = Path(str(db.engine.url.database))
     return {
-        "What owners write": size(main) + tending.wal_bytes(db.engine),
+        "What owners write": size(main) + maintenance.wal_bytes(db.engine),
         "Clicks of all links": size(clicks_path(settings)),
     }
 
@@ -116,13 +117,13 @@ def size(path: Path) -> int:
 
 
 def disk() -> dict[str, int]:
-    found = shutil.disk_usage(own_addresses.settings().data_dir)
+    found = shutil.disk_usage(urls.settings().data_dir)
     return {"free": found.free, "total": found.total}
 
 
 def places() -> dict[str, Any]:
-    """What says where visitors are, and how old that is."""
-    settings, status = own_addresses.settings(), desk().places.status
+    """State, age and attribution of the geolocation database."""
+    settings, status = urls.settings(), redirect_context().places.status
     age = status.age(clock.now())
     return {
         "state": status.state,

@@ -1,65 +1,63 @@
-"""How does an admin invite somebody, and how does whoever is invited make the account?"""
+"""Invitations: an admin creates and revokes them, and the invited person creates the account."""
 
 from __future__ import annotations
 
-from flask import Blueprint, Response, current_app, make_response, redirect, render_template, url_for
+from flask import Response, current_app, make_response, redirect, render_template, url_for
 from flask.typing import ResponseReturnValue
 
-from app import own_addresses
 from app.accounts import invitations, passwords, services
 from app.accounts.forms import InvitationForm, NewUserForm
 from app.accounts.invitations import Over
 from app.accounts.models import Invitation, User
-from app.clock import written
-from app.dashboard import pages, sessions
-from app.dashboard.accounts import blueprint as accounts
-from app.dashboard.accounts import settings_of, typed
-from app.dashboard.admins import admins_only
-from app.dashboard.guard import sent, user
-from app.dashboard.reauthentication import reauthenticated
-from app.dashboard.users import rows
-from app.database import begin_write, reread
-from app.errors import NotThere
-from app.extensions import db
-from app.languages import say
-from app.notifications import letters
-from app.ownership import MOST
+from app.accounts.ownership import MAX_ID
+from app.core.clock import format_utc
+from app.core.database import begin_write, reread
+from app.core.errors import NotFound
+from app.core.extensions import db
+from app.dashboard.admin.access import admins_only
+from app.dashboard.admin.users import rows
+from app.dashboard.auth import sessions
+from app.dashboard.auth.access import sent, user
+from app.dashboard.auth.login import blueprint as accounts
+from app.dashboard.auth.login import settings_of, typed
+from app.dashboard.auth.reauthentication import reauthenticated
+from app.dashboard.shared import rendering
+from app.dashboard.shared.blueprint import blueprint
+from app.i18n import say
+from app.notifications import system_email
+from app.web import urls
 
 FOLDER = "dashboard/users"
 STATUS = {invitations.UNKNOWN: 404}
 
 
-def register(blueprint: Blueprint) -> None:
-    rule = blueprint.add_url_rule
-    new, revoking = "/users/invitations/new", "/users/invitations/<int:id>/revoke"
-    rule(new, "invitations_new", admins_only(ask_new))
-    rule(new, "invitations_new_write", admins_only(reauthenticated(create, ask_new_again)), methods=["POST"])
-    rule(revoking, "invitations_revoke", admins_only(ask_revoke))
-    rule(revoking, "invitations_revoke_write", admins_only(revoke), methods=["POST"])
+# --- pages of the admin
 
 
-# --- an admin's
-
-
+@blueprint.get("/users/invitations/new", endpoint="invitations_new")
+@admins_only
 def ask_new() -> ResponseReturnValue:
     return form_page(InvitationForm(None, owner=user()))
 
 
 def ask_new_again() -> ResponseReturnValue:
-    """With what was typed, where the password was missing or wrong."""
+    """The form again, with what was typed: the password was missing or wrong."""
     return form_page(InvitationForm(sent(), owner=user()))
 
 
 def form_page(form: InvitationForm, status: int = 200) -> Response:
-    return answer("invite", status, form=form, has_mail=has_mail(), heading="Invite somebody")
+    return render_page("invite", status, form=form, has_mail=has_mail(), heading="Invite somebody")
 
 
 def has_mail() -> bool:
     return bool(settings_of(current_app).smtp_url)
 
 
+@blueprint.post("/users/invitations/new", endpoint="invitations_new_write")
+@admins_only
+@reauthenticated(ask_new_again)
 def create() -> ResponseReturnValue:
-    """The address is in this one answer (and in the mail, if one goes), and nowhere else."""
+    """The address is in this one answer (and in the mail, if one is sent), and nowhere else."""
     form = InvitationForm(sent(), owner=user())
     if form.validate() and form.email.data and services.find_user(form.email.data):
         form.reject("email", "There is an account with this e-mail address already.", "taken")
@@ -67,15 +65,15 @@ def create() -> ResponseReturnValue:
         return form_page(form, 422)
     begin_write(db.session)
     row, token = invitations.invite(user(), email=form.email.data or "", is_admin=bool(form.is_admin.data))
-    address = own_addresses.owners_site() + url_for("accounts.invited", token=token)
-    is_mailed = bool(row.email) and has_mail() and not letters.has_enough(db.session, row.email)
+    address = urls.owners_site() + url_for("accounts.invited", token=token)
+    is_mailed = bool(row.email) and has_mail() and not system_email.has_enough(db.session, row.email)
     if is_mailed:
-        letters.post(
+        system_email.post(
             db.session, user().id, about_of(row), row.email, letter(row, address), row.expires_datetime
         )
     db.session.commit()
-    response = answer(
-        "invited", row=row, address=address, is_mailed=is_mailed, zone=pages.zone(),
+    response = render_page(
+        "invited", row=row, address=address, is_mailed=is_mailed, zone=rendering.zone(),
         heading="The invitation",
     )  # fmt: skip
     response.headers["HX-Trigger"] = "users-changed"
@@ -86,11 +84,11 @@ def about_of(row: Invitation) -> str:
     return f"invitation:{row.id}"
 
 
-def letter(row: Invitation, address: str) -> letters.Content:
-    """In the language of who invites: nobody knows another."""
+def letter(row: Invitation, address: str) -> system_email.Content:
+    """The mail, in the language of the admin who invites: the recipient's is not known."""
     who = user().name or user().email
-    until = written(row.expires_datetime)
-    return letters.Content(
+    until = format_utc(row.expires_datetime)
+    return system_email.Content(
         title=say(f"{who} invites you to Waypost"),
         text=say(f"Make your account by the address below. It works once, until {until} UTC."),
         url=address,
@@ -99,36 +97,42 @@ def letter(row: Invitation, address: str) -> letters.Content:
     )
 
 
+@blueprint.get("/users/invitations/<int:id>/revoke", endpoint="invitations_revoke")
+@admins_only
 def ask_revoke(id: int) -> ResponseReturnValue:
-    return answer("revoke", row=find(id), zone=pages.zone(), heading="Revoke this invitation?")
+    return render_page("revoke", row=find(id), zone=rendering.zone(), heading="Revoke this invitation?")
 
 
 def find(id: int) -> Invitation:
-    row = db.session.get(Invitation, id) if 0 < id <= MOST else None
+    row = db.session.get(Invitation, id) if 0 < id <= MAX_ID else None
     if row is None or row.used_datetime is not None:
-        raise NotThere("invitation")
+        raise NotFound("invitation")
     return row
 
 
+@blueprint.post("/users/invitations/<int:id>/revoke", endpoint="invitations_revoke_write")
+@admins_only
 def revoke(id: int) -> ResponseReturnValue:
     begin_write(db.session)
     row = find(id)
     reread(db.session, row)
     invitations.revoke(row)
-    letters.withdraw(db.session, about_of(row))
+    system_email.withdraw(db.session, about_of(row))
     db.session.commit()
     message = "The invitation is revoked."
-    if not pages.is_fragment():
-        return pages.sent_on(message, url_for("dashboard.users"))
+    if not rendering.is_fragment():
+        return rendering.sent_on(message, url_for("dashboard.users"))
     part = render_template(f"{FOLDER}/_list.html", **rows())
-    return pages.swapped(message, part, "#results", "innerHTML")
+    return rendering.swapped(message, part, "#results", "innerHTML")
 
 
-def answer(name: str, status: int = 200, **context: object) -> Response:
-    return pages.page(f"{FOLDER}/page.html", f"{FOLDER}/_{name}.html", status=status, here="users", **context)
+def render_page(name: str, status: int = 200, **context: object) -> Response:
+    return rendering.render_page(
+        f"{FOLDER}/page.html", f"{FOLDER}/_{name}.html", status=status, here="users", **context
+    )
 
 
-# --- of whoever is invited
+# --- pages of the invited person
 
 
 @accounts.get("/setup/invitation")

@@ -1,4 +1,4 @@
-"""What can an admin do with a user, and what does it mean?"""
+"""Actions of an admin on a user, with the texts that explain them."""
 
 from __future__ import annotations
 
@@ -6,32 +6,32 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from app.accounts import standing
+from app.accounts.deletion import leaving
 from app.accounts.models import User
-from app.dashboard.security_mail import told
-from app.departures import leaving
+from app.dashboard.shared.security_email import current_security_mail
 
 YOURSELF = "This is your own account. You can delete it on the account page."
 
 
-class Action(NamedTuple):
-    """One thing to do with a user. `words`: what it means, a sentence each."""
+class UserAction(NamedTuple):
+    """One action on a user. `words`: what it means, a sentence each."""
 
     heading: str
     words: Sequence[str]
     save: str
     service: Callable[[User], None]
-    is_done: str  # as a text with a place for the name
+    is_done: str  # a format string with `{name}`
     is_danger: bool = False
     undo: str = ""
     is_for_others: bool = False
 
 
 def reset_two_factor(user: User) -> None:
-    told().reset_two_factor(user)
+    current_security_mail().reset_two_factor(user)
 
 
-ACTIONS: Mapping[str, Action] = {
-    "admin": Action(
+ACTIONS: Mapping[str, UserAction] = {
+    "admin": UserAction(
         "Make this user admin?",
         (
             "Admins look after users, invitations and this instance.",
@@ -41,14 +41,14 @@ ACTIONS: Mapping[str, Action] = {
         standing.make_admin,
         "{name} is admin now.",
     ),
-    "not-admin": Action(
+    "not-admin": UserAction(
         "Take the admin's rights away?",
         ("The user keeps everything else. Invitations that this admin made no longer open.",),
         "Take rights away",
         standing.unmake_admin,
         "{name} is no admin any more.",
     ),
-    "reset-two-factor": Action(
+    "reset-two-factor": UserAction(
         "Switch two-factor off for this user?",
         (
             "For somebody who has lost both the app and the recovery codes. Be sure who asks you.",
@@ -61,7 +61,7 @@ ACTIONS: Mapping[str, Action] = {
         is_danger=True,
         is_for_others=True,
     ),
-    "disable": Action(
+    "disable": UserAction(
         "Disable this user?",
         (
             "Nobody can sign in to this account any more. Its sessions and API keys stop at once.",
@@ -75,14 +75,14 @@ ACTIONS: Mapping[str, Action] = {
         undo="enable",
         is_for_others=True,
     ),
-    "enable": Action(
+    "enable": UserAction(
         "Enable this user?",
         ("The password and the API keys work again as before.",),
         "Enable user",
         standing.enable,
         "{name} is enabled again.",
     ),
-    "delete": Action(
+    "delete": UserAction(
         "Delete this user?",
         (
             "All links of this user stop at once: visitors are told that there is no such page.",
@@ -96,7 +96,7 @@ ACTIONS: Mapping[str, Action] = {
         undo="restore",
         is_for_others=True,
     ),
-    "restore": Action(
+    "restore": UserAction(
         "Bring this user back?",
         ("All links answer again, and the password and the API keys work as before.",),
         "Bring back",

@@ -1,4 +1,4 @@
-"""How does an admin see who uses this instance, and let somebody in or out?"""
+"""Users page for admins: the list of users, and the actions on them."""
 
 from __future__ import annotations
 
@@ -6,53 +6,51 @@ import datetime as dt
 from collections.abc import Sequence
 from typing import Any
 
-from flask import Blueprint, Response, abort, flash, render_template, url_for
+from flask import Response, abort, flash, render_template, url_for
 from flask.typing import ResponseReturnValue
 from sqlalchemy import Select, func, or_, select
 
-from app import clock
 from app.accounts import invitations, standing
 from app.accounts.models import ApiKey, SecondFactor, User
-from app.bodies import read_query
-from app.dashboard import pages
-from app.dashboard.admins import admins_only
-from app.dashboard.guard import user
-from app.dashboard.reauthentication import reauthenticated
-from app.dashboard.user_actions import ACTIONS, YOURSELF, Action
-from app.database import begin_write
-from app.errors import FieldError, Invalid, NotThere
-from app.extensions import db
+from app.accounts.ownership import MAX_ID
+from app.core import clock
+from app.core.database import begin_write
+from app.core.errors import FieldError, Invalid, NotFound
+from app.core.extensions import db
+from app.dashboard.admin.access import admins_only
+from app.dashboard.admin.user_actions import ACTIONS, YOURSELF, UserAction
+from app.dashboard.auth.access import user
+from app.dashboard.auth.reauthentication import reauthenticated
+from app.dashboard.shared import rendering
+from app.dashboard.shared.blueprint import blueprint
+from app.input.listing import contains
+from app.input.params import ParamReader
+from app.input.parsers import whole
 from app.links.models import Link
-from app.ownership import MOST
-from app.params import ParamReader
-from app.reading import whole
+from app.web.body import read_params
 
 FOLDER = "dashboard/users"
-AT_ONCE = 50
+PAGE_SIZE = 50
 MAX_PAGE = 100_000
 
 
-def register(blueprint: Blueprint) -> None:
-    change_url = "/users/<int:id>/<action>"
-    blueprint.add_url_rule("/users/", "users", admins_only(show_list))
-    blueprint.add_url_rule(change_url, "users_change", admins_only(ask))
-    write = admins_only(reauthenticated(change, ask))
-    blueprint.add_url_rule(change_url, "users_change_write", write, methods=["POST"])
-
-
+@blueprint.get("/users/", endpoint="users")
+@admins_only
 def show_list() -> ResponseReturnValue:
-    return pages.page(f"{FOLDER}/list.html", f"{FOLDER}/_list.html", here="users", **rows())
+    return rendering.render_page(f"{FOLDER}/list.html", f"{FOLDER}/_list.html", here="users", **rows())
 
 
 def rows() -> dict[str, Any]:
-    """A page of users with what there is to say of each, and the invitations that are open."""
-    reader = ParamReader(dict(read_query()), ignores_empty=True)
+    """One page of users with link counts, last use and two-factor state, and the open invitations."""
+    reader = ParamReader(read_params(), ignores_empty=True)
     search = reader.read("search", "", str)
     reader.require_valid()
-    page = reader.read("page", 1, lambda text: whole(text, 1, MAX_PAGE))  # what is no page is the first
+    page = reader.read(
+        "page", 1, lambda text: whole(text, 1, MAX_PAGE)
+    )  # an invalid number means the first page
     wanted = matching(search)
     total = db.session.scalar(select(func.count()).select_from(wanted.subquery())) or 0
-    found = db.session.scalars(wanted.order_by(User.id).offset((page - 1) * AT_ONCE).limit(AT_ONCE)).all()
+    found = db.session.scalars(wanted.order_by(User.id).offset((page - 1) * PAGE_SIZE).limit(PAGE_SIZE)).all()
     ids = [row.id for row in found]
     return {
         "users": found,
@@ -64,26 +62,20 @@ def rows() -> dict[str, Any]:
         "search": search,
         "total": total,
         "page": page,
-        "total_pages": max(1, -(-total // AT_ONCE)),
+        "total_pages": max(1, -(-total // PAGE_SIZE)),
         "invitations": invitations.open_ones(),
-        "zone": pages.zone(),
+        "zone": rendering.zone(),
         "now": clock.now(),
     }
 
 
 def matching(search: str) -> Select[User]:
     query = select(User).where(
-        or_(User.deleted_datetime.is_(None), User.deleted_datetime > clock.now() - standing.KEPT)
+        or_(User.deleted_datetime.is_(None), User.deleted_datetime > clock.now() - standing.RETENTION)
     )
     if not search:
         return query
-    text = search.lower()
-    return query.where(
-        or_(
-            func.lower(User.email).contains(text, autoescape=True),
-            func.lower(User.name).contains(text, autoescape=True),
-        )
-    )
+    return query.where(contains(search, User.email, User.name))
 
 
 def counts_of(ids: Sequence[int]) -> dict[int, int]:
@@ -103,30 +95,32 @@ def last_seen(ids: Sequence[int]) -> dict[int, dt.datetime]:
 
 
 def with_codes(ids: Sequence[int]) -> set[int]:
-    """Who is asked for a code at the sign-in."""
+    """Ids of the users whose sign-in asks for a two-factor code."""
     on = SecondFactor.user_id.in_(ids), SecondFactor.confirmed_datetime.is_not(None)
     return set(db.session.scalars(select(SecondFactor.user_id).where(*on)))
 
 
-def found(id: int, action: str) -> tuple[User, Action]:
-    """Raises NotThere."""
+def found(id: int, action: str) -> tuple[User, UserAction]:
+    """The user and the action. Raises NotFound."""
     if action not in ACTIONS:
         abort(404)
-    row = db.session.get(User, id) if 0 < id <= MOST else None
+    row = db.session.get(User, id) if 0 < id <= MAX_ID else None
     if row is None or standing.is_over(row):
-        raise NotThere("user")
+        raise NotFound("user")
     return row, ACTIONS[action]
 
 
+@blueprint.get("/users/<int:id>/<action>", endpoint="users_change")
+@admins_only
 def ask(id: int, action: str) -> ResponseReturnValue:
     row, chosen = found(id, action)
     return asked(row, action, chosen)
 
 
 def asked(
-    row: User, action: str, chosen: Action, problem: FieldError | None = None, status: int = 200
+    row: User, action: str, chosen: UserAction, problem: FieldError | None = None, status: int = 200
 ) -> Response:
-    return pages.page(
+    return rendering.render_page(
         f"{FOLDER}/page.html",
         f"{FOLDER}/_ask.html",
         status=status,
@@ -139,6 +133,9 @@ def asked(
     )
 
 
+@blueprint.post("/users/<int:id>/<action>", endpoint="users_change_write")
+@admins_only
+@reauthenticated(ask)
 def change(id: int, action: str) -> ResponseReturnValue:
     begin_write(db.session)
     row, chosen = found(id, action)
@@ -151,22 +148,22 @@ def change(id: int, action: str) -> ResponseReturnValue:
         return asked(row, action, chosen, invalid.errors[0], 422)
     message = chosen.is_done.format(name=row.name or row.email)
     undo = url_for("dashboard.users_change_write", id=id, action=chosen.undo) if chosen.undo else ""
-    if not user().is_admin:  # of one's own rights
+    if not user().is_admin:  # admins can take their own rights away
         return gone_from_here(message)
-    if not pages.is_fragment():
-        return pages.sent_on(message, url_for("dashboard.users"), undo=undo)
+    if not rendering.is_fragment():
+        return rendering.sent_on(message, url_for("dashboard.users"), undo=undo)
     part = render_template(f"{FOLDER}/_list.html", **rows())
-    return pages.swapped(message, part, "#results", "innerHTML", undo=undo)
+    return rendering.swapped(message, part, "#results", "innerHTML", undo=undo)
 
 
-def refuse_oneself(row: User, chosen: Action) -> None:
+def refuse_oneself(row: User, chosen: UserAction) -> None:
     if chosen.is_for_others and row.id == user().id:
         raise Invalid(FieldError(YOURSELF, "yourself"))
 
 
 def gone_from_here(message: str) -> ResponseReturnValue:
-    """This page is not there for who has just ceased to be admin."""
-    if not pages.is_fragment():
-        return pages.sent_on(message, url_for("dashboard.home"))
+    """Redirect to the start page: a user who has just ceased to be admin cannot see this one."""
+    if not rendering.is_fragment():
+        return rendering.sent_on(message, url_for("dashboard.home"))
     flash(message)
     return Response(headers={"HX-Redirect": url_for("dashboard.home")})

@@ -1,4 +1,4 @@
-"""Who may see a page of the dashboard, and which writes are really the owner's own?"""
+"""Guards of the dashboard: a signed-in user, and writes that come from its own pages."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from werkzeug.exceptions import Unauthorized
 from wtforms import ValidationError
 
 from app.accounts.models import User
-from app.acting import Actor, act_as
-from app.addresses import split_address
-from app.bodies import MAX_SMALL_BYTES, MOST_BYTES, read_sent
-from app.dashboard.blueprint import blueprint
-from app.dashboard.pages import is_fragment
-from app.errors import FieldError, Forbidden
-from app.sent import Sent
+from app.core.actor import Actor, act_as
+from app.core.errors import FieldError, Forbidden
+from app.core.urls import split_address
+from app.dashboard.shared.blueprint import blueprint
+from app.dashboard.shared.rendering import is_fragment
+from app.input.data import RequestData
+from app.web.body import MAX_BYTES, MAX_SMALL_BYTES, read_sent
 
 SAFE = {"GET", "HEAD", "OPTIONS"}
 TOKEN_HEADER = "X-CSRFToken"  # noqa: S105  a header's name
-# what comes there may be larger than memory: `receiving` asks for the token before it takes the file
+# the body may be larger than memory: imports/upload.py checks the token before it takes the file
 STREAMED = {"dashboard.imports_write"}
-# the choice of colours: also for who is not signed in, and nothing to protect
+# the colour scheme: needs no session, and there is nothing to protect
 FOR_ALL = {"dashboard.theme"}
 
 
 def init_app(app: Flask) -> None:
-    # the extension would parse the body before app/bodies.py has looked at it; `require_own_write` asks
+    # the extension would parse the body before app/web/body.py has looked at it; `require_own_write` checks
     app.config["WTF_CSRF_CHECK_DEFAULT"] = False
     app.config["WTF_CSRF_TIME_LIMIT"] = None  # a token lives as long as its session
 
 
 @blueprint.before_request
 def require_user() -> ResponseReturnValue | None:
-    """Only who is signed in; others go to the sign-in page and come back."""
+    """Let signed-in users pass. Others are redirected to the sign-in page, and come back from there."""
     if request.endpoint in FOR_ALL:
         return None
     if current_user.is_authenticated:
@@ -51,7 +51,7 @@ def actor_of(user: User) -> Actor:
 
 
 def require_own_write() -> None:
-    """A write comes from a page of this very origin, and carries the session's token."""
+    """Require that a write comes from a page of this origin and carries the session's token."""
     if request.method in SAFE:
         return
     require_same_origin()
@@ -60,7 +60,7 @@ def require_own_write() -> None:
 
 
 def require_token(token: str | None) -> None:
-    """Raises Forbidden for anything but the session's own."""
+    """Raises Forbidden for anything but the session's own CSRF token."""
     try:
         validate_csrf(token)
     except ValidationError:
@@ -71,30 +71,30 @@ def require_token(token: str | None) -> None:
 
 
 def require_same_origin() -> None:
-    """Refuse what the browser itself says comes from elsewhere. Old ones say nothing: the token decides."""
+    """Refuse what the browser marks as cross-site. Old browsers send no such header: the token decides."""
     site = request.headers.get("Sec-Fetch-Site", "same-origin")
     origin = request.headers.get("Origin", request.host_url)
     if site not in {"same-origin", "none"} or split_address(origin).netloc != request.host:
         raise Forbidden(FieldError("This was sent from another site.", "cross_site"))
 
 
-def sent() -> Sent:
-    """The fields of this request. Forms for people who are not signed in are small."""
-    return read_sent(MOST_BYTES if current_user.is_authenticated else MAX_SMALL_BYTES)
+def sent() -> RequestData:
+    """The fields of this request. Without a signed-in user the body must be small."""
+    return read_sent(MAX_BYTES if current_user.is_authenticated else MAX_SMALL_BYTES)
 
 
-def token_of(fields: Sent) -> str | None:
+def token_of(fields: RequestData) -> str | None:
     last = fields.last("csrf_token") if "csrf_token" in fields else request.headers.get(TOKEN_HEADER)
     return last if isinstance(last, str) else None
 
 
 def with_fresh_token(response: Response) -> Response:
-    """For the page's script to try again with: only a script of this origin can read the header."""
+    """Add a token for the page's script to try again with. Only a script of this origin can read it."""
     response.headers[TOKEN_HEADER] = str(generate_csrf())
     return response
 
 
 def user() -> User:
-    """Who is signed in."""
+    """The signed-in user."""
     found: User = current_user
     return found

@@ -1,28 +1,27 @@
-"""A signed cookie says for which accounts a browser has been signed in before.
+"""Signed cookie that names the accounts a browser has been signed in to before.
 
 Tries of such a browser are counted apart, so that strangers who try an account's password never lock its
-owner out ("device cookies" of OWASP). The cookie opens nothing and outlives the session.
+owner out ("device cookies" of OWASP). The cookie gives no access and outlives the session.
 See docs/decisions/2026-11-22-lock-outs.md.
 """
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 from typing import NamedTuple
 
 from flask import Response, after_this_request, request
-from itsdangerous import BadSignature, URLSafeTimedSerializer
+from itsdangerous import BadSignature
 
 from app.accounts.models import User
 from app.accounts.services import find_user
-from app.cookies import host_cookie
-from app.secret_keys.ring import keys
+from app.core.secret_keys.timed_tokens import TimedTokens
+from app.web.cookies import host_cookie
 
 COOKIE = "waypost_browser"
 SECONDS = 365 * 24 * 3600
 MAX_ACCOUNTS = 5  # the latest ones, so that the cookie stays small
-SALT = "waypost: a browser that was signed in"  # nothing else that the key signs can be taken for it
+TOKENS = TimedTokens("waypost: a browser that was signed in", SECONDS)
 
 
 class KnownBrowser(NamedTuple):
@@ -33,10 +32,10 @@ class KnownBrowser(NamedTuple):
 
 
 def remember_browser(user: User) -> None:
-    """Send the cookie with the answer to this request. Only after the account was really opened."""
+    """Send the cookie with this response. Only for a user who has just proved to own the account."""
     known = read_cookie() or KnownBrowser(secrets.token_urlsafe(16), [])
     accounts = [user.id, *(id_ for id_ in known.accounts if id_ != user.id)][:MAX_ACCOUNTS]
-    token = str(serializer().dumps([known.name, accounts]))
+    token = TOKENS.sign([known.name, accounts])
 
     @after_this_request
     def send(response: Response) -> Response:
@@ -64,15 +63,8 @@ def name_for_user(user: User) -> str | None:
 
 
 def read_cookie() -> KnownBrowser | None:
-    """None for what we have not signed, or more than a year ago."""
+    """None without a cookie that we have signed within the last year."""
     try:
-        return KnownBrowser(
-            *serializer().loads(request.cookies.get(host_cookie(COOKIE), ""), max_age=SECONDS)
-        )
+        return KnownBrowser(*TOKENS.read(request.cookies.get(host_cookie(COOKIE), "")))
     except BadSignature:
         return None
-
-
-def serializer() -> URLSafeTimedSerializer:
-    how = {"key_derivation": "hmac", "digest_method": hashlib.sha256}
-    return URLSafeTimedSerializer(keys().signing(), salt=SALT, signer_kwargs=how)

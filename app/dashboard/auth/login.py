@@ -1,4 +1,4 @@
-"""How does an owner come in for the first time, sign in, and sign out?"""
+"""Sign-in, sign-out, and the set-up of the first account."""
 
 from __future__ import annotations
 
@@ -20,21 +20,20 @@ from flask import (
 from flask.typing import ResponseReturnValue
 from flask_login import current_user
 
-from app import sign_in_failures
-from app.accounts import passwords, second_factor, services, setup
+from app.accounts import passwords, second_factor, services, setup, sign_in_failures
 from app.accounts.forms import NewUserForm, SignInForm
-from app.accounts.hashing import GATE, Lane
+from app.accounts.hashing import GATE, HashPriority
 from app.accounts.models import User
-from app.config import Settings
-from app.dashboard import known_browsers, sessions, tries
-from app.dashboard.guard import require_own_write, sent
-from app.database import begin_write
-from app.errors import FieldError, Forbidden, TooMany, Waiting
-from app.extensions import db
-from app.failures import status_of
-from app.throttles import Throttles
+from app.core.config import Settings
+from app.core.database import begin_write
+from app.core.errors import FieldError, Forbidden, Malformed, RateLimited, RetryLater
+from app.core.extensions import db
+from app.dashboard.auth import known_browsers, rate_limits, sessions
+from app.dashboard.auth.access import require_own_write, sent
+from app.web.body import read_params
+from app.web.errors import status_of
 
-# `next` leads to pages of the dashboard only: any other path here may be somebody's short link to anywhere
+# `next` may name pages of the dashboard only: any other path of this host may be a short link to any site
 OWN_PAGE = re.compile(r"/dashboard(/[A-Za-z0-9_-]+)*/?(\?[^\\#\s]*)?", re.ASCII)
 NOT_THE_ADDRESS = "This is not the set-up address. Open the one that Waypost prints when it starts."
 WRONG = "This e-mail address and this password do not belong together."
@@ -43,7 +42,6 @@ blueprint = Blueprint("accounts", __name__)
 
 
 def init_app(app: Flask) -> None:
-    app.extensions["throttles"] = Throttles(settings_of(app))
     sessions.init_app(app)
     app.register_blueprint(blueprint)
 
@@ -55,7 +53,7 @@ def settings_of(app: Flask) -> Settings:
 
 @blueprint.before_request
 def guard() -> ResponseReturnValue | None:
-    """As for every page; but a page left open until its session was gone is shown anew, with a good token."""
+    """Check writes as on every page, but show a form whose session has ended again, with a new token."""
     try:
         require_own_write()
     except Forbidden as error:
@@ -69,8 +67,16 @@ def guard() -> ResponseReturnValue | None:
 
 def typed(name: str) -> str:
     """A field of the form, else a parameter of the address."""
-    found = sent().last(name) if name in sent() else request.args.get(name, "")
+    found = sent().last(name) if name in sent() else from_address(name)
     return found if isinstance(found, str) else ""
+
+
+def from_address(name: str) -> str:
+    """A parameter of the address. Of a query that is not UTF-8, as after a mail was mangled, none."""
+    try:
+        return read_params().get(name, "")
+    except Malformed:
+        return ""
 
 
 @blueprint.get("/login")
@@ -87,8 +93,8 @@ def sign_in() -> ResponseReturnValue:
         return sign_in_page(form, status=422)
     try:
         user = authenticate(form.email.data, form.password.data)
-    except Waiting as wait:
-        if isinstance(wait, TooMany):
+    except RetryLater as wait:
+        if isinstance(wait, RateLimited):
             sign_in_failures.note_password(form.email.data, sign_in_failures.TOO_MANY_TRIES)
         return after_a_while(wait, sign_in_page(form, str(wait), status=status_of(wait)))
     except services.ShutOut as shut_out:
@@ -97,7 +103,7 @@ def sign_in() -> ResponseReturnValue:
     if user is None:
         sign_in_failures.note_password(form.email.data)
         return sign_in_page(form, WRONG, status=403)
-    db.session.commit()  # the hash, where it was made anew
+    db.session.commit()  # the password hash, where it was renewed
     remember = bool(form.remember.data)
     if second_factor.is_on(user):
         sessions.start_half(user, remember=remember, next_=safe_next())
@@ -107,18 +113,20 @@ def sign_in() -> ResponseReturnValue:
 
 
 def authenticate(email: str, password: str) -> User | None:
-    """Whose address and password these are. Raises Busy before the try is counted, TooMany, ShutOut."""
+    """The user with this address and password. Raises Busy, which counts as no try, RateLimited, ShutOut."""
     browser = known_browsers.name_for_email(email)
-    counts = tries.of_sign_in(email, browser)
-    with GATE.reserve(Lane.KNOWN if browser else Lane.STRANGERS):
-        tries.count_try(counts)
+    counts = rate_limits.of_sign_in(email, browser)
+    with (
+        GATE.reserve(HashPriority.KNOWN if browser else HashPriority.STRANGERS),
+        rate_limits.counted_try(counts),
+    ):
         user = services.authenticate(email, password)
     if user is not None:
-        tries.reset_counts(counts)
+        rate_limits.reset_counts(counts)
     return user
 
 
-def after_a_while(wait: Waiting, response: Response) -> Response:
+def after_a_while(wait: RetryLater, response: Response) -> Response:
     response.headers["Retry-After"] = str(wait.seconds)
     return response
 
@@ -133,13 +141,13 @@ def sign_in_page(form: SignInForm, problem: str = "", *, status: int = 200) -> R
 
 
 def safe_next() -> str:
-    """Where to after signing in: a page of the dashboard, whatever was asked for."""
+    """Where to go after the sign-in: always a page of the dashboard, whatever `next` says."""
     return typed("next") if OWN_PAGE.fullmatch(typed("next")) else url_for("dashboard.home")
 
 
 @blueprint.get("/logout")
 def logout() -> ResponseReturnValue:
-    """A button: what only opens an address changes nothing."""
+    """A page with a button: a GET request must not sign out."""
     if not current_user.is_authenticated:
         return redirect(url_for("accounts.login"))
     return render_template("accounts/logout.html")
@@ -162,7 +170,11 @@ def first_run() -> ResponseReturnValue:
 def make_first_user() -> ResponseReturnValue:
     if services.has_users():
         return too_late()
-    require_token()
+    if not has_right_token():
+        db.session.rollback()  # a new transaction, which sees what other requests have written
+        if services.has_users():  # another request has made it since
+            return too_late()
+        raise Forbidden(FieldError(NOT_THE_ADDRESS, "setup_token"))
     form = NewUserForm(sent(), owner=None)
     if not form.validate():
         return setup_page(form, status=422)
@@ -185,8 +197,12 @@ def first_user(form: NewUserForm) -> User | None:
 def require_token() -> None:
     if services.has_users():
         abort(404)
-    if not setup.is_right(settings_of(current_app).data_dir, typed("token")):
+    if not has_right_token():
         raise Forbidden(FieldError(NOT_THE_ADDRESS, "setup_token"))
+
+
+def has_right_token() -> bool:
+    return setup.is_right(settings_of(current_app).data_dir, typed("token"))
 
 
 def setup_page(form: NewUserForm, *, status: int = 200) -> Response:
@@ -198,6 +214,6 @@ def setup_page(form: NewUserForm, *, status: int = 200) -> Response:
 
 
 def too_late() -> ResponseReturnValue:
-    """Sent twice, or somebody else was quicker."""
+    """The form was sent twice, or another request was quicker."""
     flash("This Waypost is set up. Sign in with the account that was made.")
     return redirect(url_for("accounts.login"), 303)

@@ -1,7 +1,7 @@
-"""What does somebody do who has forgotten the password?
+"""Pages that reset a forgotten password by mail.
 
-Whether an address has an account is told to nobody: the answer is the same, and so is the work until it. The
-address alone is written down, and the worker looks whose it is.
+The answer does not reveal whether an address has an account: it is always the same, and so is the work before
+it. Only the address is stored, and the worker looks up its account.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from flask.typing import ResponseReturnValue
 from app.accounts import keys, passwords, resets
 from app.accounts.forms import AddressForm, NewPasswordForm
 from app.accounts.models import User
-from app.dashboard import known_browsers, security_mail, tries
-from app.dashboard.accounts import after_a_while, blueprint, typed
-from app.dashboard.guard import sent
-from app.database import begin_write
-from app.errors import TooMany
-from app.extensions import db
+from app.core.database import begin_write
+from app.core.errors import RateLimited
+from app.core.extensions import db
+from app.dashboard.auth import known_browsers, rate_limits
+from app.dashboard.auth.access import sent
+from app.dashboard.auth.login import after_a_while, blueprint, typed
+from app.dashboard.shared import security_email
 
 
 @blueprint.get("/login/forgotten")
@@ -33,8 +34,8 @@ def ask() -> ResponseReturnValue:
     if not form.validate():
         return forgotten_page(form, 422)
     try:
-        tries.count_try(tries.of_forgotten(form.email.data))
-    except TooMany as wait:
+        rate_limits.count_try(rate_limits.of_forgotten(form.email.data))
+    except RateLimited as wait:
         form.reject("email", str(wait), "too_many_tries")
         return after_a_while(wait, forgotten_page(form, 429))
     begin_write(db.session)
@@ -45,7 +46,7 @@ def ask() -> ResponseReturnValue:
 
 def require_mail() -> None:
     """Without a mail server nothing could be sent, so there is no such page."""
-    if not security_mail.has_mail():
+    if not security_email.has_mail():
         abort(404)
 
 
@@ -61,7 +62,7 @@ def reset() -> ResponseReturnValue:
 
 @blueprint.post("/login/reset")
 def set_new() -> ResponseReturnValue:
-    """Every session ends. Where a code is asked for at the sign-in, it still is."""
+    """Set the new password. Every session ends; two-factor authentication stays on."""
     user = resets.find(typed("token"))
     if user is None:
         return over_page()
@@ -73,11 +74,11 @@ def set_new() -> ResponseReturnValue:
     done = resets.use(typed("token"), password_hash)
     if done is not None:
         revoked = keys.revoke_keys(done) if form.revoke_keys.data else 0
-        security_mail.told().password_is_changed(done, revoked)
+        security_email.current_security_mail().password_is_changed(done, revoked)
     db.session.commit()
-    if done is None:  # the same address, opened twice
+    if done is None:  # the same mail was used twice
         return over_page()
-    known_browsers.remember_browser(done)  # strangers who try the old password must not lock it out
+    known_browsers.remember_browser(done)  # strangers who try the old password must not lock this browser out
     flash("Your new password is set. Sign in with it.")
     return redirect(url_for("accounts.login"), 303)
 
@@ -91,5 +92,5 @@ def reset_page(form: NewPasswordForm, user: User, status: int = 200) -> Response
 
 
 def over_page() -> Response:
-    body = render_template("accounts/reset_over.html", has_mail=security_mail.has_mail())
+    body = render_template("accounts/reset_over.html", has_mail=security_email.has_mail())
     return make_response(body, 410)

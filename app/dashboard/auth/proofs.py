@@ -1,4 +1,4 @@
-"""Has whoever is at an open browser shown to be its owner, by the password or by a code?"""
+"""Checks of the password or a two-factor code within an open session."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from contextlib import contextmanager
 
 from flask import Response, after_this_request
 
-from app import sign_in_failures
-from app.accounts import passwords
-from app.accounts.hashing import GATE, Lane
-from app.dashboard import pages, tries
-from app.dashboard.guard import user
-from app.dashboard.sessions import note_password, this_one
-from app.dashboard.tries import Count
-from app.errors import Waiting
-from app.forms import ResourceForm
+from app.accounts import passwords, sign_in_failures
+from app.accounts.hashing import GATE, HashPriority
+from app.core.errors import RetryLater
+from app.dashboard.auth import rate_limits
+from app.dashboard.auth.access import user
+from app.dashboard.auth.rate_limits import TryLimit
+from app.dashboard.auth.sessions import note_password, this_one
+from app.dashboard.shared import rendering
+from app.input.forms import ResourceForm
 
 NOT_CURRENT = "This is not your current password."
 WRONG_CODE = "This code is not right, or was used already. The app shows another one every 30 seconds."
@@ -23,12 +23,11 @@ STATUSES = {"too_many_tries": 429, "busy": 503}  # by the code of a problem
 
 
 def ask_password(form: ResourceForm, name: str = "current_password") -> None:
-    """Reject the field where it is another. Counted by session, which strangers' tries never touch."""
-    counts = (Count(tries.BY_SESSION, str(this_one().id)),)
-    with told_at(form, name), GATE.reserve(Lane.KNOWN):
-        tries.count_try(counts)
+    """Reject the field if the password is wrong. Tries count by session, which strangers cannot use up."""
+    counts = (TryLimit(rate_limits.BY_SESSION, str(this_one().id)),)
+    with told_at(form, name), GATE.reserve(HashPriority.KNOWN), rate_limits.counted_try(counts):
         if passwords.check_password(user().password_hash, form[name].data):
-            tries.reset_counts(counts)
+            rate_limits.reset_counts(counts)
             note_password()
         else:
             sign_in_failures.note_proof(user(), sign_in_failures.WRONG_PASSWORD)
@@ -36,12 +35,11 @@ def ask_password(form: ResourceForm, name: str = "current_password") -> None:
 
 
 def ask_code(form: ResourceForm, takes: Callable[[str], bool]) -> None:
-    """Reject the field `code` where `takes` does not take it; neither is that tried too often."""
-    counts = (Count(tries.CODE_BY_SESSION, str(this_one().id)),)
-    with told_at(form, "code"), GATE.reserve(Lane.KNOWN):
-        tries.count_try(counts)
+    """Reject the field `code` if `takes` returns False, or if there were too many tries."""
+    counts = (TryLimit(rate_limits.CODE_BY_SESSION, str(this_one().id)),)
+    with told_at(form, "code"), GATE.reserve(HashPriority.KNOWN), rate_limits.counted_try(counts):
         if takes(form["code"].data):
-            tries.reset_counts(counts)
+            rate_limits.reset_counts(counts)
         else:
             sign_in_failures.note_proof(user(), sign_in_failures.WRONG_CODE)
             form.reject("code", WRONG_CODE, "wrong_code")
@@ -49,10 +47,10 @@ def ask_code(form: ResourceForm, takes: Callable[[str], bool]) -> None:
 
 @contextmanager
 def told_at(form: ResourceForm, name: str) -> Iterator[None]:
-    """What can't be tried now is told beside the field, and when to come again in a header as well."""
+    """Turn RetryLater into an error of the field, and set the header `Retry-After`."""
     try:
         yield
-    except Waiting as wait:
+    except RetryLater as wait:
         form.reject(name, str(wait), wait.errors[0].code)
         seconds = str(wait.seconds)
 
@@ -63,7 +61,7 @@ def told_at(form: ResourceForm, name: str) -> Iterator[None]:
 
 
 def status_of(form: ResourceForm) -> int:
-    """Of a page that shows what is wrong with `form`. htmx shows it with 422 alone."""
-    if pages.is_fragment():
+    """Status of a page that shows what is wrong with `form`. For htmx it is 422: it shows no other."""
+    if rendering.is_fragment():
         return 422
     return next((STATUSES[problem.code] for problem in form.problems if problem.code in STATUSES), 422)

@@ -7,25 +7,24 @@ have one more field, and downloads a page before them. See docs/decisions/2026-1
 from __future__ import annotations
 
 import datetime as dt
-import hashlib
 import re
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from flask import Blueprint, Response, abort, g, make_response, render_template, request
+from flask import Response, abort, g, make_response, render_template, request
 from flask.typing import ResponseReturnValue
-from itsdangerous import BadSignature, URLSafeTimedSerializer
+from itsdangerous import BadSignature
 from markupsafe import Markup
 
 from app.accounts.forms import PasswordAgainForm
-from app.clock import now
-from app.dashboard import proofs
-from app.dashboard.blueprint import blueprint
-from app.dashboard.guard import sent, user
-from app.dashboard.sessions import this_one
-from app.errors import FieldError, Forbidden
-from app.secret_keys.ring import keys
+from app.core.clock import now
+from app.core.errors import FieldError, Forbidden
+from app.core.secret_keys.timed_tokens import TimedTokens
+from app.dashboard.auth import proofs
+from app.dashboard.auth.access import sent, user
+from app.dashboard.auth.sessions import this_one
+from app.dashboard.shared.blueprint import blueprint
 
 RECENT = dt.timedelta(minutes=10)
 FIELD = "own_password"
@@ -34,20 +33,16 @@ NEEDED = "Type your password once more. You last did so more than 10 minutes ago
 OWN_FILE = re.compile(r"/dashboard(/[A-Za-z0-9_-]+(\.[a-z]+)?)+(\?[^\\#\s]*)?", re.ASCII)
 
 PERMIT, PERMIT_SECONDS = "permit", 3600
-SALT = "waypost: a deletion in steps that was begun with the password"
+PERMITS = TimedTokens("waypost: a deletion in steps that was begun with the password", PERMIT_SECONDS)
 
 View = Callable[..., ResponseReturnValue]
 
 
 class PasswordNeeded(Forbidden):
-    """What was asked for needs the password again."""
+    """The request needs the password again."""
 
     def __init__(self) -> None:
         super().__init__(FieldError(NEEDED, "password_needed"))
-
-
-def register(blueprint: Blueprint) -> None:
-    blueprint.add_url_rule("/account/password-again", "password_again_write", confirm, methods=["POST"])
 
 
 def is_recent() -> bool:
@@ -57,27 +52,30 @@ def is_recent() -> bool:
 
 
 def require_recent_password() -> None:
-    """For what is opened by its address alone. Raises PasswordNeeded, which is answered with a page."""
+    """For what a GET request opens, as downloads. Raises PasswordNeeded, which is answered with a page."""
     if not is_recent():
         raise PasswordNeeded
 
 
-def reauthenticated(write: View, ask: View, needs: Callable[[], bool] = lambda: True) -> View:
-    """`write`, where the password was typed recently or came along; else `ask`, which shows what is wrong.
+def reauthenticated(ask: View, needs: Callable[[], bool] = lambda: True) -> Callable[[View], View]:
+    """Guards a view: it runs if the password was typed recently or came along.
 
-    `needs`: whether this request is one that needs the password at all.
+    Otherwise `ask` answers, and shows what is wrong. `needs`: whether this request needs the password at all.
     """
 
-    @wraps(write)
-    def view(**values: Any) -> ResponseReturnValue:
-        form = None if is_recent() or not needs() else check_sent()
-        if form is None or not form.problems:
-            return write(**values)
-        response = make_response(ask(**values))
-        response.status_code = proofs.status_of(form)
-        return response
+    def guard(write: View) -> View:
+        @wraps(write)
+        def view(**values: Any) -> ResponseReturnValue:
+            form = None if is_recent() or not needs() else check_sent()
+            if form is None or not form.problems:
+                return write(**values)
+            response = make_response(ask(**values))
+            response.status_code = proofs.status_of(form)
+            return response
 
-    return view
+        return view
+
+    return guard
 
 
 def check_sent() -> PasswordAgainForm:
@@ -90,7 +88,7 @@ def check_sent() -> PasswordAgainForm:
 
 @blueprint.app_template_global()
 def password_again() -> Markup:
-    """The field for the forms of what needs the password; nothing while it is recent."""
+    """The password field for forms that need it; empty while the password is recent."""
     if is_recent():
         return Markup()
     form = g.get("password_again") or PasswordAgainForm(None, owner=user())
@@ -102,20 +100,21 @@ def password_again() -> Markup:
 
 @blueprint.errorhandler(PasswordNeeded)
 def ask(error: PasswordNeeded) -> Response:  # noqa: ARG001
-    """The page before a download. It sends the password, and where to then, to `confirm`."""
-    return page(PasswordAgainForm(None, owner=user()), request.full_path.rstrip("?"), 403)
+    """The page before a download. It sends the password and the download's address to `confirm`."""
+    return render_page(PasswordAgainForm(None, owner=user()), request.full_path.rstrip("?"), 403)
 
 
+@blueprint.post("/account/password-again", endpoint="password_again_write")
 def confirm() -> ResponseReturnValue:
     """The password was typed: the download follows by itself."""
     next_ = sent().last("next") if "next" in sent() else ""
     if not isinstance(next_, str) or not OWN_FILE.fullmatch(next_):
         abort(404)
     form = check_sent()
-    return page(form, next_, proofs.status_of(form) if form.problems else 200)
+    return render_page(form, next_, proofs.status_of(form) if form.problems else 200)
 
 
-def page(form: PasswordAgainForm, next_: str, status: int) -> Response:
+def render_page(form: PasswordAgainForm, next_: str, status: int) -> Response:
     is_done = status == 200
     heading = "Your download starts" if is_done else "Type your password"
     body = render_template(
@@ -131,18 +130,13 @@ def page(form: PasswordAgainForm, next_: str, status: int) -> Response:
 
 
 def permit() -> str:
-    """Signed leave to go on with what this session has begun, for an hour."""
-    return str(serializer().dumps(this_one().id))
+    """Signed token with which this session may go on with a deletion for an hour."""
+    return PERMITS.sign(this_one().id)
 
 
 def has_permit() -> bool:
     text = sent().last(PERMIT) if PERMIT in sent() else ""
     try:
-        return bool(serializer().loads(str(text), max_age=PERMIT_SECONDS) == this_one().id)
+        return bool(PERMITS.read(str(text)) == this_one().id)
     except BadSignature:
         return False
-
-
-def serializer() -> URLSafeTimedSerializer:
-    how = {"key_derivation": "hmac", "digest_method": hashlib.sha256}
-    return URLSafeTimedSerializer(keys().signing(), salt=SALT, signer_kwargs=how)

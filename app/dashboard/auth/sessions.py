@@ -1,5 +1,6 @@
-"""Which cookie carries an owner's session, and how long is it good?"""
+"""Session cookie of a signed-in user: name, signature and lifetime; sign-in and sign-out."""
 
+# see docs/decisions/2026-11-20-sessions.md
 from __future__ import annotations
 
 import datetime as dt
@@ -11,22 +12,22 @@ from flask.sessions import SecureCookieSession, SecureCookieSessionInterface, Se
 from flask_login import current_user, login_user, logout_user
 from itsdangerous import URLSafeTimedSerializer
 
-from app import own_addresses
 from app.accounts import sessions
 from app.accounts.models import User, UserSession
 from app.accounts.sessions import REMEMBERED
-from app.acting import act_as
 from app.audit.services import record
-from app.clock import now
-from app.config import Settings
-from app.cookies import host_cookie
-from app.dashboard.guard import actor_of
-from app.dashboard.headers import is_secure
-from app.dashboard.known_browsers import remember_browser
-from app.database import begin_write
-from app.extensions import db, login
-from app.secret_keys.ring import flask_settings, keys
-from app.visits.devices import device
+from app.core.actor import act_as
+from app.core.clock import now
+from app.core.config import Settings
+from app.core.database import begin_write
+from app.core.extensions import db, login
+from app.core.secret_keys.ring import flask_settings, keys
+from app.dashboard.auth.access import actor_of
+from app.dashboard.auth.known_browsers import remember_browser
+from app.dashboard.shared.security_headers import is_secure
+from app.redirects.user_agent import device
+from app.web import urls
+from app.web.cookies import host_cookie
 
 HALF, HALF_GOOD_FOR = "half_signed_in", dt.timedelta(minutes=10)
 TOO_LATE = "The code did not come within 10 minutes. Sign in once more."
@@ -34,7 +35,7 @@ CHANGED = "Something about this account has changed meanwhile. Sign in once more
 
 
 class SchemeSessions(SecureCookieSessionInterface):
-    """On https the cookie is `__Host-`: bound to this host, and nothing sent over http can replace it.
+    """Names the cookie `__Host-` on https: bound to this host, and nothing sent over http can replace it.
 
     Decided with each request, for behind a proxy only the request knows its scheme.
     """
@@ -42,20 +43,22 @@ class SchemeSessions(SecureCookieSessionInterface):
     digest_method = staticmethod(hashlib.sha256)
 
     def get_signing_serializer(self, app: Flask) -> URLSafeTimedSerializer | None:
-        """With the keys of now: a rotation of the secret key needs no new start."""
+        """With the current keys: a rotation of the secret key needs no restart."""
         app.config.update(flask_settings())
         return super().get_signing_serializer(app)
 
     def open_session(self, app: Flask, request: Request) -> SecureCookieSession | None:
-        """While the secret key is rotated it is signed anew: the key that signed it may be about to go."""
+        """While the secret key is rotated, sign the cookie anew: its old key may be about to go."""
         found = super().open_session(app, request)
         if found and len(keys().all()) > 1:
             found.modified = True
         return found
 
     def should_set_cookie(self, app: Flask, session: SessionMixin) -> bool:  # noqa: ARG002
-        """When it changed, and when its last use was written. Not with each answer: one that was begun before
-        the password was typed again would put the token of before back."""
+        """When it changed, and when its last use was written. Not with each response.
+
+        A request that began before the password was typed again would put the old token back.
+        """
         return session.modified or (session.permanent and g.get("is_session_extended", False))
 
     def get_cookie_name(self, app: Flask) -> str:  # noqa: ARG002  Flask's signature
@@ -80,7 +83,7 @@ def init_app(app: Flask) -> None:
     )
     login.user_loader(load)
     login.login_view = "accounts.login"
-    login.session_protection = None  # a phone's address changes, and no address is kept
+    login.session_protection = None  # the IP address of a phone changes, and none is kept
 
 
 def lifetime(settings: Settings) -> dt.timedelta:
@@ -89,8 +92,8 @@ def lifetime(settings: Settings) -> dt.timedelta:
 
 
 def load(token: str) -> User | None:
-    """Who has this session, which the request is then part of."""
-    longest = lifetime(own_addresses.settings())
+    """The user of the session with this token. Makes it the session of the request."""
+    longest = lifetime(urls.settings())
     row = sessions.find(token, longest)
     if row is None:
         return None
@@ -100,21 +103,21 @@ def load(token: str) -> User | None:
 
 
 def this_one() -> UserSession:
-    """The session of this request; somebody is signed in."""
+    """The session of this request. There must be a signed-in user."""
     found: UserSession = g.user_session
     return found
 
 
 def note_password() -> None:
-    """The password of this session was typed just now: it goes on with another token. Commits."""
+    """Record that the password was typed just now: the session goes on with another token. Commits."""
     row = this_one()
     row.user.session_token = sessions.note_password(row)
     session["_user_id"] = row.user.get_id()
 
 
 def list_own() -> list[UserSession]:
-    """Those of who is signed in that are good, the last used first."""
-    return sessions.list_sessions(this_one().user, lifetime(own_addresses.settings()))
+    """The valid sessions of the signed-in user, the last used first."""
+    return sessions.list_sessions(this_one().user, lifetime(urls.settings()))
 
 
 def start(
@@ -125,7 +128,7 @@ def start(
     signed_in: dt.datetime | None = None,
     password_typed: dt.datetime | None = None,
 ) -> None:
-    """Sign this user in, with nothing taken over of what this browser was before.
+    """Sign this user in. Nothing of the browser's earlier session is kept.
 
     `remember`: for 30 days since the last visit; else until the browser is closed, and a day at most.
     `method`: how the user has signed in, for the audit log; None where an open session goes on. `signed_in`
@@ -139,7 +142,7 @@ def start(
         browser=known.browser_name,
         system=known.os_name,
         is_remembered=remember,
-        lifetime=lifetime(own_addresses.settings()),
+        lifetime=lifetime(urls.settings()),
         signed_in=signed_in,
         password_typed=password_typed,
     )
@@ -153,7 +156,7 @@ def start(
 
 
 def start_half(user: User, *, remember: bool, next_: str) -> None:
-    """The password was right, and a code is still to come: this opens the page that asks for it alone."""
+    """Begin a sign-in after the right password. It only opens the page that asks for the code."""
     session.clear()
     session[HALF] = {
         "user": user.id,
@@ -165,7 +168,9 @@ def start_half(user: User, *, remember: bool, next_: str) -> None:
 
 
 class Half(NamedTuple):
-    """Whose code is awaited, whether to remember this browser, where to then, and when the password came."""
+    """A sign-in that waits for a code: the user, whether to remember the browser, the page after it, and when
+    the password was typed.
+    """
 
     user: User
     remember: bool
@@ -185,7 +190,7 @@ def half() -> Half | None:
 
 
 def forget_half() -> tuple[str, str]:
-    """Why no code is awaited any more, and where the sign-in was to lead; both "" where none ever was."""
+    """Drop the half sign-in. Returns why it is over, and the page after it; both "" where there was none."""
     found = session.pop(HALF, None)
     if not isinstance(found, dict):
         return "", ""
@@ -193,7 +198,7 @@ def forget_half() -> tuple[str, str]:
 
 
 def end() -> None:
-    """Sign out: a copy of the cookie opens nothing any more, either."""
+    """Sign out, and end the session itself: a copy of the cookie is worth nothing any more."""
     if current_user.is_authenticated:
         begin_write(db.session)
         sessions.end(this_one())
@@ -203,7 +208,7 @@ def end() -> None:
 
 
 def leave_browser() -> None:
-    """End the session in this browser and have it drop what it keeps of pages.
+    """End the session in this browser, and have it clear its cache and storage.
 
     `"cookies"` is left out: it would also take those of every other host of the same domain, and the cookie
     by which this browser is known here. Browsers obey the header in secure contexts only.
@@ -219,7 +224,7 @@ def leave_browser() -> None:
 
 
 def renew(user: User, signed_in: dt.datetime) -> None:
-    """After a new password, which ended this session too: go on as before, for as long as before."""
-    # the row itself: `current_user` is a proxy, which would come to stand for itself
+    """Start this session again after a new password ended it, for as long as it would have lasted."""
+    # the row itself: `current_user` is a proxy, which `login_user` would make refer to itself
     row = db.session.get_one(User, user.id)
     start(row, remember=session.permanent, method=None, signed_in=signed_in)

@@ -1,22 +1,22 @@
-"""How does somebody sign in whose account asks for a code, too?"""
+"""Second step of the sign-in: the two-factor code."""
 
 from __future__ import annotations
 
 from flask import Response, flash, make_response, redirect, render_template, url_for
 from flask.typing import ResponseReturnValue
 
-from app import sign_in_failures
-from app.accounts import second_factor
+from app.accounts import second_factor, sign_in_failures
 from app.accounts.forms import CodeForm
-from app.accounts.hashing import GATE, Lane
+from app.accounts.hashing import GATE, HashPriority
 from app.accounts.models import User
-from app.dashboard import proofs, security_mail, sessions, tries
-from app.dashboard.accounts import after_a_while, blueprint
-from app.dashboard.guard import sent
-from app.database import begin_write
-from app.errors import TooMany, Waiting
-from app.extensions import db
-from app.failures import status_of
+from app.core.database import begin_write
+from app.core.errors import RateLimited, RetryLater
+from app.core.extensions import db
+from app.dashboard.auth import proofs, rate_limits, sessions
+from app.dashboard.auth.access import sent
+from app.dashboard.auth.login import after_a_while, blueprint
+from app.dashboard.shared import security_email
+from app.web.errors import status_of
 
 
 @blueprint.get("/login/code")
@@ -25,7 +25,7 @@ def code() -> ResponseReturnValue:
 
 
 def over() -> ResponseReturnValue:
-    """Back to the password, which says why, and from there to where it was to lead."""
+    """Redirect to the sign-in page, which says why. It keeps the page to go to afterwards."""
     why, next_ = sessions.forget_half()
     if why:
         flash(why, "error")
@@ -42,13 +42,13 @@ def sign_in_with_code() -> ResponseReturnValue:
     form = CodeForm(sent(), owner=None)
     if not form.validate():
         return code_page(form, 422)
-    counts = tries.of_code(user)
+    counts = rate_limits.of_code(user)
     try:
-        with GATE.reserve(Lane.KNOWN):  # who comes here knows the password
-            tries.count_try(counts)
+        # the password was right: such a try is not a stranger's
+        with GATE.reserve(HashPriority.KNOWN), rate_limits.counted_try(counts):
             method = way_in(user, form.code.data)
-    except Waiting as wait:
-        if isinstance(wait, TooMany):
+    except RetryLater as wait:
+        if isinstance(wait, RateLimited):
             sign_in_failures.note_code(user, sign_in_failures.TOO_MANY_TRIES)
         form.reject("code", str(wait), wait.errors[0].code)
         return after_a_while(wait, code_page(form, status_of(wait)))
@@ -56,19 +56,21 @@ def sign_in_with_code() -> ResponseReturnValue:
         sign_in_failures.note_code(user)
         form.reject("code", proofs.WRONG_CODE, "wrong_code")
         return code_page(form, 403)
-    tries.reset_counts(counts)
+    rate_limits.reset_counts(counts)
     sessions.start(user, remember=half.remember, method=method, password_typed=half.password_typed)
     return redirect(half.next_, 303)
 
 
 def way_in(user: User, typed: str) -> str | None:
-    """`app` or `recovery` for a good code, which is spent from here on, whatever comes of the rest. Raises
-    Busy."""
+    """`app` or `recovery` for a valid code, else None. The code is spent even if the request fails later.
+
+    Raises Busy.
+    """
     read = second_factor.read_typed(user, typed)
     begin_write(db.session)
     found = second_factor.opens(user, read)
     if found == second_factor.RECOVERY:
-        security_mail.told().recovery_code_used(user, second_factor.codes_left(user))
+        security_email.current_security_mail().recovery_code_used(user, second_factor.codes_left(user))
     db.session.commit()
     return found
 

@@ -1,4 +1,4 @@
-"""What does an owner see of all that a handler was told, and what can he do about it?"""
+"""Delivery log of a handler, and its actions: test, turn on, renew the secret, confirm, send again."""
 
 from __future__ import annotations
 
@@ -8,52 +8,40 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, cast
 
-from flask import Blueprint, Response, current_app, make_response, render_template, url_for
+from flask import Response, current_app, make_response, render_template, url_for
 from flask.typing import ResponseReturnValue
 from sqlalchemy import select
 
-from app import trials
-from app.dashboard import asked, pages
-from app.dashboard.delivery_words import STATES, state_of, told
-from app.dashboard.guard import sent, user
-from app.dashboard.handlers import FAMILY, target_of, uses
-from app.dashboard.link_rows import short_address
-from app.database import begin_write
-from app.errors import FieldError, Invalid, NotThere, TooMany
-from app.extensions import db
+from app.accounts.ownership import get_owned
+from app.core.database import begin_write
+from app.core.errors import FieldError, Invalid, NotFound, RateLimited
+from app.core.extensions import db
+from app.dashboard.auth.access import sent, user
+from app.dashboard.handlers.delivery_words import STATES, delivery_row, state_of
+from app.dashboard.handlers.views import FAMILY, target_of, uses
+from app.dashboard.links.rows import short_address
+from app.dashboard.shared import list_params, rendering
+from app.dashboard.shared.blueprint import blueprint
+from app.input.listing import DEFAULT_SIZE, Page, find_page
 from app.links.models import Link, link_notification_handler
-from app.lists import DEFAULT_SIZE, Page, find_page
-from app.notifications import outbox, services
+from app.notifications import outbox, services, test_send
 from app.notifications.log import attempts_of, log_of
 from app.notifications.models import DELIVERED, Delivery, NotificationHandler
 from app.notifications.transport import all_transports
-from app.ownership import get_owned
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
 LINKS = 10
 STATUSES = [("", "All"), *((status, state.word) for status, state in STATES.items())]
 
 
-def register(blueprint: Blueprint) -> None:
-    one = "/handlers/<int:id>"
-    blueprint.add_url_rule(f"{one}/deliveries", "handlers_deliveries", show)
-    for path, view in (
-        ("test", test),
-        ("on", turn_on),
-        ("secret", renew_secret),
-        ("confirmation", ask_for_confirmation),
-        ("deliveries/<int:delivery_id>/again", again),
-    ):
-        blueprint.add_url_rule(f"{one}/{path}", f"handlers_{view.__name__}", view, methods=["POST"])
-
-
 # ------------------------------------------------------------------- the log
 
 
+@blueprint.get("/handlers/<int:id>/deliveries", endpoint="handlers_deliveries")
 def show(id: int) -> Response:
-    """Newest first; or what can't be asked for."""
+    """The log, newest first; or what is wrong with the parameters."""
     handler = get_owned(user(), NotificationHandler, id)
-    parameters = asked.of_request()
+    parameters = list_params.of_request()
     try:
         page = find_page(log_of(handler), user().id, {"order_type": "DESC", **parameters})
     except Invalid as invalid:
@@ -63,7 +51,10 @@ def show(id: int) -> Response:
 
 
 def log_page(
-    handler: NotificationHandler, page: Page[Delivery], parameters: asked.Asked, wrong: Sequence[FieldError]
+    handler: NotificationHandler,
+    page: Page[Delivery],
+    parameters: list_params.ListParams,
+    wrong: Sequence[FieldError],
 ) -> str:
     address = partial(address_of, handler)
     tries = attempts_of([row.id for row in page.rows])
@@ -81,17 +72,17 @@ def log_page(
         target=target_of(handler),
         lacks=transport.lacks(current_app.config["WAYPOST"]),
         page=page,
-        told=[told(row, tries.get(row.id, ())) for row in page.rows],
+        told=[delivery_row(row, tries.get(row.id, ())) for row in page.rows],
         wrong=wrong,
         statuses=[(word, status, address({"status": status} if status else {})) for status, word in STATUSES],
         chosen=parameters.get("status", ""),
         to_page=lambda number: address({**parameters, "page": str(number)}),
-        zone=pages.zone(),
+        zone=rendering.zone(),
     )
 
 
 def links_of(handler: NotificationHandler) -> Sequence[Link]:
-    """The newest of the links that tell it something."""
+    """The newest links that notify this handler."""
     column = link_notification_handler.c
     found = select(Link).join(link_notification_handler, column.link_id == Link.id)
     mine = found.where(column.notification_handler_id == handler.id).order_by(Link.id.desc())
@@ -99,22 +90,24 @@ def links_of(handler: NotificationHandler) -> Sequence[Link]:
 
 
 def address_of(handler: NotificationHandler, query: Mapping[str, str] = NOTHING) -> str:
-    """Of its log; what is not asked for by name there is left out."""
+    """Address of the handler's log with these parameters."""
     return url_for("dashboard.handlers_deliveries", id=handler.id, **cast("dict[str, Any]", dict(query)))
 
 
-# ------------------------------------------------------------- what is done
+# ------------------------------------------------------------------ actions
 
 
+@blueprint.post("/handlers/<int:id>/test", endpoint="handlers_test")
 def test(id: int) -> ResponseReturnValue:
-    """The answer is there within five seconds, as a message; the log has all of it."""
-    delivery, tried = trials.test(user(), id)
+    """Send a test. A message tells the result within five seconds; the log has the details."""
+    delivery, tried = test_send.test(user(), id)
     handler = get_owned(user(), NotificationHandler, id)
     if delivery.status == DELIVERED:
         return back(handler, f"The test has arrived at {handler.name}.")
     return back(handler, "", f"The test has not arrived at {handler.name}: {tried.detail}")
 
 
+@blueprint.post("/handlers/<int:id>/on", endpoint="handlers_turn_on")
 def turn_on(id: int) -> ResponseReturnValue:
     begin_write(db.session)
     handler = services.update(get_owned(user(), NotificationHandler, id), {"is_enabled": True})
@@ -122,37 +115,40 @@ def turn_on(id: int) -> ResponseReturnValue:
     return back(handler, f"{handler.name} is on again.")
 
 
+@blueprint.post("/handlers/<int:id>/secret", endpoint="handlers_renew_secret")
 def renew_secret(id: int) -> ResponseReturnValue:
     begin_write(db.session)
     handler = services.renew(get_owned(user(), NotificationHandler, id))
     db.session.commit()
     message = "There is a new signing secret. The old one is valid beside it for a day."
-    if pages.is_fragment():  # the form once more, in the dialog that stays open
+    if rendering.is_fragment():  # the form once more, in the dialog that stays open
         form = FAMILY.ask_edit(handler.id)
         form.headers["HX-Trigger"] = json.dumps({"toast": message})
         return form
-    return pages.sent_on(message, FAMILY.address("edit", handler.id))
+    return rendering.sent_on(message, FAMILY.address("edit", handler.id))
 
 
+@blueprint.post("/handlers/<int:id>/deliveries/<int:delivery_id>/again", endpoint="handlers_again")
 def again(id: int, delivery_id: int) -> ResponseReturnValue:
-    """Its tries begin anew, with the same id, so that a receiver that has it knows it."""
+    """Start the attempts anew with the same id, so that a receiver recognizes a duplicate."""
     begin_write(db.session)
     handler = get_owned(user(), NotificationHandler, id)
     delivery = delivery_of(handler, delivery_id)
     if not handler.is_enabled:
         db.session.rollback()
         return back(handler, "", f"{handler.name} is off. Turn it on first.")
-    trials.count_send(handler)
+    test_send.count_send(handler)
     outbox.again(delivery)
     db.session.commit()
     return back(handler, "It is sent again in a moment.")
 
 
+@blueprint.post("/handlers/<int:id>/confirmation", endpoint="handlers_ask_for_confirmation")
 def ask_for_confirmation(id: int) -> ResponseReturnValue:
     handler = get_owned(user(), NotificationHandler, id)
     try:
-        handler = trials.ask_again(user(), id)
-    except (Invalid, TooMany) as refused:
+        handler = test_send.ask_again(user(), id)
+    except (Invalid, RateLimited) as refused:
         db.session.rollback()
         return back(handler, "", str(refused))
     if handler.is_confirmed:
@@ -164,15 +160,15 @@ def delivery_of(handler: NotificationHandler, id: int) -> Delivery:
     found = select(Delivery).where(Delivery.id == id, Delivery.handler_id == handler.id)
     delivery: Delivery | None = db.session.scalar(found.with_for_update())
     if delivery is None:
-        raise NotThere("delivery")
+        raise NotFound("delivery")
     return delivery
 
 
 def back(handler: NotificationHandler, message: str, warning: str | None = None) -> ResponseReturnValue:
-    """To the page from which it was asked for: htmx asks from the list, the log by itself."""
-    if pages.is_fragment():
+    """Back to the page that sent the request: the list sends with htmx, the log with a plain form."""
+    if rendering.is_fragment():
         part = FAMILY.row(handler)
-        return pages.swapped(message, part, f"#row-{handler.id}", "outerHTML", warning)
+        return rendering.swapped(message, part, f"#row-{handler.id}", "outerHTML", warning)
     is_log = "log" in sent()
     to = address_of(handler) if is_log else FAMILY.address()
-    return pages.sent_on(message, to, warning)
+    return rendering.sent_on(message, to, warning)

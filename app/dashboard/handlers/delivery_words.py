@@ -1,4 +1,4 @@
-"""In what state is a handler, what became of a delivery, and what was it about, in words?"""
+"""Words for handlers and deliveries: their states, types of events, and rows of the log."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import select
 
-from app.dashboard.states import State
-from app.extensions import db
-from app.languages import say
+from app.core.extensions import db
+from app.dashboard.links.states import Badge
+from app.i18n import say
 from app.notifications.log import attempts_of, last_of
 from app.notifications.models import (
     DELIVERED,
@@ -21,11 +21,11 @@ from app.notifications.models import (
     NotificationHandler,
 )
 
-ON = State("On", "good")
-OFF = State("Off", "")
-SWITCHED_OFF = State("Switched off", "bad")
-FAILING = State("Failing", "warn")
-UNCONFIRMED = State("Not confirmed", "warn")
+ON = Badge("On", "good")
+OFF = Badge("Off", "")
+SWITCHED_OFF = Badge("Switched off", "bad")
+FAILING = Badge("Failing", "warn")
+UNCONFIRMED = Badge("Not confirmed", "warn")
 
 TYPES = {
     "link.clicks_limit_reached": "Click limit reached",
@@ -37,13 +37,13 @@ TYPES = {
     "handler.test": "Test",
 }
 STATES = {
-    PENDING: State("Waiting", "info"),
-    DELIVERED: State("Delivered", "good"),
-    FAILED: State("Failed", "bad"),
+    PENDING: Badge("Waiting", "info"),
+    DELIVERED: Badge("Delivered", "good"),
+    FAILED: Badge("Failed", "bad"),
 }
 
 
-def state_of(handler: NotificationHandler) -> State:
+def state_of(handler: NotificationHandler) -> Badge:
     if handler.off_reason:
         return SWITCHED_OFF
     if not handler.is_enabled:
@@ -54,26 +54,26 @@ def state_of(handler: NotificationHandler) -> State:
 
 
 def about(delivery: Delivery) -> str:
-    """`Click limit reached: launch`."""
+    """Type of event and alias: `Click limit reached: launch`."""
     link = delivery.data.get("link")
     kind = say(TYPES.get(delivery.type, delivery.type))
     return f"{kind}: {link['url']}" if isinstance(link, Mapping) else kind
 
 
-class Told(NamedTuple):
-    """One delivery as the log shows it. `payload` is what was told, as a webhook gets it."""
+class DeliveryRow(NamedTuple):
+    """One delivery as the log shows it. `payload` is its message, as a webhook gets it."""
 
     row: Delivery
     attempts: Sequence[DeliveryAttempt]
     payload: str
 
     @property
-    def state(self) -> State:
+    def state(self) -> Badge:
         return STATES[self.row.status]
 
     @property
     def said(self) -> str:
-        """What became of it so far."""
+        """The result so far, in lower case."""
         return "failed" if self.row.status == PENDING and self.attempts else self.state.word.lower()
 
     @property
@@ -85,17 +85,17 @@ class Told(NamedTuple):
         return self.attempts[-1] if self.attempts else None
 
 
-def told(delivery: Delivery, attempts: Sequence[DeliveryAttempt]) -> Told:
+def delivery_row(delivery: Delivery, attempts: Sequence[DeliveryAttempt]) -> DeliveryRow:
     timestamp = delivery.datetime.isoformat().replace("+00:00", "Z")
     payload: dict[str, Any] = {"type": delivery.type, "timestamp": timestamp, "data": delivery.data}
-    return Told(delivery, attempts, json.dumps(payload, indent=2, ensure_ascii=False))
+    return DeliveryRow(delivery, attempts, json.dumps(payload, indent=2, ensure_ascii=False))
 
 
-def last_told(handler_ids: Sequence[int]) -> dict[int, Told]:
+def last_told(handler_ids: Sequence[int]) -> dict[int, DeliveryRow]:
     """The newest delivery of each handler that has any."""
     newest = last_of(handler_ids)
     tries = attempts_of([row.id for row in newest.values()])
-    return {handler_id: told(row, tries.get(row.id, ())) for handler_id, row in newest.items()}
+    return {handler_id: delivery_row(row, tries.get(row.id, ())) for handler_id, row in newest.items()}
 
 
 def switched_off(user_id: int) -> Sequence[Any]:

@@ -1,13 +1,13 @@
-"""What sees somebody who wants no more mails? He has no account, and needs none."""
+"""Unsubscribe page of e-mail handlers. It needs no account."""
 
 from __future__ import annotations
 
 from flask import Blueprint, Flask, abort, render_template
 from flask.typing import ResponseReturnValue
 
-from app.database import begin_write
-from app.extensions import db
-from app.notifications import stopping
+from app.core.database import begin_write
+from app.core.extensions import db
+from app.notifications import unsubscribe
 from app.notifications.models import NotificationHandler
 
 blueprint = Blueprint("stopping", __name__, url_prefix="/dashboard/stop")
@@ -19,24 +19,24 @@ def init_app(app: Flask) -> None:
 
 @blueprint.get("/<token>")
 def ask(token: str) -> ResponseReturnValue:
-    """A button: what only opens addresses, as some mail servers do, ends nothing."""
-    return page(handler_of(token), token)
+    """A page with a button: mail servers that open links to check them must not unsubscribe."""
+    return render_page(handler_of(token), token)
 
 
 @blueprint.post("/<token>")
 def stop(token: str) -> ResponseReturnValue:
-    """RFC 8058: a mail program sends this by itself, with no cookie and no token of a session."""
+    """RFC 8058: a mail program sends this by itself, with no cookie and no CSRF token."""
     begin_write(db.session)
     handler = handler_of(token)
-    stopping.stop(handler)
+    unsubscribe.stop(handler)
     db.session.commit()
-    return page(handler, token)
+    return render_page(handler, token)
 
 
 def handler_of(token: str) -> NotificationHandler:
-    handler = stopping.handler_of(db.session, token)
+    handler = unsubscribe.handler_of(db.session, token)
     return handler or abort(404)
 
 
-def page(handler: NotificationHandler, token: str) -> ResponseReturnValue:
+def render_page(handler: NotificationHandler, token: str) -> ResponseReturnValue:
     return render_template("accounts/stop.html", is_on=handler.is_enabled, token=token)

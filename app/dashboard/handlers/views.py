@@ -1,29 +1,26 @@
-"""How does an owner keep places to be told at?"""
+"""Pages of notification handlers: list and forms."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from flask import Blueprint, current_app
+from flask import current_app
 from sqlalchemy import func, select
 
 from app.accounts.models import User
-from app.addresses import split_address
-from app.dashboard.asked import Control
-from app.dashboard.delivery_words import last_told, state_of
-from app.dashboard.family import Context, Family
-from app.extensions import db
+from app.core.extensions import db
+from app.core.urls import split_address
+from app.dashboard.handlers.delivery_words import last_told, state_of
+from app.dashboard.shared.crud_views import Context, CrudViews, crud_route
+from app.dashboard.shared.list_params import Control
 from app.links.models import link_notification_handler
 from app.notifications import services
 from app.notifications.forms import HandlerForm
 from app.notifications.lists import LISTING
 from app.notifications.models import NotificationHandler
 from app.notifications.transport import all_transports
-
-
-def register(blueprint: Blueprint) -> None:
-    FAMILY.register(blueprint)
 
 
 def controls(user: User) -> list[Control]:  # noqa: ARG001
@@ -55,14 +52,14 @@ def beside_rows(rows: Sequence[NotificationHandler]) -> Context:
 
 
 def uses(ids: Sequence[int]) -> dict[int, int]:
-    """On how many links each handler is."""
+    """Number of links that use each handler."""
     column = link_notification_handler.c.notification_handler_id
     counted = select(column, func.count()).where(column.in_(ids)).group_by(column)
     return dict(db.session.execute(counted).all())
 
 
 def target_of(handler: NotificationHandler) -> str:
-    """Where it delivers to: without tokens, and of an address that is as good as one, its host alone."""
+    """Where the handler delivers to, without secrets: of an address that is secret, only the host."""
     settings = [one for one in all_transports()[handler.type].settings if handler.settings.get(one.name)]
     shown = [handler.settings[one.name] for one in settings if not one.is_secret]
     hosts = [split_address(handler.settings[one.name]).hostname for one in settings if one.kind == "address"]
@@ -73,7 +70,16 @@ def shorten(text: str) -> str:
     return text if len(text) <= 60 else f"{text[:42]}…"
 
 
-FAMILY = Family(
+@crud_route("/handlers/", "list")
+@crud_route("/handlers/new", "new")
+@crud_route("/handlers/<int:id>", "edit")
+@crud_route("/handlers/<int:id>/delete", "delete")
+@dataclass(frozen=True, kw_only=True)
+class HandlerViews(CrudViews):
+    """The usual pages, of notification handlers."""
+
+
+FAMILY = HandlerViews(
     name="handlers",
     one="handler",
     many="handlers",

@@ -1,43 +1,40 @@
-"""Which files can an owner take away: her links, and the rows of a table that could not become links?"""
+"""Downloads of an owner's links, and of the failed rows of an import."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from flask import Blueprint, Response, stream_with_context
+from flask import Response, stream_with_context
 from sqlalchemy import select
 
-from app import own_addresses
 from app.audit.services import record
-from app.bodies import read_list_query
-from app.clock import now
-from app.csv_files import csv_pieces, unescape_text
-from app.dashboard.guard import user
-from app.dashboard.imports import mine, table_of
-from app.dashboard.link_filters import LISTING
-from app.dashboard.reauthentication import require_recent_password
-from app.database import begin_write
-from app.extensions import db
-from app.transfer.exporting import KINDS, export
-from app.transfer.models import FailedRow
+from app.core.clock import now
+from app.core.csv_files import csv_pieces, unescape_text
+from app.core.database import begin_write
+from app.core.extensions import db
+from app.dashboard.auth.access import user
+from app.dashboard.auth.reauthentication import require_recent_password
+from app.dashboard.imports.views import mine, table_of
+from app.dashboard.links.filters import LISTING
+from app.dashboard.shared.blueprint import blueprint
+from app.import_export.exporter import KINDS, export
+from app.import_export.models import FailedRow
+from app.web import urls
+from app.web.body import read_list_query
 
 
-def register(blueprint: Blueprint) -> None:
-    blueprint.add_url_rule("/imports/<int:id>/failed.csv", "imports_failed", failed_file)
-    for kind in KINDS:
-        blueprint.add_url_rule(f"/links/export.{kind}", "links_export", export_file, defaults={"kind": kind})
-
-
+@blueprint.get("/links/export.csv", endpoint="links_export", defaults={"kind": "csv"})
+@blueprint.get("/links/export.json", endpoint="links_export", defaults={"kind": "json"})
 def export_file(kind: str) -> Response:
     """Those links that the list shows with the same parameters, all pages of it."""
-    site = own_addresses.site()
+    site = urls.site()
     note_export("links.exported", format=kind)
     found = export(
         user().id,
         dict(read_list_query()),
         kind,
-        lambda url, domain: own_addresses.short_url_at(domain or site, url),
+        lambda url, domain: urls.short_url_at(domain or site, url),
         LISTING,
     )
     return download(found, KINDS[kind], f"links-{now():%Y-%m-%d}.{kind}")
@@ -51,11 +48,11 @@ def note_export(action: str, **changes: str) -> None:
     db.session.commit()
 
 
+@blueprint.get("/imports/<int:id>/failed.csv", endpoint="imports_failed")
 def failed_file(id: int) -> Response:
-    """The rows that failed as they came, with what is wrong: to be put right and brought again."""
+    """The failed rows as they came, each with its problem, to be corrected and imported again."""
     job = mine(id)
-    if "password_hash" in job.columns:
-        require_recent_password()
+    note_export("failed_rows.exported", format="csv")
     table = table_of(job)
     head = table.columns if table else ()
     return download(csv_pieces(failed_rows(job.id, head)), "text/csv; charset=utf-8", f"failed-{job.id}.csv")

@@ -1,12 +1,11 @@
-"""How does a file that may be larger than memory come in with a form, and who sent it?
+"""Streams an uploaded file to disk, after a check of the CSRF token.
 
-It goes to disk piece by piece. The session's token comes before it, in a header or as the form's first field:
-without one nothing is written.
+The file may be larger than memory, so it goes to disk piece by piece. The session's token comes before it,
+in a header or as the form's first field: without one nothing is written.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -15,24 +14,24 @@ from flask import request
 from werkzeug.exceptions import ClientDisconnected, RequestEntityTooLarge
 from werkzeug.sansio.multipart import Data, Field, File
 
-from app import multipart
-from app.bodies import has_control, keep_sent, malformed
-from app.dashboard.guard import TOKEN_HEADER, require_token, sent, token_of
-from app.errors import FieldError, Invalid, TooLarge
-from app.sent import Sent
+from app.core.errors import FieldError, TooLarge
+from app.dashboard.auth.access import TOKEN_HEADER, require_token, sent, token_of
+from app.import_export.files import require_room
+from app.input.data import RequestData
+from app.web import multipart
+from app.web.body import has_control, keep_sent, malformed
 
-MOST_BYTES = 1024 * 1024 * 1024
-MOST_AROUND = 1024 * 1024  # heads, and fields beside the file
-MOST_FIELD = 10_000
+MAX_BYTES = 1024 * 1024 * 1024
+MAX_AROUND = 1024 * 1024  # headers of the parts, and fields beside the file
+MAX_FIELD = 10_000
 PIECE = 256 * 1024
-LOOKED_AFTER = 64 * 1024 * 1024  # of a file: is there still room?
-SPARE_BYTES = 256 * 1024 * 1024  # of the disk: the journal's
+LOOKED_AFTER = 64 * 1024 * 1024  # bytes after which the free disk space is checked again
 
 
 def receive(path: Path, name: str = "file") -> str | None:
-    """Write the file of this field to `path`, readable by us alone; the name that its sender gave it.
+    """Write the file of this field to `path`, readable by us alone. Returns the file's own name.
 
-    None where none was sent. Whatever goes wrong, nothing stays behind.
+    None where none was sent. After an error nothing stays behind.
     """
     if request.mimetype != "multipart/form-data":
         require_token(token_of(sent()))
@@ -50,7 +49,7 @@ def receive(path: Path, name: str = "file") -> str | None:
 
 
 class Receiving:
-    """One body on its way. `fields`: what came beside the file."""
+    """Reads one multipart body. `fields`: the form fields beside the file."""
 
     def __init__(self, out: BinaryIO, name: str) -> None:
         self.out, self.name = out, name
@@ -72,7 +71,7 @@ class Receiving:
         except ValueError as error:
             raise malformed(f"The multipart body is broken: {error}.") from None
         self.know_or_refuse()
-        keep_sent(Sent(self.fields))
+        keep_sent(RequestData(self.fields))
         return self.filename
 
     def begin(self, head: Field | File) -> None:
@@ -90,7 +89,7 @@ class Receiving:
     def take(self, data: bytes) -> None:
         if self.is_file:
             self.written += len(data)
-            if self.written > MOST_BYTES:
+            if self.written > MAX_BYTES:
                 raise too_large()
             if self.written % LOOKED_AFTER < len(data):  # a body in chunks didn't say how long it is
                 require_room(self.out.fileno())
@@ -99,7 +98,7 @@ class Receiving:
             name, text = self.fields[-1]
             self.fields[-1] = name, text + data.decode()
             self.around += len(data)
-            if self.around > MOST_FIELD:
+            if self.around > MAX_FIELD:
                 raise too_large()
 
     def know_or_refuse(self) -> None:
@@ -113,25 +112,18 @@ class Receiving:
 
 
 def require_fit() -> None:
-    """Before anything is read, where it says so itself."""
-    if (request.content_length or 0) > MOST_BYTES + MOST_AROUND:
+    """Refuse a body whose `Content-Length` is too large, before anything is read."""
+    if (request.content_length or 0) > MAX_BYTES + MAX_AROUND:
         raise too_large()
 
 
-def require_room(place: Path | int, more: int = 0) -> None:
-    """Raises Invalid where so much more would leave too little for what matters more."""
-    space = os.statvfs(place)
-    if space.f_bavail * space.f_frsize < more + SPARE_BYTES:
-        raise Invalid(FieldError("There is no room for this file on the server.", "no_room", "file"))
-
-
 def too_large() -> TooLarge:
-    return TooLarge(FieldError(f"A file may have at most {MOST_BYTES >> 30} GiB.", "too_large", "file"))
+    return TooLarge(FieldError(f"A file may have at most {MAX_BYTES >> 30} GiB.", "too_large", "file"))
 
 
 def pieces() -> Iterator[bytes]:
-    """The body as it comes."""
-    request.max_content_length = MOST_BYTES + MOST_AROUND
+    """The request body in pieces."""
+    request.max_content_length = MAX_BYTES + MAX_AROUND
     try:
         while piece := request.stream.read(PIECE):
             yield piece

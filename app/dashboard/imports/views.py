@@ -1,4 +1,4 @@
-"""How does an owner bring links from elsewhere, watch them being made, and take all of hers away?"""
+"""Pages of imports: upload, choice of columns, check, progress and result."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from itertools import islice
 from typing import Any
 
 from flask import (
-    Blueprint,
     Response,
     abort,
     make_response,
@@ -19,17 +18,22 @@ from flask import (
 from flask.typing import ResponseReturnValue
 from sqlalchemy import select
 
-from app import own_addresses
-from app.dashboard import pages
-from app.dashboard.guard import sent, user
-from app.dashboard.receiving import receive, require_room
-from app.database import begin_write, reread
-from app.errors import FieldError, Invalid
-from app.extensions import db
-from app.ownership import get_owned
-from app.transfer import columns, files, services, taking
-from app.transfer.models import LinkImport
-from app.transfer.tables import Table, Unreadable, open_table
+from app.accounts.ownership import get_owned
+from app.core.database import begin_write, reread
+from app.core.errors import FieldError, Invalid
+from app.core.extensions import db
+from app.dashboard.auth.access import sent, user
+from app.dashboard.imports.upload import receive
+from app.dashboard.shared import rendering
+from app.dashboard.shared.blueprint import blueprint
+from app.i18n import say
+from app.import_export import columns, dates, files, importer, services
+from app.import_export.conventions import date_orders
+from app.import_export.files import require_room
+from app.import_export.link_passwords import hide_secrets
+from app.import_export.models import LinkImport
+from app.import_export.sniff import TableFormat, UnreadableTable, open_table
+from app.web import urls
 
 FOLDER = "dashboard/imports"
 SHOWN = 100  # failed rows on a page
@@ -38,29 +42,23 @@ LISTED = 50
 UNDER_WAY = ("checking", "taking")
 
 
-def register(blueprint: Blueprint) -> None:
-    blueprint.add_url_rule("/imports/", "imports", show_list)
-    blueprint.add_url_rule("/imports/", "imports_write", bring, methods=["POST"])
-    blueprint.add_url_rule("/imports/<int:id>", "imports_one", show)
-    blueprint.add_url_rule("/imports/<int:id>/check", "imports_check_write", check, methods=["POST"])
-    blueprint.add_url_rule("/imports/<int:id>/take", "imports_take_write", take, methods=["POST"])
-    blueprint.add_url_rule("/imports/<int:id>/columns", "imports_columns_write", name_anew, methods=["POST"])
-    blueprint.add_url_rule("/imports/<int:id>/end", "imports_end_write", end, methods=["POST"])
-
-
+@blueprint.get("/imports/", endpoint="imports")
 def show_list(problem: str = "", status: int = 200) -> ResponseReturnValue:
     mine = select(LinkImport).where(LinkImport.user_id == user().id).order_by(LinkImport.id.desc())
     found = db.session.scalars(mine.limit(LISTED)).all()
-    return answer("list", status, jobs=found, problem=problem, zone=pages.zone(), origins=columns.ORIGINS)
+    return render_page(
+        "list", status, jobs=found, problem=problem, zone=rendering.zone(), services=columns.SERVICES
+    )
 
 
+@blueprint.post("/imports/", endpoint="imports_write")
 def bring() -> ResponseReturnValue:
-    """The file is written where the worker finds it, and looked at; nothing is made of it yet."""
-    path = files.new_file(own_addresses.settings().data_dir)
+    """Store the uploaded file for the worker, and look at its format. No link is created yet."""
+    path = files.new_file(urls.settings().data_dir)
     try:
         require_room(path.parent, request.content_length or 0)
         services.require_few(user())
-        db.session.rollback()  # no read goes on while the file comes and is looked at
+        db.session.rollback()  # no transaction stays open during the upload
         name = receive(path)
         if name is None:
             return show_list("Choose a file first.", 422)
@@ -74,29 +72,37 @@ def bring() -> ResponseReturnValue:
     return to(job)
 
 
+@blueprint.get("/imports/<int:id>", endpoint="imports_one")
 def show(id: int) -> ResponseReturnValue:
     job = mine(id)
     return one(job) if job.state != "new" else naming(job)
 
 
 def one(job: LinkImport) -> Response:
-    """How far it is, and what failed. Asked for again and again while it is under way."""
-    part = "state" if pages.is_fragment() else "one"
+    """Progress and failed rows of an import. The page polls it while it is under way."""
+    part = "state" if rendering.is_fragment() else "one"
     failed, off = (services.listed_rows(job, SHOWN, is_made=is_made) for is_made in (False, True))
     off_count = services.count_made_rows(job)
-    return answer(
-        part, job=job, failed=failed, off=off, off_count=off_count, labels=labels(), under_way=UNDER_WAY
+    return render_page(
+        part,
+        job=job,
+        failed=failed,
+        off=off,
+        off_count=off_count,
+        labels=labels(),
+        under_way=UNDER_WAY,
+        order_labels=order_labels(),
     )
 
 
 def naming(job: LinkImport, errors: Sequence[FieldError] = (), status: int = 200) -> ResponseReturnValue:
-    """Which column is which field? With the first cells of each, for headings may tell little."""
+    """The form that assigns columns to fields, with the first cells of each: headings may tell little."""
     table = table_of(job)
     if table is None:
         abort(404)
-    rows = [row.cells for row in islice(table.rows(), EXAMPLES)]
+    rows = [hide_secrets(row.cells, job.columns) for row in islice(table.rows(), EXAMPLES)]
     chosen = {column: field for field, column in job.columns.items()}
-    return answer(
+    return render_page(
         "columns",
         status,
         job=job,
@@ -105,48 +111,56 @@ def naming(job: LinkImport, errors: Sequence[FieldError] = (), status: int = 200
         labels=labels(),
         errors=errors,
         origin=columns.origin_of(table.columns),
+        orders=date_orders(table, job.columns),
+        order_labels=order_labels(),
     )
 
 
+@blueprint.post("/imports/<int:id>/check", endpoint="imports_check_write")
 def check(id: int) -> ResponseReturnValue:
-    """Name its columns, and have every row looked at; nothing is made yet."""
+    """Store the choice of columns, and have the worker check every row. No link is created yet."""
     fields = {name.removeprefix("column:"): text(name) for name in sent() if name.startswith("column:")}
     job, table = mine(id), table_of(mine(id))
     if table is None:
         abort(404)
+    orders = date_orders(table, {field: column for column, field in fields.items()})
     begin_write(db.session)
     reread(db.session, job)
     try:
         services.require_new(job)
-        services.choose(job, table, fields)
+        services.choose(job, table, fields, orders, text("date_order"))
         job.project = services.project_of(text("project"))
     except Invalid as invalid:
         db.session.rollback()
         job.columns = {field: column for column, field in fields.items() if field}
+        job.date_order = order if (order := text("date_order")) in dates.PLACES else ""
         found = naming(job, invalid.errors, 422)
         db.session.rollback()
         return found
-    taking.start(job, "checking")
+    importer.start(job, "checking")
     db.session.commit()
     return to(job)
 
 
+@blueprint.post("/imports/<int:id>/take", endpoint="imports_take_write")
 def take(id: int) -> ResponseReturnValue:
-    """Have the links made, by the worker: this page may be left."""
-    return changed(id, "checked", lambda job: taking.start(job, "taking"))
+    """Have the worker create the links. The page may be closed."""
+    return changed(id, "checked", lambda job: importer.start(job, "taking"))
 
 
+@blueprint.post("/imports/<int:id>/columns", endpoint="imports_columns_write")
 def name_anew(id: int) -> ResponseReturnValue:
-    """Back to naming the columns."""
-    return changed(id, "checked", lambda job: taking.start(job, "new"))
+    """Go back to the choice of columns."""
+    return changed(id, "checked", lambda job: importer.start(job, "new"))
 
 
+@blueprint.post("/imports/<int:id>/end", endpoint="imports_end_write")
 def end(id: int) -> ResponseReturnValue:
     return changed(id, None, services.end)
 
 
 def changed(id: int, state: str | None, change: Callable[[LinkImport], None]) -> ResponseReturnValue:
-    """Sent twice, or from an old page, it changes nothing."""
+    """Apply `change` if the import is in `state` (None: unfinished). A form sent twice changes nothing."""
     begin_write(db.session)
     job = mine(id)
     reread(db.session, job)
@@ -169,17 +183,21 @@ def to(job: LinkImport) -> ResponseReturnValue:
     return redirect(url_for("dashboard.imports_one", id=job.id), 303)
 
 
-def answer(name: str, status: int = 200, **context: Any) -> Response:
+def render_page(name: str, status: int = 200, **context: Any) -> Response:
     body = render_template(f"{FOLDER}/{'_' if name == 'state' else ''}{name}.html", here="imports", **context)
     return make_response(body, status)
 
 
 def labels() -> dict[str, str]:
-    return {field: column.label for field, column in columns.COLUMNS.items()}
+    return {field: say(column.label) for field, column in columns.COLUMNS.items()}
 
 
-def table_of(job: LinkImport) -> Table | None:
+def order_labels() -> dict[str, str]:
+    return {order: say(label) for order, label in dates.EXAMPLES.items()}
+
+
+def table_of(job: LinkImport) -> TableFormat | None:
     try:
-        return open_table(files.path_of(own_addresses.settings().data_dir, job.file))
-    except (OSError, Unreadable):
+        return open_table(files.path_of(urls.settings().data_dir, job.file))
+    except (OSError, UnreadableTable):
         return None

@@ -1,7 +1,7 @@
-"""How does an owner change or delete many links at once, and see how far that is?
+"""Bulk changes and deletions of links, with their progress.
 
-The work is done in short requests: each does what it can in a moment, and its answer sends the next one, with
-what is left. So no link waits long for another's, and a page that is closed stops it between two links.
+The work is done in short requests: each works for about half a second, and its answer sends the next one with
+what is left. So no other write waits long, and closing the page stops the work between two links.
 """
 
 from __future__ import annotations
@@ -11,28 +11,30 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from flask import Blueprint, Response, url_for
+from flask import Response, url_for
 from flask.typing import ResponseReturnValue
 from sqlalchemy import func, select
 
-from app.acting import act_as, acting
-from app.bodies import parse_query
-from app.dashboard import link_choices, pages
-from app.dashboard.guard import sent, user
-from app.dashboard.link_filters import LISTING
-from app.dashboard.link_rows import short_address
-from app.dashboard.links import FAMILY
-from app.dashboard.reauthentication import FIELD, PERMIT, has_permit, permit, reauthenticated
-from app.errors import FieldError, Invalid
-from app.extensions import db
-from app.links import together
+from app.core.actor import act_as, acting
+from app.core.errors import FieldError, Invalid
+from app.core.extensions import db
+from app.dashboard.auth.access import sent, user
+from app.dashboard.auth.reauthentication import FIELD, PERMIT, has_permit, permit, reauthenticated
+from app.dashboard.links import choices as links_choices
+from app.dashboard.links.filters import LISTING
+from app.dashboard.links.rows import short_address
+from app.dashboard.links.views import FAMILY
+from app.dashboard.shared import rendering
+from app.dashboard.shared.blueprint import blueprint
+from app.input.data import RequestData
+from app.input.listing import find_ids
+from app.links import bulk_edit
+from app.links.bulk_edit import BulkFailure, ManyForm
 from app.links.models import Link
-from app.links.together import Failure, ManyForm
-from app.lists import find_ids
-from app.sent import Sent
+from app.web.body import parse_query
 
 SECONDS = 0.5  # of work in one request
-TOLD = 200  # failures that are told with their reasons; the others are counted
+TOLD = 200  # failures that are shown with their reasons; the others are counted
 KEEP = "keep"
 DOINGS = {"on": {"is_enabled": True}, "off": {"is_enabled": False}}
 WORDS = {"change": "changed", "on": "turned on", "off": "turned off", "delete": "deleted"}
@@ -54,8 +56,8 @@ BUTTONS = {"go", "stop", "csrf_token", PERMIT, FIELD}
 
 
 @dataclass(frozen=True)
-class Work:
-    """What is to be done with which links, and how far it is. All of it travels with the page."""
+class BulkAction:
+    """What to do with which links, and the progress. The page's form carries all of it."""
 
     do: str
     ids: Sequence[int] = ()
@@ -65,9 +67,9 @@ class Work:
     after: int = 0
     done: int = 0
     total: int = 0
-    failures: Sequence[Failure] = ()
+    failures: Sequence[BulkFailure] = ()
     failed: int = 0
-    batch: str = ""  # of what went into the trash
+    batch: str = ""  # of the deleted links in the trash
 
     @property
     def asked(self) -> dict[str, str]:
@@ -75,45 +77,42 @@ class Work:
 
     def next_ids(self) -> Sequence[int]:
         if self.is_all:
-            return find_ids(LISTING, user().id, self.asked, self.after, self.upto, together.AT_ONCE)
-        return [id_ for id_ in self.ids if id_ > self.after][: together.AT_ONCE]
+            return find_ids(LISTING, user().id, self.asked, self.after, self.upto, bulk_edit.BATCH_SIZE)
+        return [id_ for id_ in self.ids if id_ > self.after][: bulk_edit.BATCH_SIZE]
 
 
-def register(blueprint: Blueprint) -> None:
-    blueprint.add_url_rule("/links/many", "links_many", begin, methods=["POST"])
-    carry = reauthenticated(go, ask_again, needs=is_new_deletion)
-    blueprint.add_url_rule("/links/many/go", "links_many_go", carry, methods=["POST"])
-
-
+@blueprint.post("/links/many", endpoint="links_many")
 def begin() -> ResponseReturnValue:
-    """Ask what to change, or whether to delete; what needs no question is done."""
+    """Ask what to change, or whether to delete. Turning links on or off needs no question."""
     work = chosen()
     if not work.total:
         raise Invalid(FieldError("Select the links first.", "required"))
     if work.do in DOINGS:
         return carry_on(work, DOINGS[work.do])
-    return ask(work, ManyForm(None, owner=user(), zone=pages.zone()))
+    return ask(work, ManyForm(None, owner=user(), zone=rendering.zone()))
 
 
-def ask(work: Work, form: ManyForm, status: int = 200) -> Response:
+def ask(work: BulkAction, form: ManyForm, status: int = 200) -> Response:
     some = "1 link" if work.total == 1 else f"{work.total:,} links"
     heading = f"Delete {some}?" if work.do == "delete" else f"Change {some}"
-    beside = link_choices.beside_many() if work.do == "change" else {}
+    beside = links_choices.beside_many() if work.do == "change" else {}
     return FAMILY.page("many", status, work=work, some=some, form=form, heading=heading, **beside)
 
 
 def is_new_deletion() -> bool:
-    """Whether this deletes, and is not the next step of what was begun with the password."""
+    """Whether this starts a deletion. The next steps carry a permit and need no password."""
     return text(sent(), "do") == "delete" and not has_permit()
 
 
 def ask_again() -> ResponseReturnValue:
-    return ask(read_work(), ManyForm(None, owner=user(), zone=pages.zone()))
+    return ask(read_work(), ManyForm(None, owner=user(), zone=rendering.zone()))
 
 
+@blueprint.post("/links/many/go", endpoint="links_many_go")
+@reauthenticated(ask_again, needs=is_new_deletion)
 def go() -> ResponseReturnValue:
     work = read_work()
-    form = ManyForm(kept(sent()), owner=user(), zone=pages.zone())
+    form = ManyForm(kept(sent()), owner=user(), zone=rendering.zone())
     if work.do == "change":
         try:
             form.require_valid()
@@ -122,8 +121,8 @@ def go() -> ResponseReturnValue:
     return carry_on(work, DOINGS.get(work.do, form.changes))
 
 
-def carry_on(work: Work, asked: Mapping[str, Any]) -> ResponseReturnValue:
-    """What can be done in a moment, at least one transaction; then the page that goes on, or the result."""
+def carry_on(work: BulkAction, asked: Mapping[str, Any]) -> ResponseReturnValue:
+    """Work for `SECONDS`, at least one transaction. Then render the page that goes on, or the result."""
     act_as(acting()._replace(way="many"))
     until = time.monotonic() + SECONDS
     ids = work.next_ids() if "stop" not in sent() else ()
@@ -135,14 +134,14 @@ def carry_on(work: Work, asked: Mapping[str, Any]) -> ResponseReturnValue:
     return ended(work)
 
 
-def step(work: Work, ids: Sequence[int], asked: Mapping[str, Any]) -> Work:
+def step(work: BulkAction, ids: Sequence[int], asked: Mapping[str, Any]) -> BulkAction:
     if work.do != "delete":
-        return further(work, ids, together.act_on(user(), ids, together.change(asked)))
-    batch, failures = together.delete(user(), ids, work.batch or None)
+        return further(work, ids, bulk_edit.act_on(user(), ids, bulk_edit.change(asked)))
+    batch, failures = bulk_edit.delete(user(), ids, work.batch or None)
     return further(replace(work, batch=batch), ids, failures)
 
 
-def further(work: Work, ids: Sequence[int], failures: Sequence[Failure]) -> Work:
+def further(work: BulkAction, ids: Sequence[int], failures: Sequence[BulkFailure]) -> BulkAction:
     return replace(
         work,
         after=ids[-1],
@@ -152,7 +151,7 @@ def further(work: Work, ids: Sequence[int], failures: Sequence[Failure]) -> Work
     )
 
 
-def going(work: Work) -> Response:
+def going(work: BulkAction) -> Response:
     heading = f"{work.done + work.failed:,} of {work.total:,}"
     fields = [(name, value) for name, _, value in kept(sent()).pairs() if isinstance(value, str)]
     if work.do == "delete":
@@ -160,19 +159,19 @@ def going(work: Work) -> Response:
     return FAMILY.page("going", work=work, heading=heading, fields=fields)
 
 
-def ended(work: Work) -> ResponseReturnValue:
+def ended(work: BulkAction) -> ResponseReturnValue:
     word = WORDS[work.do]
     some = "1 link is" if work.done == 1 else f"{work.done:,} links are"
     if not work.failed and "stop" not in sent():
         undo = url_for("dashboard.trash_undo", batch=work.batch) if work.batch else ""
         message = f"{some} {word}."
         return FAMILY.gone(message, undo) if undo else FAMILY.done(message, FAMILY.list_with)
-    links = together.still_there(user(), [failure.id for failure in work.failures])
+    links = bulk_edit.still_there(user(), [failure.id for failure in work.failures])
     told = [
         (short_address(links[one.id]) if one.id in links else f"#{one.id}", one.reason)
         for one in work.failures
     ]
-    list_html = FAMILY.list_with() if pages.is_fragment() else ""
+    list_html = FAMILY.list_with() if rendering.is_fragment() else ""
     heading = f"{work.done:,} done, {work.failed:,} failed"
     return FAMILY.page("done", work=work, heading=heading, told=told, list_html=list_html, word=word)
 
@@ -180,7 +179,7 @@ def ended(work: Work) -> ResponseReturnValue:
 # ------------------------------------------------------------------ reading
 
 
-def chosen() -> Work:
+def chosen() -> BulkAction:
     """What was selected in the list."""
     fields = sent()
     do = text(fields, "do")
@@ -188,53 +187,53 @@ def chosen() -> Work:
         raise Invalid(FieldError("Choose what to do with the links.", "choice"))
     if "all" not in fields:
         ids = sorted(set(numbers(fields, "ids")))
-        return Work(do, ids=ids, total=len(ids))
+        return BulkAction(do, ids=ids, total=len(ids))
     upto = db.session.scalar(select(func.max(Link.id)).where(Link.user_id == user().id)) or 0
     query = text(fields, "query")
     total = FAMILY.total(dict(parse_query(query.encode())))
-    return Work(do, is_all=True, query=query, upto=upto, total=total)
+    return BulkAction(do, is_all=True, query=query, upto=upto, total=total)
 
 
-def read_work() -> Work:
-    """The same from the pages after it."""
+def read_work() -> BulkAction:
+    """The action and its progress, from the form of the later pages."""
     fields = sent()
     do = text(fields, "do")
     if do not in WORDS:
         raise Invalid(FieldError("Choose what to do with the links.", "choice"))
     ids, reasons = numbers(fields, "failed_id"), [str(value) for value in fields.getlist("reason")]
     whole = {name: number(fields, name) for name in ("upto", "after", "done", "total", "failed")}
-    return Work(
+    return BulkAction(
         do,
         ids=sorted(numbers(fields, "ids")),
         is_all="all" in fields,
         query=text(fields, "query"),
         batch=text(fields, "batch"),
-        failures=[Failure(*pair) for pair in zip(ids, reasons, strict=False)],
+        failures=[BulkFailure(*pair) for pair in zip(ids, reasons, strict=False)],
         **whole,
     )
 
 
-def text(fields: Sent, name: str) -> str:
+def text(fields: RequestData, name: str) -> str:
     value = fields.last(name) if name in fields else ""
     return value if isinstance(value, str) else ""
 
 
-def numbers(fields: Sent, name: str) -> list[int]:
-    """Ids as they stand in a list, or one after the other in one control."""
+def numbers(fields: RequestData, name: str) -> list[int]:
+    """Ids from repeated fields, or separated by commas in one field."""
     words = [word for value in fields.getlist(name) for word in str(value).split(",")]
     return [int(word) for word in words if word.isascii() and word.isdigit() and len(word) < 19]
 
 
-def number(fields: Sent, name: str) -> int:
+def number(fields: RequestData, name: str) -> int:
     return next(iter(numbers(fields, name)), 0)
 
 
-def kept(fields: Sent) -> Sent:
-    """What was chosen in the form, as it reads it: what is to be kept was not sent, tags stand one a line."""
+def kept(fields: RequestData) -> RequestData:
+    """The fields as ManyForm reads them: without those to be left as they are, and with one tag a line."""
     found: list[tuple[str, Any]] = []
     for name, _, value in fields.pairs():
         if name in CARRIED | BUTTONS or value == KEEP:
             continue
         lines = str(value).splitlines() if name.endswith("_tags") else [value]
         found += [(name, line) for line in lines if line != "" or not name.startswith(("add_", "remove_"))]
-    return Sent(found)
+    return RequestData(found)

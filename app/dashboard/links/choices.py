@@ -1,4 +1,4 @@
-"""What can an owner choose from for a link, in its form and in the list's filters?"""
+"""Choices of the link form and of the filters of the link list."""
 
 from __future__ import annotations
 
@@ -9,37 +9,40 @@ from typing import Any
 from flask import request
 from sqlalchemy import ColumnElement, ScalarSelect, exists, select
 
-from app import own_addresses
 from app.accounts.models import User
-from app.dashboard import folds, pages
-from app.dashboard.asked import Control
-from app.dashboard.delivery_words import switched_off
-from app.dashboard.guard import sent, user
-from app.dashboard.link_filters import RULES
-from app.dashboard.link_rows import own_host
-from app.dashboard.place_notes import place_notes
-from app.dashboard.script_notes import link_note
-from app.dashboard.states import STATES
-from app.dashboard.wordings import LANGUAGES
+from app.accounts.ownership import get_owned
+from app.core.extensions import db
+from app.dashboard.auth.access import sent, user
+from app.dashboard.handlers.delivery_words import switched_off
+from app.dashboard.links import form_sections
+from app.dashboard.links.filters import RULES
+from app.dashboard.links.geo_notes import place_notes
+from app.dashboard.links.preview import NOT_SENT
+from app.dashboard.links.rows import own_host
+from app.dashboard.links.script_notes import link_note
+from app.dashboard.links.states import STATES
+from app.dashboard.shared import rendering
+from app.dashboard.shared.list_params import Control
 from app.domains.models import Domain
-from app.extensions import db
+from app.input.data import RequestData
 from app.links import targeting
-from app.links.checks import failing
-from app.links.forms import STATUS_CODES, LinkForm
+from app.links.destination_checks import failing
+from app.links.fields import STATUS_CODES
+from app.links.forms import LinkForm
 from app.links.models import Link, LinkTag
 from app.notifications.models import NotificationHandler
 from app.notifications.transport import all_transports
-from app.ownership import get_owned
 from app.pixels.models import Pixel
 from app.pixels.provider import all_providers
 from app.projects.models import Project
-from app.sent import Sent
+from app.web import urls
+from app.web.body import read_query
 
 Context = dict[str, Any]
 
 
 def controls(owner: User) -> list[Control]:  # noqa: ARG001
-    """Filters of what the owner has: nobody without projects is asked for one."""
+    """Filters of the list. One without options is left out, as that of projects where there are none."""
     rows: list[tuple[str, str, Mapping[Any, str]]] = [
         ("project_id", "Project", named(Project, Project.name)),
         ("domain_id", "Domain", named(Domain, Domain.host)),
@@ -62,7 +65,7 @@ def controls(owner: User) -> list[Control]:  # noqa: ARG001
 
 
 def beside_form(form: Any) -> Context:
-    """What can be chosen, what each fold says, and what the types of targeting ask for."""
+    """Context of the link form: choices, the summary of each section, and the types of targeting."""
     pixels = rows_of(Pixel, {type_: one.label for type_, one in all_providers().items()})
     handlers = with_state(
         rows_of(NotificationHandler, {type_: one.label for type_, one in all_transports().items()})
@@ -84,25 +87,25 @@ def beside_form(form: Any) -> Context:
         "own_host": own_host(),
         "own_tags": own_tags(),
         "typed_password": typed_password(form),
+        "not_sent": NOT_SENT,
         "types": targeting.TYPES,
-        "languages": LANGUAGES,
-        "says": folds.WORDS,
-        "folds": folds.FOLDS,
-        "on": {name: folds.words_on(form, name, names) for name in folds.FOLDS},
-        "wrong_in": {name: folds.is_wrong(form, name) for name in folds.FOLDS},
+        "says": form_sections.WORDS,
+        "folds": form_sections.FOLDS,
+        "on": {name: form_sections.words_on(form, name, names) for name in form_sections.FOLDS},
+        "wrong_in": {name: form_sections.is_wrong(form, name) for name in form_sections.FOLDS},
         "zone_name": user().timezone.replace("_", " "),
-        "media_url": own_addresses.media_url,
+        "media_url": urls.media_url,
         "pixels_note": link_note(row["type"] for row in pixels),
         "copied": copied,
         "pictured": form.stored or copied,
         "fault": failing(db.session, [form.stored.id]).get(form.stored.id) if form.stored else None,
-        "zone": pages.zone(),
+        "zone": rendering.zone(),
         **place_notes(),
     }
 
 
 def beside_many() -> Context:
-    """What can be chosen for many links at once."""
+    """Choices of the form that changes many links at once."""
     return {
         "pixels": rows_of(Pixel, {type_: one.label for type_, one in all_providers().items()}),
         "handlers": rows_of(
@@ -115,8 +118,8 @@ def beside_many() -> Context:
 
 
 def copied_link() -> Link | None:
-    """Which link does this request want one more of?"""
-    fields = sent() if request.method == "POST" else Sent(request.args.items())
+    """The link that this request copies, if any."""
+    fields = sent() if request.method == "POST" else RequestData(read_query())
     text = str(fields.last("copy")) if "copy" in fields else ""
     return get_owned(user(), Link, int(text)) if re.fullmatch("[0-9]{1,18}", text, re.ASCII) else None
 
@@ -129,13 +132,13 @@ def rows_of(model: type[Any], kinds: Mapping[str, str]) -> list[dict[str, Any]]:
 
 
 def with_state(handlers: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """A handler that Waypost has switched off says so where a link trusts in it."""
+    """Mark the handlers that Waypost has switched off, so that the link form shows it."""
     ended = {row.id for row in switched_off(user().id)}
     return [row | {"kind": f"{row['kind']}: switched off"} if row["id"] in ended else row for row in handlers]
 
 
 def typed_password(form: LinkForm) -> str:
-    """What was typed, for the same form once more; else the mask that stands for the stored one."""
+    """The password that was sent, to show the form again; else the mask for the stored one."""
     found = sent().last("password") if request.method == "POST" and "password" in sent() else None
     return found if isinstance(found, str) else str(form.password.written())
 
@@ -149,7 +152,7 @@ def named(model: type[Any], column: Any) -> dict[int, str]:
 def own_tags() -> Sequence[str]:
     """The owner's tags, the first 500 of them.
 
-    From one tag to the next along the index: with 100,000 links, `DISTINCT` would read all of theirs.
+    Goes from one tag to the next along the index: with 100,000 links, `DISTINCT` would read all their tags.
     """
     tags = select(next_tag().label("tag")).cte("tags", recursive=True)
     tags = tags.union_all(select(next_tag(LinkTag.tag > tags.c.tag)).where(tags.c.tag.is_not(None)))
@@ -164,7 +167,7 @@ def next_tag(*conditions: ColumnElement[bool]) -> ScalarSelect[str]:
 
 
 def usable_domains(chosen: int | None) -> dict[int, str]:
-    """Those that carry links now, and the one that is chosen already."""
+    """Domains that are verified and on, and the one that is chosen already."""
     found = select(Domain.id, Domain.host).where(
         Domain.user_id == user().id, (Domain.is_verified & Domain.is_enabled) | (Domain.id == chosen)
     )

@@ -1,27 +1,35 @@
-"""What can an owner ask of the list of links beside what the API can be asked?"""
+"""Filters of the link list, with those that the API does not have."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, select
+from sqlalchemy import Column, ColumnElement, select
 
-from app import clock
-from app.dashboard.states import STATES, state_word
-from app.forms import MOST_ID
+from app.core import clock
+from app.dashboard.links.states import STATES, state_word
+from app.input.forms import MAX_ID
+from app.input.listing import one_of
+from app.input.params import QueryParams
+from app.input.parsers import whole
 from app.links import lists, targeting
 from app.links.models import Link, link_notification_handler
-from app.lists import Asked, one_of
-from app.reading import whole
+from app.links.schema import SETTINGS
 
 
 class Rule(NamedTuple):
-    """Something that makes a link answer otherwise than by one redirect for all, for ever."""
+    """An option with which a link does more than redirect every visitor to one destination."""
 
     word: str
     applies: ColumnElement[bool]
+
+
+def is_on(name: str) -> ColumnElement[bool]:
+    """Whether a setting is on: true, or not empty."""
+    column: Column[Any] = Link.__table__.c[name]
+    return column.is_not(None) if column.nullable else column.is_(True)
 
 
 RULES: Mapping[str, Rule] = {
@@ -30,26 +38,21 @@ RULES: Mapping[str, Rule] = {
         name: Rule(f"By {one.label.lower()}", Link.targeting_type == name)
         for name, one in targeting.TYPES.items()
     },
-    "password": Rule("Password", Link.password_hash.is_not(None)),
-    "sensitive_content": Rule("Warning page", Link.sensitive_content.is_(True)),
-    "schedule": Rule("Schedule", Link.schedule.is_(True)),
-    "clicks_limit": Rule("Click limit", Link.clicks_limit.is_not(None)),
-    "cloaking": Rule("Cloaked", Link.cloaking_is_enabled.is_(True)),
-    "app_linking": Rule("Opens apps", Link.app_linking_is_enabled.is_(True)),
+    **{one.rule: Rule(one.summary, is_on(name)) for name, one in SETTINGS.items() if one.rule},
 }
 
 
-def in_state(text: str, asked: Asked) -> ColumnElement[bool]:  # noqa: ARG001
+def in_state(text: str, params: QueryParams) -> ColumnElement[bool]:  # noqa: ARG001
     return state_word(clock.now()) == one_of(list(STATES))(text)
 
 
-def has_rule(text: str, asked: Asked) -> ColumnElement[bool]:  # noqa: ARG001
+def has_rule(text: str, params: QueryParams) -> ColumnElement[bool]:  # noqa: ARG001
     return RULES[one_of(list(RULES))(text)].applies
 
 
-def tells_handler(text: str, asked: Asked) -> ColumnElement[bool]:  # noqa: ARG001
+def tells_handler(text: str, params: QueryParams) -> ColumnElement[bool]:  # noqa: ARG001
     column = link_notification_handler.c.notification_handler_id
-    is_it = column == whole(text, 0, MOST_ID)
+    is_it = column == whole(text, 0, MAX_ID)
     return Link.id.in_(select(link_notification_handler.c.link_id).where(is_it))
 
 

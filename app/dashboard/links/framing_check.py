@@ -1,4 +1,4 @@
-"""Will visitors of a cloaked link see anything? Asked of its destinations when an owner has saved it."""
+"""Checks, when a cloaked link is saved, whether its destinations allow frames."""
 
 from __future__ import annotations
 
@@ -6,33 +6,35 @@ from collections.abc import Sequence
 from itertools import islice
 from time import monotonic
 
-from app import own_addresses
-from app.addresses import split_address
-from app.dashboard.link_rows import short_url
-from app.extensions import db
+from app.core.extensions import db
+from app.core.urls import split_address
+from app.dashboard.links.rows import short_url
 from app.links.framing import forbids_framing
 from app.links.models import Link
-from app.notifications import outbound
-from app.notifications.networks import Network
-from app.visits.delivery import WEB
+from app.net import http as net_http
+from app.net.networks import Network
+from app.redirects.presentation import WEB
+from app.web import urls
 
 SECONDS = 3.0  # for all of them: the owner waits
-MOST = 5
+MAX_DESTINATIONS = 5
 HOPS = 4
 # as for a frame; of the body nothing is needed
 HEADERS = {"accept": "text/html,*/*;q=0.8", "sec-fetch-dest": "iframe", "sec-fetch-mode": "navigate"}
 
 
 def warning(links: Sequence[Link]) -> str | None:
-    """Words for the owner where a cloaked link's destination forbids frames; None where none is known to.
+    """A warning if a destination of a cloaked link forbids frames; None where none is known to.
 
-    No transaction is open while others are asked.
+    No transaction is open during the requests.
     """
     asked = [pair for link in links if link.cloaking_is_enabled for pair in destinations(link)]
     db.session.rollback()
     until = monotonic() + SECONDS
     hosts = [
-        split_address(url).netloc for url, framing in islice(asked, MOST) if is_forbidden(url, framing, until)
+        split_address(url).netloc
+        for url, framing in islice(asked, MAX_DESTINATIONS)
+        if is_forbidden(url, framing, until)
     ]
     if not hosts:
         return None
@@ -50,21 +52,21 @@ def destinations(link: Link) -> list[tuple[str, str]]:
 
 
 def is_forbidden(url: str, framing: str, until: float) -> bool:
-    """A destination that does not answer in time, or oddly, forbids nothing that we know of."""
+    """Whether the destination forbids frames. False if it fails to answer properly in time."""
     try:
         for _ in range(HOPS):
             left = until - monotonic()
             if left <= 0:
                 return False
-            answer = outbound.request("GET", url, headers=HEADERS, allowed=allowed(), seconds=left, limit=1)
-            target = outbound.redirect_target(url, answer)
+            answer = net_http.request("GET", url, headers=HEADERS, allowed=allowed(), seconds=left, limit=1)
+            target = net_http.redirect_target(url, answer)
             if target is None:
                 return forbids_framing(answer.headers, url, framing)
             url = target
-    except outbound.NoAnswer:
+    except net_http.NoAnswer:
         return False
     return False
 
 
 def allowed() -> Sequence[Network]:
-    return own_addresses.settings().allow_private_networks
+    return urls.settings().allow_private_networks

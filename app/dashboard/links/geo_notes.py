@@ -1,14 +1,15 @@
-"""What should an owner know who tells visitors apart by place?"""
+"""Notes in the link form on targeting by geolocation that can't work here."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from app import own_addresses
-from app.public.here import desk
+from app.links import targeting
+from app.redirects.request_context import redirect_context
+from app.web import urls
 
-BY_PLACE = ("continent_code", "country_code", "city_name")
+BY_PLACE = tuple(name for name, one in targeting.TYPES.items() if one.is_by_place)
 NEVER_FIT = "so these lines never fit, and everybody goes to the destination."
 UNKNOWN = f"This Waypost does not know where visitors are, {NEVER_FIT}"
 DAMAGED = f"This Waypost's place database is damaged, {NEVER_FIT}"
@@ -17,16 +18,15 @@ WHAT_TO_DO = "Its operator can fetch a free place database with “flask geo upd
 
 
 def place_notes() -> dict[str, Any]:
-    """A note for each type of targeting that can't work here, and whom to thank for places."""
-    status = desk().places.status
+    """A note for each type of targeting that can't work here, and the attribution of the database."""
+    status = redirect_context().places.status
     return {
         "place_notes": {} if status.state == "ok" else notes(is_damaged=status.state == "damaged"),
         "attribution": status.attribution if status.state == "ok" else None,
-        "by_place": BY_PLACE,
     }
 
 
 def notes(*, is_damaged: bool) -> Mapping[str, str]:
-    if own_addresses.settings().geo_country_header:
+    if urls.settings().geo_country_header:
         return {"city_name": f"{NO_CITIES} {WHAT_TO_DO}"}
     return dict.fromkeys(BY_PLACE, f"{DAMAGED if is_damaged else UNKNOWN} {WHAT_TO_DO}")

@@ -1,39 +1,34 @@
-"""What has happened to a link since it was made, and how does an owner go back?"""
+"""History page of a link, and the return to an earlier state."""
 
 from __future__ import annotations
 
-from flask import Blueprint, Response
+from flask import Response
 from flask.typing import ResponseReturnValue
 
-from app.dashboard import pages
-from app.dashboard.change_words import Wording
-from app.dashboard.guard import user
-from app.dashboard.link_rows import short_address
-from app.dashboard.links import FAMILY
-from app.database import begin_write
-from app.errors import AliasTaken, Invalid
-from app.extensions import db
-from app.failures import status_of
+from app.accounts.ownership import get_owned
+from app.core.database import begin_write
+from app.core.errors import AliasTaken, Invalid
+from app.core.extensions import db
+from app.dashboard.auth.access import user
+from app.dashboard.links.history_words import Wording
+from app.dashboard.links.rows import short_address
+from app.dashboard.links.views import FAMILY
+from app.dashboard.shared import rendering
+from app.dashboard.shared.blueprint import blueprint
 from app.links import services
 from app.links.history import history_of
 from app.links.models import Link
-from app.ownership import get_owned
+from app.web.errors import status_of
 
 
-def register(blueprint: Blueprint) -> None:
-    blueprint.add_url_rule("/links/<int:id>/history", "links_history", show)
-    blueprint.add_url_rule(
-        "/links/<int:id>/history/<int:change_id>", "links_revert", revert, methods=["POST"]
-    )
-
-
+@blueprint.get("/links/<int:id>/history", endpoint="links_history")
 def show(id: int) -> Response:
-    return page(get_owned(user(), Link, id))
+    return render_history(get_owned(user(), Link, id))
 
 
-def page(link: Link, problem: str = "", status: int = 200) -> Response:
+def render_history(link: Link, problem: str = "", status: int = 200) -> Response:
     history = history_of(link)
-    return pages.page(
+    return rendering.render_page(
         "dashboard/history/page.html",
         "dashboard/history/_history.html",
         status=status,
@@ -41,15 +36,16 @@ def page(link: Link, problem: str = "", status: int = 200) -> Response:
         family=FAMILY,
         link=link,
         history=history,
-        wording=Wording(link.user_id, history, pages.zone()),
-        zone=pages.zone(),
+        wording=Wording(link.user_id, history, rendering.zone()),
+        zone=rendering.zone(),
         heading=f"History of {short_address(link)}",
         problem=problem,
     )
 
 
+@blueprint.post("/links/<int:id>/history/<int:change_id>", endpoint="links_revert")
 def revert(id: int, change_id: int) -> ResponseReturnValue:
-    """Have it as it was right after this change; what stands in the way is said above the history."""
+    """Restore the link as it was right after this change. Errors are shown above the history."""
     begin_write(db.session)
     link = get_owned(user(), Link, id)
     try:
@@ -57,12 +53,12 @@ def revert(id: int, change_id: int) -> ResponseReturnValue:
         db.session.commit()
     except (Invalid, AliasTaken) as error:
         db.session.rollback()
-        answer = page(
+        answer = render_history(
             get_owned(user(), Link, id), " ".join(one.title for one in error.errors), status_of(error)
         )
         answer.headers["HX-Retarget"] = "#sheet-box"
         return answer
     message = f"{short_address(link)} is as it was."
-    if pages.is_fragment() and pages.is_at(FAMILY.address()):
-        return pages.swapped(message, FAMILY.row(link), f"#row-{link.id}", "outerHTML")
-    return pages.sent_on(message, FAMILY.address())
+    if rendering.is_fragment() and rendering.is_at(FAMILY.address()):
+        return rendering.swapped(message, FAMILY.row(link), f"#row-{link.id}", "outerHTML")
+    return rendering.sent_on(message, FAMILY.address())

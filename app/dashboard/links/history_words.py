@@ -1,23 +1,23 @@
-"""How is a change of a link told in words, without what is secret?"""
+"""Words for the changes in a link's history, without secrets."""
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import select
 
-from app.dashboard.link_rows import own_host
-from app.dashboard.pages import local
+from app.core.extensions import db
+from app.dashboard.links.rows import own_host
+from app.dashboard.shared.rendering import local
 from app.domains.models import Domain
-from app.extensions import db
-from app.languages import say
-from app.links.forms import STATUS_CODES, LinkForm
+from app.i18n import say
 from app.links.history import MOMENTS
 from app.links.models import LinkChange
-from app.links.replaced import PICTURES, find
-from app.links.targeting import LABELS
+from app.links.previous_uploads import PICTURES, find
+from app.links.schema import SETTINGS
+from app.links.setting import LinkSetting
 from app.notifications.models import NotificationHandler
 from app.pixels.models import Pixel
 from app.projects.models import Project
@@ -37,14 +37,13 @@ NAMED = {
     "project_id": (Project, Project.name),
     "domain_id": (Domain, Domain.host),
 }
-#: fields whose values have words of their own
-CLOSED: Mapping[str, Mapping[Any, str]] = {"targeting_type": LABELS, "http_status_code": STATUS_CODES}
-SECRET = {"password_hash"}
+# a setting of an earlier version, which an old change may name
+UNKNOWN = LinkSetting()
 GONE = "One that is gone"
 PICTURE, OTHER_PICTURE, GONE_PICTURE = "A picture", "Another picture", "A picture that is gone"
 
 
-class Told(NamedTuple):
+class FieldChange(NamedTuple):
     """One field of a change: its label, and before and after in words; "" for nothing."""
 
     label: str
@@ -57,8 +56,6 @@ class Wording:
 
     def __init__(self, user_id: int, history: Sequence[LinkChange], zone: dt.tzinfo) -> None:
         self.zone = zone
-        self.labels = {field.name: field.label.text for field in LinkForm(None, owner=None)}
-        self.labels |= {"password_hash": "Password", "targeting": "Destinations by visitor"}
         self.names = {
             name: self.names_of(user_id, history, name, model, column)
             for name, (model, column) in NAMED.items()
@@ -78,15 +75,16 @@ class Wording:
     def kind(self, change: LinkChange) -> str:
         return say(KINDS[change.kind])
 
-    def fields(self, change: LinkChange) -> Iterator[Told]:
+    def fields(self, change: LinkChange) -> Iterator[FieldChange]:
         for name, (before, after) in change.fields.items():
-            label = self.labels.get(name, name)
-            if name in SECRET:
-                yield Told(label, *map(say, words_of_secret(before, after)))
+            setting = SETTINGS.get(name, UNKNOWN)
+            label = setting.label or name
+            if setting.is_secret:
+                yield FieldChange(label, *map(say, words_of_secret(before, after)))
             elif name in PICTURES:
-                yield Told(label, *map(say, words_of_picture(change.link_id, before, after)))
+                yield FieldChange(label, *map(say, words_of_picture(change.link_id, before, after)))
             else:
-                yield Told(label, self.words(name, before), self.words(name, after))
+                yield FieldChange(label, self.words(name, before), self.words(name, after))
 
     def words(self, name: str, value: Any) -> str:
         if name == "domain_id" and value is None:
@@ -101,13 +99,13 @@ class Wording:
             return local(dt.datetime.fromisoformat(value), self.zone)
         if name == "targeting":
             return "\n".join(f"{key} → {to}" for key, to in value)
-        if name in CLOSED:
-            return say(CLOSED[name].get(value, value))
+        if choices := SETTINGS.get(name, UNKNOWN).choices:
+            return say(choices.get(value, value))
         return ", ".join(value) if isinstance(value, list) else str(value)
 
 
 def words_of_secret(before: Any, after: Any) -> tuple[str, str]:
-    """Only whether there was one, and whether it is another."""
+    """Words that say only whether a secret is set, and whether it was replaced."""
     return "Set" if before else "", "Set anew" if before and after else "Set" if after else ""
 
 

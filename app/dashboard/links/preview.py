@@ -1,7 +1,7 @@
-"""What will a link be like, while it is still being typed?
+"""Preview of a link while its form is being filled in.
 
-Its two addresses, whether the short one is free, what social networks will show of it, and where three sample
-visitors end up. By `resolve`, with a plan of what the form says; nothing is stored and nobody is asked.
+It shows the two addresses, whether the short one is free, the card on social networks, and where three sample
+visitors end up. `resolve` runs with a link compiled from the form. Nothing is stored, and no request is sent.
 """
 
 from __future__ import annotations
@@ -11,37 +11,36 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from app import own_addresses
-from app.dashboard.guard import user
-from app.dashboard.sample_visitors import Sample, at, samples
-from app.dashboard.verdicts import verdict_on
+from app.core.extensions import db
+from app.dashboard.auth.access import user
+from app.dashboard.links.sample_visitors import Sample, at, samples
+from app.dashboard.links.verdicts import verdict_on
 from app.domains.models import Domain
-from app.extensions import db
+from app.input.data import RequestData
+from app.input.parsers import Rejected
 from app.links import qr
 from app.links.aliases import is_taken
 from app.links.clicks import clicks_of
 from app.links.forms import LinkForm
 from app.links.models import Link
-from app.public.here import desk
-from app.reading import Rejected
-from app.sent import Sent
-from app.visits.plan import Plan, compiled
-from app.visits.supposed import Supposed
+from app.links.schema import SETTINGS
+from app.redirects.compiled_link import CompiledLink, compiled
+from app.redirects.queries import CARD, OPTIONS
+from app.redirects.request_context import redirect_context
+from app.redirects.simulation.visitor import Supposed
+from app.web import urls
 
-# what is not needed to show the rest, and too long or too private to be sent with each letter
-NOT_ASKED = frozenset({"password", "cloaking_favicon", "cloaking_opengraph", "cloaking_custom_js"})
-AS_STORED = (
-    "is_enabled", "clicks_limit", "expiration_url", "sensitive_content", "app_linking_is_enabled",
-    "cloaking_is_enabled", "forward_query_parameters_is_enabled", "utm_source", "utm_medium", "utm_campaign",
-)  # fmt: skip
-CARD = ("cloaking_title", "cloaking_meta_description", "cloaking_opengraph")
+# not needed for the preview, and too long or too private to be sent at each keystroke
+NOT_ASKED = frozenset(name for name, one in SETTINGS.items() if not one.is_previewed)
+# that there is a password matters: the page sends a mask for it
+NOT_SENT = sorted(NOT_ASKED - {"password"})
 NETWORK = "facebookexternalhit/1.1 (+http://www.facebook.com/externalhit_uatext.php)"
 CODE_SIZE = 240
 
 
 @dataclass(frozen=True)
 class Preview:
-    """All that is shown beside the form. `alias` is None where nothing needs to be said of it."""
+    """All that is shown beside the form. `alias` is None where there is nothing to say about it."""
 
     short_address: str
     alias: tuple[str, str] | None = None
@@ -50,41 +49,43 @@ class Preview:
     card_words: str = ""
     samples: tuple[Sample, ...] = ()
     gates: tuple[str, ...] = ()
-    code: str = ""  # the QR code, as an address that holds it
+    code: str = ""  # the QR code as a data: URL
 
 
-def asked_of(fields: Sent) -> Sent:
-    """What was typed, as far as the preview needs it."""
-    return Sent((f"{name}[{index}]", value) for name, index, value in fields.pairs() if name not in NOT_ASKED)
+def asked_of(fields: RequestData) -> RequestData:
+    """The sent fields that the preview needs."""
+    return RequestData(
+        (f"{name}[{index}]", value) for name, index, value in fields.pairs() if name not in NOT_ASKED
+    )
 
 
 def previewed(form: LinkForm, *, has_password: bool) -> Preview:
-    """Of a form that was checked; what is wrong in it counts as not typed."""
+    """The preview of a validated form. A field with an error counts as not sent."""
     stored = form.stored
     domain = db.session.get(Domain, form.domain_id.data) if good(form, "domain_id") else None
-    host = domain.host if domain else own_addresses.site().partition("://")[2]
+    host = domain.host if domain else urls.site().partition("://")[2]
     alias = good(form, "url") or ""
     words = alias_words(form)
     has_code = alias and not (words and words[0] == "bad")
     site = f"{domain.scheme}{domain.host}" if domain else None
-    code = drawn(own_addresses.short_url(alias, site)) if has_code else ""
+    code = drawn(urls.short_url(alias, site)) if has_code else ""
     shown = Preview(f"{host}/{alias or '…'}", words, code=code)
     if not good(form, "location_url"):
         return shown
     columns = columns_of(form, has_password=has_password)
-    plan = compiled(columns, desk().settings.destination_schemes)
-    clicks = clicks_of([stored.id])[stored.id] if stored is not None and plan.clicks_limit else 0
+    compiled_link = compiled(columns, redirect_context().settings.destination_schemes)
+    clicks = clicks_of([stored.id])[stored.id] if stored is not None and compiled_link.clicks_limit else 0
     return replace(
         shown,
-        location=at(plan, Supposed(), clicks).location or "",
-        samples=tuple(samples(columns, plan, clicks)),
-        gates=tuple(gates(plan)),
-        **card(form, plan, clicks, shown.short_address),
+        location=at(compiled_link, Supposed(), clicks).location or "",
+        samples=tuple(samples(columns, compiled_link, clicks)),
+        gates=tuple(gates(compiled_link)),
+        **card(form, compiled_link, clicks, shown.short_address),
     )
 
 
 def drawn(address: str) -> str:
-    """Its QR code; none of an address that is too long for so small a one."""
+    """The QR code as a data: URL; "" if the address is too long for the small picture."""
     try:
         content = qr.png(qr.draw(address, qr.Look(size=CODE_SIZE, margin=2)))
     except Rejected:
@@ -103,6 +104,7 @@ def columns_of(form: LinkForm, *, has_password: bool) -> dict[str, Any]:
     pairs = form[f"targeting_{chosen}"].data if chosen else None
     pairs = [pair for pair in pairs or () if all(pair)]
     return {
+        **{name: option(form, name, unset) for name, unset in OPTIONS.items() if name in form},
         "id": getattr(form.stored, "id", 0),
         "user_id": user().id,
         "domain_id": good(form, "domain_id") or 0,
@@ -117,14 +119,12 @@ def columns_of(form: LinkForm, *, has_password: bool) -> dict[str, Any]:
         "has_card": any(good(form, name) for name in CARD),
         "targeting_type": chosen if pairs else None,
         "targeting": pairs,
-        **{
-            name: good(form, name) or None if name in OR_NONE else bool(good(form, name))
-            for name in AS_STORED
-        },
     }
 
 
-OR_NONE = frozenset({"clicks_limit", "expiration_url", "utm_source", "utm_medium", "utm_campaign"})
+def option(form: LinkForm, name: str, unset: Any) -> Any:
+    """The value of an option for the compiled link, which has none that is empty."""
+    return good(form, name) or type(unset)()
 
 
 def alias_words(form: LinkForm) -> tuple[str, str] | None:
@@ -139,26 +139,31 @@ def alias_words(form: LinkForm) -> tuple[str, str] | None:
     return "good", "This short address is free."
 
 
-def gates(plan: Plan) -> Iterator[str]:
-    """What stands before all that."""
-    if plan.password_hash:
+def gates(compiled_link: CompiledLink) -> Iterator[str]:
+    """Words for the interstitials before the destination."""
+    if compiled_link.password_hash:
         yield "Asks for the password first"
-    if plan.sensitive_content:
+    if compiled_link.sensitive_content:
         yield "Shows the warning page first"
+    if compiled_link.asks_confirmation:
+        yield "Asks for a tap first"
 
 
 # ---------------------------------------------------------- social networks
 
 
-def card(form: LinkForm, plan: Plan, clicks: int, address: str) -> dict[str, Any]:
-    """What a network shows that asks for the short address, as every other bot does."""
-    outcome = at(plan, Supposed(user_agent=NETWORK), clicks, frozenset())
-    if (plan.cloaking_is_enabled or plan.has_card) and outcome.outcome in {"cloak", "preview"}:
+def card(form: LinkForm, compiled_link: CompiledLink, clicks: int, address: str) -> dict[str, Any]:
+    """The card that a social network shows: its bot is answered as every other bot."""
+    outcome = at(compiled_link, Supposed(user_agent=NETWORK), clicks, frozenset())
+    if (compiled_link.cloaking_is_enabled or compiled_link.has_card) and outcome.outcome in {
+        "cloak",
+        "preview",
+    }:
         picture = getattr(form.stored, "cloaking_opengraph", None)
         texts = {
             "title": good(form, "cloaking_title") or address.partition("/")[0],
             "text": good(form, "cloaking_meta_description") or "",
-            "picture": own_addresses.media_url(picture),
+            "picture": urls.media_url(picture),
         }
         return {"card": texts, "card_words": "What your link says of itself."}
     if outcome.outcome == "redirect":
@@ -166,6 +171,6 @@ def card(form: LinkForm, plan: Plan, clicks: int, address: str) -> dict[str, Any
     return {"card_words": f"No card: a network’s bot {verdict_on(outcome, is_bot=True).title.lower()}."}
 
 
-def has_password(fields: Sent, link: Link | None) -> bool:
-    """Whether there would be one, of what was typed or of what is stored."""
+def has_password(fields: RequestData, link: Link | None) -> bool:
+    """Whether the link would have a password, by what was sent, else by what is stored."""
     return bool(fields.last("password")) if "password" in fields else bool(link and link.password_hash)

@@ -1,6 +1,6 @@
-"""How does an owner get a QR code of a link, as it should look?
+"""Page that draws the QR code of a link, with a choice of its look.
 
-The picture comes inside of the page, so that a logo is never stored: it is read, drawn and forgotten.
+The picture is embedded in the page as a data: URL. So a logo is never stored, only read and drawn.
 """
 
 from __future__ import annotations
@@ -9,45 +9,43 @@ import base64
 import re
 from typing import Any
 
-from flask import Blueprint, Response, current_app
+from flask import Response, current_app
 
-from app.dashboard import pages
-from app.dashboard.guard import sent, user
-from app.dashboard.link_rows import short_address, short_url
+from app.accounts.ownership import get_owned
+from app.dashboard.auth.access import sent, user
+from app.dashboard.links.rows import short_address, short_url
+from app.dashboard.shared import rendering
+from app.dashboard.shared.blueprint import blueprint
+from app.input.parsers import Rejected
 from app.links import qr
 from app.links.models import Link
 from app.links.qr_forms import QrForm
-from app.ownership import get_owned
-from app.reading import Rejected
 
 SIZES = (256, 512, 1024, 2048)
-SIZE = 1024  # in print as on a screen
+SIZE = 1024  # enough for print as well as for a screen
 MARGINS = (0, 1, 2, 4, 8)
 KINDS = (("SVG", "svg", "image/svg+xml", qr.svg), ("PNG", "png", "image/png", qr.png))
 FOLDER = "dashboard/links"
 NEW = {"size": SIZE, "margin": qr.MARGIN, "dark": qr.DARK, "light": qr.LIGHT}
 
 
-def register(blueprint: Blueprint) -> None:
-    blueprint.add_url_rule("/links/<int:id>/qr", "links_qr", ask)
-    blueprint.add_url_rule("/links/<int:id>/qr", "links_qr_write", draw, methods=["POST"])
-
-
+@blueprint.get("/links/<int:id>/qr", endpoint="links_qr")
 def ask(id: int) -> Response:
     link = get_owned(user(), Link, id)
     form = QrForm(None, owner=user(), data=NEW)
-    return answer("qr", link, form, qr.Look(size=SIZE))
+    return render_page("qr", link, form, qr.Look(size=SIZE))
 
 
+@blueprint.post("/links/<int:id>/qr", endpoint="links_qr_write")
 def draw(id: int) -> Response:
-    """For the dialog the picture alone: what was chosen stays where it is, a file too."""
+    """Draw the code. The dialog gets the picture alone: its controls keep their values, a chosen file too."""
     link = get_owned(user(), Link, id)
     form = QrForm(sent(), owner=user(), settings=current_app.config["WAYPOST"])
-    name = "qr_picture" if pages.is_fragment() else "qr"
-    return answer(name, link, form, form.look if form.validate() else None)
+    name = "qr_picture" if rendering.is_fragment() else "qr"
+    return render_page(name, link, form, form.look if form.validate() else None)
 
 
-def answer(name: str, link: Link, form: QrForm, look: qr.Look | None) -> Response:
+def render_page(name: str, link: Link, form: QrForm, look: qr.Look | None) -> Response:
     found = drawn(link, form, look) if look else {}
     context = {
         "link": link,
@@ -60,11 +58,11 @@ def answer(name: str, link: Link, form: QrForm, look: qr.Look | None) -> Respons
         **found,
     }
     fragment = f"{FOLDER}/_{name}.html"
-    return pages.page(f"{FOLDER}/qr.html", fragment, status=200 if found else 422, **context)
+    return rendering.render_page(f"{FOLDER}/qr.html", fragment, status=200 if found else 422, **context)
 
 
 def drawn(link: Link, form: QrForm, look: qr.Look) -> dict[str, Any]:
-    """What is shown of a code that can be drawn; nothing, and a problem of the form, where it can't."""
+    """Context of a code that can be drawn. Otherwise empty, with an error in the form."""
     try:
         drawing = qr.draw(short_url(link), look)
     except Rejected as rejected:
@@ -76,11 +74,11 @@ def drawn(link: Link, form: QrForm, look: qr.Look) -> dict[str, Any]:
 
 
 def inside(kind: str, content: bytes) -> str:
-    """A picture as an address that holds it whole."""
+    """A picture as a data: URL."""
     return f"data:{kind};base64,{base64.b64encode(content).decode('ascii')}"
 
 
 def file_name(link: Link) -> str:
-    """As the short address, where that has only letters that every system takes."""
+    """File name like the short address, with "-" for characters that a file system may refuse."""
     plain = re.sub(r"[^A-Za-z0-9._-]+", "-", short_address(link).replace(":", "-")).strip("-.")
     return f"qr-{plain[:80] or link.id}"

@@ -1,4 +1,4 @@
-"""What does a row of the list tell of a link?"""
+"""Rows of the link list: columns, menu entries, addresses, and what the templates need."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ from flask import current_app, url_for
 from sqlalchemy import exists, select
 from sqlalchemy.orm import joinedload, selectinload
 
-from app import clock, own_addresses
 from app.accounts.models import User
-from app.addresses import split_address
-from app.dashboard.guard import user
-from app.dashboard.small_lines import small_lines
-from app.dashboard.states import marks_of, state_of
-from app.extensions import db
-from app.links.checks import failing
+from app.core import clock
+from app.core.extensions import db
+from app.core.urls import split_address
+from app.dashboard.auth.access import user
+from app.dashboard.links.sparklines import small_lines
+from app.dashboard.links.states import marks_of, state_of
 from app.links.clicks import clicks_of
+from app.links.destination_checks import failing
 from app.links.models import Link
 from app.projects.models import SAMPLES, Project
+from app.web import urls
 
-# what a row can show or leave out
+# the columns that a user can show or hide
 COLUMNS = {
     "title": "Title",
     "rules": "Rules",
@@ -33,7 +34,7 @@ COLUMNS = {
     "created": "Created",
     "clicks": "Clicks",
 }
-# what a row's menu leads to where there is such a page: its endpoint, key, icon and words
+# pages in a row's menu, if they are registered: endpoint, key, icon and words
 PLACES: tuple[tuple[str, str, str, str], ...] = (
     ("links_qr", "q", "qr-code", "QR code"),
     ("links_statistics", "s", "chart-no-axes-column", "Statistics"),
@@ -61,13 +62,13 @@ def beside_rows(rows: Sequence[Link]) -> dict[str, Any]:
 
 
 def has_samples(owner: User) -> bool:
-    """Is there sample data to get rid of?"""
+    """Whether the user has sample data that can be removed."""
     mine = exists().where(Project.user_id == owner.id, Project.name == SAMPLES)
     return bool(db.session.scalar(select(mine)))
 
 
 def places(id: int) -> list[tuple[str, str, str, str]]:
-    """Of each page about a link: its address, key, icon and words."""
+    """The pages of a row's menu: address, key, icon and words of each."""
     return [
         (url_for(f"dashboard.{endpoint}", id=id), key, icon, words)
         for endpoint, key, icon, words in PLACES
@@ -76,7 +77,7 @@ def places(id: int) -> list[tuple[str, str, str, str]]:
 
 
 def load_around(ids: Sequence[int]) -> None:
-    """What the rows show of other tables, in a few queries for all of them."""
+    """Load the related rows of all links in a few queries."""
     around = [
         selectinload(Link.tag_rows),
         selectinload(Link.pixels),
@@ -90,18 +91,18 @@ def load_around(ids: Sequence[int]) -> None:
 
 def short_url(link: Link) -> str:
     domain = link.domain and f"{link.domain.scheme}{link.domain.host}"
-    return own_addresses.short_url(link.url, domain)
+    return urls.short_url(link.url, domain)
 
 
 def short_address(link: Link) -> str:
-    """As people read it: without the scheme, and with every letter as it was typed."""
+    """The short address as people read it: without the scheme, and with every letter as it was typed."""
     return f"{link.domain.host if link.domain else own_host()}/{link.url}"
 
 
 def own_host() -> str:
-    return urlsplit(own_addresses.site()).netloc
+    return urlsplit(urls.site()).netloc
 
 
 def host_of(link: Link) -> str:
-    """The destination's host, for the letter and colour that a row is told by."""
+    """The destination's host, for the letter and the colour of the row."""
     return (split_address(link.location_url).hostname or "?").removeprefix("www.")

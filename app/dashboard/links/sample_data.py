@@ -1,4 +1,4 @@
-"""How does an owner who has just come look around with links that have a past, and get rid of them again?"""
+"""Sample links with clicks of the last 30 days for new owners, and their removal."""
 
 from __future__ import annotations
 
@@ -6,40 +6,37 @@ import datetime as dt
 from collections.abc import Sequence
 from random import Random
 
-from flask import Blueprint, current_app, url_for
+from flask import current_app, url_for
 from flask.typing import ResponseReturnValue
 from sqlalchemy import exists, select
 
-from app import clock
 from app.accounts.models import User
-from app.cli.demo.links import Plan, named, targeted
-from app.config import Settings
-from app.dashboard import pages
-from app.dashboard.guard import user
-from app.dashboard.link_rows import has_samples
-from app.database import begin_write
-from app.errors import Conflict, FieldError
-from app.extensions import db
-from app.journal.record import Visit, encode
+from app.core import clock
+from app.core.config import Settings
+from app.core.database import begin_write
+from app.core.errors import Conflict, FieldError
+from app.core.extensions import db
+from app.dashboard.auth.access import user
+from app.dashboard.links.rows import has_samples
+from app.dashboard.shared import rendering
+from app.dashboard.shared.blueprint import blueprint
+from app.journal.codec import Visit, encode
 from app.journal.segments import directory_of
 from app.journal.writer import Journal
 from app.links.history import note
 from app.links.models import Link, LinkChange
 from app.links.removal import erase
+from app.operations.demo.links import DemoLink, named, targeted
 from app.projects import services as projects
 from app.projects.models import SAMPLES, Project
 
 COLOR = "#7768ae"
-KIND = "sample"  # what the history of such a link says
+KIND = "sample"  # the kind of change in the history of such a link
 CLICKS, DAYS = 800, 30
-NOBODY = 0  # owns the sample's visits: they count for their links, and in no total of the owner's
+NOBODY = 0  # the user id of the sample's clicks: they count for their links, but in no total of the owner
 
 
-def register(blueprint: Blueprint) -> None:
-    blueprint.add_url_rule("/samples/new", "samples_new", make, methods=["POST"])
-    blueprint.add_url_rule("/samples/remove", "samples_remove", remove, methods=["POST"])
-
-
+@blueprint.post("/samples/new", endpoint="samples_new")
 def make() -> ResponseReturnValue:
     begin_write(db.session)
     if has_samples(user()):
@@ -48,11 +45,14 @@ def make() -> ResponseReturnValue:
     db.session.commit()
     settings: Settings = current_app.config["WAYPOST"]
     fill(user(), project.id, settings)
-    return pages.sent_on("The sample data is there. Its clicks come in a moment.", url_for("dashboard.links"))
+    return rendering.sent_on(
+        "The sample data is there. Its clicks come in a moment.", url_for("dashboard.links")
+    )
 
 
+@blueprint.post("/samples/remove", endpoint="samples_remove")
 def remove() -> ResponseReturnValue:
-    """For good: nobody looks for it in the trash."""
+    """Delete the sample data for good, without the trash."""
     begin_write(db.session)
     mine = select(LinkChange.link_id).where(LinkChange.user_id == user().id, LinkChange.kind == KIND)
     erase(user().id, db.session.scalars(mine).all())
@@ -61,35 +61,36 @@ def remove() -> ResponseReturnValue:
         if not db.session.scalar(select(exists().where(Link.project_id == project.id))):
             projects.delete(project)
     db.session.commit()
-    return pages.sent_on("The sample data is gone.", url_for("dashboard.links"))
+    return rendering.sent_on("The sample data is gone.", url_for("dashboard.links"))
 
 
 def fill(owner: User, project_id: int, settings: Settings) -> None:
-    """Links with visits of the last days, which the worker takes in as it does all others."""
-    from app.cli.demo import history, visits  # with the ingest and all: nothing else here needs them
+    """Create the links, and write clicks of the last days to the journal for the worker to ingest."""
+    from app.operations.demo import history, visits  # here, for they load the ingest: nothing else needs it
 
     now = clock.now()
     since = now - dt.timedelta(days=DAYS)
     made = [
-        visits.Visited(history.make(owner, plan.fields, settings), plan, since) for plan in plans(project_id)
+        visits.Visited(history.make_link(owner, plan.fields, settings), plan, since)
+        for plan in plans(project_id)
     ]
     history.date_back(made)
     begin_write(db.session)
     note([one.link for one in made], KIND)
     db.session.commit()
-    past = visits.past_visits(Random(1), made, CLICKS, now)  # noqa: S311  a story, no secret
+    past = visits.past_visits(Random(1), made, CLICKS, now)  # noqa: S311  sample data, no secret
     count([visit._replace(user_id=NOBODY) for visit in past], settings)
 
 
-def plans(project_id: int) -> list[Plan]:
+def plans(project_id: int) -> list[DemoLink]:
     mail = {"utm_source": "newsletter", "utm_medium": "email", "utm_campaign": "spring"}
     fields = [
-        Plan({**named("launch", "launch", "Launch day"), "tags[0]": "launch"}, share=6, launch=True),
-        Plan({**named("newsletter", "spring", "Spring newsletter"), **mail, "tags[0]": "mail"}, share=4),
-        Plan({**named("flyer", "tour", "Flyer with a QR code"), "tags[0]": "print"}, share=2),
-        Plan(targeted("shop", "country_code", {"DE": "de", "FR": "fr", "BR": "br"}), share=3),
-        Plan(targeted("app", "os_name", {"iOS": "store/ios", "Android": "store/android"}), share=2),
-        Plan(targeted("split", "rotation", {"70": "a", "30": "b"}), share=2),
+        DemoLink({**named("launch", "launch", "Launch day"), "tags[0]": "launch"}, share=6, launch=True),
+        DemoLink({**named("newsletter", "spring", "Spring newsletter"), **mail, "tags[0]": "mail"}, share=4),
+        DemoLink({**named("flyer", "tour", "Flyer with a QR code"), "tags[0]": "print"}, share=2),
+        DemoLink(targeted("shop", "country_code", {"DE": "de", "FR": "fr", "BR": "br"}), share=3),
+        DemoLink(targeted("app", "os_name", {"iOS": "store/ios", "Android": "store/android"}), share=2),
+        DemoLink(targeted("split", "rotation", {"70": "a", "30": "b"}), share=2),
     ]
     for plan in fields:
         plan.fields["project_id"] = str(project_id)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
-from app import own_addresses
-from app.dashboard.link_rows import own_host
+from app.dashboard.links.rows import own_host
 from app.pixels.provider import Provider, all_providers
-from app.public.scripts import boxed_types
+from app.redirects.page_scripts import boxed_types
+from app.web import urls
 
 CURE = (
     "Cookies work on a domain of your own, or once the dashboard has its own address (WAYPOST_DASHBOARD_URL)."
@@ -19,8 +19,8 @@ NO_PICTURE = "If its script is blocked, or JavaScript is off, the click is not c
 
 
 def boxed() -> frozenset[str]:
-    """The types of pixels that are boxed on links without a domain of the owner's own."""
-    settings = own_addresses.settings()
+    """The types of pixels that are sandboxed on links without a domain of the owner's own."""
+    settings = urls.settings()
     host = urlsplit(settings.base_url).netloc if settings.base_url else None
     return boxed_types(host, settings)
 
@@ -57,7 +57,7 @@ def describe_open(label: str) -> str:
 
 
 def link_note(types: Iterable[str]) -> str | None:
-    """For a link without a domain, whose owner has pixels of these types."""
+    """The note for a link without a domain, whose owner has pixels of these types."""
     lost = boxed() & set(types)
     if not lost:
         return None

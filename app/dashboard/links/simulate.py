@@ -1,28 +1,29 @@
-"""What does an owner see who tries his link as somebody else would?"""
+"""Page "Try as visitor": resolves a link for a simulated visitor, without counting."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from flask import Blueprint, Response, url_for
+from flask import Response, url_for
 
-from app.bodies import read_query
-from app.dashboard import pages
-from app.dashboard.family import Context
-from app.dashboard.guard import user
-from app.dashboard.link_rows import short_address, short_url
-from app.dashboard.try_controls import controls
-from app.dashboard.verdicts import QUESTIONS, verdict_on
-from app.dashboard.wordings import facts, in_words
-from app.errors import FieldError, Invalid
+from app.accounts.ownership import get_owned
+from app.core.errors import FieldError, Invalid
+from app.dashboard.auth.access import user
+from app.dashboard.links.rows import short_address, short_url
+from app.dashboard.links.simulate_controls import controls
+from app.dashboard.links.verdicts import QUESTIONS, verdict_on
+from app.dashboard.links.visitor_words import facts, in_words
+from app.dashboard.shared import rendering
+from app.dashboard.shared.blueprint import blueprint
+from app.dashboard.shared.crud_views import Context
+from app.input.data import RequestData
 from app.links.models import Link
-from app.ownership import get_owned
-from app.public.here import desk
-from app.sent import Sent
-from app.visits.explained import Explanation, explained
-from app.visits.supposed import Supposed
-from app.visits.supposing import supposed
+from app.redirects.request_context import redirect_context
+from app.redirects.simulation.explanation import Explanation, explained
+from app.redirects.simulation.params import supposed
+from app.redirects.simulation.visitor import Supposed
+from app.web.body import read_query
 
 LABELS = {
     "country_code": "Country",
@@ -51,15 +52,12 @@ QUICK: Mapping[str, Mapping[str, str]] = {
 }
 
 
-def register(blueprint: Blueprint) -> None:
-    blueprint.add_url_rule("/links/<int:id>/try", "links_try", show)
-
-
+@blueprint.get("/links/<int:id>/try", endpoint="links_try")
 def show(id: int) -> Response:
-    """The page, or for htmx the answer alone; both at an address that can be kept and sent on."""
+    """The page, or for htmx the result alone. All parameters are in the address, so it can be shared."""
     link = get_owned(user(), Link, id)
     asked = typed()
-    told, wrong = answer(link, asked)
+    told, wrong = explain_visit(link, asked)
     context = {
         "link": link,
         "here": "links",
@@ -69,13 +67,13 @@ def show(id: int) -> Response:
         "wrong": wrong,
         **quick(link, asked),
         **(answered(told) if told else {}),
-        **({} if pages.is_fragment() else controls(link, asked, wrong)),
+        **({} if rendering.is_fragment() else controls(link, asked, wrong)),
     }
     status = 422 if wrong else 200
-    response = pages.page(
+    response = rendering.render_page(
         "dashboard/links/try.html", "dashboard/links/_answer.html", status=status, **context
     )
-    if pages.is_fragment():  # without the controls that say nothing
+    if rendering.is_fragment():  # without the empty controls
         response.headers["HX-Push-Url"] = try_address(link, asked)
     return response
 
@@ -84,12 +82,12 @@ def try_address(link: Link, asked: Mapping[str, Any]) -> str:
     return url_for("dashboard.links_try", id=link.id, **asked)
 
 
-# ------------------------------------------------------------------- asking
+# --------------------------------------------------------------- parameters
 
 
 def typed() -> dict[str, Any]:
-    """What the controls say. An empty one supposes nothing; a query may be pasted with its `?`."""
-    sent = Sent(read_query())
+    """The values of the controls. An empty one is left out; a query may be pasted with its `?`."""
+    sent = RequestData(read_query())
     found: dict[str, Any] = {
         name: str(sent.last(name)) for name in LABELS if name in sent and sent.last(name) != ""
     }
@@ -100,19 +98,19 @@ def typed() -> dict[str, Any]:
     return found
 
 
-def answer(link: Link, asked: Mapping[str, Any]) -> tuple[Explanation | None, Sequence[FieldError]]:
+def explain_visit(link: Link, asked: Mapping[str, Any]) -> tuple[Explanation | None, Sequence[FieldError]]:
     try:
-        return explained(desk(), link, supposed_by(asked)), ()
+        return explained(redirect_context(), link, supposed_by(asked)), ()
     except Invalid as invalid:
         return None, invalid.errors
 
 
 def supposed_by(asked: Mapping[str, Any]) -> Supposed:
     values = [(name, value if isinstance(value, list) else [value]) for name, value in asked.items()]
-    return supposed(Sent((name, each) for name, many in values for each in many), pages.zone())
+    return supposed(RequestData((name, each) for name, many in values for each in many), rendering.zone())
 
 
-# ---------------------------------------------------------------- answering
+# ------------------------------------------------------------------- result
 
 
 def answered(told: Explanation) -> Context:
@@ -121,17 +119,17 @@ def answered(told: Explanation) -> Context:
     return {
         "outcome": told.outcome,
         "verdict": verdict_on(told.outcome, is_bot=told.visitor.is_bot),
-        "steps": [in_words(step, told.outcome, pages.zone()) for step in steps],
+        "steps": [in_words(step, told.outcome, rendering.zone()) for step in steps],
         "questions": QUESTIONS,
         "left": [question for name, question in QUESTIONS.items() if name not in seen and name != "link"],
         "visitor": told.visitor,
-        "facts": facts(told, pages.zone()),
-        "attribution": desk().places.status.attribution if told.visitor.supposed.ip else None,
+        "facts": facts(told, rendering.zone()),
+        "attribution": redirect_context().places.status.attribution if told.visitor.supposed.ip else None,
     }
 
 
 def quick(link: Link, asked: Mapping[str, Any]) -> Context:
-    """Usual visitors: each a word, its address with whatever else is supposed, and whether it is this one."""
+    """Usual visitors: word, address that keeps the other parameters, and whether it is the current one."""
     return {
         "start": try_address(link, {}),
         "is_asked": bool(asked),

@@ -1,4 +1,4 @@
-"""Which controls does an owner suppose a visitor with?"""
+"""Controls of the page "Try as visitor"."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from app.dashboard.family import Context
-from app.dashboard.guard import user
-from app.dashboard.wordings import LANGUAGES
-from app.errors import FieldError
+from app.core.errors import FieldError
+from app.dashboard.auth.access import user
+from app.dashboard.shared.crud_views import Context
+from app.geo.countries import CONTINENTS, COUNTRIES
 from app.links import targeting
+from app.links.language_names import LANGUAGES
 from app.links.models import Link
-from app.places import CONTINENTS, COUNTRIES
-from app.public.here import desk
+from app.redirects.request_context import redirect_context
 
-# which fold a type of targeting is tried in
+# the section with the controls for a type of targeting
 FOLD_OF = {
     "continent_code": "place",
     "country_code": "place",
@@ -39,8 +39,8 @@ WORDS: Mapping[str, Mapping[str, str]] = {
 
 
 @dataclass(frozen=True)
-class Part:
-    """One control: what the macros of `_fields.html` ask of a field."""
+class SimulationControl:
+    """One control, with the attributes that the macros of `_fields.html` read from a field."""
 
     name: str
     value: str = ""
@@ -59,7 +59,7 @@ def controls(link: Link, asked: Mapping[str, Any], wrong: Sequence[FieldError]) 
     return {
         "part": {name: part(name, asked, wrong) for names in PARTS.values() for name in names},
         "unlocked": asked.get("unlocked", []),
-        "says": {fold: said(fold, asked) for fold in PARTS},
+        "says": {fold: control_summary(fold, asked) for fold in PARTS},
         "wrong_in": {fold: is_wrong(fold, wrong) for fold in PARTS},
         "open": {fold: is_open(fold, link, wrong) for fold in PARTS},
         "types": targeting.TYPES,
@@ -67,16 +67,18 @@ def controls(link: Link, asked: Mapping[str, Any], wrong: Sequence[FieldError]) 
         "continents": CONTINENTS.items(),
         "languages": LANGUAGES,
         "zone_name": user().timezone.replace("_", " "),
-        "has_places": desk().places.status.state == "ok",
+        "has_places": redirect_context().places.status.state == "ok",
     }
 
 
-def part(name: str, asked: Mapping[str, Any], wrong: Sequence[FieldError]) -> Part:
-    return Part(name, asked.get(name, ""), [error.title for error in wrong if error.field == name])
+def part(name: str, asked: Mapping[str, Any], wrong: Sequence[FieldError]) -> SimulationControl:
+    return SimulationControl(
+        name, asked.get(name, ""), [error.title for error in wrong if error.field == name]
+    )
 
 
 def is_open(fold: str, link: Link, wrong: Sequence[FieldError]) -> bool:
-    """Where this link tells visitors apart, and where something needs another look."""
+    """Whether a section is open: the link's targeting depends on it, or it has an error."""
     return FOLD_OF.get(link.targeting_type or "") == fold or is_wrong(fold, wrong)
 
 
@@ -84,6 +86,6 @@ def is_wrong(fold: str, wrong: Sequence[FieldError]) -> bool:
     return any(error.field in PARTS[fold] for error in wrong)
 
 
-def said(fold: str, asked: Mapping[str, Any]) -> list[str]:
-    """What a closed fold says of the visitor."""
+def control_summary(fold: str, asked: Mapping[str, Any]) -> list[str]:
+    """The summary of a closed section."""
     return [WORDS.get(name, {}).get(asked[name], asked[name]) for name in PARTS[fold] if name in asked]

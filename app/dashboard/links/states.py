@@ -1,4 +1,4 @@
-"""In what state is a link, and what is special about it, in words?"""
+"""Words for the state of a link and for its options."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from typing import NamedTuple
 
 from sqlalchemy import Case, case
 
-from app.links.checks import IS_FAILING
 from app.links.clicks import CLICKS
+from app.links.destination_checks import IS_FAILING
 from app.links.models import Link
 
 
-class State(NamedTuple):
+class Badge(NamedTuple):
     """A word, and the tone of its colour (`.badge.good` … in app.css)."""
 
     word: str
     tone: str
 
 
-OFF = State("Off", "")
-SCHEDULED = State("Scheduled", "info")
-ENDED = State("Ended", "warn")
-LIMIT = State("Limit reached", "warn")
-FAILING = State("Failing", "bad")
-ACTIVE = State("Active", "good")
-STATES: Mapping[str, State] = {
+OFF = Badge("Off", "")
+SCHEDULED = Badge("Scheduled", "info")
+ENDED = Badge("Ended", "warn")
+LIMIT = Badge("Limit reached", "warn")
+FAILING = Badge("Failing", "bad")
+ACTIVE = Badge("Active", "good")
+STATES: Mapping[str, Badge] = {
     "active": ACTIVE,
     "failing": FAILING,
     "scheduled": SCHEDULED,
@@ -36,10 +36,10 @@ STATES: Mapping[str, State] = {
 }
 
 
-def state_of(link: Link, clicks: int, now: dt.datetime, is_failing: bool = False) -> State:
-    """In the order in which a visitor is answered: start inclusive, end exclusive.
+def state_of(link: Link, clicks: int, now: dt.datetime, is_failing: bool = False) -> Badge:
+    """The state of a link. Checked in the order of the redirect: start inclusive, end exclusive.
 
-    A link that visitors get through to fails while its destination does (`links.checks.failing`).
+    An active link counts as failing while its destination fails (`links.destination_checks.failing`).
     """
     if not link.is_enabled:
         return OFF
@@ -53,12 +53,12 @@ def state_of(link: Link, clicks: int, now: dt.datetime, is_failing: bool = False
 
 
 def state_word(now: dt.datetime) -> Case[str]:
-    """The same as `state_of`, for a query to ask: one of the words of STATES."""
+    """The same as `state_of` in SQL: one of the keys of STATES."""
     return case(
         (~Link.is_enabled, "off"),
         (Link.schedule & (Link.start_date > now), "scheduled"),
         (Link.schedule & (Link.end_date <= now), "ended"),
-        # links without a limit are not worth the look at their clicks
+        # tested first, so that the clicks of links without a limit are not read
         (Link.clicks_limit.is_not(None) & (Link.clicks_limit <= CLICKS), "limit"),
         (IS_FAILING, "failing"),
         else_="active",
@@ -66,7 +66,7 @@ def state_word(now: dt.datetime) -> Case[str]:
 
 
 class Mark(NamedTuple):
-    """One thing that is special about a link: an icon and its words."""
+    """One option of a link that is on: an icon and its words."""
 
     icon: str
     words: str

@@ -1,15 +1,15 @@
-"""What happens to a visitor, in words for people who never heard of a status code?"""
+"""Words for the result of a simulated visit, without technical terms."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from app.visits.outcomes import Outcome
+from app.redirects.outcomes import Outcome
 
 
 class Verdict(NamedTuple):
-    """One sentence and one more that explains it; an icon and a tone of the style sheet."""
+    """The result as a title and a sentence that explains it, with an icon and a tone of the style sheet."""
 
     title: str
     text: str
@@ -52,6 +52,12 @@ VERDICTS: Mapping[str, Verdict] = {
     "warning": Verdict(
         "Sees the warning page first", "Nothing shows of where the link leads.", "eye-off", "warn"
     ),
+    "confirmation": Verdict(
+        "Is asked for a tap first",
+        "A page with one button, and nothing of where the link leads.",
+        "mouse-pointer-click",
+        "info",
+    ),
     "not_found": Verdict("Finds nothing here", "A page says that there is no such address.", "ban", "bad"),
     "not_yet": Verdict(
         "Is too early",
@@ -78,7 +84,7 @@ ELSEWHERE = {
     ),
 }
 
-# what each step asks, so that its answer can be a yes or a no
+# the question of each step, worded so that the answer is yes or no
 QUESTIONS: Mapping[str, str] = {
     "link": "Is there no such link?",
     "is_enabled": "Is the link off?",
@@ -90,6 +96,7 @@ QUESTIONS: Mapping[str, str] = {
     "preview": "Is a bot kept from a limited link?",
     "targeting_type": "Does a line of “Who goes where” fit?",
     "query": "Is the address changed by parameters?",
+    "confirmation": "Is a tap asked for?",
     "delivery": "How does the visitor get there?",
 }
 

@@ -1,36 +1,24 @@
-"""How is what was found out about a supposed visitor told, in the dashboard's words and the owner's time?"""
+"""Words for a simulated visitor and the steps of the visit, in the owner's time zone."""
 
 from __future__ import annotations
 
 import datetime as dt
 import re
 
-from app.languages import dated
+from app.geo.countries import CONTINENTS, COUNTRIES
+from app.i18n import dated
 from app.links import targeting
-from app.places import CONTINENTS, COUNTRIES
-from app.visits.explained import Explanation
-from app.visits.outcomes import Outcome, Step
+from app.links.language_names import describe_language
+from app.redirects.outcomes import Outcome, Step
+from app.redirects.simulation.explanation import Explanation
 
-LANGUAGES = {
-    "ar": "Arabic", "bg": "Bulgarian", "bn": "Bengali", "ca": "Catalan", "cs": "Czech", "da": "Danish",
-    "de": "German", "de-AT": "German (Austria)", "de-CH": "German (Switzerland)", "el": "Greek",
-    "en": "English", "en-GB": "English (United Kingdom)", "en-US": "English (United States)",
-    "es": "Spanish", "es-MX": "Spanish (Mexico)", "et": "Estonian", "fa": "Persian", "fi": "Finnish",
-    "fr": "French", "fr-CA": "French (Canada)", "he": "Hebrew", "hi": "Hindi", "hr": "Croatian",
-    "hu": "Hungarian", "id": "Indonesian", "it": "Italian", "ja": "Japanese", "ko": "Korean",
-    "lt": "Lithuanian", "lv": "Latvian", "ms": "Malay", "nb": "Norwegian Bokmål", "nl": "Dutch",
-    "pl": "Polish", "pt": "Portuguese", "pt-BR": "Portuguese (Brazil)", "ro": "Romanian", "ru": "Russian",
-    "sk": "Slovak", "sl": "Slovenian", "sr": "Serbian", "sv": "Swedish", "ta": "Tamil", "te": "Telugu",
-    "th": "Thai", "tr": "Turkish", "uk": "Ukrainian", "ur": "Urdu", "vi": "Vietnamese", "zh": "Chinese",
-    "zh-TW": "Chinese (Taiwan)",
-}  # fmt: skip
 MOMENT = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d")
 PAIR = re.compile(r"\bpair (?=\d)")
 TYPE = re.compile(rf"^({'|'.join(targeting.TYPES)})(?=: )")
 
 
 def facts(told: Explanation, zone: dt.tzinfo) -> list[tuple[str, str]]:
-    """Who the visitor is taken for, as icons and words."""
+    """What is known about the visitor, as icons and words."""
     visitor, device = told.visitor, told.visitor.device
     country = COUNTRIES.get(visitor.country_code, "")
     place = ", ".join(
@@ -46,19 +34,13 @@ def facts(told: Explanation, zone: dt.tzinfo) -> list[tuple[str, str]]:
             "smartphone" if device.device_type in {"mobile", "tablet"} else "monitor",
             machine or "Unknown device",
         ),
-        ("message-square", ", ".join(map(language, tags[:4])) or "No language"),
-        ("calendar-clock", written(told.at, zone)),
+        ("message-square", ", ".join(map(describe_language, tags[:4])) or "No language"),
+        ("calendar-clock", format_moment(told.at, zone)),
     ]
 
 
-def language(tag: str) -> str:
-    """`German (de-AT)`; the tag alone where we have no word for it."""
-    word = LANGUAGES.get(tag) or LANGUAGES.get(tag.partition("-")[0].lower())
-    return f"{word} ({tag})" if word and tag not in LANGUAGES else word or tag
-
-
 def in_words(step: Step, outcome: Outcome, zone: dt.tzinfo) -> Step:
-    """What was compared, in the owner's own time and the dashboard's words."""
+    """The step with its detail in the dashboard's words and the owner's time zone."""
     detail = MOMENT.sub(lambda found: of_utc(found[0], zone), step.detail)
     detail = PAIR.sub("line ", TYPE.sub(lambda found: targeting.TYPES[found[1]].label, detail))
     if step.step == "query" and step.matched and outcome.destination and outcome.location:
@@ -67,10 +49,10 @@ def in_words(step: Step, outcome: Outcome, zone: dt.tzinfo) -> Step:
 
 
 def of_utc(text: str, zone: dt.tzinfo) -> str:
-    return written(dt.datetime.fromisoformat(text).replace(tzinfo=dt.UTC), zone)
+    return format_moment(dt.datetime.fromisoformat(text).replace(tzinfo=dt.UTC), zone)
 
 
-def written(moment: dt.datetime, zone: dt.tzinfo) -> str:
-    """To the second where it is not a full minute: starts and ends are exact."""
+def format_moment(moment: dt.datetime, zone: dt.tzinfo) -> str:
+    """To the minute, or to the second if it is not a full minute: starts and ends are exact."""
     here = moment.astimezone(zone)
     return dated(here, "d MMMM y, HH:mm:ss" if here.second else "d MMMM y, HH:mm")

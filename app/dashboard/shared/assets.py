@@ -1,5 +1,6 @@
-"""Where are the static files, so that a browser may keep them for ever and still gets the new ones?"""
+"""Static files at versioned addresses, so that browsers cache them for a year."""
 
+# see docs/decisions/2026-11-20-dashboard-look.md
 from __future__ import annotations
 
 import gzip
@@ -12,7 +13,7 @@ from typing import NamedTuple
 from flask import Blueprint, Flask, Response, abort, current_app, request, url_for
 
 blueprint = Blueprint("assets", __name__, url_prefix="/static")
-KEPT = "public, max-age=31536000, immutable"
+CACHE_CONTROL = "public, max-age=31536000, immutable"
 FILES = (
     "account.css",
     "api.css",
@@ -41,7 +42,7 @@ FILES = (
 
 
 class Asset(NamedTuple):
-    """A file as it is and as it travels."""
+    """A file, plain and compressed."""
 
     plain: bytes
     zipped: bytes
@@ -50,7 +51,7 @@ class Asset(NamedTuple):
 
 @cache
 def assets(folder: Path) -> dict[str, Asset]:
-    """All of them, read and compressed once a process: together they are some 400 KiB."""
+    """All files, read and compressed once a process: together they are some 400 KiB."""
     return {name: read(folder / name) for name in FILES}
 
 
@@ -68,7 +69,7 @@ def version(folder: Path) -> str:
 
 
 def asset(name: str) -> str:
-    """The address of a static file for a page to name."""
+    """The versioned address of a static file, for templates."""
     return url_for("assets.send", wanted=version(folder()), filename=name)
 
 
@@ -78,14 +79,14 @@ def folder() -> Path:
 
 @blueprint.get("/<string(length=12):wanted>/<path:filename>")
 def send(wanted: str, filename: str) -> Response:
-    """A file of this very version for a year; of another one (a page from before an update) unkept."""
+    """Cached for a year in the current version; for another one (a page from before an update) not stored."""
     found = assets(folder()).get(filename) or abort(404)
     is_zipped = request.accept_encodings.quality("gzip") > 0
     response = Response(found.zipped if is_zipped else found.plain, mimetype=found.mimetype)
     if is_zipped:
         response.headers["Content-Encoding"] = "gzip"
     response.vary.add("Accept-Encoding")
-    response.headers["Cache-Control"] = KEPT if wanted == version(folder()) else "no-store"
+    response.headers["Cache-Control"] = CACHE_CONTROL if wanted == version(folder()) else "no-store"
     return response
 
 

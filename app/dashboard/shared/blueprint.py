@@ -1,4 +1,4 @@
-"""Under which address do the owner's pages lie?"""
+"""Blueprint of the owner's pages under `/dashboard`."""
 
 from __future__ import annotations
 

@@ -1,26 +1,28 @@
-"""What has a person changed of a page that was filled in with what is stored?
+"""Finds the fields of an edit form that the user has changed.
 
-A browser sends every control of a form. What came back as it was shown is no change: it is not checked once
-more, does not undo what somebody else changed meanwhile, and loses nothing that a control can't show (of the
-hour that the end of summer time repeats, or of how lines are broken).
+A browser sends every control of a form. A value that came back as it was shown is no change. So it is not
+validated again, does not undo what another request changed meanwhile, and loses nothing that a control can't
+show (which of the two hours at the end of summer time, or how lines are broken).
 """
 
 from __future__ import annotations
 
-from app.fields import DateTimeField, ListField, SentField, UploadField
-from app.forms import IdsField, ResourceForm
-from app.sent import Sent
+from app.input.data import RequestData
+from app.input.fields import DateTimeField, ListField, SentField, UploadField
+from app.input.forms import IdsField, ResourceForm
 
 MANY = (ListField, IdsField, UploadField)
 
 
-def touched(fields: Sent, shown: ResourceForm) -> Sent:
+def touched(fields: RequestData, shown: ResourceForm) -> RequestData:
     """`fields` without those that came back as the form `shown` had them."""
     same = {name for name in fields if name in shown and is_as_shown(fields, shown[name])}
-    return Sent((f"{name}[{index}]", value) for name, index, value in fields.pairs() if name not in same)
+    return RequestData(
+        (f"{name}[{index}]", value) for name, index, value in fields.pairs() if name not in same
+    )
 
 
-def is_as_shown(fields: Sent, field: SentField) -> bool:
+def is_as_shown(fields: RequestData, field: SentField) -> bool:
     value, shown = fields.last(field.name), field.written()
     if isinstance(field, MANY) or not isinstance(value, str):
         return False

@@ -1,9 +1,10 @@
-"""Which pages go out compressed, when a secret is in nearly all of them?
+"""Compresses the owner's pages without revealing secrets by their length.
 
-BREACH tells a token by the length of pages that another site makes a browser ask for, with a guess in the
-address. So a page is compressed only where the browser says that no other site asked (`Sec-Fetch-Site`, which
-a page can't set; browsers send it over HTTPS), or where the line is plain HTTP and can be read anyway; and to
-each a filler of a random length is added, in gzip's field for a file name ("Heal the BREACH", 2022).
+Nearly all of them contain a secret. BREACH finds out a token by the length of pages that another site makes a
+browser request, with a guess in the address. So a page is compressed only if the browser says that no other
+site sent the request (`Sec-Fetch-Site`, which a page can't set; browsers send it over HTTPS), or if the
+connection is plain HTTP and can be read anyway. Each gets a filler of a random length, in gzip's field for a
+file name ("Heal the BREACH", 2022).
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ import secrets
 
 from flask import Flask, Response, request
 
-from app.dashboard.headers import is_owners
-from app.own_addresses import settings
+from app.dashboard.shared.security_headers import is_owners
+from app.web.urls import settings
 
 LEVEL = 5  # 100 kB in a millisecond; 9 takes four times as long for a fiftieth less
-SMALLEST = 1_000  # bytes: below that one packet does
+SMALLEST = 1_000  # bytes: a smaller page fits into one packet
 FILLER = 100  # bytes at most
 ITSELF = {"same-origin", "none"}  # `none`: typed, or a bookmark
 
@@ -28,7 +29,7 @@ def init_app(app: Flask) -> None:
 
 
 def compress(response: Response) -> Response:
-    """A page as gzip, where the browser takes that and nobody else could learn from its length."""
+    """Compress a page if the browser accepts gzip and no other site can learn from the length."""
     if response.mimetype != "text/html" or response.is_streamed or not is_owners(request.path):
         return response
     response.vary.update(("Accept-Encoding", "Sec-Fetch-Site"))
@@ -50,7 +51,7 @@ def is_wanted() -> bool:
 
 
 def is_secret() -> bool:
-    """Is the line encrypted, here or at a proxy before us?"""
+    """Whether the connection is encrypted, here or at a proxy before us."""
     named = (settings().base_url, settings().dashboard_url)
     return request.is_secure or any((url or "").startswith("https:") for url in named)
 

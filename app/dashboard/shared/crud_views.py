@@ -1,7 +1,7 @@
-"""How do the pages of one kind of row work: its list, and creating, editing and deleting in place?
+"""Pages of one kind of row: list, create, edit and delete.
 
-Every page works in two ways. htmx gets fragments: a form into the dialog, afterwards the row into the
-list. A browser without JavaScript gets whole pages, and is sent back to the list with a message.
+Every page works in two ways. htmx gets fragments: a form for the dialog, afterwards the row for the list.
+A browser without JavaScript gets whole pages, and is redirected to the list with a message.
 """
 
 from __future__ import annotations
@@ -9,47 +9,60 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar, TypeVar
 
-from flask import Blueprint, Response, current_app, render_template, request, url_for
+from flask import Response, current_app, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from app.accounts.models import User
-from app.dashboard import asked, pages
-from app.dashboard.asked import Control
-from app.dashboard.guard import sent, user
-from app.dashboard.reauthentication import reauthenticated
-from app.dashboard.touched import touched
-from app.database import begin_write
-from app.errors import AliasTaken, Invalid, TooLarge, WaypostError
-from app.extensions import db
-from app.failures import status_of
-from app.forms import ResourceForm
-from app.lists import Listing, find_page
-from app.ownership import get_owned
-from app.sent import Sent
+from app.accounts.ownership import get_owned
+from app.core.database import begin_write
+from app.core.errors import AliasTaken, Invalid, TooLarge, WaypostError
+from app.core.extensions import db
+from app.dashboard.auth.access import sent, user
+from app.dashboard.auth.reauthentication import reauthenticated
+from app.dashboard.shared import list_params, rendering
+from app.dashboard.shared.blueprint import blueprint
+from app.dashboard.shared.changed_fields import touched
+from app.dashboard.shared.list_params import Control
+from app.input.data import RequestData
+from app.input.forms import ResourceForm
+from app.input.listing import Listing, find_page
+from app.web.errors import status_of
 
 Context = dict[str, Any]
 View = Callable[..., ResponseReturnValue]
+Views = TypeVar("Views", bound="type[CrudViews]")
+
+
+def crud_route(rule: str, page: str) -> Callable[[Views], Views]:
+    """Class decorator: the path of one page of the rows, "list", "new", "edit" or "delete"."""
+
+    def add(views: Views) -> Views:
+        views.rules = {page: rule, **views.rules}
+        return views
+
+    return add
 
 
 @dataclass(frozen=True, kw_only=True)
-class Family:
-    """One kind of row and what is its own; everything else is the same for all.
+class CrudViews:
+    """The pages of one kind of row, with what is specific to it.
 
     `services` is the module with `create`, `update` and `delete`. `beside_form` and `beside_rows` are what
-    the templates of a form and of rows need besides, `typed` turns what the page's controls send into
+    the templates of a form and of rows need besides. `typed` turns what the page's controls send into
     what the form reads.
     """
 
-    name: str  # of its folder of templates, and in its addresses
+    rules: ClassVar[dict[str, str]] = {}  # the path of each page
+    name: str  # of the folder of templates, and in endpoints
     one: str
     many: str
     title: str
     intro: str
     search_hint: str
-    loss: str  # what deleting one means
-    is_kept: bool = False  # in the trash, once it is deleted
+    loss: str  # the words that say what deleting one means
+    is_kept: bool = False  # whether a deleted one goes to the trash
     model: type[Any]
     form: type[ResourceForm]
     services: Any
@@ -58,25 +71,27 @@ class Family:
     controls: Callable[[User], list[Control]] = field(default=lambda user: [])  # noqa: ARG005
     beside_form: Callable[[ResourceForm], Context] = field(default=lambda form: {})  # noqa: ARG005
     beside_rows: Callable[[Sequence[Any]], Context] = field(default=lambda rows: {})  # noqa: ARG005
-    typed: Callable[[Sent], Sent] = field(default=lambda fields: fields)
-    warning: Callable[[Sequence[Any]], str | None] = field(default=lambda rows: None)  # noqa: ARG005  once saved
-    new: Mapping[str, Any] = field(default_factory=dict)  # what the controls of a new one show
+    typed: Callable[[RequestData], RequestData] = field(default=lambda fields: fields)
+    warning: Callable[[Sequence[Any]], str | None] = field(default=lambda rows: None)  # noqa: ARG005  after saving
+    new: Mapping[str, Any] = field(default_factory=dict)  # initial values of a new one
     columns: Mapping[str, str] = field(
         default_factory=dict
-    )  # what a row can show or leave out, with its word
+    )  # the columns that a user can show or hide, with their words
 
-    def register(self, blueprint: Blueprint) -> None:
-        blueprint.add_url_rule(f"/{self.name}/", self.name, self.show_list)
-        self.add(blueprint, "new", "/new", self.ask_new, self.create)
-        self.add(blueprint, "edit", "/<int:id>", self.ask_edit, self.update)
-        delete = reauthenticated(self.delete, self.ask_delete)
-        self.add(blueprint, "delete", "/<int:id>/delete", self.ask_delete, delete)
-
-    def add(self, blueprint: Blueprint, page: str, rule: str, ask: View, write: View) -> None:
-        """One page: asked for with GET, sent with POST."""
-        rule, name = f"/{self.name}{rule}", self.endpoint(page)
-        blueprint.add_url_rule(rule, name, ask)
-        blueprint.add_url_rule(rule, f"{name}_write", write, methods=["POST"])
+    def __post_init__(self) -> None:
+        """Adds the pages to the blueprint, each at the path of its `crud_route`."""
+        pages: dict[str, tuple[View, View | None]] = {
+            "list": (self.show_list, None),
+            "new": (self.ask_new, self.create),
+            "edit": (self.ask_edit, self.update),
+            "delete": (self.ask_delete, reauthenticated(self.ask_delete)(self.delete)),
+        }
+        for page, rule in self.rules.items():
+            ask, write = pages[page]
+            name = self.endpoint("" if page == "list" else page)
+            blueprint.add_url_rule(rule, name, ask)
+            if write:
+                blueprint.add_url_rule(rule, f"{name}_write", write, methods=["POST"])
 
     def endpoint(self, page: str = "") -> str:
         return f"{self.name}_{page}" if page else self.name
@@ -86,11 +101,11 @@ class Family:
         return url_for(f"dashboard.{self.endpoint(page)}", **values)
 
     def show_list(self) -> Response:
-        """The rows that the address asks for; newest first unless it says otherwise."""
-        parameters = asked.of_request(self.columns)
-        context = asked.answer(self, parameters)
+        """The rows that the parameters select; newest first unless they say otherwise."""
+        parameters = list_params.of_request(self.columns)
+        context = self.list_context(parameters)
         response = self.page("list", 422 if context["wrong"] else 200, **context)
-        if pages.is_fragment():  # without the controls that say nothing
+        if rendering.is_fragment():  # without the empty controls
             response.headers["HX-Push-Url"] = self.address(**parameters)
         return response
 
@@ -132,10 +147,10 @@ class Family:
         return self.gone(message, undo)
 
     def gone(self, message: str, undo: str) -> ResponseReturnValue:
-        """Deleted; `undo` is where that is taken back, empty where it can't be."""
-        if not pages.is_fragment():
-            return pages.sent_on(message, self.address(), undo=undo)
-        return pages.swapped(message, self.list_with(), "#results", "innerHTML", undo=undo)
+        """Answer a deletion. `undo` is the address that restores the rows, "" where none can."""
+        if not rendering.is_fragment():
+            return rendering.sent_on(message, self.address(), undo=undo)
+        return rendering.swapped(message, self.list_with(), "#results", "innerHTML", undo=undo)
 
     def done(
         self,
@@ -146,19 +161,19 @@ class Family:
         warning: str | None = None,
         copy: str | None = None,
     ) -> ResponseReturnValue:
-        if not pages.is_fragment():
-            return pages.sent_on(message, self.address(), warning)
-        return pages.swapped(message, part(), target, swap, warning, copy=copy)
+        if not rendering.is_fragment():
+            return rendering.sent_on(message, self.address(), warning)
+        return rendering.swapped(message, part(), target, swap, warning, copy=copy)
 
-    def read_form(self, fields: Sent | None, stored: Any, like: Any = None) -> ResourceForm:
-        """The form of what was sent, or with nothing sent yet; a new row's begins as `like`."""
+    def read_form(self, fields: RequestData | None, stored: Any, like: Any = None) -> ResourceForm:
+        """The form with the sent fields (None: none yet). A new row starts with the values of `like`."""
         make = partial(
             self.form,
             owner=user(),
             stored=stored,
             like=like,
             data=self.new if stored is None and like is None else {},
-            zone=pages.zone(),
+            zone=rendering.zone(),
             settings=current_app.config["WAYPOST"],
             host=request.host,
         )
@@ -172,9 +187,9 @@ class Family:
         then: Callable[[Any], ResponseReturnValue],
         show: Callable[[ResourceForm, int], Response] | None = None,
     ) -> ResponseReturnValue:
-        """Act and go on; or `show` the form once more, with what was typed and what is wrong with it."""
+        """Call `act`, commit and answer by `then`; or `show` the form again, with sent values and errors."""
         show = show or self.form_page
-        if "again" in sent():  # one more row, asked for without JavaScript
+        if "again" in sent():  # the button that adds a row to the form, without JavaScript
             return show(form, 200)
         try:
             form.require_valid()
@@ -190,7 +205,7 @@ class Family:
         fragment = self.template(name)
         whole = "dashboard/list.html" if name == "list" else "dashboard/form.html"
         context = {"family": self, "here": self.name} | context
-        return pages.page(whole, fragment, status=status, **context)
+        return rendering.render_page(whole, fragment, status=status, **context)
 
     def template(self, name: str) -> str:
         return (
@@ -205,26 +220,38 @@ class Family:
         return self.page(name, status, **(beside | self.beside_form(form)))
 
     def row(self, row: Any) -> str:
-        shown = asked.columns_of(self.asked_now(), self.columns)
-        beside = {"zone": pages.zone(), "shown": shown} | self.beside_rows([row])
+        shown = list_params.columns_of(self.asked_now(), self.columns)
+        beside = {"zone": rendering.zone(), "shown": shown} | self.beside_rows([row])
         return render_template(self.template("row"), family=self, row=row, fresh=[row.id], **beside)
 
-    def asked_now(self) -> asked.Asked:
-        """What the list shows that the person is looking at."""
-        return asked.of_current_page(self.address(), self.columns)
+    def asked_now(self) -> list_params.ListParams:
+        """The parameters of the list that the user is looking at."""
+        return list_params.of_current_page(self.address(), self.columns)
 
-    def total(self, parameters: asked.Asked) -> int:
-        """How many rows these parameters ask for. Raises Invalid."""
+    def total(self, parameters: list_params.ListParams) -> int:
+        """Number of rows that these parameters select. Raises Invalid."""
         return find_page(self.listing, user().id, {**parameters, "page": "1"}).total
 
+    def list_context(self, parameters: list_params.ListParams, fresh: Sequence[Any] = ()) -> Context:
+        """Context of the list's template, with the `fresh` rows first."""
+        context = list_params.list_context(
+            parameters,
+            fresh,
+            listing=self.listing,
+            controls=self.controls(user()),
+            columns=self.columns,
+            address=self.address,
+        )
+        return context | self.beside_rows(context["page"].rows)
+
     def list_with(self, *fresh: Any) -> str:
-        """The list that the person is looking at, with the new rows on top wherever they belong."""
-        context = asked.answer(self, self.asked_now(), fresh)
+        """The list that the user is looking at, with the `fresh` rows first, whatever its order."""
+        context = self.list_context(self.asked_now(), fresh)
         return render_template(self.template("list"), family=self, **context)
 
 
 def note(form: ResourceForm, error: WaypostError) -> None:
-    """Undo what was begun, and put what only the service could know beside its field."""
+    """Roll back, and add the service's errors to the fields of the form."""
     db.session.rollback()
     for found in error.errors if not form.problems else ():
         known = found.field is not None and found.field in form

@@ -1,41 +1,42 @@
-"""How does what the controls of a page send become what the forms read?
+"""Converts what the controls of a page send into what the forms read.
 
-The forms are the API's, where nothing is guessed. A person pastes an address without its scheme, writes
-tags one a line, and ticks "Remove it" beside a picture: here that is put into the API's words.
+The forms are the API's, which guesses nothing. Owners paste an address without its scheme, write one tag
+a line, and tick "Remove it" beside a picture: here that becomes what the API expects.
 """
 
+# see docs/decisions/2026-11-20-dashboard-forms.md
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-from app.dashboard.wordings import LANGUAGES
-from app.places import COUNTRIES
-from app.sent import Sent, Upload, Value
+from app.input.data import RequestData, Upload, Value
+from app.links.targeting import TYPES
 
 # a host with a dot, perhaps a port, and then the rest: `example.com/path`, but not `mailto:a@example.com`
 BARE = re.compile(r"[^\s/?#:@]+\.[^\s/?#:@.]{2,}\.?(:\d{1,5})?([/?#].*)?", re.DOTALL)
 ADDRESSES = {"location_url", "expiration_url"}
 REMOVE = "remove_"
-# who chose a country or a language by its name sent that
+# a country or a language may be sent by its name: here are the codes
 NAMED = {
-    f"targeting_{type_}_key": {word.casefold(): key for key, word in words.items()}
-    for type_, words in (("country_code", COUNTRIES), ("browser_language", LANGUAGES))
+    f"targeting_{type_}_key": {word.casefold(): key for key, word in one.names.items()}
+    for type_, one in TYPES.items()
+    if one.names
 }
 
 
-def link_fields(sent: Sent) -> Sent:
+def link_fields(sent: RequestData) -> RequestData:
     """The fields of a link as the form reads them."""
-    return Sent([*fields(sent), *removed(sent)])
+    return RequestData([*fields(sent), *removed(sent)])
 
 
-def with_bulk(sent: Sent, *, is_bulk: bool) -> Sent:
-    """The same for one link or for many: which, the page says, whatever was sent."""
+def with_bulk(sent: RequestData, *, is_bulk: bool) -> RequestData:
+    """Set `is_bulk` to what the page is for, whatever was sent."""
     kept = ((f"{name}[{index}]", value) for name, index, value in sent.pairs() if name != "is_bulk")
-    return Sent([*kept, ("is_bulk", str(int(is_bulk)))])
+    return RequestData([*kept, ("is_bulk", str(int(is_bulk)))])
 
 
-def fields(sent: Sent) -> Iterator[tuple[str, Value]]:
+def fields(sent: RequestData) -> Iterator[tuple[str, Value]]:
     for name, index, value in sent.pairs():
         if name.startswith(REMOVE):
             continue
@@ -50,18 +51,18 @@ def fields(sent: Sent) -> Iterator[tuple[str, Value]]:
 def completed(name: str, text: str) -> str:
     if name in ADDRESSES:
         return complete(text)
-    if name == "location_urls":  # empty lines stay, so that the numbers in errors are those that one sees
+    if name == "location_urls":  # empty lines stay, so that the line numbers in errors are right
         return "\n".join(complete(line) for line in text.splitlines())
     return text
 
 
 def complete(text: str) -> str:
-    """An address as a person pastes it: without the spaces around, and with its `https://`."""
+    """Strip a pasted address, and add `https://` where it has no scheme."""
     text = text.strip()
     return f"https://{text}" if BARE.fullmatch(text) else text
 
 
-def removed(sent: Sent) -> Iterator[tuple[str, Value]]:
+def removed(sent: RequestData) -> Iterator[tuple[str, Value]]:
     """A ticked "Remove it" is an empty text for the picture, unless a new one came."""
     for name in sent:
         target = name.removeprefix(REMOVE)

@@ -1,7 +1,7 @@
-"""How is an icon drawn in a page?
+"""Icons as inline SVG.
 
-Each is written out where it stands. By reference (`<use>`) it is half as long, but the browser then makes a
-tree of its own for each, and a list of rows took a fifth longer to show.
+Each drawing is written out where it is used. A reference (`<use>`) is half as long, but the browser then
+builds a tree of its own for each, and a list of rows took a fifth longer to show.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import cache
 from flask import Flask
 from markupsafe import Markup
 
-from app.config import ROOT
+from app.core.config import ROOT
 
 DRAWINGS = ROOT / "app" / "templates" / "_icons.svg"
 ONE = re.compile(r'<symbol id="icon-([a-z0-9-]+)" viewBox="0 0 24 24">(.+)</symbol>')

@@ -1,4 +1,4 @@
-"""How is a page answered: whole, or as the fragment that htmx swaps?"""
+"""Renders pages: whole, or as the fragment that htmx swaps; with the formats of times."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from flask import Flask, Response, flash, make_response, redirect, render_templa
 from flask.typing import ResponseReturnValue
 from flask_login import current_user
 
-from app.addresses import split_address
-from app.cookies import host_cookie
-from app.dashboard.delivery_words import switched_off
-from app.languages import dated, say
+from app.core.urls import split_address
+from app.dashboard.handlers.delivery_words import switched_off
+from app.i18n import dated, say
+from app.web.cookies import host_cookie
 
 THEMES = {"light", "dark"}
 THEME_COOKIE = "waypost_theme"
@@ -26,10 +26,10 @@ HTMX = {
     "allowEval": False,
     "includeIndicatorStyles": False,
     "selfRequestsOnly": True,
-    "historyCacheSize": 0,  # private pages are asked for again, not kept in the browser's storage
+    "historyCacheSize": 0,  # private pages are requested again, not kept in the browser's storage
     "reportValidityOfForms": True,
-    "attributesToSettle": [],  # what is swapped in is as it came, at once
-    "defaultSettleDelay": 0,  # and works at once: until then a form would be sent without htmx
+    "attributesToSettle": [],  # new content gets its attributes at once
+    "defaultSettleDelay": 0,  # and works at once: before it settles, a form would be sent without htmx
     "responseHandling": [
         {"code": "204", "swap": False},
         {"code": "[23]..", "swap": True},
@@ -39,7 +39,7 @@ HTMX = {
 }
 
 
-class Place(NamedTuple):
+class NavigationEntry(NamedTuple):
     """One entry of the navigation."""
 
     name: str
@@ -53,19 +53,22 @@ class Place(NamedTuple):
 
 
 NAVIGATION = (
-    Place("links", "Links", "link"),
-    Place("statistics", "Statistics", "chart-no-axes-column"),
-    Place("projects", "Projects", "folder", True),
-    Place("domains", "Domains", "globe"),
-    Place("pixels", "Pixels", "radio"),
-    Place("handlers", "Handlers", "bell"),
-    Place("keys", "API keys", "key-round", True),
-    Place("api", "API", "code-xml"),
-    Place("imports", "Import, export", "arrow-left-right"),
-    Place("trash", "Trash", "trash-2"),
-    Place("account", "Account", "user-round", True),
+    NavigationEntry("links", "Links", "link"),
+    NavigationEntry("statistics", "Statistics", "chart-no-axes-column"),
+    NavigationEntry("projects", "Projects", "folder", True),
+    NavigationEntry("domains", "Domains", "globe"),
+    NavigationEntry("pixels", "Pixels", "radio"),
+    NavigationEntry("handlers", "Handlers", "bell"),
+    NavigationEntry("keys", "API keys", "key-round", True),
+    NavigationEntry("api", "API", "code-xml"),
+    NavigationEntry("imports", "Import, export", "arrow-left-right"),
+    NavigationEntry("trash", "Trash", "trash-2"),
+    NavigationEntry("account", "Account", "user-round", True),
 )
-FOR_ADMINS = (Place("users", "Users", "users"), Place("instance", "Instance", "server-cog"))
+FOR_ADMINS = (
+    NavigationEntry("users", "Users", "users"),
+    NavigationEntry("instance", "Instance", "server-cog"),
+)
 
 
 def init_app(app: Flask) -> None:
@@ -88,44 +91,44 @@ def common() -> dict[str, Any]:
     }
 
 
-def navigation() -> Sequence[Place]:
-    """For the whole page alone; admins have more of it."""
+def navigation() -> Sequence[NavigationEntry]:
+    """The entries of the navigation; admins have more. Only whole pages call this."""
     return (*NAVIGATION, *FOR_ADMINS) if current_user.is_admin else NAVIGATION
 
 
 def own_switched_off() -> Sequence[Any]:
-    """For the whole page alone, which says it wherever its owner is."""
+    """The handlers that Waypost has switched off: every whole page shows them."""
     return switched_off(current_user.id)
 
 
 def theme() -> str:
-    """The colours the reader chose, or "" for the system's; sent with the page, so nothing flashes."""
+    """The colours that the reader chose, or "" for the system's. Sent with the page: nothing flashes."""
     chosen = request.cookies.get(host_cookie(THEME_COOKIE), "")
     return chosen if chosen in THEMES else ""
 
 
 def is_fragment() -> bool:
-    """Does htmx ask for a part? (When it restores a page of the history it wants the whole.)"""
+    """Whether htmx requests a fragment. (To restore a page of the history it needs the whole page.)"""
     return "HX-Request" in request.headers and "HX-History-Restore-Request" not in request.headers
 
 
 def is_at(address: str) -> bool:
-    """Was htmx used on the page of this address?"""
+    """Whether htmx was used on the page of this address."""
     return current_address().path == address
 
 
 def current_address() -> SplitResult:
-    """Of the page on which htmx was used."""
+    """The address of the page on which htmx was used."""
     return split_address(request.headers.get("HX-Current-URL", ""))
 
 
 def current_query(address: str = "") -> bytes:
-    """The query of that page, where it is the one of `address`."""
+    """The query of the page on which htmx was used, if its path is `address` (or `address` is empty)."""
     page = current_address()
     return page.query.encode() if address in ("", page.path) else b""
 
 
-def page(whole: str, fragment: str, *, status: int = 200, **context: Any) -> Response:
+def render_page(whole: str, fragment: str, *, status: int = 200, **context: Any) -> Response:
     """The fragment for htmx, else the page that includes the same fragment."""
     part = is_fragment()
     body = render_template(fragment if part else whole, in_dialog=part, fragment=fragment, **context)
@@ -135,7 +138,7 @@ def page(whole: str, fragment: str, *, status: int = 200, **context: Any) -> Res
 
 
 def sent_on(message: str, to: str, warning: str | None = None, undo: str = "") -> ResponseReturnValue:
-    """A write that worked, for a browser by itself: on to a page that shows the message.
+    """Answer a write without htmx: redirect to a page that shows the message.
 
     `undo`: the address that takes it back.
     """
@@ -156,8 +159,10 @@ def swapped(
     undo: str = "",
     copy: str | None = None,
 ) -> Response:
-    """A write that worked, for htmx: the changed part, the messages, and the dialog closes. `copy` is what
-    goes to the clipboard."""
+    """Answer a write for htmx: swap the changed part, show the messages, and close the dialog.
+
+    `copy`: the text for the clipboard.
+    """
     response = make_response(part)
     message = say(message) if message else ""
     said: dict[str, Any] = {"toast": {"value": message, "copy": copy} if copy else message} if message else {}
@@ -175,25 +180,25 @@ def zone() -> ZoneInfo:
 
 
 def local(moment: dt.datetime, zone: dt.tzinfo) -> str:
-    """`20 November 2026, 18:30` where the owner is."""
+    """`20 November 2026, 18:30` in this time zone."""
     there = moment.astimezone(zone)
     return f"{dated(there.date(), 'd MMMM y')}, {there:%H:%M}"
 
 
 def exactly(moment: dt.datetime, zone: dt.tzinfo) -> str:
-    """`20 November 2026, 18:30:05 CET`: what a shorter one shows when the pointer rests on it."""
+    """`20 November 2026, 18:30:05 CET`: the tooltip of a shorter time."""
     there = moment.astimezone(zone)
     return f"{dated(there.date(), 'd MMMM y')}, {there:%H:%M:%S} {there.tzname()}"
 
 
 def local_time(moment: dt.datetime, zone: dt.tzinfo) -> str:
-    """`20 Nov, 18:30` where the owner is."""
+    """`20 Nov, 18:30` in this time zone."""
     there = moment.astimezone(zone)
     return f"{dated(there.date(), 'd MMM')}, {there:%H:%M}"
 
 
 def local_day(moment: dt.datetime, zone: dt.tzinfo) -> str:
-    """`20 Nov 2026` where the owner is."""
+    """`20 Nov 2026` in this time zone."""
     return dated(moment.astimezone(zone).date(), "d MMM y")
 
 
@@ -203,6 +208,6 @@ def hue(text: str) -> int:
 
 
 def line_number(problem: object) -> int | None:
-    """Of a problem with one line of many (its field is `location_urls[3]`): the line, counted from 1."""
+    """The line of a problem in a list of lines, counted from 1; its field is as `location_urls[3]`."""
     match = re.search(r"\[(\d+)\]$", getattr(problem, "field", None) or "")
     return int(match[1]) if match else None

@@ -1,4 +1,4 @@
-"""Which headers keep the owner's pages to themselves?"""
+"""Security headers of the owner's pages."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def init_app(app: Flask) -> None:
 
 
 def protect(response: Response) -> Response:
-    """A page that needs other rules, as visitors' pages do, has set its own: those stay."""
+    """Add the headers. A page that needs other rules, as visitors' pages do, has set its own: those stay."""
     if response.mimetype == "text/html":
         for name, value in (PAGE | SECURE_PAGE if is_secure() else PAGE).items():
             response.headers.setdefault(name, value)
@@ -41,7 +41,7 @@ def protect(response: Response) -> Response:
 
 
 def is_secure() -> bool:
-    """As the browser sees it: `Sec-Fetch-Site` comes over HTTPS and from localhost alone."""
+    """Whether the browser treats the page as secure: then it sends `Sec-Fetch-Site` (HTTPS, localhost)."""
     return request.is_secure or "Sec-Fetch-Site" in request.headers
 
 

@@ -1,4 +1,4 @@
-"""How are numbers told: how much more or less than before, how dark a shade, how long a bar?"""
+"""Formats of figures: changes, shares, shades, lengths of bars, and spans of days."""
 
 from __future__ import annotations
 
@@ -8,34 +8,34 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from app.dashboard.statistics.periods import Day, Span
-from app.languages import dated, digits, say
+from app.i18n import dated, digits, say
 
 SHADES = 6
 THOUSAND = 1000
 DAY_OF_WEEK = "EEE d MMM y"  # a pattern of Unicode's
 
 
-class Change(NamedTuple):
-    """`+12 %`; the tone is `up`, `down` or `` and says nothing of good or bad."""
+class Trend(NamedTuple):
+    """`+12 %`; the tone is `up`, `down` or empty, and does not judge."""
 
     text: str
     tone: str
 
 
-def change(now: float, before: float) -> Change | None:
-    """None where there was nothing before, for no number says how much more than nothing something is."""
+def change(now: float, before: float) -> Trend | None:
+    """The change in percent. None where there was nothing before: that has no percentage."""
     if not before:
         return None
     percent = (now - before) / before * 100
     rounded = round(percent)
     if rounded == 0:
-        return Change("0 %", "")
-    # a minus sign, not a hyphen: readers aloud say it
-    return Change(f"{'+' if rounded > 0 else '−'}{digits(abs(rounded))} %", "up" if rounded > 0 else "down")
+        return Trend("0 %", "")
+    # a minus sign, not a hyphen: screen readers say it
+    return Trend(f"{'+' if rounded > 0 else '−'}{digits(abs(rounded))} %", "up" if rounded > 0 else "down")
 
 
 def share(part: int, whole: int) -> str:
-    """`12 %`; what is there but small is never called nothing."""
+    """`12 %`; `<1 %` for a small share, which is never shown as 0."""
     percent = 100 * part / whole if whole else 0
     if 0 < percent < 1:
         return "<1 %"
@@ -43,17 +43,17 @@ def share(part: int, whole: int) -> str:
 
 
 def length(part: int, most: int) -> float:
-    """How long a bar is, in percent of the longest."""
+    """Length of a bar in percent of the longest."""
     return round(100 * part / most, 2) if most else 0.0
 
 
 def shade(count: int, most: int) -> int:
-    """0 for nothing, else 1 to 6, the more the darker."""
+    """Shade of a count: 0 for nothing, else 1 (light) to 6 (dark)."""
     return -(-SHADES * count // most) if most else 0
 
 
 def shade_of_size(count: int, most: int) -> int:
-    """The same by the order of magnitude: beside one giant, the others still differ."""
+    """Shade on a logarithmic scale: beside one very large count the others still differ."""
     if count <= 0 or most <= 1:
         return SHADES if count > 0 else 0
     return 1 + round((SHADES - 1) * math.log(count) / math.log(most))
@@ -87,7 +87,7 @@ def between(first: str, last: str) -> str:
 
 
 def part_words(day: dt.date, interval: str, asked: Span) -> str:
-    """What a row of days, weeks or months is called. Of a part that the period cuts, the days are named."""
+    """Name of a day, week or month. Of a week that the period cuts, only the days within the period."""
     if interval == "month":
         return dated(day, "MMMM y")
     if interval == "week":
@@ -96,7 +96,7 @@ def part_words(day: dt.date, interval: str, asked: Span) -> str:
 
 
 def short_words(day: dt.date, interval: str) -> str:
-    """The same on an axis."""
+    """The short name for an axis."""
     return dated(day, "MMM y") if interval == "month" else day_words(day, year=False)
 
 

@@ -1,4 +1,4 @@
-"""Who came last?"""
+"""The latest clicks of a statistics page."""
 
 from __future__ import annotations
 
@@ -7,40 +7,40 @@ from typing import Any, NamedTuple
 from sqlalchemy import select
 from sqlalchemy.orm import joinedload
 
-from app.bodies import read_query
-from app.clicks.latest import LatestVisit, latest_visits
-from app.dashboard.link_rows import short_address
+from app.analytics.latest import LatestVisit, latest_visits
+from app.core.extensions import db
+from app.dashboard.links.rows import short_address
 from app.dashboard.statistics import words
-from app.dashboard.statistics.scopes import LINK, Scope
-from app.dashboard.statistics.state import State
-from app.extensions import db
+from app.dashboard.statistics.scopes import LINK, PageScope
+from app.dashboard.statistics.state import PageState
 from app.links.models import Link
+from app.web.body import read_params
 
 ROWS, REALTIME_ROWS = 8, 50
 
 
-class Shown(NamedTuple):
-    """A visit in words."""
+class VisitRow(NamedTuple):
+    """A click in words."""
 
     visit: LatestVisit
     place: str
     machine: str
     icon: str
     source: str
-    link: str  # its short address, and its statistics; both empty where the page is of one link
+    link: str  # short address; both empty where the page is about one link
     address: str
 
 
-def latest(scope: Scope, state: State) -> dict[str, Any]:
-    """The last visits; `is_old_news` where the page that asks shows them already."""
+def latest(scope: PageScope, state: PageState) -> dict[str, Any]:
+    """The latest clicks. `is_old_news`: the page that polls shows them already."""
     limit = REALTIME_ROWS if state.period == "realtime" else ROWS
     found = latest_visits(db.session, scope.asked(state, "overview"), limit)
     newest = str(found[0].id) if found else ""
     links = {} if scope.link else links_of({visit.link_id for visit in found})
     return {
-        "visits": [shown(scope, state, visit, links) for visit in found],
+        "visits": [visit_row(scope, state, visit, links) for visit in found],
         "newest": newest,
-        "is_old_news": dict(read_query()).get("seen") == newest,
+        "is_old_news": read_params().get("seen") == newest,
     }
 
 
@@ -49,11 +49,11 @@ def links_of(ids: set[int]) -> dict[int, Link]:
     return {link.id: link for link in db.session.scalars(wanted)}
 
 
-def shown(scope: Scope, state: State, visit: LatestVisit, links: dict[int, Link]) -> Shown:
+def visit_row(scope: PageScope, state: PageState, visit: LatestVisit, links: dict[int, Link]) -> VisitRow:
     country = words.word("country_code", visit.country_code or None)
     machine = [word for word in (visit.device.browser_name, visit.device.os_name) if word]
     link = links.get(visit.link_id)
-    return Shown(
+    return VisitRow(
         visit,
         f"{visit.city_name}, {country}" if visit.city_name else country,
         visit.bot_name or ", ".join(machine) or words.word("browser_name", None),
@@ -62,5 +62,5 @@ def shown(scope: Scope, state: State, visit: LatestVisit, links: dict[int, Link]
         if visit.referrer_host
         else visit.utm_source or "Direct or unknown",
         short_address(link) if link else "",
-        Scope(scope.user, LINK, "", scope.since, visit.link_id).address(**state.query()) if link else "",
+        PageScope(scope.user, LINK, "", scope.since, visit.link_id).address(**state.query()) if link else "",
     )

@@ -1,4 +1,4 @@
-"""Which values came most often, and which links did?"""
+"""Breakdowns of a statistics page: the top values of a dimension, and the top links."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from typing import Any, NamedTuple
 from sqlalchemy import select
 from sqlalchemy.orm import joinedload
 
-from app.clicks.by_link import by_link
-from app.clicks.statistics import report
-from app.dashboard.link_rows import host_of, short_address
+from app.analytics.statistics import make_report
+from app.analytics.top_links import by_link
+from app.core.extensions import db
+from app.dashboard.links.rows import host_of, short_address
 from app.dashboard.statistics import figures, words
-from app.dashboard.statistics.scopes import LINK, Scope
-from app.dashboard.statistics.state import CARDS, State
-from app.extensions import db
+from app.dashboard.statistics.scopes import LINK, PageScope
+from app.dashboard.statistics.state import CARDS, PageState
 from app.links.models import Link
 
 ROWS = 8
 ALL_ROWS = 100
-COUNTRIES = 300  # all of them, for a map
+COUNTRIES = 300  # more than there are, so that the map has all
 
 
-class Row(NamedTuple):
-    """A line of a list. `address` is where clicking it leads: the same page with only such visits."""
+class BreakdownRow(NamedTuple):
+    """A line of a breakdown. `address`: the same page, filtered by this value (or the link's statistics)."""
 
     word: str
     pageviews: int
@@ -36,17 +36,17 @@ class Row(NamedTuple):
 
 
 class Tab(NamedTuple):
-    """One of the lists that a card can show."""
+    """One of the breakdowns that a card can show."""
 
     dimension: str
     title: str
-    address: str  # of the page that shows it so
+    address: str  # of the page with this tab shown
     part: str  # of the card alone
     is_shown: bool
 
 
-def card(scope: Scope, state: State, name: str) -> dict[str, Any]:
-    """A card's tabs, and the beginning of the list it shows."""
+def card(scope: PageScope, state: PageState, name: str) -> dict[str, Any]:
+    """Context of a card: its tabs, and the first rows of the breakdown that it shows."""
     dimension = state.view(name)
     found = listed(scope, state, dimension, ROWS + 1)
     return {
@@ -58,15 +58,15 @@ def card(scope: Scope, state: State, name: str) -> dict[str, Any]:
     }
 
 
-def tab(scope: Scope, state: State, card: str, dimension: str) -> Tab:
+def tab(scope: PageScope, state: PageState, card: str, dimension: str) -> Tab:
     there = state.with_view(card, dimension).query()
     title = words.WORDS[dimension].many.removeprefix("UTM ").capitalize()
     addresses = scope.address(**there), scope.address(card, turned="1", **there)
     return Tab(dimension, title, *addresses, dimension == state.view(card))
 
 
-def listed(scope: Scope, state: State, dimension: str, limit: int = ALL_ROWS) -> dict[str, Any]:
-    found = report(db.session, scope.asked(state, dimension, limit=limit))
+def listed(scope: PageScope, state: PageState, dimension: str, limit: int = ALL_ROWS) -> dict[str, Any]:
+    found = make_report(db.session, scope.asked(state, dimension, limit=limit))
     most = max([row["pageviews"] for row in found.rows], default=0)
     return {
         "dimension": dimension,
@@ -76,9 +76,11 @@ def listed(scope: Scope, state: State, dimension: str, limit: int = ALL_ROWS) ->
     }
 
 
-def row_of(scope: Scope, state: State, dimension: str, row: dict[str, Any], most: int, total: int) -> Row:
+def row_of(
+    scope: PageScope, state: PageState, dimension: str, row: dict[str, Any], most: int, total: int
+) -> BreakdownRow:
     value, count = row[dimension], row["pageviews"]
-    return Row(
+    return BreakdownRow(
         words.word(dimension, value),
         count,
         row["visitors"],
@@ -91,7 +93,7 @@ def row_of(scope: Scope, state: State, dimension: str, row: dict[str, Any], most
     )
 
 
-def world(scope: Scope, state: State) -> dict[str, Any]:
+def world(scope: PageScope, state: PageState) -> dict[str, Any]:
     """Every country with its shade on the map."""
     found = listed(scope, state, "country_code", COUNTRIES)
     most = max([row.pageviews for row in found["rows"] if row.value], default=0)
@@ -99,20 +101,20 @@ def world(scope: Scope, state: State) -> dict[str, Any]:
     return {**found, "shades": shades, "is_empty": not most, "scale": range(figures.SHADES + 1)}
 
 
-def links(scope: Scope, state: State, limit: int = ROWS + 1) -> dict[str, Any]:
-    """The links that were visited most; a row leads to the statistics of that link."""
+def links(scope: PageScope, state: PageState, limit: int = ROWS + 1) -> dict[str, Any]:
+    """The links with the most clicks; a row's address is the statistics of that link."""
     found = by_link(db.session, scope.asked(state, "overview", limit=limit))
     wanted = select(Link).where(Link.id.in_([id_ for id_, _ in found])).options(joinedload(Link.domain))
     there = {link.id: link for link in db.session.scalars(wanted)}
     most = max([count.pageviews for _, count in found], default=0)
     rows = [
-        Row(
+        BreakdownRow(
             short_address(link),
             count.pageviews,
             count.visitors,
             "",
             figures.length(count.pageviews, most),
-            Scope(scope.user, LINK, "", scope.since, id_).address(**state.query()),
+            PageScope(scope.user, LINK, "", scope.since, id_).address(**state.query()),
             host_of(link)[0],
         )
         for id_, count in found

@@ -1,4 +1,4 @@
-"""What can be chosen on a statistics page, and where does each choice lead?"""
+"""Menus of a statistics page, with the address of each choice."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 
 from app.dashboard.statistics import figures, periods, scopes, words
 from app.dashboard.statistics.periods import MENU, WITHOUT_BEFORE
-from app.dashboard.statistics.scopes import Scope
-from app.dashboard.statistics.state import COMPARE, OFF, PREVIOUS, State
-from app.languages import dated
+from app.dashboard.statistics.scopes import PageScope
+from app.dashboard.statistics.state import COMPARE, OFF, PREVIOUS, PageState
+from app.i18n import dated
 
 OF_PERIOD = {"period", "date", "start_date", "end_date"}
 
 
-class Item(NamedTuple):
+class MenuItem(NamedTuple):
     """A line of a menu; `key` is the letter that chooses it."""
 
     title: str
@@ -32,9 +32,9 @@ class Filter(NamedTuple):
     without: str
 
 
-def menus(scope: Scope, state: State) -> dict[str, Any]:
+def menus(scope: PageScope, state: PageState) -> dict[str, Any]:
 
-    def address(other: State) -> str:
+    def address(other: PageState) -> str:
         return scope.address(**other.query())
 
     earlier, later = state.stepped(-1), state.stepped(1)
@@ -45,8 +45,8 @@ def menus(scope: Scope, state: State) -> dict[str, Any]:
         "later": address(later) if later else "",
         "compare": compare_items(scope, state),
         "who": [
-            Item("People", address(replace(state, bots=False)), not state.bots),
-            Item("Bots", address(replace(state, bots=True)), state.bots),
+            MenuItem("People", address(replace(state, bots=False)), not state.bots),
+            MenuItem("Bots", address(replace(state, bots=True)), state.bots),
         ],
         "applied": [
             Filter(words.WORDS[name].one, words.word(name, value), address(state.without_filter(name)))
@@ -58,14 +58,14 @@ def menus(scope: Scope, state: State) -> dict[str, Any]:
     }
 
 
-def period_item(scope: Scope, state: State, choice: periods.Choice) -> Item:
+def period_item(scope: PageScope, state: PageState, choice: periods.PeriodChoice) -> MenuItem:
     there = state.in_period(choice.period, periods.date_of(choice, state.today))
     is_chosen = (there.period, there.span) == (state.period, state.span)
-    return Item(choice.title, scope.address(**there.query()), is_chosen, choice.key)
+    return MenuItem(choice.title, scope.address(**there.query()), is_chosen, choice.key)
 
 
-def title(state: State) -> str:
-    """What the menu's button says: the words of the menu, else the days."""
+def title(state: PageState) -> str:
+    """Label of the menu's button: the words of the chosen entry, else the days."""
     for choice in (choice for group in MENU for choice in group):
         there = state.in_period(choice.period, periods.date_of(choice, state.today))
         if (there.period, there.span) == (state.period, state.span):
@@ -75,13 +75,13 @@ def title(state: State) -> str:
     return str(state.span.start.year) if state.period == "year" else figures.span_words(state.span)
 
 
-def compare_items(scope: Scope, state: State) -> Sequence[Item]:
-    """None where nothing can be compared. One key turns the comparison off, and on again."""
+def compare_items(scope: PageScope, state: PageState) -> Sequence[MenuItem]:
+    """Empty where nothing can be compared. One key turns the comparison off and on again."""
     if state.period in WITHOUT_BEFORE:
         return ()
     key_for = PREVIOUS if state.compare == OFF else OFF
     return [
-        Item(
+        MenuItem(
             text,
             scope.address(**replace(state, compare=way).query()),
             way == state.compare,

@@ -1,4 +1,4 @@
-"""How many came, when, and how many was it before?"""
+"""Totals and chart of a statistics page, compared with an earlier period."""
 
 from __future__ import annotations
 
@@ -8,54 +8,54 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
-from app import clock
-from app.clicks.latest import by_minute
-from app.clicks.statistics import Answer, answer
-from app.dashboard import pages
+from app.analytics.latest import by_minute
+from app.analytics.statistics import StatisticsResult, query_statistics
+from app.core import clock
+from app.core.extensions import db
+from app.dashboard.shared import rendering
 from app.dashboard.statistics import figures
-from app.dashboard.statistics.figures import Change
+from app.dashboard.statistics.figures import Trend
 from app.dashboard.statistics.periods import Day, Span, folded, intervals
-from app.dashboard.statistics.scopes import Scope
-from app.dashboard.statistics.state import METRICS, State
-from app.extensions import db
-from app.languages import digits
+from app.dashboard.statistics.scopes import PageScope
+from app.dashboard.statistics.state import METRICS, PageState
+from app.i18n import digits
 
 MINUTES = 30
 Counts = tuple[int, int]  # clicks and visitors
 
 
-class Part(NamedTuple):
-    """An hour, day, week or month: its words, those on an axis, and its counts (none where it is to come)."""
+class Interval(NamedTuple):
+    """An hour, day, week or month: its words, those for an axis, and its counts (None in the future)."""
 
     words: str
     short: str
     counts: Counts | None
 
 
-class Line(NamedTuple):
-    """A row of the table and point of the chart, with the part that it is compared with."""
+class ChartPoint(NamedTuple):
+    """A row of the table and a point of the chart, with the interval that it is compared with."""
 
-    now: Part
-    before: Part | None
+    now: Interval
+    before: Interval | None
 
 
 @dataclass(frozen=True)
-class Total:
-    """A figure above the chart. `metric` is what choosing it draws."""
+class Figure:
+    """A figure above the chart. `metric` is drawn when the figure is chosen."""
 
     title: str
     value: str
     metric: str = ""
-    change: Change | None = None
+    change: Trend | None = None
     before: str = ""
 
 
-def overview(scope: Scope, state: State) -> dict[str, Any]:
+def overview(scope: PageScope, state: PageState) -> dict[str, Any]:
     if state.period == "realtime":
         return realtime(scope, state)
     found, now = told(scope, state, state.span)
     earlier, before = told(scope, state, state.before) if state.before else (None, [])
-    lines = [Line(each, other) for each, other in zip_longest(now, before) if each]
+    lines = [ChartPoint(each, other) for each, other in zip_longest(now, before) if each]
     return {
         "lines": lines,
         "totals": totals(found, compared(state, now, before) if is_comparable(earlier) else None),
@@ -67,21 +67,25 @@ def overview(scope: Scope, state: State) -> dict[str, Any]:
     }
 
 
-def told(scope: Scope, state: State, span: Span) -> tuple[Answer, list[Part]]:
-    found = answer(db.session, scope.asked(state, "hour" if state.interval == "hour" else "overview", span))
+def told(scope: PageScope, state: PageState, span: Span) -> tuple[StatisticsResult, list[Interval]]:
+    found = query_statistics(
+        db.session, scope.asked(state, "hour" if state.interval == "hour" else "overview", span)
+    )
     return found, hours(found, state, span) if state.interval == "hour" else days(found, state, span)
 
 
-def hours(found: Answer, state: State, span: Span) -> list[Part]:
+def hours(found: StatisticsResult, state: PageState, span: Span) -> list[Interval]:
     last = hour_now() if span.end == state.today else 23
     names = [(f"{row['hour']:02}:00", row) for row in found.rows]
-    return [Part(name, name, counts_of(row) if row["hour"] <= last else None) for name, row in names]
+    return [Interval(name, name, counts_of(row) if row["hour"] <= last else None) for name, row in names]
 
 
-def days(found: Answer, state: State, span: Span) -> list[Part]:
+def days(found: StatisticsResult, state: PageState, span: Span) -> list[Interval]:
     counts = {dt.date.fromisoformat(row["formatted_date"]): counts_of(row) for row in found.rows}
     return [
-        Part(figures.part_words(day, state.interval, span), figures.short_words(day, state.interval), some)
+        Interval(
+            figures.part_words(day, state.interval, span), figures.short_words(day, state.interval), some
+        )
         for day, some in folded(counts, state.interval).items()
     ]
 
@@ -90,51 +94,54 @@ def counts_of(row: dict[str, Any]) -> Counts:
     return int(row["pageviews"]), int(row["visitors"])
 
 
-def covers(found: Answer | None) -> str:
-    """What a filtered answer is of, where it is not of all days asked for: filters look at single clicks, and
-    these are kept for a while only."""
+def covers(found: StatisticsResult | None) -> str:
+    """The days that a filtered result covers, if not all that were asked for; else "".
+
+    Filters need single clicks, and these are deleted after a time.
+    """
     if found is None or found.covers is None:
         return ""
     start, end = found.covers
     return figures.span_words(Span(start, end)) if start <= end else "no day"
 
 
-def is_comparable(earlier: Answer | None) -> bool:
-    """Is it known as a whole? Less would be taken for fewer clicks."""
+def is_comparable(earlier: StatisticsResult | None) -> bool:
+    """Whether the earlier period is known as a whole. A part of it would look like fewer clicks."""
     return earlier is not None and earlier.covers is None
 
 
 def hour_now() -> int:
-    return clock.now().astimezone(pages.zone()).hour
+    return clock.now().astimezone(rendering.zone()).hour
 
 
-def is_cut(state: State) -> bool:
-    """Is it a day that is not over, of which only the hours so far can be compared with another's?"""
+def is_cut(state: PageState) -> bool:
+    """Whether the period is today by hours: only the full hours so far can be compared with another day's."""
     return state.interval == "hour" and state.is_live
 
 
-def compared(state: State, now: Sequence[Part], before: Sequence[Part]) -> tuple[Counts, Counts]:
-    """The counts that a change is reckoned from: of a day that is not over, its full hours and the same ones
-    of the other day."""
+def compared(state: PageState, now: Sequence[Interval], before: Sequence[Interval]) -> tuple[Counts, Counts]:
+    """The counts now and before, from which the change is computed. Of a day that is not over only its full
+    hours count, and the same hours of the other day.
+    """
     last = hour_now() if is_cut(state) else None
     return added(now[:last]), added(before[:last])
 
 
-def added(some: Sequence[Part]) -> Counts:
+def added(some: Sequence[Interval]) -> Counts:
     counts = [part.counts for part in some if part.counts]
     return sum(pair[0] for pair in counts), sum(pair[1] for pair in counts)
 
 
-def totals(found: Answer, compared: tuple[Counts, Counts] | None) -> list[Total]:
-    """Clicks, visitors, and how many clicks each of these made; with what they were before, if compared."""
+def totals(found: StatisticsResult, compared: tuple[Counts, Counts] | None) -> list[Figure]:
+    """Clicks, visitors and clicks per visitor, with their earlier values if there is a comparison."""
     values = [digits(found.pageviews), digits(found.visitors), ratio(found.pageviews, found.visitors)]
     names = [(title, metric) for metric, title in METRICS.items()] + [("Clicks per visitor", "")]
     if compared is None:
-        return [Total(title, value, metric) for (title, metric), value in zip(names, values, strict=True)]
+        return [Figure(title, value, metric) for (title, metric), value in zip(names, values, strict=True)]
     now, before = ((*counts, counts[0] / counts[1] if counts[1] else 0) for counts in compared)
     was = [digits(before[0]), digits(before[1]), digits(before[2], 2) if before[1] else ""]
     return [
-        Total(title, values[n], metric, figures.change(now[n], before[n]), was[n])
+        Figure(title, values[n], metric, figures.change(now[n], before[n]), was[n])
         for n, (title, metric) in enumerate(names)
     ]
 
@@ -143,19 +150,19 @@ def ratio(clicks: int, visitors: int) -> str:
     return digits(clicks / visitors, 2) if visitors else "–"
 
 
-def realtime(scope: Scope, state: State) -> dict[str, Any]:
+def realtime(scope: PageScope, state: PageState) -> dict[str, Any]:
     """The last half hour, by minutes."""
-    now, zone = clock.now(), pages.zone()
+    now, zone = clock.now(), rendering.zone()
     around = Span(state.today - Day, state.today)  # half an hour may begin on the day before
     counts = by_minute(db.session, scope.asked(state, "hour", around), now, MINUTES)
     times = [(now - dt.timedelta(minutes=MINUTES - 1 - n)).astimezone(zone) for n in range(MINUTES)]
     parts = [
-        Part(f"{time:%H:%M}", f"{time:%H:%M}", (count.pageviews, count.visitors))
+        Interval(f"{time:%H:%M}", f"{time:%H:%M}", (count.pageviews, count.visitors))
         for time, count in zip(times, counts, strict=True)
     ]
     sums = zip(METRICS, added(parts), strict=True)
     return {
-        "lines": [Line(part, None) for part in parts],
-        "totals": [Total(METRICS[metric], digits(count), metric) for metric, count in sums],
+        "lines": [ChartPoint(part, None) for part in parts],
+        "totals": [Figure(METRICS[metric], digits(count), metric) for metric, count in sums],
         "is_empty": not any(count.pageviews for count in counts),
     }

@@ -1,6 +1,6 @@
-"""Which days does a period mean, which does it compare with, and how finely are they told?
+"""Periods of statistics: their days, the days to compare with, and the intervals of the chart.
 
-Everything here is reckoned from values alone: `today` is the owner's own day.
+Everything here is computed from the arguments alone. `today` is the date in the owner's time zone.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ class Span(NamedTuple):
         return (self.end - self.start).days + 1
 
 
-class Choice(NamedTuple):
-    """One line of the period menu: its words, the letter that chooses it, and how it stands in an address.
+class PeriodChoice(NamedTuple):
+    """One line of the period menu: its words, the key that chooses it, and its value in an address.
 
-    The letters are Plausible's, so that hands which know them need not learn others.
+    The keys are Plausible's, so that users who know them need not learn others.
     """
 
     title: str
@@ -37,31 +37,35 @@ class Choice(NamedTuple):
     back: int = 0  # how many days or months before today
 
 
-MENU: Sequence[Sequence[Choice]] = (
-    (Choice("Today", "D", "day"), Choice("Yesterday", "E", "day", 1), Choice("Realtime", "R", "realtime")),
+MENU: Sequence[Sequence[PeriodChoice]] = (
     (
-        Choice("Last 7 days", "W", "7d"),
-        Choice("Last 28 days", "F", "28d"),
-        Choice("Last 30 days", "T", "30d"),
-        Choice("Last 91 days", "N", "91d"),
+        PeriodChoice("Today", "D", "day"),
+        PeriodChoice("Yesterday", "E", "day", 1),
+        PeriodChoice("Realtime", "R", "realtime"),
     ),
-    (Choice("Month to date", "M", "month"), Choice("Last month", "P", "month", 1)),
     (
-        Choice("Year to date", "Y", "year"),
-        Choice("Last 6 months", "S", "6mo"),
-        Choice("Last 12 months", "L", "12mo"),
-        Choice("All time", "A", "all"),
+        PeriodChoice("Last 7 days", "W", "7d"),
+        PeriodChoice("Last 28 days", "F", "28d"),
+        PeriodChoice("Last 30 days", "T", "30d"),
+        PeriodChoice("Last 91 days", "N", "91d"),
+    ),
+    (PeriodChoice("Month to date", "M", "month"), PeriodChoice("Last month", "P", "month", 1)),
+    (
+        PeriodChoice("Year to date", "Y", "year"),
+        PeriodChoice("Last 6 months", "S", "6mo"),
+        PeriodChoice("Last 12 months", "L", "12mo"),
+        PeriodChoice("All time", "A", "all"),
     ),
 )
 TITLES = {choice.period: choice.title for group in MENU for choice in group if not choice.back}
 PERIODS = (*dict.fromkeys(choice.period for group in MENU for choice in group), "custom")
 DEFAULT = "30d"
-DATED = ("day", "month", "year")  # one can go to the one before and the next
-WITHOUT_BEFORE = ("realtime", "all")  # nothing lies before that could be compared with
+DATED = ("day", "month", "year")  # have buttons for the one before and the next
+WITHOUT_BEFORE = ("realtime", "all")  # have no earlier period to compare with
 
 
 def span(period: str, date: dt.date, today: dt.date, first: dt.date) -> Span:
-    """The days of a period; `date` lies in it where it is a day, a month or a year. None is after today."""
+    """The days of a period, none after today. `date` is in the wanted day, month or year."""
     if period in {"month", "year"}:
         start = month_of(date) if period == "month" else date.replace(month=1, day=1)
         last = start.replace(month=12) if period == "year" else start
@@ -75,7 +79,7 @@ def span(period: str, date: dt.date, today: dt.date, first: dt.date) -> Span:
     return Span(date, date) if period == "day" else Span(today, today)
 
 
-def date_of(choice: Choice, today: dt.date) -> dt.date | None:
+def date_of(choice: PeriodChoice, today: dt.date) -> dt.date | None:
     """The date that a line of the menu writes into an address; None where the period says it all."""
     if not choice.back:
         return None
@@ -90,8 +94,11 @@ def stepped(period: str, date: dt.date, steps: int) -> dt.date:
 
 
 def before(period: str, asked: Span) -> Span:
-    """The days that `asked` is compared with: as many, right before. Calendar months and years (also while
-    they last) are compared with the same days of those before, which is what their names promise."""
+    """The days that `asked` is compared with: as many, right before.
+
+    Calendar months and years (also the current ones) are compared with the same days of those before, which
+    is what their names promise.
+    """
     if period.endswith("mo"):
         back = int(period.removesuffix("mo"))
         return Span(plus_months(asked.start, -back), plus_months(asked.end, -back))
@@ -110,7 +117,7 @@ def year_before(asked: Span) -> Span:
 
 
 def intervals(asked: Span) -> Sequence[str]:
-    """How finely these days can be told, the best first."""
+    """The intervals in which these days can be shown, the best first."""
     if asked.days == 1:
         return ("hour",)
     if asked.days <= 7:
@@ -128,8 +135,9 @@ def part_of(day: dt.date, interval: str) -> dt.date:
 
 
 def folded(counts: Mapping[dt.date, tuple[int, int]], interval: str) -> dict[dt.date, tuple[int, int]]:
-    """Counts of days added up to those of weeks or months. Visitors too: those of several days are the sum
-    of the days, for nobody is known again the day after."""
+    """Sum up counts of days by week or month. Visitors too: visitors of several days are the sum of the days,
+    for visitor hashes are new each day.
+    """
     sums: dict[dt.date, tuple[int, int]] = {}
     for day, (pageviews, visitors) in counts.items():
         part = part_of(day, interval)
@@ -143,7 +151,7 @@ def month_of(date: dt.date) -> dt.date:
 
 
 def plus_months(date: dt.date, months: int) -> dt.date:
-    """The same day so many months on, or the month's last; the calendar's own ends where it has no more."""
+    """The same day `months` later, or that month's last day; limited to the dates that Python knows."""
     year, month = divmod(date.year * MONTHS + date.month - 1 + months, MONTHS)
     if not dt.MINYEAR <= year <= dt.MAXYEAR:
         return dt.date.min if year < dt.MINYEAR else dt.date.max

@@ -1,4 +1,4 @@
-"""Whose visits does a statistics page tell of: one link's, a project's, or all of them?"""
+"""Scope of a statistics page: one link, one project, or all links of the owner."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from flask import url_for
 from sqlalchemy import func, select
 
 from app.accounts.models import User
-from app.clicks import ledger
-from app.clicks.statistics import Asked
-from app.dashboard import pages
-from app.dashboard.link_rows import short_address
+from app.accounts.ownership import get_owned
+from app.analytics import day_state
+from app.analytics.statistics import StatisticsQuery
+from app.core.extensions import db
+from app.dashboard.links.rows import short_address
+from app.dashboard.shared import rendering
 from app.dashboard.statistics.periods import Span
-from app.dashboard.statistics.state import VIEWS, State
-from app.extensions import db
+from app.dashboard.statistics.state import VIEWS, PageState
 from app.links.models import Link
-from app.ownership import get_owned
 from app.projects.models import Project
 
 ALL, LINK, PROJECT = "statistics", "links_statistics", "projects_statistics"
 
 
 @dataclass(frozen=True)
-class Scope:
-    """`endpoint` is that of its page; `link_ids` None means all of the owner's links."""
+class PageScope:
+    """The links of a page. `endpoint` is the page's; `link_ids` None means all of the owner's links."""
 
     user: User
     endpoint: str
@@ -39,70 +39,72 @@ class Scope:
     project: Project | None = None
 
     def address(self, part: str = "", **query: str) -> str:
-        """The page's, or that of a part of it."""
+        """The address of the page, or of a part of it."""
         values: dict[str, Any] = query if self.id is None else {**query, "id": self.id}
         if part:
             return url_for(f"dashboard.{self.endpoint}_part", part=part, **values)
         return url_for(f"dashboard.{self.endpoint}", **values)
 
     def address_of_list(self, name: str, **query: str) -> str:
-        """Of all lines of one list."""
+        """The address of the page with all lines of one breakdown."""
         values: dict[str, Any] = query if self.id is None else {**query, "id": self.id}
         return url_for(f"dashboard.{self.endpoint}_list", name=name, **values)
 
-    def address_of_file(self, type: str, state: State) -> str:
-        """Of the figures as CSV; how a part of the page shows them makes no difference there."""
+    def address_of_file(self, type: str, state: PageState) -> str:
+        """The address of the figures as CSV, without the views, which make no difference there."""
         query = {name: value for name, value in state.query().items() if name not in VIEWS}
         return f"{self.address()}export.csv?{urlencode({'type': type, **query})}"
 
     def first(self, zone: dt.tzinfo) -> dt.date:
-        """The day of the owner before which nothing can have been counted."""
+        """The first day, in the owner's time zone, on which a click can have been counted."""
         return self.since.astimezone(zone).date()
 
     def is_unvisited(self) -> bool:
-        """Nothing has ever happened here."""
+        """Whether no click has ever been counted here."""
         if self.link_ids is None:
-            return ledger.first_moment(db.session, self.user.id) is None
-        return not ledger.has_visits(db.session, self.link_ids)
+            return day_state.first_moment(db.session, self.user.id) is None
+        return not day_state.has_visits(db.session, self.link_ids)
 
-    def asked(self, state: State, type: str, span: Span | None = None, limit: int = 100) -> Asked:
-        """The question behind a part of the page."""
+    def asked(
+        self, state: PageState, type: str, span: Span | None = None, limit: int = 100
+    ) -> StatisticsQuery:
+        """The statistics query behind a part of the page."""
         start, end = span or state.span
-        return Asked(
+        return StatisticsQuery(
             user_id=self.user.id,
             link_ids=self.link_ids,
             type=type,
             start=start,
             end=end,
-            zone=pages.zone(),
+            zone=rendering.zone(),
             bots=state.bots,
             filters=state.filters,
             limit=limit,
         )
 
 
-def everything(user: User) -> Scope:
-    oldest = ledger.first_moment(db.session, user.id)
-    return Scope(user, ALL, "All links", min(oldest or user.datetime, user.datetime))
+def everything(user: User) -> PageScope:
+    oldest = day_state.first_moment(db.session, user.id)
+    return PageScope(user, ALL, "All links", min(oldest or user.datetime, user.datetime))
 
 
-def of_link(user: User, id: int) -> Scope:
-    """Raises NotThere."""
+def of_link(user: User, id: int) -> PageScope:
+    """Raises NotFound."""
     link = get_owned(user, Link, id)
-    return Scope(user, LINK, short_address(link), link.datetime, id, (id,), link=link)
+    return PageScope(user, LINK, short_address(link), link.datetime, id, (id,), link=link)
 
 
-def of_project(user: User, id: int) -> Scope:
-    """Raises NotThere."""
+def of_project(user: User, id: int) -> PageScope:
+    """Raises NotFound."""
     project = get_owned(user, Project, id)
     mine = [Link.user_id == user.id, Link.project_id == id]
     ids = tuple(db.session.scalars(select(Link.id).where(*mine)))
     oldest = db.session.scalar(select(func.min(Link.datetime)).where(*mine))
-    return Scope(user, PROJECT, project.name, oldest or project.datetime, id, ids, project=project)
+    return PageScope(user, PROJECT, project.name, oldest or project.datetime, id, ids, project=project)
 
 
-def others(scope: Scope) -> list[tuple[str, str, str]]:
-    """Where else one can look: (address, words, colour), first everything, then each project."""
+def others(scope: PageScope) -> list[tuple[str, str, str]]:
+    """The other scopes to choose from as (address, words, colour): all links, then each project."""
     owned = select(Project).where(Project.user_id == scope.user.id).order_by(Project.name, Project.id)
     return [
         (url_for("dashboard.statistics"), "All links", ""),

@@ -1,6 +1,6 @@
-"""What does the address of a statistics page ask for, and how is that written into another address?
+"""State of a statistics page: read from its address, and written into addresses.
 
-All of a page's state stands in its address, and nowhere else: so it can be kept, sent on and gone back to.
+All of a page's state is in its address and nowhere else: it can be bookmarked, shared and gone back to.
 """
 
 from __future__ import annotations
@@ -10,20 +10,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from app.clicks.asking import date as day
-from app.clicks.asking import read_filters
+from app.analytics.params import read_date as day
+from app.analytics.params import read_filters
+from app.core.errors import FieldError
 from app.dashboard.statistics import periods
 from app.dashboard.statistics.periods import DATED, DEFAULT, FIRST, PERIODS, WITHOUT_BEFORE, Span
-from app.errors import FieldError
-from app.lists import one_of
-from app.params import ParamReader
-from app.reading import flag
+from app.input.listing import one_of
+from app.input.params import ParamReader, QueryParams
+from app.input.parsers import flag
 
 PREVIOUS, YEAR, OFF = "previous", "year", "off"
 COMPARE = {PREVIOUS: "Period before", YEAR: "Year before", OFF: "No comparison"}
 METRICS = {"pageviews": "Clicks", "visitors": "Visitors"}
 INTERVALS = ("hour", "day", "week", "month")
-# which list a card shows first, and which others it can
+# the breakdowns of each card, the default first
 CARDS: Mapping[str, Sequence[str]] = {
     "sources": ("referrer_host", "referrer_path"),
     "campaigns": ("utm_source", "utm_medium", "utm_campaign"),
@@ -31,16 +31,16 @@ CARDS: Mapping[str, Sequence[str]] = {
     "devices": ("browser_name", "os_name", "device_type", "browser_language"),
     "destinations": ("destination",),
 }
-# what one part of the page shows in which way: it changes that part alone
+# parameters that change the view of one part of the page alone, the default first
 VIEWS: Mapping[str, Sequence[str]] = {"metric": [*METRICS], "interval": INTERVALS, **CARDS}
-
-Asked = Mapping[str, str]
 
 
 @dataclass(frozen=True, kw_only=True)
-class State:
-    """`date` lies in the day, month or year asked for; `custom` are the days of one's own choice. `views`
-    hold only what is not as it is at first."""
+class PageState:
+    """What a page shows. `date` is in the chosen day, month or year.
+
+    `custom`: the days of a custom period. `views`: only what differs from the default.
+    """
 
     today: dt.date
     first: dt.date
@@ -60,7 +60,7 @@ class State:
 
     @property
     def before(self) -> Span | None:
-        """The days that are compared with, if any."""
+        """The days to compare with, if any."""
         if self.compare == OFF or self.period in WITHOUT_BEFORE:
             return None
         return (
@@ -79,17 +79,17 @@ class State:
 
     @property
     def is_live(self) -> bool:
-        """Does it last until now, so that new visits belong to it?"""
+        """Whether the period includes today, so that new clicks belong to it."""
         return self.span.end >= self.today
 
     def view(self, name: str) -> str:
         return self.views.get(name, VIEWS[name][0])
 
-    def in_period(self, period: str, date: dt.date | None = None, custom: Span | None = None) -> State:
+    def in_period(self, period: str, date: dt.date | None = None, custom: Span | None = None) -> PageState:
         return replace(self, period=period, date=date, custom=custom)
 
-    def stepped(self, steps: int) -> State | None:
-        """The day, month or year before or after; None where there is no such, or it is yet to come."""
+    def stepped(self, steps: int) -> PageState | None:
+        """The day, month or year before or after; None where there is none, or it is in the future."""
         if self.period not in DATED:
             return None
         there = periods.stepped(self.period, self.date or self.today, steps)
@@ -98,21 +98,21 @@ class State:
         is_now = periods.span(self.period, there, self.today, self.first).end == self.today
         return self.in_period(self.period, None if is_now else there)
 
-    def with_filter(self, name: str, value: str | None) -> State:
+    def with_filter(self, name: str, value: str | None) -> PageState:
         return replace(self, filters={**self.filters, name: value})
 
-    def without_filter(self, name: str) -> State:
+    def without_filter(self, name: str) -> PageState:
         return replace(self, filters={key: value for key, value in self.filters.items() if key != name})
 
-    def with_view(self, name: str, value: str) -> State:
+    def with_view(self, name: str, value: str) -> PageState:
         kept = {key: shown for key, shown in self.views.items() if key != name}
         return replace(self, views=kept if value == VIEWS[name][0] else {**kept, name: value})
 
-    def with_interval(self, interval: str) -> State:
+    def with_interval(self, interval: str) -> PageState:
         return self.with_view("interval", "hour" if interval == periods.intervals(self.span)[0] else interval)
 
     def query(self) -> dict[str, str]:
-        """What stands in the address; nothing that is as it is anyway. An empty filter means unknown."""
+        """The parameters of the address, without defaults. An empty filter means the unknown value."""
         found: dict[str, Any] = {
             "period": "" if self.period == DEFAULT else self.period,
             "date": self.date or "",
@@ -126,39 +126,38 @@ class State:
         return {**said, **{name: value or "" for name, value in self.filters.items()}}
 
 
-def read(asked: Asked, today: dt.date, first: dt.date) -> tuple[State, Sequence[FieldError]]:
-    """The state that an address asks for, and what of it can't be asked. What nobody knows is ignored."""
-    reader = Reader(asked, ignores_empty=True)
+def read(params: QueryParams, today: dt.date, first: dt.date) -> tuple[PageState, Sequence[FieldError]]:
+    """The state that an address asks for, and its errors. Unknown parameters are ignored."""
+    reader = ParamReader(params, ignores_empty=True)
     period = reader.read("period", DEFAULT, one_of(PERIODS))
     date = min(reader.read("date", today, day), today)
-    state = State(
+    state = PageState(
         today=today,
         first=first,
         period=period,
         date=date if period in DATED and date != today else None,
-        custom=reader.custom(today) if period == "custom" else None,
+        custom=read_custom_period(reader, today) if period == "custom" else None,
         compare=reader.read("compare", PREVIOUS, one_of([*COMPARE])),
         bots=reader.read("bots", False, flag),
         filters=read_filters(reader),
-        views={name: shown for name in VIEWS if (shown := reader.view(name))},
+        views={name: shown for name in VIEWS if (shown := read_view(reader, name))},
     )
     return state, reader.problems
 
 
-class Reader(ParamReader):
-    """Reads an address and keeps what is wrong with it."""
+def read_view(reader: ParamReader, name: str) -> str | None:
+    """The view that a parameter chooses; None for the default."""
+    found = reader.read(name, None, one_of(VIEWS[name]))
+    return None if found == VIEWS[name][0] else found
 
-    def view(self, name: str) -> str | None:
-        found: str | None = self.read(name, None, one_of(VIEWS[name]))
-        return None if found == VIEWS[name][0] else found
 
-    def custom(self, today: dt.date) -> Span:
-        """Days of one's own choice; what is still to come of them is left out."""
-        for name in ("start_date", "end_date"):
-            if not self.params.get(name):
-                self.problems.append(FieldError("This is needed for a period of your own.", "required", name))
-        start = min(self.read("start_date", today, day), today)
-        end = min(self.read("end_date", today, day), today)
-        if start > end and not self.problems:
-            self.problems.append(FieldError("This must not be before the start.", "order", "end_date"))
-        return Span(min(start, end), end)
+def read_custom_period(reader: ParamReader, today: dt.date) -> Span:
+    """The days of a custom period, without those in the future."""
+    for name in ("start_date", "end_date"):
+        if not reader.params.get(name):
+            reader.problems.append(FieldError("This is needed for a period of your own.", "required", name))
+    start = min(reader.read("start_date", today, day), today)
+    end = min(reader.read("end_date", today, day), today)
+    if start > end and not reader.problems:
+        reader.problems.append(FieldError("This must not be before the start.", "order", "end_date"))
+    return Span(min(start, end), end)

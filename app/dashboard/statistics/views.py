@@ -1,64 +1,66 @@
-"""How does an owner see what happened to a link, to a project's links, or to all of them?
+"""Statistics pages of a link, of a project, and of all links.
 
-The page itself asks for nothing but whose links they are; each of its parts comes by itself, with its own
-question. Without JavaScript (`whole`) they all come with the page.
+The page itself only loads its scope. Each of its parts is requested separately, with its own query. Without
+JavaScript (`whole`) they all come with the page.
 """
 
+# see docs/decisions/2026-11-21-statistics-pages.md
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import wraps
 from typing import Any, NamedTuple
 
-from flask import Blueprint, Response, make_response, render_template
+from flask import Response, make_response, render_template
 
-from app import clock
-from app.accounts.models import User
-from app.bodies import parse_query, read_query
-from app.dashboard import pages
-from app.dashboard.guard import user
-from app.dashboard.link_rows import short_url
+from app.core import clock
+from app.core.database import begin_read
+from app.core.errors import FieldError, Invalid, NotFound, WaypostError
+from app.core.extensions import db
+from app.dashboard.auth.access import user
+from app.dashboard.links.rows import short_url
+from app.dashboard.shared import rendering
+from app.dashboard.shared.blueprint import blueprint
 from app.dashboard.statistics import figures, words
 from app.dashboard.statistics.downloads import download
 from app.dashboard.statistics.latest import latest
 from app.dashboard.statistics.lists import card, links, listed, world
 from app.dashboard.statistics.menus import menus
 from app.dashboard.statistics.overview import overview
-from app.dashboard.statistics.scopes import ALL, LINK, PROJECT, Scope, everything, of_link, of_project
-from app.dashboard.statistics.state import State, read
+from app.dashboard.statistics.scopes import PageScope, everything, of_link, of_project
+from app.dashboard.statistics.state import PageState, read
 from app.dashboard.statistics.week import week
-from app.database import begin_read
-from app.errors import FieldError, Invalid, NotThere, WaypostError
-from app.extensions import db
+from app.web.body import parse_query, read_params
 
 Context = dict[str, Any]
-Find = Callable[..., Scope]
+Find = Callable[..., PageScope]
 
 
-class Part(NamedTuple):
-    """A part of the page. `views` are what of the address changes this part alone."""
+class PagePart(NamedTuple):
+    """A part of the page. `views`: the parameters that change this part alone."""
 
     title: str
-    answer: Callable[[Scope, State], Context]
+    answer: Callable[[PageScope, PageState], Context]
     template: str
     views: Sequence[str] = ()
 
 
-def card_of(name: str, title: str) -> Part:
-    return Part(title, lambda scope, state: card(scope, state, name), "card", (name,))
+def card_of(name: str, title: str) -> PagePart:
+    return PagePart(title, lambda scope, state: card(scope, state, name), "card", (name,))
 
 
 PARTS = {
-    "overview": Part("Overview", overview, "overview", ("metric", "interval")),
-    "links": Part("Links", links, "links"),
+    "overview": PagePart("Overview", overview, "overview", ("metric", "interval")),
+    "links": PagePart("Links", links, "links"),
     "sources": card_of("sources", "Sources"),
     "destinations": card_of("destinations", "Destinations"),
-    "map": Part("Map", world, "map"),
+    "map": PagePart("Map", world, "map"),
     "places": card_of("places", "Places"),
     "devices": card_of("devices", "Devices"),
     "campaigns": card_of("campaigns", "Campaigns"),
-    "week": Part("Hours of the week", week, "week"),
-    "latest": Part("Latest clicks", latest, "latest"),
+    "week": PagePart("Hours of the week", week, "week"),
+    "latest": PagePart("Latest clicks", latest, "latest"),
 }
 OF_ONE = ("overview", "sources", "destinations", "map", "places", "devices", "campaigns", "week", "latest")
 OF_MANY = (
@@ -73,54 +75,63 @@ OF_MANY = (
     *OF_ONE[-2:],
 )
 REALTIME = ("overview", "latest")
-AT_ONCE = 3  # parts that are seen before anybody scrolls
+EAGER_PARTS = 3  # parts that are visible without scrolling
 
 
-def register(blueprint: Blueprint) -> None:
-    add(blueprint, ALL, "/statistics/", lambda: everything(asking()))
-    add(blueprint, LINK, "/links/<int:id>/statistics/", lambda **ids: of_link(asking(), **ids))
-    add(blueprint, PROJECT, "/projects/<int:id>/statistics/", lambda **ids: of_project(asking(), **ids))
+ALL = {"find": everything}
+LINK = {"find": of_link}
+PROJECT = {"find": of_project}
 
 
-def asking() -> User:
-    """Who asks; what follows is read as of one moment."""
-    begin_read(db.session)
-    return user()
+def with_scope(view: Callable[..., Response]) -> Callable[..., Response]:
+    """Calls a view with the scope that its rule's `find` loads.
+
+    Begins a read transaction, so that all queries see the same moment.
+    """
+
+    @wraps(view)
+    def scoped(find: Find, id: int | None = None, **values: str) -> Response:
+        begin_read(db.session)
+        scope = find(user()) if id is None else find(user(), id)
+        return view(scope, **values)
+
+    return scoped
 
 
-def add(blueprint: Blueprint, endpoint: str, rule: str, find: Find) -> None:
-    blueprint.add_url_rule(rule, endpoint, lambda **ids: show(find(**ids)))
-    blueprint.add_url_rule(
-        f"{rule}list/<name>", f"{endpoint}_list", lambda name, **ids: show_list(find(**ids), name)
-    )
-    blueprint.add_url_rule(f"{rule}export.csv", f"{endpoint}_file", lambda **ids: show_file(find(**ids)))
-    blueprint.add_url_rule(
-        f"{rule}<part>", f"{endpoint}_part", lambda part, **ids: show_part(find(**ids), part)
-    )
-
-
-def show(scope: Scope) -> Response:
-    state, wrong = asked(scope, dict(read_query()))
-    if pages.is_fragment():  # the parts stay as they were turned
+@blueprint.get("/statistics/", endpoint="statistics", defaults=ALL)
+@blueprint.get("/links/<int:id>/statistics/", endpoint="links_statistics", defaults=LINK)
+@blueprint.get("/projects/<int:id>/statistics/", endpoint="projects_statistics", defaults=PROJECT)
+@with_scope
+def show(scope: PageScope) -> Response:
+    state, wrong = asked(scope, read_params())
+    if rendering.is_fragment():  # the parts keep their views
         state = replace(state, views=asked(scope, current())[0].views)
     context = {**around(scope, state), **menus(scope, state), "wrong": wrong, "parts": parts_of(scope, state)}
     if state.period != "realtime" and scope.is_unvisited():
         context |= {"is_unvisited": True, "short_url": short_url(scope.link) if scope.link else ""}
-    response = pages.page(
+    response = rendering.render_page(
         "dashboard/statistics/page.html",
         "dashboard/statistics/_page.html",
         status=422 if wrong else 200,
         **context,
     )
-    if pages.is_fragment() and not wrong:
+    if rendering.is_fragment() and not wrong:
         response.headers["HX-Push-Url"] = scope.address(**state.query())
     return response
 
 
-def show_part(scope: Scope, name: str) -> Response:
+@blueprint.get("/statistics/<part>", endpoint="statistics_part", defaults=ALL)
+@blueprint.get("/links/<int:id>/statistics/<part>", endpoint="links_statistics_part", defaults=LINK)
+@blueprint.get("/projects/<int:id>/statistics/<part>", endpoint="projects_statistics_part", defaults=PROJECT)
+@with_scope
+def show_part(scope: PageScope, part: str) -> Response:
+    return render_part(scope, part)
+
+
+def render_part(scope: PageScope, name: str) -> Response:
     part = known(PARTS, name)
-    state, wrong = asked(scope, dict(read_query()))
-    if is_turned := "turned" in dict(read_query()):
+    state, wrong = asked(scope, read_params())
+    if is_turned := "turned" in read_params():
         mine = {view: shown for view, shown in state.views.items() if view in part.views}
         others = asked(scope, current())[0].views
         state = replace(state, views={**{k: v for k, v in others.items() if k not in part.views}, **mine})
@@ -135,15 +146,21 @@ def show_part(scope: Scope, name: str) -> Response:
     return response
 
 
-def show_list(scope: Scope, name: str) -> Response:
-    """As much of a list as there is, up to a hundred lines."""
-    state, wrong = asked(scope, dict(read_query()))
+@blueprint.get("/statistics/list/<name>", endpoint="statistics_list", defaults=ALL)
+@blueprint.get("/links/<int:id>/statistics/list/<name>", endpoint="links_statistics_list", defaults=LINK)
+@blueprint.get(
+    "/projects/<int:id>/statistics/list/<name>", endpoint="projects_statistics_list", defaults=PROJECT
+)
+@with_scope
+def show_list(scope: PageScope, name: str) -> Response:
+    """A whole breakdown, up to a hundred lines."""
+    state, wrong = asked(scope, read_params())
     context = around(scope, state)
     if name == "links":
         context |= {"heading": "Links", **links(scope, state, limit=100)}
     else:
         context |= {"heading": known(words.WORDS, name).many, **listed(scope, state, name)}
-    return pages.page(
+    return rendering.render_page(
         "dashboard/statistics/all.html",
         "dashboard/statistics/_all.html",
         status=422 if wrong else 200,
@@ -153,56 +170,62 @@ def show_list(scope: Scope, name: str) -> Response:
     )
 
 
-def show_file(scope: Scope) -> Response:
-    state, wrong = asked(scope, dict(read_query()))
+@blueprint.get("/statistics/export.csv", endpoint="statistics_file", defaults=ALL)
+@blueprint.get("/links/<int:id>/statistics/export.csv", endpoint="links_statistics_file", defaults=LINK)
+@blueprint.get(
+    "/projects/<int:id>/statistics/export.csv", endpoint="projects_statistics_file", defaults=PROJECT
+)
+@with_scope
+def show_file(scope: PageScope) -> Response:
+    state, wrong = asked(scope, read_params())
     if wrong:
         raise Invalid(*wrong)
-    return download(scope, state, dict(read_query()).get("type", "overview"))
+    return download(scope, state, read_params().get("type", "overview"))
 
 
 def known(names: Any, name: str) -> Any:
-    """Raises NotThere."""
+    """The entry of this name. Raises NotFound."""
     if name not in names:
-        raise NotThere("page")
+        raise NotFound("page")
     return names[name]
 
 
-def asked(scope: Scope, parameters: Any) -> tuple[State, Sequence[FieldError]]:
-    zone = pages.zone()
+def asked(scope: PageScope, parameters: Any) -> tuple[PageState, Sequence[FieldError]]:
+    zone = rendering.zone()
     today = clock.now().astimezone(zone).date()
     return read(parameters, today, scope.first(zone))
 
 
 def current() -> dict[str, str]:
-    """What the page asks for on which htmx was used."""
+    """The parameters of the page on which htmx was used."""
     try:
-        return dict(parse_query(pages.current_query()))
-    except WaypostError:  # no browser of ours was ever on such a page
+        return dict(parse_query(rendering.current_query()))
+    except WaypostError:  # the dashboard has no such page: the header is forged or broken
         return {}
 
 
-def parts_of(scope: Scope, state: State) -> list[tuple[str, Part, str]]:
-    """The page's parts: name, what it is, and when it is asked for."""
+def parts_of(scope: PageScope, state: PageState) -> list[tuple[str, PagePart, str]]:
+    """The page's parts: name, part, and the htmx trigger that loads it."""
     names = REALTIME if state.period == "realtime" else OF_ONE if scope.link else OF_MANY
-    return [(name, PARTS[name], "load" if n < AT_ONCE else "revealed") for n, name in enumerate(names)]
+    return [(name, PARTS[name], "load" if n < EAGER_PARTS else "revealed") for n, name in enumerate(names)]
 
 
-def around(scope: Scope, state: State) -> Context:
-    """What every template of the page needs."""
+def around(scope: PageScope, state: PageState) -> Context:
+    """Context of every template of the page."""
     return {
         "here": "links" if scope.link else "projects" if scope.project else "statistics",
         "scope": scope,
         "state": state,
-        "zone": pages.zone(),
-        "is_whole": "whole" in dict(read_query()),
+        "zone": rendering.zone(),
+        "is_whole": "whole" in read_params(),
         "to": lambda other: scope.address(**other.query()),
         "share": figures.share,
         "span_words": figures.span_words,
         "compact": figures.compact,
-        "part_of": lambda name: show_part(scope, name).get_data(as_text=True),
+        "part_of": lambda name: render_part(scope, name).get_data(as_text=True),
     }
 
 
-def answered(template: str, status: int, scope: Scope, state: State, **context: Any) -> Response:
+def answered(template: str, status: int, scope: PageScope, state: PageState, **context: Any) -> Response:
     body = render_template(f"dashboard/statistics/{template}.html", **around(scope, state), **context)
     return make_response(body, status)

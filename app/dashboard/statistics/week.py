@@ -1,16 +1,16 @@
-"""In which hours of the week do people come?"""
+"""Clicks by hour of the week, for the heat map."""
 
 from __future__ import annotations
 
 import datetime as dt
 from typing import Any, NamedTuple
 
-from app.clicks.statistics import hours_of_week
+from app.analytics.statistics import hours_of_week
+from app.core.extensions import db
 from app.dashboard.statistics import figures
-from app.dashboard.statistics.scopes import Scope
-from app.dashboard.statistics.state import State
-from app.extensions import db
-from app.languages import dated
+from app.dashboard.statistics.scopes import PageScope
+from app.dashboard.statistics.state import PageState
+from app.i18n import dated
 
 
 class Cell(NamedTuple):
@@ -23,11 +23,11 @@ class Cell(NamedTuple):
 
 
 def day_name(number: int) -> str:
-    """0 is Monday."""
+    """Name of a weekday; 0 is Monday."""
     return dated(dt.date(2024, 1, 1 + number), "EEEE")
 
 
-def week(scope: Scope, state: State) -> dict[str, Any]:
+def week(scope: PageScope, state: PageState) -> dict[str, Any]:
     found = hours_of_week(db.session, scope.asked(state, "overview"))
     most = max(count.pageviews for counts in found for count in counts)
     days = [

@@ -1,37 +1,37 @@
-"""In which words are the values of visits told?"""
+"""Words for dimensions of statistics and their values."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from app.dashboard.wordings import LANGUAGES
+from app.geo.countries import CONTINENTS, COUNTRIES
 from app.links import targeting
-from app.places import CONTINENTS, COUNTRIES
+from app.links.language_names import LANGUAGES
 
 
-class Words(NamedTuple):
-    """Of a dimension: one of it, many of it, and what it is called where it is not known."""
+class DimensionWords(NamedTuple):
+    """Names of a dimension: singular, plural, and the word for an unknown value."""
 
     one: str
     many: str
     unknown: str = "Unknown"
 
 
-WORDS: Mapping[str, Words] = {
-    "referrer_host": Words("Referrer", "Referrers", "Direct or unknown"),
-    "referrer_path": Words("Page", "Pages", "Direct or unknown"),
-    "utm_source": Words("UTM source", "UTM sources", "None"),
-    "utm_medium": Words("UTM medium", "UTM media", "None"),
-    "utm_campaign": Words("UTM campaign", "UTM campaigns", "None"),
-    "country_code": Words("Country", "Countries"),
-    "city_name": Words("City", "Cities"),
-    "continent_code": Words("Continent", "Continents"),
-    "browser_name": Words("Browser", "Browsers"),
-    "os_name": Words("System", "Systems"),
-    "device_type": Words("Device", "Devices"),
-    "browser_language": Words("Language", "Languages"),
-    "destination": Words("Destination", "Destinations"),
+WORDS: Mapping[str, DimensionWords] = {
+    "referrer_host": DimensionWords("Referrer", "Referrers", "Direct or unknown"),
+    "referrer_path": DimensionWords("Page", "Pages", "Direct or unknown"),
+    "utm_source": DimensionWords("UTM source", "UTM sources", "None"),
+    "utm_medium": DimensionWords("UTM medium", "UTM media", "None"),
+    "utm_campaign": DimensionWords("UTM campaign", "UTM campaigns", "None"),
+    "country_code": DimensionWords("Country", "Countries"),
+    "city_name": DimensionWords("City", "Cities"),
+    "continent_code": DimensionWords("Continent", "Continents"),
+    "browser_name": DimensionWords("Browser", "Browsers"),
+    "os_name": DimensionWords("System", "Systems"),
+    "device_type": DimensionWords("Device", "Devices"),
+    "browser_language": DimensionWords("Language", "Languages"),
+    "destination": DimensionWords("Destination", "Destinations"),
 }
 MORE_LANGUAGES = {
     "af": "Afrikaans", "az": "Azerbaijani", "be": "Belarusian", "bg": "Bulgarian", "bn": "Bengali",

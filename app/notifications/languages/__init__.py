@@ -1,1 +1,1 @@
-"""What is a message called in other languages than English? A file each, named by its tag."""
+"""Translations of messages, one file a language, named by its tag. English is in the code."""

@@ -1,4 +1,4 @@
-"""What does a message say in German?"""
+"""German texts of messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How is something told in a Slack channel? By an incoming webhook, as Block Kit."""
+"""Transport to a Slack channel: an incoming webhook, with messages in Block Kit."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from app.notifications.door import Door
-from app.notifications.dressing import as_many, days_of, fitted, left_out, lines_fitted
-from app.notifications.message import Message, Section, Table
-from app.notifications.posting import post_json
-from app.notifications.speech import digits, said
-from app.notifications.transport import Sent, Setting, Transport
+from app.net.session import OutboundSession
+from app.notifications.formatting import as_many, days_of, fitted, left_out, lines_fitted
+from app.notifications.i18n import digits, said
+from app.notifications.json_post import post_json
+from app.notifications.message import BreakdownTable, Message, Section
+from app.notifications.transport import Delivered, Setting, Transport
 
-# docs.slack.dev/reference/block-kit: of a header, of a section's text, of one of its fields; and how many
-# blocks. What all of them may hold together is written nowhere; a bit above 13,000 is refused.
+# docs.slack.dev/reference/block-kit: characters of a header, of a section's text, of one of its fields; and
+# the number of blocks. The limit for all together is documented nowhere; a bit above 13,000 is refused.
 HEADER, TEXT, FIELD, BLOCKS, ALL = 150, 3000, 2000, 50, 12_000
-# docs.slack.dev/messaging/sending-messages-using-incoming-webhooks, "Handling errors": nothing that is sent
-# to this address again will arrive
+# docs.slack.dev/messaging/sending-messages-using-incoming-webhooks, "Handling errors": after one of these
+# nothing sent to this URL will arrive
 GONE = {
     "action_prohibited",
     "channel_is_archived",
@@ -35,7 +35,7 @@ GONE = {
 Block = dict[str, Any]
 
 
-def send(fields: Mapping[str, str], message: Message, door: Door) -> Sent:
+def send(fields: Mapping[str, str], message: Message, door: OutboundSession) -> Delivered:
     return post_json(door, fields["chat_a"], payload(message), is_gone)
 
 
@@ -44,7 +44,7 @@ def is_gone(status: int, body: str) -> bool:
 
 
 def payload(message: Message) -> dict[str, Any]:
-    """`text` is what a telephone's locked screen shows of it."""
+    """The JSON of a message. `text` is what the notification on a phone's locked screen shows."""
     begin = [header(message.title), *text_block(message.text)]
     end = [context(message.url)] if message.url else []
     begin += fact_blocks(as_many(message.facts, lambda some: fits([*begin, *fact_blocks(some), *end])))
@@ -60,31 +60,34 @@ def fits(blocks: Sequence[Block]) -> bool:
 
 
 def escaped(text: str) -> str:
-    """docs.slack.dev/messaging/formatting-message-text: these three characters begin mentions and links."""
+    """Escape text for Slack.
+
+    docs.slack.dev/messaging/formatting-message-text: these three characters begin mentions and links.
+    """
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def plain(text: str) -> dict[str, Any]:
-    """Escaped text in which nothing else is markup: not bold, no smiling face by its name."""
+def plain_text_block(text: str) -> dict[str, Any]:
+    """A block of escaped text in which nothing else is markup: no bold, no emoji by name."""
     return {"type": "plain_text", "text": text or "–", "emoji": False}
 
 
 def bold(words: str) -> dict[str, Any]:
-    """For words of our own only."""
+    """Bold text. For our own words only: an owner's text could contain markup."""
     return {"type": "mrkdwn", "text": f"*{escaped(words)}*"}
 
 
 def header(title: str) -> Block:
-    return {"type": "header", "text": plain(fitted(title, HEADER, escaped))}
+    return {"type": "header", "text": plain_text_block(fitted(title, HEADER, escaped))}
 
 
 def text_block(text: str) -> list[Block]:
-    return [{"type": "section", "text": plain(fitted(text, TEXT, escaped))}] if text else []
+    return [{"type": "section", "text": plain_text_block(fitted(text, TEXT, escaped))}] if text else []
 
 
 def fact_blocks(facts: Sequence[tuple[str, str]]) -> list[Block]:
-    """Two columns; a section holds ten fields, which are five facts."""
-    pairs = [(bold(label), plain(fitted(value, FIELD, escaped))) for label, value in facts]
+    """Facts in two columns. A section holds ten fields, which are five facts."""
+    pairs = [(bold(label), plain_text_block(fitted(value, FIELD, escaped))) for label, value in facts]
     return [{"type": "section", "fields": [*chain(*pairs[i : i + 5])]} for i in range(0, len(pairs), 5)]
 
 
@@ -98,9 +101,12 @@ def section_blocks(section: Section) -> list[Block]:
     ]
 
 
-def table_block(table: Table) -> Block:
+def table_block(table: BreakdownTable) -> Block:
     lines = [f"{digits(number)}  {name}" for name, number in table.rows]
-    return {"type": "section", "fields": [bold(table.title), plain(lines_fitted(lines, FIELD, escaped))]}
+    return {
+        "type": "section",
+        "fields": [bold(table.title), plain_text_block(lines_fitted(lines, FIELD, escaped))],
+    }
 
 
 def context(url: str) -> Block:

@@ -1,4 +1,4 @@
-"""How is something told in a Discord channel? By a webhook, as embeds."""
+"""Transport to a Discord channel: a webhook, with messages as embeds."""
 
 from __future__ import annotations
 
@@ -6,17 +6,25 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from app.notifications.door import Door
-from app.notifications.dressing import as_many, days_of, fitted, left_out, lines_fitted, tone_of, units
+from app.net.session import OutboundSession
+from app.notifications.formatting import (
+    as_many,
+    days_of,
+    fitted,
+    left_out,
+    lines_fitted,
+    tone_of,
+    units,
+)
+from app.notifications.i18n import digits, said
+from app.notifications.json_post import post_json, read_object
 from app.notifications.message import Message, Section
-from app.notifications.posting import post_json, read_object
-from app.notifications.speech import digits, said
-from app.notifications.transport import Refused, Sent, Setting, Transport
+from app.notifications.transport import Delivered, DeliveryFailed, Setting, Transport
 
 # docs.discord.com/developers/resources/message#embed-object-embed-limits; the last is for all embeds together
 TITLE, DESCRIPTION, FIELDS, NAME, VALUE, EMBEDS, ALL = 256, 4096, 25, 256, 1024, 10, 6000
 # docs.discord.com/developers/topics/opcodes-and-status-codes#json: there is no such channel, server or
-# webhook, or this is not the webhook's token
+# webhook, or the token is not the webhook's
 GONE = {10003, 10004, 10015, 50027}
 COLOURS = {"good": 0x16A34A, "warn": 0xD97706, "bad": 0xDC2626, "info": 0x0B6E66}
 MARKUP = re.compile(r"([\\*_~`|<>@#\[\]():.+-])")
@@ -24,10 +32,10 @@ MARKUP = re.compile(r"([\\*_~`|<>@#\[\]():.+-])")
 Embed = dict[str, Any]
 
 
-def send(fields: Mapping[str, str], message: Message, door: Door) -> Sent:
+def send(fields: Mapping[str, str], message: Message, door: OutboundSession) -> Delivered:
     try:
         return post_json(door, fields["chat_b"], payload(message), is_gone)
-    except Refused as refused:
+    except DeliveryFailed as refused:
         wait = read_object(refused.answer).get("retry_after")
         if refused.status_code == 429 and isinstance(wait, int | float):
             refused.retry_after = float(wait)  # as the header says it, but with its fraction
@@ -39,7 +47,7 @@ def is_gone(status: int, body: str) -> bool:
 
 
 def payload(message: Message) -> dict[str, Any]:
-    """`allowed_mentions` has nobody called, whatever stands in the message."""
+    """The JSON of a message. `allowed_mentions` suppresses every mention that its texts may contain."""
     first = head(message)
     parts = [section_embed(section, tone_of(message)) for section in message.sections]
     shown = as_many(parts, lambda some: fits([first, *some]))
@@ -58,7 +66,10 @@ def size(embed: Embed) -> int:
 
 
 def escaped(text: str) -> str:
-    """docs.discord.com/developers/reference#message-formatting: a backslash takes the power of each mark."""
+    """Escape text for Discord, with a backslash before each character that could be markup.
+
+    docs.discord.com/developers/reference#message-formatting
+    """
     return MARKUP.sub(r"\\\1", text)
 
 

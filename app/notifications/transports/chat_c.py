@@ -1,4 +1,4 @@
-"""How is something told in a Telegram chat? By a bot, with sendMessage."""
+"""Transport to a Telegram chat: a bot, which calls sendMessage."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from itertools import chain
 from typing import Any
 from urllib.parse import quote
 
-from app.notifications import speech
-from app.notifications.door import Door
-from app.notifications.dressing import as_many, days_of, fitted, left_out, units
+from app.net.session import OutboundSession
+from app.notifications import i18n as notifications_i18n
+from app.notifications.formatting import as_many, days_of, fitted, left_out, units
+from app.notifications.json_post import post_json, read_object
 from app.notifications.message import Message, Section
-from app.notifications.posting import post_json, read_object
-from app.notifications.transport import Refused, Sent, Setting, Transport
+from app.notifications.transport import Delivered, DeliveryFailed, Setting, Transport
 
 API = "https://api.telegram.org"
-# how long a text may be once its markup is taken out (core.telegram.org/bots/api#sendmessage); LINE is ours
+# the longest text without its markup (core.telegram.org/bots/api#sendmessage); LINE is a limit of our own
 TEXT, LINE = 4096, 1024
-# these begin a mention, a hashtag, a price or a command; an invisible joiner after them, and nothing begins
+# these begin a mention, a hashtag, a price or a command; an invisible joiner after them prevents that
 CALLS = re.compile(r"([@#$/])(?=\w)")
 JOINER = "\u2060"
 TAG = re.compile(r"<[^>]*>")
-# what Telegram says where this bot can't write in this chat, whatever is sent
+# Telegram's descriptions where this bot can write nothing in this chat
 GONE = re.compile(
     r"chat not found|group chat was deactivated|group is deactivated|user is deactivated|chat_id is empty"
     r"|not enough rights|have no rights|need administrator rights|bot is not a member|PEER_ID_INVALID"
@@ -33,22 +33,22 @@ GONE = re.compile(
 )
 
 
-def send(fields: Mapping[str, str], message: Message, door: Door) -> Sent:
-    """A group that has become a supergroup has another number: it is followed, and kept for the next time."""
+def send(fields: Mapping[str, str], message: Message, door: OutboundSession) -> Delivered:
+    """Send to the chat. A group that became a supergroup has a new id: it is followed, and stored."""
     try:
         return deliver(fields["chat_c"], fields["chat_c_chat_id"], message, door)
-    except Refused as refused:
+    except DeliveryFailed as refused:
         moved = migrated(refused.answer)
         if moved is None:
             raise
     return replace(deliver(fields["chat_c"], moved, message, door), changes={"chat_c_chat_id": moved})
 
 
-def deliver(token: str, chat: str, message: Message, door: Door) -> Sent:
+def deliver(token: str, chat: str, message: Message, door: OutboundSession) -> Delivered:
     url = f"{API}/bot{quote(token, safe=':')}/sendMessage"
     try:
         return post_json(door, url, payload(message, chat), is_gone)
-    except Refused as refused:
+    except DeliveryFailed as refused:
         wait = parameter(refused.answer, "retry_after")
         refused.retry_after = refused.retry_after if wait is None else float(wait)
         if said := read_object(refused.answer).get("description"):
@@ -57,7 +57,7 @@ def deliver(token: str, chat: str, message: Message, door: Door) -> Sent:
 
 
 def is_gone(status: int, body: str) -> bool:
-    """401 and 404 are for tokens that are none, 403 for chats that do not want this bot (any more).
+    """Whether the bot or the chat is gone: 401 and 404 for invalid tokens, 403 for chats that bar this bot.
 
     Only where Telegram itself says so: a proxy on the way may answer 403 as well.
     """
@@ -68,7 +68,7 @@ def is_gone(status: int, body: str) -> bool:
 
 
 def parameter(body: str, name: str) -> int | None:
-    """core.telegram.org/bots/api#responseparameters"""
+    """A number from an answer's parameters (core.telegram.org/bots/api#responseparameters), or None."""
     parameters = read_object(body).get("parameters")
     found = parameters.get(name) if isinstance(parameters, dict) else None
     return found if isinstance(found, int) else None
@@ -90,7 +90,7 @@ def payload(message: Message, chat: str) -> dict[str, Any]:
 
 def text_of(message: Message) -> str:
     begin = [f"<b>{said(message.title)}</b>", said(message.text)]
-    end = ["", link(speech.said("See it in Waypost"), message.url)] if message.url else []
+    end = ["", link(notifications_i18n.said("See it in Waypost"), message.url)] if message.url else []
     facts = [*map(fact, message.facts)]
     begin += as_many(facts, lambda some: length([*begin, *some, *end]) <= TEXT - 40)
     parts = [section_lines(section) for section in message.sections]
@@ -104,7 +104,7 @@ def length(lines: Sequence[str]) -> int:
 
 
 def escaped(text: str) -> str:
-    """core.telegram.org/bots/api#html-style, and no word that calls somebody."""
+    """Escape text for Telegram (core.telegram.org/bots/api#html-style), and break mentions and commands."""
     return html.escape(CALLS.sub(rf"\1{JOINER}", text))
 
 
@@ -113,7 +113,7 @@ def said(text: str) -> str:
 
 
 def code(text: str) -> str:
-    """As typed: nothing is looked for in it, and a touch copies it."""
+    """Text as code: Telegram looks for no links or mentions in it, and a tap copies it."""
     return f"<code>{fitted(text, LINE, html.escape, lambda dressed: units(html.unescape(dressed)))}</code>"
 
 
@@ -133,7 +133,7 @@ def section_lines(section: Section) -> list[str]:
         lines += [
             "",
             f"<i>{said(table.title)}</i>",
-            *(f"{speech.digits(n)}  {said(name)}" for name, n in table.rows),
+            *(f"{notifications_i18n.digits(n)}  {said(name)}" for name, n in table.rows),
         ]
     return lines
 

@@ -1,4 +1,4 @@
-"""How is something told in a Microsoft Teams channel? By a workflow's webhook, as an Adaptive Card."""
+"""Transport to a Microsoft Teams channel: a workflow's webhook, with messages as Adaptive Cards."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from app.notifications.door import Door
-from app.notifications.dressing import as_many, days_of, fitted, left_out, lines_fitted, tone_of
-from app.notifications.message import Message, Section, Table
-from app.notifications.posting import post_json, read_object
-from app.notifications.speech import digits, said
-from app.notifications.transport import Refused, Sent, Setting, Transport
+from app.net.session import OutboundSession
+from app.notifications.formatting import as_many, days_of, fitted, left_out, lines_fitted, tone_of
+from app.notifications.i18n import digits, said
+from app.notifications.json_post import post_json, read_object
+from app.notifications.message import BreakdownTable, Message, Section
+from app.notifications.transport import Delivered, DeliveryFailed, Setting, Transport
 
-# learn.microsoft.com/microsoftteams/limits-specifications-teams: 28 KB a message, with what Teams adds to it
+# learn.microsoft.com/microsoftteams/limits-specifications-teams: 28 KB a message, including what Teams adds
 BYTES, TITLE, TEXT = 24_000, 256, 1000
 SCHEMA = "http://adaptivecards.io/schemas/adaptive-card.json"
 COLOURS = {"good": "Good", "warn": "Warning", "bad": "Attention", "info": "Default"}
-# what Logic Apps, which runs the workflows, says where the flow is gone or its address is not whole
+# error codes of Logic Apps, which runs the workflows, where the flow is gone or its URL is incomplete
 GONE = {
     "AuthenticationFailed",
     "DirectApiAuthorizationRequired",
@@ -31,11 +31,13 @@ GONE = {
 Element = dict[str, Any]
 
 
-def send(fields: Mapping[str, str], message: Message, door: Door) -> Sent:
+def send(fields: Mapping[str, str], message: Message, door: OutboundSession) -> Delivered:
     sent = post_json(door, fields["chat_d"], payload(message), is_gone)
-    if "delivery failed" in sent.answer.lower():  # the connectors of old say 200, and in words that it failed
+    if (
+        "delivery failed" in sent.answer.lower()
+    ):  # old connectors answer 200, and say in the body that it failed
         reason = "Teams took the message, but could not post it."
-        raise Refused(reason, status_code=sent.status_code, answer=sent.answer)
+        raise DeliveryFailed(reason, status_code=sent.status_code, answer=sent.answer)
     return sent
 
 
@@ -45,7 +47,7 @@ def is_gone(status: int, body: str) -> bool:
 
 
 def payload(message: Message) -> dict[str, Any]:
-    """What the flow "Send webhook alerts to a channel" takes."""
+    """The JSON of a message, as the flow "Send webhook alerts to a channel" takes it."""
     begin = as_many(facts(message.facts), lambda some: fits(card(message, some)))
     parts = [section_elements(section) for section in message.sections]
     shown = as_many(parts, lambda some: fits(card(message, [*begin, *chain(*some)])))
@@ -74,7 +76,7 @@ def card(message: Message, more: Sequence[Element]) -> dict[str, Any]:
 
 
 def literal(words: str) -> str:
-    """A rich text knows no Markdown and no `<at>`; what is left are the functions, as `{{DATE(…)}}`."""
+    """Escape template functions such as `{{DATE(…)}}`. A rich text has no Markdown and no `<at>`."""
     return words.replace("{{", "{\u2060{")
 
 
@@ -95,7 +97,7 @@ def facts(pairs: Sequence[tuple[str, str]]) -> list[Element]:
 
 
 def columns(label: str, right: Element) -> Element:
-    """A FactSet would do, but its values are Markdown."""
+    """A label and its value in two columns. Not a FactSet, because its values are Markdown."""
     sides = ((1, text(label, weight="Bolder")), (3, right))
     found = [{"type": "Column", "width": width, "items": [item]} for width, item in sides]
     return {"type": "ColumnSet", "spacing": "Small", "columns": found}
@@ -105,16 +107,14 @@ def section_elements(section: Section) -> list[Element]:
     title = text(section.title, weight="Bolder", size="Medium") | {"separator": True, "spacing": "Large"}
     days = [(said("Day by day"), days_of(section))] if section.days else []
     tables = [
-        columns(
-            table.title, rich(lines_fitted([f"{digits(n)}  {name}" for name, n in table.rows], TEXT, literal))
-        )
+        columns(table.title, rich(lines_fitted(rows_of(table), TEXT, literal)))
         for table in section.tables
         if table.rows
     ]
     return [title, text(section.url), *facts([*section.facts, *days]), *tables]
 
 
-def rows_of(table: Table) -> list[str]:
+def rows_of(table: BreakdownTable) -> list[str]:
     return [f"{digits(number)}  {name}" for name, number in table.rows]
 
 

@@ -1,26 +1,26 @@
-"""How is something told by e-mail? Over the operator's mail server."""
+"""Transport by e-mail, over the operator's mail server."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from email.utils import parseaddr
 
-from app.mail_servers import read_server
-from app.notifications.door import Door
+from app.core.smtp_url import read_server
+from app.net.session import OutboundSession
 from app.notifications.mail import composed, default_sender, wire
 from app.notifications.message import Message
-from app.notifications.smtp import Letter, hand_in
-from app.notifications.transport import Refused, Sent, Setting, Transport
+from app.notifications.smtp import SmtpMessage, hand_in
+from app.notifications.transport import Delivered, DeliveryFailed, Setting, Transport
 
 NOT_SET_UP = "This Waypost can't send e-mail yet: its operator has to set WAYPOST_SMTP_URL."
 
 
-def send(fields: Mapping[str, str], message: Message, door: Door) -> Sent:
+def send(fields: Mapping[str, str], message: Message, door: OutboundSession) -> Delivered:
     if not door.settings.smtp_url:
-        raise Refused(NOT_SET_UP)
+        raise DeliveryFailed(NOT_SET_UP)
     sender, to = door.settings.mail_from or default_sender(message), fields["email"]
     mail = composed(message, sender, to)
-    letter = Letter(wire(parseaddr(sender)[1]), wire(to), mail.as_bytes())
+    letter = SmtpMessage(wire(parseaddr(sender)[1]), wire(to), mail.as_bytes())
     return hand_in(letter, read_server(door.settings.smtp_url), door, name=letter.sender.rpartition("@")[2])
 
 

@@ -1,4 +1,4 @@
-"""How is something told to a server of the owner's? By Standard Webhooks, so that it knows our calls."""
+"""Transport to an owner's server: webhooks signed by Standard Webhooks, so that it can verify the sender."""
 
 from __future__ import annotations
 
@@ -11,35 +11,38 @@ from typing import Any
 
 from standardwebhooks import Webhook
 
-from app.claims import moment
-from app.notifications.door import Door
-from app.notifications.judging import judge
+from app.core.leases import moment
+from app.net.session import OutboundSession
+from app.notifications.http_result import judge
 from app.notifications.message import Message
-from app.notifications.transport import Sent, Setting, Transport
+from app.notifications.transport import Delivered, Setting, Transport
 
-# for so long a secret that was replaced signs beside the new one
+# how long a replaced secret signs beside the new one
 OVERLAP = dt.timedelta(days=1)
 
 
 def new_secret() -> str:
-    """A signing secret as Standard Webhooks has it: 24 to 64 random bytes in base64 after `whsec_`."""
+    """A signing secret. Standard Webhooks wants 24 to 64 random bytes in base64 after `whsec_`."""
     return "whsec_" + base64.b64encode(secrets.token_bytes(32)).decode("ascii")
 
 
-def send(fields: Mapping[str, str], message: Message, door: Door) -> Sent:
+def send(fields: Mapping[str, str], message: Message, door: OutboundSession) -> Delivered:
     body = json.dumps(payload(message), ensure_ascii=False, separators=(",", ":"))
     headers = signed(fields, message.id, body, moment())
     return judge(door.request("POST", fields["webhook"], headers=headers, body=body.encode()))
 
 
 def payload(message: Message) -> dict[str, Any]:
-    """The same on every try: `timestamp` is when it happened, the header's is when it is sent."""
+    """The body, the same on every attempt. `timestamp` is the event's time, the header's that of sending."""
     timestamp = message.datetime.astimezone(dt.UTC).isoformat().replace("+00:00", "Z")
     return {"type": message.type, "timestamp": timestamp, "data": message.data}
 
 
 def signed(fields: Mapping[str, str], id_: str, body: str, now: dt.datetime) -> dict[str, str]:
-    """standardwebhooks.com: a list of signatures, for a new secret may come while the old one is in use."""
+    """The headers, with a signature by each valid secret: a receiver may still use the replaced one.
+
+    standardwebhooks.com allows a list of signatures for that.
+    """
     signatures = [Webhook(secret).sign(id_, now, body) for secret in secrets_of(fields, now)]
     return {
         "content-type": "application/json",
@@ -51,14 +54,14 @@ def signed(fields: Mapping[str, str], id_: str, body: str, now: dt.datetime) -> 
 
 
 def secrets_of(fields: Mapping[str, str], now: dt.datetime) -> list[str]:
-    """The secret; beside it, for a day, the one that it has replaced."""
+    """The secret, and for a day the one that it has replaced."""
     before, until = fields.get("secret_before"), fields.get("secret_before_until")
     is_valid = before and until and now < dt.datetime.fromisoformat(until)
     return [fields["secret"], *([before] if before and is_valid else [])]
 
 
 def replaced(fields: Mapping[str, str], now: dt.datetime) -> dict[str, str]:
-    """The settings with a new secret. Replaced twice within a day, only the last one before stays valid."""
+    """The settings with a new secret. Of several replaced within a day, only the last one stays valid."""
     until = (now + OVERLAP).isoformat(timespec="seconds")
     return {**fields, "secret": new_secret(), "secret_before": fields["secret"], "secret_before_until": until}
 

@@ -1,4 +1,4 @@
-"""How is a copy of an instance written as one file, and read again without trusting it?"""
+"""Archive of a backup: writes a snapshot as one file, and unpacks a file that is not trusted."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import zlib
 from pathlib import Path
 from typing import IO
 
-from app.cli.backups import manifest
-from app.cli.backups.manifest import Manifest, Unfit
-from app.cli.backups.snapshot import Snapshot
+from app.operations.backups import manifest
+from app.operations.backups.manifest import Manifest, Unfit
+from app.operations.backups.snapshot import Snapshot
 
 LEVEL = 6
 BROKEN = (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile)
 
 
 def write(snapshot: Snapshot, out: IO[bytes]) -> None:
-    """The manifest first, so that whoever reads knows what must come."""
+    """Writes a snapshot. The manifest is the first member, so that a reader knows which ones must follow."""
     made = snapshot.manifest
     with (
         gzip.GzipFile(filename="", fileobj=out, mode="wb", compresslevel=LEVEL) as packed,
@@ -39,10 +39,10 @@ def member(name: str, size: int, made: Manifest) -> tarfile.TarInfo:
     return found
 
 
-def unpack(source: IO[bytes], directory: Path) -> Manifest:
-    """Every member into an empty directory, each as the manifest has it. Raises Unfit for anything else.
+def unpack_archive(source: IO[bytes], directory: Path) -> Manifest:
+    """Unpacks every member into an empty directory, as the manifest lists it. Raises Unfit for anything else.
 
-    Nothing but the names that a backup can have is written, and never more than the manifest says.
+    Writes only names that a backup can have, and never more bytes than the manifest says.
     """
     try:
         with tarfile.open(fileobj=source, mode="r|*") as tar:
@@ -53,7 +53,7 @@ def unpack(source: IO[bytes], directory: Path) -> Manifest:
                 expected = missing.pop(found.name, None)
                 if expected is None or not found.isreg() or found.size != expected.size:
                     raise Unfit(f"This backup is damaged: {found.name!r} is not as its list says.")
-                extract(tar, found, directory / found.name, expected.sha256)
+                extract_member(tar, found, directory / found.name, expected.sha256)
     except BROKEN as error:
         raise Unfit(f"This is no whole backup: {error}") from None
     if missing:
@@ -67,7 +67,7 @@ def first(tar: tarfile.TarFile) -> Manifest:
         raise Unfit("This is no backup of Waypost.")
     content = tar.extractfile(head)
     assert content is not None  # noqa: S101  a regular file has one
-    return manifest.read(content.read())
+    return manifest.parse_manifest(content.read())
 
 
 def require_room(made: Manifest, directory: Path) -> None:
@@ -76,7 +76,7 @@ def require_room(made: Manifest, directory: Path) -> None:
         raise Unfit(f"There is no room for it: {made.bytes >> 20:,} MiB are needed.")
 
 
-def extract(tar: tarfile.TarFile, found: tarfile.TarInfo, target: Path, sha256: str) -> None:
+def extract_member(tar: tarfile.TarFile, found: tarfile.TarInfo, target: Path, sha256: str) -> None:
     target.parent.mkdir(mode=0o700, exist_ok=True)
     digest = hashlib.sha256()
     content = tar.extractfile(found)

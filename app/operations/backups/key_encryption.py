@@ -1,5 +1,6 @@
 """Encrypts secret keys by a passphrase, for a backup: argon2id and AES-256-GCM."""
 
+# see docs/decisions/2026-11-22-backups-and-the-secret-key.md
 from __future__ import annotations
 
 import base64
@@ -13,7 +14,7 @@ from argon2.low_level import Type, hash_secret_raw
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from app.cli.backups.manifest import Unfit
+from app.operations.backups.manifest import Unfit
 
 PURPOSE = b"waypost: secret keys in a backup v1"
 SALT_BYTES, NONCE_BYTES, KEY_BYTES = 16, 12, 32
@@ -25,7 +26,7 @@ WRONG = "The passphrase is wrong, or the backup is damaged. Nothing was changed.
 
 @dataclass(frozen=True)
 class Cost:
-    """Of argon2id; the second set that RFC 9106 recommends, with more memory."""
+    """Cost of argon2id: the second set that RFC 9106 recommends, with more memory."""
 
     memory_kib: int = 128 * 1024
     time: int = 3
@@ -45,7 +46,7 @@ def encrypt_keys(keys: Sequence[str], passphrase: str) -> bytes:
 
 
 def decrypt_keys(content: bytes, passphrase: str) -> list[str]:
-    """Raises Unfit for a wrong passphrase, and for what `encrypt_keys` has not written."""
+    """The keys. Raises Unfit for a wrong passphrase, and for content that `encrypt_keys` has not written."""
     try:
         found: dict[str, Any] = json.loads(content)
         cost = Cost(*(int(found[name]) for name in ("memory_kib", "time", "parallelism")))

@@ -1,4 +1,4 @@
-"""Which secret keys a backup needs, and where a restore finds them."""
+"""Secret keys of a backup: which ones it needs, and where a restore finds them."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from pathlib import Path
 import click
 from sqlalchemy import inspect
 
-from app.cli.backups.key_encryption import decrypt_keys
-from app.cli.backups.manifest import ENCRYPTED_KEYS, PLAIN_KEY, Manifest, Unfit
-from app.cli.secret_key import ADOPT
-from app.config import PREFIX, Settings
-from app.extensions import db
-from app.secret_keys import ring
-from app.secret_keys.check import needed_fingerprint
-from app.secret_keys.models import KeyRecord
-from app.secret_keys.ring import UnreadableKey, distinct, fingerprint, read_key
+from app.core.config import PREFIX, Settings
+from app.core.extensions import db
+from app.core.secret_keys import ring
+from app.core.secret_keys.check import needed_fingerprint
+from app.core.secret_keys.models import KeyRecord
+from app.core.secret_keys.ring import UnreadableKey, distinct, fingerprint, read_key
+from app.operations.backups.key_encryption import decrypt_keys
+from app.operations.backups.manifest import ENCRYPTED_KEYS, PLAIN_KEY, Manifest, Unfit
+from app.operations.secret_key import ADOPT
 
 
 @dataclass(frozen=True)
 class GivenKeys:
-    """What whoever restores a backup has given to read it with."""
+    """What the operator has given a restore to decrypt the backup with."""
 
     passphrase: str | None = None
     key_file: Path | None = None
@@ -30,7 +30,7 @@ class GivenKeys:
 
 
 def database_key() -> str:
-    """Fingerprint of the key that the database needs; "" where it names none, as before there were any."""
+    """Fingerprint of the key that the database needs; "" where it names none, as old ones do."""
     with db.engine.connect() as connection:
         is_there = inspect(connection).has_table(KeyRecord.__tablename__)
     found = needed_fingerprint(db.session) if is_there else ""
@@ -39,10 +39,10 @@ def database_key() -> str:
 
 
 def needed_keys(known: Sequence[str], needed: str, *, is_kept: bool) -> list[str]:
-    """Fingerprints of the keys that a copy needs. Raises ClickException where `is_kept` asks for a key that
-    is not here.
+    """Fingerprints of the keys that a copy needs.
 
-    `known`: before and after the copy was made, so that a rotation meanwhile is no matter.
+    `known`: the keys from before and after the copy was made, so that a rotation meanwhile does no harm.
+    Raises ClickException where `is_kept` asks for a key that is not here.
     """
     fingerprints = [fingerprint(key) for key in known]
     is_here = bool(known) and (not needed or needed in fingerprints)
@@ -54,9 +54,9 @@ def needed_keys(known: Sequence[str], needed: str, *, is_kept: bool) -> list[str
 
 
 def find_keys(made: Manifest, directory: Path, settings: Settings, given: GivenKeys) -> list[str]:
-    """The keys that this backup needs, the current one first; none where it needs none, or goes without.
+    """The keys that this backup needs, the current one first; none where it is restored without.
 
-    Raises Unfit where one is nowhere to be found, or where the settings name another one.
+    Raises Unfit where one is not found, or where the settings name another one.
     """
     if given.is_without:
         return []
@@ -102,7 +102,7 @@ def describe_missing(made: Manifest, needed: str) -> str:
 
 
 def require_settings(found: Sequence[str]) -> None:
-    """The settings name the key, so what a file holds would not count. Raises Unfit where they differ."""
+    """Raises Unfit where the key in the settings is another one: a key file would not be used beside it."""
     at_hand = ring.keys().all()
     if at_hand[:1] == tuple(found[:1]) and set(found) <= set(at_hand):
         return
@@ -118,7 +118,7 @@ def key_files(data_dir: Path) -> list[Path]:
 
 
 def holds_other_keys(data_dir: Path, keys: Sequence[str]) -> bool:
-    """Whether the files hold others than these; True where one is damaged."""
+    """Whether the key files hold other keys than these; True where one is damaged."""
     try:
         return distinct(*(read_key(path) for path in key_files(data_dir))) != tuple(keys)
     except UnreadableKey:

@@ -1,4 +1,4 @@
-"""What is in a backup, and who made it? The first member of the archive says so of all others."""
+"""Manifest of a backup: the first member of the archive, which lists all others and the version."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from app.config import ROOT
+from app.core.config import ROOT
 
 NAME = "manifest.json"
 FORMAT = 2  # 1: without `keys`, and with the secret key in plain text
@@ -18,21 +18,21 @@ PLAIN_KEY, ENCRYPTED_KEYS = "secret_key", "secret_key.enc"
 BLOCK = 1 << 20
 LONGEST = 64 * 1024 * 1024  # of the manifest itself: half a million pictures
 
-# all that a backup can hold. Nothing else is ever written by a restore, whatever an archive contains: no
-# visitors' keys, and no path that leads elsewhere
+# all names that a backup can hold. A restore writes nothing else, whatever an archive contains: no daily
+# salts, and no path outside of the directory
 MEMBER = re.compile(
     r"main\.db|clicks\.db|main\.sql|clicks\.sql|secret_key(?:\.enc)?"
     r"|journal/(?:dropped|\d{19}-[0-9a-f]{16}\.v\d+)"
     r"|uploads/[0-9a-f]{32}\.[a-z]{3,4}"
     r"|replaced/\d{1,19}-[0-9a-f]{32}\.[a-z]{3,4}"
-    r"|imports/[0-9a-f]{32}\.csv",
+    r"|imports/[0-9a-f]{32}\.(?:csv|zip)",
     re.ASCII,
 )
 
 
 @dataclass(frozen=True)
 class File:
-    """Of one member: how long it is, and what it must hold."""
+    """Size and checksum of one member."""
 
     size: int
     sha256: str
@@ -40,7 +40,9 @@ class File:
 
 @dataclass(frozen=True)
 class Manifest:
-    """`as_of`: every visit that was answered before this moment (seconds since 1970) is in the backup.
+    """Contents of a backup.
+
+    `as_of`: every visit that was answered before this moment (seconds since 1970) is in the backup.
 
     `keys`: fingerprints of the secret keys that it needs, the current one first.
     """
@@ -62,11 +64,11 @@ class Manifest:
 
 
 class Unfit(Exception):
-    """This is no backup, or not one that can be used here. The text says why, for a person."""
+    """This is no backup, or one that can't be used here. The text says why, for people."""
 
 
-def read(text: bytes) -> Manifest:
-    """Raises Unfit for what is no manifest, or one that a newer Waypost wrote."""
+def parse_manifest(text: bytes) -> Manifest:
+    """Parses a manifest. Raises Unfit for other content, and for the manifest of a newer Waypost."""
     try:
         found: dict[str, Any] = json.loads(text)
         if found["format"] > FORMAT:
@@ -87,8 +89,8 @@ def read(text: bytes) -> Manifest:
     return made
 
 
-def described(path: Path) -> File:
-    """A file as it is now. One that grows meanwhile is taken as long as it was at first."""
+def describe_file(path: Path) -> File:
+    """Size and checksum of a file as it is now. Of one that grows meanwhile, only the first size counts."""
     size = path.stat().st_size
     digest = hashlib.sha256()
     with path.open("rb") as file:
@@ -100,6 +102,6 @@ def described(path: Path) -> File:
 
 
 def version() -> str:
-    """Of this program."""
+    """The version of this program."""
     with (ROOT / "pyproject.toml").open("rb") as file:
         return str(tomllib.load(file)["project"]["version"])

@@ -1,4 +1,4 @@
-"""How does a PostgreSQL get into a backup and out again? By its own programs, `pg_dump` and `psql`."""
+"""Dumps and restores of PostgreSQL by its own programs, `pg_dump` and `psql`."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from pathlib import Path
 import click
 from sqlalchemy import make_url
 
-from app.config import Settings
-from app.database import CLICKS
+from app.core.config import Settings
+from app.core.database import CLICKS
 
 PLAIN = ("--format=plain", "--no-owner", "--no-privileges", "--encoding=UTF8")
 
 
 class Dumps:
-    """The schema of the clicks first, and all else later: `snapshot` says why."""
+    """Dumps of the schema of clicks and of all else, made in this order: `snapshot` says why."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -35,7 +35,7 @@ class Dumps:
 
     def dump(self, target: Path, which: str) -> None:
         program = required("pg_dump", "or save the database in another way, and add --without-database")
-        run([program, *PLAIN, which, f"--file={target}"], self.settings)
+        run_program([program, *PLAIN, which, f"--file={target}"], self.settings)
 
 
 def rows_of(lines: Iterator[str], table: str) -> Iterator[str]:
@@ -49,11 +49,11 @@ def rows_of(lines: Iterator[str], table: str) -> Iterator[str]:
         yield line.rstrip("\n").partition("\t")[0]
 
 
-def restore(settings: Settings, files: Sequence[Path]) -> None:
-    """Both or none: one transaction. The database must be empty."""
+def restore_dumps(settings: Settings, files: Sequence[Path]) -> None:
+    """Restores both dumps in one transaction. The database must be empty."""
     program = required("psql", "and run this again")
     command = [program, "--no-psqlrc", "--quiet", "--single-transaction", "--set=ON_ERROR_STOP=1"]
-    run([*command, *(f"--file={file}" for file in files)], settings)
+    run_program([*command, *(f"--file={file}" for file in files)], settings)
 
 
 def required(name: str, otherwise: str) -> str:
@@ -63,8 +63,8 @@ def required(name: str, otherwise: str) -> str:
     return found
 
 
-def run(command: Sequence[str], settings: Settings) -> None:
-    """The password goes by the environment: who lists processes reads their arguments."""
+def run_program(command: Sequence[str], settings: Settings) -> None:
+    """Runs a program of PostgreSQL. The password is in the environment: any user can list arguments."""
     url = make_url(settings.database_url)
     address = url.set(drivername="postgresql", password=None).render_as_string(hide_password=False)
     environ = os.environ | ({"PGPASSWORD": url.password} if url.password else {})

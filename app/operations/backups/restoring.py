@@ -1,4 +1,4 @@
-"""How does what was unpacked become the instance of this data directory, all of it or nothing?"""
+"""Restore: makes an unpacked backup the instance of this data directory, all of it or nothing."""
 
 from __future__ import annotations
 
@@ -15,19 +15,20 @@ from pathlib import Path
 import click
 from sqlalchemy import inspect, make_url
 
-from app import clock
-from app.cli.backups import postgres
-from app.cli.backups.keys import describe_without, holds_other_keys, key_files, write_keys
-from app.cli.backups.manifest import ENCRYPTED_KEYS, PLAIN_KEY, Manifest, Unfit
-from app.cli.database import RESTORING, migrate_tables, scripts
-from app.config import PREFIX, ROOT, Settings
-from app.database import CLICKS, clicks_path
-from app.database_damage import forget_damage
-from app.extensions import db
+from app.core import clock
+from app.core.config import PREFIX, ROOT, Settings
+from app.core.database import CLICKS, clicks_path
+from app.core.database_damage import forget_damage
+from app.core.durable_files import sync_directory
+from app.core.extensions import db
 from app.journal import segments
+from app.operations.backups import postgres
+from app.operations.backups.keys import describe_without, holds_other_keys, key_files, write_keys
+from app.operations.backups.manifest import ENCRYPTED_KEYS, PLAIN_KEY, Manifest, Unfit
+from app.operations.database import RESTORING, migrate_tables, scripts
 
 DRAFT = ".restore-"
-# what an instance consists of, and a start alone does not make; visitors' keys stay, each night sweeps them
+# what an instance consists of and a start alone does not make. Daily salts stay: they are removed each night
 FOLDERS = ("journal", "uploads", "replaced", "imports")
 BESIDE = ("-wal", "-shm")
 
@@ -41,24 +42,27 @@ def require_fit(made: Manifest, settings: Settings) -> None:
         raise Unfit(f"A newer Waypost ({made.version}) made this backup: install that one first.")
 
 
-def places(settings: Settings) -> dict[str, Path]:
-    """Where each member of a backup belongs that is not in DATA_DIR under its own name."""
+def paths_outside(settings: Settings) -> dict[str, Path]:
+    """Paths of those members of a backup that may be outside of DATA_DIR or have another name there."""
     if not settings.is_sqlite:
         return {}
     main = Path(make_url(settings.database_url).database or "")
     return {"clicks.db": clicks_path(settings), "main.db": main}
 
 
-def occupied(settings: Settings) -> list[Path]:
-    """What is of an instance that is here already."""
-    files = [path.with_name(path.name + end) for path in places(settings).values() for end in ("", *BESIDE)]
+def find_occupied(settings: Settings) -> list[Path]:
+    """Files and folders of an instance that exists already."""
+    files = [
+        path.with_name(path.name + end) for path in paths_outside(settings).values() for end in ("", *BESIDE)
+    ]
     folders = [settings.data_dir / name for name in FOLDERS]
     is_used = {folder: any(is_content(path) for path in folder.glob("*")) for folder in folders}
     return [path for path in files if path.exists()] + [path for path, used in is_used.items() if used]
 
 
 def is_content(path: Path) -> bool:
-    """Not what every start makes in a journal: locks, a reserve, slates."""
+    """Whether a file belongs to an instance, and not to what every start makes in a journal: locks, the
+    reserve, persistent values."""
     return path.parent.name != "journal" or segments.version_of(path.name) is not None
 
 
@@ -68,7 +72,7 @@ def is_interrupted(settings: Settings) -> bool:
 
 def require_empty(settings: Settings) -> None:
     """Raises ClickException where there is an instance already."""
-    if found := occupied(settings):
+    if found := find_occupied(settings):
         raise click.ClickException(
             f"There is an instance already ({found[0]}). With --force it is moved aside, and stays."
         )
@@ -83,8 +87,8 @@ def require_empty_database() -> None:
             raise click.ClickException("The database is not empty. Make a new one, and name that.")
 
 
-def migrated(directory: Path) -> None:
-    """Bring the copy to the newest revision, and look whether it is sound. Raises Unfit."""
+def migrate_copy(directory: Path) -> None:
+    """Checks the copy for damage, and migrates it to the newest revision. Raises Unfit."""
     for name in ("main.db", "clicks.db"):
         with contextlib.closing(sqlite3.connect(directory / name)) as connection:
             try:
@@ -93,11 +97,11 @@ def migrated(directory: Path) -> None:
                 found = str(error)
         if found != "ok":
             raise Unfit(f"{name} of this backup is damaged: {found}")
-    upgrade(directory)
+    run_migrations(directory)
 
 
-def upgrade(directory: Path) -> None:
-    """In a process of its own, for which the copy is the instance."""
+def run_migrations(directory: Path) -> None:
+    """Runs the migrations in a process of its own, for which the copy is the instance."""
     own = {"DATA_DIR": str(directory), "DATABASE_URL": "", "CLICKS_URL": "", "DATABASE_URL_FILE": ""}
     environ = os.environ | {PREFIX + name: value for name, value in own.items()}
     command = [sys.executable, "-m", "flask", "--app", "wsgi", "db", "upgrade"]
@@ -109,25 +113,26 @@ def upgrade(directory: Path) -> None:
 def put_in_place(
     made: Manifest, directory: Path, settings: Settings, keys: Sequence[str], *, force: bool
 ) -> Path | None:
-    """Move what was unpacked to where it belongs, main.db last; where the old instance went, if anywhere.
+    """Moves the unpacked files to their places, main.db last. Returns where the old instance was moved, if
+    there was one.
 
-    Killed meanwhile, nothing starts on what is half there, and a second restore goes on from the backup.
+    After a kill no command starts on the incomplete instance, and a second restore starts over.
     """
     marker, aside = settings.data_dir / RESTORING, None
     was_interrupted = marker.exists()
     marker.touch()
-    segments.sync_directory(settings.data_dir)
+    sync_directory(settings.data_dir)
     if force or was_interrupted:
         aside = moved_aside(settings, keys)
     with settled(settings.data_dir):
-        where = places(settings)
+        where = paths_outside(settings)
         for name in sorted(made.files, key=lambda name: (name in where, name)):
             if not name.endswith(".sql") and name not in {PLAIN_KEY, ENCRYPTED_KEYS}:
-                put(directory / name, where.get(name, settings.data_dir / name))
+                move_file(directory / name, where.get(name, settings.data_dir / name))
         if settings.secret_key_dir is not None:
             write_keys(settings.data_dir, keys)
         if not settings.is_sqlite and made.revisions:
-            postgres.restore(settings, [directory / "clicks.sql", directory / "main.sql"])
+            postgres.restore_dumps(settings, [directory / "clicks.sql", directory / "main.sql"])
             migrate_anyway()
     forget_damage(settings.data_dir)
     marker.unlink()
@@ -142,16 +147,16 @@ def migrate_anyway() -> None:
 
 @contextlib.contextmanager
 def settled(data_dir: Path) -> Iterator[None]:
-    """What was moved is on the disk before the mark that it is not goes."""
+    """Syncs the folders at the end, so that moved files are on the disk before the marker is removed."""
     yield
     for folder in (data_dir, *(data_dir / name for name in FOLDERS)):
         if folder.exists():
-            segments.sync_directory(folder)
+            sync_directory(folder)
 
 
 def moved_aside(settings: Settings, keys: Sequence[str]) -> Path | None:
-    """What is here already; its secret key, too, where the backup needs another one."""
-    found = occupied(settings)
+    """Moves the existing instance aside; its secret key, too, where the backup needs another one."""
+    found = find_occupied(settings)
     if keys and holds_other_keys(settings.data_dir, keys):
         found += key_files(settings.data_dir)
     if not found:
@@ -159,12 +164,12 @@ def moved_aside(settings: Settings, keys: Sequence[str]) -> Path | None:
     aside = settings.data_dir / f"before-restore-{clock.now():%Y%m%d-%H%M%S}"
     aside.mkdir(mode=0o700)
     for path in found:
-        put(path, aside / path.name)
+        move_file(path, aside / path.name)
     return aside
 
 
-def put(source: Path, target: Path) -> None:
-    """Rename, or where that leads to another disk copy first and rename then."""
+def move_file(source: Path, target: Path) -> None:
+    """Renames a file. Where the target is on another disk, it is copied there first and renamed then."""
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
         source.replace(target)
@@ -178,8 +183,8 @@ def put(source: Path, target: Path) -> None:
         source.unlink()
 
 
-def warnings(made: Manifest, *, is_without_secret: bool) -> Iterator[str]:
-    """What an operator should know before they start it."""
+def list_warnings(made: Manifest, *, is_without_secret: bool) -> Iterator[str]:
+    """What the operator should know before they start the instance."""
     if is_without_secret:
         yield describe_without(made)
     elif not made.keys and PLAIN_KEY not in made.files:

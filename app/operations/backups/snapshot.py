@@ -1,11 +1,13 @@
-"""How is a running instance copied so that every visit that was counted by then is in the copy, once?
+"""Snapshot of a running instance that holds every click so far exactly once.
 
-In this order, while nothing of the journal is removed: first the clicks with the positions of the journal,
-for what comes after a position is still in the journal; then the journal; last what owners write, for a visit
-in the journal must find its link there, and its id must not be given to another link. A visit of a limited
-link is in main.db until it is removed, which waits too, and the clicks know which of them they have.
+It is copied in this order, while nothing is removed from the journal. First the clicks with the offsets of
+the journal, for what comes after an offset is still in the journal. Then the journal. Last what owners write,
+for a visit in the journal must find its link there, and the link's id must not be given to another one. A
+visit of a limited link is in main.db until it is removed, which waits too, and the clicks know which of them
+they have.
 """
 
+# see docs/decisions/2026-11-21-backups.md
 from __future__ import annotations
 
 import contextlib
@@ -20,19 +22,20 @@ from pathlib import Path
 import click
 from sqlalchemy import make_url
 
-from app.cli.backups import manifest, postgres
-from app.cli.backups.key_encryption import encrypt_keys
-from app.cli.backups.keys import database_key, needed_keys
-from app.cli.lifetime import held
-from app.config import Settings
-from app.database import clicks_path
+from app.core.config import Settings
+from app.core.database import clicks_path
+from app.core.file_locks import lock_file
+from app.core.secret_keys import ring
 from app.journal import segments
-from app.secret_keys import ring
+from app.operations.backups import manifest, postgres
+from app.operations.backups.key_encryption import encrypt_keys
+from app.operations.backups.keys import database_key, needed_keys
+from app.operations.processes import held
 
 PATIENCE_SECONDS = 60
 BUSY_MS = 10_000
-SPARE_BYTES = 64 * 1024 * 1024  # the journal's, whatever a backup takes
-KEPT_WHOLE = ("uploads", "replaced", "imports")
+SPARE_BYTES = 64 * 1024 * 1024  # left to the journal, whatever a backup takes
+COPIED_DIRECTORIES = ("uploads", "replaced", "imports")
 DRAFT = ".backup-"
 
 
@@ -46,21 +49,24 @@ class Snapshot:
 
 @contextlib.contextmanager
 def snapshot(settings: Settings, *, passphrase: str | None, database: bool) -> Iterator[Snapshot]:
-    """Copy the instance; the copy goes again at the end. It lies in DATA_DIR, where pictures need no room."""
+    """Copies the instance, and removes the copy at the end.
+
+    The copy is in DATA_DIR, where pictures can be hard links and take no room.
+    """
     with held(settings.data_dir / "backup.lock") as is_ours:
         if not is_ours:
             raise click.ClickException("Another backup is under way.")
-        sweep(settings.data_dir)
+        remove_leftovers(settings.data_dir)
         require_room(settings)
         directory = settings.data_dir / f"{DRAFT}{os.getpid()}"
         directory.mkdir(mode=0o700)
         try:
-            yield taken(settings, directory, passphrase=passphrase, database=database)
+            yield take_snapshot(settings, directory, passphrase=passphrase, database=database)
         finally:
             shutil.rmtree(directory, ignore_errors=True)
 
 
-def taken(settings: Settings, directory: Path, *, passphrase: str | None, database: bool) -> Snapshot:
+def take_snapshot(settings: Settings, directory: Path, *, passphrase: str | None, database: bool) -> Snapshot:
     copier = Sqlite(settings) if settings.is_sqlite else postgres.Dumps(settings)
     journal = segments.directory_of(settings.data_dir)
     before, needed = ring.keys().all(), database_key()
@@ -69,7 +75,7 @@ def taken(settings: Settings, directory: Path, *, passphrase: str | None, databa
             copier.clicks(directory)
         as_of = time.time()
         copy_journal(journal, directory / "journal")
-        # of a picture that goes now the copy of the database may still speak, of one that comes now, too
+        # before and after the database: its copy may name a picture that is deleted, or added, meanwhile
         link_files(settings.data_dir, directory)
         if database:
             copier.main(directory)
@@ -84,14 +90,14 @@ def taken(settings: Settings, directory: Path, *, passphrase: str | None, databa
         database="sqlite" if settings.is_sqlite else "postgresql",
         revisions=copier.revisions(directory) if database else [],
         as_of=as_of,
-        files={name: manifest.described(directory / name) for name in sorted(members(directory))},
+        files={name: manifest.describe_file(directory / name) for name in sorted(members(directory))},
         keys=keys,
     )
     return Snapshot(directory, made)
 
 
 class Sqlite:
-    """The two files, each as it was at one moment; nobody who writes waits for that."""
+    """Copies of the two files, each as of one moment. Writers do not wait for them."""
 
     def __init__(self, settings: Settings) -> None:
         self.main_path = Path(make_url(settings.database_url).database or "")
@@ -100,18 +106,18 @@ class Sqlite:
             raise click.ClickException(f"There is nothing to back up: {self.main_path} is not there.")
 
     def clicks(self, directory: Path) -> None:
-        copy(self.clicks_path, directory / "clicks.db")
+        copy_file(self.clicks_path, directory / "clicks.db")
 
     def main(self, directory: Path) -> None:
-        copy(self.main_path, directory / "main.db")
+        copy_file(self.main_path, directory / "main.db")
 
     def revisions(self, directory: Path) -> list[str]:
         with contextlib.closing(sqlite3.connect(directory / "main.db")) as connection:
             return sorted(row[0] for row in connection.execute("SELECT version_num FROM alembic_version"))
 
 
-def copy(source: Path, target: Path) -> None:
-    address = f"{source.absolute().as_uri()}?mode=ro"  # one that may write would checkpoint when it closes
+def copy_file(source: Path, target: Path) -> None:
+    address = f"{source.absolute().as_uri()}?mode=ro"  # a writing connection would checkpoint on close
     try:
         with (
             contextlib.closing(sqlite3.connect(address, uri=True)) as old,
@@ -119,7 +125,7 @@ def copy(source: Path, target: Path) -> None:
         ):
             old.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
             new.execute("PRAGMA synchronous = OFF")
-            old.backup(new)  # all pages in one step: it would begin anew whenever somebody writes
+            old.backup(new)  # all pages in one step: in several it would begin anew at each write
             new.execute("PRAGMA journal_mode = DELETE").fetchall()
     except sqlite3.Error as error:
         raise click.ClickException(f"{source} can't be copied: {error}") from error
@@ -127,10 +133,10 @@ def copy(source: Path, target: Path) -> None:
 
 @contextlib.contextmanager
 def nothing_removed(journal: Path) -> Iterator[None]:
-    """The ingest goes on, and removes nothing of what it took in."""
+    """Keeps the ingest from removing segments that it has read. It goes on otherwise."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while True:
-        with segments.lock(journal / "keep.lock") as is_ours:
+        with lock_file(journal / "keep.lock") as is_ours:
             if is_ours:
                 yield
                 return
@@ -147,17 +153,17 @@ def copy_journal(journal: Path, target: Path) -> None:
 
 
 def link_files(data_dir: Path, directory: Path) -> None:
-    """Files that are written once and never changed: another name for each keeps it, and takes no room."""
-    for kind in KEPT_WHOLE:
+    """Makes hard links to files that are written once and never changed. They take no room."""
+    for kind in COPIED_DIRECTORIES:
         (directory / kind).mkdir(mode=0o700, exist_ok=True)
         for path in (data_dir / kind).glob("*"):
             name = f"{kind}/{path.name}"
             if manifest.MEMBER.fullmatch(name) and not (directory / name).exists():
                 with contextlib.suppress(FileNotFoundError):
-                    link(path, directory / name)
+                    link_file(path, directory / name)
 
 
-def link(source: Path, target: Path) -> None:
+def link_file(source: Path, target: Path) -> None:
     try:
         os.link(source, target)
     except FileNotFoundError:
@@ -171,14 +177,14 @@ def members(directory: Path) -> list[str]:
     return [name for name in found if manifest.MEMBER.fullmatch(name)]
 
 
-def sweep(data_dir: Path) -> None:
-    """What a killed backup left: we hold the lock, so nobody is at it."""
+def remove_leftovers(data_dir: Path) -> None:
+    """Removes what killed backups have left. The caller holds the lock, so no other backup is under way."""
     for path in data_dir.glob(f"{DRAFT}*"):
         shutil.rmtree(path, ignore_errors=True)
 
 
 def require_room(settings: Settings) -> None:
-    """A copy that filled the disk would cost visits."""
+    """Raises ClickException where a copy would fill the disk: then clicks would be lost."""
     sources = [segments.directory_of(settings.data_dir)]
     if settings.is_sqlite:
         sources += [Path(make_url(settings.database_url).database or ""), clicks_path(settings)]

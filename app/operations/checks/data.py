@@ -1,79 +1,96 @@
-"""Are the databases, the journal and what belongs to them whole, and do they fit together?"""
+"""Checks that databases, journal and uploads are whole and consistent with each other."""
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 from sqlalchemy import func, select, text
-from sqlalchemy.exc import DBAPIError
 
-from app.cli import database
-from app.cli.checks.finding import Finding, ok, plural, problem, warning
-from app.clicks import backfill
-from app.clicks.lag import journal_state
-from app.clicks.models import Loss
-from app.clicks.positions import positions_in
-from app.config import Settings
-from app.database import clicks_path
-from app.extensions import db
-from app.jobs.tending import LARGE_WAL, wal_bytes
-from app.journal.reading import read
-from app.journal.segments import directory_of, listed
+from app.analytics import backfill
+from app.analytics.lag import journal_state
+from app.analytics.limited_lag import limited_lag
+from app.analytics.models import Loss
+from app.analytics.offsets import positions_in
+from app.core.config import Settings
+from app.core.database import clicks_path, takes_no_writes
+from app.core.database_damage import is_damage_noted
+from app.core.extensions import db
+from app.core.read_only import address_of
+from app.jobs.maintenance import LARGE_WAL, wal_bytes
+from app.journal.reader import read
+from app.journal.segments import listed, path_of
 from app.links.models import Link
+from app.operations import database
+from app.operations.checks.finding import Finding, ok, plural, problem, warning
 
-RESTORE = "Stop it, and restore a backup; keep what is here for a look at it."
+RESTORE = "Stop Waypost and restore a backup. Keep the damaged files for inspection."
 LATE_SECONDS = 60
 SHOWN = 5
 
 
 def instance_check(settings: Settings) -> Iterator[Finding]:
-    """Whether there is one, so that nothing else need say that there is none."""
+    """Whether there is an instance, so that no other check has to report that there is none."""
+    if missing := database.find_missing_file():
+        yield problem(database.describe_missing(missing), database.advise_missing(missing))
+        return
     if not database.is_there():
         yield problem(
             f"There is no database in {settings.data_dir}.", "Start Waypost, or restore a backup there."
         )
         return
-    if not settings.is_sqlite:  # of a damaged file the next check says more
+    if not settings.is_sqlite:  # for a SQLite file the next check says more
         db.session.execute(text("SELECT 1"))
     yield ok("There is a database.")
 
 
 def database_check(settings: Settings) -> Iterator[Finding]:
+    if is_damage_noted(settings.data_dir):
+        yield problem("In the last minutes a query met damage in the database.", RESTORE)
     if not settings.is_sqlite:
         version = db.session.scalar(text("SHOW server_version"))
-        yield ok(f"PostgreSQL {version} answers.")
-        return
-    for schema in ("main", "clicks"):
-        found = faults(f"PRAGMA {schema}.integrity_check({SHOWN})")
-        if found == ["ok"]:
-            yield ok(f"{schema}.db is whole.")
+        if takes_no_writes(db.session, ()):
+            yield problem(
+                f"PostgreSQL {version} answers, but takes no writes.", "Is it a standby, or read-only?"
+            )
         else:
-            yield problem(f"{schema}.db is damaged: {'; '.join(found)}", RESTORE)
-            return
-    if orphans := faults("PRAGMA main.foreign_key_check"):
+            yield ok(f"PostgreSQL {version} answers.")
+        return
+    are_whole = True
+    for path in database.files():  # each alone: a connection to both fails where one of them is damaged
+        found = list_faults(settings, path, f"PRAGMA integrity_check({SHOWN})")
+        if found == ["ok"]:
+            yield ok(f"{path.name} is intact.")
+        else:
+            are_whole = False
+            yield problem(f"{path.name} is damaged: {'; '.join(found)}", RESTORE)
+    main = database.files()[0]
+    if are_whole and (orphans := list_faults(settings, main, "PRAGMA foreign_key_check")):
         tables = ", ".join(sorted(set(orphans)))
-        yield problem(f"{plural(len(orphans), 'row')} of {tables} name what is not there.", RESTORE)
+        yield problem(f"{plural(len(orphans), 'row')} of {tables} refer to missing rows.", RESTORE)
 
 
-def faults(question: str) -> list[str]:
-    """What SQLite says, the first column of it; of damage that it stumbles over, that."""
+def list_faults(settings: Settings, path: Path, question: str) -> list[str]:
+    """The first column of what SQLite answers about a file, or the error where it fails on damage."""
     try:
-        return [str(row[0]) for row in db.session.execute(text(question))]
-    except DBAPIError as error:
-        return [str(error.orig)]
+        with closing(sqlite3.connect(address_of(path, settings.data_dir), uri=True)) as connection:
+            return [str(row[0]) for row in connection.execute(question)]
+    except sqlite3.Error as error:
+        return [str(error)]
 
 
 def migrations_check(_settings: Settings) -> Iterator[Finding]:
-    if database.is_current():  # raises ClickException where a newer one has been here
-        yield ok("Migrations are at their end.")
+    if database.is_current():  # raises ClickException where a newer version has migrated it
+        yield ok("All migrations are applied.")
     else:
-        yield problem("The database is older than this program.", "flask --app wsgi db upgrade")
+        yield problem("The database is older than this program.", "./waypost db upgrade")
 
 
 def log_check(settings: Settings) -> Iterator[Finding]:
-    """SQLite's write-ahead logs, which the worker brings into the files."""
+    """Checks SQLite's write-ahead logs, which the worker checkpoints into the files."""
     if not settings.is_sqlite:
         return
     beside = Path(f"{clicks_path(settings)}-wal")
@@ -81,24 +98,27 @@ def log_check(settings: Settings) -> Iterator[Finding]:
     for name, size in found.items():
         if size > 2 * LARGE_WAL:
             yield warning(
-                f"{size >> 20:,} MiB of {name} wait in its log.",
-                "Is the worker running? A program that reads the file for long holds it up, too.",
+                f"{size >> 20:,} MiB of {name} wait in its write-ahead log.",
+                "Is the worker running? A program that reads the file for a long time delays it, too.",
             )
     if max(found.values()) <= 2 * LARGE_WAL:
-        yield ok(f"{sum(found.values()) / 1e6:,.1f} MB wait in the databases' logs.")
+        yield ok(f"{sum(found.values()) / 1e6:,.1f} MB wait in the write-ahead logs.")
 
 
 def journal_check(settings: Settings) -> Iterator[Finding]:
-    directory = directory_of(settings.data_dir)
+    directory = path_of(settings.data_dir)
+    if not directory.exists():
+        yield ok("There is no journal yet: no link was opened.")
+        return
     for name in listed(directory):
         read(directory, name, 0, 1)  # raises OSError where it can't be read
     state = journal_state(directory, positions_in(db.session()), time.time())
     if state.waits_for:
-        yield problem(f"Visits wait in the journal: {state.waits_for}", "Put that right: none is lost.")
+        yield problem(f"Clicks wait in the journal: {state.waits_for}", "Fix that; no click is lost.")
     elif state.counters.seconds > LATE_SECONDS:
         yield warning(
-            f"A visit has waited for {state.counters.seconds:,.0f} s.",
-            "The worker takes it in: start Waypost.",
+            f"A click has waited for {state.counters.seconds:,.0f} s.",
+            "The worker ingests it: start Waypost.",
         )
     else:
         yield ok(f"The journal can be read; {state.rows.waiting_bytes / 1e6:,.1f} MB of it wait.")
@@ -109,14 +129,31 @@ def journal_check(settings: Settings) -> Iterator[Finding]:
         )
     if state.dropped:
         yield warning(
-            f"{plural(state.dropped, 'visit')} could not be written down, ever.",
-            f"There was no room. Having seen it, remove {directory / 'dropped'}.",
+            f"{plural(state.dropped, 'click')} could not be written, in total.",
+            f"There was no space. To reset the count, remove {directory / 'dropped'}.",
         )
     if damaged := db.session.scalar(select(func.sum(Loss.lines))) or 0:
         yield warning(
-            f"{plural(int(damaged), 'line')} of the journal were damaged.",
-            "They were left out: look after the disk.",
+            f"{plural(int(damaged), 'line')} of the journal were damaged, in total.",
+            "They were skipped. Check the disk.",
         )
+
+
+def limited_check(_settings: Settings) -> Iterator[Finding]:
+    """Checks visits of limited links, which are not in the journal but in main.db until they are ingested."""
+    lag = limited_lag(db.session(), time.time())
+    if lag.seconds > LATE_SECONDS:
+        yield warning(
+            f"{plural(lag.waiting, 'click')} of limited links wait, one for {lag.seconds:,.0f} s.",
+            "The worker ingests them: start Waypost.",
+        )
+    if lag.unknown:
+        yield warning(
+            f"{plural(lag.unknown, 'click')} of limited links are of a newer version.",
+            "They are kept until that version runs again.",
+        )
+    if not lag.unknown and lag.seconds <= LATE_SECONDS:
+        yield ok(f"{plural(lag.waiting, 'click')} of limited links wait.")
 
 
 MISMATCH = text("""
@@ -135,24 +172,26 @@ SUMS = text("""
 
 
 def counts_check(_settings: Settings) -> Iterator[Finding]:
-    """What links are said to have, what statistics add up to, and the single visits: each in one statement,
-    for visits come in meanwhile."""
-    done, end = backfill.state(db.session())
+    """Compares the counters of links, the sums of the statistics and the single clicks.
+
+    Each comparison is one statement, for visits come in meanwhile.
+    """
+    done, end = backfill.read_state(db.session())
     if done < end:
-        yield ok(f"{plural(end - done, 'visit')} from before an update are still to be added up.")
+        yield ok(f"{plural(end - done, 'click')} from before an update are not in the totals yet.")
         return
     different = int(db.session.scalar(MISMATCH) or 0)
     of_links, of_owners, of_days, rows = map(int, db.session.execute(SUMS).one())
     advice = "Statistics say less than was counted. Say so to the makers, with this line."
     if different:
-        yield problem(f"{plural(different, 'link')} have more clicks than statistics know.", advice)
+        yield problem(f"{plural(different, 'link')} have more clicks than their statistics.", advice)
     if of_links != of_owners or of_days != rows:
         yield problem(
             f"Sums differ: {of_links:,} by link, {of_owners:,} by owner; {of_days:,} by day, {rows:,} rows.",
             advice,
         )
     if not different and of_links == of_owners and of_days == rows:
-        yield ok(f"Clicks and statistics agree: {plural(of_links, 'visit')}, bots too.")
+        yield ok(f"Clicks and statistics agree: {plural(of_links, 'click')}, including bots.")
 
 
 def pictures_check(settings: Settings) -> Iterator[Finding]:
@@ -165,8 +204,8 @@ def pictures_check(settings: Settings) -> Iterator[Finding]:
     missing = sorted(name for name in named if not (settings.data_dir / "uploads" / name).exists())
     if missing:
         yield warning(
-            f"{plural(len(missing), 'picture')} of links are not there ({', '.join(missing[:SHOWN])}).",
-            "Their links go on without; bring the files back from a backup.",
+            f"{plural(len(missing), 'picture')} of links are missing ({', '.join(missing[:SHOWN])}).",
+            "Their links work without them. Restore the files from a backup.",
         )
     else:
         yield ok(f"All pictures are there: {len(named):,}.")

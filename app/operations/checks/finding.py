@@ -1,4 +1,4 @@
-"""What did a look at one thing find, and what is to be done about it?"""
+"""Findings of a check: what it has found, and what to do about it."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from app.config import Settings
+from app.core.config import Settings
 
 Level = Literal["ok", "warning", "problem"]
 
 
 @dataclass(frozen=True)
 class Finding:
-    """`detail` says what is, `advice` what to do; a problem is what does not work, or will not for long."""
+    """One finding. `detail` says what is the case, `advice` what to do.
+
+    A problem is something that does not work, or will soon stop working.
+    """
 
     level: Level
     detail: str

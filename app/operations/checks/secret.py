@@ -1,4 +1,4 @@
-"""Checks the secret key: is it the one that the database needs, and does it read what is encrypted?"""
+"""Checks that the secret key is the one that the database needs, and that it decrypts what is stored."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Any
 
 from sqlalchemy import Column, func, select
 
-from app.cli.checks.finding import Finding, ok, plural, problem, warning
-from app.cli.secret_key import WHAT_TO_DO, describe_problem
-from app.config import Settings
-from app.extensions import db
-from app.sealing import decrypt_text
-from app.secret_keys import ring
-from app.secret_keys.check import KeyState, compare_keys, raw_text, sealed_columns
+from app.core.config import Settings
+from app.core.encryption import decrypt_text
+from app.core.extensions import db
+from app.core.secret_keys import ring
+from app.core.secret_keys.check import KeyState, compare_keys, raw_text, sealed_columns
+from app.operations.checks.finding import Finding, ok, plural, problem, warning
+from app.operations.secret_key import WHAT_TO_DO, describe_problem
 
 BATCH_SIZE = 500
-# what is read in full; of all other columns the fingerprints alone, for there may be millions
+# tables that are decrypted in full; of all others only fingerprints are compared, for there may be millions
 READ_IN_FULL = {"notification_handler", "second_factor", "letter"}
 NAMES = {
     "notification_handler": "handler",
@@ -33,16 +33,16 @@ def secret_check(settings: Settings) -> Iterator[Finding]:
         yield problem(describe_problem(settings, state, needed).removesuffix(f" {WHAT_TO_DO}"), WHAT_TO_DO)
         return
     if state is KeyState.ROTATING:
-        yield warning("A rotation of the secret key is not finished.", "flask --app wsgi secrets rotate")
+        yield warning("A rotation of the secret key is not finished.", "./waypost secrets rotate")
     found = {column.table.name: count_unreadable(column, keys) for column in sealed_columns()}
     shut = {name: count for name, count in found.items() if count}
     for name, count in shut.items():
         yield problem(
             f"{plural(count, NAMES.get(name, f'row of {name}'))} can't be read with this secret key.",
-            "Put the key back that encrypted it, or have their owners enter them again.",
+            "Restore the key that encrypted them, or have their owners enter them again.",
         )
     if not shut:
-        yield ok(f"The secret key reads what is encrypted ({needed or 'nothing is yet'}).")
+        yield ok(f"The secret key decrypts what is stored ({needed or 'nothing is yet'}).")
 
 
 def count_unreadable(column: Column[Any], keys: tuple[str, ...]) -> int:

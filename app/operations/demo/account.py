@@ -1,7 +1,7 @@
-"""Whose is the demo, and how does it begin anew? Only an account that a seed has made is ever replaced.
+"""The demo's account. A seed replaces it, but never an account that no seed has made.
 
-Which ones those are stands in `DATA_DIR/demo_accounts`. The account is replaced, not emptied: clicks know
-their owner by a number that is never used again, so those of an earlier demo count for nobody.
+`DATA_DIR/demo_accounts` lists the demo accounts. The account is replaced, not emptied: clicks name their
+owner by an id that is never used again, so those of an earlier demo count for no account.
 """
 
 from __future__ import annotations
@@ -15,25 +15,26 @@ from sqlalchemy import delete, select
 
 from app.accounts import passwords, services, setup
 from app.accounts.models import User
-from app.database import begin_write
-from app.extensions import db
-from app.links.emptying import empty_trash
+from app.core.database import begin_write
+from app.core.extensions import db
 from app.links.models import Alias, Link
 from app.links.removal import erase
+from app.links.trash_purge import empty_trash
 
 FILE = "demo_accounts"
-AT_ONCE = 200  # links in a transaction: others write, too
+BATCH_SIZE = 200  # links in a transaction, so that others can write in between
 
 
 def begin_anew(email: str, data_dir: Path) -> tuple[User, str]:
-    """A fresh account and its password. Raises ClickException where the address is a real account's."""
+    """Makes a new account. Returns it and its password. Raises ClickException where a real account has the
+    address."""
     known = read_known(data_dir)
     old = services.find_user(email)
     if old and known.get(old.email) != old.id:
         raise click.ClickException(f"{old.email} has an account that no seed has made; it is left alone")
     is_admin = bool(old and old.is_admin)
     if old:
-        remove(old)
+        remove_account(old)
     password = secrets.token_urlsafe(12)
     password_hash = passwords.hash_password(password)
     begin_write(db.session)
@@ -45,8 +46,8 @@ def begin_anew(email: str, data_dir: Path) -> tuple[User, str]:
     return user, password
 
 
-def remove(user: User) -> None:
-    """The account and all that is its own; its short addresses are free at once for whoever comes."""
+def remove_account(user: User) -> None:
+    """Removes the account with everything it owns. Its aliases are free at once for any account."""
     user_id = user.id
     while remove_links(user_id):
         pass
@@ -59,7 +60,7 @@ def remove(user: User) -> None:
 
 def remove_links(user_id: int) -> int:
     begin_write(db.session)
-    some = db.session.scalars(select(Link.id).where(Link.user_id == user_id).limit(AT_ONCE)).all()
+    some = db.session.scalars(select(Link.id).where(Link.user_id == user_id).limit(BATCH_SIZE)).all()
     erase(user_id, some)
     db.session.commit()
     return len(some)

@@ -1,4 +1,4 @@
-"""What does the demo account have beside its links? Projects, a domain, every pixel, every handler."""
+"""What the demo account has beside links: projects, a domain, every pixel and every handler."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ import secrets
 from sqlalchemy import exists, select
 
 from app.accounts.models import User
-from app.cli.demo.links import Surroundings
-from app.database import begin_write
+from app.core.database import begin_write
+from app.core.extensions import db
 from app.domains.models import Domain
-from app.extensions import db
+from app.input.data import RequestData, Value
 from app.notifications import services as handlers
 from app.notifications.forms import HandlerForm
 from app.notifications.transport import Setting, all_transports
+from app.operations.demo.links import Surroundings
 from app.pixels import services as pixels
 from app.pixels.forms import PixelForm
 from app.pixels.provider import all_providers
 from app.projects.models import Project
-from app.sent import Sent, Value
 
 PROJECTS = (("Launch", "#e4572e"), ("Mail and print", "#17bebb"), ("Events", "#7768ae"))
-HOST = "links.example"  # a name that is reserved: nobody can ever have it
+HOST = "links.example"  # a reserved name, which can't be registered
 
 
 def make_belongings(user: User, now: dt.datetime, days: int) -> Surroundings:
@@ -46,7 +46,7 @@ def make_projects(user: User, since: dt.datetime) -> list[int]:
 
 
 def make_domain(user: User, since: dt.datetime) -> int | None:
-    """A domain that is verified, unless another demo has it."""
+    """Makes a verified domain, unless another demo has it."""
     begin_write(db.session)
     if db.session.scalar(select(exists().where(Domain.host == HOST, Domain.is_verified))):
         return None
@@ -58,7 +58,7 @@ def make_domain(user: User, since: dt.datetime) -> int | None:
 
 
 def make_pixels(user: User) -> list[int]:
-    """One of each provider, with the identifier that its page gives as an example."""
+    """Makes a pixel of each provider, with the identifier that is its example."""
     made = []
     for type_, provider in all_providers().items():
         sent: list[tuple[str, Value]] = [
@@ -66,7 +66,7 @@ def make_pixels(user: User) -> list[int]:
             ("name", provider.label),
             ("pixel", provider.example),
         ]
-        form = PixelForm(Sent(sent), owner=user)
+        form = PixelForm(RequestData(sent), owner=user)
         form.require_valid()
         begin_write(db.session)
         made.append(pixels.create(user, form.changes).id)
@@ -75,12 +75,12 @@ def make_pixels(user: User) -> list[int]:
 
 
 def make_handlers(user: User) -> list[int]:
-    """One of each transport, switched off and with addresses that are nobody's: the demo tells no one."""
+    """Makes a handler of each transport, switched off and with example addresses: none ever sends."""
     made = []
     for type_, transport in all_transports().items():
         sent: list[tuple[str, Value]] = [("type", type_), ("name", transport.label)]
         form = HandlerForm(
-            Sent([*sent, *((one.name, harmless(one)) for one in transport.settings)]), owner=user
+            RequestData([*sent, *((one.name, harmless(one)) for one in transport.settings)]), owner=user
         )
         form.require_valid()
         begin_write(db.session)

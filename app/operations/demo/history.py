@@ -1,4 +1,4 @@
-"""How do the demo's links get their past? Through the forms, the services, the journal and the ingest."""
+"""Links of the demo and their past clicks, made by the forms, the services, the journal and the ingest."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ import click
 from sqlalchemy import func, select
 
 from app.accounts.models import User
-from app.cli.demo.kinds import every_kind
-from app.cli.demo.links import Fields, Plan, Surroundings, bulk, everyday
-from app.cli.demo.visits import Visited
-from app.clicks.ingest import Ingest
-from app.clicks.models import Click
-from app.config import Settings
-from app.database import begin_write
-from app.errors import AliasTaken
-from app.extensions import db
-from app.journal.record import Visit, encode
+from app.analytics.ingest import Ingest
+from app.analytics.models import Click
+from app.core.config import Settings
+from app.core.database import begin_write
+from app.core.errors import AliasTaken
+from app.core.extensions import db
+from app.input.data import RequestData
+from app.journal.codec import Visit, encode
 from app.journal.segments import directory_of
 from app.journal.writer import Journal
 from app.links import services
 from app.links.forms import LinkForm
 from app.links.models import Link
-from app.sent import Sent
+from app.operations.demo.kinds import every_kind
+from app.operations.demo.links import DemoLink, Fields, Surroundings, bulk, everyday
+from app.operations.demo.visits import Visited
 
 IN_BULK = 3
 SECONDS = 60
@@ -36,54 +36,54 @@ SECONDS = 60
 def make_links(
     rng: Random, user: User, count: int, around: Surroundings, settings: Settings
 ) -> list[Visited]:
-    """Every kind as far as `count` goes, three in bulk, and everyday ones for the rest."""
+    """Makes a link of every kind as far as `count` goes, three in bulk, and everyday ones for the rest."""
     plans = list(islice(every_kind(around), count))
-    made = [Visited(make(user, plan.fields, settings), plan, since(rng, plan, around)) for plan in plans]
+    made = [Visited(make_link(user, plan.fields, settings), plan, since(rng, plan, around)) for plan in plans]
     if count - len(made) >= IN_BULK:
-        plan = Plan(bulk(), share=0.4)
+        plan = DemoLink(bulk(), share=0.4)
         begun = since(rng, plan, around)
         made += [Visited(link, plan, begun) for link in make_bulk(user, plan.fields, settings)]
     for plan in everyday(rng, count - len(made), around):
-        made.append(Visited(make(user, plan.fields, settings), plan, since(rng, plan, around)))
+        made.append(Visited(make_link(user, plan.fields, settings), plan, since(rng, plan, around)))
     date_back(made)
     return made
 
 
-def since(rng: Random, plan: Plan, around: Surroundings) -> dt.datetime:
-    """When the link was made: at the beginning where its story needs that, else some time after."""
+def since(rng: Random, plan: DemoLink, around: Surroundings) -> dt.datetime:
+    """When the link was made: at the beginning where its visits need that, else some time after."""
     part = 1.0 if plan.until or plan.launch else rng.uniform(0.6, 1.0)
     return around.now - dt.timedelta(days=around.days) * part
 
 
-def make(user: User, fields: Fields, settings: Settings) -> Link:
-    """One link; where somebody has the alias, one like it."""
-    form = checked(user, fields, settings)
+def make_link(user: User, fields: Fields, settings: Settings) -> Link:
+    """Makes one link; where the alias is taken, with another one like it."""
+    form = check_form(user, fields, settings)
     begin_write(db.session)
     try:
         link = services.create(user, form.changes)
     except AliasTaken:
         db.session.rollback()
-        return make(user, {**fields, "url": f"{fields['url']}-{user.id}"}, settings)
+        return make_link(user, {**fields, "url": f"{fields['url']}-{user.id}"}, settings)
     db.session.commit()
     return link
 
 
 def make_bulk(user: User, fields: Fields, settings: Settings) -> list[Link]:
-    form = checked(user, fields, settings)
+    form = check_form(user, fields, settings)
     begin_write(db.session)
     found = services.create_bulk(user, form.changes)
     db.session.commit()
     return found
 
 
-def checked(user: User, fields: Fields, settings: Settings, stored: Link | None = None) -> LinkForm:
-    form = LinkForm(Sent(fields.items()), owner=user, stored=stored, settings=settings)
+def check_form(user: User, fields: Fields, settings: Settings, stored: Link | None = None) -> LinkForm:
+    form = LinkForm(RequestData(fields.items()), owner=user, stored=stored, settings=settings)
     form.require_valid()
     return form
 
 
 def date_back(made: Sequence[Visited]) -> None:
-    """Nobody can send when a link was made; it is set here, so that no click is older than its link."""
+    """Sets when each link was made, so that no click is older than its link. No form takes that time."""
     begin_write(db.session)
     for one in made:
         one.link.datetime = one.since
@@ -91,17 +91,17 @@ def date_back(made: Sequence[Visited]) -> None:
 
 
 def change_later(user: User, made: Sequence[Visited], settings: Settings) -> None:
-    """What the owner has set after the visits came: limits, an end, switched off."""
+    """Sets what the owner changes after the visits: a limit, an end date, switched off."""
     for one in made:
         if one.plan.later:
-            form = checked(user, one.plan.later, settings, stored=one.link)
+            form = check_form(user, one.plan.later, settings, stored=one.link)
             begin_write(db.session)
             services.update(one.link, form.changes)
             db.session.commit()
 
 
 def take_in(visits: Sequence[Visit], made: Sequence[Visited], settings: Settings) -> None:
-    """Write the visits to the journal and have them counted, by whoever is quicker: the worker or us."""
+    """Writes the visits to the journal, and waits until the worker or this process has ingested them."""
     journal = Journal(directory_of(settings.data_dir))
     dropped = sum(not journal.append(encode(visit)) for visit in visits)
     journal.close()
@@ -109,12 +109,12 @@ def take_in(visits: Sequence[Visit], made: Sequence[Visited], settings: Settings
         raise click.ClickException("the journal takes no more visits: is there space left?")
     ingest = Ingest(settings)
     try:
-        fold(ingest, [one.link.id for one in made], len(visits))
+        ingest_visits(ingest, [one.link.id for one in made], len(visits))
     finally:
         ingest.close()
 
 
-def fold(ingest: Ingest, links: Sequence[int], count: int) -> None:
+def ingest_visits(ingest: Ingest, links: Sequence[int], count: int) -> None:
     deadline = time.monotonic() + SECONDS
     while ingest.step() or taken_in(links) < count:
         if time.monotonic() > deadline:

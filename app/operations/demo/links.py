@@ -1,4 +1,4 @@
-"""What is a link of the demo: what is sent to make it, and how is it visited?"""
+"""Demo links: the fields to make them with, and how they are visited."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from random import Random
 
-from app.sent import Value
+from app.input.data import Value
 
 Fields = dict[str, Value]
 SITE = "https://example.com"
@@ -15,7 +15,7 @@ SITE = "https://example.com"
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What the fields of a link can name: rows that are there, and the moments that its life hangs on."""
+    """What the fields of a link can name: existing rows, and times relative to now."""
 
     now: dt.datetime
     days: int
@@ -25,16 +25,16 @@ class Surroundings:
     domain: int | None
 
     def moment(self, days: float) -> str:
-        """So many days from now, as a form takes it."""
+        """The time so many days from now, as a form takes it."""
         return (self.now + dt.timedelta(days=days)).strftime("%Y-%m-%d %H:%M")
 
 
 @dataclass(frozen=True)
-class Plan:
+class DemoLink:
     """One link to make: what is sent for it, what is set once it has its past clicks, and how it is visited.
 
-    `share`: of all clicks, compared with others. `most`: no more than that. `until`: the last day with
-    visits, counted from today. `launch`: everybody comes at once, and then fewer and fewer.
+    `share`: of all clicks, relative to other links. `most`: the maximum of clicks. `until`: the last day with
+    visits, counted from today. `launch`: most visits come at once, and then fewer and fewer.
     """
 
     fields: Fields
@@ -52,7 +52,7 @@ def named(url: str, page: str, title: str, **fields: Value | int) -> Fields:
 
 
 def targeted(url: str, type_: str, pages: dict[str, str]) -> Fields:
-    """The fields of a link that leads visitors apart, else to the international page."""
+    """The fields of a link with targeting, whose other visitors get the international page."""
     fields = named(url, "international", f"Sent on by {type_.replace('_', ' ')}", targeting_type=type_)
     for index, (key, page) in enumerate(pages.items()):
         fields[f"targeting_{type_}_key[{index}]"] = key
@@ -65,7 +65,7 @@ def members(name: str, ids: list[int]) -> Fields:
 
 
 def bulk() -> Fields:
-    """Three addresses pasted at once."""
+    """The fields of three links made in bulk."""
     lines = "\n".join(f"{SITE}/leaflet/{number}" for number in range(1, 4))
     return {"is_bulk": "1", "location_urls": lines, "title": "Leaflets", "tags[]": "print"}
 
@@ -99,11 +99,11 @@ PLACES = (
 )
 
 
-def everyday(rng: Random, count: int, around: Surroundings) -> Iterator[Plan]:
-    """Links as one makes them all the time, to make up the number; no two with one alias."""
+def everyday(rng: Random, count: int, around: Surroundings) -> Iterator[DemoLink]:
+    """Ordinary links that make up the number, each with an alias of its own."""
     for number in range(1, count + 1):
         noun, place = rng.choice(NOUNS), rng.choice(PLACES)
         fields = named(f"{noun}-{place}-{number}", f"{place}/{noun}", f"{noun.title()}, {place.title()}")
         fields["tags[]"] = rng.choice(("print", "social", "mail"))
         fields["project_id"] = str(rng.choice((0, *around.projects)))
-        yield Plan(fields, share=rng.paretovariate(1.3) / 3)
+        yield DemoLink(fields, share=rng.paretovariate(1.3) / 3)

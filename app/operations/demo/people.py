@@ -1,4 +1,4 @@
-"""Who opens the demo's links? Countries, agents and ways in as they might be, by weight."""
+"""Visitors of the demo's links: countries, user agents and referrers with realistic weights."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ class Land(NamedTuple):
     cities: tuple[str, ...]
 
 
-class Agent(NamedTuple):
-    """What stands after `Mozilla/5.0`, and the device, system and browser that targeting makes of it."""
+class DemoAgent(NamedTuple):
+    """A user agent: its text after `Mozilla/5.0`, and the device, system and browser that targeting reads."""
 
     weight: int
     text: str
@@ -23,12 +23,12 @@ class Agent(NamedTuple):
 
 
 class Person(NamedTuple):
-    """One visitor, as far as a visit tells."""
+    """One visitor, as far as a visit records them."""
 
     land: Land
     city: str
     language: str
-    agent: Agent
+    agent: DemoAgent
 
 
 class Referrer(NamedTuple):
@@ -66,17 +66,17 @@ SAMSUNG = f"{WEBKIT} SamsungBrowser/28.0 Chrome/130.0.0.0"
 CHROME, SAFARI = f"{WEBKIT} Chrome/141.0.0.0", f"{APPLE} Version/18.6"
 
 AGENTS = (
-    Agent(26, f"({WINDOWS}) {CHROME} Safari/537.36", "desktop", "Windows", "Chrome"),
-    Agent(22, f"({PHONE}) {SAFARI} Mobile/15E148 Safari/604.1", "mobile", "iOS", "Safari"),
-    Agent(18, f"({ANDROID}) {CHROME} Mobile Safari/537.36", "mobile", "Android", "Chrome"),
-    Agent(9, f"({MAC}) {SAFARI} Safari/605.1.15", "desktop", "macOS", "Safari"),
-    Agent(6, f"({WINDOWS}) {CHROME} Safari/537.36 Edg/141.0.0.0", "desktop", "Windows", "Edge"),
-    Agent(5, "(X11; Linux x86_64; rv:144.0) Gecko/20100101 Firefox/144.0", "desktop", "Linux", "Firefox"),
-    Agent(4, f"({ANDROID}) {SAMSUNG} Mobile Safari/537.36", "mobile", "Android", "Samsung Internet"),
-    Agent(4, f"({PAD}) {SAFARI} Mobile/15E148 Safari/604.1", "tablet", "iOS", "Safari"),
-    Agent(3, f"({MAC}; rv:144.0) Gecko/20100101 Firefox/144.0", "desktop", "macOS", "Firefox"),
-    Agent(2, f"({CHROME_OS}) {CHROME} Safari/537.36", "desktop", "Chrome OS", "Chrome"),
-    Agent(1, f"({WINDOWS}) {CHROME} Safari/537.36 OPR/124.0.0.0", "desktop", "Windows", "Opera"),
+    DemoAgent(26, f"({WINDOWS}) {CHROME} Safari/537.36", "desktop", "Windows", "Chrome"),
+    DemoAgent(22, f"({PHONE}) {SAFARI} Mobile/15E148 Safari/604.1", "mobile", "iOS", "Safari"),
+    DemoAgent(18, f"({ANDROID}) {CHROME} Mobile Safari/537.36", "mobile", "Android", "Chrome"),
+    DemoAgent(9, f"({MAC}) {SAFARI} Safari/605.1.15", "desktop", "macOS", "Safari"),
+    DemoAgent(6, f"({WINDOWS}) {CHROME} Safari/537.36 Edg/141.0.0.0", "desktop", "Windows", "Edge"),
+    DemoAgent(5, "(X11; Linux x86_64; rv:144.0) Gecko/20100101 Firefox/144.0", "desktop", "Linux", "Firefox"),
+    DemoAgent(4, f"({ANDROID}) {SAMSUNG} Mobile Safari/537.36", "mobile", "Android", "Samsung Internet"),
+    DemoAgent(4, f"({PAD}) {SAFARI} Mobile/15E148 Safari/604.1", "tablet", "iOS", "Safari"),
+    DemoAgent(3, f"({MAC}; rv:144.0) Gecko/20100101 Firefox/144.0", "desktop", "macOS", "Firefox"),
+    DemoAgent(2, f"({CHROME_OS}) {CHROME} Safari/537.36", "desktop", "Chrome OS", "Chrome"),
+    DemoAgent(1, f"({WINDOWS}) {CHROME} Safari/537.36 OPR/124.0.0.0", "desktop", "Windows", "Opera"),
 )
 REFERRERS = (
     Referrer(42, "", ("",)),

@@ -1,4 +1,4 @@
-"""Which pictures does the demo upload? Small ones that are drawn here, so that none has to be shipped."""
+"""Pictures that the demo uploads. They are drawn here, so that none has to be shipped."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import io
 
 from PIL import Image, ImageDraw
 
-from app.sent import Upload
+from app.input.data import Upload
 
 INK, PAPER, SIGNAL = "#1b3a4b", "#f4f1ea", "#e4572e"
 
@@ -21,7 +21,7 @@ def icon() -> Upload:
 
 
 def card() -> Upload:
-    """What a social network shows: hills under a sun, 1200 by 630."""
+    """A preview image for social networks: hills under a sun, 1200 by 630."""
     image = Image.new("RGB", (1200, 630), PAPER)
     draw = ImageDraw.Draw(image)
     draw.ellipse((880, 90, 1060, 270), fill=SIGNAL)

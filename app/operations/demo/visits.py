@@ -1,7 +1,7 @@
-"""When was each of the demo's links opened, and by whom?
+"""Past visits of the demo's links: when each came, and from which visitor.
 
-Life has weekdays, nights and a launch; the numbers come from one generator, so the same seed tells the same
-story, told up to the present hour.
+They follow weekdays, nights and a launch, up to the present hour. All numbers come from one generator, so the
+same seed makes the same visits.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from itertools import accumulate
 from random import Random
 from typing import Any
 
-from app.cli.demo import people
-from app.cli.demo.links import Plan
-from app.cli.demo.people import Land, Person, Referrer
-from app.journal.record import Visit
+from app.geo.continents import CONTINENT_OF
+from app.journal.codec import Visit
 from app.links.models import Link
-from app.visits.agents import bot_name
-from app.visits.continents import CONTINENT_OF
+from app.operations.demo import people
+from app.operations.demo.links import DemoLink
+from app.operations.demo.people import Land, Person, Referrer
+from app.redirects.bots import bot_name
 
 HOUR = dt.timedelta(hours=1)
-# of 24 hours, in UTC, as many as come in each
+# weights of the 24 hours, in UTC
 DAY = (2, 1, 1, 1, 1, 2, 4, 7, 10, 12, 12, 11, 11, 12, 13, 13, 12, 11, 10, 10, 9, 7, 5, 3)
 WEEK = (1.0, 1.08, 1.05, 1.0, 0.85, 0.45, 0.5)
 BOTS_FOR_EACH_PERSON = 0.07
@@ -35,15 +35,15 @@ UTM = ("utm_source", "utm_medium", "utm_campaign")
 
 @dataclass(frozen=True)
 class Visited:
-    """A link with how it is visited; `since` when."""
+    """A link and how it is visited. `since`: when it was made."""
 
     link: Link
-    plan: Plan
+    plan: DemoLink
     since: dt.datetime
 
 
 def past_visits(rng: Random, visited: Sequence[Visited], clicks: int, now: dt.datetime) -> list[Visit]:
-    """`clicks` visits of people, and those of bots beside them, in the order they came."""
+    """`clicks` visits of people, and those of bots beside them, in the order of their times."""
     counts = shares(rng, visited, clicks)
     found = [
         visit
@@ -55,8 +55,10 @@ def past_visits(rng: Random, visited: Sequence[Visited], clicks: int, now: dt.da
 
 
 def wandering(rng: Random, visits: Sequence[Visit], alike: set[int]) -> Iterator[Visit]:
-    """The same, but some who opened a link open another one on that day; only links that are `alike` for
-    everybody, for others would have sent them elsewhere."""
+    """The same visits, but some visitors of a link open another one on that day.
+
+    Only links that are `alike` for all visitors: those with targeting would redirect this visitor elsewhere.
+    """
     today, people_of_today = dt.date.min, list[Visit]()
     for visit in visits:
         day = dt.datetime.fromtimestamp(visit.time_ms / 1000, dt.UTC).date()
@@ -72,7 +74,7 @@ def wandering(rng: Random, visits: Sequence[Visit], alike: set[int]) -> Iterator
 
 
 def shares(rng: Random, visited: Sequence[Visited], clicks: int) -> list[int]:
-    """How many of the clicks each link gets: by its share, and no more than it can have."""
+    """How many of the clicks each link gets: by its share, and at most its maximum."""
     counts = [0] * len(visited)
     left = clicks
     while left:
@@ -88,9 +90,9 @@ def shares(rng: Random, visited: Sequence[Visited], clicks: int) -> list[int]:
 
 
 def visits_of(rng: Random, one: Visited, count: int, now: dt.datetime) -> Iterator[Visit]:
-    """People's visits to one link. Some come twice on a day: those two are one visitor."""
+    """People's visits to one link. Some visitors come again on the same day."""
     known: dict[dt.date, list[Visit]] = {}
-    for moment in sorted(moments(rng, one, count, now)):
+    for moment in sorted(draw_moments(rng, one, count, now)):
         today = known.setdefault(moment.date(), [])
         if today and rng.random() < COMES_AGAIN:
             visit = rng.choice(today)._replace(time_ms=to_ms(moment))
@@ -100,8 +102,8 @@ def visits_of(rng: Random, one: Visited, count: int, now: dt.datetime) -> Iterat
         yield visit
 
 
-def moments(rng: Random, one: Visited, count: int, now: dt.datetime) -> Iterator[dt.datetime]:
-    """When: in hours drawn by their weight, and anywhere within the hour."""
+def draw_moments(rng: Random, one: Visited, count: int, now: dt.datetime) -> Iterator[dt.datetime]:
+    """Times of visits: in hours drawn by their weight, anywhere within the hour."""
     end = min(now + dt.timedelta(days=one.plan.until), now)
     hours = max(1, int((end - one.since) / HOUR))
     begins = [one.since + HOUR * number for number in range(hours)]
@@ -116,19 +118,19 @@ def weight(moment: dt.datetime) -> float:
 
 
 def steady(part: float) -> float:
-    """A little more each day."""
+    """Weight of a part of the time: a little more each day."""
     return 0.7 + 0.6 * part
 
 
 def launch(part: float) -> float:
-    """Nearly nobody; then, at two fifths of the time, everybody; then fewer each day."""
+    """Weight of a part of the time: very little, a peak after two fifths of it, then less each day."""
     return 0.05 if part < 0.4 else 0.15 + 12 * 0.5 ** ((part - 0.4) * 30)
 
 
 def new_visit(rng: Random, link: Link, moment: dt.datetime) -> Visit:
     person = new_person(rng)
-    referrer: Referrer = drawn(rng, people.REFERRERS)
-    _, *utm = drawn(rng, people.UTM)
+    referrer: Referrer = draw_row(rng, people.REFERRERS)
+    _, *utm = draw_row(rng, people.UTM)
     return Visit(
         to_ms(moment),
         link.id,
@@ -148,8 +150,8 @@ def new_visit(rng: Random, link: Link, moment: dt.datetime) -> Visit:
 
 
 def new_person(rng: Random) -> Person:
-    land: Land = drawn(rng, people.LANDS)
-    return Person(land, rng.choice(land.cities), rng.choice(land.languages), drawn(rng, people.AGENTS))
+    land: Land = draw_row(rng, people.LANDS)
+    return Person(land, rng.choice(land.cities), rng.choice(land.languages), draw_row(rng, people.AGENTS))
 
 
 # how each type of targeting matches such a visitor; rotation draws instead
@@ -165,7 +167,7 @@ MATCHES: dict[str, Callable[[str, Person], bool]] = {
 
 
 def destination(rng: Random, link: Link, person: Person) -> str:
-    """Where the link sends this visitor."""
+    """The destination of this visitor."""
     if link.targeting_type == "rotation":
         weights = [int(key) for key, _ in link.targeting]
         return rng.choices([page for _, page in link.targeting], weights)[0]
@@ -175,10 +177,10 @@ def destination(rng: Random, link: Link, person: Person) -> str:
 
 
 def bots_of(rng: Random, one: Visited, people_count: int, now: dt.datetime) -> Iterator[Visit]:
-    """Crawlers and previews, which come to every link that people come to."""
+    """Visits of crawlers and preview bots, in proportion to those of people."""
     count = round(people_count * BOTS_FOR_EACH_PERSON)
-    for moment in moments(rng, one, count, now):
-        agent = drawn(rng, people.BOTS).agent
+    for moment in draw_moments(rng, one, count, now):
+        agent = draw_row(rng, people.BOTS).agent
         yield Visit(
             time_ms=to_ms(moment),
             link_id=one.link.id,
@@ -193,8 +195,8 @@ def bots_of(rng: Random, one: Visited, people_count: int, now: dt.datetime) -> I
         )
 
 
-def drawn(rng: Random, rows: tuple[Any, ...]) -> Any:
-    """One of the rows; the first member of each is its weight."""
+def draw_row(rng: Random, rows: tuple[Any, ...]) -> Any:
+    """A random row. The first member of each is its weight."""
     return rng.choices(rows, cum_weights=sums(rows))[0]
 
 

@@ -1,0 +1,1 @@
+"""Providers of tracking pixels, one file a type."""

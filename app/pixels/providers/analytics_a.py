@@ -1,12 +1,12 @@
-"""What is known of Google Analytics's pixels, and how does one fire?"""
+"""Google Analytics: its identifiers, its script and its hosts."""
 
 from __future__ import annotations
 
 from app.pixels.provider import Provider
 
 # https://developers.google.com/tag-platform/security/guides/csp, Google Analytics 4 with Google Signals.
-# `*.google-analytics.com` has the regions' own (`region1.…`). What that page has as `*.google.com` is the
-# last two here (`/g/collect`); Google's domains of each country, also there, only feed lists for adverts.
+# `*.google-analytics.com` includes the regional hosts (`region1.…`). The last two here stand for that page's
+# `*.google.com` (`/g/collect`). Google's country domains, also listed there, only feed advertising audiences.
 MEASURES = (
     "https://*.google-analytics.com",
     "https://*.analytics.google.com",

@@ -1,4 +1,4 @@
-"""What is known of Meta (Facebook)'s pixels, and how does one fire?"""
+"""Meta (Facebook) pixels: their identifiers, their script and their hosts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PROVIDER = Provider(
     looks_like=r"[0-9]{12,18}",
     hint="15 or 16 digits",
     help_url="https://business.facebook.com/events_manager2",
-    # https://developers.facebook.com/docs/meta-pixel/get-started: one PageView reaches every id set up before
+    # https://developers.facebook.com/docs/meta-pixel/get-started: one PageView counts for every id set up
     code="""
       if (!window.fbq) {
         var fbq = window.fbq = function () {

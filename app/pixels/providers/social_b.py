@@ -1,11 +1,11 @@
-"""What is known of LinkedIn's pixels, and how does one fire?"""
+"""LinkedIn pixels: their identifiers, their script and their hosts."""
 
 from __future__ import annotations
 
 from app.pixels.provider import Provider
 
-# LinkedIn names no hosts. The script was seen to draw one of several for each view (`px`, `px4`, `dc`), and
-# to be sent on to `www` where somebody is signed in
+# LinkedIn documents no hosts. The script was seen to pick one of several for each view (`px`, `px4`, `dc`),
+# which redirects to `www` for a visitor who is signed in
 COUNTS = ("https://*.ads.linkedin.com", "https://www.linkedin.com")
 PROVIDER = Provider(
     label="LinkedIn",

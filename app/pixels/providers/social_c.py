@@ -1,4 +1,4 @@
-"""What is known of Pinterest's pixels, and how does one fire?"""
+"""Pinterest pixels: their identifiers, their script and their hosts."""
 
 from __future__ import annotations
 

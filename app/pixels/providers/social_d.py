@@ -1,10 +1,10 @@
-"""What is known of X (Twitter)'s pixels, and how does one fire?"""
+"""X (Twitter) pixels: their identifiers, their script and their hosts."""
 
 from __future__ import annotations
 
 from app.pixels.provider import Provider
 
-# X names no hosts. A view goes to `t.co/i/adsct` and `analytics.twitter.com/i/adsct`; the two others as in
+# X documents no hosts. A view goes to `t.co/i/adsct` and `analytics.twitter.com/i/adsct`; two others as in
 # https://github.com/jonashaag/content-security-policy-rules/blob/master/twitter-pixel.md
 COUNTS = (
     "https://t.co",

@@ -1,4 +1,4 @@
-"""What is known of Quora's pixels, and how does one fire?"""
+"""Quora pixels: their identifiers, their script and their hosts."""
 
 from __future__ import annotations
 

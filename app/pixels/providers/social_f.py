@@ -1,11 +1,11 @@
-"""What is known of TikTok's pixels, and how does one fire?"""
+"""TikTok pixels: their identifiers, their script and their hosts."""
 
 from __future__ import annotations
 
 from app.pixels.provider import Provider
 
 # https://business-api.tiktok.com/portal/docs?id=1739585702922241 ("Content Security Policy"); the second one
-# is asked for what IPv6 addresses add
+# serves visitors with IPv6
 HOSTS = ("https://analytics.tiktok.com", "https://analytics-ipv6.tiktokw.us", "https://ads.tiktok.com")
 PROVIDER = Provider(
     label="TikTok",

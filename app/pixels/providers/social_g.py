@@ -1,10 +1,10 @@
-"""What is known of Snapchat's pixels, and how does one fire?"""
+"""Snapchat pixels: their identifiers, their script and their hosts."""
 
 from __future__ import annotations
 
 from app.pixels.provider import Provider
 
-# Snap names the first; its script was seen to send the same to the second
+# Snap documents the first; its script was seen to send the same to the second
 COUNTS = ("https://tr.snapchat.com", "https://tr6.snapchat.com")
 PROVIDER = Provider(
     label="Snapchat",

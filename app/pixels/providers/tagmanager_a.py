@@ -1,4 +1,4 @@
-"""What is known of Google Tag Manager's pixels, and how does one fire?"""
+"""Google Tag Manager: its identifiers and its script. It may call any host."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PROVIDER = Provider(
     looks_like=r"GTM-[A-Z0-9]{4,10}",
     hint="GTM- and some seven capital letters and digits",
     help_url="https://support.google.com/tagmanager/answer/6103696",
-    # https://developers.google.com/tag-platform/tag-manager/web: what a container holds is the owner's affair
+    # https://developers.google.com/tag-platform/tag-manager/web: the owner decides what a container holds
     code="""
       window.dataLayer = window.dataLayer || [];
       window.dataLayer.push({"gtm.start": new Date().getTime(), event: "gtm.js"});

@@ -1,1 +1,1 @@
-"""Which languages do visitors' pages speak? One file each."""
+"""Texts of visitors' pages, one file a language, named by its tag."""

@@ -1,4 +1,4 @@
-"""What do visitors' pages say in German?"""
+"""German texts of visitors' pages."""
 
 PAGES = {
     "not_found": (
@@ -22,6 +22,10 @@ PAGES = {
             "Wer diesen Link gemacht hat, möchte {providers} mitteilen, dass Sie ihn geöffnet haben. "
             "Ans Ziel kommen Sie in jedem Fall."
         ),
+    ),
+    "confirmation": (
+        "Diesen Link jetzt öffnen?",
+        "Er lässt sich nur eine bestimmte Zahl von Malen öffnen, und jedes Mal zählt.",
     ),
     "pixels": ("Sie werden weitergeleitet", "Das dauert nur einen Moment."),
     "app": ("In {app} öffnen", "Wenn Sie die App nicht haben, geht es im Browser weiter."),

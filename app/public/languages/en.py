@@ -1,6 +1,6 @@
-"""What do visitors' pages say in English? (Every other language has the same keys.)"""
+"""English texts of visitors' pages. Every other language has the same keys."""
 
-# title, and a sentence for somebody who knows nothing of Waypost
+# a title, and a sentence for visitors who do not know Waypost
 PAGES = {
     "not_found": ("This link does not exist", "Check the address for typing errors, or ask whoever sent it."),
     "not_yet": ("This link is not active yet", "Come back later, or ask whoever sent it."),
@@ -15,6 +15,7 @@ PAGES = {
             "Either way you get where it leads."
         ),
     ),
+    "confirmation": ("Open this link now?", "It can be opened only so many times, and each time counts."),
     "pixels": ("You are on your way", "This takes only a moment."),
     "app": ("Open in {app}", "If you do not have the app, go on in the browser."),
     "app_by_tap": (
@@ -33,7 +34,7 @@ PAGES = {
     "method": ("This can’t be done here", "Open the address in a browser."),
 }
 
-# what else stands on them: labels, buttons, and why a gate stays shut
+# the other texts: labels, buttons, and why a gate refuses a form
 WORDS = {
     "password": "Password",
     "open": "Open link",

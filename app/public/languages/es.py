@@ -1,4 +1,4 @@
-"""What do visitors' pages say in Spanish?"""
+"""Spanish texts of visitors' pages."""
 
 PAGES = {
     "not_found": (
@@ -16,6 +16,10 @@ PAGES = {
             "Quien creó este enlace quiere informar a {providers} de que lo has abierto. "
             "En cualquier caso llegarás a tu destino."
         ),
+    ),
+    "confirmation": (
+        "¿Abrir este enlace ahora?",
+        "Solo se puede abrir un número limitado de veces, y cada apertura cuenta.",
     ),
     "pixels": ("Vas de camino", "Es solo un momento."),
     "app": ("Abrir en {app}", "Si no tienes la aplicación, continúa en el navegador."),

@@ -1,4 +1,4 @@
-"""What do visitors' pages say in French?"""
+"""French texts of visitors' pages."""
 
 PAGES = {
     "not_found": (
@@ -19,6 +19,10 @@ PAGES = {
             "La personne qui a créé ce lien souhaite faire savoir à {providers} que vous l’avez ouvert. "
             "Dans tous les cas, vous arriverez à destination."
         ),
+    ),
+    "confirmation": (
+        "Ouvrir ce lien maintenant ?",
+        "Il ne peut être ouvert qu’un certain nombre de fois, et chaque ouverture compte.",
     ),
     "pixels": ("Vous êtes en route", "Cela ne prend qu’un instant."),
     "app": ("Ouvrir dans {app}", "Si vous n’avez pas l’application, continuez dans le navigateur."),

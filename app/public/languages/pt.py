@@ -1,4 +1,4 @@
-"""What do visitors' pages say in Portuguese?"""
+"""Portuguese texts of visitors' pages."""
 
 PAGES = {
     "not_found": (
@@ -16,6 +16,10 @@ PAGES = {
             "Quem criou este link gostaria de informar {providers} de que você o abriu. "
             "De qualquer forma, você chegará ao destino."
         ),
+    ),
+    "confirmation": (
+        "Abrir este link agora?",
+        "Só pode ser aberto um número limitado de vezes, e cada abertura conta.",
     ),
     "pixels": ("Você está a caminho", "É só um momento."),
     "app": ("Abrir em {app}", "Se não tiver o aplicativo, continue no navegador."),

@@ -1,27 +1,30 @@
-"""What does an owner suppose of a visitor? Read strictly, with everything that is wrong at once."""
+"""Parameters of a simulated visit. They are read strictly, and all errors are reported at once."""
 
+# see docs/decisions/2026-11-21-explain.md
 from __future__ import annotations
 
 import datetime as dt
 import ipaddress
 import re
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from app.errors import FieldError, Invalid
+from app.input.data import RequestData
+from app.input.params import ParamReader
+from app.input.parsers import Rejected, flag, moment, plain_text
 from app.links.targeting import TYPES
-from app.reading import Problem, Rejected, flag, moment, plain
-from app.sent import Sent
-from app.visits import referring
-from app.visits.facts import PASSWORD, WARNING
-from app.visits.supposed import Supposed, as_sent
-from app.visits.visitor import LONGEST_LANGUAGES, languages
+from app.redirects import referrer
+from app.redirects.simulation.visitor import Supposed, as_sent
+from app.redirects.state import CONFIRMATION, PASSWORD, WARNING
+from app.redirects.visitor import LONGEST_LANGUAGES, languages
 
 LONGEST_AGENT = 4096
 LONGEST_QUERY = 8192
 LONGEST_CITY = 128
-GATES = (PASSWORD, WARNING)
-MAX_GATES = 10  # names of gates; there are two, and a yes is both
+GATES = (PASSWORD, WARNING, CONFIRMATION)
+MAX_TEXT = sys.maxsize  # each parser has a bound of its own
+MAX_GATES = 10  # words in `unlocked`: names of the three gates, or a yes for all of them
 UNSENDABLE = re.compile(r"[#\s]")
 RANGE = r"(?:\*|[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*)(?:[ \t]*;[ \t]*q=[01](?:\.[0-9]{0,3})?)?"
 RANGES = re.compile(rf"{RANGE}(?:[ \t]*,[ \t]*{RANGE})*", re.ASCII | re.IGNORECASE)
@@ -38,7 +41,7 @@ def address(text: str) -> str:
 
 def accepted(text: str) -> str:
     """An `Accept-Language` as a browser sends it."""
-    if not RANGES.fullmatch(plain(text, LONGEST_LANGUAGES)) or not languages(text):
+    if not RANGES.fullmatch(plain_text(text, LONGEST_LANGUAGES)) or not languages(text):
         raise Rejected(
             "This must be languages as a browser sends them, like de-DE,de;q=0.9,en;q=0.8.", "language"
         )
@@ -46,23 +49,23 @@ def accepted(text: str) -> str:
 
 
 def query(text: str) -> str:
-    """What stands after the `?`, raw."""
-    if UNSENDABLE.search(plain(text, LONGEST_QUERY)):
+    """A raw query: what comes after the `?`."""
+    if UNSENDABLE.search(plain_text(text, LONGEST_QUERY)):
         raise Rejected("This may contain no # and no spaces: a browser never sends them.", "query")
     return text
 
 
-def page(text: str) -> str:
-    if not referring.referrer(as_sent(plain(text, referring.LONGEST)))[0]:
+def read_page(text: str) -> str:
+    if not referrer.referrer(as_sent(plain_text(text, referrer.LONGEST)))[0]:
         raise Rejected("This must be the whole address of a page, like https://example.com/page.", "url")
     return text
 
 
 def short(most: int) -> Read:
-    return lambda text: plain(text, most)
+    return lambda text: plain_text(text, most)
 
 
-# `at` and `unlocked` are read apart. What is sent empty is empty: the visitor has none of it
+# `at` and `unlocked` are read separately. An empty parameter is empty: the visitor has none of it
 READ: Mapping[str, Read] = {
     "ip": address,
     "country_code": TYPES["country_code"].read,
@@ -74,57 +77,36 @@ READ: Mapping[str, Read] = {
     "browser_name": TYPES["browser_name"].read,
     "accept_language": accepted,
     "query": query,
-    "referrer": page,
+    "referrer": read_page,
 }
 
 
-def supposed(asked: Sent, zone: dt.tzinfo = dt.UTC) -> Supposed:
-    """What the parameters say; times without an offset are of `zone`. Unknown ones are ignored.
+def supposed(data: RequestData, zone: dt.tzinfo = dt.UTC) -> Supposed:
+    """The simulated visit of these parameters. Times without an offset are in `zone`. Unknown parameters are
+    ignored.
 
     Raises Invalid with every parameter that can't be used.
     """
-    question = Question(asked)
-    found = {name: question.read(name, read) for name, read in READ.items()}
-    at = question.read("at", lambda text: moment(text, zone), takes_empty=False)
-    unlocked = question.unlocked()
-    question.require_valid()
+    reader = ParamReader({name: str(data.last(name)) for name in data})
+    found = {name: reader.read(name, None, or_empty(read), MAX_TEXT) for name, read in READ.items()}
+    at = reader.read("at", None, lambda text: moment(text, zone), MAX_TEXT)
+    unlocked = read_unlocked(reader, data)
+    reader.require_valid()
     return Supposed(at=at, unlocked=unlocked, **found)
 
 
-class Question:
-    """Reads parameters and keeps what is wrong with each."""
+def or_empty(read: Read) -> Read:
+    return lambda text: text and read(text)
 
-    def __init__(self, asked: Sent) -> None:
-        self.asked = asked
-        self.problems: list[FieldError] = []
 
-    def read(self, name: str, read: Read, *, takes_empty: bool = True) -> Any:
-        if name not in self.asked:
-            return None
-        text = str(self.asked.last(name))
-        return text if takes_empty and not text else self.tried(name, read, text)
-
-    def tried(self, name: str, read: Read, text: str) -> Any:
-        try:
-            return read(text)
-        except Rejected as rejected:
-            said = rejected.args[0]
-            code = said.code if isinstance(said, Problem) else "invalid"
-            self.problems.append(FieldError(str(said), code, name))
-            return None
-
-    def unlocked(self) -> frozenset[str]:
-        """Which gates are passed: by their names, or all by a yes."""
-        words = [word for _, value in self.asked.members("unlocked") for word in str(value).split(",")]
-        if len(words) > MAX_GATES:
-            self.problems.append(FieldError(f"There may be at most {MAX_GATES}.", "too_many", "unlocked"))
-            return frozenset()
-        found = [self.tried("unlocked", gates, word) or () for word in words]
-        return frozenset(gate for each in found for gate in each)
-
-    def require_valid(self) -> None:
-        if self.problems:
-            raise Invalid(*self.problems)
+def read_unlocked(reader: ParamReader, data: RequestData) -> frozenset[str]:
+    """The gates that the visitor has passed: by their names, or all by a yes."""
+    words = [word for _, value in data.members("unlocked") for word in str(value).split(",")]
+    if len(words) > MAX_GATES:
+        reader.add_problem("unlocked", Rejected(f"There may be at most {MAX_GATES}.", "too_many"))
+        return frozenset()
+    found = [reader.parse("unlocked", word, (), gates) for word in words]
+    return frozenset(gate for each in found for gate in each)
 
 
 def gates(word: str) -> tuple[str, ...]:
@@ -133,4 +115,4 @@ def gates(word: str) -> tuple[str, ...]:
     try:
         return GATES if flag(word) else ()
     except Rejected:
-        raise Rejected("This must be password, warning, or both.", "choice") from None
+        raise Rejected("This must be password, warning, confirmation, or several.", "choice") from None

@@ -1,4 +1,4 @@
-"""Who would ask, if an owner supposes somebody? A visitor whose parts are named instead of sent."""
+"""The simulated visitor, whose properties are given instead of sent."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from app.visits.devices import Device, browser_name, system_name
-from app.visits.place import UNKNOWN, Place, place_of_country
-from app.visits.visitor import Visitor
+from app.geo.lookup import UNKNOWN, Location, place_of_country
+from app.redirects.user_agent import Device
+from app.redirects.visitor import Visitor
+from app.web.device_names import browser_name, system_name
 
 
 @dataclass(frozen=True, kw_only=True)
 class Supposed:
-    """What is supposed, by the contract's names. None: nothing is; empty: the visitor has none."""
+    """The given properties, by the contract's names. None: not given; empty: the visitor has none."""
 
     at: dt.datetime | None = None
     ip: str | None = None
@@ -32,9 +33,9 @@ class Supposed:
 
 
 class SupposedVisitor(Visitor):
-    """As a real one, read from the same texts; but a part that is supposed is not looked up in them.
+    """Like a real visitor, parsed from the same texts; but a given property is not derived from them.
 
-    Of whom no agent is supposed is a person, about whose device nothing is known.
+    Without a simulated user agent the visitor counts as human, device unknown.
     """
 
     __slots__ = ("supposed",)
@@ -42,7 +43,7 @@ class SupposedVisitor(Visitor):
     def __init__(
         self,
         supposed: Supposed,
-        find_place: Callable[[str], Place] | None = None,
+        find_place: Callable[[str], Location] | None = None,
         day_key: Callable[[], bytes] | None = None,
     ) -> None:
         super().__init__(environ_of(supposed), find_place=find_place, day_key=day_key)
@@ -61,13 +62,13 @@ class SupposedVisitor(Visitor):
             found.browser_name if said.browser_name is None else browser_name(said.browser_name),
         )
 
-    def looked_up_place(self) -> Place:
-        """Of the address, as far as it does not contradict the supposed country; then the supposed parts."""
+    def looked_up_place(self) -> Location:
+        """The given parts; the rest from the given address, unless that contradicts the given country."""
         said = self.supposed
         found = super().looked_up_place() if said.ip else UNKNOWN
         if said.country_code is not None and said.country_code != found.country_code:
             found = place_of_country(said.country_code)
-        return Place(
+        return Location(
             given(said.continent_code, found.continent_code),
             found.country_code,
             given(said.city_name, found.city_name),
@@ -79,7 +80,7 @@ def given(said: str | None, found: str) -> str:
 
 
 def environ_of(supposed: Supposed) -> dict[str, Any]:
-    """The request that such a visitor would send, as a server hands it on."""
+    """The WSGI environ of the request that such a visitor would send."""
     texts = {
         "REMOTE_ADDR": supposed.ip,
         "HTTP_USER_AGENT": supposed.user_agent,
@@ -91,5 +92,5 @@ def environ_of(supposed: Supposed) -> dict[str, Any]:
 
 
 def as_sent(text: str) -> str:
-    """Each byte a character, as in what a server hands on."""
+    """Each byte as one character, as servers pass headers on."""
     return text.encode().decode("latin-1")

@@ -1,4 +1,4 @@
-"""Does an invitation go the whole way: made in the dashboard, mailed by the worker, opened twice at once?"""
+"""Invitations end to end: created in the dashboard, mailed by the worker, used several times at once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def mail() -> Iterator[MailReceiver]:
 
 
 def invitation(admin: Person, mail: MailReceiver) -> str:
-    """The path of the address that was mailed, which is the one that was shown."""
+    """Invites a user; returns the path of the mailed address, which is the same as the one on the page."""
     page = admin.send_form(
         admin.open("/dashboard/users/invitations/new"), "/invitations/new", email="new@example.com"
     )
@@ -63,7 +63,7 @@ def test_from_the_dashboard_by_mail_to_one_account(
 
 
 def at_once(server: Server, path: str) -> list[int]:
-    """What four answers are to the same form, each sent by another browser with another address."""
+    """Statuses of four submissions of the same invitation at once, each by another browser and address."""
     people = [Person(server.url) for _ in range(4)]
     forms = [Forms(person.open(path).text).found[0] for person in people]
     ready, statuses = threading.Barrier(4), []

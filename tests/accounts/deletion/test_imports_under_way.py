@@ -1,25 +1,55 @@
-"""What becomes of an import whose owner is deleted while it runs, with the real server and its processes?"""
+"""A running import whose owner is deleted, with the real server and its processes."""
 
 from __future__ import annotations
 
+import os
+import signal
 import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
 
-from app.config import ROOT
+from app.core.config import ROOT
+from tests.import_export.test_processes import EMAIL, PASSWORD, Visitor, ask, importing, position
 from tests.server import Server, wait_for
-from tests.transfer.test_processes import EMAIL, PASSWORD, Visitor, ask, importing, position
 
 PURGE = """
 from app import create_app
-from app.departures import purging
-from app.extensions import db
+from app.accounts.deletion import purging
+from app.core.extensions import db
 app = create_app()
 with app.app_context():
     assert purging.purge(db.session(), app.config["WAYPOST"]) == 1
 """
-ROWS = 20_000
+ROWS = 5_000
+
+
+def stop_between_writes(server: Server) -> int:
+    """Stop the process of the import while it does not hold the database, and return its id.
+
+    So nothing depends on how long the commands take that run meanwhile: the import waits for SIGCONT.
+    """
+
+    def stopped() -> int | None:
+        pid = importing(server)
+        assert pid is not None, "the import ended before it could be stopped"
+        os.kill(pid, signal.SIGSTOP)
+        wait_for(lambda: state_of(pid) == "T", "the stop of the import")
+        with closing(sqlite3.connect(server.data_dir / "main.db", timeout=0)) as connection:
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError:  # it is in the middle of a write
+                os.kill(pid, signal.SIGCONT)
+                return None
+        return pid
+
+    return wait_for(stopped, "a moment between two writes")
+
+
+def state_of(pid: int) -> str:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
 
 
 def test_it_stops_and_leaves_nothing_and_the_worker_goes_on(make_server: Callable[..., Server]) -> None:
@@ -32,7 +62,10 @@ def test_it_stops_and_leaves_nothing_and_the_worker_goes_on(make_server: Callabl
     wait_for(lambda: ask(server, "SELECT state FROM link_import") == [("checked",)], "the check")
     owner.post(f"{path}/take", {}, path)
     wait_for(lambda: position(server) > 0 and importing(server), "the import under way")
+    pid = stop_between_writes(server)
+    assert position(server) < ROWS
     server.flask("users", "delete", "--email", EMAIL, "--yes")
+    os.kill(pid, signal.SIGCONT)
     wait_for(lambda: importing(server) is None, "the end of its process")
     [(state, made, links)] = ask(server, "SELECT state, made, (SELECT count(*) FROM link) FROM link_import")
     assert (state, made) == ("ended", links)

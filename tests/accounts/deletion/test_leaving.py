@@ -1,4 +1,4 @@
-"""Is there nothing of a deleted user for anybody, at once, and everything again where that is undone?"""
+"""Deletion of a user: nothing of them works from that moment on, and everything does after a restore."""
 
 from __future__ import annotations
 
@@ -9,34 +9,34 @@ import pytest
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from app.accounts.deletion import leaving
 from app.accounts.models import User
-from app.accounts.standing import KEPT
-from app.claims import moment
-from app.clock import now
-from app.config import Settings
-from app.database import begin_write
-from app.departures import leaving
-from app.errors import NotThere
-from app.extensions import db
+from app.accounts.standing import RETENTION
+from app.core.clock import now
+from app.core.config import Settings
+from app.core.database import begin_write
+from app.core.errors import NotFound
+from app.core.extensions import db
+from app.core.leases import moment
+from app.import_export.models import LinkImport
 from app.jobs.reports import make_reports
-from app.links import checks
-from app.links.telling import tell
+from app.links import destination_checks
+from app.links.notification_dispatch import tell
 from app.notifications import waiting
 from app.notifications.events import ENDED, raise_event
 from app.notifications.models import Delivery, Report
 from app.notifications.outbox import deliver
 from app.notifications.site import site_of
-from app.transfer.models import LinkImport
-from app.visits.desk import Desk
+from app.redirects.context import RedirectContext
 from tests.accounts.test_standing import write
-from tests.visits.conftest import desk, front, person
+from tests.redirects.conftest import desk, front, person
 
 __all__ = ["desk", "front", "person"]
 pytestmark = pytest.mark.databases
 
 
 def test_links_answer_404_at_once_and_come_back(
-    desk: Desk, person: Any, bob: User, factory: Any, alice: User
+    desk: RedirectContext, person: Any, bob: User, factory: Any, alice: User
 ) -> None:
     domain = factory.domain(bob, "bob.example", custom_index_url="https://example.com/index")
     factory.link(bob, "one")
@@ -45,15 +45,15 @@ def test_links_answer_404_at_once_and_come_back(
     factory.link(alice, "hers")
 
     def answers() -> list[int]:
-        desk.plans.poll()
+        desk.compiled_links.poll()
         own = [person.open(f"/{name}").status_code for name in ("one", "limited", "one+", "hers")]
         return [*own, *(person.open(path, host="bob.example").status_code for path in ("/there", "/"))]
 
     assert answers() == [302, 302, 200, 302, 302, 302]
     write(leaving.leave, bob)
     assert answers() == [404, 404, 404, 302, 404, 404]
-    assert desk.plans.store.links(0)[0][0] == "hers"
-    assert len(desk.plans.store.links(0)) == 1
+    assert desk.compiled_links.store.links(0)[0][0] == "hers"
+    assert len(desk.compiled_links.store.links(0)) == 1
     write(leaving.come_back, bob)
     assert answers() == [302, 302, 200, 302, 302, 302]
 
@@ -75,9 +75,9 @@ def test_nothing_is_sent_any_more(session: Session, bob: User, factory: Any, set
     raise_event(session.connection(), ENDED, link.id)
     session.commit()
     assert waiting.find(session, moment(), []) == []
-    assert tell(session, site_of(settings))  # what happened is taken out of the outbox, and goes to nobody
-    checks.enrol(session)
-    assert checks.due(session, 10) == []
+    assert tell(session, site_of(settings))  # the event is taken from the outbox, and no delivery follows
+    destination_checks.enrol(session)
+    assert destination_checks.due(session, 10) == []
     make_reports(session, settings)
     session.commit()
     assert session.scalars(select(Report)).all() == []
@@ -100,10 +100,10 @@ def test_imports_end(session: Session, bob: User, alice: User) -> None:
 
 def test_after_thirty_days_nobody_comes_back(session: Session, bob: User) -> None:
     write(leaving.leave, bob)
-    bob.deleted_datetime = now() - KEPT
+    bob.deleted_datetime = now() - RETENTION
     session.commit()
     begin_write(db.session)
-    with pytest.raises(NotThere):
+    with pytest.raises(NotFound):
         leaving.come_back(bob)
 
 

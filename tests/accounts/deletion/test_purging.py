@@ -1,4 +1,4 @@
-"""Is nothing left of a user, thirty days after the deletion, and everything of the others?"""
+"""Purge of a user 30 days after the deletion: it removes all of their data, and none of other users'."""
 
 from __future__ import annotations
 
@@ -11,29 +11,36 @@ import sqlalchemy as sa
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from app.accounts.deletion import leaving, purging
 from app.accounts.models import User
-from app.accounts.standing import KEPT
+from app.accounts.standing import RETENTION
+from app.analytics.models import Click, Counter
+from app.analytics.rollup import roll_up
+from app.analytics.rollup_models import (
+    LinkQuarter,
+    LinkValue,
+    OwnerDay,
+    OwnerQuarter,
+    OwnerValue,
+    Seen,
+)
 from app.api.models import IdempotencyKey
-from app.clicks.ageing import roll
-from app.clicks.models import Click, Counter
-from app.clicks.rollup_models import LinkQuarter, LinkValue, OwnerDay, OwnerQuarter, OwnerValue, Seen
-from app.clock import now
-from app.config import Settings
-from app.database import begin_write
-from app.departures import leaving, purging
-from app.extensions import db
-from app.links import replaced, uploads
+from app.core.clock import now
+from app.core.config import Settings
+from app.core.database import begin_write
+from app.core.extensions import db
+from app.import_export import files
+from app.import_export.models import FailedRow, ImportedRow, LinkImport
+from app.links import previous_uploads, uploads
 from app.links import services as links
 from app.links.models import Alias, Link
 from app.links.uploads import Picture
 from app.notifications.events import ENDED
 from app.notifications.models import DeliveryAttempt, Report
 from app.notifications.outbox import deliver
-from app.transfer import files
-from app.transfer.models import FailedRow, ImportedRow, LinkImport
 from tests.accounts.test_standing import write
-from tests.clicks.conftest import Tables
-from tests.clicks.load import load
+from tests.analytics.conftest import Tables
+from tests.analytics.load import load
 from tests.past import take_in
 
 pytestmark = pytest.mark.databases
@@ -41,7 +48,7 @@ TO = "https://example.com/"
 
 
 def furnish(session: Session, factory: Any, user: User, settings: Settings) -> None:
-    """Some of everything that a user can have."""
+    """Gives a user some of every kind of data that users can have."""
     name = user.email.partition("@")[0]
     domain, project, pixel = (
         factory.domain(user, f"{name}.example"),
@@ -90,13 +97,13 @@ def furnish(session: Session, factory: Any, user: User, settings: Settings) -> N
     take_in(settings, visits)
     for day in {visit.time_ms // 86_400_000 for visit in visits}:
         tables = Tables(settings)
-        for _ in roll(tables.engine, user.id, day):
+        for _ in roll_up(tables.engine, user.id, day):
             pass
         tables.engine.dispose()
 
 
 def stock(session: Session, settings: Settings) -> dict[str, int]:
-    """How many rows each table has, in both databases, and how many files there are."""
+    """The number of rows of each table, in both databases, and the number of files in each directory."""
     found = {
         table.fullname: session.scalar(select(sa.func.count()).select_from(table)) or 0
         for table in User.metadata.sorted_tables
@@ -104,13 +111,13 @@ def stock(session: Session, settings: Settings) -> dict[str, int]:
     session.rollback()
     directories = {
         "uploads": uploads.directory(),
-        "replaced": replaced.directory(),
+        "replaced": previous_uploads.directory(),
         "imports": files.directory_of(settings.data_dir),
     }
     return found | {name: len(list(path.iterdir())) for name, path in directories.items()}
 
 
-# the audit log outlives accounts: `tests/audit/test_append_only.py` looks at what it keeps
+# the audit log outlives accounts: `tests/audit/test_append_only.py` tests what it keeps
 SHARED = {
     *("clicks.term", "clicks.agent", "clicks.position", "clicks.limited_taken"),
     *("plan_change", "audit_entry"),
@@ -125,9 +132,9 @@ def test_nothing_is_left_and_of_others_everything(
     factory: Any,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(purging, "AT_ONCE", 2)  # many steps
-    monkeypatch.setattr("app.clicks.erasure.AT_ONCE", 70)
-    monkeypatch.setattr("app.clicks.rollup_models.MANY", 20)  # links have roll-ups of their own, too
+    monkeypatch.setattr(purging, "BATCH_SIZE", 2)  # many steps
+    monkeypatch.setattr("app.analytics.erasure.BATCH_SIZE", 70)
+    monkeypatch.setattr("app.analytics.rollup_models.MANY", 20)  # links have roll-ups of their own, too
     furnish(session, factory, alice, settings)
     before = stock(session, settings)
     furnish(session, factory, bob, settings)
@@ -149,7 +156,7 @@ def test_nothing_is_left_and_of_others_everything(
     assert kept <= ours
     write(leaving.leave, bob)
     assert purging.purge(session, settings) == 0
-    bob.deleted_datetime = now() - KEPT
+    bob.deleted_datetime = now() - RETENTION
     session.commit()
     assert purging.purge(session, settings) == 1
     session.expire_all()
@@ -163,7 +170,7 @@ def test_short_addresses_hosts_and_the_email_address_are_free_again(
 ) -> None:
     furnish(session, factory, bob, settings)
     write(leaving.leave, bob)
-    bob.deleted_datetime = now() - KEPT
+    bob.deleted_datetime = now() - RETENTION
     session.commit()
     purging.purge(session, settings)
     assert session.scalars(select(Alias)).all() == []
@@ -187,7 +194,7 @@ def test_a_killed_run_is_begun_anew(
     before = stock(session, settings)
     furnish(session, factory, bob, settings)
     write(leaving.leave, bob)
-    bob.deleted_datetime = now() - KEPT
+    bob.deleted_datetime = now() - RETENTION
     session.commit()
     for step in ("remove_trash", "remove_failed_rows", "finish"):
         with monkeypatch.context() as broken:
@@ -202,7 +209,7 @@ def test_a_killed_run_is_begun_anew(
 
 
 def own(counts: dict[str, int]) -> dict[str, int]:
-    """Without what all users share."""
+    """The counts without tables that all users share."""
     return {name: count for name, count in counts.items() if name not in SHARED}
 
 

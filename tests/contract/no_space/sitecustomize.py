@@ -1,4 +1,4 @@
-"""How is the storage of a real server full? Python loads this at the start of each of its processes."""
+"""Simulates full storage of a real server: Python loads this at the start of each of its processes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ connected = sqlite3.connect
 
 
 def connect(*args: Any, **options: Any) -> sqlite3.Connection:
-    """A database that can't grow beyond so many pages: then SQLite says what it says when a disk is full."""
+    """Opens a database that can't grow beyond some pages: then SQLite fails as on a full disk."""
     connection: sqlite3.Connection = connected(*args, **options)
     connection.execute(f"PRAGMA max_page_count = {int(os.environ['NO_SPACE_PAGES'])}").close()
     return connection

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from app import sealing
-from app.sealing import Unreadable, decrypt, encrypt
-from app.secret_keys import ring
-from app.secret_keys.ring import (
+from app.core import encryption
+from app.core.encryption import UnreadableSecret, decrypt, encrypt
+from app.core.secret_keys import ring
+from app.core.secret_keys.ring import (
     SecretKeys,
     UnreadableKey,
     create_key,
@@ -54,7 +54,7 @@ def test_a_key_is_on_the_disk_before_it_has_its_name(tmp_path: Path, monkeypatch
     monkeypatch.setattr(os, "fsync", note)
     create_key(path)
     (draft, was_there), directory = order
-    assert draft.startswith(".secret_key.")
+    assert draft.startswith(".secret_key~")
     assert not was_there
     assert directory == (tmp_path.name, True)
 
@@ -98,7 +98,7 @@ def test_keys_whose_files_are_lost_stay_known(tmp_path: Path) -> None:
 def test_a_fingerprint_tells_keys_apart_and_not_what_they_are() -> None:
     assert fingerprint(OLD) == fingerprint(OLD) != fingerprint(NEW)
     assert len(fingerprint(OLD)) == 16
-    assert sealing.derive(OLD, sealing.PURPOSE).hex() not in fingerprint(OLD)
+    assert encryption.derive(OLD, encryption.PURPOSE).hex() not in fingerprint(OLD)
 
 
 def test_what_is_encrypted_names_its_key() -> None:
@@ -111,8 +111,8 @@ def test_what_is_encrypted_names_its_key() -> None:
 
 
 def test_what_fernet_has_encrypted_is_read() -> None:
-    """With a fingerprint, and without one: from before there were several keys."""
-    token = sealing.fernet(OLD).encrypt(b'{"a": 1}').decode()
+    """Tokens with a fingerprint, and tokens without one from before there were several keys."""
+    token = encryption.fernet(OLD).encrypt(b'{"a": 1}').decode()
     with secret_keys(NEW, OLD):
         assert decrypt(token) == {"a": 1}
         assert decrypt(f"{fingerprint(OLD)}:{token}") == {"a": 1}
@@ -124,18 +124,18 @@ def test_each_text_is_encrypted_with_aes_gcm_and_a_nonce_of_its_own() -> None:
     with secret_keys(OLD):
         mark, _, token = encrypt({"a": 1}).partition(":")
         assert encrypt({"a": 1}) != f"{mark}:{token}"
-    content = base64.urlsafe_b64decode(token.removeprefix(sealing.VERSION))
-    cipher = AESGCM(ring.derive(OLD, sealing.PURPOSE))
+    content = base64.urlsafe_b64decode(token.removeprefix(encryption.VERSION))
+    cipher = AESGCM(ring.derive(OLD, encryption.PURPOSE))
     assert cipher.decrypt(content[:12], content[12:], mark.encode()) == b'{"a": 1}'
 
 
 def test_what_was_changed_is_not_read() -> None:
     with secret_keys(OLD):
         mark, _, token = encrypt({"a": 1}).partition(":")
-        content = bytearray(base64.urlsafe_b64decode(token.removeprefix(sealing.VERSION)))
+        content = bytearray(base64.urlsafe_b64decode(token.removeprefix(encryption.VERSION)))
         for position in range(len(content)):
             content[position] ^= 1
-            assert decrypt(f"{mark}:{sealing.VERSION}{base64.urlsafe_b64encode(content).decode()}") == {}
+            assert decrypt(f"{mark}:{encryption.VERSION}{base64.urlsafe_b64encode(content).decode()}") == {}
             content[position] ^= 1
 
 
@@ -154,7 +154,7 @@ def test_what_cant_be_read_is_empty_and_is_never_written(name: str) -> None:
         stored = UNREADABLE[name]()
     with secret_keys(NEW):
         found = decrypt(stored)
-        assert isinstance(found, Unreadable)
+        assert isinstance(found, UnreadableSecret)
         assert found == {}
         with pytest.raises(TypeError, match="written over"):
             encrypt(found)

@@ -1,4 +1,4 @@
-"""Rotation of the secret key: everything is encrypted anew, while Waypost runs, whatever kills it."""
+"""Rotation of the secret key: everything is encrypted anew while Waypost runs, also after a kill."""
 
 from __future__ import annotations
 
@@ -19,19 +19,25 @@ from sqlalchemy.orm import Session
 from app.accounts.models import SecondFactor, User
 from app.api.models import IdempotencyKey
 from app.cli.secrets import MAIL_TOKENS
-from app.clock import now
-from app.config import ROOT, Settings
-from app.extensions import db
+from app.core.clock import now
+from app.core.config import ROOT, Settings
+from app.core.encryption import encrypt_text
+from app.core.extensions import db
+from app.core.secret_keys import ring, rotation
+from app.core.secret_keys.check import (
+    KeyState,
+    adopt_first_key,
+    compare_keys,
+    raw_text,
+    sealed_columns,
+)
+from app.core.secret_keys.models import KeyRecord
+from app.core.secret_keys.ring import fingerprint
+from app.core.secret_keys.rotation import Progress, reencrypt_all, reencrypt_once, retire_key
 from app.links import services as links
-from app.notifications import confirmation, letters, stopping
+from app.notifications import confirmation, system_email, unsubscribe
 from app.notifications import services as handlers
 from app.notifications.models import Letter, NotificationHandler
-from app.sealing import encrypt_text
-from app.secret_keys import ring, rotation
-from app.secret_keys.check import KeyState, adopt_first_key, compare_keys, raw_text, sealed_columns
-from app.secret_keys.models import KeyRecord
-from app.secret_keys.ring import fingerprint
-from app.secret_keys.rotation import Progress, reencrypt_all, reencrypt_once, retire_key
 from app.trash.models import Trashed
 from tests.crowds import Owner
 from tests.keys import secret_keys
@@ -53,11 +59,13 @@ def stored_texts(session: Any) -> dict[str, list[str]]:
 
 @pytest.fixture
 def furnished(session, alice: User, make_handler, make_link) -> None:
-    """Something encrypted in every column that holds such things, with the old key."""
+    """A value encrypted with the old key in every encrypted column."""
     with secret_keys(OLD):
         handler = make_handler(alice)
         session.add(SecondFactor(user_id=alice.id, settings={"secret": "GEZDGNBV"}))
-        letters.post(session, alice.id, "test", alice.email, letters.Content(title="a", text="b"), now())
+        system_email.post(
+            session, alice.id, "test", alice.email, system_email.Content(title="a", text="b"), now()
+        )
         digest = {"digest": "d", "token": "t", "lease_until": now(), "answer": {"body": "{}"}}
         session.add(IdempotencyKey(user_id=alice.id, key="k", **digest))
         link = make_link(alice, "launch")
@@ -94,7 +102,7 @@ def test_everything_is_encrypted_anew(session, furnished, alice: User) -> None:
 
 @pytest.mark.databases
 def test_more_rows_than_fit_a_step_and_some_that_no_key_reads(session, alice: User) -> None:
-    """Those of before fingerprints, too."""
+    """Also values from before there were fingerprints."""
     table = NotificationHandler.__table__
     texts = [encrypt_text(b"{}", OLD) for _ in range(2 * rotation.BATCH_SIZE)]
     texts += [encrypt_text(b"{}", OLD).partition(":")[2], encrypt_text(b"{}", "lost"), "damaged"]
@@ -112,7 +120,7 @@ def test_more_rows_than_fit_a_step_and_some_that_no_key_reads(session, alice: Us
 def test_what_is_written_meanwhile_is_not_lost(
     session, furnished, monkeypatch: pytest.MonkeyPatch, alice: User
 ) -> None:
-    """Between the look at a row and its change, its owner changes it: with the key of before."""
+    """Between the read of a row and its update, its owner changes it with the old key."""
     handler = session.scalars(sa.select(NotificationHandler)).one()
     text = encrypt_text(b'{"email": "new@example.com"}', OLD)
     begin_write = rotation.begin_write
@@ -145,7 +153,7 @@ def test_a_process_that_goes_on_with_the_old_key_is_noticed(
 def test_mails_of_before_still_end_with_one_click(session, alice: User, make_handler, client) -> None:
     with secret_keys(OLD):
         handler = make_handler(alice)
-        token = stopping.TOKENS.sign([handler.id, stopping.place_of(handler)])
+        token = unsubscribe.TOKENS.sign([handler.id, unsubscribe.place_of(handler)])
     with secret_keys(NEW, OLD):
         reencrypt_all(session, (NEW, OLD))
         retire_key(session, OLD, NEW, {tokens.purpose: tokens.verifier_of(OLD) for tokens in MAIL_TOKENS})
@@ -153,17 +161,17 @@ def test_mails_of_before_still_end_with_one_click(session, alice: User, make_han
         assert compare_keys(session, (NEW,)) == (KeyState.RIGHT, fingerprint(NEW))
     with secret_keys(NEW):
         session.expire_all()
-        assert stopping.handler_of(session, token) is handler
-        assert stopping.handler_of(session, token[:-2] + "xx") is None
+        assert unsubscribe.handler_of(session, token) is handler
+        assert unsubscribe.handler_of(session, token[:-2] + "xx") is None
     assert OLD not in str(stored_texts(session))
 
 
 def test_a_mail_of_before_still_confirms_an_address(session, alice: User, make_handler) -> None:
-    """For its seven days, and no longer."""
+    """A mail sent before the rotation confirms for its seven days, and no longer."""
     with secret_keys(OLD):
         handler = make_handler(alice, is_confirmed=False)
         token = confirmation.token_of(handler)
-        assert stopping.handler_of(session, token) is None
+        assert unsubscribe.handler_of(session, token) is None
         with time_machine.travel(dt.datetime.now(dt.UTC) - dt.timedelta(days=8)):
             late = confirmation.token_of(handler)
     with secret_keys(NEW, OLD):
@@ -180,7 +188,7 @@ def test_a_mail_of_before_still_confirms_an_address(session, alice: User, make_h
 
 @pytest.mark.databases
 def test_of_several_machines_that_start_at_once_the_first_ones_key_counts(session, app: Flask) -> None:
-    """Each has made a key of its own, and seen that the database has none."""
+    """Each machine has made a key of its own, and seen that the database has none."""
     names = [f"a key of machine {number}" for number in range(4)]
     engine, begin = db.engine, threading.Barrier(len(names))
 
@@ -244,7 +252,7 @@ def test_it_is_in_the_audit_log(run, settings: Settings, session, alice) -> None
 
 
 class Busy:
-    """An owner who reads and writes handlers and looks at the dashboard all the time."""
+    """An owner who keeps reading and writing handlers and opening the dashboard."""
 
     def __init__(self, server: Server) -> None:
         self.owner = Owner(server)
@@ -301,11 +309,11 @@ def test_beside_a_running_server_and_killed_in_the_middle(make_server: Callable[
     assert {busy.ask(f"/{id_}").json()["data"]["settings"]["webhook"][:10] for id_ in busy.handlers} == {
         "https://a."
     }
-    assert "reads what is encrypted" in server.flask("doctor")
+    assert "decrypts what is stored" in server.flask("doctor")
 
 
 def rotate(server: Server, kill_when: str | None) -> tuple[str, str]:
-    """Rotate, or begin to: killed once a file of that name is there and a little more was done."""
+    """Runs a rotation, and kills it soon after a file of that name exists."""
     command = [sys.executable, "-m", "flask", "--app", "wsgi", "secrets", "rotate"]
     pipe = subprocess.PIPE
     process = subprocess.Popen(command, cwd=ROOT, env=server.environ, text=True, stdout=pipe, stderr=pipe)

@@ -1,12 +1,10 @@
-"""The secret key at the start: made where nothing needs one, and refused where it is not the right one."""
+"""The secret key at start: made where nothing needs one, and refused where it is the wrong one."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -15,11 +13,12 @@ import pytest
 from click.testing import Result
 
 from app import create_app
-from app.config import ROOT, load_settings
-from app.extensions import db
-from app.sealing import encrypt_text
-from app.secret_keys import ring
-from app.secret_keys.ring import fingerprint
+from app.core import durable_files
+from app.core.config import ROOT, load_settings
+from app.core.encryption import encrypt_text
+from app.core.extensions import db
+from app.core.secret_keys.ring import fingerprint
+from tests.commands import run_command
 from tests.factories import PASSWORD
 
 Run = Callable[..., Result]
@@ -43,7 +42,7 @@ def flask(data_dir: Path, sqlite_template: Path) -> Run:
         done = app.test_cli_runner().invoke(args=arguments, input=stdin)
         with app.app_context():
             db.engine.dispose()
-        app.extensions["throttles"].close()
+        app.extensions["rate_limiter"].close()
         return done
 
     return run
@@ -51,7 +50,7 @@ def flask(data_dir: Path, sqlite_template: Path) -> Run:
 
 @pytest.fixture
 def instance(flask: Run) -> Run:
-    """One with an account, and so with a key that its database needs."""
+    """An instance with an account, and so with a key that its database needs."""
     made = flask("users", "create", "--email", "a@example.com", "--password-stdin", stdin=PASSWORD)
     assert made.exit_code == 0, made.output
     return flask
@@ -73,10 +72,9 @@ def test_no_key_is_made_by(name: str, flask: Run, data_dir: Path) -> None:
 
 
 def test_no_key_is_made_by_help(tmp_path: Path) -> None:
-    """Of a process as an operator starts it."""
-    environ = {**os.environ, "WAYPOST_DATA_DIR": str(tmp_path)}
-    command = [sys.executable, "-m", "flask", "--app", "wsgi", "--help"]
-    subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, check=True)
+    """Runs in a process, as an operator starts it."""
+    done = run_command(("--help",), ROOT, {**os.environ, "WAYPOST_DATA_DIR": str(tmp_path)})
+    assert done.returncode == 0
     assert not list(tmp_path.glob("*secret_key*"))
 
 
@@ -183,7 +181,7 @@ def test_a_key_of_the_settings_is_looked_at_too(flask: Run, data_dir: Path) -> N
 
 
 def test_a_database_of_before_names_the_key_that_reads_it(instance: Run, data_dir: Path) -> None:
-    """Upgraded with another key, it is refused as well: nothing says which one it was."""
+    """An upgrade with another key is refused as well, though the database does not name its key."""
     key = (data_dir / "secret_key").read_text()
     with sqlite3.connect(data_dir / "main.db") as connection:
         connection.execute("DELETE FROM key_record")
@@ -207,12 +205,12 @@ def test_a_database_of_before_names_the_key_that_reads_it(instance: Run, data_di
 def test_a_rotation_that_is_killed_at_any_step_goes_on(
     instance: Run, data_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The steps are files that get or lose a name: it dies before the first, the second and so on."""
+    """Each step makes, renames or removes a file. The rotation is killed before each of them in turn."""
     from app.cli import secrets
 
     monkeypatch.setattr(secrets, "LEARNING_SECONDS", 0.0)
     first = (data_dir / "secret_key").read_text()
-    real, left = ring.sync_directory, [0]
+    real, left = durable_files.sync_directory, [0]
 
     def die_in_the_end(directory: Path) -> None:
         real(directory)
@@ -224,7 +222,7 @@ def test_a_rotation_that_is_killed_at_any_step_goes_on(
     while True:
         with monkeypatch.context() as patched:
             left[0] = steps
-            patched.setattr(ring, "sync_directory", die_in_the_end)
+            patched.setattr(durable_files, "sync_directory", die_in_the_end)
             is_done = instance("secrets", "rotate").exit_code == 0
         assert instance("users", "list").exit_code == 0, f"after {steps} steps"
         if is_done:

@@ -1,4 +1,4 @@
-"""Handlers whose settings no key at hand can read: shown as unknown, kept as they are, entered anew."""
+"""Handlers whose settings no key at hand can decrypt: shown as unknown, kept as they are, entered anew."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import pytest
 import sqlalchemy as sa
 
 from app.accounts.models import User
+from app.core.secret_keys.check import adopt_key, raw_text
+from app.core.secret_keys.ring import keys
 from app.jobs.confirmations import post_confirmations
 from app.notifications.delivery import UNREADABLE
 from app.notifications.models import Letter, NotificationHandler
-from app.secret_keys.check import adopt_key, raw_text
-from app.secret_keys.ring import keys
 from tests.clients import Api
 from tests.dashboard.conftest import Desk, desk
 from tests.keys import secret_keys
@@ -93,7 +93,7 @@ def test_the_dashboard_deletes_it(desk: Desk, session: Any, handler: Notificatio
 def test_an_unconfirmed_address_stays_unconfirmed(
     api: Api, app: Any, session: Any, alice: User, make_handler: Any
 ) -> None:
-    """What can't be read is nobody's own address, and gets no mail that asks."""
+    """An unreadable address is not taken for the owner's own, and gets no confirmation mail."""
     with secret_keys(LOST):
         made = make_handler(alice, settings={"email": "stranger@elsewhere.example"}, is_confirmed=False)
         session.commit()
@@ -106,7 +106,7 @@ def test_an_unconfirmed_address_stays_unconfirmed(
     made.confirmation_due = made.datetime
     session.commit()
     settings = replace(app.config["WAYPOST"], smtp_url="smtp://127.0.0.1:9")
-    post_confirmations(session, settings, app.extensions["throttles"])
+    post_confirmations(session, settings, app.extensions["rate_limiter"])
     session.expire_all()
     assert made.confirmation_due > made.datetime
     assert session.scalars(sa.select(Letter)).all() == []
@@ -116,7 +116,7 @@ def test_an_unconfirmed_address_stays_unconfirmed(
 
 
 def test_a_wrong_key_is_not_ready(client: Any, session: Any) -> None:
-    """As when the file of the key is replaced beside a running server."""
+    """The file of the key is replaced while the server runs."""
     adopt_key(session, keys().current())
     assert client.get("/readyz").json["checks"]["secret_key"] == {"ok": True, "rotating": False}
     with secret_keys("another key", keys().current()):

@@ -1,4 +1,4 @@
-"""Does only who knows the password say by which e-mail address an account is opened?"""
+"""Changing the sign-in e-mail address: it needs the password, and tells the old address."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sqlalchemy import select
 
 from app.accounts import resets
 from app.accounts.models import PasswordReset, User
-from app.notifications import letters
+from app.notifications import system_email
 from app.notifications.models import Letter
 from tests.accounts.test_sign_in import sign_in
 from tests.dashboard.conftest import HTMX, Desk
@@ -48,7 +48,7 @@ def test_what_is_wrong_is_said_and_changes_nothing(
 def test_the_password_is_not_guessed_here_either(desk: Desk) -> None:
     tried = [desk.post(PATH, NEW | {"own_password": "not this one"}).status_code for _ in range(16)]
     assert (set(tried), tried[-1]) == ({422, 429}, 429)
-    answer = desk.post(PATH, NEW, headers=HTMX)  # which swaps no 429
+    answer = desk.post(PATH, NEW, headers=HTMX)  # htmx swaps no 429 in
     assert (answer.status_code, "too many tries" in answer.text) == (422, True)
     assert int(answer.headers["Retry-After"]) > 0
 
@@ -59,31 +59,31 @@ def test_it_is_changed_and_the_old_address_told(app: Flask, desk: Desk, alice: U
     assert desk.get(PATH).status_code == desk.get(PATH, headers=HTMX).status_code == 200
     assert desk.post(PATH, NEW).location == "/dashboard/account/#email"
     assert "You sign in with alice@new.example from now on." in desk.get("/account/").text
-    assert session.scalars(select(PasswordReset)).all() == []  # what was mailed to the old one
+    assert session.scalars(select(PasswordReset)).all() == []  # a reset mailed to the old address is void
     letter = session.scalars(select(Letter)).one()
     assert letter.email == "alice@example.com"
     assert "alice@new.example" in letter.content["text"]
     client = app.test_client()
     assert sign_in(client).status_code == 403
     assert sign_in(client, "alice@new.example").location == "/dashboard/"
-    # the same once more: nobody is told
+    # the same address again: no mail
     assert desk.post(PATH, NEW, headers=HTMX).headers["HX-Redirect"] == "/dashboard/account/"
     assert len(session.scalars(select(Letter)).all()) == 1
 
 
 def test_an_address_that_nobody_has_verified_gets_few_mails(desk: Desk, alice: User, session) -> None:
-    """Each change tells the address before: to and fro, that was a mail to a stranger each time."""
+    """Each change mails the previous address. Changing to and fro once mailed a stranger each time."""
     for _ in range(8):
         for email in ("stranger@elsewhere.example", "alice@example.com"):
             assert desk.post(PATH, NEW | {"new_email": email}).status_code == 303
     to = [letter.email for letter in session.scalars(select(Letter))]
-    assert to.count("stranger@elsewhere.example") == letters.MAX_A_DAY
-    assert to.count("alice@example.com") == 8  # verified: told each time
+    assert to.count("stranger@elsewhere.example") == system_email.MAX_A_DAY
+    assert to.count("alice@example.com") == 8  # verified: mailed each time
 
 
 def test_an_invited_address_gets_few_mails(desk: Desk, session) -> None:
     sent = {"email": "Stranger@elsewhere.example"}
-    answers = [desk.post("/users/invitations/new", sent).text for _ in range(letters.MAX_A_DAY + 2)]
+    answers = [desk.post("/users/invitations/new", sent).text for _ in range(system_email.MAX_A_DAY + 2)]
     is_mailed = ["on its way by e-mail" in answer for answer in answers]
-    assert is_mailed == [True] * letters.MAX_A_DAY + [False] * 2
+    assert is_mailed == [True] * system_email.MAX_A_DAY + [False] * 2
     assert all("token=" in answer for answer in answers)

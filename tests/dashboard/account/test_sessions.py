@@ -1,4 +1,4 @@
-"""Does an owner see where the account is open, and end it there?"""
+"""Sessions of an account: the list of them, ending them, and signing out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does two-factor go on and off by who may, and does nobody sign in without the code?"""
+"""Two-factor authentication: enabling and disabling it, and the code at sign-in."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sqlalchemy import func, select
 
 from app.accounts import second_factor
 from app.accounts.models import User
-from app.clock import now
+from app.core.clock import now
 from app.notifications.models import Letter
 from tests.accounts.codes import code_of, shown, switch_on
 from tests.accounts.test_sign_in import is_signed_in, sign_in, token_on
@@ -49,7 +49,7 @@ def test_it_is_switched_on_with_password_and_code(desk: Desk, alice: User, sessi
     assert len(set(codes_on(done.text))) == 10
     assert not codes_on(desk.get("/account/two-factor").text)
     assert session.scalars(select(Letter)).one().content["title"] == "Two-factor authentication is on"
-    # sent once more, by the button Back: nothing changes
+    # the form is sent again after the Back button: nothing changes
     assert desk.post("/account/two-factor/start", {"current_password": PASSWORD}).status_code == 303
     assert second_factor.is_on(alice)
 
@@ -75,7 +75,7 @@ def test_the_password_alone_opens_nothing(client, alice: User) -> None:
     assert (answer.status_code, answer.location) == (303, "/dashboard/keys/")
     assert is_signed_in(client)
     assert "Expires" in str(answer.headers)
-    # the half session of before, and the same code again
+    # the earlier half session, and the same code again
     client.set_cookie("waypost", copy)
     assert not is_signed_in(client)
     assert send_code(client, code).status_code == 403
@@ -147,7 +147,10 @@ def test_the_operator_helps_who_lost_everything(app: Flask, desk: Desk, alice: U
     assert is_signed_in(desk.client)
     session.rollback()
     done = app.test_cli_runner().invoke(args=["users", "reset-two-factor", "--email", alice.email])
-    assert (done.exit_code, "Switched two-factor off for alice@example.com" in done.output) == (0, True)
+    assert (done.exit_code, "Disabled two-factor authentication of alice@example.com" in done.output) == (
+        0,
+        True,
+    )
     session.expire_all()
     assert not second_factor.is_on(alice)
     assert not is_signed_in(desk.client)

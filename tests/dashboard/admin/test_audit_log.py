@@ -1,4 +1,4 @@
-"""Pages of the audit log: owners see their own entries, admins the instance's, and both can take them away."""
+"""Pages of the audit log: owners see their own entries, admins the instance's, and both can download them."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from app.accounts.models import User
 from app.audit.actions import ACTIONS
 from app.audit.models import AuditEntry
 from app.audit.queries import PAGE_SIZE
-from app.clock import now
-from app.dashboard import audit_words
+from app.core.clock import now
+from app.dashboard.admin import audit_words
 from app.domains import services as domains
 from tests.accounts.test_sign_in import sign_in
 from tests.dashboard.conftest import Desk
@@ -28,7 +28,7 @@ OWN, INSTANCE = "/account/audit-log", "/instance/audit-log"
 
 @pytest.fixture
 def bobs(app: Flask, bob: User) -> Desk:
-    """Bob's dashboard. He is no admin."""
+    """Bob's dashboard. Bob is no admin."""
     bobs = Desk(app.test_client(), bob.email)
     bobs.sign_in()
     return bobs
@@ -142,7 +142,7 @@ def test_files_hold_every_entry_and_no_formula(desk: Desk, alice: User, session)
     assert names == ["plain", "'@SUM(A1)", "'=1+1"]
     assert len([row for row in rows if row["action"] == "sign_out"]) == 2500
     lines = [json.loads(line) for line in desk.get(f"{OWN}/file.ndjson").text.splitlines()]
-    # the second file holds that the first was taken away
+    # the second file has an entry about the download of the first
     assert [line["action"] for line in lines][:2] == ["audit_log.exported"] * 2
     assert len(lines) == len(rows) + 1
     assert desk.get(f"{OWN}/file.exe").status_code == 422

@@ -1,7 +1,8 @@
-"""Does an admin see how the instance is, what it is set to, and no secret of it?"""
+"""The instance page: health, amounts and settings for admins, without secrets."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,12 +10,15 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from app.accounts.models import User
-from app.claims import moment
-from app.cli.backups import manifest
-from app.config import TABLE
-from app.jobs import tending
+from app.core.config import TABLE
+from app.core.config_sources import MASK, masked, origins
+from app.core.file_locks import lock_file
+from app.core.leases import moment
+from app.jobs import maintenance
+from app.notifications.delivery import AttemptResult
 from app.notifications.models import Letter
-from app.origins import MASK, masked, origins
+from app.notifications.outbox import settle
+from app.operations.backups import manifest
 from tests.dashboard.conftest import HTMX, Desk
 
 ADDRESSES = {
@@ -31,15 +35,16 @@ def test_the_page(desk: Desk, factory: Any, alice: User, settings: Any) -> None:
     page = desk.get("/instance/").text
     assert "Not ready" in page  # there is no worker
     assert "Nothing is counted or sent without it." in page
-    assert "flask --app wsgi geo update" in page
+    assert "./waypost geo update" in page
     assert all(f"WAYPOST_{name}" in page for name in TABLE)
     assert settings.secret_key not in page
     assert f"<code>{manifest.version()}</code>" in page
-    tending.beat(settings.data_dir)
-    live = desk.get("/instance/", headers=HTMX).text
+    with lock_file(settings.data_dir / maintenance.WORKER_LOCK):
+        maintenance.beat(settings.data_dir)
+        live = desk.get("/instance/", headers=HTMX).text
     assert "Not ready" not in live
     assert "<html" not in live
-    assert not any(tag in live for tag in ("<a ", "<button", "<input"))  # a focus in it would be lost
+    assert not any(tag in live for tag in ("<a ", "<button", "<input"))  # it would lose the focus
 
 
 @pytest.mark.databases
@@ -72,10 +77,17 @@ def test_a_test_mail(desk: Desk, session: Session, alice: User) -> None:
     assert desk.post("/instance/mail", {}).status_code == 303  # twice: one mail
     letter = session.scalars(select(Letter)).one()
     assert letter.email == alice.email
-    letter.due, letter.detail = None, "The mail server refuses."
+    result = AttemptResult(
+        is_delivered=False,
+        is_permanent=True,
+        detail="The mail server refuses.",
+        datetime=moment(),
+        duration_ms=1,
+    )
+    settle(session, letter.delivery, result)
     session.commit()
     assert "could not be sent" in desk.get("/instance/mail").text
-    letter.sent_datetime = moment()
+    settle(session, letter.delivery, replace(result, is_delivered=True))
     session.commit()
     assert "took the test mail" in desk.get("/instance/mail", headers=HTMX).text
 

@@ -1,9 +1,10 @@
-"""Do admins see who is here and let people in and out, and does nobody else even see that there is such a page?"""
+"""User administration: list, invitations, disabling and deleting. For others the pages are 404."""
 
 from __future__ import annotations
 
 import re
 import threading
+import unicodedata
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -15,11 +16,11 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from app.accounts import invitations, second_factor, standing
+from app.accounts.deletion import leaving
 from app.accounts.models import Invitation, User, UserSession
-from app.clock import now
-from app.database import begin_write
-from app.departures import leaving
-from app.extensions import db
+from app.core.clock import now
+from app.core.database import begin_write
+from app.core.extensions import db
 from app.notifications.models import Letter
 from tests.accounts.codes import switch_on
 from tests.accounts.test_standing import write
@@ -86,6 +87,9 @@ def test_the_list(
     assert "bob@example.com" in found
     assert "carol@example.com" not in found
     assert "No such user" in desk.get("/users/?search=100%25").text
+    bob.name = unicodedata.normalize("NFD", "Béla")
+    session.commit()
+    assert "bob@example.com" in desk.get("/users/", query_string={"search": "BÉLA"}).text
     for page_number in ("0", "-1", "x", "9" * 30, "٣"):
         assert desk.get(f"/users/?page={page_number}").status_code == 200
 
@@ -152,7 +156,7 @@ def test_who_lost_app_and_codes_comes_in_again(
     assert page.count("Two-factor is on") == 2
     assert (
         re.findall(r"/users/(\d)/reset-two-factor", page) == ["2"] * 2
-    )  # the address, and what htmx asks for
+    )  # the address, and the fragment that htmx requests
     assert "Be sure who asks you." in desk.get("/users/2/reset-two-factor").text
     assert desk.post("/users/2/reset-two-factor", {}).status_code == 303
     session.expire_all()
@@ -172,7 +176,7 @@ def test_nobody_there(desk: Desk, path: str) -> None:
 
 
 def invited(desk: Desk, **values: Any) -> str:
-    """The address, without the host."""
+    """The address of an invitation, without the host."""
     page = desk.post("/users/invitations/new", {"email": "", "is_admin": "0", **values}).text
     found = re.search(r"http://localhost(/setup/invitation\?token=[\w-]+)", page)
     assert found, page

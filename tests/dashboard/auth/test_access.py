@@ -1,4 +1,4 @@
-"""Does the dashboard keep out who is not signed in, whose rows they are not, and what other sites send?"""
+"""Access to the dashboard: it refuses requests without a session, for others' rows and from other sites."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OPEN = {"dashboard.theme"}
 
 
 def rules(app: Flask, method: str) -> Iterator[tuple[str, str]]:
-    """Every page of the dashboard, with ids that are the first of each kind."""
+    """Every page of the dashboard, with 1 for each id."""
     for rule in app.url_map.iter_rules():
         if rule.endpoint.startswith("dashboard.") and method in (rule.methods or ()):
             yield rule.endpoint, re.sub("<[^>]*>", "1", rule.rule)
@@ -92,7 +92,7 @@ def test_the_token_may_be_a_header(desk: Desk, session: scoped_session[Session])
 def test_rows_of_others_are_not_there(
     app: Flask, desk: Desk, bob: User, factory: Any, session: scoped_session[Session]
 ) -> None:
-    """Bob's rows have the id 1 of each kind; alice asks for every page of them."""
+    """Bob's rows have the id 1 of each kind. Alice requests every page of them and gets 404."""
     rows = [factory.link(bob), factory.pixel(bob), factory.handler(bob), factory.key(bob)[0]]
     rows += [factory.project(bob), factory.domain(bob)]
     assert {row.id for row in rows} == {1}
@@ -150,7 +150,7 @@ def test_headers(desk: Desk, path: str) -> None:
         "frame-ancestors": "'none'",
         "base-uri": "'none'",
     }
-    assert "Cross-Origin-Opener-Policy" not in answer.headers  # plain HTTP, as far as anybody says
+    assert "Cross-Origin-Opener-Policy" not in answer.headers  # plain HTTP: no proxy says otherwise
     fetched = desk.get(path, headers={"Sec-Fetch-Site": "same-origin"})
     secure = desk.get(path, base_url="https://localhost")
     for other in (fetched, secure):
@@ -161,7 +161,7 @@ def test_headers(desk: Desk, path: str) -> None:
 
 
 def test_no_page_has_a_script_or_a_style_in_it(app: Flask, desk: Desk, alice: User, factory: Any) -> None:
-    """The policy would refuse them; better there are none."""
+    """The Content-Security-Policy would block inline scripts and styles, so pages have none."""
     for make in (factory.link, factory.pixel, factory.handler, factory.key, factory.project, factory.domain):
         make(alice)
     for _, path in rules(app, "GET"):

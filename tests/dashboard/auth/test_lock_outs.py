@@ -1,4 +1,4 @@
-"""Can strangers lock an owner out? Not where she has signed in before, nor out of an open session."""
+"""Lock-outs: strangers can't lock an owner out of a known browser or an open session."""
 
 from __future__ import annotations
 
@@ -12,10 +12,17 @@ from flask.testing import FlaskClient
 
 from app.accounts import resets
 from app.accounts.models import User
-from app.clock import now
-from app.dashboard import known_browsers
-from app.dashboard.tries import BY_ACCOUNT, BY_ADDRESS, BY_BROWSER, BY_SESSION, CODE, KNOWN_BY_ACCOUNT
-from app.extensions import db
+from app.core.clock import now
+from app.core.extensions import db
+from app.dashboard.auth import known_browsers
+from app.dashboard.auth.rate_limits import (
+    BY_ACCOUNT,
+    BY_ADDRESS,
+    BY_BROWSER,
+    BY_SESSION,
+    CODE,
+    KNOWN_BY_ACCOUNT,
+)
 from tests.accounts.codes import code_of, switch_on
 from tests.accounts.test_sign_in import is_signed_in, sign_in, token_on
 from tests.factories import PASSWORD
@@ -30,7 +37,7 @@ def sign_out(client: FlaskClient) -> None:
 
 @pytest.fixture
 def attack(app: Flask, alice: User) -> Callable[[], None]:
-    """Strangers try alice's account until there is no more try for them, also from alice's own network."""
+    """Use up all tries for alice's account, and all tries of alice's own network."""
     email = alice.email
 
     def run() -> None:
@@ -84,7 +91,7 @@ def test_a_session_guesses_no_oftener(client: FlaskClient, app: Flask, alice: Us
 
 
 def test_many_known_browsers_together_have_a_limit(app: Flask, alice: User) -> None:
-    """Whoever knew the password once could have collected them."""
+    """An attacker who once knew the password could have collected cookies of known browsers."""
     clients = [app.test_client() for _ in range(KNOWN_BY_ACCOUNT.amount // BY_BROWSER.amount + 1)]
     for number, client in enumerate(clients):
         assert sign_in(client, environ={"REMOTE_ADDR": f"192.0.2.{number}"}).status_code == 303
@@ -184,7 +191,7 @@ def test_a_wrong_password_makes_nothing_known(client: FlaskClient, alice: User) 
 def test_the_codes_of_a_known_browser_count_for_themselves(
     app: Flask, client: FlaskClient, alice: User
 ) -> None:
-    """Also against strangers who know the password."""
+    """Strangers who know the password can't use up the tries of a known browser either."""
     with time_machine.travel(now() - dt.timedelta(minutes=5)):
         switch_on(alice)
         sign_in(client)

@@ -1,4 +1,4 @@
-"""What does a new password do, wherever it is set: end sessions, revoke keys if asked to, and tell by mail?"""
+"""A new password, wherever it is set: it ends sessions, revokes keys on request, and sends a mail."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from sqlalchemy import select
 
 from app.accounts import keys, resets
 from app.accounts.models import ApiKey, User, UserSession
-from app.clock import now
-from app.extensions import db
+from app.core.clock import now
+from app.core.extensions import db
 from app.notifications.models import Letter
 from tests.accounts.test_sign_in import is_signed_in, sign_in, token_on
 from tests.dashboard.conftest import Desk
@@ -104,7 +104,7 @@ def test_the_mail_is_in_the_owners_language(desk: Desk, alice: User) -> None:
 
 
 def test_the_session_goes_on_and_ends_when_it_would_have_ended(client: FlaskClient, alice: User) -> None:
-    """A new password is no new sign-in: 30 days are counted from that."""
+    """Setting a password is not signing in: the session's 30 days still count from the sign-in."""
     sign_in(client, remember="1")
     began = now()
     for day in (10, 20, 29):
@@ -121,7 +121,7 @@ def test_the_session_goes_on_and_ends_when_it_would_have_ended(client: FlaskClie
 
 class TestTheEndOfASession:
     def use_daily(self, client: FlaskClient, days: int) -> list[bool]:
-        """Sign in, and use the session each day. Whether it was good on each."""
+        """Sign in, use the session each day, and return for each day whether it was still valid."""
         sign_in(client, remember="1")
         began, found = now(), []
         for day in range(1, days + 1):

@@ -1,4 +1,4 @@
-"""Does who forgot a password get a new one by mail, and nobody else, and once?"""
+"""Password reset by mail: it works once, for an hour, and reveals no account."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from werkzeug.test import TestResponse
 
 from app.accounts import resets, sessions
 from app.accounts.models import PasswordRequest, PasswordReset, User
-from app.clock import now
-from app.config import Settings
-from app.dashboard.accounts import settings_of
-from app.database import begin_write
-from app.extensions import db
-from app.jobs.forgotten import answer_forgotten
+from app.core.clock import now
+from app.core.config import Settings
+from app.core.database import begin_write
+from app.core.extensions import db
+from app.dashboard.auth.login import settings_of
+from app.jobs.password_resets import answer_forgotten
 from app.notifications.models import Letter
 from tests.accounts.codes import switch_on
 from tests.accounts.test_sign_in import is_signed_in, sign_in, token_on
@@ -36,7 +36,7 @@ def ask(client, email: str) -> TestResponse:
 
 
 def work(settings: Settings) -> None:
-    """What the worker does about those that asked."""
+    """Process the waiting reset requests, as the worker does."""
     with Session(db.engine) as session:
         while answer_forgotten(session, settings):
             pass
@@ -49,7 +49,7 @@ def letters(session) -> list[Letter]:
 
 
 def mailed(session) -> str:
-    """The path of the address in the one mail that waits."""
+    """The path of the reset address in the only mail that waits."""
     [letter] = letters(session)
     assert letter.email == "alice@example.com"
     return letter.content["url"].removeprefix("http://localhost")
@@ -57,7 +57,7 @@ def mailed(session) -> str:
 
 @contextmanager
 def statements() -> Iterator[list[str]]:
-    """What the database is asked meanwhile."""
+    """Collects the SQL statements that are executed inside the block."""
     found: list[str] = []
 
     def note(_connection, _cursor, statement: str, *_rest: object) -> None:
@@ -83,7 +83,7 @@ def test_by_mail(client, alice: User, session) -> None:
     assert ask(client, " Alice@Example.com").status_code == 200
     path = mailed(session)
     page = client.get(path)
-    assert page.headers["Referrer-Policy"] == "same-origin"  # nobody else is told the address
+    assert page.headers["Referrer-Policy"] == "same-origin"  # the address is passed to no other site
     assert page.headers["Cache-Control"] == "no-store"
     assert set_new(client, path, "short").status_code == 422
     assert set_new(client, path).location == "/login"
@@ -114,7 +114,7 @@ def test_only_the_newest_address_is_good(client, alice: User, session) -> None:
     ask(client, alice.email)
     first = mailed(session)
     ask(client, alice.email)
-    second = mailed(session)  # and the first mail, which had not left, does not
+    second = mailed(session)  # and the first mail, which was not sent yet, is dropped
     assert set_new(client, first).status_code == 410
     assert set_new(client, second).status_code == 303
 

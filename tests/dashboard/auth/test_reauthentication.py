@@ -1,4 +1,4 @@
-"""Do keys, exports and deletions ask for the password again when the last time was over ten minutes ago?"""
+"""Reauthentication: keys, exports and deletions need a password typed within the last ten minutes."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ import time_machine
 from flask.testing import FlaskClient
 
 from app.accounts.models import ApiKey, User, UserSession
-from app.clock import now
-from app.dashboard.reauthentication import RECENT
-from app.extensions import db
+from app.core.clock import now
+from app.core.extensions import db
+from app.dashboard.auth.reauthentication import RECENT
+from app.import_export.models import LinkImport
 from app.links.models import Link
 from app.trash.models import Trashed
 from tests.accounts.codes import code_of, switch_on
@@ -34,7 +35,7 @@ def count(model: Any) -> int:
 
 @pytest.fixture
 def rows(alice: User, bob: User, factory: Factory, desk: Desk) -> dict[str, Any]:
-    """One of each kind, all of alice's, and a link in the trash."""
+    """One row of each kind, all owned by alice, and a link in the trash."""
     made = {
         "link": factory.link(alice).id,
         "pixel": factory.pixel(alice).id,
@@ -49,7 +50,7 @@ def rows(alice: User, bob: User, factory: Factory, desk: Desk) -> dict[str, Any]
     return {**made, "trashed": db.session.query(Trashed).one().id}
 
 
-# each: the page that asks, and what its form sends besides; the page is also where the form goes
+# each: the page with the form, which is also the form's action, and the other fields that it sends
 FORMS: dict[str, tuple[str, dict[str, str]]] = {
     "create a key": ("/keys/new", {"name": "new", "scope": "read"}),
     "revoke a key": ("/keys/{key}/revoke", {}),
@@ -96,7 +97,7 @@ def test_a_form_asks_for_the_password(
 
 @pytest.fixture
 def database_state() -> Callable[[], Any]:
-    """What the forms of FORMS change."""
+    """Everything in the database that a form of FORMS could change."""
 
     def read() -> Any:
         db.session.rollback()
@@ -154,7 +155,7 @@ def test_the_code_at_the_sign_in_is_no_later_password(client: FlaskClient, alice
         assert FIELD in client.get("/dashboard/keys/new").text
 
 
-# --------------------------------------------------------------------- many at once
+# --------------------------------------------------------------------- bulk
 
 
 class TestMany:
@@ -182,8 +183,8 @@ class TestMany:
     def test_what_was_begun_goes_on_however_long_it_takes(
         self, desk: Desk, alice: User, factory: Factory, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("app.dashboard.many.SECONDS", -1)
-        monkeypatch.setattr("app.dashboard.many.together.AT_ONCE", 1)
+        monkeypatch.setattr("app.dashboard.links.bulk.SECONDS", -1)
+        monkeypatch.setattr("app.dashboard.links.bulk.bulk_edit.BATCH_SIZE", 1)
         links = [factory.link(alice) for _ in range(3)]
         first = desk.post("/links/many/go", self.select(desk, links))
         assert count(Link) == 2
@@ -233,6 +234,16 @@ class TestDownloads:
             assert (done.status_code, done.headers["Refresh"]) == (200, f"0; url={sent['next']}")
             assert "attachment" in desk.get(path).headers["Content-Disposition"]
 
+    def test_so_do_failed_rows(self, desk: Desk, session: Any, alice: User) -> None:
+        job = LinkImport(user_id=alice.id, name="links.csv", file="0" * 32 + ".csv")
+        session.add(job)
+        session.commit()
+        path = f"/imports/{job.id}/failed.csv"
+        assert "attachment" in desk.get(path).headers["Content-Disposition"]
+        with time_machine.travel(now() + LATER):
+            page = desk.get(path)
+            assert (page.status_code, hidden(page.text)["next"]) == (403, f"/dashboard{path}")
+
     def test_so_does_that_of_everything(self, desk: Desk) -> None:
         with time_machine.travel(now() + LATER):
             assert FIELD in desk.get("/account/data").text
@@ -261,12 +272,12 @@ class TestDownloads:
 
 
 def test_every_export_and_deletion_of_the_dashboard_is_among_these(app: Any) -> None:
-    """A new page that deletes or exports must ask as well: it is to be added to this test."""
-    known = {"users_change", "links_many_go", "account_delete", "imports_failed"}
+    """A new page that deletes or exports must ask for the password too, and must be added here."""
+    known = {"users_change", "links_many_go", "account_delete"}
     found = {
         rule.endpoint.removeprefix("dashboard.").removesuffix("_write")
         for rule in app.url_map.iter_rules()
-        if re.search(r"delete|revoke|empty|export|/file|keys/new", rule.rule)
+        if re.search(r"delete|revoke|empty|export|/file|/failed|keys/new", rule.rule)
         and rule.rule.startswith("/dashboard/")
     }
     assert found - known == {
@@ -280,6 +291,7 @@ def test_every_export_and_deletion_of_the_dashboard_is_among_these(app: Any) -> 
         "trash_erase",
         "trash_empty",
         "links_export",
+        "imports_failed",
         "statistics_file",
         "links_statistics_file",
         "projects_statistics_file",

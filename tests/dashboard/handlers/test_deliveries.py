@@ -1,4 +1,4 @@
-"""Does an owner see what each handler was told, test it, send again, and learn when one was switched off?"""
+"""Deliveries of a handler: status, test, log, resending, and the notice when it was disabled."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from app.accounts.models import User
-from app.claims import moment
-from app.notifications.delivery import Outcome
+from app.core.leases import moment
+from app.notifications.delivery import AttemptResult
 from app.notifications.models import Delivery, NotificationHandler
 from app.notifications.outbox import deliver, settle, switch_off
 from app.notifications.transports.webhook import new_secret
@@ -43,7 +43,7 @@ def hook(
 
 @pytest.fixture
 def tell(session: Any) -> Callable[..., Delivery]:
-    """`tell(handler, 500)`: a delivery with a try that was answered so."""
+    """`tell(handler, 500)`: a delivery with one attempt that was answered with this status."""
 
     def tell(handler: NotificationHandler, status: int | None = 200, **values: Any) -> Delivery:
         row = deliver(session, handler.id, "link.clicks_limit_reached", {"link": LINK, "clicks_limit": 5})
@@ -57,7 +57,7 @@ def tell(session: Any) -> Callable[..., Delivery]:
                 "duration_ms": 1234,
                 "status_code": status,
             }
-            settle(session, row, Outcome(**(known | values)))
+            settle(session, row, AttemptResult(**(known | values)))
         session.commit()
         return row
 
@@ -65,7 +65,7 @@ def tell(session: Any) -> Callable[..., Delivery]:
 
 
 def text(page: Any) -> str:
-    """What stands on a page, without its markup."""
+    """The text of a page, without its markup."""
     return " ".join(re.sub(r"<[^>]*>", " ", page.text).split())
 
 
@@ -87,7 +87,7 @@ def test_the_list_says_how_each_one_does(
         and "The server answered 503." in page
         and "Next try" in page
     )
-    assert "hooks.slack.com" in page and "/T0/B0/key" not in page  # the rest of it is as good as a password
+    assert "hooks.slack.com" in page and "/T0/B0/key" not in page  # the path is as good as a password
 
 
 def test_a_test_says_its_answer_in_a_message(desk: Desk, hook: NotificationHandler, web: WebReceiver) -> None:
@@ -184,7 +184,7 @@ def test_switched_off_by_itself_is_said_everywhere(
     switch_off(hook, "Nothing has arrived for five days. The last answer: The server answered 500.")
     session.commit()
     assert "1 switched off" in text(desk.get("/links/"))  # in the navigation of every page
-    assert "Webhook: switched off" in text(desk.get(f"/links/{link.id}"))  # where a link trusts in it
+    assert "Webhook: switched off" in text(desk.get(f"/links/{link.id}"))  # on a link that uses the handler
     for path in ("/handlers/", f"/handlers/{hook.id}", f"/handlers/{hook.id}/deliveries"):
         page = text(desk.get(path))
         assert "Nothing has arrived for five days" in page and "urn it on" in page
@@ -231,7 +231,7 @@ def test_with_a_mail_server_nothing_is_missing(desk: Desk) -> None:
 
 
 def test_every_type_of_event_has_words() -> None:
-    from app.dashboard.delivery_words import TYPES
+    from app.dashboard.handlers.delivery_words import TYPES
     from app.notifications.events import all_types
 
     assert set(TYPES) == set(all_types())

@@ -1,33 +1,31 @@
-"""Can an owner bring her links from elsewhere, see first what would happen, and take all of them away?"""
+"""Import and export pages: upload, preview, run, failed rows, and refusing what is no table."""
 
 from __future__ import annotations
 
 import csv
 import html
 import io
+import json
 import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from sqlalchemy import select
 
-from app.accounts.models import UserSession
-from app.clock import now
-from app.csv_files import unescape_text
-from app.dashboard import imports, receiving
-from app.dashboard.reauthentication import RECENT
+from app.core.csv_files import unescape_text
+from app.dashboard.imports import upload as imports_upload
+from app.dashboard.imports import views as import_views
+from app.import_export import files, importer, link_passwords, runs
+from app.import_export.models import FailedRow, LinkImport
 from app.links import services
 from app.links.models import Link
-from app.transfer import runs, taking
-from app.transfer.models import LinkImport
-from tests.transfer import hostile
+from tests.import_export import hostile
 
 TABLE = "keyword,url,title\nfoo,https://example.com/,Foo\nbar,javascript:alert(1),=1+1\n"
 
 
 def raw(fields: list[tuple[str, str, str | bytes]]) -> dict[str, Any]:
-    """A body in this very order."""
+    """A multipart body with its parts in exactly this order."""
     body = b""
     for name, more, text in fields:
         head = f'--b\r\nContent-Disposition: form-data; name="{name}"{more}\r\n\r\n'
@@ -48,7 +46,7 @@ def brought(desk, session) -> Callable[[bytes], LinkImport]:
 
 @pytest.fixture
 def work(session, settings) -> Callable[[LinkImport], str]:
-    """What the worker does; the state that this comes to."""
+    """Run the import as the worker does. Returns the state that it ends in."""
 
     def run(job: LinkImport) -> str:
         runs.run(job.id, settings)
@@ -92,16 +90,33 @@ def test_links_without_their_passwords_are_listed_and_failed_rows_apart(desk, se
     work(job)
     page = desk.get(f"/imports/{job.id}").text
     assert (job.made, job.failed) == (1, 1)
-    assert "Links without their passwords" in page
+    assert "Links that need a look" in page
+    assert link_passwords.SWITCHED_OFF in html.unescape(page)
     assert "a · https://example.com/" in page
     assert "Rows that can&#39;t be made" in page or "Rows that can't be made" in page
     file = f"/imports/{job.id}/failed.csv"
     [_, failed] = csv.reader(io.StringIO(desk.get(file).text))
     assert failed[0] == "b"
-    this = session.scalars(select(UserSession)).one()
-    this.password_datetime = now() - RECENT
-    session.commit()
-    assert desk.get(file).status_code == 403  # it holds a hash
+    assert "$x" not in ",".join(failed)
+    assert session.query(FailedRow).filter_by(is_made=False).one().cells == [
+        "b", "x:y", "", link_passwords.HIDDEN,
+    ]  # fmt: skip
+
+
+def test_settings_of_handlers_and_data_of_pictures_are_not_shown(desk, brought, work) -> None:
+    """Neither where columns are named nor with failed rows, which are stored."""
+    row = {"url": "b", "location_url": "x:y", "handlers": [["email", "me"]]}
+    row["handler_settings"] = [{"type": "email", "name": "me", "settings": {"email": "secret@example.com"}}]
+    row["cloaking_favicon_data"] = "data:image/png;base64,QUJDQUJDQUJD"
+    job = brought(json.dumps([row]).encode())
+    pages = [desk.get(f"/imports/{job.id}").text]
+    desk.post(
+        f"/imports/{job.id}/check", {f"column:{column}": field for field, column in job.columns.items()}
+    )
+    assert (work(job), job.failed) == ("checked", 1)
+    pages += [desk.get(f"/imports/{job.id}{path}").text for path in ("", "/failed.csv")]
+    for page in pages:
+        assert ("x:y" in page, "secret@" in page, "QUJD" in page) == (True, False, False)
 
 
 CELLS = {
@@ -197,7 +212,7 @@ def left(settings) -> list[str]:
 
 
 def test_larger_than_any_other_body(desk, session, brought) -> None:
-    """12 MiB; its rows are estimated by its lines, and known once they were all checked."""
+    """12 MiB. The number of rows is estimated from the lines until all of them were checked."""
     lines = b"location_url,notes\n" + b"".join(
         b"https://example.com/%d,%s\n" % (n, b"x" * 1900) for n in range(6600)
     )
@@ -226,10 +241,10 @@ def test_nothing_stays_of_what_does_not_come_whole(desk, session, settings, monk
     good = raw([token, ("file", '; filename="a.csv"', TABLE)])
     cut = {**good, "data": good["data"][:-20]}
     assert desk.client.post("/dashboard/imports/", **cut).status_code == 400
-    monkeypatch.setattr(receiving, "MOST_BYTES", 50)
+    monkeypatch.setattr(imports_upload, "MAX_BYTES", 50)
     assert desk.client.post("/dashboard/imports/", **good).status_code == 413
     assert desk.client.post("/dashboard/imports/", **raw([token, ("x", "", "y" * 10_001)])).status_code == 413
-    monkeypatch.setattr(receiving, "SPARE_BYTES", 1 << 60)
+    monkeypatch.setattr(files, "SPARE_BYTES", 1 << 60)
     answer = desk.client.post("/dashboard/imports/", **good)
     assert (answer.status_code, "no room for this file" in answer.text) == (422, True)
     assert left(settings) == []
@@ -237,7 +252,7 @@ def test_nothing_stays_of_what_does_not_come_whole(desk, session, settings, monk
 
 
 class Endless(io.RawIOBase):
-    """A file that comes in chunks, and goes on for as long as somebody reads."""
+    """A chunked upload that never ends."""
 
     def __init__(self, head: bytes) -> None:
         self.head, self.given = head, 0
@@ -254,17 +269,18 @@ class Endless(io.RawIOBase):
 
 
 @pytest.mark.parametrize(
-    ("changed", "status", "said"),
-    [("MOST_BYTES", 413, "at most"), ("SPARE_BYTES", 422, "no room for this file")],
+    ("module", "changed", "status", "said"),
+    [(imports_upload, "MAX_BYTES", 413, "at most"), (files, "SPARE_BYTES", 422, "no room for this file")],
+    ids=["too large", "no room"],
 )
 def test_a_file_without_an_end(
-    desk, session, settings, monkeypatch, changed: str, status: int, said: str
+    desk, session, settings, monkeypatch, module: Any, changed: str, status: int, said: str
 ) -> None:
-    """It says nowhere how long it is: it is cut where it becomes too large, or the disk too full."""
+    """Without a Content-Length the upload is cut off when it gets too large, or the disk too full."""
     few = 1024 * 1024
-    monkeypatch.setattr(receiving, "LOOKED_AFTER", few)
-    monkeypatch.setattr(receiving, changed, {"MOST_BYTES": few, "SPARE_BYTES": 1 << 60}[changed])
-    monkeypatch.setattr(imports, "require_room", lambda *_: None)  # what is asked before anything came
+    monkeypatch.setattr(imports_upload, "LOOKED_AFTER", few)
+    monkeypatch.setattr(module, changed, {"MAX_BYTES": few, "SPARE_BYTES": 1 << 60}[changed])
+    monkeypatch.setattr(import_views, "require_room", lambda *_: None)  # runs before the body is read
     head = b'--b\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\n'
     body = Endless(head)
     sent = {
@@ -305,7 +321,7 @@ FILES = {
 
 @pytest.mark.parametrize(("content", "expected"), FILES.values(), ids=FILES)
 def test_files_of_all_kinds(desk, session, brought, work, content: bytes, expected: tuple[int, int]) -> None:
-    """From the page to the links: how many are made, how many rows are told to be wrong."""
+    """From the upload to the links: how many are created, and how many rows are reported as failed."""
     job = brought(content)
     chosen = {f"column:{column}": field for field, column in job.columns.items()}
     assert desk.post(f"/imports/{job.id}/check", chosen).status_code == 303
@@ -319,12 +335,12 @@ def test_files_of_all_kinds(desk, session, brought, work, content: bytes, expect
 
 
 def test_what_is_no_table_of_links_ends_early(desk, session, brought, work, monkeypatch) -> None:
-    monkeypatch.setattr(taking, "MOST_FAILED", 300)
+    monkeypatch.setattr(importer, "MAX_FAILED", 300)
     job = brought(b"location_url\n" + b"x\n" * 1000)
     desk.post(f"/imports/{job.id}/check", {"column:location_url": "location_url"})
     assert work(job) == "failed"
     assert (job.position, job.problem) == (400, "More than 300 rows can't be made: are the columns right?")
-    monkeypatch.setattr(taking, "MOST_ROWS", 300)
+    monkeypatch.setattr(importer, "MAX_ROWS", 300)
     job = brought(b"location_url\n" + b"".join(b"https://example.com/%d\n" % n for n in range(500)))
     desk.post(f"/imports/{job.id}/check", {"column:location_url": "location_url"})
     assert work(job) == "failed"
@@ -333,7 +349,7 @@ def test_what_is_no_table_of_links_ends_early(desk, session, brought, work, monk
 
 @pytest.mark.parametrize("name", hostile.FILES)
 def test_no_file_is_an_error_of_the_server(desk, session, work, name) -> None:
-    """From the upload to the list of failed rows: refused with words, or taken as far as it goes."""
+    """From the upload to the list of failed rows: refused with a message, or imported as far as possible."""
     fields = [("csrf_token", "", desk.token()), ("file", '; filename="a.csv"', hostile.FILES[name])]
     answer = desk.client.post("/dashboard/imports/", **raw(fields))
     assert answer.status_code in {303, 422}
@@ -348,6 +364,8 @@ def test_no_file_is_an_error_of_the_server(desk, session, work, name) -> None:
     found |= {f"column:{column}": field for field, column in job.columns.items()}
     if "location_url" not in job.columns:
         found[f"column:{columns[0]}"] = "location_url"
+    if 'name="date_order"' in page.text:
+        found["date_order"] = "day"
     desk.post(f"/imports/{job.id}/check", found)
     assert work(job) == "checked"
     desk.post(f"/imports/{job.id}/take", {})
@@ -363,3 +381,42 @@ def test_an_import_that_processes_die_of_says_so(desk, session, brought, work) -
     assert work(job) == "failed"
     assert html.escape(runs.DIED, quote=False) in desk.get(f"/imports/{job.id}").text
     assert "Failed" in desk.get("/imports/").text
+
+
+def test_how_columns_are_read_is_shown_and_what_is_left_out(desk, brought, work) -> None:
+    job = brought(b"keyword,url,ip,<b>\nfoo,https://example.com/,1.2.3.4,x\n")
+    desk.post(
+        f"/imports/{job.id}/check", {f"column:{column}": field for field, column in job.columns.items()}
+    )
+    for state in ("checking", "checked", "taking", "done"):
+        assert job.state == state
+        page = desk.get(f"/imports/{job.id}").text
+        assert '<dt>Alias</dt><dd translate="no">keyword</dd>' in page
+        assert 'Left out:</b> <span class="muted" translate="no">ip, &lt;b&gt;</span>' in page
+        desk.post(f"/imports/{job.id}/take", {}) if state == "checked" else work(job)
+
+
+def test_the_order_of_dates_is_asked_for_where_they_do_not_tell(desk, session, brought, work) -> None:
+    job = brought(b"url,created\nhttps://example.com/,01/02/2024\n")
+    page = desk.get(f"/imports/{job.id}").text
+    assert "can be read in several orders" in page
+    named = {"column:url": "location_url", "column:created": "datetime"}
+    answer = desk.post(f"/imports/{job.id}/check", named)
+    assert (answer.status_code, "Say in which order" in answer.text) == (422, True)
+    answer = desk.post(f"/imports/{job.id}/check", {**named, "date_order": "x" * 1000})
+    assert (answer.status_code, "day, month or year first" in answer.text) == (422, True)
+    assert desk.post(f"/imports/{job.id}/check", {**named, "date_order": "day"}).status_code == 303
+    assert work(job) == "checked"
+    assert "Day first: 31/01/2026" in desk.get(f"/imports/{job.id}").text
+    desk.post(f"/imports/{job.id}/take", {})
+    assert work(job) == "done"
+    assert [link.datetime.month for link in session.query(Link)] == [2]
+
+
+def test_an_order_that_dates_tell_is_chosen_already(desk, brought) -> None:
+    job = brought(b"url,created\nhttps://example.com/,31/01/2024\n")
+    page = desk.get(f"/imports/{job.id}").text
+    assert re.search(r'<option value="day" selected>', page)
+    assert "Recognized by the dates in this file." in page
+    job = brought(b"url,created\nhttps://example.com/,2024-01-31\n")
+    assert "date_order" not in desk.get(f"/imports/{job.id}").text

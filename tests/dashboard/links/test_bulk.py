@@ -1,4 +1,4 @@
-"""Does what was selected, and nothing else, change, in as many requests as it takes?"""
+"""Bulk changes of links: only selected or matching links change, in as many requests as it takes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import User
-from app.dashboard import many
+from app.dashboard.links import bulk as links_bulk
 from app.links.models import Link
 from tests.dashboard.conftest import HTMX, Desk
 
@@ -24,7 +24,7 @@ def off(session: scoped_session[Session]) -> set[str]:
 
 
 def fields(page: str) -> dict[str, list[str]]:
-    """The hidden inputs of a page that goes on."""
+    """The hidden inputs of the page that sends the next request."""
     found: dict[str, list[str]] = {}
     for name, value in re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)">', page):
         found.setdefault(name, []).append(html.unescape(value))
@@ -53,9 +53,9 @@ def test_long_work_goes_on_from_page_to_page(
     monkeypatch: pytest.MonkeyPatch,
     database: str,
 ) -> None:
-    """What was made after it began is not touched; what it changes so that it matches no more is not missed."""
-    monkeypatch.setattr(many, "SECONDS", 0)
-    monkeypatch.setattr(many.together, "AT_ONCE", 2)
+    """Links made after the start stay as they are. None is missed because changed links no longer match."""
+    monkeypatch.setattr(links_bulk, "SECONDS", 0)
+    monkeypatch.setattr(links_bulk.bulk_edit, "BATCH_SIZE", 2)
     for number in range(5):
         make_link(alice, f"n{number}", tags=tuple(f"t{n}" for n in range(20)) if number == 3 else ())
     asked = {"do": "change", "all": "1", "query": "state=active"}
@@ -79,8 +79,8 @@ def test_it_can_be_stopped(
     desk: Desk, alice: User, make_link: Any, session: scoped_session[Session], monkeypatch: pytest.MonkeyPatch,
     database: str,
 ) -> None:  # fmt: skip
-    monkeypatch.setattr(many, "SECONDS", 0)
-    monkeypatch.setattr(many.together, "AT_ONCE", 1)
+    monkeypatch.setattr(links_bulk, "SECONDS", 0)
+    monkeypatch.setattr(links_bulk.bulk_edit, "BATCH_SIZE", 1)
     ids = [make_link(alice, f"n{number}").id for number in range(3)]
     page = desk.post("/links/many", {"do": "off", "ids": ids}).text
     page = desk.post("/links/many/go", {**fields(page), "stop": "1"}).text

@@ -1,4 +1,4 @@
-"""Can an owner set every field of a link in the dashboard, each by a control with a name of its own?"""
+"""The link form: every field of a link has a control, and every control has an accessible name."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MANY = {"is_bulk", "location_urls"}
 
 @pytest.fixture
 def pages(desk: Desk, factory: Factory, alice: User) -> dict[str, str]:
-    """The two forms of an owner who has something of each kind to choose."""
+    """The forms for one new link and for many, of an owner who has something of each kind to choose."""
     factory.add(Domain(user_id=alice.id, host="go.example", is_verified=True, token="x"))
     factory.project(alice), factory.pixel(alice), factory.handler(alice)
     factory.session.commit()
@@ -36,14 +36,14 @@ def controls(page: str, name: str) -> list[str]:
 
 
 def is_named(page: str, control: str) -> bool:
-    """By a label that points to it or stands around it, or by its own."""
+    """Whether the control has a label that points to it or encloses it, or an `aria-label`."""
     id_ = re.search(r'\bid="([^"]+)"', control)
     inside = re.search(rf"<label[^>]*>\s*{re.escape(control)}", page)
     return "aria-label=" in control or bool(inside) or bool(id_ and f'<label for="{id_[1]}"' in page)
 
 
 def test_each_page_makes_what_it_says(desk: Desk, session: Any) -> None:
-    """One link or many, whatever the request says of it."""
+    """The page decides between one link and many, not a field of the request."""
     one = desk.post("/links/new", {"is_bulk": "1", "location_url": "https://example.com/one"})
     many = desk.post("/links/bulk", {"is_bulk": "0", "location_urls": "https://example.com/two"})
     assert (one.status_code, many.status_code) == (303, 303)

@@ -1,4 +1,4 @@
-"""Is an owner warned, once a cloaked link is saved, that its destination shows in no frame?"""
+"""Framing check: saving a cloaked link warns the owner when the destination forbids frames."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from sqlalchemy.orm import Session, scoped_session
 from werkzeug.test import TestResponse
 
 from app.accounts.models import User
-from app.dashboard import framing_check
-from app.extensions import db
+from app.core.extensions import db
+from app.dashboard.links import framing_check
 from app.links.models import Link
 from tests.dashboard.conftest import HTMX, Desk
-from tests.notifications.odd_answers import ANSWERS, no_dns
+from tests.net.odd_answers import ANSWERS, no_dns
 from tests.notifications.peers import Peers
 
 __all__ = ["no_dns"]
@@ -36,7 +36,7 @@ def peers() -> Iterator[Peers]:
 
 
 def warning(answer: TestResponse) -> str | None:
-    """What the saved link's owner is warned of."""
+    """The warning that is shown after the link was saved."""
     assert answer.status_code == 200, answer.text
     told: dict[str, Any] = json.loads(answer.headers["HX-Trigger"])
     return told.get("toast-warning")
@@ -107,7 +107,7 @@ def test_networks_that_are_not_public_are_not_asked(desk: Desk, peers: Peers) ->
 
 
 def test_others_may_write_meanwhile(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The link is stored, and no transaction is open, before anybody is asked."""
+    """The link is stored, and no transaction is open, before the destination is requested."""
     seen = []
 
     def note(url: str, *_: object) -> bool:
@@ -137,6 +137,6 @@ def test_many_links_at_once(desk: Desk, peers: Peers) -> None:
 @pytest.mark.usefixtures("no_dns")
 @pytest.mark.parametrize("name", ANSWERS)
 def test_whatever_is_odd_is_saved_without_an_error(desk: Desk, peers: Peers, name: str) -> None:
-    """With a warning where it forbids frames, in whatever words."""
+    """Odd header values: the link is saved, with a warning if they forbid frames."""
     said = warning(create(desk, peers.serve(peers.says(ANSWERS[name])).url, **CLOAKED))
     assert said is None or "policy" in name

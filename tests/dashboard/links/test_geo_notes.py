@@ -1,4 +1,4 @@
-"""Is an owner told when lines by place can't fit here, and whose data it is when they can?"""
+"""Notes on geolocation in the link form: missing or damaged database, and the credit for its data."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from flask import Flask
 
 from tests.dashboard.conftest import Desk
-from tests.visits.geo_files import write_geo_file
+from tests.geo.geo_files import write_geo_file
 
 NOWHERE = "does not know where visitors are"
 NO_CITIES = "but not of their cities"

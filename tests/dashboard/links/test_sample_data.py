@@ -1,4 +1,4 @@
-"""Does an owner come from the set-up address to a short link, and to sample data and back, in a few steps?"""
+"""First steps: set-up, the first short link, and loading and removing sample data."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import select
 
 from app.accounts.models import User
-from app.extensions import db
+from app.core.extensions import db
 from app.journal.segments import directory_of
 from app.links.models import Link, LinkChange
 from app.projects.models import Project
@@ -32,7 +32,7 @@ def test_sample_data_comes_and_goes(desk: Desk, alice: User, make_link: Any, set
     own_id = own.id
     desk.post("/samples/remove", {})
     assert [link.id for link in all_of(Link)] == [own_id]
-    assert len(all_of(Project)) == 1  # with a link of her own in it
+    assert len(all_of(Project)) == 1  # it holds a link of the owner's own
     db.session.delete(db.session.get_one(Link, own_id))
     db.session.commit()
     assert "The sample data is gone." in desk.post("/samples/remove", {}, follow_redirects=True).text

@@ -1,4 +1,4 @@
-"""Is an owner told where his pixels lose their cookies for want of a domain of his own?"""
+"""Notes on sandboxed pixels: they name the pixels that run without cookies unless the owner has a domain."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from flask.testing import FlaskClient
 
 from app.accounts.models import User
 from app.accounts.setup import setup_token
-from app.config import Settings
+from app.core.config import Settings
 from app.domains.models import Domain
 from app.links.models import Link
 from app.pixels.firing import firing
 from app.pixels.provider import all_providers
-from app.public.scripts import Scripts, boxed_types, parted
-from app.visits.hosts import Site
-from app.visits.plan import compiled
+from app.redirects.compiled_link import compiled
+from app.redirects.hosts import Site
+from app.redirects.page_scripts import Scripts, boxed_types, parted
 from tests.dashboard.conftest import Desk
 from tests.factories import Factory
 

@@ -1,4 +1,4 @@
-"""Does “Try as visitor” tell an owner in words what somebody gets, and why, with and without JavaScript?"""
+"""“Try as visitor”: it says in words what the simulated visitor gets and why, with and without htmx."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from flask import Flask
 from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import User
-from app.dashboard.verdicts import QUESTIONS, VERDICTS
-from app.dashboard.wordings import language
+from app.dashboard.links.verdicts import QUESTIONS, VERDICTS
+from app.links.language_names import describe_language
 from app.links.models import Link
-from app.visits.resolve import STEPS
+from app.redirects.resolve import STEPS
 from tests.dashboard.conftest import HTMX, Desk
-from tests.visits.geo_files import ADDRESS, write_geo_file
+from tests.geo.geo_files import ADDRESS, write_geo_file
 
 THERE = "https://example.com/there"
 AFTER = "https://example.com/after"
 THEN = dt.datetime(2027, 3, 28, 1, tzinfo=dt.UTC)
 BY_COUNTRY = {"targeting_type": "country_code", "targeting": [["DE", AFTER]]}
 BOT = "Googlebot/2.1 (+http://www.google.com/bot.html)"
+LIMITED = {"clicks_limit": 5, "clicks_limit_confirmation_is_enabled": True}
 NOTHING_SHOWS = "Nothing shows of where the link leads."
 
 ROWS: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
@@ -48,6 +49,12 @@ ROWS: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
     "a frame": ({"cloaking_is_enabled": True}, {}, ["Sees the address below in a frame"]),
     "a bot at a limited link": (
         {"clicks_limit": 5}, {"user_agent": BOT}, ["Gets a preview", "Bot: googlebot", "Counts as no click"]),
+    "a tap": (LIMITED, {}, ["Is asked for a tap first", "A tap is asked for", "Counts as no click"]),
+    "a tap was given": (
+        LIMITED, {"unlocked": ["confirmation"]}, ["Goes to the address below", "The button was tapped", "Counts as a click"]),
+    "a tap after a warning": (
+        {**LIMITED, "sensitive_content": True}, {"unlocked": ["warning"]},
+        ["Goes to the address below", "The form before it was the tap"]),
     "an app": (
         {"app_linking_is_enabled": True, "location_url": "https://www.youtube.com/watch?v=dQw4w9WgXcQ"},
         {"device_type": "mobile", "os_name": "Android"}, ["Gets the app opened", "Phone, Android"]),
@@ -66,7 +73,7 @@ def alice(alice: User, session: scoped_session[Session]) -> User:
 
 
 def words(page: str) -> str:
-    """What a reader sees, with one space between."""
+    """The text of a page, with single spaces."""
     return html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", page)))
 
 
@@ -182,7 +189,7 @@ def test_each_link_in_the_list_can_be_tried(desk: Desk, alice: User, make_link: 
 def test_every_step_and_every_outcome_has_its_words() -> None:
     assert list(QUESTIONS) == ["link", *(name for name, _ in STEPS)]
     outcomes = "redirect cloak app pixels consent preview password warning not_found not_yet expired limit"
-    assert set(VERDICTS) == {*outcomes.split(), "unavailable"}
+    assert set(VERDICTS) == {*outcomes.split(), "confirmation", "unavailable"}
 
 
 @pytest.mark.parametrize(
@@ -190,4 +197,15 @@ def test_every_step_and_every_outcome_has_its_words() -> None:
     [("de", "German"), ("de-CH", "German (Switzerland)"), ("pt-BR", "Portuguese (Brazil)"), ("rm", "rm")],
 )
 def test_a_language_has_a_word(tag: str, word: str) -> None:
-    assert language(tag) == word
+    assert describe_language(tag) == word
+
+
+@pytest.mark.parametrize(
+    ("columns", "offered"),
+    [(LIMITED, True), ({**LIMITED, "password_hash": "x"}, False), ({"clicks_limit": 5}, False)],
+)
+def test_a_tap_can_be_supposed_where_one_is_asked_for(
+    desk: Desk, alice: User, make_link: Callable[..., Link], columns: dict[str, Any], offered: bool
+) -> None:
+    page = desk.get(f"/links/{make_link(alice, **columns).id}/try").text
+    assert ('name="unlocked" value="confirmation"' in page) == offered

@@ -1,4 +1,4 @@
-"""Is a link's state the one that its visitors meet?"""
+"""States of a link: schedule, click limit, off and failing, in Python and as a query."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from app import clock
-from app.dashboard.states import (
+from app.core import clock
+from app.dashboard.links.states import (
     ACTIVE,
     ENDED,
     FAILING,
@@ -17,12 +17,12 @@ from app.dashboard.states import (
     OFF,
     SCHEDULED,
     STATES,
-    State,
+    Badge,
     state_of,
     state_word,
 )
-from app.links.checks import failing
 from app.links.clicks import clicks_of
+from app.links.destination_checks import failing
 from app.links.models import DestinationCheck, LimitCounter, Link
 
 NOW = dt.datetime(2026, 6, 1, 12, tzinfo=dt.UTC)
@@ -44,7 +44,7 @@ SECOND = dt.timedelta(seconds=1)
         "at the limit": ({"clicks_limit": 5}, 5, LIMIT),
     }.values(),
 )
-def test_states(columns: dict[str, Any], clicks: int, state: State) -> None:
+def test_states(columns: dict[str, Any], clicks: int, state: Badge) -> None:
     link = Link(**{"is_enabled": True, "schedule": False, **columns})
     assert state_of(link, clicks, NOW) == state
     assert state_of(link, clicks, NOW, is_failing=True) == (FAILING if state is ACTIVE else state)
@@ -52,7 +52,7 @@ def test_states(columns: dict[str, Any], clicks: int, state: State) -> None:
 
 @pytest.mark.databases
 def test_a_query_knows_the_same_states(alice: Any, make_link: Any, session: Any, database: str) -> None:
-    """What the list is filtered by is what its rows say."""
+    """The list's filter by state finds the links whose rows show that state."""
     now = clock.now()
     kinds = {
         "plain": {},

@@ -1,4 +1,4 @@
-"""Are the static files those of the list, small, and kept by browsers for ever?"""
+"""Static files: vendored as published, all used, served compressed, and cached for ever."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from app.config import ROOT
-from app.dashboard.assets import FILES
+from app.core.config import ROOT
+from app.dashboard.shared.assets import FILES
 from scripts.shrink_world import shrunken
 
 VENDOR = ROOT / "app" / "static" / "vendor"

@@ -1,4 +1,4 @@
-"""Bodies of forms: small where nobody has signed in, parsed once, and never by the framework's own parser."""
+"""Bodies of forms: small without a session, parsed once, and never by the framework's own parser."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.formparser import FormDataParser
 
-from app import bodies
 from app.accounts.models import User
+from app.web import body as web_body
 from tests.clients import Api
 from tests.dashboard.conftest import Desk
 
 FORM = "application/x-www-form-urlencoded"
 SMALL = 64 * 1024
-#: a token in the address is all that this one needs
+#: this one needs only a token in the address
 WITHOUT_BODY = {"stopping.stop"}
 
 
@@ -33,7 +33,7 @@ def body_of(size: int) -> bytes:
 
 @pytest.fixture
 def for_anybody(app: Flask) -> list[tuple[str, str]]:
-    """Every form that can be sent without signing in."""
+    """Every form that can be sent without a session."""
     found = [*writes(app, "accounts"), ("dashboard.theme", "/dashboard/theme")]
     assert len(found) > 7
     return found
@@ -66,7 +66,7 @@ def test_every_body_is_parsed_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     parsed: list[int] = []
-    parse = bodies.parse_body
+    parse = web_body.parse_body
 
     def counted(max_bytes: int) -> object:
         parsed.append(max_bytes)
@@ -76,7 +76,7 @@ def test_every_body_is_parsed_once(
         raise AssertionError("Werkzeug was asked to parse a form")
 
     token = desk.token()
-    monkeypatch.setattr(bodies, "parse_body", counted)
+    monkeypatch.setattr(web_body, "parse_body", counted)
     monkeypatch.setattr(FormDataParser, "parse", refuse)
     calls: list[tuple[Callable[..., object], str, str]] = [
         *((client.post, *rule) for rule in writes(app, "accounts") if "logout" not in rule[0]),

@@ -1,4 +1,4 @@
-"""Does saving a page that nobody touched change nothing?"""
+"""Which fields of a form were changed: saving an untouched page changes nothing."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import pytest
 from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import User
-from app.dashboard.touched import touched
+from app.dashboard.shared.changed_fields import touched
+from app.input.data import RequestData
 from app.links.forms import LinkForm
 from app.links.models import Link
-from app.sent import Sent
 from tests.dashboard.conftest import Desk
 
 # half past two comes twice that night in Berlin; this is the second one
@@ -48,7 +48,7 @@ STORED = {"location_url": "https://example.com/", "url": "kept", "notes": "a\nb"
 def test_fields(alice: User, factory: Any, name: str, value: str, is_touched: bool) -> None:
     link = factory.link(alice, **STORED, title="a title", schedule=True, start_date=TWICE, password_hash="x")
     shown = LinkForm(None, owner=alice, stored=link)
-    assert (name in touched(Sent([(name, value)]), shown)) is is_touched
+    assert (name in touched(RequestData([(name, value)]), shown)) is is_touched
 
 
 def test_the_second_of_two_equal_hours_stays(

@@ -1,4 +1,4 @@
-"""Is a page compressed for its owner, and never where another site asked for it?"""
+"""Compression of pages: for requests from the dashboard itself, never for those from other sites."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import gzip
 import pytest
 from flask import Flask
 
-from app.dashboard.compression import FILLER, packed
+from app.dashboard.shared.compression import FILLER, packed
 from tests.dashboard.conftest import Desk
 
 ZIPPED = {"Accept-Encoding": "gzip, deflate, br"}
@@ -46,7 +46,7 @@ def test_who_asks(desk: Desk, name: str) -> None:
 
 
 def test_a_browser_that_does_not_say(desk: Desk) -> None:
-    """Over plain HTTP none does, and there the page can be read without any guessing."""
+    """Browsers send no Sec-Fetch-Site over plain HTTP. There an eavesdropper reads the page anyway."""
     assert is_zipped(desk)
 
 

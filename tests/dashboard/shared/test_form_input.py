@@ -1,11 +1,11 @@
-"""Does what people type become what the forms read, and nothing else?"""
+"""Form input: how the dashboard's fields become the fields that the forms read."""
 
 from __future__ import annotations
 
 import pytest
 
-from app.dashboard.typed import complete, link_fields
-from app.sent import Sent, Upload
+from app.dashboard.shared.form_input import complete, link_fields
+from app.input.data import RequestData, Upload
 
 
 @pytest.mark.parametrize(
@@ -31,36 +31,38 @@ def test_addresses(typed: str, read: str) -> None:
 
 
 def test_tags_stand_one_a_line() -> None:
-    sent = link_fields(Sent([("tags", "red\r\na, b\r\n")]))
+    sent = link_fields(RequestData([("tags", "red\r\na, b\r\n")]))
     assert sent.getlist("tags") == ["red", "a, b"]
 
 
 def test_no_tags_are_sent_as_none() -> None:
-    sent = link_fields(Sent([("tags", "")]))
+    sent = link_fields(RequestData([("tags", "")]))
     assert "tags" in sent
     assert sent.members("tags") == []
 
 
 def test_lines_keep_their_numbers() -> None:
-    sent = link_fields(Sent([("location_urls", "a.example\r\n\r\n b.example")]))
+    sent = link_fields(RequestData([("location_urls", "a.example\r\n\r\n b.example")]))
     assert sent.last("location_urls") == "https://a.example\n\nhttps://b.example"
 
 
 def test_a_ticked_removal_is_an_empty_picture() -> None:
-    sent = link_fields(Sent([("remove_cloaking_favicon", "1")]))
+    sent = link_fields(RequestData([("remove_cloaking_favicon", "1")]))
     assert sent.last("cloaking_favicon") == ""
     assert "remove_cloaking_favicon" not in sent
 
 
 def test_a_new_picture_is_stronger_than_its_removal() -> None:
     picture = Upload("a.png", b"a")
-    sent = link_fields(Sent([("cloaking_favicon", picture), ("remove_cloaking_favicon", "1")]))
+    sent = link_fields(RequestData([("cloaking_favicon", picture), ("remove_cloaking_favicon", "1")]))
     assert sent.last("cloaking_favicon") == picture
 
 
 def test_the_rest_goes_through_as_it_came() -> None:
     pairs = [("is_enabled", "0"), ("is_enabled", "1"), ("pixels_ids", ""), ("pixels_ids", "3")]
-    sent = link_fields(Sent([*pairs, ("targeting_rotation_key[]", "5"), ("targeting_rotation_key[]", "")]))
+    sent = link_fields(
+        RequestData([*pairs, ("targeting_rotation_key[]", "5"), ("targeting_rotation_key[]", "")])
+    )
     assert sent.last("is_enabled") == "1"
     assert sent.members("pixels_ids") == [(1, "3")]
     assert sent.getlist("targeting_rotation_key") == ["5", ""]

@@ -1,4 +1,4 @@
-"""Does a list show what its address asks for, and say so?"""
+"""Lists: order, pages, filters and empty results, all from the query of the address."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from sqlalchemy import event, select
 from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import User
-from app.clock import now
-from app.dashboard.link_rows import COLUMNS
-from app.extensions import db
+from app.core.clock import now
+from app.core.extensions import db
+from app.dashboard.links.rows import COLUMNS
 from app.links.models import DestinationCheck, Link
 from tests.dashboard.conftest import HTMX, Desk
 
@@ -46,7 +46,7 @@ def test_pages(desk: Desk, alice: User, factory: Any, database: str) -> None:
 
 
 def test_as_many_rows_are_offered_as_are_made_in_time(desk: Desk, database: str) -> None:
-    """Whoever asks for more in the address gets them, and sees the number chosen."""
+    """A larger number in the address is honoured, and shown as the selected option."""
     rows = re.compile(r'<option value="\d*"(?: selected)?>(\d+)</option>')
     assert rows.findall(desk.get("/links/").text) == ["10", "25", "50", "100", "250"]
     asked = desk.get("/links/?results_per_page=1000").text

@@ -1,4 +1,4 @@
-"""Are numbers told truly: changes, shares, shades, and the days that they are of?"""
+"""Formatting of statistics: changes, shares, shades, short numbers, days and sparklines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Do the statistics pages show what the reports say, for each scope, and keep their state in their address?"""
+"""Statistics pages: the numbers of the reports for each scope, and the state in the address."""
 
 from __future__ import annotations
 
@@ -12,22 +12,23 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy import delete, event
 
-from app import clock
 from app.accounts.models import User
-from app.clicks import upkeep
-from app.clicks.statistics import Asked, answer, hours_of_week
-from app.clicks.upkeep import Upkeep
-from app.config import Settings
+from app.analytics import upkeep
+from app.analytics.statistics import StatisticsQuery, hours_of_week
+from app.analytics.statistics import query_statistics as answer
+from app.analytics.upkeep import Upkeep
+from app.core import clock
+from app.core.config import Settings
+from app.core.extensions import db
 from app.dashboard.statistics import figures
 from app.dashboard.statistics.periods import Span
 from app.dashboard.statistics.state import CARDS
 from app.dashboard.statistics.views import PARTS
 from app.dashboard.statistics.words import word
-from app.extensions import db
-from app.journal.record import Visit
+from app.journal.codec import Visit
 from app.links.models import Link
 from app.trash.models import Trashed
-from tests.clicks.load import Plain
+from tests.analytics.load import Plain
 from tests.clients import Api
 from tests.dashboard.conftest import HTMX, Desk
 from tests.past import Past, take_in
@@ -37,7 +38,7 @@ TAGS = re.compile(r"<[^>]*>")
 
 
 def rows(page: str, table: str = "") -> list[list[str]]:
-    """The words of each row of a table's body."""
+    """The text of each cell, by row of a table's body."""
     body = page.split(f'<table class="{table}')[1].split("<tbody>")[1].split("</tbody>")[0]
     found = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL) for row in body.split("</tr>")]
     return [[" ".join(html.unescape(TAGS.sub(" ", cell)).split()) for cell in row] for row in found if row]
@@ -47,10 +48,10 @@ def today() -> dt.date:
     return clock.now().astimezone(KOLKATA).date()
 
 
-def asked(past: Past, **fields: Any) -> Asked:
-    """Of all links and the last 30 days, unless it says otherwise."""
+def asked(past: Past, **fields: Any) -> StatisticsQuery:
+    """A query for all links and the last 30 days, unless `fields` says otherwise."""
     days = {"start": today() - dt.timedelta(29), "end": today()}
-    return Asked(**{"user_id": past.owner.id, "zone": KOLKATA, **days, **fields})
+    return StatisticsQuery(**{"user_id": past.owner.id, "zone": KOLKATA, **days, **fields})
 
 
 def scopes(past: Past) -> dict[str, tuple[int, ...] | None]:
@@ -85,7 +86,7 @@ def test_it_is_compared_with_the_days_before(desk: Desk, past: Past, session: An
 
 
 def compared_spans() -> dict[str, tuple[str, Span, Span, dict[str, str]]]:
-    """What to ask a page for, the days that is, those they are compared with, and the API's words for the rest."""
+    """By name: the page's query, its days, the days they are compared with, and parameters for the API."""
     one, end = dt.timedelta(1), today()
     week, day = Span(end - 6 * one, end), Span(end - 5 * one, end - 5 * one)
     own = Span(end - 5 * one, end - 2 * one)
@@ -106,7 +107,7 @@ def compared_spans() -> dict[str, tuple[str, Span, Span, dict[str, str]]]:
 
 
 def test_comparisons_equal_the_api_and_a_plain_count(desk: Desk, past: Past, api: Api, session: Any) -> None:
-    """Of all links, of a project of two, and of one."""
+    """For all links, for one link, and for a project of two."""
     session.get_one(Link, past.second.id).project_id = past.project.id
     session.commit()
     both = (past.first.id, past.second.id)
@@ -138,7 +139,7 @@ def plainly(past: Past, links: tuple[int, ...] | None, span: Span, more: dict[st
 
 
 def told_by_api(api: Api, links: tuple[int, ...] | None, span: Span, more: dict[str, str]) -> list[list[int]]:
-    """Of several links the sum of each."""
+    """The API's numbers; for several links, the sums over them."""
     asked = {"timezone": KOLKATA.key, "start_date": span.start, "end_date": span.end, **more}
     each = [
         [(row["pageviews"], row["visitors"]) for row in api.get(path, query_string=asked).json["data"]]
@@ -355,7 +356,8 @@ def test_the_list_asks_no_more_often_for_more_links(
 def test_what_filters_still_cover_is_said(
     desk: Desk, past: Past, settings: Settings, session: Any, monkeypatch: Any
 ) -> None:
-    """Days whose single clicks are gone are named, and nothing is compared with less than was there."""
+    """Single clicks are deleted after a while: the page names the days that filters still cover, and compares
+    no period with an incomplete one."""
     page = desk.get("/statistics/overview?country_code=DE&period=7d", headers=HTMX).text
     assert "kept for a while" not in page
     monkeypatch.setattr(upkeep, "REST_SECONDS", 0.0)
@@ -382,7 +384,7 @@ def test_what_filters_still_cover_is_said(
 
 
 def test_clicks_of_deleted_links_stay_in_the_owners_sums(desk: Desk, past: Past, session: Any) -> None:
-    """They happened. In the trash or gone for good, the link itself is in no list any more."""
+    """The sums keep the clicks of a link in the trash or purged, but the lists leave the link out."""
     before, gone, days = answer(session, asked(past)).pageviews, past.second.id, asked(past)
     assert desk.post(f"/links/{gone}/delete", {}).status_code in {200, 303}
     for _ in range(2):

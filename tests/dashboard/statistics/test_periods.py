@@ -1,4 +1,4 @@
-"""Which days does each line of the period menu mean, and which are they compared with?"""
+"""Periods: the days that each line of the menu means, and the days they are compared with."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import datetime as dt
 import pytest
 
 from app.dashboard.statistics import periods
-from app.dashboard.statistics.periods import MENU, Choice, Span, date_of, folded, intervals, plus_months
+from app.dashboard.statistics.periods import MENU, PeriodChoice, Span, date_of, folded, intervals, plus_months
 
 TODAY = dt.date(2026, 11, 21)  # a Saturday
 FIRST = dt.date(2025, 6, 3)
@@ -18,7 +18,7 @@ def days(text: str) -> Span:
     return Span(dt.date.fromisoformat(start), dt.date.fromisoformat(end or start))
 
 
-# by their letters: what is shown, and what that is compared with
+# by the letter of the period: the days shown, and the days they are compared with
 KEYS = {
     "D": ("2026-11-21", "2026-11-20"),
     "E": ("2026-11-20", "2026-11-19"),
@@ -43,7 +43,7 @@ def test_the_letters() -> None:
 
 @pytest.mark.parametrize(("key", "shown", "before"), [(key, *row) for key, row in KEYS.items()])
 def test_the_menu(key: str, shown: str, before: str | None) -> None:
-    choice: Choice = CHOICES[key]
+    choice: PeriodChoice = CHOICES[key]
     span = periods.span(choice.period, date_of(choice, TODAY) or TODAY, TODAY, FIRST)
     assert span == days(shown)
     if before:

@@ -1,4 +1,4 @@
-"""Is what an address asks for read strictly, and written again so that it means the same?"""
+"""State of the statistics pages in the address: read strictly, and written back with the same meaning."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from app.dashboard.statistics.periods import Span
-from app.dashboard.statistics.state import State, read
+from app.dashboard.statistics.state import PageState, read
 
 TODAY = dt.date(2026, 11, 21)
 FIRST = dt.date(2025, 6, 3)
@@ -100,7 +100,7 @@ def test_everything_wrong_is_said_at_once(asked: dict[str, str], fields: list[st
     assert [error.field for error in wrong] == fields
 
 
-def state(**asked: Any) -> State:
+def state(**asked: Any) -> PageState:
     return read(asked, TODAY, FIRST)[0]
 
 

@@ -1,4 +1,4 @@
-"""Is a supposed visitor what was supposed, and otherwise just what a real one with the same texts is?"""
+"""The simulated visitor and its parameters: like a real one with the same texts, except for given parts."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from app.errors import Invalid
-from app.sent import Sent
-from app.visits.place import UNKNOWN, Place
-from app.visits.supposed import Supposed, SupposedVisitor
-from app.visits.supposing import supposed
-from app.visits.visitor import Visitor
+from app.core.errors import Invalid
+from app.geo.lookup import UNKNOWN, Location
+from app.input.data import RequestData
+from app.redirects.simulation.params import supposed
+from app.redirects.simulation.visitor import Supposed, SupposedVisitor
+from app.redirects.visitor import Visitor
+from tests.redirects.conftest import PHONE
 from tests.server import BROWSER
-from tests.visits.conftest import PHONE
 
-LONDON = Place("EU", "GB", "London")
+LONDON = Location("EU", "GB", "London")
 BOT = "Googlebot/2.1 (+http://www.google.com/bot.html)"
 
 PARTS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
@@ -62,7 +62,7 @@ PARTS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 }
 
 
-def place_of(address: str) -> Place:
+def place_of(address: str) -> Location:
     return LONDON if address == "81.2.69.142" else UNKNOWN
 
 
@@ -112,13 +112,13 @@ WRONG = {
 @pytest.mark.parametrize(("name", "text"), [(name, text) for name, texts in WRONG.items() for text in texts])
 def test_what_can_t_be_read_is_refused(name: str, text: str) -> None:
     with pytest.raises(Invalid) as caught:
-        supposed(Sent([(name, text)]))
+        supposed(RequestData([(name, text)]))
     assert [error.field for error in caught.value.errors] == [name]
 
 
 def test_everything_that_is_wrong_is_told_at_once() -> None:
     with pytest.raises(Invalid) as caught:
-        supposed(Sent([(name, texts[-1]) for name, texts in WRONG.items()]))
+        supposed(RequestData([(name, texts[-1]) for name, texts in WRONG.items()]))
     assert {error.field for error in caught.value.errors} == set(WRONG)
 
 
@@ -129,16 +129,17 @@ UNLOCKED = {
     "both, by commas": ([("unlocked", "password,warning")], {"password", "warning"}),
     "both, one by one": ([("unlocked", "password"), ("unlocked", "warning")], {"password", "warning"}),
     "both, as an array": ([("unlocked[]", "warning"), ("unlocked[]", "password")], {"password", "warning"}),
-    "yes": ([("unlocked", "1")], {"password", "warning"}),
+    "the tap": ([("unlocked", "confirmation")], {"confirmation"}),
+    "yes": ([("unlocked", "1")], {"password", "warning", "confirmation"}),
     "no": ([("unlocked", "false")], set()),
 }
 
 
 @pytest.mark.parametrize(("pairs", "gates"), UNLOCKED.values(), ids=UNLOCKED)
 def test_which_gates_are_passed(pairs: list[tuple[str, str]], gates: set[str]) -> None:
-    assert supposed(Sent(pairs)).unlocked == gates
+    assert supposed(RequestData(pairs)).unlocked == gates
 
 
 def test_the_last_of_several_wins_and_unknown_ones_are_ignored() -> None:
-    found = supposed(Sent([("ip", "no"), ("ip", "192.0.2.1"), ("name", "x"), ("country_code", "de")]))
+    found = supposed(RequestData([("ip", "no"), ("ip", "192.0.2.1"), ("name", "x"), ("country_code", "de")]))
     assert found == Supposed(ip="192.0.2.1", country_code="DE")

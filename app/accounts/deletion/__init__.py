@@ -1,0 +1,1 @@
+"""Deletion of accounts, and of everything that belongs to them."""

@@ -1,0 +1,1 @@
+"""Analytics: ingest of the journal, roll-ups and statistics."""

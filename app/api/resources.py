@@ -1,0 +1,102 @@
+"""The API's resources: links, pixels, notification handlers, projects, domains, and the user of the key."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from flask import Response
+
+from app.accounts.models import User
+from app.api import envelope, present
+from app.api.auth import caller, may_write
+from app.api.blueprint import blueprint
+from app.api.resource import Resource, collection_route, row_route
+from app.domains import services as domain_services
+from app.domains import verification
+from app.links import services as link_services
+from app.links.models import Link
+from app.notifications import services as handler_services
+from app.notifications.models import NotificationHandler
+from app.pixels import services as pixel_services
+from app.projects import services as project_services
+from app.web.body import read_sent
+
+
+@collection_route("/links")
+@row_route("/links/<row_id:id>")
+class Links(Resource):
+    """Links; one create makes one for each of several destinations."""
+
+    services = link_services
+
+    def create(self, user: User, changes: dict[str, Any]) -> Link | list[Link]:
+        if "location_urls" in changes:
+            return link_services.create_bulk(user, changes)
+        return link_services.create(user, changes)
+
+    def present(self, rows: Sequence[Any]) -> list[dict[str, Any]]:
+        return present.links(rows)
+
+
+@collection_route("/pixels")
+@row_route("/pixels/<row_id:id>")
+class Pixels(Resource):
+    """Pixels."""
+
+    services = pixel_services
+
+    def present(self, rows: Sequence[Any]) -> list[dict[str, Any]]:
+        return present.pixels(rows)
+
+
+@collection_route("/notification-handlers")
+@row_route("/notification-handlers/<row_id:id>")
+class NotificationHandlers(Resource):
+    """Notification handlers. What is done with one beside these is in `deliveries`."""
+
+    services = handler_services
+
+    def present(self, rows: Sequence[Any]) -> list[dict[str, Any]]:
+        return mask_handlers(rows)
+
+
+def mask_handlers(rows: Sequence[NotificationHandler]) -> list[dict[str, Any]]:
+    """Handlers as objects; for a read-only key their secrets are masked: with these it could send itself."""
+    return [present.handler(row, with_secrets=may_write()) for row in rows]
+
+
+@collection_route("/projects")
+@row_route("/projects/<row_id:id>")
+class Projects(Resource):
+    """Projects."""
+
+    services = project_services
+
+    def present(self, rows: Sequence[Any]) -> list[dict[str, Any]]:
+        return present.projects(rows)
+
+
+@collection_route("/domains")
+@row_route("/domains/<row_id:id>")
+class Domains(Resource):
+    """Domains."""
+
+    services = domain_services
+
+    def present(self, rows: Sequence[Any]) -> list[dict[str, Any]]:
+        return present.domains(rows)
+
+
+@blueprint.post("/domains/<row_id:id>/verify", endpoint="domains_verify", strict_slashes=False)
+def verify_domain(id: int) -> Response:
+    """Looks for either proof of ownership now. A missing proof is no error: the checks say what was found."""
+    read_sent()
+    domain, found = verification.verify(caller(), id)
+    checks = [finding._asdict() for finding in found]
+    return envelope.json_response({"data": {"is_verified": domain.is_verified, "checks": checks}})
+
+
+@blueprint.get("/user", endpoint="user", strict_slashes=False)
+def read_user() -> Response:
+    return envelope.json_response({"data": present.user(caller())})

@@ -1,1 +1,0 @@
-"""How does an instance become one file, and that file an instance?"""

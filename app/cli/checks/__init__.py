@@ -1,1 +1,0 @@
-"""What does `flask doctor` look at?"""

@@ -1,0 +1,1 @@
+"""Settings, database, errors, secrets, logging: modules that know nothing of links."""

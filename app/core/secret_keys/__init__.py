@@ -1,0 +1,1 @@
+"""Secret keys of the instance, and their rotation."""

@@ -1,0 +1,1 @@
+"""Pages of an owner's own account."""

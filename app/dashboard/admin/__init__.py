@@ -1,0 +1,1 @@
+"""Pages for admins, and the audit log."""

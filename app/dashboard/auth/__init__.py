@@ -1,0 +1,1 @@
+"""Sign-in pages, sessions, and who may see which page."""

@@ -1,0 +1,1 @@
+"""Pages of notification handlers and their deliveries."""

@@ -1,0 +1,167 @@
+"""Pages of links: list, forms for one or many, preview, and row actions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from flask import Response, g, make_response, render_template, request
+from flask.typing import ResponseReturnValue
+
+from app.accounts.ownership import get_owned
+from app.core.database import begin_write
+from app.core.extensions import db
+from app.dashboard.auth.access import sent, user
+from app.dashboard.links import framing_check
+from app.dashboard.links.choices import beside_form, controls, copied_link
+from app.dashboard.links.filters import LISTING
+from app.dashboard.links.preview import asked_of, has_password, previewed
+from app.dashboard.links.rows import COLUMNS, beside_rows, places, short_address, short_url
+from app.dashboard.shared import form_input
+from app.dashboard.shared.blueprint import blueprint
+from app.dashboard.shared.crud_views import CrudViews, crud_route
+from app.input.data import RequestData
+from app.input.forms import ResourceForm
+from app.links import services
+from app.links.forms import LinkForm
+from app.links.models import Link
+from app.web.body import read_params
+
+
+@crud_route("/links/", "list")
+@crud_route("/links/new", "new")
+@crud_route("/links/<int:id>", "edit")
+@crud_route("/links/<int:id>/delete", "delete")
+@dataclass(frozen=True, kw_only=True)
+class LinkViews(CrudViews):
+    """The usual pages, with a preview beside the form, and duplicates."""
+
+    def form_page(
+        self, form: ResourceForm, status: int = 200, name: str = "form", heading: str = ""
+    ) -> Response:
+        """The form, with the preview of the link beside it."""
+        if name == "form":
+            g.preview = previewed(
+                form, has_password=has_password(self.sent_now(), form.stored or copied_link())
+            )
+        return super().form_page(form, status, name, heading)
+
+    def sent_now(self) -> RequestData:
+        return sent() if request.method == "POST" else RequestData()
+
+    def ask_new(self) -> Response:
+        """An empty form; with `copy` a duplicate of that link; with `location_url` that destination."""
+        copied = copied_link()
+        form = self.read_form(None, None, like=copied)
+        address = read_params().get("location_url")
+        if address and not copied:
+            form["location_url"].data = form_input.complete(address)
+        return self.form_page(form, heading="Duplicate link" if copied else "")
+
+    def create(self) -> ResponseReturnValue:
+        form = self.read_form(form_input.with_bulk(sent(), is_bulk=False), None)
+        return self.write(form, lambda: services.create(user(), self.changes_of(form)), self.created)
+
+    def changes_of(self, form: ResourceForm) -> dict[str, Any]:
+        """The sent fields, for a duplicate also those that no control can carry over."""
+        copied = copied_link()
+        return {**(services.carried_over(copied) if copied else {}), **form.changes}
+
+    def created(self, row: Link) -> ResponseReturnValue:
+        """Show the new link in the list, and copy its address to the clipboard."""
+        message = f"{short_address(row)} is created."
+        address = short_url(row)
+        return self.done(message, partial(self.list_with, row), warning=self.warning([row]), copy=address)
+
+
+FAMILY = LinkViews(
+    name="links",
+    one="link",
+    many="links",
+    title="Links",
+    intro="Short addresses, and where they lead.",
+    search_hint="Search by address, destination or title",
+    is_kept=True,
+    loss="Its short address stops working at once, and nobody else can have it for 30 days.",
+    model=Link,
+    form=LinkForm,
+    services=services,
+    listing=LISTING,
+    title_of=short_address,
+    controls=controls,
+    beside_form=beside_form,
+    beside_rows=beside_rows,
+    typed=form_input.link_fields,
+    warning=framing_check.warning,
+    columns=COLUMNS,
+    new={"is_enabled": True, "http_status_code": 302},
+)
+
+
+@blueprint.post("/links/preview", endpoint="links_preview")
+@blueprint.post("/links/<int:id>/preview", endpoint="links_preview_of")
+def preview(id: int | None = None) -> Response:
+    """The preview of the link that is being edited. Nothing is stored."""
+    stored = get_owned(user(), Link, id) if id is not None else None
+    form = FAMILY.read_form(asked_of(sent()), stored)
+    form.validate()
+    shown = previewed(form, has_password=has_password(sent(), stored))
+    return make_response(render_template("dashboard/links/_preview.html", preview=shown, is_anew=True))
+
+
+@blueprint.get("/links/<int:id>/more", endpoint="links_more")
+def show_more(id: int) -> Response:
+    """The menu of a row as a page, for browsers without JavaScript."""
+    row = get_owned(user(), Link, id)
+    return FAMILY.page("more", row=row, heading=short_address(row), short_url=short_url(row), places=places)
+
+
+@blueprint.post("/links/<int:id>/switch", endpoint="links_switch")
+def switch(id: int) -> ResponseReturnValue:
+    """Turn the link on or off."""
+    begin_write(db.session)
+    row = get_owned(user(), Link, id)
+    services.update(row, {"is_enabled": not row.is_enabled})
+    db.session.commit()
+    return FAMILY.updated(row, f"{short_address(row)} is {'on' if row.is_enabled else 'off'}.")
+
+
+@blueprint.get("/links/<int:id>/destination", endpoint="links_destination")
+def ask_destination(id: int) -> Response:
+    return destination_page(FAMILY.read_form(None, get_owned(user(), Link, id)))
+
+
+@blueprint.post("/links/<int:id>/destination", endpoint="links_destination_write")
+def update_destination(id: int) -> ResponseReturnValue:
+    form = FAMILY.read_form(sent(), get_owned(user(), Link, id))
+    change = lambda: services.update(get_owned(user(), Link, id), form.changes)  # noqa: E731
+    return FAMILY.write(form, change, FAMILY.updated, destination_page)
+
+
+def destination_page(form: ResourceForm, status: int = 200) -> Response:
+    heading = f"Destination of {short_address(form.stored)}"
+    return FAMILY.page("destination", status, form=form, row=form.stored, heading=heading)
+
+
+@blueprint.get("/links/bulk", endpoint="links_bulk")
+def ask_bulk() -> Response:
+    return bulk_page(FAMILY.read_form(None, None))
+
+
+@blueprint.post("/links/bulk", endpoint="links_bulk_write")
+def create_bulk() -> ResponseReturnValue:
+    form = FAMILY.read_form(form_input.with_bulk(sent(), is_bulk=True), None)
+    return FAMILY.write(form, lambda: services.create_bulk(user(), form.changes), created_bulk, bulk_page)
+
+
+def created_bulk(rows: Sequence[Link]) -> ResponseReturnValue:
+    some = "1 link is" if len(rows) == 1 else f"{len(rows):,} links are"
+    # the newest first, as in the list, and one page of them at most
+    shown = lambda: FAMILY.list_with(*reversed(rows[-25:]))  # noqa: E731
+    return FAMILY.done(f"{some} created.", shown, warning=FAMILY.warning(rows))
+
+
+def bulk_page(form: Any, status: int = 200) -> Response:
+    return FAMILY.form_page(form, status, "bulk", "Create many links")

@@ -1,0 +1,1 @@
+"""Geolocation of IP addresses, and the countries and continents of the world."""

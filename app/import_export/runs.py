@@ -1,0 +1,118 @@
+"""Runs of imports: which one a process continues, and for how long.
+
+A process may die from what it reads. Each one is counted before it begins, and each step resets the count. An
+import has failed when three processes in a row die without a step.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from sqlalchemy import func, select
+
+from app.core.clock import now
+from app.core.config import Settings
+from app.core.database import AnySession, begin_write, reread
+from app.core.extensions import db
+from app.import_export.archive_reader import open_archive
+from app.import_export.files import held, is_held, path_of
+from app.import_export.importer import AFTER, GONE, Taking
+from app.import_export.models import LinkImport
+from app.import_export.services import fail
+from app.import_export.sniff import UnreadableTable, open_table
+
+MAX_TRIES = 3
+DIED = "Waypost failed three times to read on in this file. Remove the next rows from it, or save it anew."
+FIRST = dt.datetime.min.replace(tzinfo=dt.UTC)  # for owners without a turn so far, who come first
+
+
+class PendingImport(NamedTuple):
+    """An unfinished import. `tries`: processes that were started for it since it last made a step."""
+
+    id: int
+    user_id: int
+    tries: int
+
+
+def waiting(session: AnySession, data_dir: Path) -> list[PendingImport]:
+    """Unfinished imports without a process, in the order in which to continue them.
+
+    Owners take turns: the one whose imports were continued longest ago comes first, oldest import first.
+    """
+    last = select(LinkImport.user_id, func.max(LinkImport.last_datetime)).group_by(LinkImport.user_id)
+    turns = dict(session.execute(last).all())
+    found = [one for one, has_process in unfinished(session, data_dir) if not has_process]
+    return sorted(found, key=lambda one: (turns.get(one.user_id) or FIRST, one.id))
+
+
+def unfinished(session: AnySession, data_dir: Path) -> list[tuple[PendingImport, bool]]:
+    """Unfinished imports, each with whether a process runs it."""
+    wanted = select(LinkImport.id, LinkImport.user_id, LinkImport.tries, LinkImport.file)
+    rows = session.execute(wanted.where(LinkImport.state.in_(AFTER))).all()
+    return [(PendingImport(*row[:3]), is_held(data_dir, row.file)) for row in rows]
+
+
+def run(import_id: int, settings: Settings, is_over: Callable[[], bool] = lambda: False) -> None:
+    """Continue an import to its end, unless another process runs it.
+
+    `is_over`: called after each step; true leaves the rest to the next process.
+    """
+    job = db.session.get(LinkImport, import_id)
+    if job is None or job.state not in AFTER:
+        return
+    with held(settings.data_dir, job.file) as is_ours:
+        if is_ours and begin_try(job, settings):
+            go_on(job, settings, is_over)
+
+
+def begin_try(job: LinkImport, settings: Settings) -> bool:
+    """Count this process, because it may die. False: too many have died, and the import has failed."""
+    begin_write(db.session)
+    reread(db.session, job)
+    if job.state in AFTER and job.tries >= MAX_TRIES:
+        fail(job, DIED, settings)
+    job.tries, job.last_datetime = job.tries + 1, now()
+    db.session.commit()
+    return job.state in AFTER
+
+
+def begin(job: LinkImport, settings: Settings) -> Taking | None:
+    """Open the table of an import. Where it can't be read, the import fails, and the result is None."""
+    try:
+        path = path_of(settings.data_dir, job.file)
+        return Taking(job, settings, open_table(path), open_archive(path))
+    except (UnreadableTable, FileNotFoundError, ValueError) as error:
+        said = str(error) if isinstance(error, UnreadableTable) else "The file is not there any more."
+        begin_write(db.session)
+        fail(job, said, settings)
+        db.session.commit()
+        return None
+
+
+def go_on(job: LinkImport, settings: Settings, is_over: Callable[[], bool] = lambda: False) -> None:
+    """Run an import to its end. The caller has locked the table: two processes would keep colliding."""
+    taking = begin(job, settings)
+    try:
+        while taking is not None and taking.step() and not is_over():
+            pass
+    except GONE:
+        db.session.rollback()
+    finally:
+        if taking is not None and taking.archive is not None:
+            taking.archive.close()
+
+
+def must_share(import_id: int, settings: Settings, slots: int) -> bool:
+    """Whether this import should give way: all slots are taken, and an owner without a process waits for one.
+
+    Imports from which processes have died do not count, nor do more imports of an owner who has a process.
+    While fewer than `slots` processes run, a waiting import gets one anyway.
+    """
+    found = unfinished(db.session, settings.data_dir)
+    db.session.rollback()
+    running = [one.user_id for one, has_process in found if has_process or one.id == import_id]
+    served = set(running)
+    return len(running) >= slots and any(one.user_id not in served and not one.tries for one, _ in found)

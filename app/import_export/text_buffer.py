@@ -1,0 +1,74 @@
+"""A text that is read in pieces, and the elements that the readers of such texts return.
+
+However large a file is, only the part that is being read is in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, TextIO
+
+from app.import_export.csv_reader import MAX_LINE
+
+BLOCK = 1 << 16
+MAX_BROKEN = 1_000  # unreadable values: each may cost another reading of the same MAX_LINE characters
+MAX_STEPS = 200_000  # tags, keys or statements that are skipped between two links
+NOTHING = "Much of this file is nothing that is read, so reading ends here."
+TOO_LONG = f"This has more than {MAX_LINE:,} characters."
+
+
+class Element(NamedTuple):
+    """One link of a file that is not CSV, and the line it begins in. `problem` says why `value` is None."""
+
+    line: int
+    value: Mapping[str, Any] | None
+    problem: str = ""
+
+
+class Broken(Exception):
+    """The end of a value can't be found; the text says why."""
+
+
+class Exhausted(Broken):
+    """So much was skipped that the rest is not read."""
+
+
+class TextBuffer:
+    """The part of a file that is in memory.
+
+    `at` is the position in `text`, `line` its line in the file, `steps` how much was skipped since the last
+    link.
+    """
+
+    def __init__(self, file: TextIO) -> None:
+        self.file, self.text, self.at, self.line, self.steps = file, "", 0, 1, 0
+
+    def step(self) -> None:
+        """Count a skipped item. Raises Exhausted after too many."""
+        self.steps += 1
+        if self.steps > MAX_STEPS:
+            raise Exhausted(NOTHING)
+
+    def read_more(self) -> bool:
+        """Read on. False at the end.
+
+        It reads at least as much as is in memory, so that repeated attempts at a long value stay linear.
+        """
+        block = self.file.read(max(BLOCK, len(self.text) - self.at))
+        self.text, self.at = self.text[self.at :] + block, 0
+        return bool(block)
+
+    def skip(self, count: int) -> None:
+        self.line += self.text.count("\n", self.at, self.at + count)
+        self.at += count
+
+    def skip_line(self) -> None:
+        while (end := self.text.find("\n", self.at)) < 0:
+            self.at = len(self.text)
+            if not self.read_more():
+                return
+        self.skip(end + 1 - self.at)
+
+    def require_short(self, length: int, problem: str = TOO_LONG, limit: int = MAX_LINE) -> None:
+        if length > limit:
+            raise Broken(problem)

@@ -1,0 +1,1 @@
+"""Reading of input from any edge: parsers, fields, forms, lists."""

@@ -1,0 +1,269 @@
+"""The settings of a link, each said once.
+
+`SETTINGS` has a row for each. From it derive the link form and its sections, the answers of the API and their
+schema in the OpenAPI document, the columns of imports and exports, the history, the preview, and the compiled
+link with its query. See docs/decisions/2026-11-23-settings-said-once.md.
+"""
+
+from __future__ import annotations
+
+from app.domains.models import Domain
+from app.input.fields import ChoiceField, DateTimeField, FlagField, TextField
+from app.input.forms import IdsField, OwnIdField
+from app.links import targeting
+from app.links.fields import (
+    STATUS_CODES,
+    AliasField,
+    DestinationField,
+    DestinationsField,
+    LimitField,
+    LinkPasswordField,
+    PictureField,
+    TagsField,
+)
+from app.links.setting import PAGE, REDIRECT, VALUE, LinkSetting
+from app.notifications.models import NotificationHandler
+from app.pixels.models import Pixel
+from app.projects.models import Project
+
+# in the order of the form and of exports
+SETTINGS: dict[str, LinkSetting] = {
+    "type": LinkSetting(
+        field=ChoiceField("Type", choices={"link": "Link"}, can_be_empty=False),
+        answer="string",
+        is_recorded=False,
+    ),
+    # with it, a create makes a link for each of `location_urls`; neither is stored
+    "is_bulk": LinkSetting(field=FlagField("Many at once")),
+    "location_url": LinkSetting(
+        field=DestinationField("Destination", required=True),
+        answer="destination",
+        headings=(
+            *("long url", "destination url", "destination", "original url", "target url", "target"),
+            *("original urls", "long link", "redirect url", "redirect to", "full url", "href", "url"),
+        ),
+        read_by=REDIRECT,
+    ),
+    "location_urls": LinkSetting(field=DestinationsField("Destinations", required=True)),
+    "url": LinkSetting(field=AliasField("Short address"), answer="string", read_by=REDIRECT),
+    "domain_id": LinkSetting(field=OwnIdField("Domain", model=Domain), answer="integer", read_by=REDIRECT),
+    "project_id": LinkSetting(
+        field=OwnIdField("Project", model=Project), answer="integer?", section="labels", summary=VALUE
+    ),
+    "is_enabled": LinkSetting(
+        field=FlagField("Enabled"),
+        answer="boolean",
+        headings=("enabled", "active", "status", "link status"),
+        read_by=REDIRECT,
+        section="address",
+    ),
+    "title": LinkSetting(
+        field=TextField("Title", most=160),
+        answer="string?",
+        headings=("titles", "link title", "name"),
+        read_by=PAGE,
+        section="labels",
+        summary=VALUE,
+    ),
+    "notes": LinkSetting(
+        field=TextField("Notes", most=2000, lines=True),
+        answer="string?",
+        headings=("note", "description", "comments", "comment"),
+        section="labels",
+        summary="Notes",
+    ),
+    "tags": LinkSetting(
+        field=TagsField("Tags", most_members=20),
+        answer="[string]",
+        headings=("labels", "tag"),
+        section="labels",
+        summary="Tags",
+    ),
+    "pixels_ids": LinkSetting(
+        field=IdsField("Pixels", model=Pixel), answer="[integer]", section="tracking", summary=VALUE
+    ),
+    "email_reports": LinkSetting(
+        field=IdsField("Tell", model=NotificationHandler), answer="[integer]", section="tell", summary=VALUE
+    ),
+    "schedule": LinkSetting(
+        field=FlagField("Schedule"),
+        answer="boolean",
+        headings=("link expiration enable",),
+        section="when",
+        summary="Schedule",
+        rule="schedule",
+    ),
+    "start_date": LinkSetting(
+        field=DateTimeField("Start"),
+        answer="time?",
+        headings=("valid since", "meta valid since", "valid from"),
+        read_by=REDIRECT,
+        section="when",
+    ),
+    "end_date": LinkSetting(
+        field=DateTimeField("End"),
+        answer="time?",
+        headings=(
+            *("valid until", "meta valid until", "expires at", "expires at date", "expiration"),
+            *("expiration date", "expiry date", "expiry datetime", "link expiration end", "expire in"),
+            "expires",
+        ),
+        read_by=REDIRECT,
+        section="when",
+    ),
+    "clicks_limit": LinkSetting(
+        field=LimitField("Click limit", least=0, most=2**31 - 1),
+        answer="integer?",
+        headings=("max visits", "meta max visits", "click limit", "max clicks", "expiry clicks"),
+        read_by=REDIRECT,
+        section="when",
+        summary="Click limit",
+        rule="clicks_limit",
+    ),
+    "clicks_limit_confirmation_is_enabled": LinkSetting(
+        field=FlagField("Ask for a tap"),
+        answer="boolean",
+        headings=(),
+        read_by=REDIRECT,
+        section="when",
+        summary="Asks for a tap",
+        rule="confirmation",
+    ),
+    "expiration_url": LinkSetting(
+        field=DestinationField("Destination afterwards"),
+        answer="destination?",
+        headings=("expired url", "expiry destination", "link expiration url"),
+        read_by=REDIRECT,
+        section="when",
+        summary="Next address",
+    ),
+    # the API has it in `settings`
+    "sensitive_content": LinkSetting(
+        field=FlagField("Warn before sensitive content"),
+        headings=(),
+        read_by=REDIRECT,
+        section="protection",
+        summary="Warning page",
+        rule="sensitive_content",
+    ),
+    "http_status_code": LinkSetting(
+        field=ChoiceField("Kind of redirect", choices=STATUS_CODES, clears_to=302),
+        answer="integer",
+        headings=("redirect type", "redirect code"),
+        read_by=REDIRECT,
+        section="address",
+        summary=VALUE,
+    ),
+    "app_linking_is_enabled": LinkSetting(
+        field=FlagField("Open in apps"),
+        answer="boolean",
+        headings=(),
+        read_by=REDIRECT,
+        section="address",
+        summary="Opens apps",
+        rule="app_linking",
+    ),
+    "cloaking_is_enabled": LinkSetting(
+        field=FlagField("Cloaking"),
+        answer="boolean",
+        headings=("cloaking",),
+        read_by=REDIRECT,
+        section="appearance",
+        summary="Cloaked",
+        rule="cloaking",
+    ),
+    "cloaking_title": LinkSetting(
+        field=TextField("Card title", most=160),
+        answer="string?",
+        headings=(),
+        read_by=PAGE,
+        section="appearance",
+        summary="Social card",
+    ),
+    "cloaking_meta_description": LinkSetting(
+        field=TextField("Card description", most=320, lines=True),
+        answer="string?",
+        headings=(),
+        read_by=PAGE,
+        section="appearance",
+        summary="Social card",
+    ),
+    "cloaking_custom_js": LinkSetting(
+        field=TextField("Script", most=20_000, lines=True),
+        answer="string?",
+        headings=(),
+        read_by=PAGE,
+        is_previewed=False,
+        section="appearance",
+    ),
+    # tables have the names of pictures in the ZIP that contains them
+    "cloaking_favicon": LinkSetting(
+        field=PictureField("Icon", most_bytes=512 * 1024, may_be_icon=True),
+        answer="address?",
+        headings=(),
+        read_by=PAGE,
+        is_previewed=False,
+        section="appearance",
+    ),
+    "cloaking_opengraph": LinkSetting(
+        field=PictureField("Card picture", most_bytes=5 * 1024 * 1024),
+        answer="address?",
+        headings=(),
+        read_by=PAGE,
+        is_previewed=False,
+        section="appearance",
+        summary="Social card",
+    ),
+    # the API has it in `settings`, masked; its hash is stored
+    "password": LinkSetting(
+        field=LinkPasswordField("Password", most=128),
+        is_previewed=False,
+        section="protection",
+        summary="Password",
+    ),
+    "password_hash": LinkSetting(
+        title="Password", read_by=REDIRECT, is_secret=True, summary="Password", rule="password"
+    ),
+    "forward_query_parameters_is_enabled": LinkSetting(
+        field=FlagField("Forward the visitor's query"),
+        answer="boolean",
+        headings=("forward query", "forward parameters", "forward params"),
+        read_by=REDIRECT,
+        section="tracking",
+        summary="Passes parameters on",
+    ),
+    "utm_source": LinkSetting(
+        field=TextField("UTM source", most=256),
+        answer="string?",
+        headings=(),
+        read_by=REDIRECT,
+        section="tracking",
+        summary=VALUE,
+    ),
+    "utm_medium": LinkSetting(
+        field=TextField("UTM medium", most=256),
+        answer="string?",
+        headings=(),
+        read_by=REDIRECT,
+        section="tracking",
+        summary=VALUE,
+    ),
+    "utm_campaign": LinkSetting(
+        field=TextField("UTM campaign", most=256),
+        answer="string?",
+        headings=(),
+        read_by=REDIRECT,
+        section="tracking",
+        summary=VALUE,
+    ),
+    "targeting_type": LinkSetting(
+        field=ChoiceField("Send visitors by", choices=targeting.LABELS),
+        answer="string?",
+        headings=(),
+        read_by=REDIRECT,
+        section="where",
+        summary=VALUE,
+    ),
+    # the pairs of that type, each sent by two fields of its own; the API has them in `settings`
+    "targeting": LinkSetting(title="Destinations by visitor"),
+}

@@ -1,0 +1,1 @@
+"""Outbound connections. All of them are made here."""

@@ -1,0 +1,78 @@
+"""Mails from Waypost itself, such as invitations and password resets.
+
+A mail is stored in the transaction of its cause, and the outbox delivers it: no request waits for a mail
+server. Its content is encrypted, because it may contain a one-time link, and deleted once it was sent or
+given up. (docs/decisions/2026-11-23-one-outbox.md)
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import asdict, dataclass
+
+from sqlalchemy import delete, func, select
+
+from app.core.clock import now
+from app.core.database import AnySession
+from app.core.leases import moment
+from app.notifications.message import Message
+from app.notifications.models import Delivery, Letter
+from app.notifications.outbox import new_webhook_id
+
+TYPE = "letter"  # of its deliveries
+MAX_A_DAY = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Content:
+    """The content of a mail, in `language`. `url` is what its button opens.
+
+    `note`: why it was sent, in English, which is translated with the mail.
+    """
+
+    title: str
+    text: str
+    url: str | None = None
+    button: str = "See it in Waypost"
+    note: str = "because somebody here asked for it."
+    language: str = "en"
+
+
+def post(
+    session: AnySession, user_id: int, about: str, email: str, content: Content, until: dt.datetime
+) -> Letter:
+    """Store a mail to be sent as soon as possible, and not after `until`. `about` is for `withdraw`."""
+    letter = Letter(user_id=user_id, about=about, email=email, content=asdict(content), until=until)
+    letter.delivery = Delivery(type=TYPE, webhook_id=new_webhook_id(), data={}, due=moment())
+    session.add(letter)
+    session.flush()
+    return letter
+
+
+def has_enough(session: AnySession, email: str) -> bool:
+    """Whether an address got `MAX_A_DAY` mails in the last day. For addresses that are not verified."""
+    is_theirs, since = func.lower(Letter.email) == email.lower(), now() - dt.timedelta(days=1)
+    lately = select(func.count()).select_from(Letter).where(is_theirs, Letter.datetime > since)
+    return session.scalars(lately).one() >= MAX_A_DAY
+
+
+def withdraw(session: AnySession, about: str) -> None:
+    """Delete the mails about this that were not sent yet."""
+    waiting = select(Delivery.letter_id).where(Delivery.due.is_not(None), Delivery.letter_id.is_not(None))
+    session.execute(delete(Letter).where(Letter.about == about, Letter.id.in_(waiting)))
+
+
+def message_of(letter: Letter, id_: str) -> Message:
+    content = Content(**(letter.content or {"title": "Waypost", "text": ""}))
+    return Message(
+        id=id_,
+        type=TYPE,
+        datetime=letter.datetime,
+        data={},
+        title=content.title,
+        text=content.text,
+        url=content.url,
+        button=content.button,
+        note=content.note,
+        language=content.language,
+    )

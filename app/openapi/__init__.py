@@ -1,0 +1,1 @@
+"""The OpenAPI document, built from the API's forms, lists and answers."""

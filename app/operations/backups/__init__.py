@@ -1,0 +1,1 @@
+"""Backups of an instance in one file, and restores from it."""

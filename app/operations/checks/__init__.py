@@ -1,0 +1,1 @@
+"""Checks that `flask doctor` runs."""

@@ -1,0 +1,106 @@
+"""Checks this machine's clock, as far as possible without asking an outside server.
+
+Nothing that is written here can come from the future, and servers of the same instance should have the same
+time. A clock that is ahead, and has always been, is not noticed: there is nothing to compare it to.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from redis.exceptions import RedisError
+from sqlalchemy import select, text
+
+from app.analytics.models import Click
+from app.core.config import PREFIX, ROOT, Settings
+from app.core.extensions import db
+from app.journal import segments
+from app.operations.checks.finding import Finding, ok, problem
+from app.rate_limit.limiter import ask_time
+
+AHEAD_SECONDS = 60
+NANOSECONDS = 1_000_000_000
+ADVICE = "The clock is behind: see that it is set by NTP. Until then visits have a wrong time."
+
+
+def clock_check(settings: Settings) -> Iterator[Finding]:
+    """Compares the clock with the times of files."""
+    found = list(describe_future({"Files": newest_file(settings), "Visits": newest_segment(settings)}))
+    yield from found
+    if (newest := newest_program_file()) > time.time() + AHEAD_SECONDS:
+        yield problem(
+            f"Waypost's own files are of {describe_seconds(newest - time.time())} from now.", ADVICE
+        )
+    elif not found:
+        yield ok(f"The clock says {time.strftime('%Y-%m-%d %H:%M:%S', time.gmtime())} UTC.")
+
+
+def times_check(settings: Settings) -> Iterator[Finding]:
+    """Compares the clock with the newest click and with the clock of the database's server."""
+    newest = db.session.scalar(select(Click.time_ms).order_by(Click.id.desc()).limit(1))
+    yield from describe_future({"Clicks": (newest or 0) / 1000})
+    if not settings.is_sqlite:
+        there = float(db.session.scalar(text("SELECT extract(epoch FROM clock_timestamp())")) or 0)
+        yield from compare_clock("The database server", there)
+
+
+def redis_check(settings: Settings) -> Iterator[Finding]:
+    """Whether Redis answers, where it is set, and has the same time."""
+    if settings.redis_url is None:
+        return
+    try:
+        there = ask_time(settings.redis_url)
+    except RedisError as error:
+        yield problem(
+            f"Redis does not answer ({str(error).splitlines()[0]}).",
+            f"Is it running, and is {PREFIX}REDIS_URL right? Each process counts rate limits alone.",
+        )
+    else:
+        yield ok("Redis answers.")
+        yield from compare_clock("Redis", there)
+
+
+def describe_future(times: Mapping[str, float]) -> Iterator[Finding]:
+    for what, newest in times.items():
+        if newest > time.time() + AHEAD_SECONDS:
+            yield problem(f"{what} were written {describe_seconds(newest - time.time())} from now.", ADVICE)
+
+
+def compare_clock(who: str, there: float) -> Iterator[Finding]:
+    difference = there - time.time()
+    if abs(difference) > AHEAD_SECONDS:
+        side = "ahead of" if difference > 0 else "behind"
+        yield problem(
+            f"{who}'s clock is {describe_seconds(abs(difference))} {side} this machine's.",
+            "One of the two is wrong: have both set by NTP.",
+        )
+
+
+def describe_seconds(seconds: float) -> str:
+    return f"{seconds:,.0f} seconds"
+
+
+def newest_segment(settings: Settings) -> float:
+    """When the newest segment of the journal was begun, as its name says; 0 where there is none."""
+    directory = segments.path_of(settings.data_dir)
+    names = segments.listed(directory) if directory.is_dir() else []
+    return max((int(name.partition("-")[0]) / NANOSECONDS for name in names), default=0.0)
+
+
+def newest_file(settings: Settings) -> float:
+    """When the newest of the instance's files was written; 0 where there is none."""
+    return max((modified(path) for path in settings.data_dir.glob("*") if path.is_file()), default=0.0)
+
+
+def newest_program_file() -> float:
+    """When the newest file of the program was written: a clock that begins in 1970 is before that."""
+    return max(modified(path) for path in [ROOT / "wsgi.py", *(ROOT / "app").glob("*.py")])
+
+
+def modified(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except FileNotFoundError:  # gone meanwhile
+        return 0.0

@@ -1,0 +1,211 @@
+"""Health checks: the state of each part that the instance needs."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import sqlite3
+import time
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from redis.exceptions import RedisError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+from app.analytics import backfill
+from app.analytics.lag import JournalState
+from app.analytics.limited_lag import limited_lag
+from app.core.clock import format_utc
+from app.core.database import clicks_path, takes_no_writes
+from app.core.database_damage import is_damage_noted, is_file_damaged
+from app.core.extensions import db
+from app.core.secret_keys.check import KeyState, compare_keys
+from app.core.secret_keys.ring import keys
+from app.jobs import maintenance
+from app.journal import segments
+from app.journal.segments import directory_of
+from app.operations import database
+from app.operations.metrics import read_journal_state
+from app.rate_limit.limiter import ping
+from app.redirects.request_context import redirect_context
+from app.web.application import settings
+
+log = logging.getLogger(__name__)
+
+WORKER_SECONDS = 15  # a worker writes a heartbeat every second; a long transaction may delay it
+LAG_SECONDS = 60
+DROPPED_SECONDS = 600
+
+Check = dict[str, Any]
+
+
+def run_check(name: str) -> Check:
+    """The result of a check; where it fails with an error, a result without internal details.
+
+    The log has the details as a warning, which is not repeated at each call of a monitor.
+    """
+    try:
+        return CHECKS[name]()
+    except (SQLAlchemyError, sqlite3.Error, OSError) as error:
+        said = str(error.orig if isinstance(error, DBAPIError) else error).partition("\n")[0]
+        log.warning("not ready: %s can't be looked at: %s", name, said)
+        db.session.rollback()  # what follows must not fail for this
+        return {"ok": False, "detail": "the storage gives no answer"}
+
+
+def database_check() -> Check:
+    """Not ready where the database does not answer, accepts no writes, or is damaged."""
+    found = settings()
+    files = [Path(db.engine.url.database or ""), clicks_path(found)] if found.is_sqlite else []
+    if is_damage_noted(found.data_dir) or any(map(is_file_damaged, files)):
+        return {"ok": False, "detail": "the database is damaged: see `./waypost doctor`, or restore a backup"}
+    if takes_no_writes(db.session, files):
+        return {"ok": False, "detail": "the database can be read, but not be written to"}
+    return {"ok": True}
+
+
+def migrations_check() -> Check:
+    is_current = database.heads() == newest()
+    return {"ok": is_current, "detail": None if is_current else "the tables are of another version"}
+
+
+@cache
+def newest() -> set[str]:
+    """The newest migrations. Cached: the files do not change while a process runs."""
+    return set(database.scripts().get_heads())
+
+
+def secret_key_check() -> Check:
+    """Not ready with a wrong secret key. The start refuses one, but the file may be replaced later."""
+    state, _ = compare_keys(db.session, keys().all())
+    if state in {KeyState.WRONG, KeyState.MISSING}:
+        return {"ok": False, "detail": "not the secret key that the database needs: see `./waypost doctor`"}
+    return {"ok": True, "rotating": state is KeyState.ROTATING}
+
+
+def worker_check() -> Check:
+    age = maintenance.heartbeat_age(settings().data_dir)
+    if age is None:
+        return {"ok": False, "detail": "no worker runs", "seconds": None}
+    is_there = age < WORKER_SECONDS
+    detail = None if is_there else f"the worker has not been heard of for {age:,.0f} s"
+    return {"ok": is_there, "detail": detail, "seconds": round(age, 1)}
+
+
+def journal_check() -> Check:
+    """Not ready while clicks wait for a minute or can't be written, or where some were dropped just now."""
+    refusal = describe_refusal()
+    try:
+        state = read_journal_state(settings())
+    except OSError:
+        if not refusal:
+            raise
+        return {"ok": False, "detail": refusal}
+    detail = refusal or describe_journal(state)
+    return {
+        "ok": detail is None,
+        "detail": detail,
+        "seconds": round(state.counters.seconds, 1),
+        "rows_seconds": round(state.rows.seconds, 1),
+        "waiting_bytes": state.rows.waiting_bytes,
+        "dropped": state.dropped,
+        "in_memory": redirect_context().journal.kept_visits(),  # of this process
+        "unknown_segments": len(state.unknown),
+        "waits_for": state.waits_for or None,
+    }
+
+
+def describe_refusal() -> str:
+    """Why nothing can be written to the journal; "" where it can."""
+    try:
+        segments.check_writable(directory_of(settings().data_dir))
+    except OSError as error:
+        return f"the journal can't be written to ({os.strerror(error.errno or errno.EIO)})"
+    return ""
+
+
+def describe_journal(state: JournalState) -> str | None:
+    """What is wrong with the journal; None where nothing is."""
+    if time.time() - state.last_dropped < DROPPED_SECONDS:
+        return "visits could not be written and were dropped in the last minutes"
+    if state.counters.seconds >= LAG_SECONDS:
+        return "visits wait to be counted: see whether the worker runs"
+    return None
+
+
+def redis_check() -> Check:
+    """Whether Redis answers, where it is set. Without it each process counts rate limits alone."""
+    url = settings().redis_url
+    if url is None:
+        return {"ok": True, "is_set": False}
+    try:
+        ping(url)
+    except RedisError as error:
+        log.warning("Redis gives no answer: %s", error)
+        return {"ok": False, "is_set": True, "detail": "Redis gives no answer, and REDIS_URL is set"}
+    return {"ok": True, "is_set": True}
+
+
+def limited_check() -> Check:
+    """How far behind the statistics of limited links are, which have their own queue.
+
+    Their `clicks` are counted at once.
+    """
+    lag = limited_lag(db.session(), time.time())
+    is_late = lag.seconds >= LAG_SECONDS
+    return {
+        "ok": not is_late,
+        "detail": "visits of limited links wait: see whether the worker runs" if is_late else None,
+        "seconds": round(lag.seconds, 1),
+        "waiting": lag.waiting,
+        "unknown": lag.unknown,
+    }
+
+
+def statistics_check() -> Check:
+    """How many older clicks are not in the sums yet. An update that added sums fills them in bit by bit."""
+    done, end = backfill.read_state(db.session())
+    return {"ok": True, "rows_to_add_up": end - done}
+
+
+def log_check() -> Check:
+    """The size of SQLite's write-ahead log, whose content is not in the database file yet."""
+    return {"ok": True, "bytes": maintenance.wal_bytes(db.engine)}
+
+
+PLACES = {
+    "damaged": "the file of places is damaged and not used: fetch one with `flask geo update`",
+    "checking": "the file of places is being read through, and used when it is whole",
+}
+
+
+def places_check() -> Check:
+    """The state of the geolocation file. Always ready: redirects work without it."""
+    status = redirect_context().places.status
+    said = status.attribution
+    return {
+        "ok": True,
+        "state": status.state,
+        "detail": PLACES.get(status.state),
+        "kind": status.kind or None,
+        "built": status.built and format_utc(status.built),
+        "failed": status.failed,
+        "attribution": said and f"{said.text} ({said.url})",
+    }
+
+
+CHECKS: dict[str, Callable[[], Check]] = {
+    "database": database_check,
+    "migrations": migrations_check,
+    "secret_key": secret_key_check,
+    "worker": worker_check,
+    "journal": journal_check,
+    "limited": limited_check,
+    "redis": redis_check,
+    "statistics": statistics_check,
+    "wal": log_check,
+    "places": places_check,
+}

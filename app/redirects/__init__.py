@@ -1,0 +1,1 @@
+"""Redirects: from a request to the answer for a visitor."""

@@ -1,0 +1,1 @@
+"""Simulation of a visit ("Try as visitor"), which counts nothing."""

@@ -1,0 +1,102 @@
+"""Simulates a visit: what a simulated visitor would get from a link, and why.
+
+It calls `resolve` with the same compiled link as for real visitors. It counts nothing and changes nothing.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from app.core.clock import now
+from app.links.aliases import key_of
+from app.links.models import Link
+from app.redirects.compiled_link import CompiledLink
+from app.redirects.context import RedirectContext
+from app.redirects.location import wire
+from app.redirects.outcomes import Outcome, Step
+from app.redirects.presentation import HAND_HELD
+from app.redirects.resolve import resolve
+from app.redirects.simulation.visitor import Supposed, SupposedVisitor
+from app.redirects.state import LinkState
+
+DELIVERED = frozenset({"redirect", "app", "pixels", "consent", "cloak"})
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The answer, the simulated visitor, and the moment of the visit."""
+
+    outcome: Outcome
+    visitor: SupposedVisitor
+    at: dt.datetime
+
+
+def explained(redirect_context: RedirectContext, link: Link, supposed: Supposed) -> Explanation:
+    """Simulate a visit of a link. Raises StoreDown."""
+    visitor = SupposedVisitor(supposed, redirect_context.places.find, redirect_context.today.current)
+    at = supposed.at or now()
+    compiled_link = plan_of(redirect_context, link)
+    facts = LinkState(redirect_context.clicks(compiled_link) if compiled_link else None, supposed.unlocked)
+    outcome = resolve(compiled_link, visitor, at, facts)
+    outcome = explain_outcome(outcome, compiled_link, visitor) if compiled_link else unserved(outcome)
+    return Explanation(of_domain(redirect_context, link, outcome), visitor, at)
+
+
+def plan_of(redirect_context: RedirectContext, link: Link) -> CompiledLink | None:
+    """The link compiled as stored now, past the cache; None if no host serves it."""
+    domain = link.domain
+    if domain and not (domain.is_verified and domain.is_enabled):
+        return None
+    return redirect_context.compiled_links.load(link.domain_id or 0, key_of(link.url))
+
+
+def unserved(outcome: Outcome) -> Outcome:
+    return replace(outcome, steps=[Step("link", True, "its domain is not verified, or is turned off")])
+
+
+def of_domain(redirect_context: RedirectContext, link: Link, outcome: Outcome) -> Outcome:
+    """The outcome with the domain's own redirect for links that are not found, if it has one."""
+    domain = link.domain
+    if outcome.outcome != "not_found" or not domain or not (domain.is_verified and domain.is_enabled):
+        return outcome
+    wanted = domain.custom_not_found_url
+    location = wire(wanted, redirect_context.settings.destination_schemes) if wanted else None
+    return replace(outcome, status=302, location=location) if location else outcome
+
+
+def explain_outcome(outcome: Outcome, compiled_link: CompiledLink, visitor: SupposedVisitor) -> Outcome:
+    """Add to the last step what did not apply. Real visits leave that out, to save time."""
+    *before, last = outcome.steps
+    if last.step != "delivery":
+        return outcome
+    more = "; ".join([last.detail, *passed_over(outcome, compiled_link, visitor)])
+    return replace(outcome, steps=[*before, last._replace(detail=more)])
+
+
+def passed_over(outcome: Outcome, compiled_link: CompiledLink, visitor: SupposedVisitor) -> Iterator[str]:
+    """The presentations that come before the chosen one, and why each did not apply."""
+    if outcome.outcome not in DELIVERED - {"cloak", "consent"}:
+        return
+    yield "only web addresses can be framed" if compiled_link.cloaking_is_enabled else "no cloaking"
+    if outcome.outcome != "app":
+        yield why_no_app(compiled_link, visitor)
+    if outcome.outcome == "redirect":
+        yield why_no_pixels(compiled_link, visitor)
+
+
+def why_no_app(compiled_link: CompiledLink, visitor: SupposedVisitor) -> str:
+    if not compiled_link.app_linking_is_enabled:
+        return "no app linking"
+    if visitor.is_bot:
+        return "a bot has no apps"
+    if visitor.device_type not in HAND_HELD:
+        return f"apps open on phones and tablets, and this is {visitor.device_type or 'an unknown device'}"
+    return f"no known app opens this address on {visitor.os_name or 'an unknown system'}"
+
+
+def why_no_pixels(compiled_link: CompiledLink, visitor: SupposedVisitor) -> str:
+    if not compiled_link.has_pixels:
+        return "no pixels"
+    return "pixels do not fire for bots" if visitor.is_bot else "pixels do not fire"

@@ -1,0 +1,1 @@
+"""HTTP shared by all edges: bodies, errors, headers, cookies, addresses."""

@@ -1,0 +1,49 @@
+"""What the current application holds, for the layers that know no Flask."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from flask import Flask, current_app, request
+
+from app.audit.failures import FailureLog
+from app.core.config import Settings
+from app.core.extensions import db
+from app.core.secret_keys.ring import flask_settings
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import WSGIEnvironment
+
+FAILURE_LOG, REDIRECTS = "audit_failures", "visits"
+
+
+def init_app(app: Flask) -> None:
+    with app.app_context():
+        app.extensions[FAILURE_LOG] = FailureLog(db.engine)
+
+
+def settings() -> Settings:
+    found: Settings = current_app.config["WAYPOST"]
+    return found
+
+
+def use_settings(settings: Settings) -> None:
+    """Replaces the settings, after the secret keys have changed."""
+    current_app.config["WAYPOST"] = settings
+    current_app.config.update(flask_settings())
+
+
+def failure_log() -> FailureLog:
+    """The log of failed sign-ins."""
+    found: FailureLog = current_app.extensions[FAILURE_LOG]
+    return found
+
+
+def redirect_context() -> Any:
+    """The `RedirectContext` of this application, which a layer above this one defines."""
+    return current_app.extensions[REDIRECTS]
+
+
+def environ() -> WSGIEnvironment:
+    """The WSGI environment of the current request."""
+    return request.environ

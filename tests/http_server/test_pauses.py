@@ -1,0 +1,76 @@
+"""Tests of the pauses before refusals."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from app.http_server import pauses as module
+from app.http_server.pauses import Pauses
+
+
+def run(test: Callable[[Pauses], None], *, turns: int = 3) -> None:
+    """Run a test on an event loop, and give the loop some turns."""
+
+    async def begin() -> None:
+        test(Pauses(asyncio.get_running_loop()))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+
+    with ThreadPoolExecutor(1) as pool:  # in a thread: this one may have a browser's loop running
+        pool.submit(asyncio.run, begin()).result()
+
+
+def test_an_answer_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PAUSE_SECONDS", 3600)
+    given: list[str] = []
+
+    def test(pauses: Pauses) -> None:
+        pauses.wait(lambda: given.append("first"))
+        (timer,) = pauses.waiting
+        assert (given, timer.when() > pauses.loop.time() + 3500) == ([], True)
+
+    run(test)
+    assert given == []
+
+
+def test_it_is_given_once_after_its_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PAUSE_SECONDS", 0)
+    given: list[str] = []
+    kept: list[Pauses] = []
+
+    def test(pauses: Pauses) -> None:
+        kept.append(pauses)
+        pauses.answer_later(lambda: given.append("first"))
+
+    run(test, turns=10)
+    assert (given, kept[0].waiting) == (["first"], {})
+
+
+def test_more_than_may_wait_are_given_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_WAITING", 2)
+    given: list[int] = []
+
+    def test(pauses: Pauses) -> None:
+        for number in range(4):
+            pauses.wait(lambda number=number: given.append(number))  # type: ignore[misc]
+        assert (given, len(pauses.waiting)) == ([2, 3], 2)
+
+    run(test)
+
+
+def test_the_end_gives_all_and_lets_none_wait() -> None:
+    given: list[int] = []
+
+    def test(pauses: Pauses) -> None:
+        for number in range(3):
+            pauses.wait(lambda number=number: given.append(number))  # type: ignore[misc]
+        pauses.end()
+        assert (given, pauses.waiting) == ([0, 1, 2], {})
+        pauses.wait(lambda: given.append(3))
+        assert given == [0, 1, 2, 3]
+
+    run(test)

@@ -1,0 +1,45 @@
+"""Fixtures for imports of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from sqlalchemy.orm import Session
+
+from app.accounts.models import User
+from app.core.config import Settings
+from app.import_export import columns, files, importer, runs, sniff
+from app.import_export.models import LinkImport
+
+
+@pytest.fixture
+def bring(session, settings: Settings) -> Callable[..., LinkImport]:
+    """`bring(user, text)`: the user's import of this table, with guessed columns, in the state `taking`."""
+
+    def make(user: User, text: str, state: str = "taking", **values: object) -> LinkImport:
+        path = files.new_file(settings.data_dir)
+        path.write_bytes(text.encode())
+        found = columns.guess(sniff.open_table(path).columns)
+        job = LinkImport(user_id=user.id, name="links.csv", file=path.name, columns=found, **values)
+        session.add(job)
+        session.flush()
+        importer.start(job, state)
+        session.commit()
+        return job
+
+    return make
+
+
+@pytest.fixture
+def take(session: Session, settings: Settings, bring: Callable[..., LinkImport]) -> Callable[..., LinkImport]:
+    """`take(user, text)`: the user's import of this table, run to its end."""
+
+    def run(user: User, text: str, state: str = "taking", **values: object) -> LinkImport:
+        job = bring(user, text, state, **values)
+        runs.run(job.id, settings)
+        found = session.get(LinkImport, job.id, populate_existing=True)
+        assert found
+        return found
+
+    return run
