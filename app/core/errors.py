@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from app.i18n.messages import in_english
+
 
 @dataclass(frozen=True)
 class FieldError:
@@ -21,8 +23,12 @@ class WaypostError(Exception):
     errors: Sequence[FieldError]
 
     def __init__(self, *errors: FieldError) -> None:
-        super().__init__("; ".join(error.title for error in errors))
+        super().__init__(*errors)
         self.errors = errors
+
+    def __str__(self) -> str:
+        """The reasons, for the log and for commands. Pages and the API word each entry by itself."""
+        return "; ".join(in_english(error.title) for error in self.errors)
 
 
 class Malformed(WaypostError):

@@ -18,16 +18,15 @@ from typing import Any
 from babel.dates import format_date, format_datetime
 from babel.numbers import format_decimal, get_group_symbol
 from babel.support import Translations
-from flask import Flask, g, has_request_context, request
-from flask_babel import Babel
-from flask_login import current_user
+from flask import Flask
+from flask_babel import get_locale
 from markupsafe import Markup
 
 from app.i18n.marking import Marking
 
 HERE = Path(__file__).parent
 DEFAULT = "en"
-DAY = {"en": "d", "de": "d."}  # of a month, as a language writes it
+DAY = {"de": "d."}  # of a month, where a language writes more than the number
 NAMES = {"en": "English", "de": "Deutsch"}
 SAID = re.compile(r'\bsay\("([^"]+)"')
 SURE = 8
@@ -119,25 +118,9 @@ def pattern_of(text: str) -> re.Pattern[str]:
     return re.compile(regex, re.DOTALL | re.IGNORECASE)
 
 
-def settle() -> None:
-    """Sets the language by the browser alone, where the signed-in user can't be looked up."""
-    if "language" not in g:
-        g.language = first_known()
-
-
-def first_known(*tags: str | None) -> str:
-    wished = (tag.partition("-")[0].lower() for tag in request.accept_languages.values())
-    return next((tag for tag in (*tags, *wished) if tag in NAMES), DEFAULT)
-
-
 def language() -> str:
-    """The language of the signed-in user; without one, the browser's where it is supported."""
-    if not has_request_context():
-        return DEFAULT
-    known = g.get("language")  # looked up once a request: a long list calls this some ten thousand times
-    if known is None:
-        known = g.language = first_known(getattr(current_user, "language", None))
-    return str(known)
+    """The language of the reader; English where nothing is known about one."""
+    return str(get_locale() or DEFAULT)
 
 
 def say(text: Any) -> str:
@@ -164,7 +147,7 @@ def dated(moment: dt.date, pattern: str) -> str:
 @lru_cache(maxsize=5000)
 def dated_in(tag: str, moment: dt.date, pattern: str) -> str:
     found = format_datetime if isinstance(moment, dt.datetime) else format_date
-    return found(moment, re.sub(r"\bd\b", DAY[tag], pattern), locale=tag)
+    return found(moment, re.sub(r"\bd\b", DAY.get(tag, "d"), pattern), locale=tag)
 
 
 def known(text: Any) -> str:
@@ -192,7 +175,6 @@ def script_texts() -> list[str]:
 
 
 def init_app(app: Flask) -> None:
-    Babel(app, locale_selector=language)
     app.jinja_env.add_extension(Marking)
     app.jinja_env.globals.update(
         say=say, mark_text=mark, digits=digits, language=language, script_words=script_words

@@ -13,12 +13,16 @@ from pathlib import Path
 from typing import IO, Any
 
 from jinja2 import Environment, nodes
+from jinja2.ext import extract_from_ast
 
 from app.i18n.marking import Marking, is_sentence
 from app.i18n.names import NAMES
 
 Message = tuple[int, None, str, list[str]]
-ENVIRONMENT = Environment(extensions=[Marking], autoescape=True)
+ENVIRONMENT = Environment(extensions=[Marking, "jinja2.ext.i18n"], autoescape=True)
+ENVIRONMENT.newstyle_gettext = True  # type: ignore[attr-defined]  # of the extension
+ENVIRONMENT.policies["ext.i18n.trimmed"] = True
+GETTEXT = {"_": 1, "_l": 1, "gettext": 1, "lazy_gettext": 1, "ngettext": 2, "lazy_ngettext": 2}
 SAY = re.compile(r"""\bsay\(\s*"((?:[^"\\]|\\.)*)"\s*[,)]""")
 # calls whose texts are for programs, operators and the log
 UNREAD_CALLS = frozenset(
@@ -51,6 +55,23 @@ def joined_text(node: nodes.Concat) -> str:
 
 def slot_of(node: nodes.Node) -> str:
     return node.attr if isinstance(node, nodes.Getattr) else getattr(node, "name", None) or "value"
+
+
+def messages_of_template(file: IO[bytes], options: Any) -> Iterator[Message]:
+    """Messages of `{% trans %}`, `_()` and `ngettext()`."""
+    tree = ENVIRONMENT._parse(file.read().decode(), options.get("name"), None)  # noqa: SLF001
+    for line, function, messages in extract_from_ast(tree, tuple(GETTEXT)):
+        for text in [messages] if isinstance(messages, str) else (messages or ())[: GETTEXT[function]]:
+            if text:
+                yield line, None, text, []
+
+
+def messages_of_python(file: IO[bytes], _options: Any) -> Iterator[Message]:
+    for node in ast.walk(ast.parse(file.read())):
+        if isinstance(node, ast.Call) and name_of(node.func) in GETTEXT:
+            for argument in node.args[: GETTEXT[name_of(node.func)]]:
+                if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
+                    yield node.lineno, None, argument.value, []
 
 
 def of_script(file: IO[bytes], _keywords: Any, _comments: Any, _options: Any) -> Iterator[Message]:
@@ -137,6 +158,16 @@ def slotted(node: ast.JoinedStr, constants: Mapping[str, str]) -> str:
 def all_texts(root: Path) -> dict[str, str]:
     """Every text, and where it occurs first."""
     found: dict[str, str] = {}
+    for pattern, messages in (
+        ("templates/**/*.html", messages_of_template),
+        ("templates/**/*.txt", messages_of_template),
+        ("**/*.py", messages_of_python),
+    ):
+        for path in sorted((root / "app").glob(pattern)):
+            name = path.relative_to(root / "app").as_posix()
+            with path.open("rb") as file:
+                for line, _, text, _ in messages(file, {"name": name.removeprefix("templates/")}):
+                    found.setdefault(text, f"{name}:{line}")
     for pattern, method in (
         ("templates/**/*.html", of_template),
         ("static/*.js", of_script),

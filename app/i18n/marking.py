@@ -45,9 +45,34 @@ class Marking(Extension):
         return marked(list(stream))
 
 
+GETTEXT = frozenset({"_", "gettext", "ngettext", "pgettext"})
+
+
+def explicit(tokens: Sequence[Token]) -> set[int]:
+    """The places of tokens within `{% trans %}` and of arguments of gettext: messages already."""
+    found, depth, is_trans, start = set(), 0, False, -1
+    for place, token in enumerate(tokens):
+        if token.type == "block_begin" and tokens[place + 1].value in {"trans", "endtrans"}:
+            is_trans = tokens[place + 1].value == "trans"
+        if token.type == "lparen" and tokens[place - 1].value in GETTEXT and start < 0:
+            start = depth
+        depth += {"lparen": 1, "rparen": -1}.get(token.type, 0)
+        if depth == start:
+            start = -1
+        if is_trans or start >= 0:
+            found.add(place)
+    return found
+
+
 def marked(tokens: Sequence[Token]) -> Iterator[Token]:
     reader, depth, skipped = HtmlReader(), 0, 0
+    messages = explicit(tokens)
     for place, token in enumerate(tokens):
+        if place in messages:
+            if token.type == "data":
+                list(reader.pieces(str(token.value)))  # it keeps its position in the markup
+            yield token
+            continue
         if skipped:
             skipped -= 1
             continue

@@ -9,10 +9,9 @@ from flask import Flask, Response, current_app, g, make_response, render_templat
 from werkzeug.exceptions import HTTPException, SecurityError
 from werkzeug.wrappers import Response as AnyResponse
 
-from app import i18n
 from app.core import logging as core_logging
 from app.core.errors import RetryLater
-from app.web import security_headers
+from app.web import locale, security_headers
 from app.web.errors import ErrorAnswer, failure_of
 from app.web.json_errors import problem
 
@@ -63,5 +62,5 @@ def rendered(context: dict[str, Any]) -> str:
 
 def rendered_alone(context: dict[str, Any]) -> str:
     """The page without `render_template`, whose context asks the database, which may be what failed."""
-    i18n.settle()
+    locale.settle()
     return current_app.jinja_env.get_template("failure.html").render(context)

@@ -8,6 +8,7 @@ import re
 from typing import Any
 
 import pytest
+from babel.messages.catalog import Catalog
 from babel.messages.mofile import read_mo
 from babel.messages.pofile import read_po
 from flask import Flask
@@ -32,7 +33,14 @@ HERE = ROOT / "app" / "i18n"
 
 def messages(language: str) -> dict[str, str]:
     with (HERE / language / "LC_MESSAGES" / "messages.po").open("rb") as file:
-        return {str(message.id): str(message.string) for message in read_po(file) if message.id}
+        return texts_of(read_po(file))
+
+
+def texts_of(catalogue: Catalog) -> dict[str, str]:
+    """The translation of each text; of one with plural forms, of each form."""
+    forms = [(one.id, one.string) for one in catalogue if one.id]
+    pairs = [(ids, texts) if isinstance(ids, tuple) else ((ids,), (texts,)) for ids, texts in forms]
+    return {str(id_): str(text) for ids, texts in pairs for id_, text in zip(ids, texts or (), strict=True)}
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -54,7 +62,7 @@ def test_a_translation_uses_only_slots_that_there_are(language: str) -> None:
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_compiled_catalogue_is_the_written_one(language: str) -> None:
     with (HERE / language / "LC_MESSAGES" / "messages.mo").open("rb") as file:
-        compiled = {str(message.id): str(message.string) for message in read_mo(file) if message.id}
+        compiled = texts_of(read_mo(file))
     assert compiled == messages(language)
 
 

@@ -1,0 +1,44 @@
+"""The languages that have a catalogue, and what each of them covers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+
+from babel import Locale
+from babel.support import NullTranslations, Translations
+
+HERE = Path(__file__).parent
+DEFAULT = "en"
+VISITORS_ONLY = "visitors"  # the header X-Covers of a catalogue without the dashboard's texts
+
+
+@cache
+def translations(tag: str) -> NullTranslations:
+    """The catalogue of a language; an empty one for English."""
+    return Translations.load(str(HERE), [tag])
+
+
+@cache
+def every_language() -> tuple[str, ...]:
+    """The tags of all languages: visitors' pages are in each of them."""
+    return (DEFAULT, *sorted(path.parts[-3] for path in HERE.glob("*/LC_MESSAGES/messages.mo")))
+
+
+@cache
+def dashboard_languages() -> Mapping[str, str]:
+    """The languages of the dashboard, mails and chats, by their tags: each with its own name for itself."""
+    tags = [tag for tag in every_language() if translations(tag).info().get("x-covers") != VISITORS_ONLY]
+    return MappingProxyType({tag: str(Locale.parse(tag).get_language_name(tag)).capitalize() for tag in tags})
+
+
+def first_of(offered: Iterable[str], wished: Iterable[str | None]) -> str:
+    """The first of the wished languages that is offered, else English. `pt-BR` is read as `pt`.
+
+    (For `de-AT, en;q=0.5` Werkzeug's `best_match` would choose English.)
+    """
+    known = set(offered)
+    primary = (tag.partition("-")[0].lower() for tag in wished if tag)
+    return next((tag for tag in primary if tag in known), DEFAULT)

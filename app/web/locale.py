@@ -1,0 +1,49 @@
+"""The language of a request: the signed-in owner's, the visitor's, or the API's English."""
+
+from __future__ import annotations
+
+from flask import Flask, g, has_request_context, request
+from flask_babel import Babel
+from flask_login import current_user
+
+from app.i18n import messages
+from app.i18n.languages import DEFAULT, dashboard_languages, every_language, first_of
+from app.web.security_headers import is_api
+
+VISITORS = "public"  # the blueprint of visitors' pages
+
+
+def init_app(app: Flask) -> None:
+    Babel(app, default_translation_directories="i18n", locale_selector=select_locale)
+    app.jinja_env.install_gettext_callables(  # type: ignore[attr-defined]  # of an extension
+        gettext=messages.gettext,
+        ngettext=messages.ngettext,
+        pgettext=messages.pgettext,
+        newstyle=True,
+    )
+    app.jinja_env.policies["ext.i18n.trimmed"] = True  # lines of a template are no part of a message
+
+
+def select_locale() -> str:
+    """The language of the signed-in user; without one, the browser's where there is a catalogue of it."""
+    if not has_request_context():
+        return DEFAULT
+    if "language" not in g:
+        g.language = language_of_request()
+    return str(g.language)
+
+
+def language_of_request() -> str:
+    if is_api(request.path):
+        return DEFAULT
+    if request.blueprint == VISITORS:
+        return first_of(every_language(), request.accept_languages.values())
+    return first_of(
+        dashboard_languages(), (getattr(current_user, "language", None), *request.accept_languages.values())
+    )
+
+
+def settle() -> None:
+    """Sets the language by the browser alone, where the signed-in user can't be looked up."""
+    if "language" not in g:
+        g.language = first_of(dashboard_languages(), request.accept_languages.values())
