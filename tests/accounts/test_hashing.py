@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import ctypes
 import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -174,6 +176,20 @@ def test_redirects_have_the_core_first(gate: HashingGate) -> None:
         return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
 
     assert gate.run(priority) == min(19, priority() + hashing.LOW_PRIORITY)
+
+
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "mallopt"), reason="the C library has no such setting")
+def test_the_memory_of_a_hash_goes_back_at_its_end(gate: HashingGate) -> None:
+    def growth() -> float:
+        before = resident_mib()
+        passwords.HASHER.hash("plum tree")
+        return resident_mib() - before
+
+    assert sum(gate.run(growth) for _ in range(3)) < 10  # of 19 MiB
+
+
+def resident_mib() -> float:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
