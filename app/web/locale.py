@@ -17,7 +17,9 @@ def init_app(app: Flask) -> None:
     Babel(app, default_translation_directories="i18n", locale_selector=select_locale)
     app.jinja_env.install_gettext_callables(  # type: ignore[attr-defined]  # of an extension
         gettext=messages.gettext,
-        ngettext=messages.ngettext,
+        ngettext=lambda one, many, num: messages.catalogue().ngettext(
+            one, many, num
+        ),  # slots are filled later
         pgettext=messages.pgettext,
         newstyle=True,
     )

@@ -28,6 +28,13 @@ def test_what_people_typed_is_escaped_in_pages(app: Flask) -> None:
     assert page == "&lt;script&gt; is saved.&lt;script&gt; is saved.<b>&lt;script&gt;</b>"
 
 
+def test_a_template_fills_the_slots_of_a_plural(app: Flask) -> None:
+    template = "{{ ngettext('%(num)s of %(all)s', '%(num)s of all %(all)s', number, num='1,234', all='<') }}"
+    with app.test_request_context("/dashboard/"):
+        pages = [render_template_string(template, number=number) for number in (1, 2)]
+    assert pages == ["1,234 of &lt;", "1,234 of all &lt;"]
+
+
 def test_without_an_application_messages_are_english() -> None:
     assert gettext("Delete") == "Delete"
     assert ngettext("%(num)s link", "%(num)s links", 2) == "2 links"
