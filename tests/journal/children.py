@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import sys
@@ -12,6 +13,8 @@ import pytest
 
 # newer versions of Python warn of forks with threads, which are tested here
 forks = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+
+PR_SET_PDEATHSIG = 1  # of Linux's prctl.h
 
 
 class Child:
@@ -34,6 +37,7 @@ def run(call: Callable[[], object]) -> None:
     """Make the call and exit. The child must not return into the test, whatever happens."""
     status = 1
     try:
+        end_with_parent()
         call()
         status = 0
     except BaseException:  # noqa: BLE001  shown, and told by the status
@@ -41,3 +45,10 @@ def run(call: Callable[[], object]) -> None:
         sys.stderr.flush()
     finally:
         os._exit(status)
+
+
+def end_with_parent() -> None:
+    """End when the test's process does, on Linux: it would keep that one's pipe to pytest open."""
+    prctl = getattr(ctypes.CDLL(None), "prctl", None)
+    if prctl is not None:
+        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)

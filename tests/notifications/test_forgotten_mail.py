@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 from email.message import EmailMessage
+from select import select as ready
 
 import pytest
 from sqlalchemy import Engine, create_engine, func, select
@@ -25,7 +26,7 @@ from app.notifications.sender import Sender
 from tests.journal.children import Child, forks
 from tests.notifications.receivers import MailReceiver
 from tests.notifications.sending import send_all
-from tests.server import wait_for
+from tests.server import SECONDS, wait_for
 
 pytestmark = pytest.mark.settings(ALLOW_PRIVATE_NETWORKS="127.0.0.0/8", BASE_URL="https://go.example")
 STOPS = ("asked", "written", "sent")
@@ -91,7 +92,7 @@ def test_it_arrives_in_the_language_of_its_owner(
 def work(settings: Settings, stop_at: str, reached: int) -> None:
     """Run a worker that stops for ever right before it stores a result: the mail, or that it was sent."""
 
-    def stop(*_: object) -> None:
+    def stop(*_: object, **_named: object) -> None:
         os.write(reached, b".")
         threading.Event().wait()
 
@@ -121,6 +122,7 @@ def test_killed_before_it_is_written_before_it_is_sent_and_after(
         session.commit()
         session.remove()
         child = Child(lambda stop_at=stop_at: work(with_mail, stop_at, writing))  # type: ignore[misc]
+        assert ready([reading], [], [], SECONDS)[0], f"no worker came to a mail {stop_at}"
         assert os.read(reading, 1) == b"."
         child.kill()
     last = Child(lambda: work(with_mail, "never", writing))
