@@ -11,12 +11,14 @@ from html.parser import HTMLParser
 from typing import Any
 
 import pytest
+from babel.support import Translations
 from flask import Flask
 
 from app import i18n
 from app.core.extensions import db
-from app.i18n import Catalogue, catalogue
+from app.i18n import Catalogue, catalogue, messages
 from app.i18n.extraction import needs_words
+from app.i18n.languages import translations
 from app.i18n.names import NAMES
 from app.import_export.columns import SERVICES
 from tests.dashboard.conftest import Desk, desk
@@ -30,6 +32,7 @@ SHOWN = {"aria-label", "title", "placeholder", "alt", "data-says"}
 DATA = re.compile(
     r"""UTM[ ](?:source|medium|campaign) | \S+[@/]\S* | \S+\.(?:test|example|com)\b | localhost\S* | wp_\S+ | \d+\s*(?:KB|MB|GB|ms|s|h|px)\b |
     \b(?:zz\w*|CSV|TSV|JSON|NDJSON|PNG|SVG|QR|API|URL|UTM|HTTP|OpenAPI|IP|UTC|CET|OK|DNS|TXT|CNAME|Waypost|DE|EU)\b |
+    Germany | Portuguese[ ]\(Brazil\) |  # examples of what is typed, which is the same in every language
     iOS | iPhone | Python | PostgreSQL | SQLite | Redis | flask | granian | sqlalchemy | Bytes | \d+:AA\w+ | ref=\w+ | E-Mail | YOURLS.*Dub |
     \b(?:newsletter|spring|email|value)\b | \b(?:GET|POST|DELETE|PATCH|PUT|Esc|Enter|Alt|Ctrl)\b |
     \b(?:Jan|Feb|März?|Apr|Mai|Juni?|Juli?|Aug|Sept?|Okt|Nov|Dez)\w*\b | \b(?:Mo|Di|Mi|Do|Fr|Sa|So)\b |
@@ -46,6 +49,33 @@ class Bracketed(Catalogue):
         return text.replace(text.strip(), f"[[{found}]]", 1) if found and text.strip() else text
 
 
+BETWEEN = re.compile(r"(%\(\w+\)s|<[^>]*>)")
+
+
+class BracketedMessages:
+    """A catalogue of `gettext` that puts what it has in brackets; not what stands in slots, and not tags."""
+
+    def __init__(self, found: Translations) -> None:
+        self.found, self.texts = found, found._catalog
+
+    def gettext(self, message: str) -> str:
+        return self.marked(self.found.gettext(message), message)
+
+    def ngettext(self, one: str, many: str, num: int) -> str:
+        return self.marked(self.found.ngettext(one, many, num), (one, 0))
+
+    def pgettext(self, context: str, message: str) -> str:
+        return self.marked(self.found.pgettext(context, message), f"{context}\x04{message}")
+
+    def marked(self, text: str, key: object) -> str:
+        if key not in self.texts:
+            return text
+        pieces = enumerate(BETWEEN.split(text))  # every second one is a slot or a tag
+        return "".join(
+            piece if number % 2 or not piece.strip() else f"[[{piece}]]" for number, piece in pieces
+        )
+
+
 @pytest.fixture
 def bracketed(desk: Desk, alice: Any, monkeypatch: pytest.MonkeyPatch) -> Desk:
     alice.language = "de"
@@ -55,6 +85,7 @@ def bracketed(desk: Desk, alice: Any, monkeypatch: pytest.MonkeyPatch) -> Desk:
     assert german
     marked = Bracketed({key: f"[[{key}]]" for key in german.texts}, german.patterns, german.group)
     monkeypatch.setattr(i18n, "catalogue", lambda _: marked)
+    monkeypatch.setattr(messages, "catalogue", lambda: BracketedMessages(translations("de")))
     return desk
 
 

@@ -23,12 +23,12 @@ from flask_babel import get_locale
 from markupsafe import Markup
 
 from app.i18n.marking import Marking
+from app.i18n.scripts import script_messages
 
 HERE = Path(__file__).parent
 DEFAULT = "en"
 DAY = {"de": "d."}  # of a month, where a language writes more than the number
 NAMES = {"en": "English", "de": "Deutsch"}
-SAID = re.compile(r'\bsay\("([^"]+)"')
 SURE = 8
 # `… of …` is also in titles that owners type: a pattern with so few letters of its own matches only beside
 # a number or an address
@@ -125,6 +125,8 @@ def language() -> str:
 
 def say(text: Any) -> str:
     """A text of the code in the reader's language."""
+    if isinstance(text, Markup):
+        return text  # a message of a template, in the reader's language already
     found = catalogue(language())
     return str(text) if found is None else found.say(str(text))
 
@@ -152,6 +154,8 @@ def dated_in(tag: str, moment: dt.date, pattern: str) -> str:
 
 def known(text: Any) -> str:
     """A text in the reader's language, only where the catalogue has all of it: an owner may have typed it."""
+    if isinstance(text, Markup):
+        return text
     found = catalogue(language())
     return str(text) if found is None else found.texts.get(str(text), str(text))
 
@@ -162,21 +166,9 @@ def mark(text: str) -> Markup:
     return Markup(text) if found is None else found.mark(text)  # noqa: S704  of a template
 
 
-def script_words() -> dict[str, str]:
-    """The texts of the scripts in the reader's language, by their English text."""
-    found = catalogue(language())
-    return {} if found is None else {text: found.say(text) for text in script_texts()}
-
-
-@cache
-def script_texts() -> list[str]:
-    scripts = sorted((HERE.parent / "static").glob("*.js"))
-    return sorted({text for script in scripts for text in SAID.findall(script.read_text(encoding="utf-8"))})
-
-
 def init_app(app: Flask) -> None:
     app.jinja_env.add_extension(Marking)
     app.jinja_env.globals.update(
-        say=say, mark_text=mark, digits=digits, language=language, script_words=script_words
+        say=say, mark_text=mark, digits=digits, language=language, script_messages=script_messages
     )
     app.jinja_env.filters.update(say=say, known=known)

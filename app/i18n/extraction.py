@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
+from babel.messages.extract import extract
 from jinja2 import Environment, nodes
 from jinja2.ext import extract_from_ast
 
@@ -23,7 +24,6 @@ ENVIRONMENT = Environment(extensions=[Marking, "jinja2.ext.i18n"], autoescape=Tr
 ENVIRONMENT.newstyle_gettext = True  # type: ignore[attr-defined]  # of the extension
 ENVIRONMENT.policies["ext.i18n.trimmed"] = True
 GETTEXT = {"_": 1, "_l": 1, "gettext": 1, "lazy_gettext": 1, "ngettext": 2, "lazy_ngettext": 2}
-SAY = re.compile(r"""\bsay\(\s*"((?:[^"\\]|\\.)*)"\s*[,)]""")
 # calls whose texts are for programs, operators and the log
 UNREAD_CALLS = frozenset(
     {"warning", "info", "error", "exception", "debug", "getLogger", "compile", "RuntimeError"}
@@ -75,9 +75,9 @@ def messages_of_python(file: IO[bytes], _options: Any) -> Iterator[Message]:
 
 
 def of_script(file: IO[bytes], _keywords: Any, _comments: Any, _options: Any) -> Iterator[Message]:
-    for number, line in enumerate(file.read().decode().splitlines(), 1):
-        for text in SAY.findall(line):
-            yield number, None, text, []
+    for line, message, _, _ in extract("javascript", file):
+        for text in [message] if isinstance(message, str) else message:
+            yield line, None, text, []
 
 
 def of_python(file: IO[bytes], _keywords: Any, _comments: Any, options: Any) -> Iterator[Message]:

@@ -12,9 +12,13 @@ const on = (name, selector, act) =>
     if (target) act(target, event);
   });
 
-// what is said here, in the reader's language
-const WORDS = JSON.parse(find("meta[name=words]")?.content ?? "{}");
-const say = (text) => WORDS[text] ?? text;
+// the scripts' messages in the reader's language; one with plural forms has a text for each of the language's kinds
+const MESSAGES = JSON.parse(find("meta[name=messages]")?.content ?? "{}");
+const plurals = new Intl.PluralRules(root.lang);
+const filled = (text, values) => text.replace(/%\((\w+)\)s/g, (slot, name) => values[name] ?? slot);
+const gettext = (text, values = {}) => filled(MESSAGES[text] ?? text, values);
+const ngettext = (one, many, num, values = {}) =>
+  filled(MESSAGES[one]?.[plurals.select(num)] ?? (num === 1 ? one : many), { num, ...values });
 
 // ------------------------------------------------------------------ messages
 const SHOWN_MS = 6000;
@@ -132,7 +136,7 @@ if (sheet) {
 }
 
 function leaveSheet() {
-  if (!isTouched() || confirm(say("Close and lose what you have typed?"))) closeSheet();
+  if (!isTouched() || confirm(gettext("Close and lose what you have typed?"))) closeSheet();
 }
 
 // -------------------------------------------------------------------- htmx
@@ -160,7 +164,7 @@ function afterWrite() {
 }
 
 const LOST = () =>
-  say("There is no connection to the server. What you typed is still here: try again in a moment.");
+  gettext("There is no connection to the server. What you typed is still here: try again in a moment.");
 
 // a part that comes by itself says in its own place that it did not, or comes again with the next letter
 const saysItself = ({ detail }) => detail.target?.closest?.("[data-part], [data-quiet]") || isList(detail);
@@ -168,7 +172,7 @@ const isList = ({ target, requestConfig }) => target?.id === "results" && reques
 document.addEventListener("htmx:sendError", (event) => saysItself(event) || toast(LOST(), "bad"));
 document.addEventListener(
   "htmx:timeout",
-  (event) => saysItself(event) || toast(say("The server takes too long. Try again in a moment."), "bad"),
+  (event) => saysItself(event) || toast(gettext("The server takes too long. Try again in a moment."), "bad"),
 );
 document.addEventListener("htmx:responseError", (event) => {
   const { xhr } = event.detail;
@@ -176,7 +180,7 @@ document.addEventListener("htmx:responseError", (event) => {
   const fresh = xhr.getResponseHeader("X-CSRFToken");
   if (fresh) useToken(fresh);
   const page = new DOMParser().parseFromString(xhr.responseText, "text/html");
-  toast(find("[data-message]", page)?.textContent ?? say("That did not work. Try again in a moment."), "bad");
+  toast(find("[data-message]", page)?.textContent ?? gettext("That did not work. Try again in a moment."), "bad");
 });
 
 function useToken(token) {
@@ -334,7 +338,7 @@ function clearRow(row) {
 // each row's controls are named by its place: "Country 2", and removal says which
 function number(group) {
   all("[data-row]", group).forEach((row, i) => {
-    all("[data-label]", row).forEach((c) => c.setAttribute("aria-label", `${c.dataset.label} ${i + 1}`));
+    all("[data-label]", row).forEach((c) => c.setAttribute("aria-label", c.dataset.label.replace("#", i + 1)));
   });
 }
 
@@ -365,7 +369,7 @@ function tagBox(area) {
     one.className = "chip";
     text.textContent = tag;
     remove.type = "button";
-    remove.setAttribute("aria-label", `${say("Remove")} ${tag}`);
+    remove.setAttribute("aria-label", gettext("Remove %(tag)s", { tag }));
     remove.append(find("#icon-x-template").content.cloneNode(true));
     remove.addEventListener("click", () => {
       tags = tags.filter((other) => other !== tag);
@@ -411,7 +415,7 @@ function counted(area) {
   const target = find(`#${area.dataset.counts}`);
   const count = () => {
     const lines = area.value.split("\n").filter((line) => line.trim()).length;
-    target.textContent = lines === 1 ? say("1 address.") : `${lines} ${say("addresses.")}`;
+    target.textContent = ngettext("%(num)s address.", "%(num)s addresses.", lines);
   };
   area.addEventListener("input", count);
   count();
@@ -450,13 +454,14 @@ export {
   copy,
   fetchPart,
   find,
+  gettext,
   isList,
   LOST,
+  ngettext,
   on,
   openFoldOf,
   openSheet,
   returnTo,
-  say,
   sheet,
   tell,
   toast,

@@ -104,7 +104,7 @@ const rowsOf = (group) => all("[data-row]", group);
 const changed = (group) => {
   rowsOf(group).forEach((row, i) => {
     all("[data-label]", row).forEach((one) =>
-      one.setAttribute("aria-label", `${one.dataset.label} ${i + 1}`),
+      one.setAttribute("aria-label", one.dataset.label.replace("#", i + 1)),
     );
   });
   tellShares(group);

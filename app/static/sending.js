@@ -1,6 +1,6 @@
 // How is a form sent once, by a line that may be lost, with a sign that it takes its time?
 
-import { all, fetchPart, find, isList, LOST, on, say, toast } from "./app.js";
+import { all, fetchPart, find, gettext, isList, LOST, on, toast } from "./app.js";
 
 const PATIENCE_MS = 20_000;
 const sign = find("#progress");
@@ -63,8 +63,8 @@ function tellFailed({ target, pathInfo, xhr }) {
   find("p", part).textContent =
     find("[data-message]", page)?.textContent ??
     (xhr.status
-      ? say("That did not work. Try again in a moment.")
-      : say("There is no connection to the server."));
+      ? gettext("That did not work. Try again in a moment.")
+      : gettext("There is no connection to the server."));
   find("[data-list-again]", part).dataset.listAgain = pathInfo.finalRequestPath ?? pathInfo.requestPath;
   target.replaceChildren(part);
 }

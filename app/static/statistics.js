@@ -1,7 +1,7 @@
 // What the statistics pages do beyond plain HTML: charts drawn from the tables beside them, letters that choose
 // from the menus, and the newest clicks while somebody looks. Without it, the tables and links are all there.
 
-import { all, find, on, say } from "./app.js";
+import { all, find, gettext, ngettext, on } from "./app.js";
 
 const root = document.documentElement;
 const number = new Intl.NumberFormat(root.lang);
@@ -202,9 +202,9 @@ async function drawWorld(box) {
     onRegionTooltipShow: (_, tooltip, code) => {
       const cells = rows.get(code)?.cells;
       const clicks = cells?.[1].textContent ?? "0";
-      tooltip.text(
-        `${cells ? cells[0].textContent : tooltip.text()}: ${clicks} ${clicks === "1" ? say("click") : say("clicks")}`,
-      );
+      const values = { place: cells ? cells[0].textContent : tooltip.text(), num: clicks };
+      const number = Number(clicks.replace(/\D/g, ""));
+      tooltip.text(ngettext("%(place)s: %(num)s click", "%(place)s: %(num)s clicks", number, values));
     },
   };
   let map = null;
@@ -277,7 +277,7 @@ const ago = new Intl.RelativeTimeFormat(root.lang, { numeric: "always", style: "
 
 function tellAgo(time) {
   const passed = seconds(time);
-  if (passed < 60) time.textContent = say("just now");
+  if (passed < 60) time.textContent = gettext("just now");
   else if (passed < 3600) time.textContent = ago.format(-Math.floor(passed / 60), "minute");
   else if (passed < 86400) time.textContent = ago.format(-Math.floor(passed / 3600), "hour");
 }

@@ -29,7 +29,7 @@ def test_a_pixel_is_made_changed_and_deleted(desk: Page, session: scoped_session
     desk.get_by_role("link", name="Create pixel").click()
     dialog = desk.get_by_role("dialog")
     dialog.get_by_role("radio", name="Google Analytics").check()
-    expect(dialog.get_by_text("Google Analytics calls it the measurement id")).to_be_visible()
+    expect(dialog.get_by_text("Google Analytics: measurement id, G- and")).to_be_visible()
     expect(dialog.get_by_text("LinkedIn calls it")).to_be_hidden()
     dialog.get_by_label("Name").fill("Shop")
     dialog.get_by_label("Identifier").fill("1234")

@@ -39,7 +39,7 @@ def messages(language: str) -> dict[str, str]:
 def texts_of(catalogue: Catalog) -> dict[str, str]:
     """The translation of each text; of one with plural forms, of each form."""
     forms = [(one.id, one.string) for one in catalogue if one.id]
-    pairs = [(ids, texts) if isinstance(ids, tuple) else ((ids,), (texts,)) for ids, texts in forms]
+    pairs = [((ids,), (texts,)) if isinstance(ids, str) else (ids, texts) for ids, texts in forms]
     return {str(id_): str(text) for ids, texts in pairs for id_, text in zip(ids, texts or (), strict=True)}
 
 

@@ -84,7 +84,7 @@ def test_it_can_be_stopped(
     ids = [make_link(alice, f"n{number}").id for number in range(3)]
     page = desk.post("/links/many", {"do": "off", "ids": ids}).text
     page = desk.post("/links/many/go", {**fields(page), "stop": "1"}).text
-    assert "1 of 3 link is turned off." in page
+    assert "1 of 3 links turned off." in page
     assert off(session) == {"n0"}
 
 
