@@ -135,16 +135,11 @@ def forget_errors() -> None:
 
 @pytest.fixture(autouse=True)
 def process_is_left_as_found() -> Iterator[None]:
-    """Check that a test has restored the process's limits, SIGTERM handler, directory and alarm."""
+    """Check that a test has restored the process's limits, SIGTERM handler and directory."""
     kinds = (resource.RLIMIT_AS, resource.RLIMIT_CPU, resource.RLIMIT_DATA, resource.RLIMIT_NOFILE)
 
     def found() -> list[object]:
-        return [
-            *map(resource.getrlimit, kinds),
-            signal.getsignal(signal.SIGTERM),
-            Path.cwd(),
-            signal.alarm(0),
-        ]
+        return [*map(resource.getrlimit, kinds), signal.getsignal(signal.SIGTERM), Path.cwd()]
 
     before = found()
     yield
