@@ -17,8 +17,8 @@ from app.core.errors import FieldError
 from app.http_server.answers import send_whole
 from app.http_server.environ import Environ
 from app.http_server.granian_worker import AsgiProtocol
+from app.i18n.languages import every_language, first_of
 from app.public import answers, csp
-from app.public.i18n import all_words, words_for
 from app.redirects.visitor import LONGEST_LANGUAGES, languages
 from app.redirects.wsgi import Front
 from app.web import security_headers
@@ -64,9 +64,9 @@ class Refusals:
         with app.app_context():
             self.policy = csp.format_policy(csp.closed())
             self.pages = {
-                (kind.page, words.lang): render_page(kind, words.lang).encode()
+                (kind.page, language): answers.plain_page(kind.page, language).encode()
                 for kind in REFUSALS
-                for words in all_words().values()
+                for language in every_language()
             }
 
     def send(self, proto: AsgiProtocol, environ: Environ, kind: Refusal, more: str = "") -> None:
@@ -98,18 +98,10 @@ class Refusals:
             ("X-Robots-Tag", "noindex"),
             ("Vary", "Accept-Language"),
         ]
-        return self.pages[kind.page, words_for(languages(asked)).lang], about
+        return self.pages[kind.page, first_of(every_language(), languages(asked))], about
 
     def complain(self, kind: Refusal, more: str) -> None:
         now = time.monotonic()
         if now >= self.silent_until.get(kind.page, 0.0):
             self.silent_until[kind.page] = now + LOG_SECONDS
             log.warning("requests are refused: %s", " ".join(filter(None, (kind.title, more))))
-
-
-def render_page(kind: Refusal, language: str) -> str:
-    words = words_for([language])
-    told = {"title": words.title(kind.page), "text": words.text(kind.page), "link_title": None, "card": None}
-    return answers.rendered(
-        "public/page.html", words=words, sign=answers.sign(answers.SIGNS[kind.page]), **told
-    )

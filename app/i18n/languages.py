@@ -12,13 +12,20 @@ from babel.support import NullTranslations, Translations
 
 HERE = Path(__file__).parent
 DEFAULT = "en"
-VISITORS_ONLY = "visitors"  # the header X-Covers of a catalogue without the dashboard's texts
+# the Language-Team of a catalogue without the dashboard's texts (a header of our own would not be compiled)
+VISITORS_ONLY = "visitors"
 
 
 @cache
 def translations(tag: str) -> NullTranslations:
     """The catalogue of a language; an empty one for English."""
     return Translations.load(str(HERE), [tag])
+
+
+@cache
+def locale_of(tag: str) -> Locale:
+    """Babel's data of a language. (To parse a tag takes 14 µs, each time.)"""
+    return Locale.parse(tag)
 
 
 @cache
@@ -30,7 +37,7 @@ def every_language() -> tuple[str, ...]:
 @cache
 def dashboard_languages() -> Mapping[str, str]:
     """The languages of the dashboard, mails and chats, by their tags: each with its own name for itself."""
-    tags = [tag for tag in every_language() if translations(tag).info().get("x-covers") != VISITORS_ONLY]
+    tags = [tag for tag in every_language() if translations(tag).info().get("language-team") != VISITORS_ONLY]
     return MappingProxyType({tag: str(Locale.parse(tag).get_language_name(tag)).capitalize() for tag in tags})
 
 

@@ -8,13 +8,14 @@ from app.accounts.models import User
 from app.core.clock import now
 from app.core.config import Settings
 from app.core.database import AnySession
+from app.i18n import digits
+from app.i18n.in_language import in_language
+from app.i18n.messages import gettext as _
+from app.i18n.messages import ngettext
 from app.import_export.models import LinkImport
 from app.notifications import system_email
-from app.notifications.i18n import digits, said, speaking
 from app.notifications.site import site_of
 
-ENDED = "The import of {name} ended after {rows} rows."
-WHAT_NOW = "Links that were made stay. The import's page says what to do."
 RETRY_PERIOD = dt.timedelta(days=1)
 
 
@@ -23,13 +24,21 @@ def tell_failed(session: AnySession, job: LinkImport, settings: Settings) -> Non
     user = session.get_one(User, job.user_id)
     if not settings.smtp_url:
         return
-    with speaking(user.language):
+    with in_language(user.language):
+        ended = ngettext(
+            "The import of %(name)s ended after %(rows)s row.",
+            "The import of %(name)s ended after %(rows)s rows.",
+            job.position,
+            name=job.name,
+            rows=digits(job.position),
+        )
+        now_what = _("Links that were made stay. The import's page says what to do.")
         content = system_email.Content(
-            title=said("An import has failed"),
-            text=f"{said(ENDED, name=job.name, rows=digits(job.position))} {said(WHAT_NOW)}",
+            title=_("An import has failed"),
+            text=f"{ended} {now_what}",
             url=f"{site_of(settings).owners}/dashboard/imports/{job.id}",
-            button=said("See the import"),
-            note="because it is about your account.",
+            button=_("See the import"),
+            note="account",
             language=user.language,
         )
     system_email.post(session, user.id, f"import:{job.id}", user.email, content, now() + RETRY_PERIOD)

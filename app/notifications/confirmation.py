@@ -17,8 +17,9 @@ from app.core.database import AnySession
 from app.core.encryption import UnreadableSecret
 from app.core.leases import is_free, moment
 from app.core.secret_keys.mail_tokens import MailTokens
+from app.i18n.in_language import in_language
+from app.i18n.messages import gettext as _
 from app.notifications import system_email
-from app.notifications.i18n import said, speaking
 from app.notifications.models import Delivery, NotificationHandler
 from app.notifications.site import SiteUrls
 from app.notifications.transport import all_transports
@@ -67,19 +68,19 @@ def post_confirmation(session: AnySession, handler: NotificationHandler, site: S
     It contains no text of the owner's: its recipient may be a stranger who never agreed to anything.
     """
     owner = session.get_one(User, handler.user_id)
-    with speaking(owner.language):
+    with in_language(owner.language):
         content = system_email.Content(
-            title=said("Confirm your e-mail address"),
+            title=_("Confirm your e-mail address"),
             text=" ".join(
                 (
-                    said("Somebody wants to have reports about short links sent to this address."),
-                    said("Confirm it by the link below within seven days, if you want to get them."),
-                    said("If not, there is nothing to do: nothing else is sent to you."),
+                    _("Somebody wants to have reports about short links sent to this address."),
+                    _("Confirm it by the link below within seven days, if you want to get them."),
+                    _("If not, there is nothing to do: nothing else is sent to you."),
                 )
             ),
             url=site.confirm_page(token_of(handler)),
-            button=said("Confirm the address"),
-            note="because somebody entered this address.",
+            button=_("Confirm the address"),
+            note="address",
             language=owner.language,
         )
     system_email.withdraw(session, about(handler))

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from app.core.leases import moment
+from app.i18n.in_language import in_language
 from app.net.dial import NoAnswer
 from app.net.session import OutboundSession
-from app.notifications.i18n import speaking
 from app.notifications.message import Message
 from app.notifications.transport import Delivered, DeliveryFailed, all_transports
 
@@ -52,7 +52,7 @@ def attempt(
     if not fields:
         return failed(DeliveryFailed(UNREADABLE), start, door)
     try:
-        with speaking(message.language):
+        with in_language(message.language):
             return delivered(all_transports()[type_].send(fields, message, door), start, door)
     except DeliveryFailed as refused:
         return failed(refused, start, door)

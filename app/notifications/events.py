@@ -7,7 +7,7 @@ The code that causes an event calls `raise_event` in its own transaction: either
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 from urllib.parse import unquote, urlsplit
 
@@ -16,7 +16,9 @@ from sqlalchemy.engine import Connection
 
 from app.core import clock
 from app.core.database import AnySession
-from app.notifications.i18n import digits, said
+from app.i18n import digits
+from app.i18n.messages import gettext as _
+from app.i18n.messages import ngettext
 from app.notifications.message import Message
 from app.notifications.models import Event
 from app.notifications.site import SiteUrls
@@ -31,15 +33,38 @@ REPORT = "link.report"
 
 Facts = tuple[tuple[str, str], ...]
 
-# title and text of each type; {name} is the short link as people read it, the rest is the event's data
-WORDS: dict[str, tuple[str, str]] = {
-    LIMIT_REACHED: ("{name} has reached its click limit", "All {clicks_limit} clicks are used up."),
-    STARTED: ("{name} is active now", "Its start date has come."),
-    ENDED: ("{name} has ended", "Its end date has come."),
-    FAILING: ("The destination of {name} fails", "Three checks in a row have failed: {reason}"),
-    RECOVERED: ("The destination of {name} works again", "It failed since {failing_since} UTC."),
-    TEST: ("A test from Waypost", "It works: what {handler} is told arrives here."),
-}  # fmt: skip
+# title and text of each type, for the short link as people read it and for the event's data
+WORDS: dict[str, Callable[[str, Mapping[str, Any]], tuple[str, str]]] = {
+    LIMIT_REACHED: lambda name, data: (
+        _("%(name)s has reached its click limit", name=name),
+        ngettext(
+            "The only click is used up.",
+            "All %(clicks_limit)s clicks are used up.",
+            data["clicks_limit"],
+            clicks_limit=digits(data["clicks_limit"]),
+        ),
+    ),
+    STARTED: lambda name, data: (  # noqa: ARG005
+        _("%(name)s is active now", name=name),
+        _("Its start date has come."),
+    ),
+    ENDED: lambda name, data: (  # noqa: ARG005
+        _("%(name)s has ended", name=name),
+        _("Its end date has come."),
+    ),
+    FAILING: lambda name, data: (
+        _("The destination of %(name)s fails", name=name),
+        _("Three checks in a row have failed: %(reason)s", reason=data["reason"]),
+    ),
+    RECOVERED: lambda name, data: (
+        _("The destination of %(name)s works again", name=name),
+        _("It failed since %(failing_since)s UTC.", failing_since=data["failing_since"]),
+    ),
+    TEST: lambda name, data: (  # noqa: ARG005
+        _("A test from Waypost"),
+        _("It works: what %(handler)s is told arrives here.", handler=data["handler"]["name"]),
+    ),
+}
 
 EVENTS = cast("Table", Event.__table__)
 
@@ -54,8 +79,7 @@ def raise_event(
 
 def compose(id: str, type_: str, datetime: dt.datetime, data: Mapping[str, Any], site: SiteUrls) -> Message:
     """The message of an event (a report's is made by `report`)."""
-    named = names(data)
-    title, text = (said(words, **named) for words in WORDS[type_])
+    title, text = WORDS[type_](readable(data["link"]["short_url"]) if "link" in data else "", data)
     return Message(
         id=id,
         type=type_,
@@ -66,16 +90,6 @@ def compose(id: str, type_: str, datetime: dt.datetime, data: Mapping[str, Any],
         facts=facts(data),
         url=site.link_page(data["link"]["id"]) if "link" in data else site.handlers_page(),
     )
-
-
-def names(data: Mapping[str, Any]) -> dict[str, Any]:
-    """The values for the placeholders in WORDS."""
-    link, handler = data.get("link"), data.get("handler")
-    return {
-        **data,
-        "name": readable(link["short_url"]) if link else "",
-        "handler": handler and handler["name"],
-    }
 
 
 def readable(short_url: str) -> str:
@@ -90,9 +104,9 @@ def facts(data: Mapping[str, Any]) -> Facts:
     if not link:
         return ()
     return (
-        (said("Short address"), link["short_url"]),
-        (said("Destination"), link["location_url"]),
-        (said("Clicks"), digits(link["clicks"])),
+        (_("Short address"), link["short_url"]),
+        (_("Destination"), link["location_url"]),
+        (_("Clicks"), digits(link["clicks"])),
     )
 
 

@@ -6,7 +6,9 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from app.notifications.i18n import digits, said
+from app.i18n import digits
+from app.i18n.messages import gettext as _
+from app.i18n.messages import ngettext
 from app.notifications.message import Message, Section
 
 BARS = "▁▂▃▄▅▆▇█"
@@ -83,9 +85,16 @@ def last_true(most: int, holds: Callable[[int], bool]) -> int:
 
 def left_out(count: int) -> str:
     """The line that stands for `count` links that had no room; "" for none."""
-    if count > 1:
-        return said("And {count} more links.", count=digits(count))
-    return said("And one more link.") if count else ""
+    return (
+        ngettext("And one more link.", "And %(count)s more links.", count, count=digits(count))
+        if count
+        else ""
+    )
+
+
+def button_of(message: Message) -> str:
+    """The label of the link to the message's page in the dashboard."""
+    return message.button or _("See it in Waypost")
 
 
 def in_plain_text(message: Message) -> str:
@@ -95,7 +104,7 @@ def in_plain_text(message: Message) -> str:
     for section in message.sections:
         lines += ["", f"{one_line(section.title)}  {section.url}", *section_lines(section)]
     if message.url:
-        lines += ["", f"{said(message.button)}: {message.url}"]
+        lines += ["", f"{button_of(message)}: {message.url}"]
     return "\n".join(lines).strip() + "\n"
 
 
@@ -103,7 +112,7 @@ def section_lines(section: Section) -> list[str]:
     lines = [f"{one_line(label)}: {one_line(value)}" for label, value in section.facts]
     if section.days:
         first, last = section.days[0][0], section.days[-1][0]
-        lines.append(f"{days_of(section)}  {said('{first} to {last}', first=first, last=last)}")
+        lines.append(f"{days_of(section)}  {_('%(first)s to %(last)s', first=first, last=last)}")
     for table in section.tables:
         lines += [
             "",

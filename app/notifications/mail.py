@@ -12,11 +12,14 @@ from urllib.parse import urlsplit
 
 import idna
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2.ext import InternationalizationExtension
 
 from app.core.config import ROOT
-from app.notifications.formatting import in_plain_text, left_out, one_line, tone_of
-from app.notifications.i18n import digits, said
-from app.notifications.message import Message, Section
+from app.i18n import digits
+from app.i18n.messages import gettext as _
+from app.i18n.messages import ngettext
+from app.notifications.formatting import button_of, in_plain_text, left_out, one_line, tone_of
+from app.notifications.message import NOTES, Message, Section
 
 SUBJECT, SECTIONS = 160, 50
 COLOURS = {"good": "#16a34a", "warn": "#d97706", "bad": "#dc2626", "info": "#0b6e66"}
@@ -27,8 +30,11 @@ POLICY = SMTP.clone(max_line_length=998, cte_type="7bit")
 @cache
 def templates() -> Environment:
     loader = FileSystemLoader(ROOT / "app" / "templates")
-    found = Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
-    found.globals.update(said=said, digits=digits)
+    found = Environment(
+        loader=loader, autoescape=True, undefined=StrictUndefined, extensions=[InternationalizationExtension]
+    )
+    found.install_gettext_callables(_, ngettext, newstyle=True)  # type: ignore[attr-defined]  # of the extension
+    found.globals.update(digits=digits)
     return found
 
 
@@ -51,7 +57,7 @@ def composed(message: Message, sender: str, to: str) -> EmailMessage:
 
 
 def text_of(message: Message) -> str:
-    end = f"\n-- \n{said('Have no more of these mails')}: {message.stop_url}\n" if message.stop_url else ""
+    end = f"\n-- \n{_('Have no more of these mails')}: {message.stop_url}\n" if message.stop_url else ""
     return in_plain_text(message) + end
 
 
@@ -65,7 +71,8 @@ def add_html(mail: EmailMessage, message: Message, to: str) -> None:
         "picture_text": picture_text,
         "rest": left_out(len(message.sections) - len(sections)),
         "colour": COLOURS[tone_of(message)],
-        "to": to,
+        "button": button_of(message),
+        "note": NOTES[message.note] % {"to": to},
     }
     html = templates().get_template("mail/message.html").render(values)
     mail.add_alternative(html, subtype="html")
@@ -77,7 +84,8 @@ def add_html(mail: EmailMessage, message: Message, to: str) -> None:
 
 def picture_text(section: Section) -> str:
     """The alternative text of the chart."""
-    return said("Visits a day:") + " " + ", ".join(digits(visits) for _, visits in section.days)
+    days = ", ".join(digits(visits) for _day, visits in section.days)
+    return _("Visits a day: %(days)s", days=days)
 
 
 def in_header(text: str) -> str:

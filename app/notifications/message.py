@@ -7,6 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from app.i18n.messages import lazy_gettext as _l
+
+# why a mail was sent, as its last words
+NOTES: Mapping[str, str] = {
+    "handler": _l("Sent to %(to)s by Waypost, which keeps this address as a place to be told at."),
+    "asked": _l("Sent to %(to)s by Waypost, because somebody here asked for it."),
+    "account": _l("Sent to %(to)s by Waypost, because it is about your account."),
+    "address": _l("Sent to %(to)s by Waypost, because somebody entered this address."),
+}
+
 
 @dataclass(frozen=True, kw_only=True)
 class BreakdownTable:
@@ -34,7 +44,7 @@ class Message:
 
     `id` is the `webhook-id`, the same on every attempt; `data` is what the contract says for `type`; `title`
     is one line, `text` a sentence or two. `facts` are labels with values. `url` is a page of the dashboard,
-    and `button` its label. `note`: why a mail was sent.
+    and `button` its label, if it is not the usual one. `note`: why a mail was sent, a name of NOTES.
     `stop_url`: a POST there ends these messages (of mail, `List-Unsubscribe`).
     `language`: the language of the texts.
     """
@@ -49,6 +59,6 @@ class Message:
     sections: tuple[Section, ...] = ()
     url: str | None = None
     stop_url: str | None = None
-    button: str = "See it in Waypost"
-    note: str = "which keeps this address as a place to be told at."
+    button: str = ""
+    note: str = "handler"
     language: str = "en"

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.geo.countries import CONTINENTS, COUNTRIES
+from app.geo.countries import COUNTRIES
+from app.i18n import dated, digits, language
+from app.i18n.languages import DEFAULT, locale_of
+from app.i18n.messages import gettext as _
+from app.i18n.messages import lazy_gettext as _l
+from app.i18n.messages import ngettext, pgettext
 from app.notifications.events import readable
-from app.notifications.i18n import day, digits, said, territory
 from app.notifications.message import BreakdownTable, Message, Section
 from app.notifications.periods import ReportPeriod
 from app.notifications.picture import draw
@@ -21,17 +25,58 @@ Data = Mapping[str, Any]
 TOP = 5
 # the main dimensions, as messages name them
 DIMENSIONS = {
-    "referrer_host": "Referrers",
-    "country_code": "Countries",
-    "device_type": "Devices",
-    "browser_name": "Browsers",
-    "os_name": "Systems",
+    "referrer_host": _l("Referrers"),
+    "country_code": _l("Countries"),
+    "device_type": _l("Devices"),
+    "browser_name": _l("Browsers"),
+    "os_name": _l("Systems"),
 }
-NAMES: dict[str, Mapping[str, str]] = {
-    "continent_code": CONTINENTS,
-    "device_type": {"desktop": "Desktop", "mobile": "Mobile", "tablet": "Tablet"},
+DEVICES = {"desktop": _l("Desktop"), "mobile": _l("Mobile"), "tablet": _l("Tablet")}
+# by the name of the period, on one link and on several
+TITLES: dict[str, tuple[Callable[..., str], Callable[..., str]]] = {
+    "daily": (
+        lambda count, **slots: ngettext(
+            "Daily report: %(visits)s visit of %(link)s",
+            "Daily report: %(visits)s visits of %(link)s",
+            count,
+            **slots,
+        ),
+        lambda count, **slots: ngettext(
+            "Daily report: %(visits)s visit of %(links)s links",
+            "Daily report: %(visits)s visits of %(links)s links",
+            count,
+            **slots,
+        ),
+    ),
+    "weekly": (
+        lambda count, **slots: ngettext(
+            "Weekly report: %(visits)s visit of %(link)s",
+            "Weekly report: %(visits)s visits of %(link)s",
+            count,
+            **slots,
+        ),
+        lambda count, **slots: ngettext(
+            "Weekly report: %(visits)s visit of %(links)s links",
+            "Weekly report: %(visits)s visits of %(links)s links",
+            count,
+            **slots,
+        ),
+    ),
+    "monthly": (
+        lambda count, **slots: ngettext(
+            "Monthly report: %(visits)s visit of %(link)s",
+            "Monthly report: %(visits)s visits of %(link)s",
+            count,
+            **slots,
+        ),
+        lambda count, **slots: ngettext(
+            "Monthly report: %(visits)s visit of %(links)s links",
+            "Monthly report: %(visits)s visits of %(links)s links",
+            count,
+            **slots,
+        ),
+    ),
 }
-TITLES = {"daily": "Daily report", "weekly": "Weekly report", "monthly": "Monthly report"}
 MAX_PICTURES = 10  # in one message
 
 
@@ -89,26 +134,27 @@ def compose(id: str, type_: str, datetime: dt.datetime, data: Data, site: SiteUr
     period, reports = data["period"], data["reports"]
     days = in_words(dt.date.fromisoformat(period["start_date"]), dt.date.fromisoformat(period["end_date"]))
     visits = sum(report["pageviews"] for report in reports)
-    name = TITLES[period["name"]]
-    one = (
-        readable(reports[0]["link"]["short_url"])
-        if len(reports) == 1
-        else said("{number} links", number=digits(len(reports)))
-    )
     return Message(
         id=id,
         type=type_,
         datetime=datetime,
         data=data,
-        title=said("{title}: {visits} of {what}", title=said(name), visits=counted(visits), what=one),
+        title=title_of(period["name"], reports, visits),
         text=f"{days} ({period['timezone']}).",
         facts=(
-            (said("Visits"), digits(visits)),
-            (said("People"), digits(sum(report["visitors"] for report in reports))),
+            (_("Visits"), digits(visits)),
+            (pgettext("of a figure", "People"), digits(sum(report["visitors"] for report in reports))),
         ),
         sections=tuple(section_of(report, number, site) for number, report in enumerate(reports)),
         url=site.statistics_page(None, period["start_date"], period["end_date"]),
     )
+
+
+def title_of(period: str, reports: Sequence[Data], visits: int) -> str:
+    on_one, on_several = TITLES[period]
+    if len(reports) == 1:
+        return on_one(visits, visits=digits(visits), link=readable(reports[0]["link"]["short_url"]))
+    return on_several(visits, visits=digits(visits), links=digits(len(reports)))
 
 
 def section_of(report: Data, number: int, site: SiteUrls) -> Section:
@@ -126,53 +172,60 @@ def section_of(report: Data, number: int, site: SiteUrls) -> Section:
 
 def facts_of(report: Data) -> tuple[tuple[str, str], ...]:
     found = [
-        (said("Visits"), digits(report["pageviews"])),
-        (said("People"), digits(report["visitors"])),
-        (said("Change"), change_in_words(report["change_percent"], report["previous"]["pageviews"])),
+        (_("Visits"), digits(report["pageviews"])),
+        (pgettext("of a figure", "People"), digits(report["visitors"])),
+        (
+            pgettext("of a figure", "Change"),
+            change_in_words(report["change_percent"], report["previous"]["pageviews"]),
+        ),
     ]
     if report["best_day"]:
         best = dt.date.fromisoformat(report["best_day"]["formatted_date"])
-        found.append((said("Best day"), f"{one_day(best)}, {counted(report['best_day']['pageviews'])}"))
+        found.append((_("Best day"), f"{one_day(best)}, {counted(report['best_day']['pageviews'])}"))
     return tuple(found)
 
 
 def change_in_words(percent: int | None, before: int) -> str:
     if percent is None:
-        return said("none the time before")
+        return _("none the time before")
     sign = "+" if percent > 0 else "−" if percent < 0 else "±"  # a true minus sign
     changed = f"{sign}{digits(abs(percent))}"
-    return said("{change} % ({before} the time before)", change=changed, before=digits(before))
+    return _("%(change)s %% (%(before)s the time before)", change=changed, before=digits(before))
 
 
 def table_of(name: str, rows: Sequence[Row]) -> BreakdownTable:
     return BreakdownTable(
-        title=said(DIMENSIONS[name]) if name in DIMENSIONS else name,
+        title=str(DIMENSIONS.get(name, name)),
         rows=tuple((named(name, row[name]), row["pageviews"]) for row in rows),
     )
 
 
 def named(dimension: str, value: str | None) -> str:
     if value is None:
-        return said("Unknown" if dimension != "referrer_host" else "Direct or unknown")
+        return _("Unknown") if dimension != "referrer_host" else _("Direct or unknown")
     if dimension == "country_code":
-        return territory(value, COUNTRIES.get(value, value))
-    known = NAMES.get(dimension, {}).get(value)
-    return said(known) if known else value
+        return country_name(value)
+    return str(DEVICES.get(value, value)) if dimension == "device_type" else value
+
+
+def country_name(code: str) -> str:
+    """The name of a country; in English the one that the dashboard and statistics use."""
+    names = COUNTRIES if language() == DEFAULT else locale_of(language()).territories
+    return str(names.get(code, code))
 
 
 def counted(visits: int) -> str:
-    return said("{number} visit" if visits == 1 else "{number} visits", number=digits(visits))
+    return ngettext("%(number)s visit", "%(number)s visits", visits, number=digits(visits))
 
 
 def in_words(start: dt.date, end: dt.date) -> str:
     """A range of days as `16 to 22 November 2026`, without repeating a month or year that both share."""
     if start == end:
-        return day(start, "EEEE, d MMMM y")
-    if start.year != end.year:
-        return said("{first} to {last}", first=one_day(start), last=one_day(end))
-    first = day(start, "d" if start.month == end.month else "d MMMM")
-    return said("{first} to {last}", first=first, last=one_day(end))
+        return dated(start, "EEEE, d MMMM y")
+    first = "d" if (start.year, start.month) == (end.year, end.month) else "d MMMM"
+    first = "d MMMM y" if start.year != end.year else first
+    return _("%(first)s to %(last)s", first=dated(start, first), last=one_day(end))
 
 
 def one_day(date: dt.date) -> str:
-    return day(date, "d MMMM y")
+    return dated(date, "d MMMM y")

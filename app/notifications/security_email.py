@@ -15,12 +15,13 @@ from app.accounts.resets import GOOD_FOR
 from app.core.clock import now
 from app.core.config import Settings
 from app.core.database import AnySession
+from app.i18n.in_language import in_language
+from app.i18n.messages import gettext as _
+from app.i18n.messages import ngettext
 from app.notifications import system_email
-from app.notifications.i18n import said, speaking
 from app.notifications.site import site_of
 
 RETRY_PERIOD = dt.timedelta(days=1)
-ASKED, TOLD = "because somebody here asked for it.", "because it is about your account."
 
 
 @dataclass(frozen=True)
@@ -31,14 +32,14 @@ class SecurityMail:
     settings: Settings
 
     def two_factor_is_on(self, user: User) -> None:
-        with speaking(user.language):
-            text = said("From now on a code of your authenticator app is asked for when somebody signs in.")
-            self.tell(user, said("Two-factor authentication is on"), text, not_you())
+        with in_language(user.language):
+            text = _("From now on a code of your authenticator app is asked for when somebody signs in.")
+            self.tell(user, _("Two-factor authentication is on"), text, not_you())
 
     def two_factor_is_off(self, user: User) -> None:
-        with speaking(user.language):
-            text = said("From now on your password alone opens your account.")
-            self.tell(user, said("Two-factor authentication is off"), text, not_you())
+        with in_language(user.language):
+            text = _("From now on your password alone opens your account.")
+            self.tell(user, _("Two-factor authentication is off"), text, not_you())
 
     def reset_two_factor(self, user: User) -> None:
         """Switch two-factor authentication off, by the operator.
@@ -47,27 +48,33 @@ class SecurityMail:
         """
         second_factor.forget(user)
         standing.end_sessions(user)
-        with speaking(user.language):
-            text = said("Whoever runs this Waypost has switched it off, and signed you out everywhere.")
-            password = said("From now on your password alone opens your account.")
-            asked = said("If you did not ask for this, talk to them, and set a new password.")
-            self.tell(user, said("Two-factor authentication is off"), text, password, asked)
+        with in_language(user.language):
+            text = _("Whoever runs this Waypost has switched it off, and signed you out everywhere.")
+            password = _("From now on your password alone opens your account.")
+            asked = _("If you did not ask for this, talk to them, and set a new password.")
+            self.tell(user, _("Two-factor authentication is off"), text, password, asked)
 
     def recovery_code_used(self, user: User, left: int) -> None:
-        with speaking(user.language):
-            text = said("Somebody signed in with one of your recovery codes. Codes left: {left}.", left=left)
-            self.tell(user, said("A recovery code was used"), text, not_you())
+        with in_language(user.language):
+            text = _("Somebody signed in with one of your recovery codes.")
+            rest = ngettext("One code is left.", "%(left)s codes are left.", left, left=left)
+            self.tell(user, _("A recovery code was used"), text, rest, not_you())
 
     def password_is_changed(self, user: User, revoked: int) -> None:
         """Report a new password. `revoked`: how many API keys were revoked with the old one."""
         system_email.withdraw(self.session, about_reset(user))
-        with speaking(user.language):
-            text = said("Your account has a new password, and every other session has ended.")
-            keys = said("Your API keys go on working.")
+        with in_language(user.language):
+            text = _("Your account has a new password, and every other session has ended.")
+            keys = _("Your API keys go on working.")
             if revoked:
-                keys = said("API keys that were revoked with it: {count}.", count=revoked)
-            you = said("If this was not you, choose another one at once by “Forgotten password?”.")
-            self.tell(user, said("Your account has a new password"), text, keys, you)
+                keys = ngettext(
+                    "One API key was revoked with it.",
+                    "%(count)s API keys were revoked with it.",
+                    revoked,
+                    count=revoked,
+                )
+            you = _("If this was not you, choose another one at once by “Forgotten password?”.")
+            self.tell(user, _("Your account has a new password"), text, keys, you)
 
     def email_is_changed(self, user: User, old: str) -> None:
         """Report a new e-mail address to the old one, whose reader may not have made the change.
@@ -75,27 +82,26 @@ class SecurityMail:
         A password reset that is still on its way to the old address is withdrawn.
         """
         system_email.withdraw(self.session, about_reset(user))
-        with speaking(user.language):
-            text = said("From now on {email} signs in to your account, and mails go there.", email=user.email)
-            you = said("If this was not you, tell whoever runs this Waypost at once.")
-            self.tell(user, said("Your account has another e-mail address"), text, you, to=old)
+        with in_language(user.language):
+            text = _("From now on %(email)s signs in to your account, and mails go there.", email=user.email)
+            you = _("If this was not you, tell whoever runs this Waypost at once.")
+            self.tell(user, _("Your account has another e-mail address"), text, you, to=old)
 
     def new_password(self, user: User, token: str) -> None:
         """Send the one-time link for a new password, in place of an earlier one. It is nowhere else."""
         system_email.withdraw(self.session, about_reset(user))
-        with speaking(user.language):
+        with in_language(user.language):
             content = system_email.Content(
-                title=said("A new password for Waypost"),
+                title=_("A new password for Waypost"),
                 text=" ".join(
                     (
-                        said("Somebody asked for a new password for your account."),
-                        said("Choose one by the address below within an hour."),
-                        said("If this was not you, there is nothing to do: your password stays as it is."),
+                        _("Somebody asked for a new password for your account."),
+                        _("Choose one by the address below within an hour."),
+                        _("If this was not you, there is nothing to do: your password stays as it is."),
                     )
                 ),
                 url=f"{site_of(self.settings).owners}/login/reset?token={token}",
-                button=said("Choose a new password"),
-                note=ASKED,
+                button=_("Choose a new password"),
                 language=user.language,
             )
         self.post(user, user.email, about_reset(user), content, GOOD_FOR)
@@ -105,8 +111,8 @@ class SecurityMail:
             title=title,
             text=" ".join(texts),
             url=f"{site_of(self.settings).owners}/dashboard/account/",
-            button=said("See your account"),
-            note=TOLD,
+            button=_("See your account"),
+            note="account",
             language=user.language,
         )
         self.post(user, to or user.email, "account", content, RETRY_PERIOD)
@@ -124,4 +130,4 @@ def about_reset(user: User) -> str:
 
 
 def not_you() -> str:
-    return said("If this was not you, set a new password, and look through the sessions in your account.")
+    return _("If this was not you, set a new password, and look through the sessions in your account.")

@@ -15,7 +15,7 @@ from sqlalchemy import delete, func, select
 from app.core.clock import now
 from app.core.database import AnySession
 from app.core.leases import moment
-from app.notifications.message import Message
+from app.notifications.message import NOTES, Message
 from app.notifications.models import Delivery, Letter
 from app.notifications.outbox import new_webhook_id
 
@@ -25,16 +25,13 @@ MAX_A_DAY = 5
 
 @dataclass(frozen=True, kw_only=True)
 class Content:
-    """The content of a mail, in `language`. `url` is what its button opens.
-
-    `note`: why it was sent, in English, which is translated with the mail.
-    """
+    """The content of a mail, in `language`. `url` is what its button opens, `note` why it was sent."""
 
     title: str
     text: str
     url: str | None = None
-    button: str = "See it in Waypost"
-    note: str = "because somebody here asked for it."
+    button: str = ""
+    note: str = "asked"
     language: str = "en"
 
 
@@ -73,6 +70,6 @@ def message_of(letter: Letter, id_: str) -> Message:
         text=content.text,
         url=content.url,
         button=content.button,
-        note=content.note,
+        note=content.note if content.note in NOTES else "asked",  # earlier versions stored a sentence
         language=content.language,
     )

@@ -9,9 +9,10 @@ from dataclasses import replace
 
 from app.core.database import AnySession
 from app.core.leases import moment
+from app.i18n.in_language import in_language
+from app.i18n.languages import DEFAULT
 from app.notifications import events
 from app.notifications.delivery import AttemptResult
-from app.notifications.i18n import DEFAULT, speaking
 from app.notifications.message import Message
 from app.notifications.models import Delivery, NotificationHandler
 from app.notifications.outbox import learn, new_webhook_id, settle
@@ -21,7 +22,7 @@ from app.notifications.unsubscribe import stop_url
 
 def trial_message(handler: NotificationHandler, site: SiteUrls, language: str = DEFAULT) -> Message:
     data = {"handler": {"id": handler.id, "name": handler.name, "type": handler.type}}
-    with speaking(language):
+    with in_language(language):
         message = events.compose(new_webhook_id(), events.TEST, moment(), data, site)
     return replace(message, stop_url=stop_url(handler, site), language=language)
 

@@ -15,10 +15,11 @@ from app.core.database import AnySession, begin_write
 from app.core.encryption import UnreadableSecret
 from app.core.error_boundary import ErrorBoundary
 from app.core.leases import claim, is_due, is_free, moment
+from app.i18n.in_language import in_language
+from app.i18n.languages import DEFAULT
 from app.notifications import events, report, system_email
 from app.notifications.confirmation import refusal_of
 from app.notifications.handler_queue import Parcel
-from app.notifications.i18n import DEFAULT, speaking
 from app.notifications.message import Message
 from app.notifications.models import Delivery, NotificationHandler
 from app.notifications.outbox import OWN, put_off
@@ -116,6 +117,6 @@ def parcel_of(session: Session, row: Delivery, site: SiteUrls) -> Parcel:
 def message_of(delivery: Delivery, site: SiteUrls, language: str = DEFAULT) -> Message:
     """The message of a delivery. It is the same on every attempt, because only stored values are used."""
     compose = report.compose if delivery.type == events.REPORT else events.compose
-    with speaking(language):
+    with in_language(language):
         message = compose(delivery.webhook_id, delivery.type, delivery.datetime, delivery.data, site)
     return replace(message, language=language)

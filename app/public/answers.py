@@ -8,37 +8,19 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from flask import Response, current_app, make_response
+from flask_babel import force_locale
 from werkzeug.datastructures import Headers
 
+from app.i18n.languages import locale_of
 from app.public import csp
-from app.public import i18n as public_words
 from app.public.csp import Directives
+from app.public.page_texts import PAGES, in_visitors_language, visitors_language
 from app.redirects.compiled_link import ALWAYS
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
 
 SYMBOL = re.compile(r'<symbol id="sign-([a-z0-9-]+)" viewBox="0 0 24 24">(.*?)</symbol>', re.DOTALL)
-# the icon above each page's title
-SIGNS = {
-    "not_found": "search",
-    "not_yet": "clock",
-    "expired": "timer",
-    "limit": "ban",
-    "password": "lock",
-    "warning": "eye-off",
-    "consent": "shield",
-    "confirmation": "mouse-pointer-click",
-    "pixels": "route",
-    "app": "smartphone",
-    "app_by_tap": "smartphone",
-    "leads": "signpost",
-    "preview": "link",
-    "down": "triangle-alert",
-    "busy": "timer",
-    "slow": "timer",
-    "no_host": "search",
-}
 
 
 class Redirect(Response):
@@ -65,11 +47,18 @@ def to(location: str, status: int = 302) -> Response:
 ORIGIN_ONLY = "strict-origin-when-cross-origin"
 
 
-def render_message(
-    name: str, status: int, *, link_title: str | None = None, values: dict[str, str] | None = None
-) -> Response:
+def render_message(name: str, status: int, *, link_title: str | None = None) -> Response:
     """A page with a message and nothing else."""
-    return render_page(name, status, link_title=link_title, values=values)
+    if link_title:
+        return render_page(name, status, link_title=link_title)
+    return guarded(make_response(plain_page(name, visitors_language()), status, ALWAYS), csp.closed())
+
+
+@cache
+def plain_page(name: str, language: str) -> str:
+    """The HTML of a message. Such pages are what floods of wrong addresses get: each is rendered once."""
+    with force_locale(locale_of(language)):
+        return render_text(name)
 
 
 def render_page(
@@ -83,13 +72,21 @@ def render_page(
     values: dict[str, str] | None = None,
     **told: Any,
 ) -> Response:
-    """The page of this name in the visitor's language; `values` fill the placeholders of its texts."""
-    words = public_words.words()
-    told.setdefault("card", None)
-    told |= {"title": words.title(name, **(values or {})), "text": words.text(name, **(values or {}))}
-    told |= {"words": words, "sign": sign(SIGNS.get(name, "info")), "link_title": link_title}
-    answer = make_response(rendered(template, **told), status, ALWAYS)
+    """The page of this name in the visitor's language; `values` fill the slots of its texts."""
+    with in_visitors_language():
+        page = render_text(name, template, values=values, link_title=link_title, **told)
+    answer = make_response(page, status, ALWAYS)
     return guarded(answer, csp.united(csp.closed(), policy or {}), referrer)
+
+
+def render_text(name: str, template: str = "public/page.html", **told: Any) -> str:
+    """The HTML of the page of this name, in the language of this moment."""
+    page = PAGES[name]
+    title, text = str(page.title), str(page.text)
+    if values := told.pop("values", None):
+        title, text = title % values, text % values
+    always = {"card": None, "link_title": None, "title": title, "text": text, "sign": sign(page.sign)}
+    return rendered(template, **always | told)
 
 
 def rendered(template: str, **told: Any) -> str:

@@ -10,9 +10,9 @@ from flask import Response, request
 from app.pixels.firing import as_script, program_of
 from app.pixels.provider import all_providers
 from app.public import answers, confirmation, csp, sandbox
-from app.public import i18n as public_i18n
 from app.public.cards import make_card
 from app.public.leaving import leaving_program
+from app.public.page_texts import in_visitors_language, join_names
 from app.redirects import request_context, signed_tokens
 from app.redirects.compiled_link import CompiledLink
 from app.redirects.outcomes import Outcome
@@ -99,13 +99,15 @@ def consent(compiled_link: CompiledLink, outcome: Outcome) -> Response:
             compiled_link.id, compiled_link.password_version, outcome.location or "", signed_tokens.make_id()
         )
         ticket = signed_tokens.signed(passage)
+    with in_visitors_language():
+        providers = join_names(labels)
     return answers.render_page(
         "consent",
         200,
         template="public/consent.html",
         policy=csp.with_form(),
         link_title=details.get("title"),
-        values={"providers": public_i18n.words().listed(labels)},
+        values={"providers": providers},
         ticket=ticket,
     )
 

@@ -22,11 +22,9 @@ from app.public import (
     methods,
     sandbox,
 )
-from app.public import (
-    i18n as public_i18n,
-)
 from app.public.answers import render_message, to
 from app.public.cards import card_of
+from app.public.page_texts import REFUSALS
 from app.redirects import request_context as here
 from app.redirects.compiled_link import CompiledLink
 from app.redirects.limits import Confirmed
@@ -240,7 +238,7 @@ def is_down(error: StoreDown) -> Response:
 
 
 def gate(compiled_link: CompiledLink, name: str, status: int, problem: str = "") -> Response:
-    """The page of a gate. `problem` is the name of the text that says why the form was refused."""
+    """The page of a gate. `problem` is the name of the reason why the form was refused."""
     return answers.render_page(
         name,
         status,
@@ -249,5 +247,5 @@ def gate(compiled_link: CompiledLink, name: str, status: int, problem: str = "")
         link_title=title_of(compiled_link),
         card=card_of(compiled_link),
         gate=name,
-        problem=public_i18n.words()(problem) if problem else None,
+        problem=REFUSALS[problem] if problem else None,
     )

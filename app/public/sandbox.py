@@ -12,7 +12,7 @@ from flask import Response, make_response, request
 
 from app.pixels.firing import program_of
 from app.public import answers, csp
-from app.public import i18n as public_i18n
+from app.public.page_texts import in_visitors_language
 from app.redirects import request_context, signed_tokens
 from app.redirects.compiled_link import ALWAYS, CompiledLink
 from app.redirects.page_scripts import Scripts, parted, scripts_of
@@ -56,9 +56,10 @@ def document(compiled_link: CompiledLink, ticket: Box) -> Response:
         request_context.redirect_context().settings,
     )
     nonce = csp.nonce()
-    told = {"words": public_i18n.words(), "title": details.get("cloaking_title") or details.get("title")}
+    title = details.get("cloaking_title") or details.get("title")
     parts = (OWN_ADDRESS, program_of(STORAGE), reported(boxed), boxed.custom_program())
-    body = answers.rendered("public/box.html", **told, nonce=nonce, program="\n".join(parts))
+    with in_visitors_language():
+        body = answers.rendered("public/box.html", title=title, nonce=nonce, program="\n".join(parts))
     directives = csp.united(csp.closed(), {"script-src": f"'nonce-{nonce}'"}, boxed.policy(), SANDBOX)
     answer = make_response(body, 200, ALWAYS)
     directives["frame-ancestors"] = "'self'"

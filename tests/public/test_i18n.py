@@ -3,51 +3,58 @@
 from __future__ import annotations
 
 import datetime as dt
+import html
 import re
-import string
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from babel.support import Translations
+from flask import Flask
+from flask_babel import force_locale
+from flask_login import LoginManager
+from markupsafe import escape
 
 from app.accounts.passwords import hash_password
 from app.core.clock import now
+from app.core.errors import StoreDown
+from app.http_server.refusals import REFUSALS, Refusals
+from app.i18n import languages as i18n_languages
+from app.i18n import messages
+from app.i18n.languages import every_language, first_of
 from app.links.models import Link
-from app.public.answers import SIGNS, SYMBOL
-from app.public.i18n import PageTexts, all_words, words_for
+from app.public import page_texts
+from app.public.answers import SYMBOL, plain_page
+from app.public.page_texts import PAGES, join_names
+from app.public.pages import is_down
 from app.redirects.visitor import languages
+from app.redirects.wsgi import Front
+from tests.i18n.catalogues import VISITORS, messages_in, read_catalogue
 from tests.redirects.conftest import Person
 
 Links = Callable[..., Link]
 DAY = dt.timedelta(days=1)
-ENGLISH = all_words()["en"]
-
-
-def names(text: str) -> set[str]:
-    return {name for _, name, _, _ in string.Formatter().parse(text) if name}
-
-
-@pytest.mark.parametrize("tag", all_words())
-def test_every_language_says_the_same_things(tag: str) -> None:
-    words = all_words()[tag]
-    assert set(words.pages) == set(ENGLISH.pages)
-    assert set(words.words) == set(ENGLISH.words)
-    for name, texts in words.pages.items():
-        assert [names(text) for text in texts] == [names(text) for text in ENGLISH.pages[name]]
-        assert all(text.strip() == text and text for text in texts)
-    for name, text in words.words.items():
-        assert names(text) == names(ENGLISH.words[name])
+NOT_FOUND = {
+    "en": "This link does not exist",
+    "de": "Diesen Link gibt es nicht",
+    "fr": "Ce lien n’existe pas",
+    "es": "Este enlace no existe",
+    "pt": "Este link não existe",
+}
 
 
 def test_the_languages() -> None:
-    assert {"en", "de", "fr", "es", "pt"} <= set(all_words())
+    assert set(every_language()) == set(NOT_FOUND)
 
 
-@pytest.mark.parametrize("tag", sorted(set(all_words()) - {"en"}))
-def test_nothing_was_left_in_english(tag: str) -> None:
-    words = all_words()[tag]
-    assert [name for name in words.pages if words.pages[name] == ENGLISH.pages[name]] == []
-    assert [name for name in words.words if words.words[name] == ENGLISH.words[name]] == []
+@pytest.mark.parametrize("tag", sorted(set(every_language()) - {"en"}))
+def test_every_language_says_all_of_it(tag: str) -> None:
+    """Add what this names to the language's messages.po, then `make languages`."""
+    known = read_catalogue(tag)
+    texts = messages_in(*VISITORS)
+    assert len(texts) > 50
+    assert [text for text in texts if not known.get(text)] == []
+    assert [text for text in texts if known[text] == text] == []
 
 
 ACCEPTED = [
@@ -59,14 +66,23 @@ ACCEPTED = [
 
 @pytest.mark.parametrize(("accepted", "tag"), ACCEPTED)
 def test_which_language(accepted: str, tag: str) -> None:
-    assert words_for(languages(accepted)).lang == tag
+    assert first_of(every_language(), languages(accepted)) == tag
 
 
-@pytest.mark.parametrize(
-    ("given", "listed"), [([], ""), (["A"], "A"), (["A", "B"], "A and B"), (["A", "B", "C"], "A, B and C")]
-)
-def test_lists(given: list[str], listed: str) -> None:
-    assert ENGLISH.listed(given) == listed
+LISTS = [
+    ("en", [], ""),
+    ("en", ["A"], "A"),
+    ("en", ["A", "B"], "A and B"),
+    ("en", ["A", "B", "C"], "A, B and C"),
+    ("de", ["A", "B", "C"], "A, B und C"),
+    ("fr", ["A", "B"], "A et B"),
+]
+
+
+@pytest.mark.parametrize(("tag", "given", "listed"), LISTS)
+def test_lists(app: Flask, tag: str, given: list[str], listed: str) -> None:
+    with app.app_context(), force_locale(tag):
+        assert join_names(given) == listed
 
 
 @pytest.fixture(scope="module")
@@ -92,22 +108,31 @@ TELLS = {"leads", "pixels"}
 ALL = [*KNOWN, "not_found", "method", "prefetch"]
 
 
-@pytest.mark.parametrize("tag", all_words())
+def texts_of(app: Flask, name: str, tag: str) -> tuple[str, str]:
+    with app.app_context(), force_locale(tag):
+        return html.escape(str(PAGES[name].title)), html.escape(str(PAGES[name].text))
+
+
+@pytest.mark.parametrize("tag", every_language())
 @pytest.mark.parametrize("name", ALL)
-def test_a_page_in_each_language(name: str, tag: str, pages: Any, person: Person, link: Links) -> None:
+def test_a_page_in_each_language(
+    app: Flask, name: str, tag: str, pages: Any, person: Person, link: Links
+) -> None:
     path, columns, asked = pages[name]
     link("a", **columns)
-    words: PageTexts = all_words()[tag]
+    title, text = texts_of(app, name, tag)
     headers = {"Accept-Language": f"{tag}-XX,{tag};q=0.9", **asked.get("headers", {})}
     answer = person.open(path, **{**asked, "headers": headers})
     assert f'<html lang="{tag}">' in answer.text
-    assert f"<h1>{words.title(name)}</h1>" in answer.text
-    assert words.text(name) in answer.text
+    assert f"<h1>{title}</h1>" in answer.text
+    assert f"<p>{text}</p>" in answer.text
     assert "Accept-Language" in answer.headers["Vary"]
 
 
-@pytest.mark.parametrize("tag", all_words())
-def test_what_a_plain_link_refuses_in_each_language(tag: str, person: Person, link: Links) -> None:
+@pytest.mark.parametrize("tag", every_language())
+def test_what_a_plain_link_refuses_in_each_language(
+    app: Flask, tag: str, person: Person, link: Links
+) -> None:
     """Its redirects need no page, but refusals are pages in the visitor's language."""
     link("a")
     language = {"Accept-Language": f"{tag}-XX"}
@@ -115,8 +140,66 @@ def test_what_a_plain_link_refuses_in_each_language(tag: str, person: Person, li
     early = person.open("/a", headers={**language, "Sec-Purpose": "prefetch"})
     for name, status, answer in (("method", 405, wrong), ("prefetch", 503, early)):
         assert answer.status_code == status
-        assert f"<h1>{all_words()[tag].title(name)}</h1>" in answer.text
+        assert f"<h1>{texts_of(app, name, tag)[0]}</h1>" in answer.text
         assert "example.com" not in f"{answer.headers}{answer.text}"
+
+
+@pytest.mark.parametrize("tag", every_language())
+def test_each_language_by_its_words(tag: str, person: Person) -> None:
+    assert f"<h1>{NOT_FOUND[tag]}</h1>" in person.open("/b", headers={"Accept-Language": tag}).text
+
+
+def test_refusals_are_prepared_in_each_language(app: Flask, front: Front) -> None:
+    prepared = Refusals(app, front).pages
+    assert prepared.keys() == {(kind.page, tag) for kind in REFUSALS for tag in every_language()}
+    for (name, tag), page in prepared.items():
+        assert f'<html lang="{tag}">' in page.decode()
+        assert f"<h1>{texts_of(app, name, tag)[0]}</h1>" in page.decode()
+
+
+def test_a_page_about_the_database_asks_nobody_who_is_signed_in(app: Flask, monkeypatch: Any) -> None:
+    monkeypatch.setattr(LoginManager, "_load_user", lambda _: pytest.fail("it asks who is signed in"))
+    with app.test_request_context("/dashboard/", headers={"Accept-Language": "fr"}):
+        page = is_down(StoreDown("gone")).get_data(as_text=True)
+    assert '<html lang="fr">' in page
+    assert "Quelque chose ne fonctionne pas" in page
+
+
+def test_a_redirect_looks_up_no_catalogue(app: Flask, person: Person, link: Links, monkeypatch: Any) -> None:
+    link("plain")
+    link("warned", sensitive_content=True)
+
+    def refuse(*_args: object) -> None:
+        raise AssertionError("a redirect looks for a language")
+
+    plain_page.cache_clear()
+    for module, name in (
+        (messages, "translations"),
+        (page_texts, "every_language"),
+        (messages, "get_locale"),
+    ):
+        monkeypatch.setattr(module, name, refuse)
+    monkeypatch.setattr(Translations, "load", refuse)
+    i18n_languages.translations.cache_clear()
+    german = {"Accept-Language": "de"}
+    assert person.open("/plain", headers=german).status_code == 302
+    assert person.open("/plain?q=1", headers=german).status_code == 302
+    assert person.open("/", headers=german).status_code == 302
+    assert person.open("/warned", method="POST", headers=german).status_code == 303
+    app.testing = True
+    with pytest.raises(AssertionError, match="looks for a language"):
+        person.open("/nothing", headers=german)
+
+
+def test_what_an_owner_typed_is_never_translated(person: Person, link: Links) -> None:
+    """Titles of links and names that are a message of the code by chance stay as they are."""
+    made = {f"a{number}": text for number, text in enumerate(messages_in(*VISITORS))}
+    for alias, title in made.items():
+        link(alias, title=title, password_hash="x")
+    for alias, title in made.items():
+        page = person.open(f"/{alias}", headers={"Accept-Language": "de"}).text
+        assert f'<p class="of">{escape(title)}</p>' in page
+        assert "<h1>Passwort erforderlich</h1>" in page
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -152,5 +235,4 @@ def test_every_sign_is_there() -> None:
     from app.core.config import ROOT
 
     drawn = dict(SYMBOL.findall((ROOT / "app" / "templates" / "public" / "_signs.svg").read_text()))
-    assert set(drawn) == {*SIGNS.values(), "info"}
-    assert set(SIGNS) <= set(ENGLISH.pages)
+    assert set(drawn) == {page.sign for page in PAGES.values()}

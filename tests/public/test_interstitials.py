@@ -17,7 +17,7 @@ from app.core.errors import StoreDown
 from app.domains.models import Domain
 from app.journal.codec import Visit
 from app.links.models import Link
-from app.public.i18n import all_words
+from app.public.page_texts import PAGES
 from tests.clients import Api
 from tests.factories import Factory
 from tests.public.conftest import THERE
@@ -356,7 +356,7 @@ def test_an_app_page(person: Person, link: Links) -> None:
         first = buttons(answer)[0].replace("&", "\\u0026")
         assert f'("{first}", "{FILM}", 2000)' in answer.text
         assert f'<meta http-equiv="refresh" content="2;url={FILM}">' in answer.text
-        assert all_words()["en"].text("app") in answer.text
+        assert str(PAGES["app"].text) in answer.text
         assert "A film" in answer.text
         assert policy(answer)["frame-src"] == "'self'"
         assert "sandbox" not in policy(answer)
@@ -369,7 +369,7 @@ def test_an_app_that_only_a_tap_opens(person: Person, link: Links) -> None:
     assert buttons(answer) == [UNIVERSAL], "with or without the app"
     assert f'(null, "{UNIVERSAL}", 2000)' in answer.text
     assert f'<meta http-equiv="refresh" content="2;url={UNIVERSAL}">' in answer.text
-    assert html.escape(all_words()["en"].text("app_by_tap")) in answer.text
+    assert html.escape(str(PAGES["app_by_tap"].text)) in answer.text
 
 
 @pytest.mark.parametrize("location_url", [UNIVERSAL, FILM])

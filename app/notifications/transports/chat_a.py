@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any
 
+from app.i18n import digits
+from app.i18n.messages import gettext as _
 from app.net.session import OutboundSession
-from app.notifications.formatting import as_many, days_of, fitted, left_out, lines_fitted
-from app.notifications.i18n import digits, said
+from app.notifications.formatting import as_many, button_of, days_of, fitted, left_out, lines_fitted
 from app.notifications.json_post import post_json
 from app.notifications.message import BreakdownTable, Message, Section
 from app.notifications.transport import Delivered, Setting, Transport
@@ -46,7 +47,7 @@ def is_gone(status: int, body: str) -> bool:
 def payload(message: Message) -> dict[str, Any]:
     """The JSON of a message. `text` is what the notification on a phone's locked screen shows."""
     begin = [header(message.title), *text_block(message.text)]
-    end = [context(message.url)] if message.url else []
+    end = [context(message.url, button_of(message))] if message.url else []
     begin += fact_blocks(as_many(message.facts, lambda some: fits([*begin, *fact_blocks(some), *end])))
     parts = [section_blocks(section) for section in message.sections]
     shown = as_many(parts, lambda some: fits([*begin, *chain(*some), *end]))
@@ -92,7 +93,7 @@ def fact_blocks(facts: Sequence[tuple[str, str]]) -> list[Block]:
 
 
 def section_blocks(section: Section) -> list[Block]:
-    days = [(said("Day by day"), days_of(section))] if section.days else []
+    days = [(_("Day by day"), days_of(section))] if section.days else []
     return [
         {"type": "divider"},
         *text_block(f"{section.title}\n{section.url}"),
@@ -109,8 +110,8 @@ def table_block(table: BreakdownTable) -> Block:
     }
 
 
-def context(url: str) -> Block:
-    link = f"<{escaped(url).replace('|', '%7C')}|{said('See it in Waypost')}>"
+def context(url: str, words: str) -> Block:
+    link = f"<{escaped(url).replace('|', '%7C')}|{escaped(words)}>"
     return {"type": "context", "elements": [{"type": "mrkdwn", "text": link}]}
 
 

@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from app.i18n import digits
+from app.i18n.messages import gettext as _
 from app.net.session import OutboundSession
 from app.notifications.formatting import (
     as_many,
@@ -16,7 +18,6 @@ from app.notifications.formatting import (
     tone_of,
     units,
 )
-from app.notifications.i18n import digits, said
 from app.notifications.json_post import post_json, read_object
 from app.notifications.message import Message, Section
 from app.notifications.transport import Delivered, DeliveryFailed, Setting, Transport
@@ -93,7 +94,7 @@ def field(name: str, lines: Sequence[str], *, inline: bool = True) -> dict[str, 
 
 def section_embed(section: Section, tone: str) -> Embed:
     facts = [field(label, [value]) for label, value in section.facts]
-    days = [field(said("Day by day"), [days_of(section)], inline=False)] if section.days else []
+    days = [field(_("Day by day"), [days_of(section)], inline=False)] if section.days else []
     tables = [
         field(table.title, [f"{digits(number)}  {name}" for name, number in table.rows])
         for table in section.tables

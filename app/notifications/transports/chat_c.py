@@ -10,9 +10,9 @@ from itertools import chain
 from typing import Any
 from urllib.parse import quote
 
+from app.i18n import digits
 from app.net.session import OutboundSession
-from app.notifications import i18n as notifications_i18n
-from app.notifications.formatting import as_many, days_of, fitted, left_out, units
+from app.notifications.formatting import as_many, button_of, days_of, fitted, left_out, units
 from app.notifications.json_post import post_json, read_object
 from app.notifications.message import Message, Section
 from app.notifications.transport import Delivered, DeliveryFailed, Setting, Transport
@@ -89,8 +89,8 @@ def payload(message: Message, chat: str) -> dict[str, Any]:
 
 
 def text_of(message: Message) -> str:
-    begin = [f"<b>{said(message.title)}</b>", said(message.text)]
-    end = ["", link(notifications_i18n.said("See it in Waypost"), message.url)] if message.url else []
+    begin = [f"<b>{fit_line(message.title)}</b>", fit_line(message.text)]
+    end = ["", link(button_of(message), message.url)] if message.url else []
     facts = [*map(fact, message.facts)]
     begin += as_many(facts, lambda some: length([*begin, *some, *end]) <= TEXT - 40)
     parts = [section_lines(section) for section in message.sections]
@@ -108,7 +108,7 @@ def escaped(text: str) -> str:
     return html.escape(CALLS.sub(rf"\1{JOINER}", text))
 
 
-def said(text: str) -> str:
+def fit_line(text: str) -> str:
     return fitted(text, LINE, escaped, lambda dressed: units(html.unescape(dressed)))
 
 
@@ -118,12 +118,12 @@ def code(text: str) -> str:
 
 
 def link(words: str, url: str) -> str:
-    return f'<a href="{html.escape(url)}">{said(words)}</a>'
+    return f'<a href="{html.escape(url)}">{fit_line(words)}</a>'
 
 
 def fact(pair: tuple[str, str]) -> str:
     label, value = pair
-    return f"{said(label)}: {code(value) if '://' in value else said(value)}"
+    return f"{fit_line(label)}: {code(value) if '://' in value else fit_line(value)}"
 
 
 def section_lines(section: Section) -> list[str]:
@@ -132,8 +132,8 @@ def section_lines(section: Section) -> list[str]:
     for table in filter(lambda one: one.rows, section.tables):
         lines += [
             "",
-            f"<i>{said(table.title)}</i>",
-            *(f"{notifications_i18n.digits(n)}  {said(name)}" for name, n in table.rows),
+            f"<i>{fit_line(table.title)}</i>",
+            *(f"{digits(n)}  {fit_line(name)}" for name, n in table.rows),
         ]
     return lines
 

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any
 
+from app.i18n import digits
+from app.i18n.messages import gettext as _
 from app.net.session import OutboundSession
-from app.notifications.formatting import as_many, days_of, fitted, left_out, lines_fitted, tone_of
-from app.notifications.i18n import digits, said
+from app.notifications.formatting import as_many, button_of, days_of, fitted, left_out, lines_fitted, tone_of
 from app.notifications.json_post import post_json, read_object
 from app.notifications.message import BreakdownTable, Message, Section
 from app.notifications.transport import Delivered, DeliveryFailed, Setting, Transport
@@ -69,7 +70,7 @@ def card(message: Message, more: Sequence[Element]) -> dict[str, Any]:
         "version": "1.4",
         "msteams": {"width": "Full"},
         "body": [title, *words, *more],
-        "actions": [link(said("See it in Waypost"), message.url)] if message.url else [],
+        "actions": [link(button_of(message), message.url)] if message.url else [],
     }
     kind = "application/vnd.microsoft.card.adaptive"
     return {"type": "message", "attachments": [{"contentType": kind, "contentUrl": None, "content": content}]}
@@ -105,7 +106,7 @@ def columns(label: str, right: Element) -> Element:
 
 def section_elements(section: Section) -> list[Element]:
     title = text(section.title, weight="Bolder", size="Medium") | {"separator": True, "spacing": "Large"}
-    days = [(said("Day by day"), days_of(section))] if section.days else []
+    days = [(_("Day by day"), days_of(section))] if section.days else []
     tables = [
         columns(table.title, rich(lines_fitted(rows_of(table), TEXT, literal)))
         for table in section.tables

@@ -87,7 +87,7 @@ def test_a_recovery_code_opens_and_its_owner_is_told(client, alice: User, sessio
     sign_in(client)
     assert send_code(client, recovery).status_code == 303
     assert is_signed_in(client)
-    assert "Codes left: 9" in session.scalars(select(Letter)).one().content["text"]
+    assert "9 codes are left." in session.scalars(select(Letter)).one().content["text"]
 
 
 def test_half_a_session_is_soon_over(client, alice: User, session) -> None:

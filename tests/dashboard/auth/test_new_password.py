@@ -72,7 +72,7 @@ def test_a_new_password(
     assert len(keys.active_keys(alice)) == (1 if revokes == "0" else 0)
     [letter] = db.session.scalars(select(Letter))
     assert (letter.email, letter.content["title"]) == (alice.email, "Your account has a new password")
-    assert ("revoked with it: 1" in letter.content["text"]) == (revokes == "1")
+    assert ("One API key was revoked with it." in letter.content["text"]) == (revokes == "1")
     assert ("keys go on working" in letter.content["text"]) == (revokes == "0")
     assert NEW not in str(letter.content)
 

@@ -1,1 +1,0 @@
-"""Texts of visitors' pages, one file a language, named by its tag."""
