@@ -55,14 +55,14 @@ class PasswordField(TextField):
     def __init__(self, label: str = "", **options: Any) -> None:
         super().__init__(label, most=MAX_LENGTH, **options)
 
-    def written(self) -> str:
+    def raw_text(self) -> str:
         return ""
 
 
 class CodeField(TextField):
     """Six digits, or a recovery code. Never rendered back into its control: a code works once."""
 
-    def written(self) -> str:
+    def raw_text(self) -> str:
         return ""
 
 

@@ -186,7 +186,7 @@ def domains(rows: Sequence[Domain]) -> list[dict[str, Any]]:
 def handler(row: NotificationHandler, *, with_secrets: bool) -> dict[str, Any]:
     transport = all_transports()[row.type]
     hidden = frozenset() if with_secrets else transport.secrets
-    settings = transport.shown(row.settings)
+    settings = transport.visible_settings(row.settings)
     return {
         "id": row.id,
         "type": row.type,

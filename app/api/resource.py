@@ -78,7 +78,7 @@ class Resource(ABC):
         begin_write(db.session)
         made = self.create(caller(), form.changes)
         rows = made if isinstance(made, list) else [made]
-        answer = self.written(rows, 201, is_many=isinstance(made, list))
+        answer = self.respond_to_write(rows, 201, is_many=isinstance(made, list))
         answer.headers["Location"] = f"{urls.owners_site()}/api{self.path}/{rows[0].id}"
         keep(answer)
         db.session.commit()
@@ -93,7 +93,7 @@ class Resource(ABC):
         begin_write(db.session)
         # read again, since it may have been deleted before the write began
         row = self.services.update(self.mine(id), form.changes)
-        answer = self.written([row], 200)
+        answer = self.respond_to_write([row], 200)
         db.session.commit()
         return answer
 
@@ -119,7 +119,7 @@ class Resource(ABC):
         form.require_valid()
         return form
 
-    def written(self, rows: Sequence[Any], status: int, *, is_many: bool = False) -> Response:
+    def respond_to_write(self, rows: Sequence[Any], status: int, *, is_many: bool = False) -> Response:
         """The answer to a write, made before the commit, so that it shows exactly what was written."""
         if is_many:
             ids = [row.id for row in rows]

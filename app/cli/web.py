@@ -174,8 +174,8 @@ def wait_for_quiet(front: Front, admit: Callable[[], int] | None) -> None:
     quiet, before = 0, 0
     while quiet < QUIET_TICKS and time.monotonic() < deadline:
         time.sleep(TICK_SECONDS)
-        is_quiet = front.told == before and not (admit and admit())
-        quiet, before = (quiet + 1 if is_quiet else 0), front.told
+        is_quiet = front.closings == before and not (admit and admit())
+        quiet, before = (quiet + 1 if is_quiet else 0), front.closings
 
 
 def exit_after(seconds: float) -> None:

@@ -24,12 +24,12 @@ def cache_texts(
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        def answer(*args: Any) -> R:
+        def answer_from_cache(*args: Any) -> R:
             if count_characters(args) > max_characters:
                 raise _TooLongError  # lru_cache keeps nothing of a call that raises
             return cast("Callable[..., R]", function)(*args)
 
-        kept: Any = lru_cache(entries)(answer)
+        kept: Any = lru_cache(entries)(answer_from_cache)
         max_bytes_by_cache[f"{function.__module__}.{function.__qualname__}"] = entries * bytes_per_entry
 
         @wraps(function)

@@ -45,7 +45,7 @@ class DomainViews(CrudViews):
         heading = f"Verify {readable(domain.host)}"
         beside = {"row": domain, "heading": heading, "found": found, "ways": WAYS, "readable": readable}
         beside["is_doubtful"] = bool(services.seen_as_anothers([domain]))
-        return self.page("verify", status, **beside, **pointing(domain))
+        return self.render_page("verify", status, **beside, **pointing(domain))
 
     def created(self, row: Domain) -> ResponseReturnValue:
         """Show how to verify the new domain. The list behind the dialog reloads itself."""
@@ -61,7 +61,7 @@ class DomainViews(CrudViews):
         if not (total := total_of(domain)).links:
             return super().ask_delete(id)
         heading = "This domain still has links"
-        return self.page("in_use", row=domain, total=total, heading=heading)
+        return self.render_page("in_use", row=domain, total=total, heading=heading)
 
 
 def total_of(domain: Domain) -> LinkTotals:

@@ -73,7 +73,7 @@ class Refusals:
         self.complain(kind, more)
         path = environ["PATH_INFO"]
         is_api = security_headers.is_api(path)
-        body, about = self.problem(kind, path) if is_api else self.page(kind, environ)
+        body, about = self.problem(kind, path) if is_api else self.html_page(kind, environ)
         request_id = request_id_of(environ.get("HTTP_X_REQUEST_ID", ""))
         always = [
             ("Cache-Control", "no-store"),
@@ -90,7 +90,7 @@ class Refusals:
         del about["Cache-Control"]
         return json.dumps(described(failure, path)).encode(), list(about.items())
 
-    def page(self, kind: Refusal, environ: Environ) -> tuple[bytes, list[tuple[str, str]]]:
+    def html_page(self, kind: Refusal, environ: Environ) -> tuple[bytes, list[tuple[str, str]]]:
         asked = environ.get("HTTP_ACCEPT_LANGUAGE", "")[:LONGEST_LANGUAGES]
         about = [
             ("Content-Type", "text/html; charset=utf-8"),

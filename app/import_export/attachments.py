@@ -203,7 +203,7 @@ def handler_ids(user_id: int) -> dict[Name, list[int]]:
 def handler_names(handler: NotificationHandler) -> set[Name]:
     """All names by which a row may mean this handler, also one without its generated settings."""
     transport = all_transports()[handler.type]
-    whole = transport.shown(handler.settings)
+    whole = transport.visible_settings(handler.settings)
     entered = {key: value for key, value in whole.items() if key not in transport.makes}
     names: set[Name] = {(handler.type, handler.name)}
     if not isinstance(handler.settings, UnreadableSecret):

@@ -125,7 +125,7 @@ def handlers_of(ids: Sequence[int]) -> Mapping[int, list[Values]]:
 
 def handler_values(handler: NotificationHandler) -> Values:
     """What another instance makes the same handler of."""
-    settings = all_transports()[handler.type].shown(handler.settings)
+    settings = all_transports()[handler.type].visible_settings(handler.settings)
     return {
         "type": handler.type,
         "name": handler.name,

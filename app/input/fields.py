@@ -89,7 +89,7 @@ class SentField(Field):
         for check in self.checks if self.data != self.clears_to else ():
             check(form, self.data)
 
-    def written(self) -> str:
+    def raw_text(self) -> str:
         """The text that an HTML control shows: what was typed, else what is stored."""
         if self.raw_data and isinstance(self.form_sent.last(self.name), str):
             return str(self.form_sent.last(self.name))
@@ -239,5 +239,5 @@ class UploadField(SentField):
         """The value of the uploaded bytes. Raises Rejected where they can't be used."""
         return upload
 
-    def written(self) -> str:
+    def raw_text(self) -> str:
         return ""

@@ -126,13 +126,13 @@ class ResourceForm(Form):
         meta = {"sent": sent or RequestData(), "zone": zone, "settings": settings, **meta}
         meta["is_own_address"] = self.is_own_address
         model = like if stored is None else stored
-        shown = {} if model is None else self.shown(model)
+        shown = {} if model is None else self.stored_values(model)
         super().__init__(sent, data={**shown, **(data or {})}, meta=meta)
         for name in self.update_only if stored is None else self.create_only:
             self[name].ignore()
         self.settle()
 
-    def shown(self, stored: Any) -> dict[str, Any]:
+    def stored_values(self, stored: Any) -> dict[str, Any]:
         """The stored values by field name, for controls to show and for rules over several fields."""
         names = [name for name, _ in type(self)._unbound_fields]  # noqa: SLF001  WTForms has no other list
         return {name: getattr(stored, name) for name in names if hasattr(stored, name)}

@@ -18,7 +18,7 @@ class GroupSync:
         self._written = 0
         self._synced = 0
 
-    def written(self) -> int:
+    def take_ticket(self) -> int:
         """A ticket for a line that was written just now; the caller holds the writer's lock."""
         self._written += 1
         return self._written

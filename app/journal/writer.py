@@ -87,7 +87,7 @@ class Journal:
         with self._lock:  # no write may be under way when rotation syncs the old segment for the last time
             written = os.write(self._fd, line)
             self._size += written
-            ticket = group.written()
+            ticket = group.take_ticket()
         if written != len(line):
             return self._rescue(rest_of(line, written))
         self._wait(group, ticket)
@@ -160,7 +160,7 @@ class Journal:
             if not rescued:
                 self._keep_or_drop(line, error)
             elif self._group is not None:
-                self._wait(self._group, self._group.written())
+                self._wait(self._group, self._group.take_ticket())
         return rescued
 
     def _keep_or_drop(self, line: bytes, error: OSError | None) -> None:

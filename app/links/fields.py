@@ -173,7 +173,7 @@ class LinkPasswordField(TextField):
         """The hash to store. It takes some 30 ms: call this before the write begins."""
         return hash_password(self.data) if self.data else None
 
-    def written(self) -> str:
+    def raw_text(self) -> str:
         return str(self.object_data or "")
 
 

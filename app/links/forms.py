@@ -32,8 +32,8 @@ class LinkForm(ResourceForm):
 
     create_only = frozenset({"is_bulk", "location_urls"})
 
-    def shown(self, stored: Link) -> dict[str, Any]:
-        return super().shown(stored) | {
+    def stored_values(self, stored: Link) -> dict[str, Any]:
+        return super().stored_values(stored) | {
             "pixels_ids": attached_ids(stored, link_pixel, "pixel_id"),
             "email_reports": attached_ids(stored, link_notification_handler, "notification_handler_id"),
             "tags": [row.tag for row in stored.tag_rows],

@@ -126,7 +126,7 @@ class TargetedVisitor(Protocol):
 
 
 @cache_texts(4096, max_characters=128, bytes_per_entry=1500)
-def plain(text: str) -> str:
+def normalize(text: str) -> str:
     """The form in which keys are compared: case-folded, in NFC."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
 
@@ -139,17 +139,17 @@ class Matcher(NamedTuple):
     """
 
     keys: Callable[[TargetedVisitor], Sequence[Sequence[str]]]
-    read: Callable[[str], str] = plain
+    read: Callable[[str], str] = normalize
 
 
 def one(text: str) -> Sequence[Sequence[str]]:
-    return ((plain(text),),) if text else ()
+    return ((normalize(text),),) if text else ()
 
 
 def city_keys(visitor: TargetedVisitor) -> Sequence[Sequence[str]]:
     """Both `Portland` and `Portland, US` match; the owner's order decides which pair wins."""
-    found = plain(visitor.city_name)
-    return ((found, f"{found}, {plain(visitor.country_code)}"),) if found else ()
+    found = normalize(visitor.city_name)
+    return ((found, f"{found}, {normalize(visitor.country_code)}"),) if found else ()
 
 
 def language_keys(visitor: TargetedVisitor) -> Sequence[Sequence[str]]:
@@ -159,7 +159,7 @@ def language_keys(visitor: TargetedVisitor) -> Sequence[Sequence[str]]:
 @cache_texts(1024, max_characters=100, bytes_per_entry=8000)
 def ranges(tags: Iterable[str]) -> Sequence[Sequence[str]]:
     """For each tag all language ranges that it matches (RFC 4647, 3.3.1): `pt-br` matches itself and `pt`."""
-    return tuple(tuple(prefixes(plain(tag).split("-"))) for tag in tags)
+    return tuple(tuple(prefixes(normalize(tag).split("-"))) for tag in tags)
 
 
 def prefixes(subtags: Sequence[str]) -> Iterable[str]:
@@ -280,7 +280,7 @@ TYPES: Mapping[str, Type] = {
     "os_name": Type(
         label="Operating system",
         read=name(SYSTEMS),
-        matcher=Matcher(lambda visitor: one(visitor.os_name), lambda key: plain(system_name(key))),
+        matcher=Matcher(lambda visitor: one(visitor.os_name), lambda key: normalize(system_name(key))),
         simulate=lambda key: {"os_name": key},
         keys=named(*SYSTEMS),
         placeholder="Windows",
@@ -288,7 +288,7 @@ TYPES: Mapping[str, Type] = {
     "browser_name": Type(
         label="Browser",
         read=name(BROWSERS),
-        matcher=Matcher(lambda visitor: one(visitor.browser_name), lambda key: plain(browser_name(key))),
+        matcher=Matcher(lambda visitor: one(visitor.browser_name), lambda key: normalize(browser_name(key))),
         simulate=lambda key: {"browser_name": key},
         keys=named(*BROWSERS),
         placeholder="Firefox",

@@ -33,8 +33,8 @@ class HandlerForm(ResourceForm):
     def __init__(self, sent: RequestData | None, **options: Any) -> None:
         super().__init__(sent and sent.renamed(WORDS), **options)
 
-    def shown(self, stored: NotificationHandler) -> dict[str, Any]:
-        return super().shown(stored) | stored.settings
+    def stored_values(self, stored: NotificationHandler) -> dict[str, Any]:
+        return super().stored_values(stored) | stored.settings
 
     @property
     def chosen(self) -> str | None:

@@ -20,7 +20,7 @@ PATIENCE_SECONDS = 20.0  # for waiting in a queue: with the 15 of an attempt, le
 
 
 @dataclass(frozen=True)
-class Parcel:
+class ClaimedDelivery:
     """A claimed delivery, with all that a thread needs to send it. `refusal`: why it may not be sent.
 
     `handler_id` is OWN for mails from Waypost itself, which have a queue of their own.
@@ -43,7 +43,7 @@ class HandlerQueue:
 
     def __init__(self, *, is_failing: bool) -> None:
         self.lock = threading.Lock()
-        self.waiting: deque[Parcel] = deque()
+        self.waiting: deque[ClaimedDelivery] = deque()
         self.threads = 0
         self.is_failing = is_failing
         self.is_proven = self.is_spoiled = False
@@ -55,10 +55,10 @@ class HandlerQueue:
                 return 0 if self.threads or self.waiting else 1
             return BATCH - len(self.waiting) if len(self.waiting) <= BATCH // 4 else 0
 
-    def add(self, parcels: Collection[Parcel]) -> int:
+    def add(self, claimed: Collection[ClaimedDelivery]) -> int:
         """Add deliveries. Returns how many threads to start, which count as running from now on."""
         with self.lock:
-            self.waiting.extend(parcels)
+            self.waiting.extend(claimed)
             self.is_spoiled = False
             most = THREADS if self.is_proven else 1
             more = max(0, min(most - self.threads, len(self.waiting)))
@@ -70,7 +70,7 @@ class HandlerQueue:
         with self.lock:
             self.threads -= 1
 
-    def next(self) -> Parcel | None:
+    def next(self) -> ClaimedDelivery | None:
         """The next delivery for a thread; None when the thread has to end, which is then uncounted."""
         with self.lock:
             if self.waiting and not self.is_spoiled and not self.waiting[0].is_stale():
@@ -83,7 +83,7 @@ class HandlerQueue:
             self.is_proven, self.is_failing = is_delivered, not is_delivered
             self.is_spoiled |= not is_delivered
 
-    def give_back(self) -> list[Parcel]:
+    def give_back(self) -> list[ClaimedDelivery]:
         """Remove and return what no thread will send: the rest, where one failed or took too long."""
         with self.lock:
             is_stuck = self.is_spoiled or (self.waiting and self.waiting[0].is_stale())

@@ -26,7 +26,7 @@ from app.core.poll_loop import PollLoop
 from app.net.session import OutboundSession
 from app.notifications import waiting
 from app.notifications.delivery import AttemptResult, attempt
-from app.notifications.handler_queue import HandlerQueue, Parcel
+from app.notifications.handler_queue import ClaimedDelivery, HandlerQueue
 from app.notifications.outbox import put_off, write_down
 from app.notifications.site import site_of
 
@@ -37,7 +37,7 @@ MAX_FAILING = MAX_THREADS // 2  # for receivers whose last attempt failed; the r
 
 Feed = Callable[[Session], object]  # creates deliveries; true if it created some
 Feeds = Mapping[str, Feed]
-Came = tuple[Parcel, AttemptResult | None]  # None: it was not tried
+Came = tuple[ClaimedDelivery, AttemptResult | None]  # None: it was not tried
 
 
 class Sender(PollLoop):
@@ -94,7 +94,7 @@ class Sender(PollLoop):
     def keep(self) -> bool:
         """Store the results of all attempts. Those that an outage kept from being stored stay for later."""
         self.unkept += [self.outcomes.get() for _ in range(self.outcomes.qsize())]
-        self.unkept += [(parcel, None) for lane in self.lanes.values() for parcel in lane.give_back()]
+        self.unkept += [(delivery, None) for lane in self.lanes.values() for delivery in lane.give_back()]
         if not self.unkept:
             return False
         failed = self.errors.each(list(self.unkept), self.store, key=lambda came: came[0].id)
@@ -108,12 +108,14 @@ class Sender(PollLoop):
     def store(self, some: Sequence[Came]) -> None:
         with Session(self.engine) as session:
             begin_write(session)
-            write_down(session, self.who, [(parcel.id, parcel.handler_id, came) for parcel, came in some])
+            write_down(
+                session, self.who, [(delivery.id, delivery.handler_id, came) for delivery, came in some]
+            )
             session.commit()
         self.forget(some)
 
     def forget(self, some: Sequence[Came]) -> None:
-        self.held -= {parcel.id for parcel, _ in some}
+        self.held -= {delivery.id for delivery, _ in some}
         over = {id(came) for came in some}
         self.unkept = [came for came in self.unkept if id(came) not in over]
 
@@ -128,10 +130,10 @@ class Sender(PollLoop):
         with Session(self.engine) as session:
             found = waiting.find(session, moment(), full, only_healthy=is_crowded)
             ids = self.chosen(found)
-            parcels = waiting.take(session, ids, self.who, self.site, self.errors) if ids else []
-        self.held |= {parcel.id for parcel in parcels}
-        self.send(parcels)
-        return bool(parcels)
+            claimed = waiting.take(session, ids, self.who, self.site, self.errors) if ids else []
+        self.held |= {delivery.id for delivery in claimed}
+        self.send(claimed)
+        return bool(claimed)
 
     def threads(self, *, failing: bool = False) -> int:
         return sum(lane.threads for lane in self.lanes.values() if lane.is_failing or not failing)
@@ -148,10 +150,10 @@ class Sender(PollLoop):
                 rooms[one.handler_id] = room - 1
         return ids
 
-    def send(self, parcels: Sequence[Parcel]) -> None:
-        by_handler: dict[int, list[Parcel]] = defaultdict(list)
-        for parcel in parcels:
-            by_handler[parcel.handler_id].append(parcel)
+    def send(self, claimed: Sequence[ClaimedDelivery]) -> None:
+        by_handler: dict[int, list[ClaimedDelivery]] = defaultdict(list)
+        for delivery in claimed:
+            by_handler[delivery.handler_id].append(delivery)
         for handler_id, some in by_handler.items():
             lane = self.lanes[handler_id]
             for _ in range(lane.add(some)):
@@ -162,13 +164,13 @@ class Sender(PollLoop):
 
     def work(self, lane: HandlerQueue) -> None:
         """Send what a queue holds, one after the other. This is the body of a sending thread."""
-        while parcel := lane.next():
+        while delivery := lane.next():
             outcome = attempt(
-                parcel.type,
-                parcel.fields,
-                parcel.message,
+                delivery.type,
+                delivery.fields,
+                delivery.message,
                 OutboundSession(self.settings),
-                refusal=parcel.refusal,
+                refusal=delivery.refusal,
             )
             lane.learn(is_delivered=outcome.is_delivered)
-            self.outcomes.put((parcel, outcome))
+            self.outcomes.put((delivery, outcome))

@@ -110,7 +110,7 @@ class Transport:
     icon: str = "message-square"
     confirms: str = ""
 
-    def shown(self, settings: Mapping[str, str]) -> dict[str, str | None]:
+    def visible_settings(self, settings: Mapping[str, str]) -> dict[str, str | None]:
         """The settings as their owner sees them: those filled in, and those generated.
 
         All are None where this instance's secret key can't decrypt them.

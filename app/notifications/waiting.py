@@ -19,7 +19,7 @@ from app.i18n.in_language import in_language
 from app.i18n.languages import DEFAULT
 from app.notifications import events, report, system_email
 from app.notifications.confirmation import refusal_of
-from app.notifications.handler_queue import Parcel
+from app.notifications.handler_queue import ClaimedDelivery
 from app.notifications.message import Message
 from app.notifications.models import Delivery, NotificationHandler
 from app.notifications.outbox import OWN, put_off
@@ -78,7 +78,7 @@ def lag(session: AnySession) -> DeliveryLag:
 
 def take(
     session: Session, ids: Sequence[int], who: str, site: SiteUrls, errors: ErrorBoundary
-) -> list[Parcel]:
+) -> list[ClaimedDelivery]:
     """Claim these deliveries; returns those that were free, ready to be sent.
 
     One whose message can't be made counts as a failed attempt.
@@ -86,32 +86,36 @@ def take(
     begin_write(session)
     taken = claim(session, Delivery, ids, who, moment())
     session.commit()
-    parcels: list[Parcel] = []
-    failed = errors.each(taken, lambda some: parcels.extend(parcels_of(session, some, site)))
+    claimed: list[ClaimedDelivery] = []
+    failed = errors.each(taken, lambda some: claimed.extend(claimed_deliveries(session, some, site)))
     session.rollback()
     for id_, _ in failed:
         with errors.attempt():
             put_off(session, id_)
-    return parcels
+    return claimed
 
 
-def parcels_of(session: Session, ids: Sequence[int], site: SiteUrls) -> list[Parcel]:
+def claimed_deliveries(session: Session, ids: Sequence[int], site: SiteUrls) -> list[ClaimedDelivery]:
     session.rollback()
     rows = select(Delivery).where(Delivery.id.in_(ids))
     rows = rows.options(joinedload(Delivery.handler), joinedload(Delivery.letter))
     found = session.scalars(rows.order_by(Delivery.due, Delivery.id))
-    return [parcel_of(session, row, site) for row in found]
+    return [claimed_delivery(session, row, site) for row in found]
 
 
-def parcel_of(session: Session, row: Delivery, site: SiteUrls) -> Parcel:
+def claimed_delivery(session: Session, row: Delivery, site: SiteUrls) -> ClaimedDelivery:
     if row.letter_id is not None:
         # without fields the attempt fails as unreadable, and the mail is tried again, perhaps with its key
         fields = {} if isinstance(row.letter.content, UnreadableSecret) else {"email": row.letter.email}
-        return Parcel(row.id, OWN, "email", fields, system_email.message_of(row.letter, row.webhook_id))
+        return ClaimedDelivery(
+            row.id, OWN, "email", fields, system_email.message_of(row.letter, row.webhook_id)
+        )
     handler = row.handler
     owner = session.get_one(User, handler.user_id)
     message = replace(message_of(row, site, owner.language), stop_url=stop_url(handler, site))
-    return Parcel(row.id, handler.id, handler.type, dict(handler.settings), message, refusal_of(handler))
+    return ClaimedDelivery(
+        row.id, handler.id, handler.type, dict(handler.settings), message, refusal_of(handler)
+    )
 
 
 def message_of(delivery: Delivery, site: SiteUrls, language: str = DEFAULT) -> Message:

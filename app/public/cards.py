@@ -39,7 +39,8 @@ def card_of(compiled_link: CompiledLink) -> Card | None:
     if not compiled_link.has_card:
         return None
     return make_card(
-        request_context.redirect_context().compiled_links.store.page(compiled_link.id) or {}, compiled_link
+        request_context.redirect_context().compiled_links.store.page_details(compiled_link.id) or {},
+        compiled_link,
     )
 
 

@@ -45,7 +45,7 @@ def cloak(compiled_link: CompiledLink, outcome: Outcome) -> Response:
 
 def preview(compiled_link: CompiledLink, outcome: Outcome) -> Response:  # noqa: ARG001
     """The page for bots and for visitors who must not learn the destination: its card, if it has one."""
-    details = request_context.redirect_context().compiled_links.store.page(compiled_link.id) or {}
+    details = request_context.redirect_context().compiled_links.store.page_details(compiled_link.id) or {}
     if not (compiled_link.cloaking_is_enabled or compiled_link.has_card):
         return answers.render_message("preview", 200, link_title=details.get("title"))
     return answers.render_page(
@@ -114,7 +114,7 @@ def consent(compiled_link: CompiledLink, outcome: Outcome) -> Response:
 
 def confirm(compiled_link: CompiledLink, outcome: Outcome) -> Response:  # noqa: ARG001  as all of these
     """Asks for a tap, and reveals nothing of the destination."""
-    details = request_context.redirect_context().compiled_links.store.page(compiled_link.id) or {}
+    details = request_context.redirect_context().compiled_links.store.page_details(compiled_link.id) or {}
     return answers.render_page(
         "confirmation",
         200,

@@ -28,7 +28,7 @@ def found(path: str) -> Response | None:
     location = leads_to(compiled_link, dt.datetime.now(dt.UTC)) if compiled_link else None
     if compiled_link is None or location is None:
         return None
-    details = request_context.redirect_context().compiled_links.store.page(compiled_link.id) or {}
+    details = request_context.redirect_context().compiled_links.store.page_details(compiled_link.id) or {}
     return answers.render_page(
         "leads",
         200,

@@ -216,7 +216,7 @@ def outcome_response(compiled_link: CompiledLink, outcome: Outcome) -> Response:
 
 def title_of(compiled_link: CompiledLink) -> str | None:
     """The link's own title, the only thing about the link and its owner that these pages show."""
-    return (redirect_context().compiled_links.store.page(compiled_link.id) or {}).get("title")
+    return (redirect_context().compiled_links.store.page_details(compiled_link.id) or {}).get("title")
 
 
 def nothing_here() -> Response:

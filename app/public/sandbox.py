@@ -75,6 +75,6 @@ def reported(scripts: Scripts) -> str:
 def scripts_here(compiled_link: CompiledLink, *, fires: bool) -> tuple[Row, Scripts]:
     """The columns that a link's pages show, and all scripts of the link."""
     store = request_context.redirect_context().compiled_links.store
-    details = store.page(compiled_link.id) or {}
+    details = store.page_details(compiled_link.id) or {}
     pixels = store.pixels(compiled_link.id) if fires else []
     return details, scripts_of(details, pixels, cloaked=compiled_link.cloaking_is_enabled, fires=fires)

@@ -104,8 +104,8 @@ class RedirectContext:
         agent, owner = visitor.agent, compiled_link.user_id
         who = visitor_hash(self.today.key(time_ms), visitor.address, agent, owner)
         bot, said = encoding.agent(agent[: bots.LONGEST])
-        continent, country, city = visitor.place
-        place = encoding.place(country, continent, city)
+        continent, country, city = visitor.location
+        place = encoding.encode_location(country, continent, city)
         told = f"{said}\t{encoding.language(visitor.language)}\t{encoding.referrer(*visitor.referrer)}"
         end = f"{encoding.utm(*visitor.utm)}\t{encoding.destination(destination[:LONGEST_DESTINATION])}"
         return framed(f"{time_ms}\t{compiled_link.id}\t{owner}\t{bot}\t{who}\t{place}\t{told}\t{end}")

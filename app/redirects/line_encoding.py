@@ -18,7 +18,7 @@ def agent(text: str) -> tuple[str, str]:
 
 
 @cache_texts(4096, max_characters=132, bytes_per_entry=1600)
-def place(country_code: str, continent_code: str, city_name: str) -> str:
+def encode_location(country_code: str, continent_code: str, city_name: str) -> str:
     country, continent = cleaned("country_code", country_code), cleaned("continent_code", continent_code)
     return f"{country}\t{continent}\t{cleaned('city_name', city_name)}"
 

@@ -105,7 +105,7 @@ class Store:
         """The next links by id, after this id: each alias's key, and the columns as `link` returns them."""
         return [(key, self.link_row(rest)) for key, *rest in self.values(self.links_statement, after=after)]
 
-    def page(self, link_id: int) -> Row | None:
+    def page_details(self, link_id: int) -> Row | None:
         """The columns that the pages of a link show."""
         rows = self.read(self.page_statement, link_id=link_id)
         return rows[0] if rows else None

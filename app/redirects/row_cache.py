@@ -58,16 +58,16 @@ class RowCache:
         words = [*(str(row[name]) for name in NUMBERS), url, row["location_url"].removeprefix(HTTP)]
         lines = self.lines[hash(key) % SHELVES]
         kept = lines if self.size < MAX_BYTES else newer_half(lines)
-        self.place(key, b"%b%b%b\n" % (kept, key[1:], "\t".join(words).encode()))
+        self.store_lines(key, b"%b%b%b\n" % (kept, key[1:], "\t".join(words).encode()))
 
     def remove(self, domain_id: int, alias: str) -> None:
         key = key_of(domain_id, alias)
         lines = self.lines[hash(key) % SHELVES]
         start = lines.find(key)
         if start >= 0:
-            self.place(key, lines[:start] + lines[lines.index(b"\n", start + 1) :])
+            self.store_lines(key, lines[:start] + lines[lines.index(b"\n", start + 1) :])
 
-    def place(self, key: bytes, lines: bytes) -> None:
+    def store_lines(self, key: bytes, lines: bytes) -> None:
         number = hash(key) % SHELVES
         self.size += len(lines) - len(self.lines[number])
         self.lines[number] = lines

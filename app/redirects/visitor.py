@@ -28,7 +28,7 @@ class Visitor:
     returns the location of an address, `day_key` the daily salt of visitor hashes.
     """
 
-    __slots__ = ("country_key", "day_key", "environ", "find_place", "found_place", "proxies")
+    __slots__ = ("country_key", "day_key", "environ", "find_place", "found_location", "proxies")
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class Visitor:
         self.country_key = country_key
         self.find_place = find_place
         self.day_key = day_key
-        self.found_place: Location | None = None
+        self.found_location: Location | None = None
 
     @property
     def address(self) -> str:
@@ -139,13 +139,13 @@ class Visitor:
         return self.device.browser_name
 
     @property
-    def place(self) -> Location:
+    def location(self) -> Location:
         """The visitor's location; looked up once."""
-        if self.found_place is None:
-            self.found_place = self.looked_up_place()
-        return self.found_place
+        if self.found_location is None:
+            self.found_location = self.look_up_location()
+        return self.found_location
 
-    def looked_up_place(self) -> Location:
+    def look_up_location(self) -> Location:
         """The country from the operator's proxy wins over the database, which adds the city if both agree."""
         said = place_of_country(self.environ.get(self.country_key, "")) if self.country_key else UNKNOWN
         found = self.find_place(self.address) if self.find_place else UNKNOWN
@@ -153,16 +153,16 @@ class Visitor:
 
     @property
     def continent_code(self) -> str:
-        return self.place.continent_code
+        return self.location.continent_code
 
     @property
     def country_code(self) -> str:
         """Upper case; empty if unknown."""
-        return self.place.country_code
+        return self.location.country_code
 
     @property
     def city_name(self) -> str:
-        return self.place.city_name
+        return self.location.city_name
 
     def day_hash(self, owner_id: int) -> str:
         """The visitor's hash among one owner's links until the UTC day ends, the same as for counting."""

@@ -37,13 +37,13 @@ class Front:
         self.proxies = redirect_context.settings.trusted_proxies
         # set while the process ends: clients are told to come back on a new connection, to the next process
         self.is_draining = False
-        self.told = 0  # how many answers told a client to close its connection
+        self.closings = 0  # how many answers told a client to close its connection
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Answer a request. It may read the database and wait."""
         host, path = self.host(environ), environ["PATH_INFO"]
         compiled_link = None if is_ours(path) else self.look_up(host, path)
-        found = self.answer(compiled_link, environ) if compiled_link is not None else None
+        found = self.find_redirect(compiled_link, environ) if compiled_link is not None else None
         if found is None:
             return self.hand_on(environ, start_response)
         status, headers = found
@@ -59,7 +59,7 @@ class Front:
             compiled_link = (
                 None if is_ours(path) or not is_host(host) else self.compiled_links.find_cached(host, path)
             )
-        found = self.answer(compiled_link, environ) if compiled_link is not None else None
+        found = self.find_redirect(compiled_link, environ) if compiled_link is not None else None
         if found is None or not self.is_draining:
             return found
         return found[0], self.closing(found[1])
@@ -79,12 +79,12 @@ class Front:
         except StoreDown:
             return None  # the application behind fails in the same way, and shows the error page
 
-    def answer(self, compiled_link: CompiledLink, environ: WSGIEnvironment) -> Answer | None:
+    def find_redirect(self, compiled_link: CompiledLink, environ: WSGIEnvironment) -> Answer | None:
         """The redirect, if it can be given here; None if a page or another look-up is needed."""
         if compiled_link.is_plain:
-            found = self.plain(compiled_link, environ)
+            found = self.plain_redirect(compiled_link, environ)
         else:
-            found = self.resolved(compiled_link, environ) if compiled_link.is_open else None
+            found = self.resolve_redirect(compiled_link, environ) if compiled_link.is_open else None
         if found is None or not self.is_secure(environ):
             return found
         status, headers = found
@@ -95,7 +95,7 @@ class Front:
         said: str = environ.get("HTTP_X_FORWARDED_PROTO", "") if self.proxies else ""
         return (said.rpartition(",")[2].strip() or environ["wsgi.url_scheme"]) == "https"
 
-    def resolved(self, compiled_link: CompiledLink, environ: WSGIEnvironment) -> Answer | None:
+    def resolve_redirect(self, compiled_link: CompiledLink, environ: WSGIEnvironment) -> Answer | None:
         """The redirect for this visitor at this time; None if the answer is something else."""
         method = environ["REQUEST_METHOD"]
         if method not in VISITS or is_prefetch(environ):
@@ -108,7 +108,7 @@ class Front:
             self.redirect_context.record(compiled_link, visitor, outcome.destination)
         return compiled_link.status, [("Location", outcome.location), *ALWAYS]
 
-    def plain(self, compiled_link: CompiledLink, environ: WSGIEnvironment) -> Answer | None:
+    def plain_redirect(self, compiled_link: CompiledLink, environ: WSGIEnvironment) -> Answer | None:
         """The redirect that is the same for all. A GET that is no prefetch is a visit. Statuses that keep the
         method redirect every method."""
         method = environ["REQUEST_METHOD"]
@@ -134,7 +134,7 @@ class Front:
             self.compiled_links.poll()
 
     def closing(self, headers: Headers) -> Headers:
-        self.told += 1
+        self.closings += 1
         return [*headers, CLOSE]
 
     def last(self, start_response: StartResponse) -> StartResponse:

@@ -264,7 +264,7 @@ def test_bad_update(type_, values, fields):
 
 def test_controls_show_what_is_stored():
     form = read(stored("chat_c"))
-    assert (form.chat_c.written(), form.chat_c_chat_id.written(), form.email.written()) == (
+    assert (form.chat_c.raw_text(), form.chat_c_chat_id.raw_text(), form.email.raw_text()) == (
         "123:ABC",
         "-100123",
         "",

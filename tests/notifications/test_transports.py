@@ -75,7 +75,7 @@ def test_what_every_transport_says_of_itself(type_: str) -> None:
     # a webhook URL that gives access is a secret
     assert type_ in {"email", "webhook"} or any(one.is_secret for one in transport.settings)
     kept = {**dict.fromkeys(["x", "secret_before"], "y"), **filled(type_, "https://example.com")}
-    assert transport.shown(kept) == filled(type_, "https://example.com") | {
+    assert transport.visible_settings(kept) == filled(type_, "https://example.com") | {
         name: kept[name] for name in transport.makes
     }
 

@@ -45,12 +45,12 @@ def show() -> ResponseReturnValue:
 def render_step(name: str, form: ResourceForm | None, **context: object) -> Response:
     """One step of the page, with what is wrong with its form."""
     whole, part = "dashboard/account/two_factor.html", f"dashboard/account/_two_factor_{name}.html"
-    context |= told() if name == BEGUN else {}
+    context |= setup_context() if name == BEGUN else {}
     body = render_template(whole, fragment=part, form=form, here="account", zone=rendering.zone(), **context)
     return make_response(body, proofs.status_of(form) if form and form.problems else 200)
 
 
-def told() -> dict[str, object]:
+def setup_context() -> dict[str, object]:
     factor = db.session.get_one(SecondFactor, user().id)
     address = second_factor.address_of(factor, user().email)
     drawn = segno.make(address, error="m").svg_inline(scale=4, border=3, dark="#000", light="#fff")

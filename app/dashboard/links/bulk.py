@@ -96,7 +96,7 @@ def ask(work: BulkAction, form: ManyForm, status: int = 200) -> Response:
     some = "1 link" if work.total == 1 else f"{work.total:,} links"
     heading = f"Delete {some}?" if work.do == "delete" else f"Change {some}"
     beside = links_choices.beside_many() if work.do == "change" else {}
-    return FAMILY.page("many", status, work=work, some=some, form=form, heading=heading, **beside)
+    return FAMILY.render_page("many", status, work=work, some=some, form=form, heading=heading, **beside)
 
 
 def is_new_deletion() -> bool:
@@ -156,7 +156,7 @@ def going(work: BulkAction) -> Response:
     fields = [(name, value) for name, _, value in kept(sent()).pairs() if isinstance(value, str)]
     if work.do == "delete":
         fields.append((PERMIT, permit()))
-    return FAMILY.page("going", work=work, heading=heading, fields=fields)
+    return FAMILY.render_page("going", work=work, heading=heading, fields=fields)
 
 
 def ended(work: BulkAction) -> ResponseReturnValue:
@@ -173,7 +173,7 @@ def ended(work: BulkAction) -> ResponseReturnValue:
     ]
     list_html = FAMILY.list_with() if rendering.is_fragment() else ""
     heading = f"{work.done:,} done, {work.failed:,} failed"
-    return FAMILY.page("done", work=work, heading=heading, told=told, list_html=list_html, word=word)
+    return FAMILY.render_page("done", work=work, heading=heading, told=told, list_html=list_html, word=word)
 
 
 # ------------------------------------------------------------------ reading

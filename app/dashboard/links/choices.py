@@ -140,7 +140,7 @@ def with_state(handlers: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def typed_password(form: LinkForm) -> str:
     """The password that was sent, to show the form again; else the mask for the stored one."""
     found = sent().last("password") if request.method == "POST" and "password" in sent() else None
-    return found if isinstance(found, str) else str(form.password.written())
+    return found if isinstance(found, str) else str(form.password.raw_text())
 
 
 def named(model: type[Any], column: Any) -> dict[int, str]:

@@ -51,7 +51,7 @@ class SimulationControl:
     def id(self) -> str:
         return f"try-{self.name}"
 
-    def written(self) -> str:
+    def raw_text(self) -> str:
         return self.value
 
 

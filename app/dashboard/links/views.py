@@ -115,7 +115,9 @@ def preview(id: int | None = None) -> Response:
 def show_more(id: int) -> Response:
     """The menu of a row as a page, for browsers without JavaScript."""
     row = get_owned(user(), Link, id)
-    return FAMILY.page("more", row=row, heading=short_address(row), short_url=short_url(row), places=places)
+    return FAMILY.render_page(
+        "more", row=row, heading=short_address(row), short_url=short_url(row), places=places
+    )
 
 
 @blueprint.post("/links/<int:id>/switch", endpoint="links_switch")
@@ -142,7 +144,7 @@ def update_destination(id: int) -> ResponseReturnValue:
 
 def destination_page(form: ResourceForm, status: int = 200) -> Response:
     heading = f"Destination of {short_address(form.stored)}"
-    return FAMILY.page("destination", status, form=form, row=form.stored, heading=heading)
+    return FAMILY.render_page("destination", status, form=form, row=form.stored, heading=heading)
 
 
 @blueprint.get("/links/bulk", endpoint="links_bulk")

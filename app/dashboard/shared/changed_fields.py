@@ -23,7 +23,7 @@ def touched(fields: RequestData, shown: ResourceForm) -> RequestData:
 
 
 def is_as_shown(fields: RequestData, field: SentField) -> bool:
-    value, shown = fields.last(field.name), field.written()
+    value, shown = fields.last(field.name), field.raw_text()
     if isinstance(field, MANY) or not isinstance(value, str):
         return False
     if isinstance(field, DateTimeField):  # a control has a T between, and leaves out seconds that are 0

@@ -104,7 +104,7 @@ class CrudViews:
         """The rows that the parameters select; newest first unless they say otherwise."""
         parameters = list_params.of_request(self.columns)
         context = self.list_context(parameters)
-        response = self.page("list", 422 if context["wrong"] else 200, **context)
+        response = self.render_page("list", 422 if context["wrong"] else 200, **context)
         if rendering.is_fragment():  # without the empty controls
             response.headers["HX-Push-Url"] = self.address(**parameters)
         return response
@@ -117,7 +117,9 @@ class CrudViews:
 
     def ask_delete(self, id: int) -> Response:
         row = get_owned(user(), self.model, id)
-        return self.page("delete", row=row, title=self.title_of(row), heading=f"Delete this {self.one}?")
+        return self.render_page(
+            "delete", row=row, title=self.title_of(row), heading=f"Delete this {self.one}?"
+        )
 
     def create(self) -> ResponseReturnValue:
         form = self.read_form(sent(), None)
@@ -201,7 +203,7 @@ class CrudViews:
             return show(form, status_of(error))
         return then(result)
 
-    def page(self, name: str, status: int = 200, **context: Any) -> Response:
+    def render_page(self, name: str, status: int = 200, **context: Any) -> Response:
         fragment = self.template(name)
         whole = "dashboard/list.html" if name == "list" else "dashboard/form.html"
         context = {"family": self, "here": self.name} | context
@@ -217,7 +219,7 @@ class CrudViews:
     ) -> Response:
         heading = heading or (f"Edit {self.one}" if form.stored is not None else f"Create {self.one}")
         beside = {"form": form, "row": form.stored, "heading": heading}
-        return self.page(name, status, **(beside | self.beside_form(form)))
+        return self.render_page(name, status, **(beside | self.beside_form(form)))
 
     def row(self, row: Any) -> str:
         shown = list_params.columns_of(self.asked_now(), self.columns)

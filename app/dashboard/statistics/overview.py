@@ -53,8 +53,8 @@ class Figure:
 def overview(scope: PageScope, state: PageState) -> dict[str, Any]:
     if state.period == "realtime":
         return realtime(scope, state)
-    found, now = told(scope, state, state.span)
-    earlier, before = told(scope, state, state.before) if state.before else (None, [])
+    found, now = query_overview(scope, state, state.span)
+    earlier, before = query_overview(scope, state, state.before) if state.before else (None, [])
     lines = [ChartPoint(each, other) for each, other in zip_longest(now, before) if each]
     return {
         "lines": lines,
@@ -67,7 +67,7 @@ def overview(scope: PageScope, state: PageState) -> dict[str, Any]:
     }
 
 
-def told(scope: PageScope, state: PageState, span: Span) -> tuple[StatisticsResult, list[Interval]]:
+def query_overview(scope: PageScope, state: PageState, span: Span) -> tuple[StatisticsResult, list[Interval]]:
     found = query_statistics(
         db.session, scope.asked(state, "hour" if state.interval == "hour" else "overview", span)
     )

@@ -15,10 +15,12 @@ VIDEO = "https://www.youtube.com/watch?v=aqz-KE-bpKQ"
 
 
 def every_kind(around: Surroundings) -> list[DemoLink]:
-    return [plan for family in (plain, tagged, timed, guarded, attached, sent_on) for plan in family(around)]
+    return [
+        plan for family in (plain_links, tagged, timed, guarded, attached, sent_on) for plan in family(around)
+    ]
 
 
-def plain(around: Surroundings) -> Iterator[DemoLink]:
+def plain_links(around: Surroundings) -> Iterator[DemoLink]:
     """Redirects of each status, aliases of each script."""
     first, second, *_ = around.projects
     notes = "The address in the announcement. Not to be changed any more."

@@ -62,10 +62,10 @@ class SupposedVisitor(Visitor):
             found.browser_name if said.browser_name is None else browser_name(said.browser_name),
         )
 
-    def looked_up_place(self) -> Location:
+    def look_up_location(self) -> Location:
         """The given parts; the rest from the given address, unless that contradicts the given country."""
         said = self.supposed
-        found = super().looked_up_place() if said.ip else UNKNOWN
+        found = super().look_up_location() if said.ip else UNKNOWN
         if said.country_code is not None and said.country_code != found.country_code:
             found = place_of_country(said.country_code)
         return Location(
