@@ -310,7 +310,7 @@ def normal(name: str) -> str:
 CALLED_BY_LIBRARIES = {
     *("process_bind_param", "process_result_value"),  # SQLAlchemy's types
     "process_formdata",  # WTForms' fields
-    *("filter_stream", "to_python"),  # an extension of Jinja, a converter of Werkzeug
+    *("preprocess", "to_python"),  # an extension of Jinja, a converter of Werkzeug
     *("get_cookie_domain", "get_cookie_name", "get_cookie_path", "get_cookie_secure", "should_set_cookie"),
     *("acquire_entry", "get_moving_window", "incr"),  # the storage of limits
     *("readinto", "_last_partial_boundary_index"),  # a raw stream, Werkzeug's decoder

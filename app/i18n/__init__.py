@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,6 @@ from flask import Flask
 from flask_babel import get_locale
 from markupsafe import Markup
 
-from app.i18n.marking import Marking
 from app.i18n.scripts import script_messages
 
 HERE = Path(__file__).parent
@@ -44,19 +43,12 @@ class Catalogue:
     texts: Mapping[str, str]
     patterns: list[tuple[int, re.Pattern[str], str]]  # the first: letters beside the slots
     group: str = ","  # between thousands
-    marks: dict[str, Markup] = field(default_factory=dict)  # a cache: the pieces of templates bound it
 
     def say(self, text: str) -> str:
         """The translation of a text, English where it has none. White space around it stays."""
         core = text.strip()
         found = self.found(core)
         return text.replace(core, found, 1) if found else text
-
-    def mark(self, text: str) -> Markup:
-        """The translation of a piece of a template. Both are HTML already."""
-        if text not in self.marks:
-            self.marks[text] = Markup(self.say(text))  # noqa: S704
-        return self.marks[text]
 
     def found(self, text: str) -> str | None:
         lower = text[:1].lower() + text[1:]
@@ -160,15 +152,6 @@ def known(text: Any) -> str:
     return str(text) if found is None else found.texts.get(str(text), str(text))
 
 
-def mark(text: str) -> Markup:
-    """A piece of a template in the reader's language. It is HTML already."""
-    found = catalogue(language())
-    return Markup(text) if found is None else found.mark(text)  # noqa: S704  of a template
-
-
 def init_app(app: Flask) -> None:
-    app.jinja_env.add_extension(Marking)
-    app.jinja_env.globals.update(
-        say=say, mark_text=mark, digits=digits, language=language, script_messages=script_messages
-    )
+    app.jinja_env.globals.update(say=say, digits=digits, language=language, script_messages=script_messages)
     app.jinja_env.filters.update(say=say, known=known)

@@ -1,7 +1,8 @@
 """Extraction of the texts to translate, for `pybabel` (by babel.cfg) and for the tests.
 
-Of templates: what marking.py marks. Of Python: every string that begins as a sentence does, except docstrings
-and log lines. An f-string becomes a text with slots, `%(name)s`, that a catalogue matches by a pattern.
+Of templates: what `{% trans %}`, `_()` and `ngettext()` word. Of Python: every string that begins as a
+sentence does, except docstrings and log lines. An f-string becomes a text with slots, `%(name)s`, that a
+catalogue matches by a pattern.
 """
 
 from __future__ import annotations
@@ -13,48 +14,29 @@ from pathlib import Path
 from typing import IO, Any
 
 from babel.messages.extract import extract
-from jinja2 import Environment, nodes
+from jinja2 import Environment
 from jinja2.ext import extract_from_ast
 
-from app.i18n.marking import Marking, is_sentence
 from app.i18n.names import NAMES
 
 Message = tuple[int, None, str, list[str]]
-ENVIRONMENT = Environment(extensions=[Marking, "jinja2.ext.i18n"], autoescape=True)
+ENVIRONMENT = Environment(extensions=["jinja2.ext.i18n"], autoescape=True)
 ENVIRONMENT.newstyle_gettext = True  # type: ignore[attr-defined]  # of the extension
 ENVIRONMENT.policies["ext.i18n.trimmed"] = True
 GETTEXT = {"_": 1, "_l": 1, "gettext": 1, "lazy_gettext": 1, "ngettext": 2, "lazy_ngettext": 2}
+# a capital letter, and then no name that only programs read: `Sec-Fetch-Site`, `TextField`, `Link.id`
+SENTENCE = re.compile(
+    r"(?![A-Z][a-z]*(?:[A-Z.-]\w*)+$)"
+    r"(?:[A-Z][a-z]|[A-Z] [a-z(]|\d+ [a-z]+ [a-z]|[A-Z]{3,4}, |[A-Z]{2,} [a-z]+ )"
+)
 # calls whose texts are for programs, operators and the log
 UNREAD_CALLS = frozenset(
     {"warning", "info", "error", "exception", "debug", "getLogger", "compile", "RuntimeError"}
 )
 
 
-def of_template(file: IO[bytes], _keywords: Any, _comments: Any, options: Any) -> Iterator[Message]:
-    source = file.read().decode()
-    tree = ENVIRONMENT._parse(source, options.get("name"), None)  # noqa: SLF001  `parse` takes no name
-    for call in tree.find_all(nodes.Call):
-        if isinstance(call.node, nodes.Name) and call.node.name in {"mark_text", "say"}:
-            for argument in call.args:
-                if isinstance(argument, nodes.Const) and isinstance(argument.value, str):
-                    yield call.lineno, None, argument.value.strip(), []
-    for joined in tree.find_all(nodes.Concat):
-        text = joined_text(joined)
-        if is_sentence(text):
-            yield joined.lineno, None, text, []
-
-
-def joined_text(node: nodes.Concat) -> str:
-    """`"Delete " ~ family.one` → `Delete %(one)s`."""
-    parts = [
-        str(part.value).replace("%", "%%") if isinstance(part, nodes.Const) else f"%({slot_of(part)})s"
-        for part in node.nodes
-    ]
-    return "".join(parts).strip()
-
-
-def slot_of(node: nodes.Node) -> str:
-    return node.attr if isinstance(node, nodes.Getattr) else getattr(node, "name", None) or "value"
+def is_sentence(text: str) -> bool:
+    return bool(SENTENCE.match(text)) and "/" not in text.partition(" ")[0]
 
 
 def messages_of_template(file: IO[bytes], options: Any) -> Iterator[Message]:
@@ -169,7 +151,6 @@ def all_texts(root: Path) -> dict[str, str]:
                 for line, _, text, _ in messages(file, {"name": name.removeprefix("templates/")}):
                     found.setdefault(text, f"{name}:{line}")
     for pattern, method in (
-        ("templates/**/*.html", of_template),
         ("static/*.js", of_script),
         ("**/*.py", of_python),
     ):

@@ -12,15 +12,13 @@ from babel.messages.catalog import Catalog
 from babel.messages.mofile import read_mo
 from babel.messages.pofile import read_po
 from flask import Flask
-from jinja2 import Environment
 
 from app.core.config import ROOT
 from app.core.extensions import db
 from app.dashboard.account.api_page import WORDS, takes
 from app.i18n import NAMES, SLOT, catalogue
-from app.i18n.extraction import all_texts, needs_words, of_python, of_template
+from app.i18n.extraction import all_texts, needs_words, of_python
 from app.i18n.languages import every_language
-from app.i18n.marking import Marking
 from app.notifications.models import DeliveryAttempt
 from app.notifications.outbox import deliver
 from app.openapi.document import PROBLEMS
@@ -70,35 +68,6 @@ def test_the_compiled_catalogue_is_the_written_one(language: str) -> None:
     with (HERE / language / "LC_MESSAGES" / "messages.mo").open("rb") as file:
         compiled = texts_of(read_mo(file))
     assert compiled == messages(language)
-
-
-TEMPLATES = {
-    "between tags": ("<p> Some text </p>", ["Some text"]),
-    "around a value": ("<p>Made {{ x }} ago</p>", ["Made", "ago"]),
-    "what is read out": ('<a aria-label="Go on" class="Go on" title="T{{ x }}"></a>', ["Go on"]),
-    "a string of an expression": ('{{ f("Some text", "icon-name") }}', ["Some text"]),
-    "one of two": ('<b>{{ "click" if one else "clicks" }}</b>', ["click", "clicks"]),
-    "a joined one": ('<b>{{ f("Delete " ~ one) }}</b>', ["Delete %(one)s"]),
-    "nothing of code": (
-        "<code>Some text</code><script>var Some = 'text'</script><svg><path d='M'/></svg>",
-        [],
-    ),
-    "nothing of attributes": ('<a class="Big one" data-copy="{{ "x" if y else "zz" }}">', []),
-}
-
-
-@pytest.mark.parametrize("name", TEMPLATES)
-def test_texts_of_a_template(name: str) -> None:
-    source, texts = TEMPLATES[name]
-    found = of_template(io.BytesIO(source.encode()), (), (), {})
-    assert [text for _, _, text, _ in found] == texts
-
-
-def test_a_template_looks_the_same_in_english() -> None:
-    source = '<p class="a">\n  Some  text {{ x }}<b title="Go {{ x }}"> of it</b> &amp; {{ "One" if x }}</p>'
-    plain, marked = Environment(autoescape=True), Environment(autoescape=True, extensions=[Marking])
-    marked.globals.update(say=str, mark_text=lambda text: __import__("markupsafe").Markup(text))
-    assert marked.from_string(source).render(x="<").split() == plain.from_string(source).render(x="<").split()
 
 
 def test_texts_of_python() -> None:

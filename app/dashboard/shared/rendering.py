@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 from flask import Flask, Response, flash, make_response, redirect, render_template, request
 from flask.typing import ResponseReturnValue
 from flask_login import current_user
+from jinja2.ext import Extension
 
 from app.core.urls import split_address
 from app.dashboard.handlers.delivery_words import switched_off
@@ -71,7 +72,15 @@ FOR_ADMINS = (
 )
 
 
+class Unindented(Extension):
+    """Leaves the indentation of templates out of pages, and of what is parsed for each of them."""
+
+    def preprocess(self, source: str, name: str | None, filename: str | None = None) -> str:  # noqa: ARG002
+        return re.sub(r"^[ \t]+", "", source, flags=re.MULTILINE)
+
+
 def init_app(app: Flask) -> None:
+    app.jinja_env.add_extension(Unindented)
     app.context_processor(common)
     app.add_template_filter(local)
     app.add_template_filter(exactly)

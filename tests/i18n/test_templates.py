@@ -1,0 +1,130 @@
+"""Texts of templates: each is a message, and what people typed never is one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+
+import pytest
+from jinja2 import Environment, nodes
+
+from app.core.config import ROOT
+
+TEMPLATES = ROOT / "app" / "templates"
+ENVIRONMENT = Environment(extensions=["jinja2.ext.i18n"], autoescape=True)
+GETTEXT = {"_", "gettext", "ngettext", "pgettext"}
+SHOWN = {"aria-label", "title", "placeholder", "alt", "data-label", "data-copied", "data-not-copied"}
+HIDDEN = {"script", "style", "svg", "code", "pre", "kbd"}
+VOID = {"input", "br", "img", "meta", "link", "hr", "use", "circle", "path", "rect"}
+# the same in every language: names, units, and examples of what is typed
+NAMES = re.compile(r"\b(?:Waypost|API|OpenAPI|CSV|JSON|ms|go\.example|Berlin|Safari|https?://\S*)|\W")
+WORD = re.compile(r"[^\W\d_]{2}")
+# a string that begins as a sentence or a label does; `Delete` is the name of a key
+SENTENCE = re.compile(r"(?!Delete$|UTM )[A-Z][a-z’]+(?:$|[ .,:?!])|[A-Z] [a-z]")
+EXPRESSION = re.compile(r"\{#.*?#\}|\{%-?\s*trans\b.*?\bendtrans\s*-?%\}|\{%.*?%\}|\{\{.*?\}\}", re.DOTALL)
+
+
+def sources(*apart: str) -> Iterator[tuple[str, str]]:
+    """Each template's name and text, except those in the folders `apart`."""
+    for path in sorted(TEMPLATES.rglob("*.html")):
+        name = path.relative_to(TEMPLATES).as_posix()
+        if not name.startswith(apart):
+            yield name, path.read_text()
+
+
+class BareTexts(HTMLParser):
+    """What a template says by itself: between tags, and in attributes that are shown or read out."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self.within: list[str] = []
+        self.feed(EXPRESSION.sub(" ", source))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found += [value or "" for name, value in attrs if name in SHOWN]
+        if tag not in VOID:
+            self.within.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in self.within:
+            while self.within.pop() != tag:
+                pass
+
+    def handle_data(self, data: str) -> None:
+        if not HIDDEN & {*self.within}:
+            self.found.append(data)
+
+
+def bare_texts(source: str) -> list[str]:
+    """Without attributes that a macro writes apart from their tag."""
+    found = (text.strip() for text in BareTexts(source).found)
+    return [text for text in found if WORD.search(NAMES.sub(" ", text)) and '="' not in text]
+
+
+def bare_strings(node: nodes.Node) -> Iterator[str]:
+    """Strings of expressions that are neither messages nor only compared."""
+    if isinstance(node, nodes.Compare) or name_of(node) in GETTEXT:
+        return
+    if isinstance(node, nodes.Const) and isinstance(node.value, str) and SENTENCE.match(node.value):
+        yield from [node.value] if WORD.search(NAMES.sub(" ", node.value)) else ()
+    for child in node.iter_child_nodes():
+        yield from bare_strings(child)
+
+
+def name_of(node: nodes.Node) -> str:
+    """The name of the function that is called."""
+    return node.node.name if isinstance(node, nodes.Call) and isinstance(node.node, nodes.Name) else ""
+
+
+FORGOTTEN = {
+    "between tags": "<p> Some text </p>",
+    "around a value": "<p>Made {{ x }}</p>",
+    "what is read out": '<a aria-label="Go on" class="x"></a>',
+    "a string of an expression": '{{ f("Some text", "icon-name") }}',
+    "one of two": '<b>{{ "One" if x else _("Two") }}</b>',
+    "a joined one": '{{ f("Delete " ~ one) }}',
+}
+NOT_FORGOTTEN = {
+    "a message": '<p title="{{ _("Some text") }}">{% trans %}Some <b>text</b>{% endtrans %}</p>',
+    "a plural": '{{ ngettext("%(num)s text", "%(num)s Texts", 2) }}',
+    "code": "<code>Some text</code><script>const some = 'Text';</script>",
+    "a comparison": '{% if origin == "Browsers" %}{{ name }}{% endif %}',
+    "a name": '<b>Waypost</b> <a class="Big one" data-copy="{{ text }}"></a>',
+}
+
+
+@pytest.mark.parametrize("name", FORGOTTEN)
+def test_a_text_that_is_no_message_is_found(name: str) -> None:
+    assert forgotten(FORGOTTEN[name])
+
+
+@pytest.mark.parametrize("name", NOT_FORGOTTEN)
+def test_what_needs_no_message_is_left(name: str) -> None:
+    assert not forgotten(NOT_FORGOTTEN[name])
+
+
+def forgotten(source: str) -> list[str]:
+    return [*bare_texts(source), *bare_strings(ENVIRONMENT.parse(source))]
+
+
+def test_every_text_of_a_template_is_a_message() -> None:
+    found = {name: forgotten(source) for name, source in sources("public/", "mail/")}
+    assert not {name: texts for name, texts in found.items() if texts}
+
+
+def test_a_message_is_never_a_variable() -> None:
+    """It would be HTML, and a person's name could be one."""
+    calls = (
+        (name, call)
+        for name, source in sources()
+        for call in ENVIRONMENT.parse(source).find_all(nodes.Call)
+        if name_of(call) in GETTEXT
+    )
+    messages = ((name, call, call.args[: 2 if name_of(call) == "ngettext" else 1]) for name, call in calls)
+    assert not [
+        f"{name}:{call.lineno}"
+        for name, call, texts in messages
+        if not all(isinstance(text, nodes.Const) for text in texts)
+    ]
