@@ -14,8 +14,8 @@ from app.core.clock import format_utc
 from app.input.data import RequestData
 from app.links.models import Link
 from app.redirects.request_context import redirect_context
-from app.redirects.simulation.explanation import Explanation, explained
-from app.redirects.simulation.params import supposed
+from app.redirects.simulation.explanation import Explanation, explain
+from app.redirects.simulation.params import read_profile
 from app.web.body import read_query
 
 
@@ -23,7 +23,7 @@ from app.web.body import read_query
 def read(id: int) -> Response:
     asked = RequestData(read_query())
     link = get_owned(caller(), Link, id)
-    return envelope.json_response({"data": described(explained(redirect_context(), link, supposed(asked)))})
+    return envelope.json_response({"data": described(explain(redirect_context(), link, read_profile(asked)))})
 
 
 def described(explanation: Explanation) -> dict[str, Any]:
@@ -39,7 +39,7 @@ def described(explanation: Explanation) -> dict[str, Any]:
 
 def visitor(explanation: Explanation) -> dict[str, Any]:
     """The simulated visitor as it was interpreted; null means unknown or not given."""
-    found, said = explanation.visitor, explanation.visitor.supposed
+    found, said = explanation.visitor, explanation.visitor.profile
     return {
         "at": format_utc(explanation.at),
         "ip": said.ip or None,

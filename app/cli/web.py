@@ -122,7 +122,7 @@ def make_front(process: Process, make_app: Callable[[], Flask], role: str | None
         Stocker(front.compiled_links).start()
     bots.warm()
     user_agent.warm()
-    redirect_context.places.refresh()
+    redirect_context.geolocation.refresh()
     return front
 
 

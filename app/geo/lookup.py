@@ -82,7 +82,7 @@ class Vet(Protocol):
     def verdict(self, stamp: tuple[int, ...], wait: float = 0.0) -> FileVerdict | None: ...
 
 
-class Places:
+class GeoDatabase:
     """The file at `path`. A file that replaces it is read at most `seconds` later. Thread-safe.
 
     With a `vet`, a copy that has passed its check is read. Without one the file itself is read, which then

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from app.core.errors import FieldError, WaypostError
-from app.geo.lookup import Places, Status, stamp_of
+from app.geo.lookup import GeoDatabase, Status, stamp_of
 from app.geo.validate import UnreadableGeoFile, read_through
 from app.net import http as net_http
 from app.net.networks import Network
@@ -50,7 +50,7 @@ def update(path: Path, url: str | None, *, today: dt.date, allowed: Sequence[Net
             os.fsync(file.fileno())
         plain.replace(path)
     sign(path, url)
-    return Places(path).status
+    return GeoDatabase(path).status
 
 
 class Source(NamedTuple):
@@ -87,7 +87,7 @@ def stale_source(path: Path, now: dt.datetime) -> Source | None:
 
 def require_free(path: Path) -> None:
     """Raises NotUpdated for another publisher's file, perhaps a paid one that another tool updates."""
-    kind = Places(path).status.kind
+    kind = GeoDatabase(path).status.kind
     if kind and not kind.startswith(PUBLISHER):
         raise NotUpdated(
             f"{path} is a file of another publisher ({kind}). Say by --url what is to replace it."

@@ -16,7 +16,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from app.core.file_locks import lock_file
-from app.geo.lookup import DAMAGED, MISSING, FileVerdict, Places, Status, stamp_of
+from app.geo.lookup import DAMAGED, MISSING, FileVerdict, GeoDatabase, Status, stamp_of
 
 READ_SECONDS = 900
 NICE = 10
@@ -57,7 +57,7 @@ def looked_at(path: Path) -> Status:
         read_through(path)
     except UnreadableGeoFile:
         return DAMAGED
-    return Places(path).status
+    return GeoDatabase(path).status
 
 
 class Vetting:

@@ -80,8 +80,8 @@ class Taking:
     position: int = field(init=False)  # of this process; the database may have another by now
     state: str = field(init=False)
     # digests of aliases in earlier rows, and in this step: a check makes no links to compare with
-    places: set[int] = field(default_factory=set)
-    new_places: set[int] = field(default_factory=set)
+    aliases: set[int] = field(default_factory=set)
+    new_aliases: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.position, self.state = self.job.position, self.job.state
@@ -120,7 +120,7 @@ class Taking:
 
     def store(self, read: Sequence[ReadRow]) -> None:
         """Write the results of some rows in one transaction."""
-        self.new_places = set()
+        self.new_aliases = set()
         begin_write(db.session)
         self.take_turn()
         if read:
@@ -129,7 +129,7 @@ class Taking:
             self.advance(0, state=AFTER[self.state], rows=self.position)
         db.session.commit()
         self.position += len(read)
-        self.places |= self.new_places
+        self.aliases |= self.new_aliases
 
     def store_each(self, read: Sequence[ReadRow]) -> None:
         """Write each row in a transaction of its own; one that raises is a failed row."""
@@ -158,7 +158,7 @@ class Taking:
         made = (
             make(user_id, wanted, colors)
             if is_real
-            else decided(user_id, wanted, self.places, self.new_places)
+            else decided(user_id, wanted, self.aliases, self.new_aliases)
         )
         outcomes = iter(made)
         listed = []

@@ -24,7 +24,7 @@ from app.projects.models import Project
 TAKEN = "This short address is taken."
 ELSEWHERE = "One of your links has this short address, and leads elsewhere."
 TWICE = "A row before this one has the same short address."
-Place = tuple[int, str]
+AliasKey = tuple[int, str]
 
 
 class RowResult(NamedTuple):
@@ -34,38 +34,38 @@ class RowResult(NamedTuple):
     problems: list[list[str]] = []  # noqa: RUF012  never changed
 
 
-def place_of(wanted: Wanted) -> Place | None:
+def alias_key(wanted: Wanted) -> AliasKey | None:
     """The domain and alias of the row; None where the alias is to be generated."""
     url = wanted.changes.get("url")
     return (wanted.changes.get("domain_id") or 0, key_of(url)) if url else None
 
 
-def short(place: Place) -> int:
+def digest_of(key: AliasKey) -> int:
     """A 64-bit digest of a domain and alias, which saves memory with large tables."""
-    return int.from_bytes(blake2b(f"{place[0]} {place[1]}".encode(), digest_size=8).digest())
+    return int.from_bytes(blake2b(f"{key[0]} {key[1]}".encode(), digest_size=8).digest())
 
 
 def decided(
-    user_id: int, wanted: Sequence[Wanted], before: Container[int] = (), places: set[int] | None = None
+    user_id: int, wanted: Sequence[Wanted], before: Container[int] = (), taken: set[int] | None = None
 ) -> list[RowResult]:
     """What the results of these rows would be now, in their order.
 
-    `before`: digests (`short`) of the aliases of earlier rows. Those of these rows are added to `places`.
+    `before`: digests (`digest_of`) of the aliases of earlier rows. Those of these rows are added to `taken`.
     """
     digests = known_digests(user_id, [one.digest for one in wanted])
-    holders = holders_of([place for one in wanted if (place := place_of(one))])
-    places = set() if places is None else places
+    holders = holders_of([key for one in wanted if (key := alias_key(one))])
+    taken = set() if taken is None else taken
     found = []
     for one in wanted:
-        place = place_of(one)
+        key = alias_key(one)
         if one.digest in digests:
             found.append(RowResult("known"))
-        elif place and (short(place) in places or short(place) in before):
+        elif key and (digest_of(key) in taken or digest_of(key) in before):
             found.append(RowResult("failed", [["url", TWICE]]))
         else:
-            found.append(free_or_not(user_id, one, holders.get(place) if place else None))
-            if place:
-                places.add(short(place))
+            found.append(free_or_not(user_id, one, holders.get(key) if key else None))
+            if key:
+                taken.add(digest_of(key))
         digests.add(one.digest)
     return found
 
@@ -90,13 +90,13 @@ class Holder(NamedTuple):
         return self.location_url is None and (self.user_id == user_id or not self.is_held)
 
 
-def holders_of(places: Sequence[Place]) -> dict[Place, Holder]:
-    if not places:
+def holders_of(keys: Sequence[AliasKey]) -> dict[AliasKey, Holder]:
+    if not keys:
         return {}
     by_domain: dict[int, list[str]] = {}
-    for domain_id, key in places:
+    for domain_id, key in keys:
         by_domain.setdefault(domain_id, []).append(key)
-    wanted = or_(*(and_(Alias.domain_id == id_, Alias.key.in_(keys)) for id_, keys in by_domain.items()))
+    wanted = or_(*(and_(Alias.domain_id == id_, Alias.key.in_(found)) for id_, found in by_domain.items()))
     rows = select(Alias.domain_id, Alias.key, Alias.user_id, Alias.held_until, Link.location_url)
     moment = now()
     return {

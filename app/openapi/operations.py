@@ -203,7 +203,7 @@ OF_ONE_TYPE: dict[str, Schema] = {
     "type": {"type": "string", "enum": list(TYPES), "default": "overview"},
     "format": {"type": "string", "enum": ["json", "csv"], "default": "json"},
 }
-SUPPOSED = {name: {"type": "string", "maxLength": LONGEST_QUERY} for name in (*READ, "at", "unlocked")}
+PROFILE_PARAMS = {name: {"type": "string", "maxLength": LONGEST_QUERY} for name in (*READ, "at", "unlocked")}
 LOOK = {one.name: described(one) for one in QrForm(None, owner=None) if one.name != "logo"}
 CSV = "text/csv"
 
@@ -214,7 +214,7 @@ LINKS, STATISTICS, HANDLERS, DOMAINS, ACCOUNT = (
 OTHERS: tuple[Operation, ...] = (
     call(
         "links_explain", "GET", "/links/{id}/explain", LINKS, "Explain what a visitor gets", "Explanation",
-        query=SUPPOSED, example={"device_type": "mobile"},
+        query=PROFILE_PARAMS, example={"device_type": "mobile"},
     ),
     call(
         "links_qr", "GET", "/links/{id}/qr", LINKS, "Draw a QR code", "image/*",

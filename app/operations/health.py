@@ -184,7 +184,7 @@ PLACES = {
 
 def places_check() -> Check:
     """The state of the geolocation file. Always ready: redirects work without it."""
-    status = redirect_context().places.status
+    status = redirect_context().geolocation.status
     said = status.attribution
     return {
         "ok": True,

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from app.core.config import Settings
-from app.geo.lookup import Places, database_path
+from app.geo.lookup import GeoDatabase, database_path
 from app.geo.validate import FIRST_SECONDS, Vetting
 from app.journal.codec import framed
 from app.journal.daily_salt import KEY_BYTES, day_key, visitor_hash
@@ -61,14 +61,14 @@ class RedirectContext:
         return Unlock()
 
     @cached_property
-    def places(self) -> Places:
+    def geolocation(self) -> GeoDatabase:
         path = database_path(self.settings.geoip_db, self.settings.data_dir)
-        return Places(path, vet=Vetting(path, self.settings.data_dir), wait=FIRST_SECONDS)
+        return GeoDatabase(path, vet=Vetting(path, self.settings.data_dir), wait=FIRST_SECONDS)
 
     def visitor(self, environ: Mapping[str, Any]) -> Visitor:
         settings = self.settings
         return Visitor(
-            environ, settings.trusted_proxies, self.country_key, self.places.find, self.today.current
+            environ, settings.trusted_proxies, self.country_key, self.geolocation.find, self.today.current
         )
 
     def clicks(self, compiled_link: CompiledLink) -> int | None:

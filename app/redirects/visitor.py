@@ -24,24 +24,24 @@ class Visitor:
     """One request. Nothing is parsed before it is used, and expensive results are cached for each text.
 
     `proxies` is the number of the operator's own proxies in front, and so of the entries of `X-Forwarded-For`
-    that can be trusted. `country_key` is the environ's key of the header with the country. `find_place`
+    that can be trusted. `country_key` is the environ's key of the header with the country. `locate`
     returns the location of an address, `day_key` the daily salt of visitor hashes.
     """
 
-    __slots__ = ("country_key", "day_key", "environ", "find_place", "found_location", "proxies")
+    __slots__ = ("country_key", "day_key", "environ", "found_location", "locate", "proxies")
 
     def __init__(
         self,
         environ: Mapping[str, Any],
         proxies: int = 0,
         country_key: str | None = None,
-        find_place: Callable[[str], Location] | None = None,
+        locate: Callable[[str], Location] | None = None,
         day_key: Callable[[], bytes] | None = None,
     ) -> None:
         self.environ = environ
         self.proxies = proxies
         self.country_key = country_key
-        self.find_place = find_place
+        self.locate = locate
         self.day_key = day_key
         self.found_location: Location | None = None
 
@@ -148,7 +148,7 @@ class Visitor:
     def look_up_location(self) -> Location:
         """The country from the operator's proxy wins over the database, which adds the city if both agree."""
         said = place_of_country(self.environ.get(self.country_key, "")) if self.country_key else UNKNOWN
-        found = self.find_place(self.address) if self.find_place else UNKNOWN
+        found = self.locate(self.address) if self.locate else UNKNOWN
         return found if said is UNKNOWN or found.country_code == said.country_code else said
 
     @property

@@ -17,7 +17,7 @@ from flask import Flask
 from app.core.config import Settings
 from app.geo import update as geo_update
 from app.geo import validate as geo_validate
-from app.geo.lookup import Location, Places
+from app.geo.lookup import GeoDatabase, Location
 from app.jobs.geo_update import refresh_places
 from tests.geo.geo_files import ADDRESS, LONDON, NETWORK, write_geo_file
 from tests.notifications.peers import Peers, Script
@@ -87,13 +87,13 @@ def test_a_file_is_fetched_and_put_in_place(
         f"{path}: DBIP-City-Lite, made on {today}",
         "IP Geolocation by DB-IP (https://db-ip.com)",
     ]
-    assert Places(path).find(ADDRESS) == IN_LONDON
+    assert GeoDatabase(path).find(ADDRESS) == IN_LONDON
     assert leftovers(path) == []
 
 
 def test_a_running_server_takes_it_up(update: Update, peers: Peers, path: Path, content: bytes) -> None:
     write_geo_file(path, {NETWORK: {"country": {"iso_code": "IE"}}}, kind="DBIP-City-Lite")
-    places = Places(path, seconds=0)
+    places = GeoDatabase(path, seconds=0)
     assert places.find(ADDRESS) == Location("EU", "IE")
     assert update("--url", peers.serve(peers.says(ok(content))).url).exit_code == 0
     assert places.find(ADDRESS) == IN_LONDON
@@ -108,7 +108,7 @@ def test_the_free_file_of_this_month(
     monkeypatch.setattr(geo_update, "FREE", peer.url + "lite-{month:%Y-%m}.gz")
     result = update()
     assert result.exit_code == 0, result.output
-    assert Places(path).find(ADDRESS) == IN_LONDON
+    assert GeoDatabase(path).find(ADDRESS) == IN_LONDON
     assert len(peers.heard) == 1
 
 
@@ -121,7 +121,7 @@ def test_last_months_where_this_months_is_not_out_yet(
     monkeypatch.setattr(geo_update, "FREE", peer.url + "lite-{month:%Y-%m}.gz")
     assert update().exit_code == 0
     assert len(peers.heard) == 2
-    assert Places(path).find(ADDRESS) == IN_LONDON
+    assert GeoDatabase(path).find(ADDRESS) == IN_LONDON
 
 
 MONTHS = {
@@ -155,7 +155,7 @@ def test_the_setting_names_the_file(app: Flask, peers: Peers, content: bytes, tm
         args=["geo", "update", "--url", peers.serve(peers.says(ok(content))).url]
     )
     assert result.exit_code == 0, result.output
-    assert Places(named).find(ADDRESS) == IN_LONDON
+    assert GeoDatabase(named).find(ADDRESS) == IN_LONDON
 
 
 def test_the_free_file_does_not_replace_another_publishers(update: Update, path: Path) -> None:
@@ -169,7 +169,7 @@ def test_the_free_file_does_not_replace_another_publishers(update: Update, path:
 def test_an_address_that_is_given_does(update: Update, peers: Peers, path: Path, content: bytes) -> None:
     write_geo_file(path, kind="GeoIP2-City")
     assert update("--url", peers.serve(peers.says(ok(content))).url).exit_code == 0
-    assert Places(path).status.kind == "DBIP-City-Lite"
+    assert GeoDatabase(path).status.kind == "DBIP-City-Lite"
 
 
 # --- redirects
@@ -180,7 +180,7 @@ def test_redirects_are_followed(update: Update, peers: Peers, path: Path, conten
     there = peers.serve(peers.says(ok(content)))
     relative = peers.serve(by_path(peers, {"/a": redirect("/b"), "/b": redirect(there.url)}))
     assert update("--url", f"{relative.url}a").exit_code == 0
-    assert Places(path).find(ADDRESS) == IN_LONDON
+    assert GeoDatabase(path).find(ADDRESS) == IN_LONDON
 
 
 def test_a_redirect_does_not_lead_into_private_networks(update: Update, peers: Peers, content: bytes) -> None:
@@ -289,7 +289,7 @@ def test_a_file_that_was_fetched_is_fetched_again_each_week(
                 signed = dt.datetime.now(dt.UTC).timestamp()
                 os.utime(geo_update.signature(path), (signed, signed))
     assert days == [7, 14]
-    assert Places(path).find(ADDRESS) == IN_LONDON
+    assert GeoDatabase(path).find(ADDRESS) == IN_LONDON
 
 
 @pytest.mark.settings(**LOOPBACK)
@@ -326,4 +326,4 @@ def test_a_fetch_that_fails_leaves_the_file_and_is_tried_the_next_day(
             caplog.clear()
             refresh_places(None, settings)  # type: ignore[arg-type]
         assert "was not updated" in caplog.text
-    assert Places(path).find(ADDRESS) == IN_LONDON
+    assert GeoDatabase(path).find(ADDRESS) == IN_LONDON

@@ -15,7 +15,7 @@ from app.geo import countries as names
 from app.geo import lookup
 from app.geo import validate as geo_validate
 from app.geo.continents import CONTINENT_OF, COUNTRIES_OF
-from app.geo.lookup import UNKNOWN, Location, Places, database_path, place_in, place_of_country
+from app.geo.lookup import UNKNOWN, GeoDatabase, Location, database_path, place_in, place_of_country
 from app.geo.validate import Vetting
 from tests.geo.geo_files import ADDRESS, LONDON, NETWORK, write_geo_file
 from tests.server import wait_for
@@ -83,7 +83,7 @@ FILES = {
 
 @pytest.mark.parametrize(("kind", "record", "expected"), FILES.values(), ids=FILES)
 def test_real_files(kind: str, record: dict[str, Any], expected: Location, tmp_path: Path) -> None:
-    places = Places(write_geo_file(tmp_path / "geo.mmdb", {NETWORK: record}, kind=kind))
+    places = GeoDatabase(write_geo_file(tmp_path / "geo.mmdb", {NETWORK: record}, kind=kind))
     assert places.find(ADDRESS) == expected
     assert places.find("8.8.8.8") == UNKNOWN
     assert places.status.state == "ok"
@@ -109,20 +109,24 @@ ADDRESSES = {
 @pytest.mark.parametrize(("address", "expected"), ADDRESSES.values(), ids=ADDRESSES)
 def test_addresses(address: str, expected: Location, tmp_path: Path) -> None:
     records: dict[str, Any] = {NETWORK: LONDON, "2001:0:1::/48": {"country": {"iso_code": "NZ"}}}
-    places = Places(write_geo_file(tmp_path / "geo.mmdb", records))
+    places = GeoDatabase(write_geo_file(tmp_path / "geo.mmdb", records))
     assert places.find(address) == expected
     assert places.status.failed == 0
 
 
 def test_ipv6_in_a_file_of_ipv4_is_unknown_and_no_damage(tmp_path: Path) -> None:
-    places = Places(write_geo_file(tmp_path / "geo.mmdb", version=4))
+    places = GeoDatabase(write_geo_file(tmp_path / "geo.mmdb", version=4))
     assert places.find(ADDRESS) == IN_LONDON
     assert places.find("2001:0:1::1") == UNKNOWN
     assert places.status.state == "ok"
 
 
 def test_without_a_file(tmp_path: Path) -> None:
-    for places in (Places(None), Places(tmp_path / "geo.mmdb"), Places(tmp_path / "no" / "folder")):
+    for places in (
+        GeoDatabase(None),
+        GeoDatabase(tmp_path / "geo.mmdb"),
+        GeoDatabase(tmp_path / "no" / "folder"),
+    ):
         assert places.find(ADDRESS) == UNKNOWN
         assert places.status.state == "missing"
         assert places.status.attribution is None
@@ -149,13 +153,13 @@ DAMAGES: dict[str, Callable[[bytes], bytes]] = {
 def test_a_damaged_file(damage: Callable[[bytes], bytes], tmp_path: Path) -> None:
     path = tmp_path / "geo.mmdb"
     path.write_bytes(damage(whole(tmp_path)))
-    places = Places(path)
+    places = GeoDatabase(path)
     assert places.find(ADDRESS) == UNKNOWN
     assert places.status.state == "damaged"
 
 
 def test_a_folder_in_its_place_is_no_file(tmp_path: Path) -> None:
-    places = Places(tmp_path)
+    places = GeoDatabase(tmp_path)
     assert places.find(ADDRESS) == UNKNOWN
     assert places.status.state == "damaged"
 
@@ -166,7 +170,7 @@ def test_a_folder_in_its_place_is_no_file(tmp_path: Path) -> None:
 def test_damage_that_shows_at_a_look_up_is_counted(
     problem: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    places = Places(write_geo_file(tmp_path / "geo.mmdb"))
+    places = GeoDatabase(write_geo_file(tmp_path / "geo.mmdb"))
 
     class Reader:
         def get(self, address: str) -> object:
@@ -180,14 +184,14 @@ def test_damage_that_shows_at_a_look_up_is_counted(
 def test_text_that_is_no_utf8_is_damage(tmp_path: Path) -> None:
     path = tmp_path / "geo.mmdb"
     path.write_bytes(whole(tmp_path).replace(b"London", b"\xff\xfe\xff\xfe\xff\xfe"))
-    places = Places(path)
+    places = GeoDatabase(path)
     assert places.find(ADDRESS) == UNKNOWN
     assert (places.status.state, places.status.failed) == ("damaged", 1)
 
 
 def test_another_file_is_taken_without_a_restart(tmp_path: Path) -> None:
     path = tmp_path / "geo.mmdb"
-    places = Places(path, seconds=0)
+    places = GeoDatabase(path, seconds=0)
     assert places.find(ADDRESS) == UNKNOWN
     write_geo_file(path)
     assert places.find(ADDRESS) == IN_LONDON
@@ -203,7 +207,7 @@ def test_another_file_is_taken_without_a_restart(tmp_path: Path) -> None:
 
 
 def test_the_file_is_not_asked_about_at_each_look_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    places = Places(write_geo_file(tmp_path / "geo.mmdb"), seconds=3600)
+    places = GeoDatabase(write_geo_file(tmp_path / "geo.mmdb"), seconds=3600)
     asked: list[object] = []
     monkeypatch.setattr(lookup, "stamp_of", asked.append)
     assert {places.find(ADDRESS) for _ in range(1000)} == {IN_LONDON}
@@ -212,7 +216,7 @@ def test_the_file_is_not_asked_about_at_each_look_up(tmp_path: Path, monkeypatch
 
 def test_threads_look_up_while_the_file_changes(tmp_path: Path) -> None:
     path = write_geo_file(tmp_path / "geo.mmdb")
-    places = Places(path, seconds=0)
+    places = GeoDatabase(path, seconds=0)
 
     def look(_: int) -> set[Location]:
         return {places.find(ADDRESS) for _ in range(300)}
@@ -239,12 +243,12 @@ ATTRIBUTIONS = {
 
 @pytest.mark.parametrize(("kind", "url"), ATTRIBUTIONS.items())
 def test_the_publisher_is_named(kind: str, url: str | None, tmp_path: Path) -> None:
-    said = Places(write_geo_file(tmp_path / "geo.mmdb", kind=kind)).status.attribution
+    said = GeoDatabase(write_geo_file(tmp_path / "geo.mmdb", kind=kind)).status.attribution
     assert (said and said.url) == url
 
 
 def test_the_age_of_the_file(tmp_path: Path) -> None:
-    status = Places(write_geo_file(tmp_path / "geo.mmdb")).status
+    status = GeoDatabase(write_geo_file(tmp_path / "geo.mmdb")).status
     assert status.built is not None
     assert status.age(status.built + dt.timedelta(days=40)) == dt.timedelta(days=40)
     assert abs(dt.datetime.now(dt.UTC) - status.built) < dt.timedelta(minutes=5)
@@ -288,11 +292,11 @@ def test_where_the_file_is(tmp_path: Path) -> None:
 # --- validated before it is read
 
 
-def vetted(path: Path, data_dir: Path) -> Places:
-    return Places(path, seconds=0, vet=Vetting(path, data_dir), wait=60)
+def vetted(path: Path, data_dir: Path) -> GeoDatabase:
+    return GeoDatabase(path, seconds=0, vet=Vetting(path, data_dir), wait=60)
 
 
-def when_looked_at(places: Places, state: str) -> Location:
+def when_looked_at(places: GeoDatabase, state: str) -> Location:
     wait_for(lambda: places.status.state == state, state)
     return places.find(ADDRESS)
 

@@ -10,7 +10,7 @@ from app.core.config import ROOT
 from app.geo.countries import CONTINENTS, COUNTRIES
 from app.input.parsers import Rejected
 from app.links.targeting import TYPES
-from app.redirects.simulation.visitor import Supposed, SupposedVisitor
+from app.redirects.simulation.visitor import SimulatedVisitor, VisitorProfile
 from app.redirects.targets import compiled_targets
 
 GOOD = [
@@ -97,7 +97,7 @@ def test_a_visitor_who_is_simulated_for_a_key_matches_it(type_):
     one = TYPES[type_]
     pairs = [[stored, "https://example.com/"]]
     targets = compiled_targets(type_, pairs)
-    visitor = SupposedVisitor(Supposed(**one.simulate(stored)))
+    visitor = SimulatedVisitor(VisitorProfile(**one.simulate(stored)))
     assert targets.choose(visitor, 1, 1).destination == "https://example.com/"
 
 

@@ -116,11 +116,11 @@ def test_no_file_ever_breaks_a_visit(name: str, geo_file: Path, person: Person, 
 def test_a_file_that_breaks_and_mends_while_it_is_used(
     geo_file: Path, person: Person, desk: RedirectContext
 ) -> None:
-    desk.places.seconds = 0
+    desk.geolocation.seconds = 0
     assert went(person, ADDRESS) == BRITAIN
     geo_file.with_suffix(".bad").write_bytes(b"damage")
     geo_file.with_suffix(".bad").replace(geo_file)
-    desk.places.due = 0
+    desk.geolocation.due = 0
     wait_for(lambda: went(person, ADDRESS) == HOME, "the end of the damaged file")
     geo_file.unlink()
     assert went(person, ADDRESS) == HOME

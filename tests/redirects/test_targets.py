@@ -21,7 +21,7 @@ BERLIN = Location("EU", "DE", "Berlin")
 
 
 def at(place: Location) -> Visitor:
-    return Visitor({"REMOTE_ADDR": "192.0.2.1"}, find_place=lambda _address: place)
+    return Visitor({"REMOTE_ADDR": "192.0.2.1"}, locate=lambda _address: place)
 
 
 def speaks(header: str) -> Visitor:
@@ -131,7 +131,7 @@ def test_what_the_link_adds_is_added_to_a_pairs_destination_too() -> None:
         utm_source="mail",
         forward_query_parameters_is_enabled=True,
     )
-    visitor = Visitor({"QUERY_STRING": "a=2&b=3"}, find_place=lambda _address: BERLIN)
+    visitor = Visitor({"QUERY_STRING": "a=2&b=3"}, locate=lambda _address: BERLIN)
     outcome = resolve(made, visitor, NOW)
     assert outcome.location == "https://example.com/de?a=1&utm_source=mail&b=3#x"
     assert outcome.destination == "https://example.com/de?a=1#x"

@@ -123,7 +123,7 @@ def disk() -> dict[str, int]:
 
 def places() -> dict[str, Any]:
     """State, age and attribution of the geolocation database."""
-    settings, status = urls.settings(), redirect_context().places.status
+    settings, status = urls.settings(), redirect_context().geolocation.status
     age = status.age(clock.now())
     return {
         "state": status.state,

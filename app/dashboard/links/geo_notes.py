@@ -19,7 +19,7 @@ WHAT_TO_DO = "Its operator can fetch a free place database with “flask geo upd
 
 def place_notes() -> dict[str, Any]:
     """A note for each type of targeting that can't work here, and the attribution of the database."""
-    status = redirect_context().places.status
+    status = redirect_context().geolocation.status
     return {
         "place_notes": {} if status.state == "ok" else notes(is_damaged=status.state == "damaged"),
         "attribution": status.attribution if status.state == "ok" else None,

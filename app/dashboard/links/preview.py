@@ -27,7 +27,7 @@ from app.links.schema import SETTINGS
 from app.redirects.compiled_link import CompiledLink, compiled
 from app.redirects.queries import CARD, OPTIONS
 from app.redirects.request_context import redirect_context
-from app.redirects.simulation.visitor import Supposed
+from app.redirects.simulation.visitor import VisitorProfile
 from app.web import urls
 
 # not needed for the preview, and too long or too private to be sent at each keystroke
@@ -77,7 +77,7 @@ def previewed(form: LinkForm, *, has_password: bool) -> Preview:
     clicks = clicks_of([stored.id])[stored.id] if stored is not None and compiled_link.clicks_limit else 0
     return replace(
         shown,
-        location=at(compiled_link, Supposed(), clicks).location or "",
+        location=at(compiled_link, VisitorProfile(), clicks).location or "",
         samples=tuple(samples(columns, compiled_link, clicks)),
         gates=tuple(gates(compiled_link)),
         **card(form, compiled_link, clicks, shown.short_address),
@@ -154,7 +154,7 @@ def gates(compiled_link: CompiledLink) -> Iterator[str]:
 
 def card(form: LinkForm, compiled_link: CompiledLink, clicks: int, address: str) -> dict[str, Any]:
     """The card that a social network shows: its bot is answered as every other bot."""
-    outcome = at(compiled_link, Supposed(user_agent=NETWORK), clicks, frozenset())
+    outcome = at(compiled_link, VisitorProfile(user_agent=NETWORK), clicks, frozenset())
     if (compiled_link.cloaking_is_enabled or compiled_link.has_card) and outcome.outcome in {
         "cloak",
         "preview",

@@ -12,15 +12,15 @@ from app.redirects.compiled_link import CompiledLink, compiled
 from app.redirects.outcomes import Outcome
 from app.redirects.request_context import redirect_context
 from app.redirects.resolve import resolve
-from app.redirects.simulation.visitor import Supposed, SupposedVisitor
+from app.redirects.simulation.visitor import SimulatedVisitor, VisitorProfile
 from app.redirects.state import CONFIRMATION, PASSWORD, WARNING, LinkState
 
 PASSED = frozenset({PASSWORD, WARNING, CONFIRMATION})
 MAX_VISITORS = 3
 
 
-def supposed(country: str, device: str, system: str, browser: str, languages: str) -> Supposed:
-    return Supposed(
+def sample_profile(country: str, device: str, system: str, browser: str, languages: str) -> VisitorProfile:
+    return VisitorProfile(
         country_code=country,
         device_type=device,
         os_name=system,
@@ -30,11 +30,11 @@ def supposed(country: str, device: str, system: str, browser: str, languages: st
 
 
 USUAL = (
-    ("smartphone", "Germany, iPhone", supposed("DE", "mobile", "iOS", "Safari", "de")),
-    ("monitor", "United States, Windows", supposed("US", "desktop", "Windows", "Chrome", "en-US,en")),
-    ("smartphone", "Brazil, Android phone", supposed("BR", "mobile", "Android", "Chrome", "pt-BR,pt")),
+    ("smartphone", "Germany, iPhone", sample_profile("DE", "mobile", "iOS", "Safari", "de")),
+    ("monitor", "United States, Windows", sample_profile("US", "desktop", "Windows", "Chrome", "en-US,en")),
+    ("smartphone", "Brazil, Android phone", sample_profile("BR", "mobile", "Android", "Chrome", "pt-BR,pt")),
 )
-ELSE = ("user-round", "Anybody else", Supposed())
+ELSE = ("user-round", "Anybody else", VisitorProfile())
 
 
 class Sample(NamedTuple):
@@ -47,10 +47,10 @@ class Sample(NamedTuple):
 
 
 def at(
-    compiled_link: CompiledLink, supposed: Supposed, clicks: int, passed: frozenset[str] = PASSED
+    compiled_link: CompiledLink, profile: VisitorProfile, clicks: int, passed: frozenset[str] = PASSED
 ) -> Outcome:
     """What this visitor would get now, after the interstitials in `passed`."""
-    visitor = SupposedVisitor(supposed, redirect_context().places.find, redirect_context().today.current)
+    visitor = SimulatedVisitor(profile, redirect_context().geolocation.find, redirect_context().today.current)
     return resolve(compiled_link, visitor, clock.now(), LinkState(clicks, passed))
 
 
@@ -59,8 +59,8 @@ def samples(columns: Mapping[str, Any], compiled_link: CompiledLink, clicks: int
     if type_ and not type_.matcher:
         yield from shares(columns, clicks)
         return
-    for icon, who, supposed in who_comes(columns):
-        yield sample(icon, who, at(compiled_link, supposed, clicks))
+    for icon, who, profile in who_comes(columns):
+        yield sample(icon, who, at(compiled_link, profile, clicks))
 
 
 def sample(icon: str, who: str, outcome: Outcome) -> Sample:
@@ -76,15 +76,17 @@ def shares(columns: Mapping[str, Any], clicks: int) -> Iterator[Sample]:
             {**columns, "targeting": [pair]}, redirect_context().settings.destination_schemes
         )
         yield sample(
-            "split", f"{100 * int(pair[0]) / total:.0f} % of visitors", at(compiled_link, Supposed(), clicks)
+            "split",
+            f"{100 * int(pair[0]) / total:.0f} % of visitors",
+            at(compiled_link, VisitorProfile(), clicks),
         )
 
 
-def who_comes(columns: Mapping[str, Any]) -> tuple[tuple[str, str, Supposed], ...]:
+def who_comes(columns: Mapping[str, Any]) -> tuple[tuple[str, str, VisitorProfile], ...]:
     """A visitor for each of the first targeting lines, and any other; without targeting, three usual ones."""
     type_ = columns["targeting_type"]
     if not type_:
         return USUAL
     keys = list(dict.fromkeys(key for key, _ in columns["targeting"]))[: MAX_VISITORS - 1]
     one = targeting.TYPES[type_]
-    return (*(("user-round", one.describe(key), Supposed(**one.simulate(key))) for key in keys), ELSE)
+    return (*(("user-round", one.describe(key), VisitorProfile(**one.simulate(key))) for key in keys), ELSE)

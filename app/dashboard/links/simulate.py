@@ -20,9 +20,9 @@ from app.dashboard.shared.crud_views import Context
 from app.input.data import RequestData
 from app.links.models import Link
 from app.redirects.request_context import redirect_context
-from app.redirects.simulation.explanation import Explanation, explained
-from app.redirects.simulation.params import supposed
-from app.redirects.simulation.visitor import Supposed
+from app.redirects.simulation.explanation import Explanation, explain
+from app.redirects.simulation.params import read_profile
+from app.redirects.simulation.visitor import VisitorProfile
 from app.web.body import read_query
 
 LABELS = {
@@ -100,14 +100,14 @@ def typed() -> dict[str, Any]:
 
 def explain_visit(link: Link, asked: Mapping[str, Any]) -> tuple[Explanation | None, Sequence[FieldError]]:
     try:
-        return explained(redirect_context(), link, supposed_by(asked)), ()
+        return explain(redirect_context(), link, profile_from_query(asked)), ()
     except Invalid as invalid:
         return None, invalid.errors
 
 
-def supposed_by(asked: Mapping[str, Any]) -> Supposed:
+def profile_from_query(asked: Mapping[str, Any]) -> VisitorProfile:
     values = [(name, value if isinstance(value, list) else [value]) for name, value in asked.items()]
-    return supposed(RequestData((name, each) for name, many in values for each in many), rendering.zone())
+    return read_profile(RequestData((name, each) for name, many in values for each in many), rendering.zone())
 
 
 # ------------------------------------------------------------------- result
@@ -124,7 +124,7 @@ def answered(told: Explanation) -> Context:
         "left": [question for name, question in QUESTIONS.items() if name not in seen and name != "link"],
         "visitor": told.visitor,
         "facts": facts(told, rendering.zone()),
-        "attribution": redirect_context().places.status.attribution if told.visitor.supposed.ip else None,
+        "attribution": redirect_context().geolocation.status.attribution if told.visitor.profile.ip else None,
     }
 
 

@@ -67,7 +67,7 @@ def controls(link: Link, asked: Mapping[str, Any], wrong: Sequence[FieldError]) 
         "continents": CONTINENTS.items(),
         "languages": LANGUAGES,
         "zone_name": user().timezone.replace("_", " "),
-        "has_places": redirect_context().places.status.state == "ok",
+        "has_places": redirect_context().geolocation.status.state == "ok",
     }
 
 

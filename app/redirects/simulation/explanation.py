@@ -18,7 +18,7 @@ from app.redirects.location import wire
 from app.redirects.outcomes import Outcome, Step
 from app.redirects.presentation import HAND_HELD
 from app.redirects.resolve import resolve
-from app.redirects.simulation.visitor import Supposed, SupposedVisitor
+from app.redirects.simulation.visitor import SimulatedVisitor, VisitorProfile
 from app.redirects.state import LinkState
 
 DELIVERED = frozenset({"redirect", "app", "pixels", "consent", "cloak"})
@@ -29,16 +29,16 @@ class Explanation:
     """The answer, the simulated visitor, and the moment of the visit."""
 
     outcome: Outcome
-    visitor: SupposedVisitor
+    visitor: SimulatedVisitor
     at: dt.datetime
 
 
-def explained(redirect_context: RedirectContext, link: Link, supposed: Supposed) -> Explanation:
+def explain(redirect_context: RedirectContext, link: Link, profile: VisitorProfile) -> Explanation:
     """Simulate a visit of a link. Raises StoreDown."""
-    visitor = SupposedVisitor(supposed, redirect_context.places.find, redirect_context.today.current)
-    at = supposed.at or now()
+    visitor = SimulatedVisitor(profile, redirect_context.geolocation.find, redirect_context.today.current)
+    at = profile.at or now()
     compiled_link = plan_of(redirect_context, link)
-    facts = LinkState(redirect_context.clicks(compiled_link) if compiled_link else None, supposed.unlocked)
+    facts = LinkState(redirect_context.clicks(compiled_link) if compiled_link else None, profile.unlocked)
     outcome = resolve(compiled_link, visitor, at, facts)
     outcome = explain_outcome(outcome, compiled_link, visitor) if compiled_link else unserved(outcome)
     return Explanation(of_domain(redirect_context, link, outcome), visitor, at)
@@ -66,7 +66,7 @@ def of_domain(redirect_context: RedirectContext, link: Link, outcome: Outcome) -
     return replace(outcome, status=302, location=location) if location else outcome
 
 
-def explain_outcome(outcome: Outcome, compiled_link: CompiledLink, visitor: SupposedVisitor) -> Outcome:
+def explain_outcome(outcome: Outcome, compiled_link: CompiledLink, visitor: SimulatedVisitor) -> Outcome:
     """Add to the last step what did not apply. Real visits leave that out, to save time."""
     *before, last = outcome.steps
     if last.step != "delivery":
@@ -75,7 +75,7 @@ def explain_outcome(outcome: Outcome, compiled_link: CompiledLink, visitor: Supp
     return replace(outcome, steps=[*before, last._replace(detail=more)])
 
 
-def passed_over(outcome: Outcome, compiled_link: CompiledLink, visitor: SupposedVisitor) -> Iterator[str]:
+def passed_over(outcome: Outcome, compiled_link: CompiledLink, visitor: SimulatedVisitor) -> Iterator[str]:
     """The presentations that come before the chosen one, and why each did not apply."""
     if outcome.outcome not in DELIVERED - {"cloak", "consent"}:
         return
@@ -86,7 +86,7 @@ def passed_over(outcome: Outcome, compiled_link: CompiledLink, visitor: Supposed
         yield why_no_pixels(compiled_link, visitor)
 
 
-def why_no_app(compiled_link: CompiledLink, visitor: SupposedVisitor) -> str:
+def why_no_app(compiled_link: CompiledLink, visitor: SimulatedVisitor) -> str:
     if not compiled_link.app_linking_is_enabled:
         return "no app linking"
     if visitor.is_bot:
@@ -96,7 +96,7 @@ def why_no_app(compiled_link: CompiledLink, visitor: SupposedVisitor) -> str:
     return f"no known app opens this address on {visitor.os_name or 'an unknown system'}"
 
 
-def why_no_pixels(compiled_link: CompiledLink, visitor: SupposedVisitor) -> str:
+def why_no_pixels(compiled_link: CompiledLink, visitor: SimulatedVisitor) -> str:
     if not compiled_link.has_pixels:
         return "no pixels"
     return "pixels do not fire for bots" if visitor.is_bot else "pixels do not fire"

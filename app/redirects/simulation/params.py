@@ -15,7 +15,7 @@ from app.input.params import ParamReader
 from app.input.parsers import Rejected, flag, moment, plain_text
 from app.links.targeting import TYPES
 from app.redirects import referrer
-from app.redirects.simulation.visitor import Supposed, as_sent
+from app.redirects.simulation.visitor import VisitorProfile, as_sent
 from app.redirects.state import CONFIRMATION, PASSWORD, WARNING
 from app.redirects.visitor import LONGEST_LANGUAGES, languages
 
@@ -81,7 +81,7 @@ READ: Mapping[str, Read] = {
 }
 
 
-def supposed(data: RequestData, zone: dt.tzinfo = dt.UTC) -> Supposed:
+def read_profile(data: RequestData, zone: dt.tzinfo = dt.UTC) -> VisitorProfile:
     """The simulated visit of these parameters. Times without an offset are in `zone`. Unknown parameters are
     ignored.
 
@@ -92,7 +92,7 @@ def supposed(data: RequestData, zone: dt.tzinfo = dt.UTC) -> Supposed:
     at = reader.read("at", None, lambda text: moment(text, zone), MAX_TEXT)
     unlocked = read_unlocked(reader, data)
     reader.require_valid()
-    return Supposed(at=at, unlocked=unlocked, **found)
+    return VisitorProfile(at=at, unlocked=unlocked, **found)
 
 
 def or_empty(read: Read) -> Read:

@@ -14,7 +14,7 @@ from app.web.device_names import browser_name, system_name
 
 
 @dataclass(frozen=True, kw_only=True)
-class Supposed:
+class VisitorProfile:
     """The given properties, by the contract's names. None: not given; empty: the visitor has none."""
 
     at: dt.datetime | None = None
@@ -32,30 +32,30 @@ class Supposed:
     unlocked: frozenset[str] = frozenset()
 
 
-class SupposedVisitor(Visitor):
+class SimulatedVisitor(Visitor):
     """Like a real visitor, parsed from the same texts; but a given property is not derived from them.
 
     Without a simulated user agent the visitor counts as human, device unknown.
     """
 
-    __slots__ = ("supposed",)
+    __slots__ = ("profile",)
 
     def __init__(
         self,
-        supposed: Supposed,
-        find_place: Callable[[str], Location] | None = None,
+        profile: VisitorProfile,
+        locate: Callable[[str], Location] | None = None,
         day_key: Callable[[], bytes] | None = None,
     ) -> None:
-        super().__init__(environ_of(supposed), find_place=find_place, day_key=day_key)
-        self.supposed = supposed
+        super().__init__(environ_of(profile), locate=locate, day_key=day_key)
+        self.profile = profile
 
     @property
     def bot_name(self) -> str:
-        return "" if self.supposed.user_agent is None else super().bot_name
+        return "" if self.profile.user_agent is None else super().bot_name
 
     @property
     def device(self) -> Device:
-        said, found = self.supposed, super().device
+        said, found = self.profile, super().device
         return Device(
             given(said.device_type, found.device_type),
             found.os_name if said.os_name is None else system_name(said.os_name),
@@ -64,7 +64,7 @@ class SupposedVisitor(Visitor):
 
     def look_up_location(self) -> Location:
         """The given parts; the rest from the given address, unless that contradicts the given country."""
-        said = self.supposed
+        said = self.profile
         found = super().look_up_location() if said.ip else UNKNOWN
         if said.country_code is not None and said.country_code != found.country_code:
             found = place_of_country(said.country_code)
@@ -79,14 +79,14 @@ def given(said: str | None, found: str) -> str:
     return found if said is None else said
 
 
-def environ_of(supposed: Supposed) -> dict[str, Any]:
+def environ_of(profile: VisitorProfile) -> dict[str, Any]:
     """The WSGI environ of the request that such a visitor would send."""
     texts = {
-        "REMOTE_ADDR": supposed.ip,
-        "HTTP_USER_AGENT": supposed.user_agent,
-        "HTTP_ACCEPT_LANGUAGE": supposed.accept_language,
-        "HTTP_REFERER": supposed.referrer,
-        "QUERY_STRING": supposed.query,
+        "REMOTE_ADDR": profile.ip,
+        "HTTP_USER_AGENT": profile.user_agent,
+        "HTTP_ACCEPT_LANGUAGE": profile.accept_language,
+        "HTTP_REFERER": profile.referrer,
+        "QUERY_STRING": profile.query,
     }
     return {"REQUEST_METHOD": "GET", **{name: as_sent(text) for name, text in texts.items() if text}}
 

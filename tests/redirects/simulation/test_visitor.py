@@ -9,8 +9,8 @@ import pytest
 from app.core.errors import Invalid
 from app.geo.lookup import UNKNOWN, Location
 from app.input.data import RequestData
-from app.redirects.simulation.params import supposed
-from app.redirects.simulation.visitor import Supposed, SupposedVisitor
+from app.redirects.simulation.params import read_profile
+from app.redirects.simulation.visitor import SimulatedVisitor, VisitorProfile
 from app.redirects.visitor import Visitor
 from tests.redirects.conftest import PHONE
 from tests.server import BROWSER
@@ -21,7 +21,7 @@ BOT = "Googlebot/2.1 (+http://www.google.com/bot.html)"
 PARTS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "nobody in particular": (
         {},
-        {"is_bot": False, "place": UNKNOWN, "device": ("", "", ""), "languages": (), "query": ""},
+        {"is_bot": False, "location": UNKNOWN, "device": ("", "", ""), "languages": (), "query": ""},
     ),
     "an agent tells its device": (
         {"user_agent": PHONE},
@@ -39,23 +39,26 @@ PARTS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "a browser by its form": ({"browser_name": "Chrome Mobile"}, {"browser_name": "Chrome"}),
     "a bot": ({"user_agent": BOT}, {"is_bot": True}),
     "an empty agent is a bot": ({"user_agent": ""}, {"is_bot": True, "bot_name": "no agent"}),
-    "an address has a place": ({"ip": "81.2.69.142"}, {"place": LONDON}),
-    "an address without one": ({"ip": "192.0.2.1"}, {"place": UNKNOWN}),
-    "a country has a continent": ({"country_code": "BR"}, {"place": ("SA", "BR", "")}),
+    "an address has a place": ({"ip": "81.2.69.142"}, {"location": LONDON}),
+    "an address without one": ({"ip": "192.0.2.1"}, {"location": UNKNOWN}),
+    "a country has a continent": ({"country_code": "BR"}, {"location": ("SA", "BR", "")}),
     "the same country keeps the town": (
         {"ip": "81.2.69.142", "country_code": "GB"},
-        {"place": LONDON},
+        {"location": LONDON},
     ),
     "another country drops the town": (
         {"ip": "81.2.69.142", "country_code": "FR"},
-        {"place": ("EU", "FR", "")},
+        {"location": ("EU", "FR", "")},
     ),
     "a town goes before the address's": (
         {"ip": "81.2.69.142", "city_name": "Leeds"},
-        {"place": ("EU", "GB", "Leeds")},
+        {"location": ("EU", "GB", "Leeds")},
     ),
-    "an empty country is an unknown place": ({"ip": "81.2.69.142", "country_code": ""}, {"place": UNKNOWN}),
-    "a continent alone": ({"continent_code": "AN"}, {"place": ("AN", "", "")}),
+    "an empty country is an unknown place": (
+        {"ip": "81.2.69.142", "country_code": ""},
+        {"location": UNKNOWN},
+    ),
+    "a continent alone": ({"continent_code": "AN"}, {"location": ("AN", "", "")}),
     "languages by q": ({"accept_language": "en;q=0.1, pt-BR"}, {"languages": ("pt-BR", "en")}),
     "a query's bytes": ({"query": "a=ä&b=%2B"}, {"query": "a=Ã¤&b=%2B"}),
     "a referrer": ({"referrer": "https://a.example/b?c"}, {"referrer": ("a.example", "/b")}),
@@ -67,8 +70,8 @@ def place_of(address: str) -> Location:
 
 
 @pytest.mark.parametrize(("parts", "expected"), PARTS.values(), ids=PARTS)
-def test_it_is_what_was_supposed(parts: dict[str, Any], expected: dict[str, Any]) -> None:
-    visitor = SupposedVisitor(Supposed(**parts), place_of)
+def test_it_is_what_the_profile_says(parts: dict[str, Any], expected: dict[str, Any]) -> None:
+    visitor = SimulatedVisitor(VisitorProfile(**parts), place_of)
     assert {name: getattr(visitor, name) for name in expected} == expected
 
 
@@ -82,12 +85,12 @@ def test_a_real_one_with_the_same_texts_is_the_same(agent: str) -> None:
             "HTTP_ACCEPT_LANGUAGE": "de;q=0.5,en",
             "QUERY_STRING": "a=1",
         },
-        find_place=place_of,
+        locate=place_of,
         day_key=lambda: b"key",
     )
-    parts = Supposed(ip="81.2.69.142", user_agent=agent, accept_language="de;q=0.5,en", query="a=1")
-    made = SupposedVisitor(parts, place_of, lambda: b"key")
-    names = ["agent", "bot_name", "device", "place", "languages", "query", "is_head", "is_prefetch"]
+    parts = VisitorProfile(ip="81.2.69.142", user_agent=agent, accept_language="de;q=0.5,en", query="a=1")
+    made = SimulatedVisitor(parts, place_of, lambda: b"key")
+    names = ["agent", "bot_name", "device", "location", "languages", "query", "is_head", "is_prefetch"]
     assert [getattr(made, name) for name in names] == [getattr(real, name) for name in names]
     assert made.day_hash(7) == real.day_hash(7)
 
@@ -112,13 +115,13 @@ WRONG = {
 @pytest.mark.parametrize(("name", "text"), [(name, text) for name, texts in WRONG.items() for text in texts])
 def test_what_can_t_be_read_is_refused(name: str, text: str) -> None:
     with pytest.raises(Invalid) as caught:
-        supposed(RequestData([(name, text)]))
+        read_profile(RequestData([(name, text)]))
     assert [error.field for error in caught.value.errors] == [name]
 
 
 def test_everything_that_is_wrong_is_told_at_once() -> None:
     with pytest.raises(Invalid) as caught:
-        supposed(RequestData([(name, texts[-1]) for name, texts in WRONG.items()]))
+        read_profile(RequestData([(name, texts[-1]) for name, texts in WRONG.items()]))
     assert {error.field for error in caught.value.errors} == set(WRONG)
 
 
@@ -137,9 +140,11 @@ UNLOCKED = {
 
 @pytest.mark.parametrize(("pairs", "gates"), UNLOCKED.values(), ids=UNLOCKED)
 def test_which_gates_are_passed(pairs: list[tuple[str, str]], gates: set[str]) -> None:
-    assert supposed(RequestData(pairs)).unlocked == gates
+    assert read_profile(RequestData(pairs)).unlocked == gates
 
 
 def test_the_last_of_several_wins_and_unknown_ones_are_ignored() -> None:
-    found = supposed(RequestData([("ip", "no"), ("ip", "192.0.2.1"), ("name", "x"), ("country_code", "de")]))
-    assert found == Supposed(ip="192.0.2.1", country_code="DE")
+    found = read_profile(
+        RequestData([("ip", "no"), ("ip", "192.0.2.1"), ("name", "x"), ("country_code", "de")])
+    )
+    assert found == VisitorProfile(ip="192.0.2.1", country_code="DE")
