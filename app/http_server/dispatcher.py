@@ -167,8 +167,9 @@ class Dispatcher:
         try:
             environ["wsgi.input"] = await self.bodies.read(reading)
         except BodyCutError as cut:
-            refuse = partial(self.refusals.send, proto, environ, SLOW if cut.is_slow else CUT)
-            refuse() if cut.is_slow else self.pauses.wait(refuse)
+            if not cut.is_slow:
+                await self.pauses.spend(self.bodies.sip(reading))
+            self.refusals.send(proto, environ, SLOW if cut.is_slow else CUT)
             return
         except BodyTornError:
             environ["wsgi.input"], environ[IS_TORN] = FailedInput(ClientDisconnected), True

@@ -45,6 +45,8 @@ MAX_DISCARDED = 64 * 1024 * 1024
 MAX_DISCARDS = 4
 # in bytes a second, of all refused bodies together: a flood of them must not keep the event loop busy
 DISCARD_RATE = 16 * 1024 * 1024
+# of a body that was cut: a client that sends slowly then sees why, one that sends fast costs no more
+MAX_SIPPED = 16 * 1024
 
 Spool = SpooledTemporaryFile[bytes]
 
@@ -173,6 +175,15 @@ class RequestBodies:
         finally:
             self.discards -= 1
             self.remove(reading)
+
+    async def sip(self, reading: Reading) -> None:
+        """Read the first bytes that come after a cut: those left unread would reset the connection."""
+        sipped = 0
+        while sipped < MAX_SIPPED:
+            message = await reading.proto.receive()
+            if message["type"] != "http.request" or not message["more_body"]:
+                return
+            sipped += len(message["body"])
 
     async def receive(self, reading: Reading) -> bytes:
         """The next piece. Raises BodyTornError, or BodyCutError after `Reading.end`."""

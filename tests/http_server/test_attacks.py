@@ -86,7 +86,7 @@ def test_five_hundred_bodies_that_drip(owner: Owner, head: bytes) -> None:
         refused = CONNECTIONS - request_bodies.MAX_BODIES
         wait_for(lambda: len(clients.answers) >= refused, "an answer to those without a place")
     told = [answer for answer in clients.answers if answer]
-    assert told
+    assert len(told) > 0.9 * len(clients.answers), "hardly any connection is reset before its answer is read"
     assert {answer.split()[1] for answer in told} == {b"503"}
     assert all(b"retry-after: " in answer for answer in told)
     wait_for(lambda: ask(owner.server, "GET", "/healthz").status == 200, "a server without them")

@@ -74,3 +74,23 @@ def test_the_end_gives_all_and_lets_none_wait() -> None:
         assert given == [0, 1, 2, 3]
 
     run(test)
+
+
+@pytest.mark.parametrize("seconds", [0, 3600], ids=["work that ends", "work that does not"])
+def test_a_pause_is_spent_on_some_work(seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PAUSE_SECONDS", 0.05)
+    done: list[str] = []
+
+    async def work() -> None:
+        done.append("begun")
+        await asyncio.sleep(seconds)
+        done.append("ended")
+
+    async def test() -> None:
+        await Pauses(asyncio.get_running_loop()).spend(work())
+        done.append("spent")
+        assert len(asyncio.all_tasks()) == 1
+
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(asyncio.run, test()).result()
+    assert done == ["begun", *(["ended"] if not seconds else []), "spent"]
