@@ -243,7 +243,8 @@ def test_a_limit_behind_a_gate(owner: Owner, fields: Any, form: Any, shared: boo
     port, visitors, limit = owner.server.port, 8, 5  # of ten tries
     path = f"/gate-{len(form)}-{int(shared)}"
     link_id = owner.make_link(url=path[1:], location_url=THERE, clicks_limit=limit, **fields)
-    passed = send_at_once(port, [make_request(port, path, form=form)] * visitors)
+    form_sent = make_request(port, path, form=form)
+    passed = [pass_gate(port, form_sent, answer) for answer in send_at_once(port, [form_sent] * visitors)]
     assert {(answer.status, answer.location) for answer in passed} == {(303, path)}
     assert owner.clicks(link_id) == 0
     cookies = [passed[0].cookie if shared else answer.cookie for answer in passed]
@@ -253,6 +254,15 @@ def test_a_limit_behind_a_gate(owner: Owner, fields: Any, form: Any, shared: boo
     assert owner.clicks(link_id) == limit
     again = send_at_once(port, [make_request(port, path, form=form)])
     assert again[0].status == 410
+
+
+def pass_gate(port: int, request: bytes, first: Reply) -> Reply:
+    """The answer, once the server had the time to compare the password: a busy machine may refuse eight at once."""
+    if first.status != 503:
+        return first
+    return wait_for(
+        lambda: (found := send_at_once(port, [request])[0]).status != 503 and found, "a comparison"
+    )
 
 
 def test_kill_everything_while_tickets_are_spent(make_server: MakeServer) -> None:
