@@ -112,9 +112,13 @@ format: $(VENV)/installed-dev ## give code, scripts and styles their form
 	@$(MAKE) -s lint-front-end PRETTIER=--write
 
 .PHONY: languages
-languages: $(VENV)/installed-dev ## compile the dashboard's catalogues; say which texts are missing
+languages: $(VENV)/installed-dev ## compile the catalogues; say which messages are not translated
 	@$(RUN) babel.messages.frontend -q compile -d app/i18n -D messages
 	@$(RUN) pytest -q tests/i18n/test_catalogues.py
+
+.PHONY: messages
+messages: $(VENV)/installed-dev ## bring the catalogues up to date with the messages of the code, and compile them
+	@$(RUN) scripts.catalogues
 
 .PHONY: migrations-check
 migrations-check: $(VENV)/installed-dev ## do migrations lead to the models, on both databases?

@@ -11,7 +11,15 @@ from app.core.database import engine_options, prepare_engine
 from app.core.extensions import csrf, db, login, migrate
 from app.core.secret_keys.ring import SecretKeys, flask_settings, use_keys
 from app.links import pictures, uploads
-from app.web import application, error_pages, locale, media, rate_limits, request_log, security_headers
+from app.web import (
+    application,
+    error_pages,
+    locale,
+    media,
+    rate_limits,
+    request_log,
+    security_headers,
+)
 
 PARTS = (
     request_log,

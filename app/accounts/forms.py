@@ -13,14 +13,16 @@ from app.accounts.models import User
 from app.accounts.password_rules import MAX_LENGTH, find_weakness
 from app.accounts.services import written_email
 from app.core import clock
+from app.i18n.languages import dashboard_languages
+from app.i18n.messages import lazy_gettext as _l
 from app.input.forms import ChoiceField, FlagField, Rejected, ResourceForm, TextField, WholeField
 
-LANGUAGES = {"en": "English", "de": "Deutsch"}
+LANGUAGES = dashboard_languages()
 REPORT_PERIODS = {
-    "daily": "Every day",
-    "weekly": "Every Monday",
-    "monthly": "On the first of a month",
-    "never": "Never",
+    "daily": _l("Every day"),
+    "weekly": _l("Every Monday"),
+    "monthly": _l("On the first of a month"),
+    "never": _l("Never"),
 }
 REPORT_HOURS = {hour: f"{hour:02d}:00" for hour in range(24)}
 MAX_DAYS = 36_500
@@ -69,28 +71,28 @@ class CodeField(TextField):
 class SignInForm(ResourceForm):
     """Address and password as typed, without rules: the only error about them is a failed sign-in."""
 
-    email = TextField("E-mail", most=320, required=True)
-    password = PasswordField("Password", required=True)
-    remember = FlagField("Stay signed in")
+    email = TextField(_l("E-mail"), most=320, required=True)
+    password = PasswordField(_l("Password"), required=True)
+    remember = FlagField(_l("Stay signed in"))
 
 
 class CodeForm(ResourceForm):
     """A code from the authenticator app, or a recovery code."""
 
-    code = CodeField("Code", most=64, required=True)
+    code = CodeField(_l("Code"), most=64, required=True)
 
 
 class CurrentPasswordForm(ResourceForm):
     """The current password, before an action that a stranger at an unlocked browser must not do."""
 
-    current_password = PasswordField("Current password", required=True)
+    current_password = PasswordField(_l("Current password"), required=True)
 
 
 class PasswordAgainForm(ResourceForm):
     """The password again, before keys, exports and deletions."""
 
     # a name of its own: the forms on the same page have other field names
-    own_password = PasswordField("Current password", required=True)
+    own_password = PasswordField(_l("Current password"), required=True)
 
 
 class LeaveTwoFactorForm(CodeForm, CurrentPasswordForm):
@@ -100,15 +102,15 @@ class LeaveTwoFactorForm(CodeForm, CurrentPasswordForm):
 class AddressForm(ResourceForm):
     """The e-mail address of an account, for example one whose password is forgotten."""
 
-    email = EmailField("E-mail", required=True)
+    email = EmailField(_l("E-mail"), required=True)
 
 
 class NewUserForm(ResourceForm):
     """A new account; `name` may be left out."""
 
-    email = EmailField("E-mail", required=True)
-    name = TextField("Name", most=128, clears_to="")
-    password = PasswordField("Password", required=True)
+    email = EmailField(_l("E-mail"), required=True)
+    name = TextField(_l("Name"), most=128, clears_to="")
+    password = PasswordField(_l("Password"), required=True)
 
     def validate_password(self, field: PasswordField) -> None:
         refuse_weak(field, self.email.data or "", self.name.data or "")
@@ -117,19 +119,19 @@ class NewUserForm(ResourceForm):
 class AccountForm(ResourceForm):
     """What a user changes about the account; address and password have forms of their own."""
 
-    name = TextField("Name", most=128, clears_to="")
-    timezone = ChoiceField("Time zone", choices=zones(), required=True)
-    language = ChoiceField("Language", choices=LANGUAGES, required=True)
-    report_period = ChoiceField("Reports", choices=REPORT_PERIODS, required=True)
-    report_hour = ChoiceField("At", choices=REPORT_HOURS, required=True)
-    checks_destinations = FlagField("Check destinations")
+    name = TextField(_l("Name"), most=128, clears_to="")
+    timezone = ChoiceField(_l("Time zone"), choices=zones(), required=True)
+    language = ChoiceField(_l("Language"), choices=LANGUAGES, required=True)
+    report_period = ChoiceField(_l("Reports"), choices=REPORT_PERIODS, required=True)
+    report_hour = ChoiceField(_l("At"), choices=REPORT_HOURS, required=True)
+    checks_destinations = FlagField(_l("Check destinations"))
 
 
 class NewPasswordForm(ResourceForm):
     """A new password for the account of `owner`, and whether to revoke its API keys."""
 
-    password = PasswordField("New password", required=True)
-    revoke_keys = FlagField("Revoke all API keys")
+    password = PasswordField(_l("New password"), required=True)
+    revoke_keys = FlagField(_l("Revoke all API keys"))
 
     def validate_password(self, field: PasswordField) -> None:
         owner: User = self.owner
@@ -139,34 +141,34 @@ class NewPasswordForm(ResourceForm):
 class PasswordForm(NewPasswordForm):
     """A new password, confirmed by the current one. (The view checks the current one.)"""
 
-    current_password = PasswordField("Current password", required=True)
+    current_password = PasswordField(_l("Current password"), required=True)
 
 
 class OwnEmailForm(ResourceForm):
     """Another e-mail address to sign in with, confirmed by the password. (The view checks it.)"""
 
     # names of their own: the account page has an address and a password already
-    new_email = EmailField("New e-mail address", required=True)
-    own_password = PasswordField("Current password", required=True)
+    new_email = EmailField(_l("New e-mail address"), required=True)
+    own_password = PasswordField(_l("Current password"), required=True)
 
 
 class LeaveForm(ResourceForm):
     """Confirms the deletion of `owner`'s account by address and password. (The view checks the password.)"""
 
     # names of their own: the account page has an address and a password already
-    own_email = TextField("Your e-mail address", most=320, required=True)
-    own_password = PasswordField("Current password", required=True)
+    own_email = TextField(_l("Your e-mail address"), most=320, required=True)
+    own_password = PasswordField(_l("Current password"), required=True)
 
     def validate_own_email(self, field: TextField) -> None:
         if written_email(field.data or "") != self.owner.email:
-            raise Rejected("This is not the e-mail address of this account.", "other_email")
+            raise Rejected(_l("This is not the e-mail address of this account."), "other_email")
 
 
 class InvitationForm(ResourceForm):
     """An invitation; without an e-mail address it is for the person whom the admin hands it to."""
 
-    email = EmailField("E-mail", clears_to="")
-    is_admin = FlagField("Admin")
+    email = EmailField(_l("E-mail"), clears_to="")
+    is_admin = FlagField(_l("Admin"))
 
 
 def refuse_weak(field: PasswordField, *about: str) -> None:
@@ -177,9 +179,9 @@ def refuse_weak(field: PasswordField, *about: str) -> None:
 class KeyForm(ResourceForm):
     """A new API key. `expires` is a number of days from now; empty means never."""
 
-    name = TextField("Name", most=128, required=True)
-    scope = ChoiceField("Scope", choices=SCOPES)
-    expires = WholeField("Expires after days", least=1, most=MAX_DAYS)
+    name = TextField(_l("Name"), most=128, required=True)
+    scope = ChoiceField(_l("Scope"), choices=SCOPES)
+    expires = WholeField(_l("Expires after days"), least=1, most=MAX_DAYS)
 
     @property
     def changes(self) -> dict[str, Any]:

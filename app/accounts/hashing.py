@@ -24,6 +24,7 @@ from enum import Enum
 from typing import Any, NamedTuple, TypeVar
 
 from app.core.errors import Busy, FieldError
+from app.i18n.messages import lazy_gettext as _l
 
 WAIT_SECONDS = 1.0  # for the start of a hash; one that has begun is waited for
 RETRY_SECONDS = 2
@@ -162,7 +163,7 @@ def return_large_blocks() -> None:
 
 
 def busy() -> Busy:
-    text = "Too many passwords are being checked at this moment. Try again in a few seconds."
+    text = _l("Too many passwords are being checked at this moment. Try again in a few seconds.")
     return Busy(RETRY_SECONDS, FieldError(text, "busy"))
 
 

@@ -23,13 +23,14 @@ from app.audit.services import Object, record
 from app.core import clock
 from app.core.database import impatient
 from app.core.extensions import db
+from app.i18n.messages import lazy_gettext as _l
 
 log = logging.getLogger(__name__)
 
 BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
 SHAPE = re.compile(r"wp_(?P<random>[0-9A-Za-z]{30})(?P<checksum>[0-9A-Za-z]{6})", re.ASCII)
 PREFIX_LENGTH = 11
-SCOPES = {"read": "Read only", "write": "Read and write"}
+SCOPES = {"read": _l("Read only"), "write": _l("Read and write")}
 
 KEYS, USERS = ApiKey.__table__, User.__table__
 # built once, because every request to the API begins with it

@@ -14,6 +14,9 @@ from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
+from app.i18n.messages import lazy_digits
+from app.i18n.messages import lazy_gettext as _l
+
 MIN_LENGTH, MAX_LENGTH = 8, 1024
 # 23,423 passwords from two lists of the commonest ones, a line each; docs/dependencies.md says from where
 COMMON_FILE = Path(__file__).with_name("common_passwords.txt.gz")
@@ -29,16 +32,20 @@ LOOK_ALIKES = (
 )
 MIN_PART, MAX_REST = 3, 2  # letters of what counts as a part of the owner's data; letters left beside parts
 
-TRIVIAL = "This password is one of the first that anybody would try. Choose another one."
-OWN = "This password is made of your e-mail address or name. Choose another one."
+TRIVIAL = _l("This password is one of the first that anybody would try. Choose another one.")
+OWN = _l("This password is made of your e-mail address or name. Choose another one.")
 
 
 def find_weakness(password: str, *about: str) -> str | None:
     """Why this is refused as the password of an account, or None. `about`: the owner's address and name."""
     if not MIN_LENGTH <= len(password) <= MAX_LENGTH:
-        return f"A password has {MIN_LENGTH} to {MAX_LENGTH:,} characters."
+        return _l(
+            "A password has %(least)s to %(most)s characters.",
+            least=MIN_LENGTH,
+            most=lazy_digits(MAX_LENGTH),
+        )
     if any(unicodedata.category(c) in {"Cc", "Cs"} for c in password):
-        return "A password can't contain control characters."
+        return _l("A password can't contain control characters.")
     typed = unicodedata.normalize("NFC", password).casefold()
     if is_common(typed):
         return TRIVIAL

@@ -13,6 +13,7 @@ from app.core.clock import now
 from app.core.database import begin_write
 from app.core.errors import FieldError, Forbidden, Invalid
 from app.core.extensions import db
+from app.i18n.messages import lazy_gettext as _l
 
 # any number that no other use of PostgreSQL's advisory locks has
 FIRST_USER_LOCK = 0x57415950
@@ -22,9 +23,9 @@ class ShutOut(Forbidden):
     """The password is right, but the account is disabled or deleted."""
 
     def __init__(self, user: User) -> None:
-        text = "This account is disabled. An admin can enable it again."
+        text = _l("This account is disabled. An admin can enable it again.")
         if user.deleted_datetime is not None:
-            text = "This account was deleted. For 30 days an admin can bring it back."
+            text = _l("This account was deleted. For 30 days an admin can bring it back.")
         super().__init__(FieldError(text, "shut_out"))
 
 
@@ -33,7 +34,7 @@ class EmailTaken(Invalid):
 
     def __init__(self) -> None:
         super().__init__(
-            FieldError("There is an account with this e-mail address already.", "taken", "email")
+            FieldError(_l("There is an account with this e-mail address already."), "taken", "email")
         )
 
 
@@ -132,7 +133,7 @@ def update_user(user: User, changes: dict[str, Any]) -> User:
         changes = changes | {"email": written_email(changes["email"])}
         if taken_by_another(user, changes["email"]):
             raise Invalid(
-                FieldError("There is an account with this e-mail address already.", "taken", "email")
+                FieldError(_l("There is an account with this e-mail address already."), "taken", "email")
             )
         if user.email != changes["email"]:
             db.session.execute(delete(PasswordReset).where(PasswordReset.user_id == user.id))

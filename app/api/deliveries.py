@@ -42,7 +42,7 @@ def test(id: int) -> Response:
     """Sends a test at once, without retries. A failed delivery is no API error: the answer says why."""
     read_sent()
     made, tried = test_send.test(caller(), id)
-    data = {"delivery_id": made.id, "status": made.status, "detail": tried.detail}
+    data = {"delivery_id": made.id, "status": made.status, "detail": str(tried.detail)}
     return envelope.json_response({"data": data})
 
 
@@ -86,6 +86,6 @@ def attempt(row: DeliveryAttempt) -> dict[str, Any]:
     return {
         "datetime": format_utc(row.datetime),
         "status_code": row.status_code,
-        "detail": row.detail,
+        "detail": str(row.detail),
         "duration_ms": row.duration_ms,
     }

@@ -32,7 +32,7 @@ def described(explanation: Explanation) -> dict[str, Any]:
         "outcome": outcome.outcome,
         "status": outcome.status,
         "location": outcome.location,
-        "steps": [step._asdict() for step in outcome.steps],
+        "steps": [step._asdict() | {"detail": str(step.detail)} for step in outcome.steps],
         "visitor": visitor(explanation),
     }
 

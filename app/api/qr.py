@@ -40,4 +40,4 @@ def drawing(link: Link, look: qr.Look) -> qr.Drawing:
         return qr.draw(address, look)
     except Rejected as rejected:
         problem = rejected.args[0]
-        raise Invalid(FieldError(str(problem), problem.code, problem.field)) from None
+        raise Invalid(FieldError(problem.title, problem.code, problem.field)) from None

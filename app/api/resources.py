@@ -93,7 +93,7 @@ def verify_domain(id: int) -> Response:
     """Looks for either proof of ownership now. A missing proof is no error: the checks say what was found."""
     read_sent()
     domain, found = verification.verify(caller(), id)
-    checks = [finding._asdict() for finding in found]
+    checks = [finding._asdict() | {"detail": str(finding.detail)} for finding in found]
     return envelope.json_response({"data": {"is_verified": domain.is_verified, "checks": checks}})
 
 

@@ -173,7 +173,7 @@ def brought(user: User, file: IO[bytes], chosen: Chosen) -> LinkImport:
         files.remove(copy)
         says = {OPTIONS.get(each.field or "", "--column FIELD=COLUMN") for each in invalid.errors}
         raise click.ClickException(
-            f"{file.name}: {' '.join(each.title for each in invalid.errors)} ({', '.join(sorted(says))})"
+            f"{file.name}: {' '.join(str(each.title) for each in invalid.errors)} ({', '.join(sorted(says))})"
         ) from None
     if missing := [column for column in named.values() if column not in table.columns]:
         files.remove(copy)
@@ -206,7 +206,7 @@ def print_import(job: LinkImport) -> None:
     click.echo(f"{job.made:,} links {what}, {job.known:,} there already, {job.failed:,} failed")
     for is_made in (True, False):
         for row in services.listed_rows(job, SHOWN, is_made=is_made):
-            said = "; ".join(f"{field}: {text}" if field else text for field, text in row.problems)
+            said = "; ".join(f"{field}: {text}" if field else str(text) for field, text in row.problems)
             click.echo(f"line {row.line}: {said}", err=True)
     if count := services.count_made_rows(job):
         click.echo(f"{count:,} of the links need a check: this file does not hold all of their settings")

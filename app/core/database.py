@@ -24,6 +24,8 @@ from sqlalchemy import (
     Engine,
     Integer,
     MetaData,
+    String,
+    Text,
     event,
     inspect,
     make_url,
@@ -39,6 +41,8 @@ from app.core.config import Settings
 from app.core.database_damage import watch_engine
 from app.core.errors import NotFound
 from app.core.read_only import address_of, is_read_only, watch_connections
+from app.i18n.messages import in_english
+from app.i18n.stored import pack, unpack
 
 CLICKS = "clicks"
 BUSY_SECONDS = 10
@@ -74,6 +78,32 @@ class UtcDateTime(TypeDecorator[dt.datetime]):
 
     def process_result_value(self, value: dt.datetime | None, dialect: Dialect) -> dt.datetime | None:  # noqa: ARG002
         return None if value is None else value.replace(tzinfo=dt.UTC)
+
+
+class MessageText(TypeDecorator[str]):
+    """A message for people: kept with its values, and worded in the language of its reader.
+
+    One that is too long for its column is kept as its English text.
+    """
+
+    impl = String
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002
+        if value is None:
+            return None
+        packed, length = pack(value), getattr(self.impl, "length", None)
+        return packed if length is None or len(packed) <= length else in_english(value)[:length]
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002
+        return None if value is None else unpack(value)
+
+
+class LongMessageText(MessageText):
+    """The same without a bound."""
+
+    impl = Text
+    cache_ok = True
 
 
 def clicks_path(settings: Settings) -> Path:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.i18n.messages import in_english
+from app.i18n.messages import lazy_gettext as _l
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class NotFound(WaypostError):
     """No such row, or another user's. The error does not tell which."""
 
     def __init__(self, what: str) -> None:
-        super().__init__(FieldError(f"There is no such {what}.", "not_found"))
+        super().__init__(FieldError(_l("There is no such %(what)s.", what=what), "not_found"))
 
 
 class Invalid(WaypostError):
@@ -58,7 +59,7 @@ class AliasTaken(WaypostError):
     """The alias belongs to another link already."""
 
     def __init__(self) -> None:
-        super().__init__(FieldError("This short address is taken already.", "taken", "url"))
+        super().__init__(FieldError(_l("This short address is taken already."), "taken", "url"))
 
 
 class Conflict(WaypostError):

@@ -15,6 +15,9 @@ from urllib.parse import SplitResult, urlsplit
 
 import idna
 
+from app.i18n.messages import lazy_digits
+from app.i18n.messages import lazy_gettext as _l
+
 WEB = frozenset({"http", "https"})
 # these run or read something in the page or machine they are opened on; no setting may allow them
 NEVER = frozenset({"javascript", "data", "vbscript", "file", "blob", "about"})
@@ -59,12 +62,14 @@ def read_address(text: str, most: int, schemes: Collection[str] = WEB) -> Addres
     scheme = match[1].lower() if match else ""
     if match is None or scheme in NEVER or scheme not in schemes:
         allowed = " or ".join(f"{one}://" if one in WEB else f"{one}:" for one in sorted(schemes))
-        raise BadAddress(f"This must be an address that begins with {allowed}", "scheme")
+        raise BadAddress(
+            _l("This must be an address that begins with %(allowed)s", allowed=allowed), "scheme"
+        )
     rest = text[match.end() :]
     if rest.startswith("//"):
         return with_authority(scheme, rest[2:])
     if scheme in WEB or not rest:
-        raise BadAddress("This address has no host.", "host")
+        raise BadAddress(_l("This address has no host."), "host")
     return Address(scheme, "", None, rest)
 
 
@@ -94,25 +99,32 @@ def host_of(text: str) -> str:
 
 def refuse_unwritable(text: str, most: int) -> None:
     if len(text) > most:
-        raise BadAddress(f"This may have at most {most:,} characters; it has {len(text):,}.", "too_long")
+        raise BadAddress(
+            _l(
+                "This may have at most %(most)s characters; it has %(number)s.",
+                most=lazy_digits(most),
+                number=lazy_digits(len(text)),
+            ),
+            "too_long",
+        )
     if any(c.isspace() for c in text):
-        raise BadAddress("An address can't contain white space.", "white_space")
+        raise BadAddress(_l("An address can't contain white space."), "white_space")
     if any(unicodedata.category(c) in {"Cc", "Cs"} for c in text):
-        raise BadAddress("This contains control characters.", "control_characters")
+        raise BadAddress(_l("This contains control characters."), "control_characters")
 
 
 def with_authority(scheme: str, rest: str) -> Address:
     authority, path = split_authority(rest)
     match = AUTHORITY.fullmatch(authority)
     if match is None:
-        raise BadAddress("This address has no host, or one that can't be read.", "host")
+        raise BadAddress(_l("This address has no host, or one that can't be read."), "host")
     port = int(match[2]) if match[2] else None
     if port is not None and port > 65535:
-        raise BadAddress("The port of this address is none.", "port")
+        raise BadAddress(_l("The port of this address is none."), "port")
     try:
         return Address(scheme, wire_host(match[1]), port, path)
     except ValueError:
-        raise BadAddress("The host of this address can't exist.", "host") from None
+        raise BadAddress(_l("The host of this address can't exist."), "host") from None
 
 
 def split_authority(rest: str) -> tuple[str, str]:

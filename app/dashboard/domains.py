@@ -26,11 +26,13 @@ from app.domains.lists import LISTING
 from app.domains.models import Domain
 from app.domains.proofs import proofs
 from app.domains.verification import ProofResult
+from app.i18n.messages import gettext as _
+from app.i18n.messages import lazy_gettext as _l
 from app.input.data import RequestData, Value
 from app.links.models import Link
 from app.links.totals import LinkTotals, totals_by
 
-WAYS = {"txt": "TXT record", "file": "File"}
+WAYS = {"txt": _l("TXT record"), "file": _l("File")}
 
 
 @crud_route("/domains/", "list")
@@ -42,7 +44,7 @@ class DomainViews(CrudViews):
     """The usual pages, and one that explains the verification."""
 
     def verify_page(self, domain: Domain, found: Sequence[ProofResult] = (), status: int = 200) -> Response:
-        heading = f"Verify {readable(domain.host)}"
+        heading = _("Verify %(host)s", host=readable(domain.host))
         beside = {"row": domain, "heading": heading, "found": found, "ways": WAYS, "readable": readable}
         beside["is_doubtful"] = bool(services.seen_as_anothers([domain]))
         return self.render_page("verify", status, **beside, **pointing(domain))
@@ -50,7 +52,9 @@ class DomainViews(CrudViews):
     def created(self, row: Domain) -> ResponseReturnValue:
         """Show how to verify the new domain. The list behind the dialog reloads itself."""
         if not rendering.is_fragment():
-            return rendering.sent_on(f"{self.title_of(row)} is created.", self.address("verify", row.id))
+            return rendering.sent_on(
+                _("%(name)s is created.", name=self.title_of(row)), self.address("verify", row.id)
+            )
         answer = self.verify_page(row)
         answer.headers["HX-Trigger"] = "domains-changed"
         return answer
@@ -60,7 +64,7 @@ class DomainViews(CrudViews):
         domain = get_owned(user(), Domain, id)
         if not (total := total_of(domain)).links:
             return super().ask_delete(id)
-        heading = "This domain still has links"
+        heading = _("This domain still has links")
         return self.render_page("in_use", row=domain, total=total, heading=heading)
 
 
@@ -76,9 +80,9 @@ def pointing(domain: Domain) -> Context:
 
 
 def controls(owner: User) -> list[Control]:  # noqa: ARG001
-    states = [("", "Any"), ("1", "Verified"), ("0", "Not verified")]
-    switches = [("", "On or off"), ("1", "On"), ("0", "Off")]
-    return [Control("is_verified", "Verification", states), Control("is_enabled", "State", switches)]
+    states = [("", _("Any")), ("1", _("Verified")), ("0", _("Not verified"))]
+    switches = [("", _("On or off")), ("1", _("On")), ("0", _("Off"))]
+    return [Control("is_verified", _("Verification"), states), Control("is_enabled", _("State"), switches)]
 
 
 def beside_rows(rows: Sequence[Domain]) -> Context:
@@ -106,12 +110,12 @@ def typed_fields(sent: RequestData) -> Iterator[tuple[str, Value]]:
 
 FAMILY = DomainViews(
     name="domains",
-    one="domain",
-    many="domains",
-    title="Domains",
-    intro="Hosts of your own for your short links.",
-    search_hint="Search by host",
-    loss="Nothing is answered on it any more, and anybody may verify it anew.",
+    one=_l("domain"),
+    many=_l("domains"),
+    title=_l("Domains"),
+    intro=_l("Hosts of your own for your short links."),
+    search_hint=_l("Search by host"),
+    loss=_l("Nothing is answered on it any more, and anybody may verify it anew."),
     model=Domain,
     form=DomainForm,
     services=services,
@@ -134,5 +138,5 @@ def verify(id: int) -> ResponseReturnValue:
     domain, found = verification.verify(user(), id)
     if not domain.is_verified:
         return FAMILY.verify_page(domain, found, 422)
-    message = f"{readable(domain.host)} is verified."
+    message = _("%(host)s is verified.", host=readable(domain.host))
     return FAMILY.done(message, lambda: FAMILY.row(domain), f"#row-{domain.id}", "outerHTML")

@@ -12,6 +12,8 @@ from app.core.extensions import db
 from app.dashboard.links.script_notes import boxed, pixel_notes
 from app.dashboard.shared.crud_views import Context, CrudViews, crud_route
 from app.dashboard.shared.list_params import Control
+from app.i18n.messages import gettext as _
+from app.i18n.messages import lazy_gettext as _l
 from app.links.models import Link, link_pixel
 from app.pixels import services
 from app.pixels.forms import PixelForm
@@ -22,7 +24,7 @@ from app.pixels.provider import all_providers
 
 def controls(user: User) -> list[Control]:  # noqa: ARG001
     labels = [(type_, provider.label) for type_, provider in all_providers().items()]
-    return [Control("type", "Provider", [("", "Any provider"), *labels])]
+    return [Control("type", _("Provider"), [("", _("Any provider")), *labels])]
 
 
 def beside_rows(rows: Sequence[Pixel]) -> Context:
@@ -53,13 +55,13 @@ class PixelViews(CrudViews):
 
 FAMILY = PixelViews(
     name="pixels",
-    one="pixel",
-    many="pixels",
-    title="Pixels",
-    intro="Tracking identifiers of providers, kept once and put on any link.",
-    search_hint="Search by name or identifier",
+    one=_l("pixel"),
+    many=_l("pixels"),
+    title=_l("Pixels"),
+    intro=_l("Tracking identifiers of providers, kept once and put on any link."),
+    search_hint=_l("Search by name or identifier"),
     is_kept=True,
-    loss="It is taken off every link that has it. Their addresses go on working.",
+    loss=_l("It is taken off every link that has it. Their addresses go on working."),
     model=Pixel,
     form=PixelForm,
     services=services,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.dashboard.shared.crud_views import Context, CrudViews, crud_route
+from app.i18n.messages import lazy_gettext as _l
 from app.links.models import Link
 from app.links.totals import totals_by
 from app.projects import services
@@ -32,12 +33,12 @@ class ProjectViews(CrudViews):
 
 FAMILY = ProjectViews(
     name="projects",
-    one="project",
-    many="projects",
-    title="Projects",
-    intro="Links that belong together, under a name and a colour.",
-    search_hint="Search by name",
-    loss="Its links stay and go on working, without a project.",
+    one=_l("project"),
+    many=_l("projects"),
+    title=_l("Projects"),
+    intro=_l("Links that belong together, under a name and a colour."),
+    search_hint=_l("Search by name"),
+    loss=_l("Its links stay and go on working, without a project."),
     model=Project,
     form=ProjectForm,
     services=services,

@@ -22,6 +22,9 @@ from app.dashboard.links.rows import own_host
 from app.dashboard.shared import list_params, rendering
 from app.dashboard.shared.blueprint import blueprint
 from app.dashboard.shared.crud_views import CrudViews, note
+from app.i18n import digits
+from app.i18n.messages import gettext as _
+from app.i18n.messages import ngettext
 from app.input.listing import Listing, find_page
 from app.links import services as link_services
 from app.links.forms import RestoreForm
@@ -100,7 +103,7 @@ def restore_page(one: Trashed, form: RestoreForm, status: int = 200) -> Response
         is_link=one.kind == LINK,
         domains=usable_domains(None),
         own_host=own_host(),
-        heading=f"Restore this {KINDS[one.kind].family.one}",
+        heading=_("Restore this %(one)s", one=KINDS[one.kind].family.one),
     )
 
 
@@ -123,7 +126,7 @@ def restore(id: int) -> ResponseReturnValue:
         services.require_readable([one])
         kind = KINDS[one.kind]
         row = link_services.restore(one, form.changes) if one.kind == LINK else kind.restore(one)
-        message = f"{kind.family.title_of(row)} is back."
+        message = _("%(name)s is back.", name=kind.family.title_of(row))
         db.session.commit()
     except (Invalid, AliasTaken) as error:
         note(form, error)
@@ -150,11 +153,23 @@ def undo(batch: str) -> ResponseReturnValue:
 
 
 def restored_message(count: int, names: Sequence[str], stuck: Sequence[Trashed]) -> tuple[str, str | None]:
-    message = f"{names[0]} is back." if count == 1 else f"{count:,} are back." if count else ""
+    message = (
+        _("%(name)s is back.", name=names[0])
+        if count == 1
+        else _("%(count)s are back.", count=digits(count))
+        if count
+        else ""
+    )
     if not stuck:
         return message, None
-    few = f"{stuck[0].name} needs" if len(stuck) == 1 else f"{len(stuck):,} need"
-    return message, f"{few} another short address. Restore from the trash to choose one."
+    warning = ngettext(
+        "%(name)s needs another short address. Restore from the trash to choose one.",
+        "%(number)s need another short address. Restore from the trash to choose one.",
+        len(stuck),
+        name=stuck[0].name,
+        number=digits(len(stuck)),
+    )
+    return message, warning
 
 
 def shown_again(
@@ -177,7 +192,7 @@ def shown_again(
 @blueprint.get("/trash/<int:id>/delete", endpoint="trash_erase")
 def ask_erase(id: int) -> Response:
     one = services.find(user().id, id)
-    heading = f"Delete this {KINDS[one.kind].family.one} for good?"
+    heading = _("Delete this %(one)s for good?", one=KINDS[one.kind].family.one)
     return render_page("erase", one=one, heading=heading)
 
 
@@ -188,12 +203,12 @@ def erase(id: int) -> ResponseReturnValue:
     name = services.find(user().id, id).name
     empty_trash(user().id, [id])
     db.session.commit()
-    return done(f"{name} is gone.")
+    return done(_("%(name)s is gone.", name=name))
 
 
 @blueprint.get("/trash/empty", endpoint="trash_empty")
 def ask_empty() -> Response:
-    return render_page("empty", heading="Empty the trash?")
+    return render_page("empty", heading=_("Empty the trash?"))
 
 
 @blueprint.post("/trash/empty", endpoint="trash_empty_write")
@@ -202,7 +217,7 @@ def empty() -> ResponseReturnValue:
     begin_write(db.session)
     empty_trash(user().id)
     db.session.commit()
-    return done("The trash is empty.")
+    return done(_("The trash is empty."))
 
 
 def done(message: str) -> ResponseReturnValue:

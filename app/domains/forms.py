@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from app.core.urls import WEB, Address, BadAddress, read_address, split_address
 from app.domains.hosts import is_like, name_of, read_host
 from app.domains.services import is_anothers, is_known, verified_names
+from app.i18n.messages import lazy_gettext as _l
 from app.input.fields import ChoiceField, FlagField, SentField
 from app.input.forms import ResourceForm
 from app.input.parsers import Rejected
@@ -37,26 +38,26 @@ class RedirectUrlField(SentField):
 class DomainForm(ResourceForm):
     """A domain: its host, and what that shows beside links. No form can set whether it is verified."""
 
-    host = HostField("Host", required=True)
+    host = HostField(_l("Host"), required=True)
     scheme = ChoiceField(
-        "Scheme", choices=SCHEMES, also={"https": "https://", "http": "http://"}, clears_to="https://"
+        _l("Scheme"), choices=SCHEMES, also={"https": "https://", "http": "http://"}, clears_to="https://"
     )
-    custom_index_url = RedirectUrlField("Where its front page leads")
-    custom_not_found_url = RedirectUrlField("Where unknown addresses lead")
-    is_enabled = FlagField("On")
+    custom_index_url = RedirectUrlField(_l("Where its front page leads"))
+    custom_not_found_url = RedirectUrlField(_l("Where unknown addresses lead"))
+    is_enabled = FlagField(_l("On"))
 
     def validate_host(self, field: HostField) -> None:
         host: str = field.data
         if self.stored is not None and host == self.stored.host:
             return
         if name_of(host) in self.own_names():
-            raise Rejected("This is an address of Waypost itself.", "own")
+            raise Rejected(_l("This is an address of Waypost itself."), "own")
         if is_like(name_of(host), self.own_names()):
-            raise Rejected("This looks like an address of Waypost itself.", "look_alike")
+            raise Rejected(_l("This looks like an address of Waypost itself."), "look_alike")
         if is_anothers(host, self.owner.id):
-            raise Rejected("This domain is somebody else's here.", "taken")
+            raise Rejected(_l("This domain is somebody else's here."), "taken")
         if is_known(host, self.owner.id):
-            raise Rejected("You have this domain already.", "exists")
+            raise Rejected(_l("You have this domain already."), "exists")
 
     def own_names(self) -> set[str]:
         """The hosts of this instance, without ports."""
@@ -73,7 +74,7 @@ class DomainForm(ResourceForm):
             names.add(name_of(own))
         for name, address in found:
             if address.host in names:
-                self.reject(name, "This leads to a domain of Waypost's own again.", "circle")
+                self.reject(name, _l("This leads to a domain of Waypost's own again."), "circle")
 
     @property
     def host_that_results(self) -> str | None:

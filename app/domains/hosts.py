@@ -13,6 +13,7 @@ import idna
 from app.core.caches import cache_texts
 from app.core.urls import BadAddress, refuse_unwritable, wire_host
 from app.domains.look_alikes import is_look_alike, looks
+from app.i18n.messages import lazy_gettext as _l
 from app.input.parsers import Rejected
 
 MAX_HOST_LENGTH = 261
@@ -30,9 +31,9 @@ def read_host(text: str) -> str:
         raise Rejected(str(bad), bad.code) from None
     match = SHAPE.fullmatch(text)
     if text.startswith("[") or text.count(":") > 1:
-        raise Rejected("An IP address can't be a domain.", "ip_address")
+        raise Rejected(_l("An IP address can't be a domain."), "ip_address")
     if match is None or (port := int(match[2] or 443)) not in range(1, 65536):
-        raise Rejected("This must be a host like go.example, perhaps with a port.", "host")
+        raise Rejected(_l("This must be a host like go.example, perhaps with a port."), "host")
     name = read_name(match[1].removesuffix("."))
     return name if port in USUAL_PORTS else f"{name}:{port}"
 
@@ -44,13 +45,13 @@ def read_name(text: str) -> str:
             wire if DOTTED.fullmatch(wire) else idna.encode(text, uts46=True, std3_rules=True).decode("ascii")
         )
     except ValueError:  # also IDNA's own
-        raise Rejected("There can be no such host.", "host") from None
+        raise Rejected(_l("There can be no such host."), "host") from None
     if DOTTED.fullmatch(name):
-        raise Rejected("An IP address can't be a domain.", "ip_address")
+        raise Rejected(_l("An IP address can't be a domain."), "ip_address")
     if name == LOCAL:
-        raise Rejected("This is the machine itself, for everybody another one.", "own")
+        raise Rejected(_l("This is the machine itself, for everybody another one."), "own")
     if is_look_alike(idna.decode(name)):
-        raise Rejected("This looks like another name, and would be taken for it.", "look_alike")
+        raise Rejected(_l("This looks like another name, and would be taken for it."), "look_alike")
     return name
 
 

@@ -22,6 +22,7 @@ from app.core.extensions import db
 from app.domains.hosts import glance, name_of
 from app.domains.lapses import is_held
 from app.domains.models import Domain
+from app.i18n.messages import lazy_gettext as _l
 
 
 def create(user: User, changes: dict[str, Any]) -> Domain:
@@ -70,7 +71,7 @@ def delete(domain: Domain) -> None:
         db.session.flush()
     except IntegrityError:  # the links' foreign key, which also knows of links that were made just now
         db.session.rollback()
-        text = "This domain still has links. Delete them, or move them to another domain, first."
+        text = _l("This domain still has links. Delete them, or move them to another domain, first.")
         raise ResourceInUse(FieldError(text, "in_use")) from None
 
 
@@ -82,7 +83,7 @@ def verify(domain: Domain, token: str) -> Domain:
     one_at_a_time(domain.host)
     reread(db.session, domain)
     if domain.token != token:
-        raise Invalid(FieldError("The host was changed meanwhile; verify it anew.", "changed", "host"))
+        raise Invalid(FieldError(_l("The host was changed meanwhile; verify it anew."), "changed", "host"))
     refuse_anothers(domain)
     let_go(domain)
     domain.is_verified, domain.checked_datetime, domain.unproven_since = True, now(), None
@@ -117,7 +118,7 @@ def new_token() -> str:
 def refuse_anothers(domain: Domain) -> None:
     with db.session.no_autoflush:
         if is_anothers(domain.host, domain.user_id):
-            raise Invalid(FieldError("This domain is somebody else's here.", "taken", "host"))
+            raise Invalid(FieldError(_l("This domain is somebody else's here."), "taken", "host"))
 
 
 def is_anothers(host: str, user_id: int) -> bool:

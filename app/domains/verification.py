@@ -14,6 +14,8 @@ from app.core.extensions import db
 from app.domains import services
 from app.domains.models import Domain
 from app.domains.proofs import Proofs, is_file, is_in_records, proofs
+from app.i18n.messages import lazy_gettext as _l
+from app.i18n.messages import lazy_ngettext
 from app.net import http as net_http
 from app.net.networks import Network
 from app.rate_limit.limiter import at_most
@@ -55,7 +57,7 @@ def verify(user: User, id: int) -> tuple[Domain, list[ProofResult]]:
 
 def require_room(user: User) -> None:
     if seconds := rate_limiter().take(OFTEN, str(user.id)):
-        text = f"These were many tries. Wait {ceil(seconds / 60)} min, then try again."
+        text = _l("These were many tries. Wait %(minutes)s min, then try again.", minutes=ceil(seconds / 60))
         raise RateLimited(seconds, FieldError(text, "too_many_tries"))
 
 
@@ -79,9 +81,14 @@ def ask_proof(ask: Callable[[Proofs], tuple[bool, str]], wanted: Proofs) -> tupl
 def in_dns(wanted: Proofs) -> tuple[bool, str]:
     records = net_http.text_records(wanted.txt_name, seconds=SECONDS)
     if is_in_records(wanted, records):
-        return True, "The TXT record is there."
-    some = f"are {len(records)} other TXT records" if len(records) > 1 else "is another TXT record"
-    return False, f"There {some} at this name." if records else "There is no TXT record at this name yet."
+        return True, _l("The TXT record is there.")
+    if not records:
+        return False, _l("There is no TXT record at this name yet.")
+    return False, lazy_ngettext(
+        "There is another TXT record at this name.",
+        "There are %(num)s other TXT records at this name.",
+        len(records),
+    )
 
 
 def at_path(wanted: Proofs) -> tuple[bool, str]:
@@ -107,7 +114,7 @@ def is_shown(wanted: Proofs, allowed: Sequence[Network]) -> bool | None:
 def in_file(wanted: Proofs, allowed: Sequence[Network]) -> tuple[bool, str]:
     answer = net_http.request("GET", wanted.file_url, allowed=allowed, seconds=SECONDS, limit=LIMIT)
     if is_file(wanted, answer.status, answer.body):
-        return True, "The file is there."
+        return True, _l("The file is there.")
     if answer.status == 200:
-        return False, "There is a page at this address, but it is not the token alone."
-    return False, f"The host answers this address with {answer.status}."
+        return False, _l("There is a page at this address, but it is not the token alone.")
+    return False, _l("The host answers this address with %(status)s.", status=answer.status)

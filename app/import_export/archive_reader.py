@@ -21,6 +21,8 @@ from typing import Any, Self
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from app.core.errors import Busy, FieldError
+from app.i18n.messages import lazy_digits
+from app.i18n.messages import lazy_gettext as _l
 from app.import_export.attachments import Description, by_name
 from app.import_export.files import archive_of, require_room
 from app.import_export.sniff import UnreadableTable
@@ -49,15 +51,15 @@ _slots = BoundedSemaphore(MAX_UNPACKED)
 BROKEN = (BadZipFile, NotImplementedError, ValueError, RuntimeError, EOFError, LookupError, OverflowError)
 BROKEN_MEMBER = (*BROKEN, struct.error, zlib.error)
 
-NO_ZIP = "This ZIP is damaged, or not all of it is here."
-MANY = f"This ZIP has more than {MAX_ENTRIES:,} files."
-FOREIGN = (
+NO_ZIP = _l("This ZIP is damaged, or not all of it is here.")
+MANY = _l("This ZIP has more than %(most)s files.", most=lazy_digits(MAX_ENTRIES))
+FOREIGN = _l(
     "There is no links.json in this ZIP. Of ZIPs, only Waypost's own file of everything is read:"
     " unpack others, and save a spreadsheet as CSV (UTF-8)."
 )
-MISSING, TWICE = "It is not in the ZIP.", "The ZIP has it more than once."
-ENCRYPTED, METHOD = "It is encrypted in the ZIP.", "It is compressed in a way that is not read."
-DAMAGED, LARGE = "It is damaged in the ZIP.", "It is too large."
+MISSING, TWICE = _l("It is not in the ZIP."), _l("The ZIP has it more than once.")
+ENCRYPTED, METHOD = _l("It is encrypted in the ZIP."), _l("It is compressed in a way that is not read.")
+DAMAGED, LARGE = _l("It is damaged in the ZIP."), _l("It is too large.")
 
 
 class Unusable(Exception):
@@ -146,7 +148,9 @@ class ArchiveReader:
         except ArchiveTooLarge:
             return oversize(name)
         except Unusable as error:
-            raise Rejected(f"This picture can't be read. {error}", "picture") from None
+            raise Rejected(
+                _l("This picture can't be read. %(error)s", error=error.args[0]), "picture"
+            ) from None
 
     @cached_property
     def handlers(self) -> Mapping[Name, list[Description]]:
@@ -194,7 +198,9 @@ def unpack(path: Path) -> None:
     Raises UnreadableTable, Invalid where the disk is full, Busy where too many others are being unpacked.
     """
     if not _slots.acquire(timeout=WAIT_SECONDS):
-        raise Busy(RETRY_SECONDS, FieldError("Others import ZIPs at this moment. Try again soon.", "busy"))
+        raise Busy(
+            RETRY_SECONDS, FieldError(_l("Others import ZIPs at this moment. Try again soon."), "busy")
+        )
     draft = path.with_suffix(".part")
     try:
         with ArchiveReader(path) as archive:
@@ -218,7 +224,9 @@ def write_links(archive: ArchiveReader, path: Path) -> None:
                     require_room(out.fileno())
                 written += out.write(piece)
         except Unusable as error:
-            raise UnreadableTable(f"The links.json in this ZIP can't be read. {error}") from None
+            raise UnreadableTable(
+                _l("The links.json in this ZIP can't be read. %(error)s", error=error.args[0])
+            ) from None
 
 
 def open_archive(path: Path) -> ArchiveReader | None:

@@ -15,13 +15,14 @@ from app.core.clock import now
 from app.core.config import Settings
 from app.core.database import begin_write
 from app.core.extensions import db
+from app.i18n.messages import lazy_gettext as _l
 from app.import_export import archives
 from app.import_export.archive_contents import Member, members, size_of
 from app.import_export.models import Archive
 
 TOLD_SECONDS = 0.5
 LEVEL = 6
-PROBLEM = "Waypost failed to make this file; its log says why."
+PROBLEM = _l("Waypost failed to make this file; its log says why.")
 
 
 class ArchiveSuperseded(Exception):

@@ -22,6 +22,7 @@ from app.accounts.models import User
 from app.core.config import Settings
 from app.core.encryption import UnreadableSecret
 from app.core.extensions import db
+from app.i18n.messages import lazy_gettext as _l
 from app.import_export.value_parsers import Name, loaded, missing_names, named_ids, names_of
 from app.input.data import RequestData
 from app.input.forms import ResourceForm
@@ -42,6 +43,10 @@ SECRET = re.compile(r"whsec_[A-Za-z0-9+/]{32,88}={0,2}", re.ASCII)
 SECRET_BYTES = range(24, 65)
 
 
+NO_PIXELS = _l('This must be a list of pixels like [["type","name"]].')
+NO_HANDLERS = _l('This must be a list of handlers like [["type","name"]].')
+
+
 class AttachmentName(NamedTuple):
     """What one row names: `ids` where all exist, else `names`, and `to_make` for missing ones."""
 
@@ -58,11 +63,11 @@ def read_pixels(text: str, known: Ids, owner: Any) -> AttachmentName:
 
     def define(name: Name, count: int) -> list[dict[str, Any]]:
         if len(name) != WHOLE_PIXEL:
-            raise not_there(name, known, "pixel", count)
+            raise too_few_pixels(name, known, count)
         fields = dict(zip(("type", "pixel", "name"), name, strict=True))
         return [changes_of(PixelForm(RequestData(fields.items()), owner=owner), name)] * count
 
-    return read(names_of(text, "pixel"), known, define)
+    return read(names_of(text, NO_PIXELS), known, define)
 
 
 def read_handlers(
@@ -76,7 +81,7 @@ def read_handlers(
             return changes[name][-count:]
         found = rows.get(name, ())[-count:]
         if len(found) < count:
-            raise not_there(name, known, "handler", count)
+            raise too_few_handlers(name, known, count)
         return [handler_changes(row, name, owner, settings) for row in found]
 
     def whole_name(name: Name) -> Name:
@@ -87,7 +92,7 @@ def read_handlers(
         changes[whole].append(found)
         return whole
 
-    return read([whole_name(name) for name in names_of(text, "handler")], known, define)
+    return read([whole_name(name) for name in names_of(text, NO_HANDLERS)], known, define)
 
 
 def read_descriptions(text: str) -> list[Description]:
@@ -128,11 +133,34 @@ def read(
     return AttachmentName([], names, {name: define(name, count) for name, count in missing.items()})
 
 
-def not_there(name: Name, known: Ids, what: str, missing: int) -> Rejected:
+def too_few_pixels(name: Name, known: Ids, missing: int) -> Rejected:
     there, said = len(known.get(name, ())), " ".join(name)
     if not there:
-        return Rejected(f"You have no {what} {said}.", "not_found")
-    return Rejected(f"This names {there + missing} of {what} {said}, you have {there}.", "not_found")
+        return Rejected(_l("You have no pixel %(name)s.", name=said), "not_found")
+    return Rejected(
+        _l(
+            "This names %(named)s of pixel %(name)s, you have %(there)s.",
+            named=there + missing,
+            name=said,
+            there=there,
+        ),
+        "not_found",
+    )
+
+
+def too_few_handlers(name: Name, known: Ids, missing: int) -> Rejected:
+    there, said = len(known.get(name, ())), " ".join(name)
+    if not there:
+        return Rejected(_l("You have no handler %(name)s.", name=said), "not_found")
+    return Rejected(
+        _l(
+            "This names %(named)s of handler %(name)s, you have %(there)s.",
+            named=there + missing,
+            name=said,
+            there=there,
+        ),
+        "not_found",
+    )
 
 
 def handler_changes(row: Description, name: Name, owner: Any, settings: Settings) -> dict[str, Any]:
@@ -156,8 +184,8 @@ def is_secret(text: str) -> bool:
 def changes_of(form: ResourceForm, name: Name) -> dict[str, Any]:
     if form.validate():
         return form.changes
-    said = " ".join(problem.title for problem in form.problems)
-    raise Rejected(f"{' '.join(name)} can't be made: {said}", "format")
+    said = " ".join(str(problem.title) for problem in form.problems)
+    raise Rejected(_l("%(name)s can't be made: %(reason)s", name=" ".join(name), reason=said), "format")
 
 
 # --- inside the write

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator
 from typing import TextIO
 
+from app.i18n.messages import lazy_gettext as _l
 from app.import_export.text_buffer import MAX_BROKEN, Broken, Element, Exhausted, TextBuffer
 
 MAX_TEXT = 10_000  # characters of a title, a description, the name of a folder
@@ -26,7 +27,7 @@ NAMES = {"href": "HREF", "add_date": "ADD_DATE", "tags": "TAGS", "shortcuturl": 
 TAG = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9]{0,15})((?:[^<>\"']++|\"[^\"]*+\"|'[^']*+')*+)>")
 BEGINS_TAG = re.compile(r"</?[A-Za-z]")
 ATTRIBUTE = re.compile(r"([A-Za-z_][\w-]*+)\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s\"'>]++))")
-NOT_CLOSED = "A tag is opened and not closed."
+NOT_CLOSED = _l("A tag is opened and not closed.")
 
 
 class Marked(TextBuffer):
@@ -133,7 +134,7 @@ def elements(file: TextIO) -> Iterator[Element]:
             between, tag = text.take()
         except Broken as error:
             broken += 1
-            yield Element(text.line, None, str(error))
+            yield Element(text.line, None, error.args[0])
             if isinstance(error, Exhausted):
                 return
             text.skip_line()

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from itertools import islice
 from types import MappingProxyType
 
+from app.i18n.messages import lazy_gettext as _l
 from app.import_export.sniff import TableFormat
 from app.links.schema import SETTINGS
 
 SOME = 100
-WAYPOST, BROWSERS = "Waypost", "Browsers"
+WAYPOST, BROWSERS = "Waypost", _l("Browsers")
 
 
 @dataclass(frozen=True)
@@ -52,45 +53,45 @@ WHOLE = ("short url", "short urls", "secure short url", "short link", "bitlink",
 # The headings of a link's settings stand in `links.schema`; here are those of all else.
 OTHERS: dict[str, Column] = {
     "url": own(
-        "Alias",
+        _l("Alias"),
         *("url", "alias", "short code", "keyword", "slashtag", "custom back half", "back half", "slug"),
         *("original path", "original paths", "path", "key", "address", "custom link", "custom bitlink"),
         *("custom bitlinks", *WHOLE, "source"),
     ),
     # gives the domain, and the alias in rows without another one
-    "short_url": own("Short link", *WHOLE),
-    "domain": own("Domain", "domain", "host", "domain full name", "domain name"),
-    "project": own("Project", "project", "folder", "campaign", "group"),
+    "short_url": own(_l("Short link"), *WHOLE),
+    "domain": own(_l("Domain"), "domain", "host", "domain full name", "domain name"),
+    "project": own(_l("Project"), "project", "folder", "campaign", "group"),
     "datetime": own(
-        "Created",
+        _l("Created"),
         *("datetime", "created at", "created", "creation date", "date created", "created date"),
         *("created at date", "inserted at", "add date", "timestamp", "date"),
     ),
-    "last_datetime": own("Last edited", "last datetime"),
+    "last_datetime": own(_l("Last edited"), "last datetime"),
     "clicks": own(
-        "Clicks so far",
+        _l("Clicks so far"),
         *("clicks", "visits", "visit count", "total clicks", "click count", "visits count", "engagements"),
         *("visits summary total", "clicks total", "total engagements", "hits"),
     ),
     "is_disabled": foreign(
-        "Switched off", "is disabled", "disabled", "deleted", "is deleted", "banned", "blocked", "trashed"
+        _l("Switched off"), "is disabled", "disabled", "deleted", "is deleted", "banned", "blocked", "trashed"
     ),
-    "targeting": own("Who goes where", "targeting"),
-    "pixels": own("Pixels", "pixels"),
-    "handlers": own("Tell", "handlers"),
-    "password_hash": own("Password hash", "password hash"),
-    "password_version": own("Password version", "password version"),
+    "targeting": own(_l("Who goes where"), "targeting"),
+    "pixels": own(_l("Pixels"), "pixels"),
+    "handlers": own(_l("Tell"), "handlers"),
+    "password_hash": own(_l("Password hash"), "password hash"),
+    "password_version": own(_l("Password version"), "password version"),
     # also where a service's file has the password itself: it is not read, but marks the link
     "has_password": own(
-        "Had a password",
+        _l("Had a password"),
         *("has password", "password protected", "is password protected", "password protect enable"),
         *("password protect password", "password"),
     ),
     # what makes a JSON complete without a ZIP around it
-    "project_color": own("Project colour", "project color"),
-    "handler_settings": own("Settings of handlers", "handler settings"),
-    "cloaking_favicon_data": own("Data of the icon", "cloaking favicon data"),
-    "cloaking_opengraph_data": own("Data of the card picture", "cloaking opengraph data"),
+    "project_color": own(_l("Project colour"), "project color"),
+    "handler_settings": own(_l("Settings of handlers"), "handler settings"),
+    "cloaking_favicon_data": own(_l("Data of the icon"), "cloaking favicon data"),
+    "cloaking_opengraph_data": own(_l("Data of the card picture"), "cloaking opengraph data"),
 }
 OF_SETTINGS = {
     name: own(one.label, name.replace("_", " "), *one.headings)

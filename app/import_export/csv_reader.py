@@ -7,6 +7,9 @@ from collections import deque
 from collections.abc import Iterator
 from typing import TextIO
 
+from app.i18n.messages import lazy_digits
+from app.i18n.messages import lazy_gettext as _l
+
 MAX_CELL = 100_000  # characters
 MAX_LINE = 2_000_000  # characters; all fields of a link take less than half of it
 MAX_LINES = 200  # of one row: a quote that is never closed would take the rest of the file
@@ -106,9 +109,9 @@ def records(lines: Lines, delimiter: str) -> Iterator[tuple[int, list[str], str]
 def wording(error: str) -> str:
     """The csv module's error in words for the owner."""
     if "line too long" in error:
-        return f"This line has more than {MAX_LINE:,} characters."
+        return _l("This line has more than %(most)s characters.", most=lazy_digits(MAX_LINE))
     if "field larger" in error:
-        return f"A cell has more than {MAX_CELL:,} characters."
+        return _l("A cell has more than %(most)s characters.", most=lazy_digits(MAX_CELL))
     if "expected after" in error:
-        return "Something stands between a closing quote and the next cell."
-    return "A quote is opened and not closed."
+        return _l("Something stands between a closing quote and the next cell.")
+    return _l("A quote is opened and not closed.")

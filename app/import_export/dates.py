@@ -15,14 +15,15 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
+from app.i18n.messages import lazy_gettext as _l
 from app.input.parsers import Rejected
 
 DAY, MONTH, YEAR = "day", "month", "year"
 EXAMPLES: Mapping[str, str] = MappingProxyType(
     {
-        DAY: "Day first: 31/01/2026",
-        MONTH: "Month first: 01/31/2026",
-        YEAR: "Year first: 2026/01/31",
+        DAY: _l("Day first: 31/01/2026"),
+        MONTH: _l("Month first: 01/31/2026"),
+        YEAR: _l("Year first: 2026/01/31"),
     }
 )
 PLACES: Mapping[str, tuple[int, int, int]] = MappingProxyType(
@@ -30,8 +31,8 @@ PLACES: Mapping[str, tuple[int, int, int]] = MappingProxyType(
 )
 CENTURY_ENDS = 70  # 69 is 2069, 70 is 1970, as POSIX has it
 NOON = 12
-UNKNOWN = "Say in which order the dates have day, month and year: this one can be read in several."
-NO_DAY = "There is no such day, in the order of day, month and year that this file has."
+UNKNOWN = _l("Say in which order the dates have day, month and year: this one can be read in several.")
+NO_DAY = _l("There is no such day, in the order of day, month and year that this file has.")
 
 DATE = re.compile(
     r"(?P<first>\d{4}|\d{1,2})(?P<sign>[/.-])\s?(?P<second>\d{1,2})(?P=sign)\s?(?P<third>\d{4}|\d{1,2})\.?"

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from app.core.errors import FieldError, Invalid
+from app.i18n.messages import lazy_gettext as _l
 
 SPARE_BYTES = 256 * 1024 * 1024  # of the disk, kept free for the journal
 NAME = re.compile(r"[0-9a-f]{32}\.csv")
@@ -49,7 +50,7 @@ def require_room(place: Path | int, more: int = 0) -> None:
     """Raises Invalid where `more` bytes would leave too little free space for the journal."""
     space = os.statvfs(place)
     if space.f_bavail * space.f_frsize < more + SPARE_BYTES:
-        raise Invalid(FieldError("There is no room for this file on the server.", "no_room", "file"))
+        raise Invalid(FieldError(_l("There is no room for this file on the server."), "no_room", "file"))
 
 
 @contextmanager

@@ -26,6 +26,8 @@ from app.core.database import begin_write, is_outage
 from app.core.error_boundary import ErrorBoundary
 from app.core.errors import Busy, Invalid
 from app.core.extensions import db
+from app.i18n.messages import in_english, lazy_digits
+from app.i18n.messages import lazy_gettext as _l
 from app.import_export import services
 from app.import_export.archive_reader import ArchiveReader
 from app.import_export.cell_text import storable
@@ -47,7 +49,7 @@ MAX_PROBLEM = 1_000
 MAX_CELL = 10_000  # characters that are kept of a cell
 MAX_GLANCE = 100
 BUSY_TRIES = 3  # to read a row's pictures; each try waits up to ten seconds
-UNREADABLE_ROW = "Waypost failed to read this row. Make it by hand, or change it and try again."
+UNREADABLE_ROW = _l("Waypost failed to read this row. Make it by hand, or change it and try again.")
 
 ReadRow = tuple[TableRow, Wanted | list[list[str]]]  # the link to make, or the row's problems
 
@@ -178,7 +180,10 @@ class Taking:
     def reason_to_stop(self) -> str:
         """Why the import can't go on, in words; "" where it can. A wrong table must not fill the database."""
         if self.job.failed > MAX_FAILED:
-            return f"More than {MAX_FAILED:,} rows can't be made: are the columns right?"
+            return _l(
+                "More than %(most)s rows can't be made: are the columns right?",
+                most=lazy_digits(MAX_FAILED),
+            )
         return TOO_MANY if self.job.position > MAX_ROWS else ""
 
     def advance(self, count: int, **values: Any) -> None:
@@ -203,9 +208,16 @@ class Taking:
             "number": row.number,
             "line": row.line,
             "cells": [storable(cells.get(column, "")[:most]) for column in self.table.columns],
-            "problems": [[name, storable(text[:MAX_PROBLEM])] for name, text in problems],
+            "problems": [[name, storable_message(text)] for name, text in problems],
             "is_made": is_made,
         }
+
+
+def storable_message(text: str) -> str:
+    """The message, or what can be stored of its English text: owners' values may be long, and anything."""
+    english = in_english(text)
+    found = storable(english[:MAX_PROBLEM])
+    return text if found == english else found
 
 
 def outcome_of(row: TableRow, columns: dict[str, str], around: Around) -> Wanted | list[list[str]]:

@@ -13,6 +13,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, TextIO
 
 from app.core.csv_files import escape_text
+from app.i18n.messages import lazy_digits
+from app.i18n.messages import lazy_gettext as _l
 from app.import_export.cell_text import storable
 from app.import_export.csv_reader import MAX_LINE
 from app.import_export.text_buffer import MAX_BROKEN, Broken, Element, TextBuffer
@@ -28,10 +30,13 @@ SCALAR = re.compile(r".[^,\]}\s]*", re.DOTALL)
 COUNTRY = re.compile(r"[A-Z]{2}")
 BLANK = re.compile(r"[\s,:\ufeff]*")
 
-NOT_CLOSED = "This JSON is not closed."
-NO_OBJECT = "This is no object of JSON."
-TOO_DEEP = f"This JSON is nested more than {MAX_DEPTH} levels deep."
-TOO_LONG = f"This object has more than {MAX_OBJECT:,} characters. A picture may have 5 MiB."
+NOT_CLOSED = _l("This JSON is not closed.")
+NO_OBJECT = _l("This is no object of JSON.")
+TOO_DEEP = _l("This JSON is nested more than %(most)s levels deep.", most=MAX_DEPTH)
+TOO_LONG = _l(
+    "This object has more than %(most)s characters. A picture may have 5 MiB.",
+    most=lazy_digits(MAX_OBJECT),
+)
 
 
 class JsonText(TextBuffer):
@@ -145,7 +150,7 @@ def elements(file: TextIO) -> Iterator[Element]:
             if not text.find_next_list():
                 return
         except Broken as error:
-            yield Element(line, None, str(error))
+            yield Element(line, None, error.args[0])
             return
 
 
@@ -160,7 +165,7 @@ def members(text: JsonText) -> Iterator[Element]:
             yield element(line, text.take())
         except Broken as error:
             text.broken += (len(text.text) - text.at) // MAX_LINE
-            yield Element(line, None, str(error))
+            yield Element(line, None, error.args[0])
             text.skip_line()
 
 

@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from app.i18n.messages import lazy_gettext as _l
 from app.import_export.columns import COLUMNS, normalize_heading
 from app.import_export.row_pictures import DATA_FIELDS
 from app.import_export.value_parsers import Read
@@ -43,9 +44,13 @@ HEADINGS, NOT_STORED_HEADINGS = (
 )
 ANY_HASH = "$argon2"
 
-NO_HASH = "This is no argon2id hash as an export of Waypost has it. Remove it, and set a password afterwards."
-COSTLY = "Checking this hash would take too much memory or time. Remove it, and set a password afterwards."
-SWITCHED_OFF = "It had a password that this file does not hold. It is off: set one, then switch it on."
+NO_HASH = _l(
+    "This is no argon2id hash as an export of Waypost has it. Remove it, and set a password afterwards."
+)
+COSTLY = _l(
+    "Checking this hash would take too much memory or time. Remove it, and set a password afterwards."
+)
+SWITCHED_OFF = _l("It had a password that this file does not hold. It is off: set one, then switch it on.")
 
 
 def read_hash(text: str) -> str:

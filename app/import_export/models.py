@@ -4,12 +4,27 @@ from __future__ import annotations
 
 import datetime as dt
 
-from sqlalchemy import JSON, ForeignKey, Index, String, Text, false
+from sqlalchemy import JSON, Dialect, ForeignKey, Index, String, false
 from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy.types import TypeDecorator
 
 from app.core.clock import now
-from app.core.database import Id, UtcDateTime
+from app.core.database import Id, LongMessageText, UtcDateTime
 from app.core.extensions import db
+from app.i18n.stored import pack, unpack
+
+
+class ProblemsJson(TypeDecorator[list[list[str]]]):
+    """The problems of a row: a field and a message each, which is worded in the language of its reader."""
+
+    impl = JSON
+    cache_ok = True
+
+    def process_bind_param(self, value: list[list[str]] | None, dialect: Dialect) -> list[list[str]] | None:  # noqa: ARG002
+        return None if value is None else [[field, pack(text)] for field, text in value]
+
+    def process_result_value(self, value: list[list[str]] | None, dialect: Dialect) -> list[list[str]] | None:  # noqa: ARG002
+        return None if value is None else [[field, unpack(text)] for field, text in value]
 
 
 class LinkImport(db.Model):
@@ -45,7 +60,7 @@ class LinkImport(db.Model):
     made: Mapped[int] = mapped_column(Id, default=0)
     known: Mapped[int] = mapped_column(Id, default=0)  # links that existed already, from any table
     failed: Mapped[int] = mapped_column(Id, default=0)
-    problem: Mapped[str] = mapped_column(Text, default="")  # of the table as a whole
+    problem: Mapped[str] = mapped_column(LongMessageText, default="")  # of the table as a whole
     # processes that were started for it since `position` last moved: one more than have died
     tries: Mapped[int] = mapped_column(default=0, server_default="0")
     last_datetime: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
@@ -70,7 +85,7 @@ class Archive(db.Model):
     done: Mapped[int] = mapped_column(Id, default=0)
     total: Mapped[int] = mapped_column(Id, default=0)
     bytes: Mapped[int] = mapped_column(Id, default=0)
-    problem: Mapped[str] = mapped_column(Text, default="")
+    problem: Mapped[str] = mapped_column(LongMessageText, default="")
     done_datetime: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
     datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)
 
@@ -85,7 +100,7 @@ class FailedRow(db.Model):
     line: Mapped[int] = mapped_column(Id)
     cells: Mapped[list[str]] = mapped_column(JSON)
     # [[field or "", what is wrong], …]
-    problems: Mapped[list[list[str]]] = mapped_column(JSON)
+    problems: Mapped[list[list[str]]] = mapped_column(ProblemsJson)
     is_made: Mapped[bool] = mapped_column(default=False, server_default=false())
 
 

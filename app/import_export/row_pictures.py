@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from app.i18n.messages import lazy_gettext as _l
 from app.import_export.archive_reader import MAX_PICTURE_BYTES, ArchiveReader, oversize
 from app.import_export.value_parsers import Read
 from app.input.data import Upload
@@ -26,9 +27,9 @@ FOLDER = "pictures"  # of the ZIP; other files only contain the names in it
 DATA_URL = re.compile(r"data:image/[a-z0-9.+-]{1,40};base64,", re.ASCII | re.IGNORECASE)
 MAX_BASE64 = 4 * (MAX_PICTURE_BYTES // 3 + 1)
 
-NO_DATA_URL = "This must be a picture as a data URL: data:image/png;base64,…"
-NO_BASE64 = "This picture is damaged: its base64 can't be read."
-NO_PICTURE = "This file does not hold its picture. Waypost's JSON and its file of everything do."
+NO_DATA_URL = _l("This must be a picture as a data URL: data:image/png;base64,…")
+NO_BASE64 = _l("This picture is damaged: its base64 can't be read.")
+NO_PICTURE = _l("This file does not hold its picture. Waypost's JSON and its file of everything do.")
 
 
 class ReadPictures(NamedTuple):

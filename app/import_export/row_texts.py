@@ -12,14 +12,14 @@ from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from app.core.csv_files import unescape_text
+from app.i18n.messages import lazy_gettext as _l
 from app.import_export.columns import normalize_heading
 from app.import_export.conventions import Conventions, is_address
 from app.import_export.link_passwords import HEADINGS, had_password
 from app.import_export.value_parsers import host_of, loaded
 from app.input.parsers import Rejected
 
-NO_ALIAS = "This address has no alias behind its host."
-OTHERS = "It had more than one alias. These are not made: {aliases}"
+NO_ALIAS = _l("This address has no alias behind its host.")
 MAX_TOLD = 200  # characters
 
 
@@ -76,7 +76,9 @@ def alias_cell(texts: Mapping[str, str], whole_address: str, conventions: Conven
 
 
 def told_others(others: Collection[str]) -> str:
-    return OTHERS.format(aliases=", ".join(others)[:MAX_TOLD])
+    return _l(
+        "It had more than one alias. These are not made: %(aliases)s", aliases=", ".join(others)[:MAX_TOLD]
+    )
 
 
 def alias_of(text: str, hosts: Collection[str] = (), *, is_address: bool = False) -> str:

@@ -12,6 +12,7 @@ from app.accounts.models import User
 from app.core.clock import now
 from app.core.errors import FieldError, Invalid
 from app.core.extensions import db
+from app.i18n.messages import lazy_gettext as _l
 from app.import_export.attachments import Ids, handlers_for, pixels_for
 from app.import_export.models import ImportedRow
 from app.import_export.rows import Wanted
@@ -21,9 +22,9 @@ from app.links.bulk_create import create_each
 from app.links.models import Alias, LimitCounter, Link
 from app.projects.models import Project
 
-TAKEN = "This short address is taken."
-ELSEWHERE = "One of your links has this short address, and leads elsewhere."
-TWICE = "A row before this one has the same short address."
+TAKEN = _l("This short address is taken.")
+ELSEWHERE = _l("One of your links has this short address, and leads elsewhere.")
+TWICE = _l("A row before this one has the same short address.")
 AliasKey = tuple[int, str]
 
 
@@ -148,7 +149,7 @@ def changes_of(one: Wanted, projects: dict[str, int], pixels: Ids, handlers: Ids
     ):
         if missing := missing_names(named.names, known):
             said = ", ".join(" ".join(name[:2]) for name in missing)
-            raise Invalid(FieldError(f"This has gone meanwhile: {said}.", "not_found", field))
+            raise Invalid(FieldError(_l("This has gone meanwhile: %(said)s.", said=said), "not_found", field))
         if named.names:
             found[field] = named_ids(named.names, known)
     return found

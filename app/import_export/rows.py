@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from app.core.config import Settings
 from app.core.errors import FieldError, Invalid
 from app.core.urls import Address
+from app.i18n.messages import lazy_gettext as _l
 from app.import_export.archive_reader import ArchiveReader
 from app.import_export.attachments import (
     NOTHING,
@@ -49,7 +50,7 @@ ALWAYS = {"location_url", "url", "password", "schedule", "start_date", "end_date
 MOMENTS = ("datetime", "last_datetime", "start_date", "end_date")
 MAX_CLICKS = 2**53
 NOT_IN_DIGEST = {"clicks", "project_color", "handler_settings", *DATA_FIELDS.values()}
-OTHER_DOMAIN = "Its domain is none of your verified domains here. The link is on this site's own address."
+OTHER_DOMAIN = _l("Its domain is none of your verified domains here. The link is on this site's own address.")
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,7 @@ class Reader:
             return how(self.texts[name]) if name in self.texts else otherwise
         except Rejected as rejected:
             problem = rejected.args[0]
-            self.problems.append(FieldError(str(problem), problem.code, name))
+            self.problems.append(FieldError(problem.title, problem.code, name))
             return otherwise
 
 

@@ -17,6 +17,7 @@ from app.core.clock import now
 from app.core.config import Settings
 from app.core.database import AnySession, begin_write, reread
 from app.core.extensions import db
+from app.i18n.messages import lazy_gettext as _l
 from app.import_export.archive_reader import open_archive
 from app.import_export.files import held, is_held, path_of
 from app.import_export.importer import AFTER, GONE, Taking
@@ -25,7 +26,9 @@ from app.import_export.services import fail
 from app.import_export.sniff import UnreadableTable, open_table
 
 MAX_TRIES = 3
-DIED = "Waypost failed three times to read on in this file. Remove the next rows from it, or save it anew."
+DIED = _l(
+    "Waypost failed three times to read on in this file. Remove the next rows from it, or save it anew."
+)
 FIRST = dt.datetime.min.replace(tzinfo=dt.UTC)  # for owners without a turn so far, who come first
 
 
@@ -85,7 +88,7 @@ def begin(job: LinkImport, settings: Settings) -> Taking | None:
         path = path_of(settings.data_dir, job.file)
         return Taking(job, settings, open_table(path), open_archive(path))
     except (UnreadableTable, FileNotFoundError, ValueError) as error:
-        said = str(error) if isinstance(error, UnreadableTable) else "The file is not there any more."
+        said = error.args[0] if isinstance(error, UnreadableTable) else _l("The file is not there any more.")
         begin_write(db.session)
         fail(job, said, settings)
         db.session.commit()

@@ -12,6 +12,8 @@ from app.accounts.models import User
 from app.core.config import Settings
 from app.core.errors import FieldError, Invalid
 from app.core.extensions import db
+from app.i18n.messages import lazy_digits
+from app.i18n.messages import lazy_gettext as _l
 from app.import_export import archive_reader, columns, dates, files, sniff
 from app.import_export.cell_text import storable
 from app.import_export.dates import NO_ORDERS, Orders
@@ -22,9 +24,9 @@ from app.input.parsers import Rejected, plain_text
 LARGE = 10 * 1024 * 1024
 MAX_ROWS = 1_000_000
 MAX_OPEN = 10  # imports of one owner
-NO_ROWS = "There are headings in this file, and nothing else."
-TOO_MANY = f"This table has more than {MAX_ROWS:,} rows. Divide it into several."
-NO_ORDER = "Say in which order the dates have day, month and year: these can be read in several."
+NO_ROWS = _l("There are headings in this file, and nothing else.")
+TOO_MANY = _l("This table has more than %(most)s rows. Divide it into several.", most=lazy_digits(MAX_ROWS))
+NO_ORDER = _l("Say in which order the dates have day, month and year: these can be read in several.")
 UNFINISHED = ("new", "checking", "checked", "taking")
 
 
@@ -48,7 +50,7 @@ def look(path: Path, *, is_hasty: bool = False) -> Looked:
         table, rows = estimated(path) if is_hasty and path.stat().st_size > LARGE else counted(path)
     except sniff.UnreadableTable as error:
         files.remove(path)
-        raise Invalid(FieldError(str(error), "table", "file")) from None
+        raise Invalid(FieldError(error.args[0], "table", "file")) from None
     except BaseException:
         files.remove(path)
         raise
@@ -87,7 +89,10 @@ def require_few(user: User) -> None:
     """Raises Invalid where the user has `MAX_OPEN` unfinished imports, each of which keeps a file."""
     unfinished = LinkImport.user_id == user.id, LinkImport.state.in_(UNFINISHED)
     if (db.session.scalar(select(func.count()).select_from(LinkImport).where(*unfinished)) or 0) >= MAX_OPEN:
-        said = f"{MAX_OPEN} of your imports are not at their end. Finish or leave one of them first."
+        said = _l(
+            "%(most)s of your imports are not at their end. Finish or leave one of them first.",
+            most=MAX_OPEN,
+        )
         raise Invalid(FieldError(said, "too_many", "file"))
 
 
@@ -106,16 +111,19 @@ def choose(
     chosen = {column: field for column, field in fields.items() if field and column in table.columns}
     twice = sorted({field for field in chosen.values() if list(chosen.values()).count(field) > 1})
     problems = [
-        FieldError(f"Two columns are {columns.COLUMNS[field].label}.", "twice", field)
+        FieldError(_l("Two columns are %(label)s.", label=columns.COLUMNS[field].label), "twice", field)
         for field in twice
         if field in columns.COLUMNS
     ]
     if unknown := set(chosen.values()) - columns.COLUMNS.keys():
-        problems += [FieldError(f"There is no field {field}.", "choice", field) for field in sorted(unknown)]
+        problems += [
+            FieldError(_l("There is no field %(field)s.", field=field), "choice", field)
+            for field in sorted(unknown)
+        ]
     if "location_url" not in chosen.values():
-        problems.append(FieldError("Say which column is the destination.", "required", "location_url"))
+        problems.append(FieldError(_l("Say which column is the destination."), "required", "location_url"))
     if date_order not in {"", *dates.PLACES}:
-        problems.append(FieldError("Dates are day, month or year first.", "choice", "date_order"))
+        problems.append(FieldError(_l("Dates are day, month or year first."), "choice", "date_order"))
     elif orders.is_open and not date_order:
         problems.append(FieldError(NO_ORDER, "required", "date_order"))
     if problems:
@@ -127,7 +135,7 @@ def choose(
 
 def require_new(job: LinkImport) -> None:
     if job.state != "new":
-        raise Invalid(FieldError("The columns of this table are named already.", "state"))
+        raise Invalid(FieldError(_l("The columns of this table are named already."), "state"))
 
 
 def project_of(text: str) -> str:
@@ -135,7 +143,7 @@ def project_of(text: str) -> str:
     try:
         return plain_text(text.strip(), 128)
     except Rejected as rejected:
-        raise Invalid(FieldError(str(rejected.args[0]), rejected.args[0].code, "project")) from None
+        raise Invalid(FieldError(rejected.args[0].title, rejected.args[0].code, "project")) from None
 
 
 def listed_rows(job: LinkImport, most: int, *, is_made: bool) -> Sequence[FailedRow]:

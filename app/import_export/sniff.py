@@ -15,6 +15,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple, TextIO
 
+from app.i18n.messages import lazy_digits
+from app.i18n.messages import lazy_gettext as _l
 from app.import_export import bookmarks, json_reader, sql_reader
 from app.import_export.csv_reader import Lines, nonempty_records, whole_lines
 from app.import_export.json_reader import cells_of
@@ -28,9 +30,9 @@ READERS: Mapping[str, Callable[[TextIO], Iterator[Element]]] = MappingProxyType(
     {JSON: json_reader.elements, SQL: sql_reader.elements, BOOKMARKS: bookmarks.elements}
 )
 NO_LINKS = {
-    JSON: "There is no list of links in this JSON.",
-    SQL: "There are no links of YOURLS in this SQL dump.",
-    BOOKMARKS: "There are no bookmarks in this file.",
+    JSON: _l("There is no list of links in this JSON."),
+    SQL: _l("There are no links of YOURLS in this SQL dump."),
+    BOOKMARKS: _l("There are no bookmarks in this file."),
 }
 BLOCK = 1 << 20
 # of a file that is no table: the names in this much of it are its columns
@@ -92,7 +94,11 @@ class TableFormat:
 
     def row(self, number: int, line: int, cells: list[str], problem: str) -> TableRow:
         if any(cells[len(self.columns) :]):
-            problem = f"It has {len(cells)} cells, but there are {len(self.columns)} columns."
+            problem = _l(
+                "It has %(cells)s cells, but there are %(columns)s columns.",
+                cells=len(cells),
+                columns=len(self.columns),
+            )
         return TableRow(number, line, dict(zip(self.columns, cells, strict=False)), problem)
 
 
@@ -108,7 +114,7 @@ def open_table(path: Path) -> TableFormat:
         file.seek(0)
         head = next((cells for _, cells, _ in nonempty_records(Lines(file), delimiter)), None)
     if not head:
-        raise UnreadableTable("There is nothing in this file.")
+        raise UnreadableTable(_l("There is nothing in this file."))
     refuse_many(head)
     has_headings = not any("://" in cell for cell in head)
     return TableFormat(
@@ -144,7 +150,13 @@ def object_table(path: Path, encoding: str, kind: str) -> TableFormat:
 
 def refuse_many(columns: Collection[str]) -> None:
     if len(columns) > MAX_COLUMNS:
-        raise UnreadableTable(f"This file has {len(columns):,} columns; at most {MAX_COLUMNS} are read.")
+        raise UnreadableTable(
+            _l(
+                "This file has %(columns)s columns; at most %(most)s are read.",
+                columns=lazy_digits(len(columns)),
+                most=MAX_COLUMNS,
+            )
+        )
 
 
 def names_of(head: list[str]) -> tuple[str, ...]:
@@ -171,7 +183,7 @@ def encoding_of(path: Path) -> str:
                 return name
         while block:
             if b"\0" in block:
-                raise UnreadableTable("This is no text. Save the table as CSV (UTF-8) first.")
+                raise UnreadableTable(_l("This is no text. Save the table as CSV (UTF-8) first."))
             is_utf8 = is_utf8 and decodes(decoder, block)
             block = file.read(BLOCK)
     return "utf-8" if is_utf8 and decodes(decoder, b"", is_end=True) else "cp1252"

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, TextIO
 
+from app.i18n.messages import lazy_gettext as _l
 from app.import_export.text_buffer import MAX_BROKEN, Broken, Element, Exhausted, TextBuffer
 
 Columns = tuple[str, ...]
@@ -55,8 +56,7 @@ OPENING = re.compile(r"[\s,]*+\(")
 ESCAPED = re.compile(r"\\(.)|''", re.DOTALL)
 MEANINGS = MappingProxyType({"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a"})
 
-NO_VALUES = "The values of this row can't be read, nor what follows in the same INSERT."
-COUNT = "It has {values} values, but there are {columns} columns."
+NO_VALUES = _l("The values of this row can't be read, nor what follows in the same INSERT.")
 
 
 class SqlText(TextBuffer):
@@ -147,7 +147,7 @@ def elements(file: TextIO) -> Iterator[Element]:
     try:
         yield from inserted(text)
     except Exhausted as error:
-        yield Element(text.line, None, str(error))
+        yield Element(text.line, None, error.args[0])
 
 
 def inserted(text: SqlText) -> Iterator[Element]:
@@ -185,13 +185,18 @@ def rows(text: SqlText, columns: Columns) -> Iterator[Element]:
         try:
             values = text.row()
         except Broken as error:
-            yield Element(line, None, str(error))
+            yield Element(line, None, error.args[0])
             text.skip_line()
             return
         if len(values) == len(columns):
             yield Element(line, dict(zip(columns, values, strict=True)))
         else:
-            yield Element(line, None, COUNT.format(values=len(values), columns=len(columns)))
+            count = _l(
+                "It has %(values)s values, but there are %(columns)s columns.",
+                values=len(values),
+                columns=len(columns),
+            )
+            yield Element(line, None, count)
         if not text.has_more():
             return
 

@@ -8,13 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple, TextIO
 
+from app.i18n.messages import lazy_digits
+from app.i18n.messages import lazy_gettext as _l
 from app.import_export.csv_reader import MAX_LINE
 
 BLOCK = 1 << 16
 MAX_BROKEN = 1_000  # unreadable values: each may cost another reading of the same MAX_LINE characters
 MAX_STEPS = 200_000  # tags, keys or statements that are skipped between two links
-NOTHING = "Much of this file is nothing that is read, so reading ends here."
-TOO_LONG = f"This has more than {MAX_LINE:,} characters."
+NOTHING = _l("Much of this file is nothing that is read, so reading ends here.")
+TOO_LONG = _l("This has more than %(most)s characters.", most=lazy_digits(MAX_LINE))
 
 
 class Element(NamedTuple):

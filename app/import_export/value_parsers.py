@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from app.core.clock import now
+from app.i18n.messages import lazy_gettext as _l
 from app.import_export.dates import read_date
 from app.input.parsers import Rejected, moment, no_moment
 
@@ -63,15 +64,15 @@ def tag_name(tag: Any) -> str:
 def pairs_of(text: str) -> list[tuple[str, str]]:
     found = loaded(text)
     if not isinstance(found, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in found):
-        raise Rejected('This must be pairs like [["DE","https://example.com/de"]].', "format")
+        raise Rejected(_l('This must be pairs like [["DE","https://example.com/de"]].'), "format")
     return [(str(key), str(value)) for key, value in found]
 
 
-def names_of(text: str, what: str) -> list[Name]:
+def names_of(text: str, problem: str) -> list[Name]:
     """The names in a cell of our own export: handlers by type and name, pixels by type, id and name."""
     found = loaded(text)
     if not isinstance(found, list):
-        raise Rejected(f'This must be a list of {what}s like [["type","name"]].', "format")
+        raise Rejected(problem, "format")
     return [tuple(map(str, one)) if isinstance(one, list) else () for one in found]
 
 
@@ -89,7 +90,7 @@ def missing_names(names: Sequence[Name], known: Mapping[Name, Sequence[int]]) ->
 def read_color(text: str) -> str:
     """A colour as `#rrggbb`. Raises Rejected."""
     if not COLOR.fullmatch(text.lower()):
-        raise Rejected("This must be a colour like #4263eb.", "format")
+        raise Rejected(_l("This must be a colour like #4263eb."), "format")
     return text.lower()
 
 
@@ -111,7 +112,7 @@ def when(text: str, date_order: str = "") -> dt.datetime:
     if found is None:
         raise no_moment()
     if not EARLIEST <= found <= now() + LATEST:
-        raise Rejected("This is no time at which a link was made, or will end.", "datetime")
+        raise Rejected(_l("This is no time at which a link was made, or will end."), "datetime")
     return found
 
 

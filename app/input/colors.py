@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from app.i18n.messages import lazy_gettext as _l
 from app.input.fields import PatternField
 
 
@@ -11,7 +12,9 @@ class ColorField(PatternField):
     """A colour as `#rrggbb`, kept in lower case."""
 
     def __init__(self, label: str = "", **options: Any) -> None:
-        super().__init__(label, pattern="#[0-9A-Fa-f]{6}", hint="a colour like #4263eb", **options)
+        super().__init__(
+            label, pattern="#[0-9A-Fa-f]{6}", problem=_l("This must be a colour like #4263eb."), **options
+        )
 
     def parse(self, text: str) -> str:
         return super().parse(text).lower()

@@ -10,6 +10,8 @@ from typing import Any, ClassVar
 from wtforms import Field
 from wtforms.validators import StopValidation
 
+from app.i18n.messages import lazy_digits
+from app.i18n.messages import lazy_gettext as _l
 from app.input.data import JsonValue, RequestData, Upload, Value
 from app.input.parsers import Rejected, flag, moment, plain_text, plain_whole, whole
 
@@ -49,7 +51,7 @@ class SentField(Field):
     def read(self, values: list[Value]) -> Any:  # noqa: ARG002  arrays read their members instead
         value = self.single()
         if not isinstance(value, str):
-            raise Rejected("This must be a single value.", "type")
+            raise Rejected(_l("This must be a single value."), "type")
         if is_literal(value) and not self.takes_literals:
             raise not_text()
         if value == "":
@@ -60,13 +62,13 @@ class SentField(Field):
         """The last value that was sent. Raises Rejected where it is a JSON array."""
         value = self.form_sent.last(self.name)
         if isinstance(value, JsonValue) and value.is_member:
-            raise Rejected("This must be a single value.", "type")
+            raise Rejected(_l("This must be a single value."), "type")
         return value
 
     def empty(self) -> Any:
         """The value of this field when it is sent empty. Raises Rejected where it can't be empty."""
         if not self.can_be_empty:
-            raise Rejected("This can't be empty.", "required")
+            raise Rejected(_l("This can't be empty."), "required")
         return self.clears_to
 
     def parse(self, text: str) -> Any:
@@ -104,7 +106,7 @@ def is_literal(value: Value) -> bool:
 
 
 def not_text() -> Rejected:
-    return Rejected("This must be a text.", "type")
+    return Rejected(_l("This must be a text."), "type")
 
 
 class TextField(SentField):
@@ -119,16 +121,18 @@ class TextField(SentField):
 
 
 class PatternField(TextField):
-    """Text that matches a pattern. `hint` completes the sentence "This must be …"."""
+    """Text that matches a pattern. `problem` says what another text must be."""
 
-    def __init__(self, label: str = "", *, pattern: str, hint: str, most: int = 128, **options: Any) -> None:
+    def __init__(
+        self, label: str = "", *, pattern: str, problem: str, most: int = 128, **options: Any
+    ) -> None:
         super().__init__(label, most=most, **options)
-        self.pattern, self.hint = re.compile(pattern, re.ASCII), hint
+        self.pattern, self.problem = re.compile(pattern, re.ASCII), problem
 
     def parse(self, text: str) -> str:
         text = super().parse(text)
         if not self.pattern.fullmatch(text):
-            raise Rejected(f"This must be {self.hint}.", "format")
+            raise Rejected(self.problem, "format")
         return text
 
 
@@ -176,7 +180,9 @@ class ChoiceField(SentField):
     def parse(self, text: str) -> Any:
         text = plain_whole(text) if self.is_whole else text
         if text not in self.words:
-            raise Rejected(f"This must be one of: {', '.join(map(str, self.choices))}.", "choice")
+            raise Rejected(
+                _l("This must be one of: %(names)s.", names=", ".join(map(str, self.choices))), "choice"
+            )
         return self.words[text]
 
 
@@ -201,10 +207,13 @@ class ListField(SentField):
     def read(self, values: list[Value]) -> list[Any]:  # noqa: ARG002
         members = [value for _, value in self.form_sent.members(self.name)]
         if not all(isinstance(value, str) and not is_literal(value) for value in members):
-            raise Rejected("This must be a list of texts.", "type")
+            raise Rejected(_l("This must be a list of texts."), "type")
         found = list(dict.fromkeys(self.parse(str(value)) for value in members))
         if len(found) > self.most_members:
-            raise Rejected(f"There may be at most {self.most_members:,}.", "too_many")
+            raise Rejected(
+                _l("There may be at most %(most)s.", most=lazy_digits(self.most_members)),
+                "too_many",
+            )
         return found
 
 
@@ -226,14 +235,16 @@ class UploadField(SentField):
         if isinstance(value, str) and self.meta.is_own_address(self.name, value):
             self.sent = False
             return self.object_data
-        raise Rejected("This must be a file.", "type")
+        raise Rejected(_l("This must be a file."), "type")
 
     def is_too_large(self, upload: Upload) -> bool:
         return len(upload.content) > self.most_bytes
 
     def too_large(self) -> str:
         most = self.most_bytes >> 10
-        return f"This file may have at most {f'{most} KiB' if most < 1024 else f'{most >> 10} MiB'}."
+        if most < 1024:
+            return _l("This file may have at most %(most)s KiB.", most=most)
+        return _l("This file may have at most %(most)s MiB.", most=most >> 10)
 
     def open(self, upload: Upload) -> Any:
         """The value of the uploaded bytes. Raises Rejected where they can't be used."""

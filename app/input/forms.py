@@ -16,6 +16,8 @@ from wtforms import Form
 from app.core.config import Settings
 from app.core.errors import FieldError, Invalid, TooLarge
 from app.core.extensions import db
+from app.i18n.messages import lazy_digits
+from app.i18n.messages import lazy_gettext as _l
 from app.input.data import RequestData, Upload, Value
 from app.input.fields import (
     ChoiceField,
@@ -61,17 +63,17 @@ class IdsField(SentField):
     def read(self, values: list[Value]) -> list[int]:  # noqa: ARG002
         members = [value for _, value in self.form_sent.members(self.name)]
         if not all(isinstance(value, str) for value in members):
-            raise Rejected("This must be a list of ids.", "type")
+            raise Rejected(_l("This must be a list of ids."), "type")
         found = sorted({whole(str(value), 1, MAX_ID) for value in members})
         if len(found) > MAX_IDS:
-            raise Rejected(f"There may be at most {MAX_IDS:,}.", "too_many")
+            raise Rejected(_l("There may be at most %(most)s.", most=lazy_digits(MAX_IDS)), "too_many")
         return found
 
     def pre_validate(self, form: ResourceForm) -> None:
         super().pre_validate(form)
         if missing := set(self.data or ()) - owned_ids(form.owner.id, self.model, self.data or ()):
             named = ", ".join(map(str, sorted(missing)))
-            raise Rejected(f"You have none with the id {named}.", "not_found")
+            raise Rejected(_l("You have none with the id %(named)s.", named=named), "not_found")
 
 
 class OwnIdField(WholeField):
@@ -87,7 +89,7 @@ class OwnIdField(WholeField):
     def pre_validate(self, form: ResourceForm) -> None:
         super().pre_validate(form)
         if self.data is not None and not owned_ids(form.owner.id, self.model, [self.data]):
-            raise Rejected(f"You have none with the id {self.data}.", "not_found")
+            raise Rejected(_l("You have none with the id %(data)s.", data=self.data), "not_found")
 
 
 def owned_ids(user_id: int, model: type[Any], ids: Collection[int]) -> set[int]:
@@ -161,7 +163,7 @@ class ResourceForm(Form):
                 inline = getattr(type(self), f"validate_{name}", None)
                 field.validate(self, [inline] if inline and not field.process_errors else [])
             elif field.required and self.stored is None:
-                field.errors = [Problem("This is required.", "required")]
+                field.errors = [Problem(_l("This is required."), "required")]
         self.check()
         return not self.problems
 
@@ -178,9 +180,11 @@ class ResourceForm(Form):
     def problems(self) -> list[FieldError]:
         """All errors, one entry each, in the order of the fields."""
         return [
-            FieldError(str(text), getattr(text, "code", "invalid"), getattr(text, "field", None) or name)
+            FieldError(problem.title, problem.code, problem.field or name)
+            if isinstance(problem, Problem)
+            else FieldError(str(problem), "invalid", name)
             for name, field in self._fields.items()
-            for text in field.errors
+            for problem in field.errors
         ]
 
     def require_valid(self) -> None:

@@ -14,6 +14,7 @@ from sqlalchemy import ColumnElement, Select, func, or_, select
 from sqlalchemy.orm import InstrumentedAttribute
 
 from app.core.extensions import db
+from app.i18n.messages import lazy_gettext as _l
 from app.input.params import ParamReader, QueryParams
 from app.input.parsers import Rejected, plain_whole, whole
 
@@ -153,7 +154,10 @@ def one_of(known: Sequence[Any]) -> Callable[[str], str]:
     def read(text: str) -> str:
         text = plain_whole(text) if is_whole else text
         if text not in words:
-            raise Rejected(f"This must be one of: {', '.join(word for word in words if word)}.", "choice")
+            raise Rejected(
+                _l("This must be one of: %(names)s.", names=", ".join(word for word in words if word)),
+                "choice",
+            )
         return text
 
     return read

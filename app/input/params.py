@@ -52,9 +52,8 @@ class ParamReader:
 
     def add_problem(self, name: str, rejected: Rejected) -> None:
         """Adds the reason for which a value was refused as an error of its parameter."""
-        text = rejected.args[0]
-        code = text.code if isinstance(text, Problem) else "invalid"
-        self.problems.append(FieldError(str(text), code, name))
+        problem: Problem = rejected.args[0]
+        self.problems.append(FieldError(problem.title, problem.code, name))
 
     def require_valid(self) -> None:
         """Raises Invalid with every parameter that can't be used."""

@@ -8,8 +8,12 @@ from __future__ import annotations
 import datetime as dt
 import re
 import unicodedata
+from dataclasses import dataclass
 
 from wtforms.validators import ValidationError
+
+from app.i18n.messages import lazy_digits
+from app.i18n.messages import lazy_gettext as _l
 
 WHOLE = re.compile(r"[+-]?[0-9]{1,20}", re.ASCII)
 MOMENT = re.compile(
@@ -22,17 +26,16 @@ FLAGS = dict.fromkeys(["1", "true", "on", "yes"], True) | dict.fromkeys(
 )
 
 
-class Problem(str):
-    """A sentence for people that carries a code for programs, and a field where it is another one."""
+@dataclass(frozen=True)
+class Problem:
+    """A message for people with a code for programs, and a field where it is another one."""
 
-    __slots__ = ("code", "field")
+    title: str
     code: str
-    field: str | None
+    field: str | None = None
 
-    def __new__(cls, text: str, code: str, field: str | None = None) -> Problem:
-        self = super().__new__(cls, text)
-        self.code, self.field = code, field
-        return self
+    def __str__(self) -> str:
+        return str(self.title)
 
 
 class Rejected(ValidationError, ValueError):  # WTForms catches the first on validation, the second on parsing
@@ -47,12 +50,19 @@ def plain_text(text: str, most: int, allowed: str = "") -> str:
     if len(text) > most:
         raise too_long(text, most)
     if has_control(text, allowed):
-        raise Rejected("This contains control characters.", "control_characters")
+        raise Rejected(_l("This contains control characters."), "control_characters")
     return text
 
 
 def too_long(text: str, most: int) -> Rejected:
-    return Rejected(f"This may have at most {most:,} characters; it has {len(text):,}.", "too_long")
+    return Rejected(
+        _l(
+            "This may have at most %(most)s characters; it has %(number)s.",
+            most=lazy_digits(most),
+            number=lazy_digits(len(text)),
+        ),
+        "too_long",
+    )
 
 
 def has_control(text: str, allowed: str = "") -> bool:
@@ -64,16 +74,23 @@ def has_control(text: str, allowed: str = "") -> bool:
 def flag(text: str) -> bool:
     """Reads `1 0 true false on off yes no` in any case. Raises Rejected."""
     if not text.isascii() or text.lower() not in FLAGS:
-        raise Rejected("This must be true or false.", "boolean")
+        raise Rejected(_l("This must be true or false."), "boolean")
     return FLAGS[text.lower()]
 
 
 def whole(text: str, least: int, most: int) -> int:
     """Reads ASCII digits with an optional sign, within a range. Raises Rejected."""
     if not WHOLE.fullmatch(text):
-        raise Rejected("This must be a whole number.", "integer")
+        raise Rejected(_l("This must be a whole number."), "integer")
     if not least <= int(text) <= most:
-        raise Rejected(f"This must be a whole number from {least:,} to {most:,}.", "range")
+        raise Rejected(
+            _l(
+                "This must be a whole number from %(least)s to %(most)s.",
+                least=lazy_digits(least),
+                most=lazy_digits(most),
+            ),
+            "range",
+        )
     return int(text)
 
 
@@ -96,4 +113,4 @@ def moment(text: str, zone: dt.tzinfo = dt.UTC) -> dt.datetime:
 
 
 def no_moment() -> Rejected:
-    return Rejected("This must be a time like 2026-01-31 18:30:00.", "datetime")
+    return Rejected(_l("This must be a time like 2026-01-31 18:30:00."), "datetime")

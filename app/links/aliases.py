@@ -20,6 +20,7 @@ from app.core.clock import now
 from app.core.database import UtcDateTime
 from app.core.errors import AliasTaken
 from app.core.extensions import db
+from app.i18n.messages import lazy_gettext as _l
 from app.input.parsers import Rejected
 from app.links.models import Alias, Link
 from app.web.reserved_paths import is_reserved
@@ -43,7 +44,7 @@ FLAG = r"\p{RI}\p{RI}|\U0001F3F4[\U000E0030-\U000E0039\U000E0061-\U000E007A]{3,6
 KEYCAP = r"[0-9]\uFE0F\u20E3"
 EMOJI = rf"(?:{FLAG}|{KEYCAP}|[\p{{Emoji}}--[0-9#*\p{{RI}}]](?:{AFTER})?)"
 # some marks and letters are invisible: two aliases could look the same and have different destinations
-NOT_AN_ALIAS = (
+NOT_AN_ALIAS = _l(
     "This may have letters, digits, emoji and - _ . ~ only, and / between them. No part starts with a dot."
 )
 INVISIBLE = regex.compile(r"\p{Default_Ignorable_Code_Point}")
@@ -62,12 +63,12 @@ def read_alias(text: str) -> str:
     """The text, if it is a valid alias. Raises Rejected."""
     plain = unicodedata.normalize("NFC", text[: MAX_TYPED_LENGTH + 1])
     if len(text) > MAX_TYPED_LENGTH or len(plain) > MAX_LENGTH:
-        raise Rejected(f"This may have at most {MAX_LENGTH} characters.", "too_long")
+        raise Rejected(_l("This may have at most %(most)s characters.", most=MAX_LENGTH), "too_long")
     if is_reserved(key_of(plain).partition("/")[0]):
-        raise Rejected("This address is Waypost's own. Choose another one.", "reserved")
+        raise Rejected(_l("This address is Waypost's own. Choose another one."), "reserved")
     if not ALIAS.fullmatch(plain):
         if INVISIBLE.search(plain):
-            raise Rejected("This has a character that shows nothing. Remove it.", "invisible")
+            raise Rejected(_l("This has a character that shows nothing. Remove it."), "invisible")
         raise Rejected(NOT_AN_ALIAS, "alias")
     return text
 

@@ -13,6 +13,7 @@ from app.accounts.ownership import get_owned
 from app.core.database import begin_write
 from app.core.errors import FieldError, Invalid, NotFound, WaypostError
 from app.core.extensions import db
+from app.i18n.messages import lazy_gettext as _l
 from app.input.forms import DateTimeField, FlagField, IdsField, OwnIdField, ResourceForm
 from app.links import services, uploads
 from app.links.fields import TagsField
@@ -24,32 +25,32 @@ from app.projects.models import Project
 # links in one transaction: visitors of limited links wait for its end
 BATCH_SIZE = 20
 MAX_TAGS = 20
-GONE = "It is gone: somebody has deleted it meanwhile."
+GONE = _l("It is gone: somebody has deleted it meanwhile.")
 
 
 class ManyForm(ResourceForm):
     """What to change in each of many links. As in every form, only what was sent changes."""
 
-    is_enabled = FlagField("State")
-    project_id = OwnIdField("Project", model=Project)
-    add_tags = TagsField("Add tags", most_members=MAX_TAGS)
-    remove_tags = TagsField("Remove tags", most_members=1000)
-    add_pixels = IdsField("Add pixels", model=Pixel)
-    remove_pixels = IdsField("Remove pixels", model=Pixel)
-    add_handlers = IdsField("Also tell", model=NotificationHandler)
-    remove_handlers = IdsField("Tell no more", model=NotificationHandler)
-    schedule = FlagField("Schedule")
-    start_date = DateTimeField("Start")
-    end_date = DateTimeField("End")
+    is_enabled = FlagField(_l("State"))
+    project_id = OwnIdField(_l("Project"), model=Project)
+    add_tags = TagsField(_l("Add tags"), most_members=MAX_TAGS)
+    remove_tags = TagsField(_l("Remove tags"), most_members=1000)
+    add_pixels = IdsField(_l("Add pixels"), model=Pixel)
+    remove_pixels = IdsField(_l("Remove pixels"), model=Pixel)
+    add_handlers = IdsField(_l("Also tell"), model=NotificationHandler)
+    remove_handlers = IdsField(_l("Tell no more"), model=NotificationHandler)
+    schedule = FlagField(_l("Schedule"))
+    start_date = DateTimeField(_l("Start"))
+    end_date = DateTimeField(_l("End"))
 
     def check(self) -> None:
         first, last = self.start_date.data, self.end_date.data
         if self.schedule.data and first and last and last <= first:
-            self.reject("end_date", "The end must be after the start.", "order")
+            self.reject("end_date", _l("The end must be after the start."), "order")
         if self.schedule.data and self.is_good("start_date") and not (first or last):
-            self.reject("start_date", "Give a start, an end, or both.", "required")
+            self.reject("start_date", _l("Give a start, an end, or both."), "required")
         if not self.asks_something and not self.problems:
-            self.reject("is_enabled", "Choose something to change.", "required")
+            self.reject("is_enabled", _l("Choose something to change."), "required")
 
     @property
     def asks_something(self) -> bool:
@@ -87,7 +88,15 @@ def tags_of(link: Link, asked: Mapping[str, Any]) -> list[str]:
     tags = [tag for tag in dict.fromkeys(wanted) if tag not in (asked.get("remove_tags") or ())]
     if len(tags) > MAX_TAGS:
         raise Invalid(
-            FieldError(f"It would have {len(tags)} tags; {MAX_TAGS} is the most.", "too_many", "tags")
+            FieldError(
+                _l(
+                    "It would have %(number)s tags; %(most)s is the most.",
+                    number=len(tags),
+                    most=MAX_TAGS,
+                ),
+                "too_many",
+                "tags",
+            )
         )
     return tags
 
@@ -134,7 +143,7 @@ def tried(user: User, id_: int, act: Callable[[Link], object]) -> BulkFailure | 
         return BulkFailure(id_, GONE)
     except WaypostError as error:
         uploads.back_to(kept)
-        return BulkFailure(id_, " ".join(one.title for one in error.errors))
+        return BulkFailure(id_, " ".join(str(one.title) for one in error.errors))
     return None
 
 

@@ -19,7 +19,8 @@ from app.accounts.models import User
 from app.core.clock import format_utc, now
 from app.core.database import AnySession, begin_write
 from app.core.leases import is_due, moment
-from app.links.models import LONGEST_REASON, DestinationCheck, Link, link_notification_handler
+from app.i18n.messages import lazy_gettext as _l
+from app.links.models import DestinationCheck, Link, link_notification_handler
 from app.net import http as net_http
 from app.net.dial import TOO_SLOW, Deadline
 from app.net.http import NoAnswer
@@ -66,7 +67,7 @@ def problem_by(method: str, url: str, allowed: Sequence[Network]) -> str | None:
         if silent.code == "private_address":
             raise NotOurs from silent
         return silent.reason
-    return "It redirects too many times."
+    return _l("It redirects too many times.")
 
 
 # --- which links
@@ -206,7 +207,7 @@ def write_down(session: Session, results: Collection[Result]) -> None:
 
 def learn(session: Session, row: DestinationCheck, reason: str | None) -> None:
     """Store a result in its row. Raises an event when the destination begins to fail and when it recovers."""
-    row.reason, row.checked_datetime = reason and reason[:LONGEST_REASON], now()
+    row.reason, row.checked_datetime = reason, now()
     if reason is None:
         if row.failing_since:
             raise_event(session, RECOVERED, row.link_id, failing_since=format_utc(row.failing_since))
@@ -215,7 +216,7 @@ def learn(session: Session, row: DestinationCheck, reason: str | None) -> None:
     row.failures += 1
     if row.failures >= FAILURES and row.failing_since is None:
         row.failing_since = now()
-        raise_event(session, FAILING, row.link_id, reason=reason)
+        raise_event(session, FAILING, row.link_id, reason=str(reason))
 
 
 def pause(row: DestinationCheck) -> dt.timedelta:

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 from app.accounts.passwords import hash_password
 from app.core.urls import Address
+from app.i18n.messages import lazy_digits
+from app.i18n.messages import lazy_gettext as _l
 from app.input.data import Upload, Value
 from app.input.fields import (
     ListField,
@@ -72,13 +74,13 @@ class DestinationsField(DestinationField):
 
     def read(self, values: list[Value]) -> list[str]:
         if not all(isinstance(value, str) for value in values):
-            raise Rejected("This must be a list of addresses, or one address a line.", "type")
+            raise Rejected(_l("This must be a list of addresses, or one address a line."), "type")
         lines = [line for value in values for line in re.split(r"\r\n|\r|\n", str(value))]
         numbered = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
         if not numbered:
-            raise Rejected("This can't be empty.", "required")
+            raise Rejected(_l("This can't be empty."), "required")
         if len(numbered) > MAX_LINES:
-            raise Rejected(f"There may be at most {MAX_LINES:,}.", "too_many")
+            raise Rejected(_l("There may be at most %(most)s.", most=lazy_digits(MAX_LINES)), "too_many")
         return [self.line(number, line) for number, line in numbered]
 
     def line(self, number: int, text: str) -> str:
@@ -93,7 +95,7 @@ class DestinationsField(DestinationField):
 def renamed(rejected: Rejected, field: str) -> Problem:
     """The same problem, reported at another field."""
     problem: Problem = rejected.args[0]
-    return Problem(str(problem), problem.code, field)
+    return Problem(problem.title, problem.code, field)
 
 
 class PairsField(DestinationField):
@@ -114,7 +116,7 @@ class PairsField(DestinationField):
         self.data = []
         rows = self.rows()
         if len(rows) > MAX_PAIRS:
-            raise Rejected(f"There may be at most {MAX_PAIRS}.", "too_many", names[0])
+            raise Rejected(_l("There may be at most %(most)s.", most=MAX_PAIRS), "too_many", names[0])
         for index, key, value in rows:
             self.data.append([self.key(index, key), self.value(index, value)])
 
@@ -149,13 +151,13 @@ class PairsField(DestinationField):
 
 def whole_half(index: int, value: Value) -> str:
     if index > MAX_INDEX:
-        raise Rejected(f"An index may be at most {MAX_INDEX}.", "range")
+        raise Rejected(_l("An index may be at most %(most)s.", most=MAX_INDEX), "range")
     if not isinstance(value, str):
-        raise Rejected("This must be a single value.", "type")
+        raise Rejected(_l("This must be a single value."), "type")
     if is_literal(value):
         raise not_text()
     if not value:
-        raise Rejected("A pair needs both a key and a value.", "required")
+        raise Rejected(_l("A pair needs both a key and a value."), "required")
     return value
 
 

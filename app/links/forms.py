@@ -9,6 +9,7 @@ from typing import Any
 from app.core.extensions import db
 from app.core.urls import Address
 from app.domains.models import Domain
+from app.i18n.messages import lazy_gettext as _l
 from app.input.forms import OwnIdField, ResourceForm
 from app.input.parsers import Rejected
 from app.links import targeting
@@ -63,7 +64,7 @@ class LinkForm(ResourceForm):
     def validate_domain_id(self, field: OwnIdField) -> None:
         domain = db.session.get(Domain, field.data) if field.data else None
         if domain and domain.user_id == self.owner.id and not (domain.is_verified and domain.is_enabled):
-            raise Rejected("This domain is not verified, or is switched off.", "domain")
+            raise Rejected(_l("This domain is not verified, or is switched off."), "domain")
 
     def check(self) -> None:
         self.check_dates()
@@ -76,14 +77,16 @@ class LinkForm(ResourceForm):
         goes_on = self.schedule.data and getattr(self.stored, "schedule", False)
         first, last = (field.data if field.sent or goes_on else None for field in (start, end))
         if first and last and self.is_good("start_date") and self.is_good("end_date") and last <= first:
-            self.reject("end_date" if end.sent else "start_date", "The end must be after the start.", "order")
+            self.reject(
+                "end_date" if end.sent else "start_date", _l("The end must be after the start."), "order"
+            )
 
     def check_circles(self) -> None:
         found = list(self.addresses())
         own = self.own_hosts([one.address for _, one in found]) if found else ()
         for name, one in found:
             if is_own_short_address(one.address, own):
-                self.reject(name, "This is a short address of this instance.", "circle", one.field)
+                self.reject(name, _l("This is a short address of this instance."), "circle", one.field)
 
     def own_hosts(self, addresses: Sequence[Address]) -> Collection[str]:
         return own_hosts(addresses, self.settings, self.asked_host)
@@ -129,8 +132,8 @@ class LinkForm(ResourceForm):
 class RestoreForm(ResourceForm):
     """Alias and domain for a link that is restored from the trash, if it can't have its former ones."""
 
-    url = AliasField("Short address")
-    domain_id = OwnIdField("Domain", model=Domain)
+    url = AliasField(_l("Short address"))
+    domain_id = OwnIdField(_l("Domain"), model=Domain)
 
 
 for _name, _setting in SETTINGS.items():

@@ -14,6 +14,7 @@ from app.core.database import UtcDateTime
 from app.core.encryption import UnreadableSecret
 from app.core.errors import FieldError, Invalid, NotFound
 from app.core.extensions import db
+from app.i18n.messages import lazy_gettext as _l
 from app.links.models import Link, LinkChange
 from app.links.previous_uploads import PICTURES as PICTURES
 from app.links.previous_uploads import find
@@ -23,7 +24,7 @@ from app.pixels.models import Pixel
 from app.projects.models import Project
 
 MAX_CHANGES = 100  # changes of a link
-UNREADABLE = "A change since then can't be read with the secret key of this Waypost."
+UNREADABLE = _l("A change since then can't be read with the secret key of this Waypost.")
 COLUMNS = [name for name, one in SETTINGS.items() if one.is_recorded and name in Link.__table__.columns]
 MOMENTS = {column.key for column in Link.__table__.columns if isinstance(column.type, UtcDateTime)}
 ATTACHED = {"pixels_ids": ("pixels", Pixel), "email_reports": ("handlers", NotificationHandler)}

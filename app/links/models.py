@@ -25,7 +25,7 @@ from sqlalchemy.engine.default import DefaultExecutionContext
 from sqlalchemy.orm import InstanceState, Mapped, mapped_column, relationship
 
 from app.core.clock import now
-from app.core.database import Base, Id, UtcDateTime
+from app.core.database import Base, Id, MessageText, UtcDateTime
 from app.core.encryption import SealedJson
 from app.core.extensions import db
 from app.core.leases import Claimed
@@ -183,7 +183,7 @@ class DestinationCheck(Claimed, db.Model):
     failures: Mapped[int] = mapped_column(default=0)  # in a row
     failing_since: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)  # set once the owner was notified
     # what was wrong at the last check, and when that was
-    reason: Mapped[str | None] = mapped_column(String(LONGEST_REASON))
+    reason: Mapped[str | None] = mapped_column(MessageText(LONGEST_REASON))
     checked_datetime: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
 
 

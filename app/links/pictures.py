@@ -23,6 +23,7 @@ from threading import BoundedSemaphore
 
 from app.core.errors import Busy, FieldError
 from app.core.file_locks import lock_file
+from app.i18n.messages import lazy_gettext as _l
 from app.input.parsers import Rejected
 
 HELPER = Path(__file__).with_name("picture_decoder.py")
@@ -101,7 +102,7 @@ def lock_any_slot() -> Iterator[None]:
 
 
 def busy() -> Busy:
-    text = "Too many pictures are being read at this moment. Try again in a few seconds."
+    text = _l("Too many pictures are being read at this moment. Try again in a few seconds.")
     return Busy(RETRY_SECONDS, FieldError(text, "busy"))
 
 
@@ -138,8 +139,9 @@ def run_helper(command: list[str], content: bytes) -> bytes:
 
 def rejected(code: str, *, may_be_icon: bool) -> Rejected:
     if code == "too_many_pixels":
-        return Rejected("This picture may have at most 20 megapixels.", code)
+        return Rejected(_l("This picture may have at most 20 megapixels."), code)
     if code == "picture_too_complex":
-        return Rejected("This picture takes too much time or memory to read. Send a smaller one.", code)
-    known = "PNG, JPEG, GIF, WebP or ICO" if may_be_icon else "PNG, JPEG, GIF or WebP"
-    return Rejected(f"This must be a whole picture, as {known}.", "picture")
+        return Rejected(_l("This picture takes too much time or memory to read. Send a smaller one."), code)
+    if may_be_icon:
+        return Rejected(_l("This must be a whole picture, as PNG, JPEG, GIF, WebP or ICO."), "picture")
+    return Rejected(_l("This must be a whole picture, as PNG, JPEG, GIF or WebP."), "picture")

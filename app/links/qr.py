@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import segno
 from PIL import Image
 
+from app.i18n.messages import lazy_gettext as _l
 from app.input.colors import channels, contrast, luminance
 from app.input.parsers import Rejected
 from app.links import qr_masks
@@ -66,10 +67,12 @@ def draw(text: str, look: Look) -> Drawing:
     try:
         modules = qr_masks.best(text, WITH_LOGO if look.logo else WITHOUT_LOGO)
     except segno.DataOverflowError:
-        raise Rejected("This address is too long for a QR code.", "too_long", "url") from None
+        raise Rejected(_l("This address is too long for a QR code."), "too_long", "url") from None
     least = len(modules) + 2 * look.margin
     if look.size < least:
-        raise Rejected(f"So long an address needs a size of {least} at least.", "range", "size")
+        raise Rejected(
+            _l("So long an address needs a size of %(least)s at least.", least=least), "range", "size"
+        )
     scale = look.size // least
     return Drawing(modules, look, scale, (look.size - len(modules) * scale) // 2)
 
@@ -178,9 +181,9 @@ def small(content: bytes, most: int) -> Image.Image:
 def warning(look: Look) -> str | None:
     """A message for the owner if a code is hard to read, else None."""
     if contrast(look.dark, look.light) < MIN_CONTRAST:
-        return "These colours are too alike: many phones won't read it."
+        return _l("These colours are too alike: many phones won't read it.")
     if luminance(look.dark) > luminance(look.light):
-        return "It is light on dark: some phones read only dark on light."
+        return _l("It is light on dark: some phones read only dark on light.")
     if look.margin < MARGIN:
-        return "A margin below 4 may not be enough where something stands close by."
+        return _l("A margin below 4 may not be enough where something stands close by.")
     return None

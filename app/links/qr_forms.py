@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from app.i18n.messages import lazy_gettext as _l
 from app.input.colors import ColorField
 from app.input.fields import ChoiceField, WholeField
 from app.input.forms import ResourceForm
@@ -14,12 +15,12 @@ FORMATS = {"svg": "SVG", "png": "PNG"}
 class QrForm(ResourceForm):
     """Format, size and look of a QR code. What was not sent has its default."""
 
-    format = ChoiceField("Format", choices=FORMATS, clears_to="svg")
-    size = WholeField("Size", least=128, most=2048, clears_to=SIZE)
-    margin = WholeField("Margin", least=0, most=16, clears_to=MARGIN)
-    dark = ColorField("Colour", clears_to=DARK)
-    light = ColorField("Background", clears_to=LIGHT)
-    logo = PictureField("Logo", most_bytes=2 * 1024 * 1024, max_width=LOGO_PIXELS)
+    format = ChoiceField(_l("Format"), choices=FORMATS, clears_to="svg")
+    size = WholeField(_l("Size"), least=128, most=2048, clears_to=SIZE)
+    margin = WholeField(_l("Margin"), least=0, most=16, clears_to=MARGIN)
+    dark = ColorField(_l("Colour"), clears_to=DARK)
+    light = ColorField(_l("Background"), clears_to=LIGHT)
+    logo = PictureField(_l("Logo"), most_bytes=2 * 1024 * 1024, max_width=LOGO_PIXELS)
 
     @property
     def look(self) -> Look:

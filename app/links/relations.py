@@ -14,6 +14,7 @@ from sqlalchemy import Table, select
 from app.core.errors import FieldError, Invalid
 from app.core.extensions import db
 from app.domains.models import Domain
+from app.i18n.messages import lazy_gettext as _l
 from app.links.models import Link, LinkTag
 from app.notifications.models import NotificationHandler
 from app.pixels.models import Pixel
@@ -31,7 +32,7 @@ def own_rows(user_id: int, model: type[Row], ids: Collection[int], field: str) -
     found = list(db.session.scalars(mine.with_for_update(read=True, key_share=True)))
     if missing := set(ids) - {row.id for row in found}:
         named = ", ".join(map(str, sorted(missing)))
-        raise Invalid(FieldError(f"You have none with the id {named}.", "not_found", field))
+        raise Invalid(FieldError(_l("You have none with the id %(named)s.", named=named), "not_found", field))
     return found
 
 
@@ -52,7 +53,9 @@ def attachments(user_id: int, changes: dict[str, Any]) -> dict[str, Any]:
 
 def refuse_unusable(domain: Domain) -> None:
     if not (domain.is_verified and domain.is_enabled):
-        raise Invalid(FieldError("This domain is not verified, or is switched off.", "domain", "domain_id"))
+        raise Invalid(
+            FieldError(_l("This domain is not verified, or is switched off."), "domain", "domain_id")
+        )
 
 
 def attach(link: Link, found: dict[str, Any], changes: dict[str, Any]) -> None:

@@ -8,6 +8,7 @@ link with its query. See docs/decisions/2026-11-23-settings-said-once.md.
 from __future__ import annotations
 
 from app.domains.models import Domain
+from app.i18n.messages import lazy_gettext as _l
 from app.input.fields import ChoiceField, DateTimeField, FlagField, TextField
 from app.input.forms import IdsField, OwnIdField
 from app.links import targeting
@@ -29,14 +30,14 @@ from app.projects.models import Project
 # in the order of the form and of exports
 SETTINGS: dict[str, LinkSetting] = {
     "type": LinkSetting(
-        field=ChoiceField("Type", choices={"link": "Link"}, can_be_empty=False),
+        field=ChoiceField(_l("Type"), choices={"link": _l("Link")}, can_be_empty=False),
         answer="string",
         is_recorded=False,
     ),
     # with it, a create makes a link for each of `location_urls`; neither is stored
-    "is_bulk": LinkSetting(field=FlagField("Many at once")),
+    "is_bulk": LinkSetting(field=FlagField(_l("Many at once"))),
     "location_url": LinkSetting(
-        field=DestinationField("Destination", required=True),
+        field=DestinationField(_l("Destination"), required=True),
         answer="destination",
         headings=(
             *("long url", "destination url", "destination", "original url", "target url", "target"),
@@ -44,21 +45,23 @@ SETTINGS: dict[str, LinkSetting] = {
         ),
         read_by=REDIRECT,
     ),
-    "location_urls": LinkSetting(field=DestinationsField("Destinations", required=True)),
-    "url": LinkSetting(field=AliasField("Short address"), answer="string", read_by=REDIRECT),
-    "domain_id": LinkSetting(field=OwnIdField("Domain", model=Domain), answer="integer", read_by=REDIRECT),
+    "location_urls": LinkSetting(field=DestinationsField(_l("Destinations"), required=True)),
+    "url": LinkSetting(field=AliasField(_l("Short address")), answer="string", read_by=REDIRECT),
+    "domain_id": LinkSetting(
+        field=OwnIdField(_l("Domain"), model=Domain), answer="integer", read_by=REDIRECT
+    ),
     "project_id": LinkSetting(
-        field=OwnIdField("Project", model=Project), answer="integer?", section="labels", summary=VALUE
+        field=OwnIdField(_l("Project"), model=Project), answer="integer?", section="labels", summary=VALUE
     ),
     "is_enabled": LinkSetting(
-        field=FlagField("Enabled"),
+        field=FlagField(_l("Enabled")),
         answer="boolean",
         headings=("enabled", "active", "status", "link status"),
         read_by=REDIRECT,
         section="address",
     ),
     "title": LinkSetting(
-        field=TextField("Title", most=160),
+        field=TextField(_l("Title"), most=160),
         answer="string?",
         headings=("titles", "link title", "name"),
         read_by=PAGE,
@@ -66,42 +69,45 @@ SETTINGS: dict[str, LinkSetting] = {
         summary=VALUE,
     ),
     "notes": LinkSetting(
-        field=TextField("Notes", most=2000, lines=True),
+        field=TextField(_l("Notes"), most=2000, lines=True),
         answer="string?",
         headings=("note", "description", "comments", "comment"),
         section="labels",
-        summary="Notes",
+        summary=_l("Notes"),
     ),
     "tags": LinkSetting(
-        field=TagsField("Tags", most_members=20),
+        field=TagsField(_l("Tags"), most_members=20),
         answer="[string]",
         headings=("labels", "tag"),
         section="labels",
-        summary="Tags",
+        summary=_l("Tags"),
     ),
     "pixels_ids": LinkSetting(
-        field=IdsField("Pixels", model=Pixel), answer="[integer]", section="tracking", summary=VALUE
+        field=IdsField(_l("Pixels"), model=Pixel), answer="[integer]", section="tracking", summary=VALUE
     ),
     "email_reports": LinkSetting(
-        field=IdsField("Tell", model=NotificationHandler), answer="[integer]", section="tell", summary=VALUE
+        field=IdsField(_l("Tell"), model=NotificationHandler),
+        answer="[integer]",
+        section="tell",
+        summary=VALUE,
     ),
     "schedule": LinkSetting(
-        field=FlagField("Schedule"),
+        field=FlagField(_l("Schedule")),
         answer="boolean",
         headings=("link expiration enable",),
         section="when",
-        summary="Schedule",
+        summary=_l("Schedule"),
         rule="schedule",
     ),
     "start_date": LinkSetting(
-        field=DateTimeField("Start"),
+        field=DateTimeField(_l("Start")),
         answer="time?",
         headings=("valid since", "meta valid since", "valid from"),
         read_by=REDIRECT,
         section="when",
     ),
     "end_date": LinkSetting(
-        field=DateTimeField("End"),
+        field=DateTimeField(_l("End")),
         answer="time?",
         headings=(
             *("valid until", "meta valid until", "expires at", "expires at date", "expiration"),
@@ -112,42 +118,42 @@ SETTINGS: dict[str, LinkSetting] = {
         section="when",
     ),
     "clicks_limit": LinkSetting(
-        field=LimitField("Click limit", least=0, most=2**31 - 1),
+        field=LimitField(_l("Click limit"), least=0, most=2**31 - 1),
         answer="integer?",
         headings=("max visits", "meta max visits", "click limit", "max clicks", "expiry clicks"),
         read_by=REDIRECT,
         section="when",
-        summary="Click limit",
+        summary=_l("Click limit"),
         rule="clicks_limit",
     ),
     "clicks_limit_confirmation_is_enabled": LinkSetting(
-        field=FlagField("Ask for a tap"),
+        field=FlagField(_l("Ask for a tap")),
         answer="boolean",
         headings=(),
         read_by=REDIRECT,
         section="when",
-        summary="Asks for a tap",
+        summary=_l("Asks for a tap"),
         rule="confirmation",
     ),
     "expiration_url": LinkSetting(
-        field=DestinationField("Destination afterwards"),
+        field=DestinationField(_l("Destination afterwards")),
         answer="destination?",
         headings=("expired url", "expiry destination", "link expiration url"),
         read_by=REDIRECT,
         section="when",
-        summary="Next address",
+        summary=_l("Next address"),
     ),
     # the API has it in `settings`
     "sensitive_content": LinkSetting(
-        field=FlagField("Warn before sensitive content"),
+        field=FlagField(_l("Warn before sensitive content")),
         headings=(),
         read_by=REDIRECT,
         section="protection",
-        summary="Warning page",
+        summary=_l("Warning page"),
         rule="sensitive_content",
     ),
     "http_status_code": LinkSetting(
-        field=ChoiceField("Kind of redirect", choices=STATUS_CODES, clears_to=302),
+        field=ChoiceField(_l("Kind of redirect"), choices=STATUS_CODES, clears_to=302),
         answer="integer",
         headings=("redirect type", "redirect code"),
         read_by=REDIRECT,
@@ -155,41 +161,41 @@ SETTINGS: dict[str, LinkSetting] = {
         summary=VALUE,
     ),
     "app_linking_is_enabled": LinkSetting(
-        field=FlagField("Open in apps"),
+        field=FlagField(_l("Open in apps")),
         answer="boolean",
         headings=(),
         read_by=REDIRECT,
         section="address",
-        summary="Opens apps",
+        summary=_l("Opens apps"),
         rule="app_linking",
     ),
     "cloaking_is_enabled": LinkSetting(
-        field=FlagField("Cloaking"),
+        field=FlagField(_l("Cloaking")),
         answer="boolean",
         headings=("cloaking",),
         read_by=REDIRECT,
         section="appearance",
-        summary="Cloaked",
+        summary=_l("Cloaked"),
         rule="cloaking",
     ),
     "cloaking_title": LinkSetting(
-        field=TextField("Card title", most=160),
+        field=TextField(_l("Card title"), most=160),
         answer="string?",
         headings=(),
         read_by=PAGE,
         section="appearance",
-        summary="Social card",
+        summary=_l("Social card"),
     ),
     "cloaking_meta_description": LinkSetting(
-        field=TextField("Card description", most=320, lines=True),
+        field=TextField(_l("Card description"), most=320, lines=True),
         answer="string?",
         headings=(),
         read_by=PAGE,
         section="appearance",
-        summary="Social card",
+        summary=_l("Social card"),
     ),
     "cloaking_custom_js": LinkSetting(
-        field=TextField("Script", most=20_000, lines=True),
+        field=TextField(_l("Script"), most=20_000, lines=True),
         answer="string?",
         headings=(),
         read_by=PAGE,
@@ -198,7 +204,7 @@ SETTINGS: dict[str, LinkSetting] = {
     ),
     # tables have the names of pictures in the ZIP that contains them
     "cloaking_favicon": LinkSetting(
-        field=PictureField("Icon", most_bytes=512 * 1024, may_be_icon=True),
+        field=PictureField(_l("Icon"), most_bytes=512 * 1024, may_be_icon=True),
         answer="address?",
         headings=(),
         read_by=PAGE,
@@ -206,31 +212,31 @@ SETTINGS: dict[str, LinkSetting] = {
         section="appearance",
     ),
     "cloaking_opengraph": LinkSetting(
-        field=PictureField("Card picture", most_bytes=5 * 1024 * 1024),
+        field=PictureField(_l("Card picture"), most_bytes=5 * 1024 * 1024),
         answer="address?",
         headings=(),
         read_by=PAGE,
         is_previewed=False,
         section="appearance",
-        summary="Social card",
+        summary=_l("Social card"),
     ),
     # the API has it in `settings`, masked; its hash is stored
     "password": LinkSetting(
-        field=LinkPasswordField("Password", most=128),
+        field=LinkPasswordField(_l("Password"), most=128),
         is_previewed=False,
         section="protection",
-        summary="Password",
+        summary=_l("Password"),
     ),
     "password_hash": LinkSetting(
-        title="Password", read_by=REDIRECT, is_secret=True, summary="Password", rule="password"
+        title=_l("Password"), read_by=REDIRECT, is_secret=True, summary=_l("Password"), rule="password"
     ),
     "forward_query_parameters_is_enabled": LinkSetting(
-        field=FlagField("Forward the visitor's query"),
+        field=FlagField(_l("Forward the visitor's query")),
         answer="boolean",
         headings=("forward query", "forward parameters", "forward params"),
         read_by=REDIRECT,
         section="tracking",
-        summary="Passes parameters on",
+        summary=_l("Passes parameters on"),
     ),
     "utm_source": LinkSetting(
         field=TextField("UTM source", most=256),
@@ -257,7 +263,7 @@ SETTINGS: dict[str, LinkSetting] = {
         summary=VALUE,
     ),
     "targeting_type": LinkSetting(
-        field=ChoiceField("Send visitors by", choices=targeting.LABELS),
+        field=ChoiceField(_l("Send visitors by"), choices=targeting.LABELS),
         answer="string?",
         headings=(),
         read_by=REDIRECT,
@@ -265,5 +271,5 @@ SETTINGS: dict[str, LinkSetting] = {
         summary=VALUE,
     ),
     # the pairs of that type, each sent by two fields of its own; the API has them in `settings`
-    "targeting": LinkSetting(title="Destinations by visitor"),
+    "targeting": LinkSetting(title=_l("Destinations by visitor")),
 }

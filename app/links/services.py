@@ -10,6 +10,7 @@ from app.core.clock import now
 from app.core.database import reread
 from app.core.errors import FieldError, Invalid
 from app.core.extensions import db
+from app.i18n.messages import lazy_gettext as _l
 from app.links import previous_uploads, uploads
 from app.links.aliases import claim, claim_random, random_alias, release
 from app.links.history import PICTURES, changes_back_to, fields_of, note, note_change
@@ -125,4 +126,4 @@ def settle(link: Link) -> None:
     if not link.schedule:
         link.start_date = link.end_date = None
     if link.start_date and link.end_date and link.end_date <= link.start_date:
-        raise Invalid(FieldError("The end must be after the start.", "order", "end_date"))
+        raise Invalid(FieldError(_l("The end must be after the start."), "order", "end_date"))

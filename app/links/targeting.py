@@ -15,16 +15,17 @@ from typing import Any, NamedTuple, Protocol
 
 from app.core.caches import cache_texts
 from app.geo.countries import CONTINENTS, COUNTRIES
+from app.i18n.messages import lazy_gettext as _l
 from app.input.parsers import Rejected, plain_text, whole
 from app.links.language_names import LANGUAGES as LANGUAGE_NAMES
-from app.links.language_names import describe_language
+from app.links.language_names import cased, describe_language
 from app.web.device_names import browser_name, system_name
 
 MAX_PAIRS = 100
 MAX_INDEX = 999
 MAX_NAME = 128
 
-DEVICES = {"desktop": "Desktop", "mobile": "Phone", "tablet": "Tablet"}
+DEVICES = {"desktop": _l("Desktop"), "mobile": _l("Phone"), "tablet": _l("Tablet")}
 SYSTEMS = ("Windows", "macOS", "iOS", "Android", "Linux", "Chrome OS")
 BROWSERS = ("Chrome", "Safari", "Firefox", "Edge", "Opera", "Samsung Internet")
 
@@ -49,14 +50,14 @@ LANGUAGES = frozenset(LANGUAGE_LINES.split())
 Read = Callable[[str], str]
 
 
-def one_of(known: Iterable[str], what: str) -> Read:
+def one_of(known: Iterable[str], problem: str) -> Read:
     """A reader for keys of a closed set, which returns the set's spelling."""
     words = spellings(known)
 
     def read(text: str) -> str:
         # ASCII only: other letters lower to these, too
         if not text.isascii() or text.lower() not in words:
-            raise Rejected(f"This must be {what}.", "choice")
+            raise Rejected(problem, "choice")
         return words[text.lower()]
 
     return read
@@ -83,20 +84,9 @@ def language(text: str) -> str:
     """A BCP 47 tag, in the spelling that its standard recommends: `pt-BR`, `zh-Hant-TW`."""
     found = LANGUAGE.fullmatch(text)
     if found is None or (len(found["language"]) == 2 and found["language"].lower() not in LANGUAGES):
-        raise Rejected("This must be the tag of a language, like en or pt-BR.", "choice")
+        raise Rejected(_l("This must be the tag of a language, like en or pt-BR."), "choice")
     first, *rest = text.split("-")
     return "-".join([first.lower(), *cased(rest)])
-
-
-def cased(subtags: Iterable[str]) -> Iterable[str]:
-    """Subtags in their usual case: `BR`, `Hant`; lower case after a subtag of a single letter."""
-    is_plain = False
-    for subtag in subtags:
-        is_plain = is_plain or len(subtag) == 1
-        if not is_plain and len(subtag) == 2:
-            yield subtag.upper()
-        else:
-            yield subtag.title() if not is_plain and len(subtag) == 4 and subtag.isalpha() else subtag.lower()
 
 
 def weight(text: str) -> str:
@@ -220,8 +210,8 @@ def named(*words: str) -> dict[str, str]:
 
 TYPES: Mapping[str, Type] = {
     "continent_code": Type(
-        label="Continent",
-        read=one_of(CONTINENTS, "a continent's code, like EU"),
+        label=_l("Continent"),
+        read=one_of(CONTINENTS, _l("This must be a continent's code, like EU.")),
         matcher=Matcher(lambda visitor: one(visitor.continent_code)),
         simulate=lambda key: {"continent_code": key},
         describe=word_of(CONTINENTS),
@@ -230,28 +220,28 @@ TYPES: Mapping[str, Type] = {
         is_by_place=True,
     ),
     "country_code": Type(
-        label="Country",
-        read=one_of(COUNTRIES, "a country's code of two letters, like DE"),
+        label=_l("Country"),
+        read=one_of(COUNTRIES, _l("This must be a country's code of two letters, like DE.")),
         matcher=Matcher(lambda visitor: one(visitor.country_code)),
         simulate=lambda key: {"country_code": key},
         describe=word_of(COUNTRIES),
         keys=COUNTRIES,
         names=COUNTRIES,
         is_by_place=True,
-        placeholder="Germany",
+        placeholder=_l("Germany"),
     ),
     "city_name": Type(
-        label="City",
+        label=_l("City"),
         read=city,
         matcher=Matcher(city_keys),
         simulate=city_visitor,
         is_by_place=True,
         placeholder="Berlin, DE",
-        hint="The first line that fits decides. Berlin, or Berlin, DE where there are several.",
+        hint=_l("The first line that fits decides. Berlin, or Berlin, DE where there are several."),
     ),
     "device_type": Type(
-        label="Device",
-        read=one_of(DEVICES, "desktop, mobile or tablet"),
+        label=_l("Device"),
+        read=one_of(DEVICES, _l("This must be desktop, mobile or tablet.")),
         matcher=Matcher(lambda visitor: one(visitor.device_type)),
         simulate=lambda key: {"device_type": key},
         describe=word_of(DEVICES),
@@ -259,26 +249,30 @@ TYPES: Mapping[str, Type] = {
         is_menu=True,
     ),
     "browser_language": Type(
-        label="Language",
+        label=_l("Language"),
         read=language,
         matcher=Matcher(language_keys),
         simulate=lambda key: {"accept_language": key},
         describe=describe_language,
         names=LANGUAGE_NAMES,
-        placeholder="Portuguese (Brazil)",
-        hint="As visitors’ browsers rank them. de fits everybody’s German, pt-BR only Brazil’s Portuguese.",
+        placeholder=_l("Portuguese (Brazil)"),
+        hint=_l(
+            "As visitors’ browsers rank them. de fits everybody’s German, pt-BR only Brazil’s Portuguese."
+        ),
     ),
     "rotation": Type(
-        label="Share of visitors",
+        label=_l("Share of visitors"),
         read=weight,
         matcher=None,
-        key_label="Weight",
+        key_label=_l("Weight"),
         placeholder="50",
-        hint="Weights are whole numbers from 1 to 100; 50, 30 and 20 share visitors out so. "
-        "Each gets the same one all day.",
+        hint=_l(
+            "Weights are whole numbers from 1 to 100; 50, 30 and 20 share visitors out so. "
+            "Each gets the same one all day."
+        ),
     ),
     "os_name": Type(
-        label="Operating system",
+        label=_l("Operating system"),
         read=name(SYSTEMS),
         matcher=Matcher(lambda visitor: one(visitor.os_name), lambda key: normalize(system_name(key))),
         simulate=lambda key: {"os_name": key},
@@ -286,7 +280,7 @@ TYPES: Mapping[str, Type] = {
         placeholder="Windows",
     ),
     "browser_name": Type(
-        label="Browser",
+        label=_l("Browser"),
         read=name(BROWSERS),
         matcher=Matcher(lambda visitor: one(visitor.browser_name), lambda key: normalize(browser_name(key))),
         simulate=lambda key: {"browser_name": key},

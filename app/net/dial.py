@@ -12,7 +12,7 @@ import logging
 import socket
 import ssl
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from functools import cache
@@ -22,6 +22,7 @@ from typing import Any
 import httpcore
 
 from app.core.errors import FieldError, WaypostError
+from app.i18n.messages import lazy_gettext as _l
 from app.net.networks import Network, is_public
 
 # What getaddrinfo returns: the family, and the address as `connect` takes it.
@@ -132,23 +133,53 @@ def connect_to(found: Found, seconds: float) -> socket.socket:
     return line
 
 
-TOO_SLOW = "The server did not answer in time."
+TOO_SLOW = _l("The server did not answer in time.")
+
+
+def describe_certificate(error: ssl.SSLCertVerificationError) -> str:
+    return _l("The certificate is not valid: %(reason)s.", reason=printable(error.verify_message))
+
+
+def describe_unreachable(error: OSError) -> str:
+    return _l("The server can't be reached: %(reason)s.", reason=printable(error.strerror))
+
+
+def describe_bad_request(error: Exception) -> str:
+    return _l("This can't be sent as HTTP: %(reason)s.", reason=printable(error))
+
+
+def printable(text: object) -> str:
+    """A part of a sentence that every database can store and every page can show, whatever a server sent."""
+    return "".join(c if c.isprintable() else "\ufffd" for c in str(text)).rstrip(".")
+
 
 # Kinds of failure, of which the first that fits counts: the code for programs, the text for people.
-WORDS: tuple[tuple[type[Exception], str, str], ...] = (
-    (NotPublic, "private_address", "This address leads into a private network, or to this very server."),
+WORDS: tuple[tuple[type[Exception], str, str | Callable[[Any], str]], ...] = (
+    (NotPublic, "private_address", _l("This address leads into a private network, or to this very server.")),
     (TimeoutError, "timed_out", TOO_SLOW),
-    (socket.gaierror, "not_resolved", "The name of the server could not be resolved."),
-    (UnicodeError, "not_resolved", "This can't be the name of a server."),
-    (ssl.SSLCertVerificationError, "bad_certificate", "The certificate is not valid: {0.verify_message}."),
-    (ssl.SSLError, "tls_failed", "No secure connection to the server could be made."),
-    (ConnectionRefusedError, "refused", "The server refused the connection."),
-    (ConnectionError, "reset", "The server broke off the connection."),
-    (OSError, "unreachable", "The server can't be reached: {0.strerror}."),
-    (httpcore.RemoteProtocolError, "bad_answer", "The server hung up early, or its answer is not HTTP."),
-    (httpcore.LocalProtocolError, "bad_request", "This can't be sent as HTTP: {0}."),
+    (socket.gaierror, "not_resolved", _l("The name of the server could not be resolved.")),
+    (UnicodeError, "not_resolved", _l("This can't be the name of a server.")),
+    (
+        ssl.SSLCertVerificationError,
+        "bad_certificate",
+        describe_certificate,
+    ),
+    (ssl.SSLError, "tls_failed", _l("No secure connection to the server could be made.")),
+    (ConnectionRefusedError, "refused", _l("The server refused the connection.")),
+    (ConnectionError, "reset", _l("The server broke off the connection.")),
+    (
+        OSError,
+        "unreachable",
+        describe_unreachable,
+    ),
+    (httpcore.RemoteProtocolError, "bad_answer", _l("The server hung up early, or its answer is not HTTP.")),
+    (
+        httpcore.LocalProtocolError,
+        "bad_request",
+        describe_bad_request,
+    ),
     # servers may send anything, and that must not end the caller
-    (Exception, "bad_answer", "The server's answer can't be read."),
+    (Exception, "bad_answer", _l("The server's answer can't be read.")),
 )
 
 
@@ -163,12 +194,7 @@ def in_words(deadline: Deadline, passing: tuple[type[Exception], ...] = ()) -> I
         kind, code, words = next(each for each in WORDS if isinstance(error, each[0]))
         if kind is Exception:
             log.exception("An odd answer")
-        raise NoAnswer(code, printable(words.format(error)), deadline.spent_ms()) from error
-
-
-def printable(text: str) -> str:
-    """A sentence that every database can store and every page can show, whatever a server put into it."""
-    return "".join(c if c.isprintable() else "\ufffd" for c in text).rstrip(".") + "."
+        raise NoAnswer(code, words(error) if callable(words) else words, deadline.spent_ms()) from error
 
 
 class DeadlineStream(httpcore.NetworkStream):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dns.exception
 import dns.resolver
 
+from app.i18n.messages import lazy_gettext as _l
 from app.net.dial import Deadline, NoAnswer, in_words
 
 
@@ -24,7 +25,7 @@ def text_records(name: str, *, seconds: float) -> list[str]:
     except (dns.resolver.NXDOMAIN, dns.resolver.NoAnswer):
         return []
     except dns.exception.Timeout as error:
-        raise NoAnswer("timed_out", "The DNS did not answer in time.") from error
+        raise NoAnswer("timed_out", _l("The DNS did not answer in time.")) from error
     except (dns.exception.DNSException, OSError) as error:
-        raise NoAnswer("not_resolved", "The DNS gave no answer that can be used.") from error
+        raise NoAnswer("not_resolved", _l("The DNS gave no answer that can be used.")) from error
     return [b"".join(record.strings).decode("utf-8", "replace") for record in answer]

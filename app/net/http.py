@@ -20,6 +20,7 @@ from urllib.parse import SplitResult, quote, unquote, urljoin, urlsplit
 import httpcore
 import idna
 
+from app.i18n.messages import lazy_gettext as _l
 from app.net.dial import EVERYWHERE, Deadline, DeadlineStream, NoAnswer, dial, in_words
 from app.net.dns import text_records
 from app.net.networks import Network
@@ -100,7 +101,7 @@ def download(
         for piece in pieces(response, deadline):
             limit -= len(piece)
             if limit < 0:
-                raise NoAnswer("too_large", "What the server sends is too large.", deadline.spent_ms())
+                raise NoAnswer("too_large", _l("What the server sends is too large."), deadline.spent_ms())
             file.write(piece)
     return read_response(response, b"", deadline)
 
@@ -126,7 +127,7 @@ def redirect_target(url: str, answer: HttpResponse) -> str | None:
         target = urljoin(url, location)
         target_of(target)
     except (ValueError, NoAnswer) as error:
-        text = "The server redirects to an address that can't be opened."
+        text = _l("The server redirects to an address that can't be opened.")
         raise NoAnswer("bad_redirect", text, answer.duration_ms) from error
     return target
 
@@ -150,9 +151,9 @@ def target_of(url: str) -> Target:
         host = host if host.isascii() else idna.encode(host, uts46=True).decode("ascii")
         path, headers = path_of(parts), headers_of(parts, host, port)
     except (ValueError, KeyError) as error:
-        raise NoAnswer("bad_address", "This is not an http(s) address.") from error
+        raise NoAnswer("bad_address", _l("This is not an http(s) address.")) from error
     if not host:
-        raise NoAnswer("bad_address", "This address names no server.")
+        raise NoAnswer("bad_address", _l("This address names no server."))
     return Target(parts.scheme == "https", host, port, path, headers)
 
 

@@ -19,6 +19,7 @@ from app.core.leases import is_free, moment
 from app.core.secret_keys.mail_tokens import MailTokens
 from app.i18n.in_language import in_language
 from app.i18n.messages import gettext as _
+from app.i18n.messages import lazy_gettext as _l
 from app.notifications import system_email
 from app.notifications.models import Delivery, NotificationHandler
 from app.notifications.site import SiteUrls
@@ -27,7 +28,7 @@ from app.notifications.unsubscribe import place_of
 
 VALID = dt.timedelta(days=7)
 TOKENS = MailTokens("confirmation", "waypost: confirm an address", int(VALID.total_seconds()))
-UNCONFIRMED = "This address is not confirmed yet: open the link in the mail that Waypost has sent there."
+UNCONFIRMED = _l("This address is not confirmed yet: open the link in the mail that Waypost has sent there.")
 
 
 class Expired(Exception):

@@ -9,13 +9,14 @@ from dataclasses import dataclass, field
 
 from app.core.leases import moment
 from app.i18n.in_language import in_language
+from app.i18n.messages import lazy_gettext as _l
 from app.net.dial import NoAnswer
 from app.net.session import OutboundSession
 from app.notifications.message import Message
 from app.notifications.transport import Delivered, DeliveryFailed, all_transports
 
 ANSWER_LENGTH = 2000
-UNREADABLE = "What is stored for this can't be read with the secret key of this Waypost."
+UNREADABLE = _l("What is stored for this can't be read with the secret key of this Waypost.")
 
 log = logging.getLogger(__name__)
 
@@ -59,10 +60,10 @@ def attempt(
     except NoAnswer as silent:
         return failed(DeliveryFailed(silent.reason), start, door)
     except TimeoutError:
-        return failed(DeliveryFailed("The server did not answer in time."), start, door)
+        return failed(DeliveryFailed(_l("The server did not answer in time.")), start, door)
     except Exception:  # a bug in a transport must not end the worker; the handler's log shows it to the owner
         log.exception("The transport %s failed", type_)
-        return failed(DeliveryFailed("Waypost failed to send this; its log says why."), start, door)
+        return failed(DeliveryFailed(_l("Waypost failed to send this; its log says why.")), start, door)
 
 
 def delivered(sent: Delivered, start: dt.datetime, door: OutboundSession) -> AttemptResult:

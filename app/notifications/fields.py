@@ -9,6 +9,7 @@ from typing import Any
 from email_validator import SPECIAL_USE_DOMAIN_NAMES, EmailNotValidError, validate_email
 
 from app.core.urls import BadAddress, read_address
+from app.i18n.messages import lazy_gettext as _l
 from app.input.fields import TextField
 from app.input.parsers import Rejected
 from app.net.networks import Network, may_be_called
@@ -55,7 +56,7 @@ class UrlField(SettingField):
             raise Rejected(str(bad), bad.code) from None
         if not may_be_called(host, self.allowed_networks):
             raise Rejected(
-                "This address leads into a private network, or to this server itself.", "private_address"
+                _l("This address leads into a private network, or to this server itself."), "private_address"
             )
         return text
 
@@ -79,7 +80,7 @@ class ChatField(SettingField):
 
     def parse(self, text: str) -> str:
         if not CHAT.fullmatch(text):
-            raise Rejected("This must be a number, which may be negative, or @ and a name.", "format")
+            raise Rejected(_l("This must be a number, which may be negative, or @ and a name."), "format")
         return text
 
 

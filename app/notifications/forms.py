@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from app.i18n.messages import lazy_gettext as _l
 from app.input.data import RequestData
 from app.input.forms import ChoiceField, FlagField, ResourceForm, TextField
 from app.notifications.fields import KINDS
@@ -22,13 +23,13 @@ class HandlerForm(ResourceForm):
     update_only = frozenset({"is_enabled"})
 
     type = ChoiceField(
-        "Type",
+        _l("Type"),
         required=True,
         choices={type_: transport.label for type_, transport in TRANSPORTS.items()},
         also={word: type_ for type_, transport in TRANSPORTS.items() for word in transport.words},
     )
-    name = TextField("Name", required=True, most=128)
-    is_enabled = FlagField("Enabled")
+    name = TextField(_l("Name"), required=True, most=128)
+    is_enabled = FlagField(_l("Enabled"))
 
     def __init__(self, sent: RequestData | None, **options: Any) -> None:
         super().__init__(sent and sent.renamed(WORDS), **options)
@@ -55,7 +56,7 @@ class HandlerForm(ResourceForm):
     def check(self) -> None:
         for name in SETTINGS if self.is_other_type else ():
             if self[name].required and not self[name].sent:
-                self.reject(name, "This is required for the new type.", "required")
+                self.reject(name, _l("This is required for the new type."), "required")
 
     @property
     def changes(self) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 
 from app.core.leases import moment
+from app.i18n.messages import lazy_gettext as _l
 from app.net.http import HttpResponse
 from app.notifications.transport import Delivered, DeliveryFailed
 
@@ -31,11 +32,13 @@ def text_of(answer: HttpResponse) -> str:
 
 def reason_of(status: int) -> str:
     if 300 <= status < 400:
-        return f"The server redirects elsewhere ({status}), which is not followed."
+        return _l("The server redirects elsewhere (%(status)s), which is not followed.", status=status)
     try:
-        return f"The server answered {status} {HTTPStatus(status).phrase}."
+        return _l(
+            "The server answered %(status)s %(phrase)s.", status=status, phrase=HTTPStatus(status).phrase
+        )
     except ValueError:
-        return f"The server answered {status}."
+        return _l("The server answered %(status)s.", status=status)
 
 
 def retry_after(answer: HttpResponse) -> float | None:

@@ -9,7 +9,7 @@ from sqlalchemy import JSON, ForeignKey, Index, String, Text, text, true
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from app.core.clock import now
-from app.core.database import Id, UtcDateTime
+from app.core.database import Id, LongMessageText, MessageText, UtcDateTime
 from app.core.encryption import SealedJson
 from app.core.extensions import db
 from app.core.leases import Claimed, moment
@@ -46,7 +46,7 @@ class NotificationHandler(db.Model):
     # the first failed attempt since the last successful one
     failing_since: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
     # why Waypost switched it off by itself, in words; null where the owner did, or where it is on
-    off_reason: Mapped[str | None] = mapped_column(String(512))
+    off_reason: Mapped[str | None] = mapped_column(MessageText(512))
     last_datetime: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
     datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)
 
@@ -155,7 +155,7 @@ class DeliveryAttempt(db.Model):
     id: Mapped[int] = mapped_column(Id, primary_key=True)
     delivery_id: Mapped[int] = mapped_column(ForeignKey("delivery.id", ondelete="CASCADE"), index=True)
     status_code: Mapped[int | None] = mapped_column()
-    detail: Mapped[str] = mapped_column(Text)
+    detail: Mapped[str] = mapped_column(LongMessageText)
     answer: Mapped[str] = mapped_column(Text, default="")
     duration_ms: Mapped[int] = mapped_column()
     datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=moment)

@@ -16,6 +16,8 @@ from app.audit.services import Object, record
 from app.core.clock import now
 from app.core.database import AnySession, begin_write
 from app.core.leases import is_free, moment
+from app.i18n.messages import in_english
+from app.i18n.messages import lazy_gettext as _l
 from app.notifications.delivery import AttemptResult
 from app.notifications.models import (
     DELIVERED,
@@ -33,8 +35,8 @@ JITTER = 0.1  # a pause is up to 10 % longer, so that those that failed together
 LONGEST_PAUSE = 86_400.0  # the longest `Retry-After` that is obeyed
 PATIENCE = dt.timedelta(days=5)
 OWN = 0  # in place of a handler's id
-OFF = "Not sent: the handler is switched off."
-FAULT = "Waypost failed to send this; its log says why."
+OFF = _l("Not sent: the handler is switched off.")
+FAULT = _l("Waypost failed to send this; its log says why.")
 
 Row = TypeVar("Row", bound=Any)
 
@@ -200,9 +202,14 @@ def learn(handler: NotificationHandler, outcome: AttemptResult, *, is_test: bool
     elif not is_test:
         handler.failing_since = handler.failing_since or now()
         if outcome.is_gone:
-            switch_off(handler, f"The other side said that it is gone for good: {outcome.detail}")
+            switch_off(
+                handler, _l("The other side said that it is gone for good: %(detail)s", detail=outcome.detail)
+            )
         elif now() - handler.failing_since >= PATIENCE:
-            switch_off(handler, f"Nothing has arrived for five days. The last answer: {outcome.detail}")
+            switch_off(
+                handler,
+                _l("Nothing has arrived for five days. The last answer: %(detail)s", detail=outcome.detail),
+            )
 
 
 def switch_off(handler: NotificationHandler, reason: str) -> None:
@@ -210,7 +217,6 @@ def switch_off(handler: NotificationHandler, reason: str) -> None:
     session = object_session(handler)
     if session is not None:
         on = Object("notification_handler", handler.id, handler.name)
-        record(
-            session, "handler.switched_off", owner_id=handler.user_id, on=on, reason=reason.partition(":")[0]
-        )
-    handler.is_enabled, handler.off_reason, handler.failing_since = False, reason[:512], None
+        told = in_english(reason).partition(":")[0]
+        record(session, "handler.switched_off", owner_id=handler.user_id, on=on, reason=told)
+    handler.is_enabled, handler.off_reason, handler.failing_since = False, reason, None

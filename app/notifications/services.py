@@ -12,6 +12,7 @@ from app.core.encryption import UnreadableSecret
 from app.core.errors import FieldError, Invalid
 from app.core.extensions import db
 from app.core.leases import moment
+from app.i18n.messages import lazy_gettext as _l
 from app.notifications.confirmation import about, require_confirmation
 from app.notifications.delivery import UNREADABLE
 from app.notifications.models import NotificationHandler
@@ -96,7 +97,7 @@ def renew(handler: NotificationHandler) -> NotificationHandler:
     if isinstance(handler.settings, UnreadableSecret):
         raise Invalid(FieldError(UNREADABLE, "unreadable"))
     if make_anew is None:
-        raise Invalid(FieldError("A handler of this type has no secret.", "no_secret", "type"))
+        raise Invalid(FieldError(_l("A handler of this type has no secret."), "no_secret", "type"))
     handler.settings = make_anew(handler.settings, moment())
     note(handler, "handler.secret_renewed")
     handler.last_datetime = now()
@@ -134,4 +135,6 @@ def require_settings(handler: NotificationHandler) -> None:
     names = [one.name for one in all_transports()[handler.type].settings]
     missing = [name for name in names if not handler.settings.get(name)]
     if missing:
-        raise Invalid(*(FieldError("This is required for this type.", "required", name) for name in missing))
+        raise Invalid(
+            *(FieldError(_l("This is required for this type."), "required", name) for name in missing)
+        )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import smtplib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from threading import Timer
 from typing import NamedTuple
 
 from app.core.smtp_url import OFFERED, STARTTLS, TLS, MailServer
+from app.i18n.messages import lazy_gettext as _l
 from app.net.dial import in_words, trusted
 from app.net.http import BOTH_WAYS, Socket
 from app.net.session import OutboundSession
@@ -18,10 +19,45 @@ from app.notifications.transport import Delivered, DeliveryFailed
 # RFC 3463: there is no such mailbox or domain, it has moved, or it takes nothing any more
 GONE = re.compile(r"5\.1\.(1|2|3|6|10)\b|5\.2\.1\b")
 
-NO_TLS = (
+NO_TLS = _l(
     "The mail server offers no encryption (STARTTLS), so nothing was sent to it. "
     "If it is meant to work without, use smtp+plain:// in WAYPOST_SMTP_URL."
 )
+
+
+Words = Callable[[str], str]  # the message that says a server's reply
+
+
+def no_mail_now(reply: str) -> str:
+    return _l("The mail server does not take mail now (%(reply)s).", reply=reply)
+
+
+def no_secure_connection(reply: str) -> str:
+    return _l("The mail server makes no secure connection (%(reply)s).", reply=reply)
+
+
+def sender_refused(reply: str) -> str:
+    return _l("The mail server does not take the sender (%(reply)s).", reply=reply)
+
+
+def address_refused(reply: str) -> str:
+    return _l("The mail server does not take the address (%(reply)s).", reply=reply)
+
+
+def mail_refused(reply: str) -> str:
+    return _l("The mail server does not take the mail (%(reply)s).", reply=reply)
+
+
+def sign_in_refused(reply: str) -> str:
+    return _l("The mail server refuses the sign-in (%(reply)s).", reply=reply)
+
+
+def greeting_refused(reply: str) -> str:
+    return _l("The mail server does not answer the greeting (%(reply)s).", reply=reply)
+
+
+def any_refusal(reply: str) -> str:
+    return _l("The mail server refuses (%(reply)s).", reply=reply)
 
 
 class SmtpMessage(NamedTuple):
@@ -89,12 +125,20 @@ def encrypt(client: smtplib.SMTP, server: MailServer) -> None:
 
 def greet(client: smtplib.SMTP, server: MailServer) -> None:
     """Greeting, TLS and sign-in. Only the operator can fix what the server refuses here."""
-    expect(client.getreply(), 220, "The mail server does not take mail now")
+    expect(
+        client.getreply(),
+        220,
+        no_mail_now,
+    )
     client.ehlo_or_helo_if_needed()
     if server.security == STARTTLS or (server.security == OFFERED and client.has_extn("starttls")):
         if not client.has_extn("starttls"):
             raise DeliveryFailed(NO_TLS)
-        expect(client.docmd("STARTTLS"), 220, "The mail server makes no secure connection")
+        expect(
+            client.docmd("STARTTLS"),
+            220,
+            no_secure_connection,
+        )
         encrypt(client, server)
         client.ehlo_or_helo_if_needed()
     if server.user is not None:
@@ -104,17 +148,33 @@ def greet(client: smtplib.SMTP, server: MailServer) -> None:
 def send(client: smtplib.SMTP, letter: SmtpMessage) -> Delivered:
     options = [] if letter.to.isascii() and letter.sender.isascii() else ["SMTPUTF8", "BODY=8BITMIME"]
     if options and not client.has_extn("smtputf8"):
-        raise DeliveryFailed("The mail server takes no addresses with letters like these.", permanent=True)
-    expect(client.mail(letter.sender, options), 250, "The mail server does not take the sender")
-    expect(client.rcpt(letter.to), 250, "The mail server does not take the address", is_about_mail=True)
+        raise DeliveryFailed(
+            _l("The mail server takes no addresses with letters like these."), permanent=True
+        )
+    expect(
+        client.mail(letter.sender, options),
+        250,
+        sender_refused,
+    )
+    expect(
+        client.rcpt(letter.to),
+        250,
+        address_refused,
+        is_about_mail=True,
+    )
     answer = client.data(letter.content)
-    expect(answer, 250, "The mail server does not take the mail", is_about_mail=True)
+    expect(
+        answer,
+        250,
+        mail_refused,
+        is_about_mail=True,
+    )
     with suppress(smtplib.SMTPException, OSError):
         client.quit()  # it has the mail, whatever comes now
     return Delivered(status_code=answer[0], answer=decode_reply(answer[1]))
 
 
-def expect(answer: tuple[int, bytes], code: int, otherwise: str, *, is_about_mail: bool = False) -> None:
+def expect(answer: tuple[int, bytes], code: int, otherwise: Words, *, is_about_mail: bool = False) -> None:
     """Raises DeliveryFailed unless the reply has the class of `code`.
 
     RFC 5321, 4.2.1: a 4xx reply is temporary, a 5xx reply is permanent. A 5xx counts as permanent only where
@@ -125,10 +185,10 @@ def expect(answer: tuple[int, bytes], code: int, otherwise: str, *, is_about_mai
     raise refused(otherwise, *answer, is_about_mail=is_about_mail)
 
 
-def refused(otherwise: str, code: int, text: bytes | str, *, is_about_mail: bool = False) -> DeliveryFailed:
+def refused(otherwise: Words, code: int, text: bytes | str, *, is_about_mail: bool = False) -> DeliveryFailed:
     words, is_final = decode_reply(text), is_about_mail and code >= 500
     return DeliveryFailed(
-        f"{otherwise} ({code} {words.splitlines()[0] if words else ''}".rstrip() + ").",
+        otherwise(f"{code} {words.splitlines()[0] if words else ''}".rstrip()),
         permanent=is_final,
         gone=is_final and bool(GONE.match(words)),
         status_code=code,
@@ -141,10 +201,16 @@ def decode_reply(text: bytes | str) -> str:
 
 
 # errors that smtplib raises with a reply, and their texts; the first match counts
-WORDS: Sequence[tuple[type[smtplib.SMTPResponseException], str]] = (
-    (smtplib.SMTPAuthenticationError, "The mail server refuses the sign-in"),
-    (smtplib.SMTPHeloError, "The mail server does not answer the greeting"),
-    (smtplib.SMTPResponseException, "The mail server refuses"),
+WORDS: Sequence[tuple[type[smtplib.SMTPResponseException], Words]] = (
+    (
+        smtplib.SMTPAuthenticationError,
+        sign_in_refused,
+    ),
+    (
+        smtplib.SMTPHeloError,
+        greeting_refused,
+    ),
+    (smtplib.SMTPResponseException, any_refusal),
 )
 
 
@@ -156,8 +222,8 @@ def in_smtp_words() -> Iterator[None]:
         words = next(words for kind, words in WORDS if isinstance(error, kind))
         raise refused(words, error.smtp_code, error.smtp_error) from error
     except smtplib.SMTPServerDisconnected as error:
-        raise DeliveryFailed("The mail server broke off the connection.") from error
+        raise DeliveryFailed(_l("The mail server broke off the connection.")) from error
     except smtplib.SMTPNotSupportedError as error:
-        raise DeliveryFailed("The mail server takes no sign-in over this connection.") from error
+        raise DeliveryFailed(_l("The mail server takes no sign-in over this connection.")) from error
     except smtplib.SMTPException as error:
-        raise DeliveryFailed(f"The mail server can't be used: {error}.") from error
+        raise DeliveryFailed(_l("The mail server can't be used: %(error)s.", error=str(error))) from error

@@ -14,6 +14,8 @@ from app.core.clock import now
 from app.core.database import begin_write, reread
 from app.core.errors import FieldError, Invalid, RateLimited
 from app.core.extensions import db
+from app.i18n.messages import lazy_gettext as _l
+from app.i18n.messages import lazy_ngettext
 from app.net.session import OutboundSession
 from app.notifications import test_message
 from app.notifications.confirmation import refusal_of
@@ -55,13 +57,16 @@ def count_send(handler: NotificationHandler) -> None:
     target = all_transports()[handler.type].target_of(handler.settings)
     counts = ((BY_HANDLER, str(handler.id)), (BY_USER, str(handler.user_id)), (BY_TARGET, target))
     if seconds := rate_limiter().take_each(counts):
-        text = f"Too many tests were sent. Try again in {minutes_of(seconds)}."
+        text = lazy_ngettext(
+            "Too many tests were sent. Try again in 1 minute.",
+            "Too many tests were sent. Try again in %(num)s minutes.",
+            minutes_of(seconds),
+        )
         raise RateLimited(seconds, FieldError(text, "too_many_tests"))
 
 
-def minutes_of(seconds: float) -> str:
-    minutes = max(1, ceil(seconds / 60))
-    return "1 minute" if minutes == 1 else f"{minutes} minutes"
+def minutes_of(seconds: float) -> int:
+    return max(1, ceil(seconds / 60))
 
 
 def ask_again(user: User, id: int) -> NotificationHandler:
@@ -73,12 +78,16 @@ def ask_again(user: User, id: int) -> NotificationHandler:
         db.session.rollback()
         return handler  # it is confirmed already
     if not handler.is_enabled:
-        raise Invalid(FieldError("This handler is off. Turn it on first.", "disabled"))
+        raise Invalid(FieldError(_l("This handler is off. Turn it on first."), "disabled"))
     settings = urls.settings()
     if lacks := all_transports()[handler.type].lacks(settings):
         raise Invalid(FieldError(lacks, "no_mail_server"))
     if seconds := seconds_to_wait(handler):
-        text = f"A mail was sent not long ago. Another one can be sent in {minutes_of(seconds)}."
+        text = lazy_ngettext(
+            "A mail was sent not long ago. Another one can be sent in 1 minute.",
+            "A mail was sent not long ago. Another one can be sent in %(num)s minutes.",
+            minutes_of(seconds),
+        )
         raise RateLimited(ceil(seconds), FieldError(text, "too_many_confirmations"))
     handler.confirmation_due = now()
     db.session.commit()
@@ -98,7 +107,7 @@ def seconds_to_wait(handler: NotificationHandler) -> float:
 @contextmanager
 def one_of_few() -> Iterator[None]:
     if not CONCURRENT_TESTS.acquire(blocking=False):
-        text = "Several tests are on their way. Try again in a few seconds."
+        text = _l("Several tests are on their way. Try again in a few seconds.")
         raise RateLimited(5, FieldError(text, "busy"))
     try:
         yield

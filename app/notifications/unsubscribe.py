@@ -8,6 +8,7 @@ from itsdangerous import BadSignature
 
 from app.core.database import AnySession
 from app.core.secret_keys.mail_tokens import MailTokens
+from app.i18n.messages import lazy_gettext as _l
 from app.notifications.models import NotificationHandler
 from app.notifications.outbox import switch_off
 from app.notifications.site import SiteUrls
@@ -15,7 +16,7 @@ from app.notifications.transport import all_transports
 
 # mails are kept for years, so the tokens in them never expire
 TOKENS = MailTokens("unsubscribe", "waypost: no more messages")
-REASON = "Somebody who got its messages has ended them, by the link in one of them."
+REASON = _l("Somebody who got its messages has ended them, by the link in one of them.")
 
 
 def stop_url(handler: NotificationHandler, site: SiteUrls) -> str:

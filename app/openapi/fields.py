@@ -6,6 +6,7 @@ from functools import singledispatch
 from typing import Any
 
 from app.domains.forms import HostField, RedirectUrlField
+from app.i18n.messages import in_english
 from app.input.fields import (
     ChoiceField,
     DateTimeField,
@@ -157,14 +158,14 @@ def properties_of(form: type[ResourceForm], *, is_create: bool) -> dict[str, Sch
 
 def described(field: SentField) -> Schema:
     found = schema_of(field)
-    return {"title": str(field.label.text), **found}
+    return {"title": in_english(field.label.text), **found}
 
 
 def pairs(field: PairsField) -> dict[str, Schema]:
     """The two list fields of pairs: a key and a value with the same index make a pair."""
     keys = sorted(TYPES[field.type_].keys or ())
     key: Schema = {"type": "string"} | ({"examples": keys[:3]} if keys else {})
-    label = str(field.label.text)
+    label = in_english(field.label.text)
     return {
         f"{field.name}_key": {"title": label, "type": "array", "items": key, "maxItems": MAX_PAIRS},
         f"{field.name}_value": {"title": label, "type": "array", "items": ADDRESS, "maxItems": MAX_PAIRS},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from app.i18n.messages import lazy_gettext as _l
 from app.input.forms import ChoiceField, PatternField, ResourceForm, TextField
 from app.pixels.provider import all_providers
 
@@ -12,15 +13,15 @@ class PixelForm(ResourceForm):
     """A pixel: its provider, a name for people, and the provider's own identifier."""
 
     type = ChoiceField(
-        "Provider",
+        _l("Provider"),
         required=True,
         choices={type_: provider.label for type_, provider in PROVIDERS.items()},
         also={word: type_ for type_, provider in PROVIDERS.items() for word in provider.words},
     )
-    name = TextField("Name", required=True, most=128)
+    name = TextField(_l("Name"), required=True, most=128)
     pixel = PatternField(
-        "Identifier",
+        _l("Identifier"),
         required=True,
         pattern=r"[A-Za-z0-9._:-]+",
-        hint="letters A to Z, digits, and . _ : -",
+        problem=_l("This must be letters A to Z, digits, and . _ : -."),
     )

@@ -9,6 +9,7 @@ from functools import cache
 from types import MappingProxyType
 
 from app.core.registry import modules
+from app.i18n.messages import lazy_gettext as _l
 from app.pixels import providers
 
 
@@ -48,7 +49,13 @@ class Provider:
         """The warning for an identifier that does not look like one of this provider's, else None."""
         if re.fullmatch(self.looks_like, pixel, re.ASCII):
             return None
-        return f"This does not look like a {self.calls_it} of {self.label}: {self.hint}, like {self.example}."
+        return _l(
+            "This does not look like a %(calls_it)s of %(label)s: %(hint)s, like %(example)s.",
+            calls_it=self.calls_it,
+            label=self.label,
+            hint=self.hint,
+            example=self.example,
+        )
 
 
 @cache

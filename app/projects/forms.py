@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from app.i18n.messages import lazy_gettext as _l
 from app.input.colors import ColorField
 from app.input.forms import ResourceForm, TextField
 
@@ -11,5 +12,5 @@ COLOR = "#4263eb"
 class ProjectForm(ResourceForm):
     """A project: a name and a colour."""
 
-    name = TextField("Name", required=True, most=128)
-    color = ColorField("Colour", clears_to=COLOR)
+    name = TextField(_l("Name"), required=True, most=128)
+    color = ColorField(_l("Colour"), clears_to=COLOR)

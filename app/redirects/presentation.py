@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from app.i18n.messages import lazy_gettext as _l
 from app.redirects import outcomes
 from app.redirects.apps import Opening, opening
 from app.redirects.compiled_link import CompiledLink
@@ -18,20 +19,22 @@ def delivery(
     """The outcome, and the reason in words. `agreed`: the visitor's answer about pixels, None if unasked."""
     fires = may_fire(compiled_link, visitor) and agreed is not False
     if agreed is None and asks_consent(compiled_link, visitor):
-        return outcomes.page_outcome(
-            "consent", location, destination, fires=True
-        ), "a person is asked about pixels first"
+        return outcomes.page_outcome("consent", location, destination, fires=True), _l(
+            "a person is asked about pixels first"
+        )
     if compiled_link.cloaking_is_enabled and (visitor.is_bot or location.lower().startswith(WEB)):
         return cloaked(visitor, location, destination, fires=fires)
     if compiled_link.has_card and visitor.is_preview_bot:
-        return outcomes.preview(destination), "a chat or network gets the link's social card"
+        return outcomes.preview(destination), _l("a chat or network gets the link's social card")
     if found := opened_in_app(compiled_link, visitor, location):
         page = outcomes.page_outcome("app", location, destination, fires=fires, opening=found)
-        return page, f"opens in {found.app} on {visitor.os_name}"
+        return page, _l("opens in %(app)s on %(os_name)s", app=found.app, os_name=visitor.os_name)
     if fires:
-        return outcomes.page_outcome("pixels", location, destination, fires=True), "pixels fire on the way"
+        return outcomes.page_outcome("pixels", location, destination, fires=True), _l(
+            "pixels fire on the way"
+        )
     status = compiled_link.http_status_code
-    return outcomes.redirect(status, location, destination), f"redirect with {status}"
+    return outcomes.redirect(status, location, destination), _l("redirect with %(status)s", status=status)
 
 
 def asks_consent(compiled_link: CompiledLink, visitor: Visitor) -> bool:
@@ -45,10 +48,12 @@ def may_fire(compiled_link: CompiledLink, visitor: Visitor) -> bool:
 def cloaked(visitor: Visitor, location: str, destination: str, *, fires: bool) -> tuple[Outcome, str]:
     """The outcome for a cloaked link. A bot gets a preview, which shows nothing of the destination."""
     if visitor.is_bot:
-        return outcomes.preview(destination), "a bot gets title, description and picture of a cloaked link"
-    return outcomes.page_outcome(
-        "cloak", location, destination, fires=fires
-    ), "shown in a frame under the link's address"
+        return outcomes.preview(destination), _l(
+            "a bot gets title, description and picture of a cloaked link"
+        )
+    return outcomes.page_outcome("cloak", location, destination, fires=fires), _l(
+        "shown in a frame under the link's address"
+    )
 
 
 def opened_in_app(compiled_link: CompiledLink, visitor: Visitor, location: str) -> Opening | None:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from app.i18n.messages import lazy_gettext as _l
 from app.redirects import outcomes
 from app.redirects.compiled_link import CompiledLink
 from app.redirects.location import wire, with_query
@@ -43,12 +44,15 @@ class StepResult(NamedTuple):
 
 
 # results for options that are not set; made once, because making one takes longer than the check itself
-ENABLED = StepResult(False, "the link is enabled")
-NO_START, NO_END = StepResult(False, "no start date"), StepResult(False, "no end date")
-NO_LIMIT = StepResult(False, "no limit")
-NO_PASSWORD, NO_WARNING = StepResult(False, "no password"), StepResult(False, "no warning")
-NO_TARGETING, NO_CONFIRMATION = StepResult(False, "no targeting"), StepResult(False, "no tap is asked for")
-ADDED, UNCHANGED = StepResult(True, "parameters added"), StepResult(False, "unchanged")
+ENABLED = StepResult(False, _l("the link is enabled"))
+NO_START, NO_END = StepResult(False, _l("no start date")), StepResult(False, _l("no end date"))
+NO_LIMIT = StepResult(False, _l("no limit"))
+NO_PASSWORD, NO_WARNING = StepResult(False, _l("no password")), StepResult(False, _l("no warning"))
+NO_TARGETING, NO_CONFIRMATION = (
+    StepResult(False, _l("no targeting")),
+    StepResult(False, _l("no tap is asked for")),
+)
+ADDED, UNCHANGED = StepResult(True, _l("parameters added")), StepResult(False, _l("unchanged"))
 
 
 def resolve(
@@ -56,7 +60,7 @@ def resolve(
 ) -> Outcome:
     """The answer for one visit. `compiled_link` is None if there is no such link. Does no input or output."""
     if compiled_link is None:
-        return replace(outcomes.not_found(), steps=[Step("link", True, "no such link")])
+        return replace(outcomes.not_found(), steps=[Step("link", True, _l("no such link"))])
     resolution = Resolution(compiled_link, visitor, now, facts)
     for name, take in STEPS:
         matched, detail, outcome = take(resolution)
@@ -70,7 +74,7 @@ def resolve(
 def is_disabled(resolution: Resolution) -> StepResult:
     if resolution.compiled_link.is_enabled:
         return ENABLED
-    return StepResult(True, "the link is disabled", outcomes.not_found())
+    return StepResult(True, _l("the link is disabled"), outcomes.not_found())
 
 
 def is_not_yet(resolution: Resolution) -> StepResult:
@@ -79,8 +83,8 @@ def is_not_yet(resolution: Resolution) -> StepResult:
     if start is None:
         return NO_START
     if resolution.now >= start:
-        return StepResult(False, f"started {start:%Y-%m-%d %H:%M:%S}")
-    return StepResult(True, f"starts {start:%Y-%m-%d %H:%M:%S}", outcomes.not_yet())
+        return StepResult(False, _l("started %(start)s", start=f"{start:%Y-%m-%d %H:%M:%S}"))
+    return StepResult(True, _l("starts %(start)s", start=f"{start:%Y-%m-%d %H:%M:%S}"), outcomes.not_yet())
 
 
 def has_ended(resolution: Resolution) -> StepResult:
@@ -89,9 +93,11 @@ def has_ended(resolution: Resolution) -> StepResult:
     if end is None:
         return NO_END
     if resolution.now < end:
-        return StepResult(False, f"ends {end:%Y-%m-%d %H:%M:%S}")
+        return StepResult(False, _l("ends %(end)s", end=f"{end:%Y-%m-%d %H:%M:%S}"))
     return StepResult(
-        True, f"ended {end:%Y-%m-%d %H:%M:%S}", outcomes.expired(expiration(resolution.compiled_link))
+        True,
+        _l("ended %(end)s", end=f"{end:%Y-%m-%d %H:%M:%S}"),
+        outcomes.expired(expiration(resolution.compiled_link)),
     )
 
 
@@ -106,11 +112,17 @@ def is_used_up(resolution: Resolution) -> StepResult:
     if limit is None:
         return NO_LIMIT
     if clicks is None:
-        return StepResult(True, f"{limit} clicks, and nobody knows how many are used", outcomes.unavailable())
+        return StepResult(
+            True,
+            _l("%(limit)s clicks, and nobody knows how many are used", limit=limit),
+            outcomes.unavailable(),
+        )
     if clicks < limit:
-        return StepResult(False, f"{clicks} of {limit} clicks are used")
+        return StepResult(False, _l("%(clicks)s of %(limit)s clicks are used", clicks=clicks, limit=limit))
     return StepResult(
-        True, f"all {limit} clicks are used", outcomes.limit(expiration(resolution.compiled_link))
+        True,
+        _l("all %(limit)s clicks are used", limit=limit),
+        outcomes.limit(expiration(resolution.compiled_link)),
     )
 
 
@@ -120,16 +132,16 @@ def is_protected(resolution: Resolution) -> StepResult:
     if resolution.compiled_link.password_hash is None:
         return NO_PASSWORD
     if PASSWORD in resolution.facts.unlocked and not resolution.visitor.is_bot:
-        return StepResult(False, "the password was given")
-    return StepResult(True, "a password is asked for", outcomes.password())
+        return StepResult(False, _l("the password was given"))
+    return StepResult(True, _l("a password is asked for"), outcomes.password())
 
 
 def is_sensitive(resolution: Resolution) -> StepResult:
     if not resolution.compiled_link.sensitive_content:
         return NO_WARNING
     if WARNING in resolution.facts.unlocked and not resolution.visitor.is_bot:
-        return StepResult(False, "the warning was read")
-    return StepResult(True, "a warning comes first", outcomes.warning())
+        return StepResult(False, _l("the warning was read"))
+    return StepResult(True, _l("a warning comes first"), outcomes.warning())
 
 
 def is_withheld(resolution: Resolution) -> StepResult:
@@ -137,8 +149,10 @@ def is_withheld(resolution: Resolution) -> StepResult:
     if resolution.compiled_link.clicks_limit is None:
         return NO_LIMIT
     if resolution.visitor.is_head or resolution.visitor.is_bot:
-        return StepResult(True, "a bot or HEAD does not learn where a limited link leads", outcomes.preview())
-    return StepResult(False, "a person, who uses up a click")
+        return StepResult(
+            True, _l("a bot or HEAD does not learn where a limited link leads"), outcomes.preview()
+        )
+    return StepResult(False, _l("a person, who uses up a click"))
 
 
 def choose_destination(resolution: Resolution) -> StepResult:
@@ -161,7 +175,7 @@ def add_query(resolution: Resolution) -> StepResult:
     changed = with_query(resolution.destination, resolution.compiled_link.utm, forwarded)
     location = wire(changed, resolution.compiled_link.schemes)
     if location is None:
-        return StepResult(True, "the destination's scheme or host is not allowed", outcomes.not_found())
+        return StepResult(True, _l("the destination's scheme or host is not allowed"), outcomes.not_found())
     resolution.location = location
     return UNCHANGED if changed == resolution.destination else ADDED
 
@@ -176,12 +190,12 @@ def is_unconfirmed(resolution: Resolution) -> StepResult:
     if not compiled_link.clicks_limit_confirmation_is_enabled or compiled_link.clicks_limit is None:
         return NO_CONFIRMATION
     if not compiled_link.asks_confirmation:
-        return StepResult(False, "the form before it was the tap")
+        return StepResult(False, _l("the form before it was the tap"))
     if CONFIRMATION in resolution.facts.unlocked:
-        return StepResult(False, "the button was tapped")
+        return StepResult(False, _l("the button was tapped"))
     if asks_consent(compiled_link, resolution.visitor):
-        return StepResult(False, "the answer about pixels is the tap")
-    return StepResult(True, "a tap is asked for", outcomes.confirmation())
+        return StepResult(False, _l("the answer about pixels is the tap"))
+    return StepResult(True, _l("a tap is asked for"), outcomes.confirmation())
 
 
 def deliver(resolution: Resolution) -> StepResult:

@@ -13,6 +13,7 @@ from itertools import accumulate
 from sys import getsizeof
 from typing import NamedTuple, Protocol
 
+from app.i18n.messages import lazy_gettext as _l
 from app.links.targeting import TYPES, Matcher
 from app.redirects.visitor import Visitor
 
@@ -57,12 +58,25 @@ class Listed:
             if found:
                 return self.chosen(min(found), group)
         return TargetingResult(
-            None, f"{describe(groups)} is none of: {self.describe_keys()}" if groups else "unknown"
+            None,
+            _l(
+                "%(keys)s is none of: %(known)s",
+                keys=describe(groups),
+                known=self.describe_keys(),
+            )
+            if groups
+            else _l("unknown"),
         )
 
     def chosen(self, index: int, group: Sequence[str]) -> TargetingResult:
         return TargetingResult(
-            self.destinations[index], f"{describe([group])} is pair {index + 1}: {self.keys[index]}"
+            self.destinations[index],
+            _l(
+                "%(keys)s is pair %(number)s: %(key)s",
+                keys=describe([group]),
+                number=index + 1,
+                key=self.keys[index],
+            ),
         )
 
     def describe_keys(self) -> str:
@@ -87,13 +101,19 @@ class Rotation:
 
     def choose(self, visitor: Visitor, link_id: int, owner_id: int) -> TargetingResult:
         if not self.ends:
-            return TargetingResult(None, "no pairs")
+            return TargetingResult(None, _l("no pairs"))
         total = self.ends[-1]
         place = drawn(visitor.day_hash(owner_id), link_id) % total
         index = bisect_right(self.ends, place)
         weight = self.ends[index] - (self.ends[index - 1] if index else 0)
         return TargetingResult(
-            self.destinations[index], f"drew pair {index + 1} for today: {weight} of {total}"
+            self.destinations[index],
+            _l(
+                "drew pair %(number)s for today: %(weight)s of %(total)s",
+                number=index + 1,
+                weight=weight,
+                total=total,
+            ),
         )
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import datetime as dt
 from typing import Any
 
-from sqlalchemy import ForeignKey, Index, String, Text, UniqueConstraint
+from sqlalchemy import ForeignKey, Index, String, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.core.clock import now
-from app.core.database import Id, UtcDateTime
+from app.core.database import Id, LongMessageText, UtcDateTime
 from app.core.encryption import SealedJson
 from app.core.extensions import db
 
@@ -37,7 +37,7 @@ class Trashed(db.Model):
     batch: Mapped[str] = mapped_column(String(32), index=True)
     # what the trash shows of it
     name: Mapped[str] = mapped_column(String(1024))
-    detail: Mapped[str] = mapped_column(Text, default="")
+    detail: Mapped[str] = mapped_column(LongMessageText, default="")
     rows: Mapped[dict[str, Any]] = mapped_column(SealedJson, deferred=True)
     deleted_datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now, index=True)
 

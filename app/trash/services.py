@@ -16,10 +16,11 @@ from app.core.clock import now
 from app.core.encryption import UnreadableSecret
 from app.core.errors import FieldError, Invalid, NotFound
 from app.core.extensions import db
+from app.i18n.messages import lazy_gettext as _l
 from app.trash.documents import by_target, documents, renumbered, write_back
 from app.trash.models import RETENTION, Trashed
 
-UNREADABLE = "This can't be read with the secret key of this Waypost, so it can't be restored."
+UNREADABLE = _l("This can't be read with the secret key of this Waypost, so it can't be restored.")
 
 
 def new_batch() -> str:

@@ -18,6 +18,8 @@ from flask import request
 from werkzeug.exceptions import ClientDisconnected, RequestEntityTooLarge
 
 from app.core.errors import FieldError, Invalid, Malformed, TooLarge, UnsupportedMediaType
+from app.i18n.messages import lazy_digits
+from app.i18n.messages import lazy_gettext as _l
 from app.input.data import JsonValue, Nested, RequestData, Value
 from app.input.params import MAX_QUERY
 from app.web import json_object, multipart, urlencoded
@@ -89,7 +91,7 @@ def read_list_query() -> list[tuple[str, str]]:
     """
     pairs = read_query()
     if len(urlencode(pairs)) > MAX_QUERY:
-        text = f"The query may have at most {MAX_QUERY:,} characters."
+        text = _l("The query may have at most %(most)s characters.", most=lazy_digits(MAX_QUERY))
         raise Invalid(FieldError(text, "query_too_long"))
     return pairs
 
@@ -99,7 +101,7 @@ def parse_query(query: bytes) -> list[tuple[str, str]]:
     try:
         return [(name, str(value)) for name, value in form_fields(query)]
     except TooLarge:
-        text = f"There may be at most {MAX_PARTS:,} parameters."
+        text = _l("There may be at most %(most)s parameters.", most=lazy_digits(MAX_PARTS))
         raise Invalid(FieldError(text, "too_many_parameters")) from None
 
 
@@ -148,11 +150,16 @@ def checked(pairs: Pairs) -> Iterator[tuple[str, Value | None]]:
     """The same pairs, checked: every name and text can be stored. Stops at the first that is one too many."""
     for number, (name, value) in enumerate(pairs, 1):
         if number > MAX_PARTS:
-            raise TooLarge(FieldError(f"There may be at most {MAX_PARTS:,} fields.", "too_many_fields"))
+            raise TooLarge(
+                FieldError(
+                    _l("There may be at most %(most)s fields.", most=lazy_digits(MAX_PARTS)),
+                    "too_many_fields",
+                )
+            )
         if not name or has_control(name):
-            raise malformed("A field has no name, or a control character in it.")
+            raise malformed(_l("A field has no name, or a control character in it."))
         if isinstance(value, str) and "\0" in value:
-            raise malformed("A field contains NUL.")
+            raise malformed(_l("A field contains NUL."))
         yield name, value
 
 
@@ -175,7 +182,7 @@ def form_fields(body: bytes) -> Pairs:
     try:
         yield from checked(urlencoded.fields(body))
     except ValueError:
-        raise malformed("This is not UTF-8.") from None
+        raise malformed(_l("This is not UTF-8.")) from None
 
 
 def json_fields(body: bytes) -> Pairs:

@@ -15,6 +15,7 @@ from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
 from app.core import errors
 from app.core.errors import FieldError, StoreDown
+from app.i18n.messages import lazy_gettext as _l
 
 STATUSES: dict[type[errors.WaypostError], int] = {
     errors.Malformed: 400,
@@ -54,11 +55,13 @@ def failure_of(error: Exception) -> ErrorAnswer:
     if isinstance(error, HTTPException):
         return of_werkzeug(error)
     if is_full(error):
-        return ErrorAnswer(507, [FieldError("There is no space left to store this.", "storage_full")])
+        return ErrorAnswer(507, [FieldError(_l("There is no space left to store this."), "storage_full")])
     if is_busy(error):
-        entry = FieldError("The storage does not answer right now; try again in a moment.", "storage_busy")
+        entry = FieldError(
+            _l("The storage does not answer right now; try again in a moment."), "storage_busy"
+        )
         return ErrorAnswer(503, [entry], {"Retry-After": str(RETRY_SECONDS)})
-    return ErrorAnswer(500, [FieldError("Something went wrong on our side.", "internal")])
+    return ErrorAnswer(500, [FieldError(_l("Something went wrong on our side."), "internal")])
 
 
 def status_of(error: errors.WaypostError) -> int:
@@ -81,13 +84,13 @@ def of_werkzeug(error: HTTPException) -> ErrorAnswer:
 
 
 WORDS = {
-    400: ("The request can't be read.", "malformed"),
-    404: ("There is nothing at this address.", "not_found"),
-    405: ("This method can't be used here.", "method_not_allowed"),
-    413: ("The body is too large.", "too_large"),
-    415: ("The body is of a type that is not read here.", "content_type"),
-    429: ("These were too many requests; try again later.", "rate_limited"),
-    500: ("Something went wrong on our side.", "internal"),
+    400: (_l("The request can't be read."), "malformed"),
+    404: (_l("There is nothing at this address."), "not_found"),
+    405: (_l("This method can't be used here."), "method_not_allowed"),
+    413: (_l("The body is too large."), "too_large"),
+    415: (_l("The body is of a type that is not read here."), "content_type"),
+    429: (_l("These were too many requests; try again later."), "rate_limited"),
+    500: (_l("Something went wrong on our side."), "internal"),
 }
 
 

@@ -20,7 +20,7 @@ def problem(failure: ErrorAnswer) -> Response:
 
 
 def described(failure: ErrorAnswer, path: str) -> dict[str, Any]:
-    detail = " ".join(entry.title for entry in failure.entries[:3])
+    detail = " ".join(str(entry.title) for entry in failure.entries[:3])
     return {
         "type": "about:blank",
         "title": HTTPStatus(failure.status).phrase,
@@ -30,7 +30,7 @@ def described(failure: ErrorAnswer, path: str) -> dict[str, Any]:
         "message": detail,
         "errors": [
             {
-                "title": entry.title,
+                "title": str(entry.title),
                 "status": failure.status,
                 **({"field": entry.field} if entry.field else {}),
                 "code": entry.code,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flask import Flask, g, has_request_context, request
+from flask import Flask, Response, g, has_request_context, request
 from flask_babel import Babel
 from flask_login import current_user
 
@@ -15,6 +15,7 @@ VISITORS = "public"  # the blueprint of visitors' pages
 
 def init_app(app: Flask) -> None:
     Babel(app, default_translation_directories="i18n", locale_selector=select_locale)
+    app.after_request(settle_stream)
     app.jinja_env.install_gettext_callables(  # type: ignore[attr-defined]  # of an extension
         gettext=messages.gettext,
         ngettext=lambda one, many, num: messages.catalogue().ngettext(
@@ -24,6 +25,13 @@ def init_app(app: Flask) -> None:
         newstyle=True,
     )
     app.jinja_env.policies["ext.i18n.trimmed"] = True  # lines of a template are no part of a message
+
+
+def settle_stream(response: Response) -> Response:
+    """Looks the language up before a stream begins: the session and its user are gone while it is written."""
+    if response.is_streamed and not response.direct_passthrough:
+        select_locale()
+    return response
 
 
 def select_locale() -> str:

@@ -74,7 +74,6 @@ BOUNDS: dict[str, str | int] = {
     "journal/codec.py LIMIT": CODE,
     "journal/unwritten.py self._lines": 256 * 1024 * 3 // 2,  # lines, and what each takes as an object
     "journal/daily_salt.py _cached": "two days",
-    "i18n/__init__.py catalogue": CODE,
     "i18n/in_language.py bare_application": CODE,
     "i18n/languages.py locale_of": CODE,
     "i18n/__init__.py dated_in": 5000 * 1000,

@@ -38,7 +38,9 @@ def test_no_cell_stops_an_import(session, take, alice, state):
     assert (job.state, job.problem) == ("checked" if state == "checking" else "done", "")
     assert job.position == len(rows) == job.made + job.known + job.failed
     assert all(words and words[0][1] for words in (row.problems for row in failed(session, job)))
-    json.dumps([[row.cells, row.problems] for row in failed(session, job)], ensure_ascii=False).encode()
+    json.dumps(
+        [[row.cells, row.problems] for row in failed(session, job)], ensure_ascii=False, default=str
+    ).encode()
     if state == "taking":
         made = session.scalar(sa.select(sa.func.count()).select_from(Link).where(Link.title == "good"))
         assert made >= 1, "the good rows are there"

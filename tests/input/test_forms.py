@@ -150,7 +150,7 @@ class Sample(ResourceForm):
 
     name = TextField("Name", required=True, most=10)
     note = TextField("Note", most=10, lines=True)
-    code = PatternField("Code", pattern="[a-z]+", hint="small letters")
+    code = PatternField("Code", pattern="[a-z]+", problem="This must be small letters.")
     on = FlagField("On")
     number = WholeField("Number", least=1, most=5)
     kind = ChoiceField("Kind", choices={301: "a", 302: "b"}, also={"found": 302}, clears_to=302)

@@ -195,7 +195,16 @@ def check_targeting_type(at: Instance) -> None:
         is_(seen["location"], there)
 
 
+def check_language(at: Instance) -> None:
+    page = at.visitors.get("/nothing-here", headers={"Accept-Language": "nl-BE,en;q=0.5"})
+    is_(page.status_code, 404)
+    holds(page.text, 'lang="nl"', "Deze link bestaat niet")
+    # for visitors only: owners can't choose it
+    assert 'value="nl"' not in at.page("/dashboard/account/")
+
+
 CHECKS: dict[str, Callable[..., None]] = {
+    "language": check_language,
     "provider": check_provider,
     "resource": check_resource,
     "handler type": check_handler_type,

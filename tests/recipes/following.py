@@ -81,7 +81,7 @@ class Copy:
     def make(self, path: str, code: str) -> None:
         file = self.tree / path
         assert not file.exists(), f"{path} is there already"
-        file.parent.mkdir(exist_ok=True)
+        file.parent.mkdir(exist_ok=True, parents=True)
         file.write_text(code)
 
     def add(self, name: str, path: str, code: str) -> None:

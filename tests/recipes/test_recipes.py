@@ -57,3 +57,10 @@ def test_a_setting_of_a_link(copy: Copy) -> None:
 def test_a_targeting_type(copy: Copy) -> None:
     copy.follow("A targeting type")
     copy.check("targeting type")
+
+
+def test_a_language(copy: Copy) -> None:
+    copy.follow("A language")
+    folder = "app/i18n/nl/LC_MESSAGES"
+    assert copy.changed_files() == {f"{folder}/messages.po", f"{folder}/messages.mo"}
+    copy.check("language")

@@ -14,13 +14,14 @@ from app.audit.services import record
 from app.core.clock import now
 from app.core.errors import FieldError, Invalid
 from app.core.extensions import db
+from app.i18n.messages import lazy_gettext as _l
 from app.import_export.models import Archive, LinkImport
 from app.import_export.services import UNFINISHED
 from app.links.models import PlanChange
 from app.notifications.models import Letter
 from app.notifications.outbox import end_pending
 
-LAST = "You are the last admin, and others use this Waypost. Make one of them admin first."
+LAST = _l("You are the last admin, and others use this Waypost. Make one of them admin first.")
 
 
 def leave(user: User) -> None:

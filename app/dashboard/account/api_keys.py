@@ -17,6 +17,7 @@ from app.dashboard.auth.reauthentication import reauthenticated
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
 from app.dashboard.shared.crud_views import Context
+from app.i18n.messages import gettext as _
 from app.web import urls
 
 FOLDER = "dashboard/keys"
@@ -57,7 +58,7 @@ def create() -> ResponseReturnValue:
     row, text = keys.create_key(user(), **form.changes)
     db.session.commit()
     response = render_page(
-        "created", row=row, text=text, site=urls.owners_site(), heading="Your new API key", **rows()
+        "created", row=row, text=text, site=urls.owners_site(), heading=_("Your new API key"), **rows()
     )
     response.headers["HX-Trigger"] = "keys-changed"
     return response
@@ -65,7 +66,7 @@ def create() -> ResponseReturnValue:
 
 @blueprint.get("/keys/<int:id>/revoke", endpoint="keys_revoke")
 def ask_revoke(id: int) -> ResponseReturnValue:
-    return render_page("revoke", row=get_owned(user(), ApiKey, id), heading="Revoke this API key?")
+    return render_page("revoke", row=get_owned(user(), ApiKey, id), heading=_("Revoke this API key?"))
 
 
 @blueprint.post("/keys/<int:id>/revoke", endpoint="keys_revoke_write")
@@ -75,7 +76,7 @@ def revoke(id: int) -> ResponseReturnValue:
     row = get_owned(user(), ApiKey, id)
     keys.revoke_key(row)
     db.session.commit()
-    message = f"{row.name} is revoked."
+    message = _("%(name)s is revoked.", name=row.name)
     if not rendering.is_fragment():
         return rendering.sent_on(message, url_for("dashboard.keys"))
     return rendering.swapped(
@@ -84,7 +85,7 @@ def revoke(id: int) -> ResponseReturnValue:
 
 
 def form_page(form: KeyForm, status: int = 200) -> ResponseReturnValue:
-    return render_page("form", status, form=form, heading="Create an API key", scopes=keys.SCOPES)
+    return render_page("form", status, form=form, heading=_("Create an API key"), scopes=keys.SCOPES)
 
 
 def render_page(name: str, status: int = 200, **context: object) -> Response:

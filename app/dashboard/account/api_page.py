@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from flask import render_template
@@ -13,7 +13,10 @@ from sqlalchemy import func, select
 from app.core.extensions import db
 from app.dashboard.auth.access import user
 from app.dashboard.shared.blueprint import blueprint
-from app.i18n import digits, say
+from app.i18n import digits
+from app.i18n.messages import gettext
+from app.i18n.messages import gettext as _
+from app.i18n.messages import gettext_noop as _noop
 from app.openapi import curl
 from app.openapi.document import OF_READS, PROBLEMS, body
 from app.openapi.fields import Schema
@@ -38,12 +41,19 @@ def show() -> ResponseReturnValue:
         here="api",
         site=site,
         tags=list(dict.fromkeys(one.tag for one in every)),
+        words=words_of(every),
         operations=every,
         lines={one.name: curl.line(site, one, ids) for one in every},
         takes={one.name: takes(one) for one in every},
         problems=PROBLEMS,
         of_reads=OF_READS,
     )
+
+
+def words_of(every: Sequence[Operation]) -> dict[str, str]:
+    """The texts of the API's description, which is English, in the reader's language."""
+    texts = [text for one in every for text in (one.summary, one.tag, *(row.place for row in takes(one)))]
+    return {text: gettext(text) for text in (*texts, *PROBLEMS.values()) if text}
 
 
 def newest_ids() -> dict[str, int]:
@@ -73,40 +83,41 @@ def fields(schema: Schema) -> list[ParameterRow]:
 
 def in_words(schema: Schema) -> Markup:
     """What a schema allows, in the reader's language. The API's own values are marked up as code."""
-    found = [kind(schema), say(schema.get("description", "").rstrip("."))]
+    description = schema.get("description", "").rstrip(".")
+    found = [kind(schema), gettext(description) if description else ""]
     if (default := schema.get("default")) is not None:
-        found.append(literal(default) + f" {say('unless sent')}")
+        found.append(Markup(escape(_("%(default)s unless sent"))) % {"default": literal(default)})  # noqa: S704
     return Markup("; ").join(filter(None, found))
 
 
 def kind(schema: Schema) -> Markup:
     if "enum" in schema:
-        return escape(f"{say('one of')} ") + Markup(", ").join(map(literal, schema["enum"]))
+        return escape(_("one of")) + " " + Markup(", ").join(map(literal, schema["enum"]))
     if schema["type"] == "array":
-        return escape(f"{say('a list, each')} ") + kind(schema["items"])
-    return escape(say(WORDS.get(schema.get("format", ""), WORDS[schema["type"]])) + bounds(schema))
+        return escape(_("a list, each")) + " " + kind(schema["items"])
+    return escape(bounded(gettext(WORDS.get(schema.get("format", ""), WORDS[schema["type"]])), schema))
 
 
 def literal(value: object) -> Markup:
     return Markup("<code>{}</code>").format(value)
 
 
-def bounds(schema: Schema) -> str:
+def bounded(kind: str, schema: Schema) -> str:
     if "maxLength" in schema:
-        return f", {say('at most')} {digits(schema['maxLength'])} {say('characters')}"
+        return _("%(kind)s, at most %(most)s characters", kind=kind, most=digits(schema["maxLength"]))
     if "maximum" in schema:
-        return f", {digits(schema['minimum'])} – {digits(schema['maximum'])}"
-    return ""
+        return f"{kind}, {digits(schema['minimum'])} – {digits(schema['maximum'])}"
+    return kind
 
 
 WORDS: Mapping[str, str] = {
-    "string": "text",
-    "integer": "a whole number",
-    "boolean": "true or false",
-    "object": "an object",
-    "uri": "an address",
-    "date": "a day, like 2026-01-31",
-    "email": "an e-mail address",
-    "idn-hostname": "a host",
-    "binary": "a file",
+    "string": _noop("text"),
+    "integer": _noop("a whole number"),
+    "boolean": _noop("true or false"),
+    "object": _noop("an object"),
+    "uri": _noop("an address"),
+    "date": _noop("a day, like 2026-01-31"),
+    "email": _noop("an e-mail address"),
+    "idn-hostname": _noop("a host"),
+    "binary": _noop("a file"),
 }

@@ -27,6 +27,7 @@ from app.dashboard.imports.exports import note_export
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
 from app.i18n import language
+from app.i18n.messages import gettext as _
 from app.import_export import archives
 from app.import_export.models import Archive
 from app.web import urls
@@ -98,7 +99,7 @@ def delete_page(form: LeaveForm, problem: str = "", status: int = 200) -> Respon
         here="account",
         form=form,
         problem=problem,
-        heading="Delete your account?",
+        heading=_("Delete your account?"),
     )
 
 
@@ -119,7 +120,9 @@ def delete() -> ResponseReturnValue:
         return delete_page(form, invalid.errors[0].title, 422)
     until = standing.gone_from(row)
     db.session.commit()
-    return left(f"Your account is deleted. Until {until:%Y-%m-%d} an admin can bring it back.")
+    return left(
+        _("Your account is deleted. Until %(until)s an admin can bring it back.", until=f"{until:%Y-%m-%d}")
+    )
 
 
 def left(message: str) -> ResponseReturnValue:

@@ -15,6 +15,7 @@ from app.dashboard.auth import proofs
 from app.dashboard.auth.access import sent, user
 from app.dashboard.shared import rendering, security_email
 from app.dashboard.shared.blueprint import blueprint
+from app.i18n.messages import gettext as _
 
 FOLDER = "dashboard/account"
 
@@ -31,7 +32,7 @@ def render_page(form: OwnEmailForm, status: int = 200) -> Response:
         status=status,
         here="account",
         form=form,
-        heading="Change your e-mail address",
+        heading=_("Change your e-mail address"),
     )
 
 
@@ -54,7 +55,7 @@ def save() -> ResponseReturnValue:
     if row.email != old:
         security_email.current_security_mail().email_is_changed(row, old)
     db.session.commit()
-    return saved(f"You sign in with {form.new_email.data} from now on.")
+    return saved(_("You sign in with %(email)s from now on.", email=form.new_email.data))
 
 
 def saved(message: str) -> ResponseReturnValue:

@@ -14,6 +14,7 @@ from app.dashboard.auth.access import user
 from app.dashboard.auth.sessions import list_own, this_one
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
+from app.i18n.messages import gettext as _
 
 
 @blueprint.post("/account/sessions/<int:id>/end", endpoint="sessions_end")
@@ -26,7 +27,7 @@ def end(id: int) -> ResponseReturnValue:
     sessions.end(row)
     record(db.session, "session.ended", account=user())
     db.session.commit()
-    return back("This browser is signed out.")
+    return back(_("This browser is signed out."))
 
 
 @blueprint.post("/account/sessions/end", endpoint="sessions_end_others")
@@ -35,7 +36,7 @@ def end_others() -> ResponseReturnValue:
     ended = sessions.end_others(this_one())
     record(db.session, "session.ended", account=user(), count=ended)
     db.session.commit()
-    return back("Every other browser is signed out.")
+    return back(_("Every other browser is signed out."))
 
 
 def back(message: str) -> ResponseReturnValue:

@@ -18,6 +18,7 @@ from app.dashboard.auth import proofs, sessions
 from app.dashboard.auth.access import sent, user
 from app.dashboard.shared import rendering, security_email
 from app.dashboard.shared.blueprint import blueprint
+from app.i18n.messages import gettext as _
 
 
 @blueprint.get("/account/", endpoint="account")
@@ -28,7 +29,9 @@ def show() -> ResponseReturnValue:
 @blueprint.post("/account/", endpoint="account_write")
 def save() -> ResponseReturnValue:
     form = AccountForm(sent(), owner=user(), stored=user())
-    return kept(form, lambda: services.update_user(user(), form.changes)) or sent_on("Your account is saved.")
+    return kept(form, lambda: services.update_user(user(), form.changes)) or sent_on(
+        _("Your account is saved.")
+    )
 
 
 @blueprint.post("/account/password", endpoint="account_password")
@@ -47,9 +50,9 @@ def save_password() -> ResponseReturnValue:
     db.session.commit()
     sessions.renew(user(), signed_in_at)
     return sent_on(
-        "Your password is changed, and your API keys are revoked. Every other session is signed out."
+        _("Your password is changed, and your API keys are revoked. Every other session is signed out.")
         if revoked
-        else "Your password is changed. Every other session is signed out."
+        else _("Your password is changed. Every other session is signed out.")
     )
 
 

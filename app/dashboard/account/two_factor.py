@@ -19,10 +19,12 @@ from app.dashboard.auth import proofs
 from app.dashboard.auth.access import sent, user
 from app.dashboard.shared import rendering, security_email
 from app.dashboard.shared.blueprint import blueprint
+from app.i18n.messages import gettext as _
+from app.i18n.messages import lazy_gettext as _l
 from app.input.forms import ResourceForm
 
 OFF, BEGUN, ON = "off", "begun", "on"
-RAN_OUT = "The key that was shown has run out. Begin again, please."
+RAN_OUT = _l("The key that was shown has run out. Begin again, please.")
 
 
 def state() -> str:
@@ -91,7 +93,7 @@ def confirm() -> ResponseReturnValue:
     if known == BEGUN:
         return render_step(BEGUN, form)
     if known == OFF:
-        flash(RAN_OUT, "error")
+        flash(str(RAN_OUT), "error")
     return here()
 
 
@@ -154,7 +156,7 @@ def switch_off() -> ResponseReturnValue:
         proofs.ask_code(form, leave)
     if form.problems:
         return render_step("leave", form)
-    return rendering.sent_on("Two-factor is off.", url_for("dashboard.account", _anchor="two-factor"))
+    return rendering.sent_on(_("Two-factor is off."), url_for("dashboard.account", _anchor="two-factor"))
 
 
 def leave(code: str) -> bool:

@@ -22,6 +22,7 @@ from app.dashboard.auth.access import user
 from app.dashboard.imports.exports import download, note_export
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
+from app.i18n.messages import lazy_gettext as _l
 from app.input.params import ParamReader
 from app.input.parsers import Rejected, whole
 from app.web.body import read_params
@@ -29,7 +30,7 @@ from app.web.urls import settings
 
 FILTERS = ("group", "from", "until", "email")
 FORMATS: Mapping[str, str] = {"csv": "text/csv; charset=utf-8", "ndjson": "application/x-ndjson"}
-NO_DAY = "This must be a day, as 2026-11-22."
+NO_DAY = _l("This must be a day, as 2026-11-22.")
 
 
 class LogScope(NamedTuple):
@@ -110,7 +111,7 @@ def read_query(scope: LogScope) -> AuditQuery:
 
 def read_group(text: str) -> str:
     if text not in GROUPS:
-        raise Rejected("There is no such kind of entry.", "unknown")
+        raise Rejected(_l("There is no such kind of entry."), "unknown")
     return text
 
 
@@ -132,7 +133,7 @@ def start_of(day: dt.date | None) -> dt.datetime | None:
 def send_file(scope: LogScope, kind: str) -> ResponseReturnValue:
     """All entries that the page shows with the same parameters. The export is recorded as an entry itself."""
     if kind not in FORMATS:
-        raise Invalid(FieldError("There is no such format.", "unknown", "format"))
+        raise Invalid(FieldError(_l("There is no such format."), "unknown", "format"))
     reader, query = scope.reader(), read_query(scope)
     note_export("audit_log.exported", format=kind)
     rows = (visible_values(entry, reader) for entry in iterate_entries(db.session, query))

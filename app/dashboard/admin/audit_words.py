@@ -14,96 +14,101 @@ from app.audit.failures import ACTIONS as FAILURES
 from app.audit.models import AuditEntry
 from app.core.clock import format_utc
 from app.dashboard.links.states import Badge
-from app.i18n import say
+from app.i18n.messages import gettext as _
+from app.i18n.messages import lazy_gettext as _l
 
 GROUP_LABELS: Mapping[str, str] = {
     actions.SIGN_INS: "Sign-ins",
-    actions.KEYS: "API keys",
-    actions.USERS: "Users and roles",
-    actions.SETTINGS: "Settings",
-    actions.DOMAINS: "Domains",
-    actions.EXPORTS: "Exports",
-    actions.DELETIONS: "Deletions",
+    actions.KEYS: _l("API keys"),
+    actions.USERS: _l("Users and roles"),
+    actions.SETTINGS: _l("Settings"),
+    actions.DOMAINS: _l("Domains"),
+    actions.EXPORTS: _l("Exports"),
+    actions.DELETIONS: _l("Deletions"),
 }
 ACTION_LABELS: Mapping[str, str] = {
-    "sign_in": "Signed in",
-    "sign_in.failed": "Sign-in failed",
-    "sign_out": "Signed out",
-    "session.ended": "Signed out another browser",
-    "proof.failed": "Wrong password or code in an open session",
-    "api_key.refused": "API key refused",
-    "api_key.created": "API key created",
-    "api_key.revoked": "API key revoked",
-    "user.created": "User created",
-    "user.made_admin": "Made admin",
-    "user.unmade_admin": "Admin rights taken away",
-    "user.disabled": "User disabled",
-    "user.enabled": "User enabled",
-    "user.deleted": "User deleted",
-    "user.restored": "User restored",
-    "user.purged": "User deleted for good",
-    "invitation.created": "Invitation created",
-    "invitation.revoked": "Invitation revoked",
-    "password.reset_requested": "New password requested by e-mail",
-    "password.changed": "Password changed",
-    "email.changed": "E-mail address changed",
-    "two_factor.enabled": "Two-factor switched on",
-    "two_factor.disabled": "Two-factor switched off",
-    "recovery_codes.renewed": "Recovery codes renewed",
-    "handler.created": "Handler created",
-    "handler.updated": "Handler changed",
-    "handler.secret_renewed": "Handler's secret renewed",
-    "handler.restored": "Handler restored",
-    "handler.switched_off": "Deliveries switched off",
-    "secret_key.rotated": "Secret key rotated",
-    "secret_key.adopted": "Went on with another secret key",
-    "domain.created": "Domain created",
-    "domain.updated": "Domain changed",
-    "domain.verified": "Domain verified",
-    "domain.lost": "Domain verified by somebody else",
-    "domain.deleted": "Domain deleted",
-    "links.exported": "Links exported",
-    "failed_rows.exported": "Failed rows of an import exported",
-    "statistics.exported": "Statistics exported",
-    "archive.requested": "Download of all data requested",
-    "archive.downloaded": "All data downloaded",
-    "audit_log.exported": "Audit log exported",
-    "link.deleted": "Link deleted",
-    "pixel.deleted": "Pixel deleted",
-    "notification_handler.deleted": "Handler deleted",
-    "project.deleted": "Project deleted",
-    "trash.purged": "Deleted for good from the trash",
+    "sign_in": _l("Signed in"),
+    "sign_in.failed": _l("Sign-in failed"),
+    "sign_out": _l("Signed out"),
+    "session.ended": _l("Signed out another browser"),
+    "proof.failed": _l("Wrong password or code in an open session"),
+    "api_key.refused": _l("API key refused"),
+    "api_key.created": _l("API key created"),
+    "api_key.revoked": _l("API key revoked"),
+    "user.created": _l("User created"),
+    "user.made_admin": _l("Made admin"),
+    "user.unmade_admin": _l("Admin rights taken away"),
+    "user.disabled": _l("User disabled"),
+    "user.enabled": _l("User enabled"),
+    "user.deleted": _l("User deleted"),
+    "user.restored": _l("User restored"),
+    "user.purged": _l("User deleted for good"),
+    "invitation.created": _l("Invitation created"),
+    "invitation.revoked": _l("Invitation revoked"),
+    "password.reset_requested": _l("New password requested by e-mail"),
+    "password.changed": _l("Password changed"),
+    "email.changed": _l("E-mail address changed"),
+    "two_factor.enabled": _l("Two-factor switched on"),
+    "two_factor.disabled": _l("Two-factor switched off"),
+    "recovery_codes.renewed": _l("Recovery codes renewed"),
+    "handler.created": _l("Handler created"),
+    "handler.updated": _l("Handler changed"),
+    "handler.secret_renewed": _l("Handler's secret renewed"),
+    "handler.restored": _l("Handler restored"),
+    "handler.switched_off": _l("Deliveries switched off"),
+    "secret_key.rotated": _l("Secret key rotated"),
+    "secret_key.adopted": _l("Went on with another secret key"),
+    "domain.created": _l("Domain created"),
+    "domain.updated": _l("Domain changed"),
+    "domain.verified": _l("Domain verified"),
+    "domain.lost": _l("Domain verified by somebody else"),
+    "domain.deleted": _l("Domain deleted"),
+    "links.exported": _l("Links exported"),
+    "failed_rows.exported": _l("Failed rows of an import exported"),
+    "statistics.exported": _l("Statistics exported"),
+    "archive.requested": _l("Download of all data requested"),
+    "archive.downloaded": _l("All data downloaded"),
+    "audit_log.exported": _l("Audit log exported"),
+    "link.deleted": _l("Link deleted"),
+    "pixel.deleted": _l("Pixel deleted"),
+    "notification_handler.deleted": _l("Handler deleted"),
+    "project.deleted": _l("Project deleted"),
+    "trash.purged": _l("Deleted for good from the trash"),
 }
 REASONS: Mapping[str, str] = {
-    "wrong_password": "Wrong password",
-    "unknown_account": "No account has this address",
-    "wrong_code": "Wrong code",
-    "too_many_tries": "Too many tries",
-    "disabled_or_deleted": "The account is disabled or deleted",
-    "wrong_key": "The key is unknown, revoked or expired",
-    "many": "From many networks, or for many accounts",
+    "wrong_password": _l("Wrong password"),
+    "unknown_account": _l("No account has this address"),
+    "wrong_code": _l("Wrong code"),
+    "too_many_tries": _l("Too many tries"),
+    "disabled_or_deleted": _l("The account is disabled or deleted"),
+    "wrong_key": _l("The key is unknown, revoked or expired"),
+    "many": _l("From many networks, or for many accounts"),
 }
 METHODS: Mapping[str, str] = {
-    "password": "With the password",
-    "app": "With a code of the authenticator app",
-    "recovery": "With a recovery code",
+    "password": _l("With the password"),
+    "app": _l("With a code of the authenticator app"),
+    "recovery": _l("With a recovery code"),
 }
 LABELS: Mapping[str, str] = {
-    "key": "Key",
-    "format": "Format",
-    "report": "Report",
-    "is_admin": "Admin",
-    "email": "E-mail",
-    "fields": "Changed",
-    "type": "Type",
-    "reason": "Reason",
-    "method": "Method",
-    "host": "Host",
-    "fingerprint": "Fingerprint",
+    "key": _l("Key"),
+    "format": _l("Format"),
+    "report": _l("Report"),
+    "is_admin": _l("Admin"),
+    "email": _l("E-mail"),
+    "fields": _l("Changed"),
+    "type": _l("Type"),
+    "reason": _l("Reason"),
+    "method": _l("Method"),
+    "host": _l("Host"),
+    "fingerprint": _l("Fingerprint"),
 }
 WORDS: Mapping[str, Mapping[str, str]] = {"reason": REASONS, "method": METHODS, "scope": SCOPES}
-OPERATOR, WAYPOST, NOBODY = "The operator, on the command line", "Waypost", "Somebody who is not signed in"
-OTHER_USER = "Another user of this Waypost"
+OPERATOR, WAYPOST, NOBODY = (
+    _l("The operator, on the command line"),
+    "Waypost",
+    _l("Somebody who is not signed in"),
+)
+OTHER_USER = _l("Another user of this Waypost")
 
 
 class EntryWords(NamedTuple):
@@ -165,7 +170,7 @@ def describe_entry(entry: AuditEntry, reader: AuditReader) -> EntryWords:
     return EntryWords(
         entry.id,
         entry.datetime,
-        Badge(say(ACTION_LABELS.get(entry.action, entry.action)), tone_of(entry.action)),
+        Badge(str(ACTION_LABELS.get(entry.action, entry.action)), tone_of(entry.action)),
         entry.count,
         describe_actor(entry, reader),
         entry.account_email if reader.user_id is None or entry.account_id != reader.user_id else "",
@@ -184,21 +189,21 @@ def tone_of(action: str) -> str:
 
 def describe_actor(entry: AuditEntry, reader: AuditReader) -> str:
     if not reader.sees_actor(entry):
-        return say(OTHER_USER)
+        return OTHER_USER
     if entry.actor_way == "api" and entry.actor_id is not None:
         return f"{entry.actor_email} ({entry.actor_name}, {entry.key_prefix}…)"
     if entry.actor_id is not None:
         return entry.actor_email
     if entry.actor_way == "command":
-        return f"{say(OPERATOR)} ({entry.actor_name})"
-    return say(NOBODY if entry.network else WAYPOST)
+        return f"{OPERATOR} ({entry.actor_name})"
+    return NOBODY if entry.network else WAYPOST
 
 
 def describe_changes(changes: Mapping[str, Any]) -> Iterator[str]:
     for name, value in changes.items():
-        label = say(LABELS[name]) if name in LABELS else name
+        label = LABELS.get(name, name)
         if name in WORDS and value in WORDS[name]:
-            yield say(WORDS[name][value])
+            yield WORDS[name][value]
         elif name == "fields":
             yield f"{label}: {', '.join(value)}"
         elif isinstance(value, list) and len(value) == 2:
@@ -209,7 +214,7 @@ def describe_changes(changes: Mapping[str, Any]) -> Iterator[str]:
 
 def value_text(value: Any) -> str:
     if isinstance(value, bool):
-        return say("Yes" if value else "No")
+        return _("Yes") if value else _("No")
     if value is None or value == "":
         return "–"
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

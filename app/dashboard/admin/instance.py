@@ -17,7 +17,7 @@ from app.dashboard.admin.access import admins_only
 from app.dashboard.auth.access import user
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
-from app.i18n import say
+from app.i18n.messages import gettext as _
 from app.notifications import system_email
 from app.notifications.models import Letter
 from app.notifications.site import site_of
@@ -77,8 +77,8 @@ def send_mail() -> ResponseReturnValue:
     """Queue a test mail to the signed-in admin, one at a time. The worker sends it."""
     if urls.settings().smtp_url:
         content = system_email.Content(
-            title=say("Mail from Waypost works"),
-            text=say("You asked for this test on the page of your instance."),
+            title=_("Mail from Waypost works"),
+            text=_("You asked for this test on the page of your instance."),
             url=urls.owners_site() + url_for("dashboard.instance"),
             language=user().language,
         )

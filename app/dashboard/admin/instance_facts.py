@@ -17,6 +17,10 @@ from app.analytics.models import Counter
 from app.core import clock
 from app.core.database import clicks_path
 from app.core.extensions import db
+from app.i18n.messages import gettext
+from app.i18n.messages import gettext as _
+from app.i18n.messages import gettext_noop as _noop
+from app.i18n.messages import lazy_gettext as _l
 from app.jobs import maintenance
 from app.links.models import LimitCounter, Link
 from app.operations import health
@@ -41,24 +45,26 @@ class HealthItem(NamedTuple):
 
 
 PARTS: Mapping[str, HealthItem] = {
-    "database": HealthItem("Database", "It answers.", "Is the database running, and is the disk not full?"),
+    "database": HealthItem(
+        _l("Database"), _noop("It answers."), _l("Is the database running, and is the disk not full?")
+    ),
     "migrations": HealthItem(
-        "Tables", "They are of this version.", "Run “flask db upgrade”, or start Waypost anew."
+        _l("Tables"), _noop("They are of this version."), _l("Run “flask db upgrade”, or start Waypost anew.")
     ),
     "worker": HealthItem(
-        "Worker",
-        "It was there {seconds} seconds ago.",
-        "Nothing is counted or sent without it. Is “flask serve” or “flask worker” running?",
+        _l("Worker"),
+        _noop("It was there %(seconds)s seconds ago."),
+        _l("Nothing is counted or sent without it. Is “flask serve” or “flask worker” running?"),
     ),
     "journal": HealthItem(
-        "Counting",
-        "Clicks are {seconds} seconds behind, statistics {rows_seconds}.",
-        "Visits wait and are not lost. See what the worker's log says.",
+        _l("Counting"),
+        _noop("Clicks are %(seconds)s seconds behind, statistics %(rows_seconds)s."),
+        _l("Visits wait and are not lost. See what the worker's log says."),
     ),
     "limited": HealthItem(
-        "Limited links",
-        "{waiting} visits are on their way to the statistics.",
-        "See what the worker's log says.",
+        _l("Limited links"),
+        _noop("%(waiting)s visits are on their way to the statistics."),
+        _l("See what the worker's log says."),
     ),
 }
 
@@ -86,7 +92,7 @@ def live() -> dict[str, Any]:
 def line(name: str, part: HealthItem, check: Check) -> dict[str, Any]:
     """The state of one part, and what to do where it is not well."""
     is_known = check["ok"] and "detail" not in check
-    word = part.told.format(**check) if is_known else ""
+    word = gettext(part.told, **check) if is_known else ""
     return {"name": name, "title": part.title, "ok": check["ok"], "word": word, "remedy": part.remedy}
 
 
@@ -94,9 +100,9 @@ def counts() -> dict[str, int]:
     """Numbers of the whole instance, including deleted users who can still be restored."""
     clicks = [select(func.coalesce(func.sum(model.clicks), 0)) for model in (Counter, LimitCounter)]
     return {
-        "Users": db.session.scalar(select(func.count()).select_from(User)) or 0,
-        "Links": db.session.scalar(select(func.count()).select_from(Link)) or 0,
-        "Clicks": sum(int(db.session.scalar(each) or 0) for each in clicks),
+        _("Users"): db.session.scalar(select(func.count()).select_from(User)) or 0,
+        _("Links"): db.session.scalar(select(func.count()).select_from(Link)) or 0,
+        _("Clicks"): sum(int(db.session.scalar(each) or 0) for each in clicks),
     }
 
 
@@ -104,11 +110,13 @@ def sizes() -> dict[str, int]:
     """Size of each database in bytes."""
     settings = urls.settings()
     if not settings.is_sqlite:
-        return {"Database": int(db.session.scalar(text("SELECT pg_database_size(current_database())")) or 0)}
+        return {
+            _("Database"): int(db.session.scalar(text("SELECT pg_database_size(current_database())")) or 0)
+        }
     main = Path(str(db.engine.url.database))
     return {
-        "What owners write": size(main) + maintenance.wal_bytes(db.engine),
-        "Clicks of all links": size(clicks_path(settings)),
+        _("What owners write"): size(main) + maintenance.wal_bytes(db.engine),
+        _("Clicks of all links"): size(clicks_path(settings)),
     }
 
 

@@ -23,7 +23,7 @@ from app.dashboard.auth.login import settings_of, typed
 from app.dashboard.auth.reauthentication import reauthenticated
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
-from app.i18n import say
+from app.i18n.messages import gettext as _
 from app.notifications import system_email
 from app.web import urls
 
@@ -46,7 +46,7 @@ def ask_new_again() -> ResponseReturnValue:
 
 
 def form_page(form: InvitationForm, status: int = 200) -> Response:
-    return render_page("invite", status, form=form, has_mail=has_mail(), heading="Invite somebody")
+    return render_page("invite", status, form=form, has_mail=has_mail(), heading=_("Invite somebody"))
 
 
 def has_mail() -> bool:
@@ -60,7 +60,7 @@ def create() -> ResponseReturnValue:
     """The address is in this one answer (and in the mail, if one is sent), and nowhere else."""
     form = InvitationForm(sent(), owner=user())
     if form.validate() and form.email.data and services.find_user(form.email.data):
-        form.reject("email", "There is an account with this e-mail address already.", "taken")
+        form.reject("email", _("There is an account with this e-mail address already."), "taken")
     if form.problems:
         return form_page(form, 422)
     begin_write(db.session)
@@ -74,7 +74,7 @@ def create() -> ResponseReturnValue:
     db.session.commit()
     response = render_page(
         "invited", row=row, address=address, is_mailed=is_mailed, zone=rendering.zone(),
-        heading="The invitation",
+        heading=_("The invitation"),
     )  # fmt: skip
     response.headers["HX-Trigger"] = "users-changed"
     return response
@@ -89,10 +89,10 @@ def letter(row: Invitation, address: str) -> system_email.Content:
     who = user().name or user().email
     until = format_utc(row.expires_datetime)
     return system_email.Content(
-        title=say(f"{who} invites you to Waypost"),
-        text=say(f"Make your account by the address below. It works once, until {until} UTC."),
+        title=_("%(who)s invites you to Waypost", who=who),
+        text=_("Make your account by the address below. It works once, until %(until)s UTC.", until=until),
         url=address,
-        button=say("Make your account"),
+        button=_("Make your account"),
         language=user().language,
     )
 
@@ -100,7 +100,7 @@ def letter(row: Invitation, address: str) -> system_email.Content:
 @blueprint.get("/users/invitations/<int:id>/revoke", endpoint="invitations_revoke")
 @admins_only
 def ask_revoke(id: int) -> ResponseReturnValue:
-    return render_page("revoke", row=find(id), zone=rendering.zone(), heading="Revoke this invitation?")
+    return render_page("revoke", row=find(id), zone=rendering.zone(), heading=_("Revoke this invitation?"))
 
 
 def find(id: int) -> Invitation:
@@ -119,7 +119,7 @@ def revoke(id: int) -> ResponseReturnValue:
     invitations.revoke(row)
     system_email.withdraw(db.session, about_of(row))
     db.session.commit()
-    message = "The invitation is revoked."
+    message = _("The invitation is revoked.")
     if not rendering.is_fragment():
         return rendering.sent_on(message, url_for("dashboard.users"))
     part = render_template(f"{FOLDER}/_list.html", **rows())

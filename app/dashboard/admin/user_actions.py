@@ -9,8 +9,10 @@ from app.accounts import standing
 from app.accounts.deletion import leaving
 from app.accounts.models import User
 from app.dashboard.shared.security_email import current_security_mail
+from app.i18n.messages import gettext_noop as _noop
+from app.i18n.messages import lazy_gettext as _l
 
-YOURSELF = "This is your own account. You can delete it on the account page."
+YOURSELF = _l("This is your own account. You can delete it on the account page.")
 
 
 class UserAction(NamedTuple):
@@ -20,7 +22,7 @@ class UserAction(NamedTuple):
     words: Sequence[str]
     save: str
     service: Callable[[User], None]
-    is_done: str  # a format string with `{name}`
+    is_done: str  # a message with the slot `name`
     is_danger: bool = False
     undo: str = ""
     is_for_others: bool = False
@@ -32,75 +34,75 @@ def reset_two_factor(user: User) -> None:
 
 ACTIONS: Mapping[str, UserAction] = {
     "admin": UserAction(
-        "Make this user admin?",
+        _l("Make this user admin?"),
         (
-            "Admins look after users, invitations and this instance.",
-            "They do not see other users' links or statistics.",
+            _l("Admins look after users, invitations and this instance."),
+            _l("They do not see other users' links or statistics."),
         ),
-        "Make admin",
+        _l("Make admin"),
         standing.make_admin,
-        "{name} is admin now.",
+        _noop("%(name)s is admin now."),
     ),
     "not-admin": UserAction(
-        "Take the admin's rights away?",
-        ("The user keeps everything else. Invitations that this admin made no longer open.",),
-        "Take rights away",
+        _l("Take the admin's rights away?"),
+        (_l("The user keeps everything else. Invitations that this admin made no longer open."),),
+        _l("Take rights away"),
         standing.unmake_admin,
-        "{name} is no admin any more.",
+        _noop("%(name)s is no admin any more."),
     ),
     "reset-two-factor": UserAction(
-        "Switch two-factor off for this user?",
+        _l("Switch two-factor off for this user?"),
         (
-            "For somebody who has lost both the app and the recovery codes. Be sure who asks you.",
-            "The password alone opens the account then. Every session ends.",
-            "The user is told by mail, where a mail server is set.",
+            _l("For somebody who has lost both the app and the recovery codes. Be sure who asks you."),
+            _l("The password alone opens the account then. Every session ends."),
+            _l("The user is told by mail, where a mail server is set."),
         ),
-        "Switch off",
+        _l("Switch off"),
         reset_two_factor,
-        "{name} signs in without a code now.",
+        _noop("%(name)s signs in without a code now."),
         is_danger=True,
         is_for_others=True,
     ),
     "disable": UserAction(
-        "Disable this user?",
+        _l("Disable this user?"),
         (
-            "Nobody can sign in to this account any more. Its sessions and API keys stop at once.",
-            "Its links go on, with their reports and messages: visitors notice nothing.",
-            "You can enable it again whenever you like.",
+            _l("Nobody can sign in to this account any more. Its sessions and API keys stop at once."),
+            _l("Its links go on, with their reports and messages: visitors notice nothing."),
+            _l("You can enable it again whenever you like."),
         ),
-        "Disable user",
+        _l("Disable user"),
         standing.disable,
-        "{name} is disabled.",
+        _noop("%(name)s is disabled."),
         is_danger=True,
         undo="enable",
         is_for_others=True,
     ),
     "enable": UserAction(
-        "Enable this user?",
-        ("The password and the API keys work again as before.",),
-        "Enable user",
+        _l("Enable this user?"),
+        (_l("The password and the API keys work again as before."),),
+        _l("Enable user"),
         standing.enable,
-        "{name} is enabled again.",
+        _noop("%(name)s is enabled again."),
     ),
     "delete": UserAction(
-        "Delete this user?",
+        _l("Delete this user?"),
         (
-            "All links of this user stop at once: visitors are told that there is no such page.",
-            "Sessions and API keys stop too, and no more messages are sent.",
-            "For 30 days you can undo this. Then links, visits, pictures and history are gone for good.",
+            _l("All links of this user stop at once: visitors are told that there is no such page."),
+            _l("Sessions and API keys stop too, and no more messages are sent."),
+            _l("For 30 days you can undo this. Then links, visits, pictures and history are gone for good."),
         ),
-        "Delete user",
+        _l("Delete user"),
         leaving.leave,
-        "{name} is deleted.",
+        _noop("%(name)s is deleted."),
         is_danger=True,
         undo="restore",
         is_for_others=True,
     ),
     "restore": UserAction(
-        "Bring this user back?",
-        ("All links answer again, and the password and the API keys work as before.",),
-        "Bring back",
+        _l("Bring this user back?"),
+        (_l("All links answer again, and the password and the API keys work as before."),),
+        _l("Bring back"),
         leaving.come_back,
-        "{name} is back.",
+        _noop("%(name)s is back."),
     ),
 }

@@ -23,6 +23,7 @@ from app.dashboard.auth.access import user
 from app.dashboard.auth.reauthentication import reauthenticated
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
+from app.i18n.messages import gettext
 from app.input.listing import contains
 from app.input.params import ParamReader
 from app.input.parsers import whole
@@ -146,7 +147,7 @@ def change(id: int, action: str) -> ResponseReturnValue:
     except Invalid as invalid:
         db.session.rollback()
         return asked(row, action, chosen, invalid.errors[0], 422)
-    message = chosen.is_done.format(name=row.name or row.email)
+    message = gettext(chosen.is_done, name=row.name or row.email)
     undo = url_for("dashboard.users_change_write", id=id, action=chosen.undo) if chosen.undo else ""
     if not user().is_admin:  # admins can take their own rights away
         return gone_from_here(message)

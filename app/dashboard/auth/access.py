@@ -15,6 +15,7 @@ from app.core.errors import FieldError, Forbidden
 from app.core.urls import split_address
 from app.dashboard.shared.blueprint import blueprint
 from app.dashboard.shared.rendering import is_fragment
+from app.i18n.messages import lazy_gettext as _l
 from app.input.data import RequestData
 from app.web.body import MAX_BYTES, MAX_SMALL_BYTES, read_sent
 
@@ -42,7 +43,7 @@ def require_user() -> ResponseReturnValue | None:
         act_as(actor_of(user()))
         return None
     if is_fragment() or request.method not in SAFE:
-        raise Unauthorized("You are signed out. Sign in again in another tab, then send this once more.")
+        raise Unauthorized(_l("You are signed out. Sign in again in another tab, then send this once more."))
     return redirect(url_for("accounts.login", next=request.full_path.rstrip("?")))
 
 
@@ -66,7 +67,7 @@ def require_token(token: str | None) -> None:
     except ValidationError:
         after_this_request(with_fresh_token)
         raise Forbidden(
-            FieldError("This page is from an earlier session. Send it once more.", "stale")
+            FieldError(_l("This page is from an earlier session. Send it once more."), "stale")
         ) from None
 
 
@@ -75,7 +76,7 @@ def require_same_origin() -> None:
     site = request.headers.get("Sec-Fetch-Site", "same-origin")
     origin = request.headers.get("Origin", request.host_url)
     if site not in {"same-origin", "none"} or split_address(origin).netloc != request.host:
-        raise Forbidden(FieldError("This was sent from another site.", "cross_site"))
+        raise Forbidden(FieldError(_l("This was sent from another site."), "cross_site"))
 
 
 def sent() -> RequestData:

@@ -30,13 +30,15 @@ from app.core.errors import FieldError, Forbidden, Malformed, RateLimited, Retry
 from app.core.extensions import db
 from app.dashboard.auth import known_browsers, rate_limits, sessions
 from app.dashboard.auth.access import require_own_write, sent
+from app.i18n.messages import gettext as _
+from app.i18n.messages import lazy_gettext as _l
 from app.web.body import read_params
 from app.web.errors import status_of
 
 # `next` may name pages of the dashboard only: any other path of this host may be a short link to any site
 OWN_PAGE = re.compile(r"/dashboard(/[A-Za-z0-9_-]+)*/?(\?[^\\#\s]*)?", re.ASCII)
-NOT_THE_ADDRESS = "This is not the set-up address. Open the one that Waypost prints when it starts."
-WRONG = "This e-mail address and this password do not belong together."
+NOT_THE_ADDRESS = _l("This is not the set-up address. Open the one that Waypost prints when it starts.")
+WRONG = _l("This e-mail address and this password do not belong together.")
 
 blueprint = Blueprint("accounts", __name__)
 
@@ -59,7 +61,7 @@ def guard() -> ResponseReturnValue | None:
     except Forbidden as error:
         if error.errors[0].code != "stale":
             raise
-        flash("This page had been open for too long. Please try again.", "error")
+        flash(_("This page had been open for too long. Please try again."), "error")
         kept = {"next": typed("next") or None, "token": typed("token") or None}
         return redirect(url_for(request.endpoint or "", _external=False, **kept), 303)
     return None
@@ -156,7 +158,7 @@ def logout() -> ResponseReturnValue:
 @blueprint.post("/logout")
 def sign_out() -> ResponseReturnValue:
     sessions.end()
-    flash("You are signed out.")
+    flash(_("You are signed out."))
     return redirect(url_for("accounts.login"), 303)
 
 
@@ -215,5 +217,5 @@ def setup_page(form: NewUserForm, *, status: int = 200) -> Response:
 
 def too_late() -> ResponseReturnValue:
     """The form was sent twice, or another request was quicker."""
-    flash("This Waypost is set up. Sign in with the account that was made.")
+    flash(_("This Waypost is set up. Sign in with the account that was made."))
     return redirect(url_for("accounts.login"), 303)

@@ -19,6 +19,7 @@ from app.dashboard.auth import known_browsers, rate_limits
 from app.dashboard.auth.access import sent
 from app.dashboard.auth.login import after_a_while, blueprint, typed
 from app.dashboard.shared import security_email
+from app.i18n.messages import gettext as _
 
 
 @blueprint.get("/login/forgotten")
@@ -79,7 +80,7 @@ def set_new() -> ResponseReturnValue:
     if done is None:  # the same mail was used twice
         return over_page()
     known_browsers.remember_browser(done)  # strangers who try the old password must not lock this browser out
-    flash("Your new password is set. Sign in with it.")
+    flash(_("Your new password is set. Sign in with it."))
     return redirect(url_for("accounts.login"), 303)
 
 

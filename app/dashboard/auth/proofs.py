@@ -15,10 +15,11 @@ from app.dashboard.auth.access import user
 from app.dashboard.auth.rate_limits import TryLimit
 from app.dashboard.auth.sessions import note_password, this_one
 from app.dashboard.shared import rendering
+from app.i18n.messages import lazy_gettext as _l
 from app.input.forms import ResourceForm
 
-NOT_CURRENT = "This is not your current password."
-WRONG_CODE = "This code is not right, or was used already. The app shows another one every 30 seconds."
+NOT_CURRENT = _l("This is not your current password.")
+WRONG_CODE = _l("This code is not right, or was used already. The app shows another one every 30 seconds.")
 STATUSES = {"too_many_tries": 429, "busy": 503}  # by the code of a problem
 
 

@@ -19,6 +19,7 @@ from app.accounts.models import User
 from app.accounts.services import written_email
 from app.core.errors import Busy, FieldError, RateLimited
 from app.dashboard.auth import known_browsers
+from app.i18n.messages import lazy_ngettext
 from app.rate_limit.limiter import at_most, network_of
 from app.web.rate_limits import rate_limiter
 
@@ -81,8 +82,11 @@ def count_try(counts: Sequence[TryLimit]) -> None:
     for count in counts:
         if seconds := rate_limiter().take(count.limit, count.who):
             minutes = ceil(seconds / 60)
-            wait = "a minute" if minutes == 1 else f"{minutes} minutes"
-            text = f"There were too many tries. Wait {wait}, then try again."
+            text = lazy_ngettext(
+                "There were too many tries. Wait a minute, then try again.",
+                "There were too many tries. Wait %(num)s minutes, then try again.",
+                minutes,
+            )
             raise RateLimited(seconds, FieldError(text, "too_many_tries"))
 
 

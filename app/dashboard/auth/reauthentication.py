@@ -25,10 +25,12 @@ from app.dashboard.auth import proofs
 from app.dashboard.auth.access import sent, user
 from app.dashboard.auth.sessions import this_one
 from app.dashboard.shared.blueprint import blueprint
+from app.i18n.messages import gettext as _
+from app.i18n.messages import lazy_gettext as _l
 
 RECENT = dt.timedelta(minutes=10)
 FIELD = "own_password"
-NEEDED = "Type your password once more. You last did so more than 10 minutes ago."
+NEEDED = _l("Type your password once more. You last did so more than 10 minutes ago.")
 # pages of the dashboard and files of theirs; never another host, and no path with `..`
 OWN_FILE = re.compile(r"/dashboard(/[A-Za-z0-9_-]+(\.[a-z]+)?)+(\?[^\\#\s]*)?", re.ASCII)
 
@@ -116,7 +118,7 @@ def confirm() -> ResponseReturnValue:
 
 def render_page(form: PasswordAgainForm, next_: str, status: int) -> Response:
     is_done = status == 200
-    heading = "Your download starts" if is_done else "Type your password"
+    heading = _("Your download starts") if is_done else _("Type your password")
     body = render_template(
         "dashboard/password_again.html", form=form, next=next_, is_done=is_done, heading=heading
     )

@@ -25,13 +25,14 @@ from app.core.secret_keys.ring import flask_settings, keys
 from app.dashboard.auth.access import actor_of
 from app.dashboard.auth.known_browsers import remember_browser
 from app.dashboard.shared.security_headers import is_secure
+from app.i18n.messages import lazy_gettext as _l
 from app.redirects.user_agent import device
 from app.web import urls
 from app.web.cookies import host_cookie
 
 HALF, HALF_GOOD_FOR = "half_signed_in", dt.timedelta(minutes=10)
-TOO_LATE = "The code did not come within 10 minutes. Sign in once more."
-CHANGED = "Something about this account has changed meanwhile. Sign in once more."
+TOO_LATE = _l("The code did not come within 10 minutes. Sign in once more.")
+CHANGED = _l("Something about this account has changed meanwhile. Sign in once more.")
 
 
 class SchemeSessions(SecureCookieSessionInterface):

@@ -28,7 +28,7 @@ def over() -> ResponseReturnValue:
     """Redirect to the sign-in page, which says why. It keeps the page to go to afterwards."""
     why, next_ = sessions.forget_half()
     if why:
-        flash(why, "error")
+        flash(str(why), "error")
     kept = {"next": next_} if next_ not in ("", url_for("dashboard.home")) else {}
     return redirect(url_for("accounts.login", _external=False, **kept), 303)
 

@@ -22,6 +22,8 @@ from app.dashboard.handlers.views import FAMILY, target_of, uses
 from app.dashboard.links.rows import short_address
 from app.dashboard.shared import list_params, rendering
 from app.dashboard.shared.blueprint import blueprint
+from app.i18n.messages import gettext as _
+from app.i18n.messages import lazy_gettext as _l
 from app.input.listing import DEFAULT_SIZE, Page, find_page
 from app.links.models import Link, link_notification_handler
 from app.notifications import outbox, services, test_send
@@ -31,7 +33,7 @@ from app.notifications.transport import all_transports
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
 LINKS = 10
-STATUSES = [("", "All"), *((status, state.word) for status, state in STATES.items())]
+STATUSES = [("", _l("All")), *((status, state.word) for status, state in STATES.items())]
 
 
 # ------------------------------------------------------------------- the log
@@ -103,8 +105,12 @@ def test(id: int) -> ResponseReturnValue:
     delivery, tried = test_send.test(user(), id)
     handler = get_owned(user(), NotificationHandler, id)
     if delivery.status == DELIVERED:
-        return back(handler, f"The test has arrived at {handler.name}.")
-    return back(handler, "", f"The test has not arrived at {handler.name}: {tried.detail}")
+        return back(handler, _("The test has arrived at %(name)s.", name=handler.name))
+    return back(
+        handler,
+        "",
+        _("The test has not arrived at %(name)s: %(detail)s", name=handler.name, detail=tried.detail),
+    )
 
 
 @blueprint.post("/handlers/<int:id>/on", endpoint="handlers_turn_on")
@@ -112,7 +118,7 @@ def turn_on(id: int) -> ResponseReturnValue:
     begin_write(db.session)
     handler = services.update(get_owned(user(), NotificationHandler, id), {"is_enabled": True})
     db.session.commit()
-    return back(handler, f"{handler.name} is on again.")
+    return back(handler, _("%(name)s is on again.", name=handler.name))
 
 
 @blueprint.post("/handlers/<int:id>/secret", endpoint="handlers_renew_secret")
@@ -120,7 +126,7 @@ def renew_secret(id: int) -> ResponseReturnValue:
     begin_write(db.session)
     handler = services.renew(get_owned(user(), NotificationHandler, id))
     db.session.commit()
-    message = "There is a new signing secret. The old one is valid beside it for a day."
+    message = _("There is a new signing secret. The old one is valid beside it for a day.")
     if rendering.is_fragment():  # the form once more, in the dialog that stays open
         form = FAMILY.ask_edit(handler.id)
         form.headers["HX-Trigger"] = json.dumps({"toast": message})
@@ -136,11 +142,11 @@ def again(id: int, delivery_id: int) -> ResponseReturnValue:
     delivery = delivery_of(handler, delivery_id)
     if not handler.is_enabled:
         db.session.rollback()
-        return back(handler, "", f"{handler.name} is off. Turn it on first.")
+        return back(handler, "", _("%(name)s is off. Turn it on first.", name=handler.name))
     test_send.count_send(handler)
     outbox.again(delivery)
     db.session.commit()
-    return back(handler, "It is sent again in a moment.")
+    return back(handler, _("It is sent again in a moment."))
 
 
 @blueprint.post("/handlers/<int:id>/confirmation", endpoint="handlers_ask_for_confirmation")
@@ -152,8 +158,8 @@ def ask_for_confirmation(id: int) -> ResponseReturnValue:
         db.session.rollback()
         return back(handler, "", str(refused))
     if handler.is_confirmed:
-        return back(handler, "This address is confirmed.")
-    return back(handler, f"Another mail with a link goes to {target_of(handler)}.")
+        return back(handler, _("This address is confirmed."))
+    return back(handler, _("Another mail with a link goes to %(address)s.", address=target_of(handler)))
 
 
 def delivery_of(handler: NotificationHandler, id: int) -> Delivery:

@@ -10,7 +10,7 @@ from sqlalchemy import select
 
 from app.core.extensions import db
 from app.dashboard.links.states import Badge
-from app.i18n import say
+from app.i18n.messages import lazy_gettext as _l
 from app.notifications.log import attempts_of, last_of
 from app.notifications.models import (
     DELIVERED,
@@ -21,25 +21,25 @@ from app.notifications.models import (
     NotificationHandler,
 )
 
-ON = Badge("On", "good")
-OFF = Badge("Off", "")
-SWITCHED_OFF = Badge("Switched off", "bad")
-FAILING = Badge("Failing", "warn")
-UNCONFIRMED = Badge("Not confirmed", "warn")
+ON = Badge(_l("On"), "good")
+OFF = Badge(_l("Off"), "")
+SWITCHED_OFF = Badge(_l("Switched off"), "bad")
+FAILING = Badge(_l("Failing"), "warn")
+UNCONFIRMED = Badge(_l("Not confirmed"), "warn")
 
 TYPES = {
-    "link.clicks_limit_reached": "Click limit reached",
-    "link.started": "Link started",
-    "link.ended": "Link ended",
-    "link.destination_failing": "Destination failing",
-    "link.destination_recovered": "Destination works again",
-    "link.report": "Report",
-    "handler.test": "Test",
+    "link.clicks_limit_reached": _l("Click limit reached"),
+    "link.started": _l("Link started"),
+    "link.ended": _l("Link ended"),
+    "link.destination_failing": _l("Destination failing"),
+    "link.destination_recovered": _l("Destination works again"),
+    "link.report": _l("Report"),
+    "handler.test": _l("Test"),
 }
 STATES = {
-    PENDING: Badge("Waiting", "info"),
-    DELIVERED: Badge("Delivered", "good"),
-    FAILED: Badge("Failed", "bad"),
+    PENDING: Badge(_l("Waiting"), "info"),
+    DELIVERED: Badge(_l("Delivered"), "good"),
+    FAILED: Badge(_l("Failed"), "bad"),
 }
 
 
@@ -56,7 +56,7 @@ def state_of(handler: NotificationHandler) -> Badge:
 def about(delivery: Delivery) -> str:
     """Type of event and alias: `Click limit reached: launch`."""
     link = delivery.data.get("link")
-    kind = say(TYPES.get(delivery.type, delivery.type))
+    kind = TYPES.get(delivery.type, delivery.type)
     return f"{kind}: {link['url']}" if isinstance(link, Mapping) else kind
 
 

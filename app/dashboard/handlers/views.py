@@ -15,6 +15,8 @@ from app.core.urls import split_address
 from app.dashboard.handlers.delivery_words import last_told, state_of
 from app.dashboard.shared.crud_views import Context, CrudViews, crud_route
 from app.dashboard.shared.list_params import Control
+from app.i18n.messages import gettext as _
+from app.i18n.messages import lazy_gettext as _l
 from app.links.models import link_notification_handler
 from app.notifications import services
 from app.notifications.forms import HandlerForm
@@ -25,8 +27,11 @@ from app.notifications.transport import all_transports
 
 def controls(user: User) -> list[Control]:  # noqa: ARG001
     labels = [(type_, transport.label) for type_, transport in all_transports().items()]
-    states = [("", "On or off"), ("1", "On"), ("0", "Off")]
-    return [Control("type", "Type", [("", "Any type"), *labels]), Control("is_enabled", "State", states)]
+    states = [("", _("On or off")), ("1", _("On")), ("0", _("Off"))]
+    return [
+        Control("type", _("Type"), [("", _("Any type")), *labels]),
+        Control("is_enabled", _("State"), states),
+    ]
 
 
 def beside_form(form: Any) -> Context:  # noqa: ARG001
@@ -81,13 +86,13 @@ class HandlerViews(CrudViews):
 
 FAMILY = HandlerViews(
     name="handlers",
-    one="handler",
-    many="handlers",
-    title="Notification handlers",
-    intro="Where you are told what happens with your links.",
-    search_hint="Search by name",
+    one=_l("handler"),
+    many=_l("handlers"),
+    title=_l("Notification handlers"),
+    intro=_l("Where you are told what happens with your links."),
+    search_hint=_l("Search by name"),
     is_kept=True,
-    loss="It is taken off every link that has it, and nothing more is delivered to it.",
+    loss=_l("It is taken off every link that has it, and nothing more is delivered to it."),
     model=NotificationHandler,
     form=HandlerForm,
     services=services,

@@ -63,7 +63,7 @@ def failed_rows(import_id: int, head: Sequence[str]) -> Iterator[list[Any]]:
     mine = FailedRow.import_id == import_id, FailedRow.is_made.is_(False)
     rows = select(FailedRow).where(*mine).order_by(FailedRow.number)
     for row in db.session.scalars(rows.execution_options(yield_per=500)):
-        said = "; ".join(f"{field}: {words}" if field else words for field, words in row.problems)
+        said = "; ".join(f"{field}: {words}" if field else str(words) for field, words in row.problems)
         # the cells are kept as they came: what was escaped there is not escaped twice here
         yield [*map(unescape_text, row.cells), row.line, said]
 

@@ -16,6 +16,7 @@ from werkzeug.sansio.multipart import Data, Field, File
 
 from app.core.errors import FieldError, TooLarge
 from app.dashboard.auth.access import TOKEN_HEADER, require_token, sent, token_of
+from app.i18n.messages import lazy_gettext as _l
 from app.import_export.files import require_room
 from app.input.data import RequestData
 from app.web import multipart
@@ -77,7 +78,7 @@ class Receiving:
     def begin(self, head: Field | File) -> None:
         self.is_file = isinstance(head, File) and head.name == self.name
         if has_control(head.name):
-            raise malformed("A field has a control character in its name.")
+            raise malformed(_l("A field has a control character in its name."))
         if isinstance(head, File):
             self.know_or_refuse()
             if self.is_file and head.filename:
@@ -118,7 +119,9 @@ def require_fit() -> None:
 
 
 def too_large() -> TooLarge:
-    return TooLarge(FieldError(f"A file may have at most {MAX_BYTES >> 30} GiB.", "too_large", "file"))
+    return TooLarge(
+        FieldError(_l("A file may have at most %(most)s GiB.", most=MAX_BYTES >> 30), "too_large", "file")
+    )
 
 
 def pieces() -> Iterator[bytes]:

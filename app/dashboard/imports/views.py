@@ -26,7 +26,7 @@ from app.dashboard.auth.access import sent, user
 from app.dashboard.imports.upload import receive
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
-from app.i18n import say
+from app.i18n.messages import gettext as _
 from app.import_export import columns, dates, files, importer, services
 from app.import_export.conventions import date_orders
 from app.import_export.files import require_room
@@ -61,7 +61,7 @@ def bring() -> ResponseReturnValue:
         db.session.rollback()  # no transaction stays open during the upload
         name = receive(path)
         if name is None:
-            return show_list("Choose a file first.", 422)
+            return show_list(_("Choose a file first."), 422)
         looked = services.look(path, is_hasty=True)
         begin_write(db.session)
         job = services.bring(user(), path, name, looked, request.host)
@@ -189,11 +189,11 @@ def render_page(name: str, status: int = 200, **context: Any) -> Response:
 
 
 def labels() -> dict[str, str]:
-    return {field: say(column.label) for field, column in columns.COLUMNS.items()}
+    return {field: column.label for field, column in columns.COLUMNS.items()}
 
 
 def order_labels() -> dict[str, str]:
-    return {order: say(label) for order, label in dates.EXAMPLES.items()}
+    return dict(dates.EXAMPLES)
 
 
 def table_of(job: LinkImport) -> TableFormat | None:

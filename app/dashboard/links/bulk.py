@@ -26,6 +26,10 @@ from app.dashboard.links.rows import short_address
 from app.dashboard.links.views import FAMILY
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
+from app.i18n import digits
+from app.i18n.messages import gettext as _
+from app.i18n.messages import lazy_gettext as _l
+from app.i18n.messages import ngettext
 from app.input.data import RequestData
 from app.input.listing import find_ids
 from app.links import bulk_edit
@@ -86,15 +90,19 @@ def begin() -> ResponseReturnValue:
     """Ask what to change, or whether to delete. Turning links on or off needs no question."""
     work = chosen()
     if not work.total:
-        raise Invalid(FieldError("Select the links first.", "required"))
+        raise Invalid(FieldError(_l("Select the links first."), "required"))
     if work.do in DOINGS:
         return carry_on(work, DOINGS[work.do])
     return ask(work, ManyForm(None, owner=user(), zone=rendering.zone()))
 
 
 def ask(work: BulkAction, form: ManyForm, status: int = 200) -> Response:
-    some = "1 link" if work.total == 1 else f"{work.total:,} links"
-    heading = f"Delete {some}?" if work.do == "delete" else f"Change {some}"
+    number = digits(work.total)
+    some = ngettext("1 link", "%(number)s links", work.total, number=number)
+    if work.do == "delete":
+        heading = ngettext("Delete 1 link?", "Delete %(number)s links?", work.total, number=number)
+    else:
+        heading = ngettext("Change 1 link", "Change %(number)s links", work.total, number=number)
     beside = links_choices.beside_many() if work.do == "change" else {}
     return FAMILY.render_page("many", status, work=work, some=some, form=form, heading=heading, **beside)
 
@@ -152,19 +160,34 @@ def further(work: BulkAction, ids: Sequence[int], failures: Sequence[BulkFailure
 
 
 def going(work: BulkAction) -> Response:
-    heading = f"{work.done + work.failed:,} of {work.total:,}"
+    heading = _("%(done)s of %(total)s", done=digits(work.done + work.failed), total=digits(work.total))
     fields = [(name, value) for name, _, value in kept(sent()).pairs() if isinstance(value, str)]
     if work.do == "delete":
         fields.append((PERMIT, permit()))
     return FAMILY.render_page("going", work=work, heading=heading, fields=fields)
 
 
+def done_message(work: BulkAction) -> str:
+    number = digits(work.done)
+    match work.do:
+        case "on":
+            return ngettext(
+                "1 link is turned on.", "%(number)s links are turned on.", work.done, number=number
+            )
+        case "off":
+            return ngettext(
+                "1 link is turned off.", "%(number)s links are turned off.", work.done, number=number
+            )
+        case "delete":
+            return ngettext("1 link is deleted.", "%(number)s links are deleted.", work.done, number=number)
+    return ngettext("1 link is changed.", "%(number)s links are changed.", work.done, number=number)
+
+
 def ended(work: BulkAction) -> ResponseReturnValue:
     word = WORDS[work.do]
-    some = "1 link is" if work.done == 1 else f"{work.done:,} links are"
     if not work.failed and "stop" not in sent():
         undo = url_for("dashboard.trash_undo", batch=work.batch) if work.batch else ""
-        message = f"{some} {word}."
+        message = done_message(work)
         return FAMILY.gone(message, undo) if undo else FAMILY.done(message, FAMILY.list_with)
     links = bulk_edit.still_there(user(), [failure.id for failure in work.failures])
     told = [
@@ -172,7 +195,7 @@ def ended(work: BulkAction) -> ResponseReturnValue:
         for one in work.failures
     ]
     list_html = FAMILY.list_with() if rendering.is_fragment() else ""
-    heading = f"{work.done:,} done, {work.failed:,} failed"
+    heading = _("%(done)s done, %(failed)s failed", done=digits(work.done), failed=digits(work.failed))
     return FAMILY.render_page("done", work=work, heading=heading, told=told, list_html=list_html, word=word)
 
 
@@ -184,7 +207,7 @@ def chosen() -> BulkAction:
     fields = sent()
     do = text(fields, "do")
     if do not in WORDS:
-        raise Invalid(FieldError("Choose what to do with the links.", "choice"))
+        raise Invalid(FieldError(_l("Choose what to do with the links."), "choice"))
     if "all" not in fields:
         ids = sorted(set(numbers(fields, "ids")))
         return BulkAction(do, ids=ids, total=len(ids))
@@ -199,7 +222,7 @@ def read_work() -> BulkAction:
     fields = sent()
     do = text(fields, "do")
     if do not in WORDS:
-        raise Invalid(FieldError("Choose what to do with the links.", "choice"))
+        raise Invalid(FieldError(_l("Choose what to do with the links."), "choice"))
     ids, reasons = numbers(fields, "failed_id"), [str(value) for value in fields.getlist("reason")]
     whole = {name: number(fields, name) for name in ("upto", "after", "done", "total", "failed")}
     return BulkAction(
@@ -231,7 +254,7 @@ def number(fields: RequestData, name: str) -> int:
 def kept(fields: RequestData) -> RequestData:
     """The fields as ManyForm reads them: without those to be left as they are, and with one tag a line."""
     found: list[tuple[str, Any]] = []
-    for name, _, value in fields.pairs():
+    for name, _file, value in fields.pairs():
         if name in CARRIED | BUTTONS or value == KEEP:
             continue
         lines = str(value).splitlines() if name.endswith("_tags") else [value]

@@ -24,6 +24,7 @@ from app.dashboard.links.states import STATES
 from app.dashboard.shared import rendering
 from app.dashboard.shared.list_params import Control
 from app.domains.models import Domain
+from app.i18n.messages import gettext as _
 from app.input.data import RequestData
 from app.links import targeting
 from app.links.destination_checks import failing
@@ -44,23 +45,25 @@ Context = dict[str, Any]
 def controls(owner: User) -> list[Control]:  # noqa: ARG001
     """Filters of the list. One without options is left out, as that of projects where there are none."""
     rows: list[tuple[str, str, Mapping[Any, str]]] = [
-        ("project_id", "Project", named(Project, Project.name)),
-        ("domain_id", "Domain", named(Domain, Domain.host)),
-        ("tag", "Tag", {tag: tag for tag in own_tags()}),
-        ("pixel_id", "Pixel", named(Pixel, Pixel.name)),
-        ("handler_id", "Handler", named(NotificationHandler, NotificationHandler.name)),
+        ("project_id", _("Project"), named(Project, Project.name)),
+        ("domain_id", _("Domain"), named(Domain, Domain.host)),
+        ("tag", _("Tag"), {tag: tag for tag in own_tags()}),
+        ("pixel_id", _("Pixel"), named(Pixel, Pixel.name)),
+        ("handler_id", _("Handler"), named(NotificationHandler, NotificationHandler.name)),
     ]
     choices = [
-        Control(name, label, [("", "Any"), *((str(value), word) for value, word in options.items())])
+        Control(name, label, [("", _("Any")), *((str(value), word) for value, word in options.items())])
         for name, label, options in rows
         if options
     ]
     return [
-        Control("state", "State", [("", "Any"), *((name, state.word) for name, state in STATES.items())]),
-        Control("rule", "Rule", [("", "Any"), *((name, rule.word) for name, rule in RULES.items())]),
+        Control(
+            "state", _("State"), [("", _("Any")), *((name, state.word) for name, state in STATES.items())]
+        ),
+        Control("rule", _("Rule"), [("", _("Any")), *((name, rule.word) for name, rule in RULES.items())]),
         *choices,
-        Control("datetime_start", "Created from"),
-        Control("datetime_end", "Created until"),
+        Control("datetime_start", _("Created from")),
+        Control("datetime_end", _("Created until")),
     ]
 
 
@@ -134,7 +137,10 @@ def rows_of(model: type[Any], kinds: Mapping[str, str]) -> list[dict[str, Any]]:
 def with_state(handlers: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Mark the handlers that Waypost has switched off, so that the link form shows it."""
     ended = {row.id for row in switched_off(user().id)}
-    return [row | {"kind": f"{row['kind']}: switched off"} if row["id"] in ended else row for row in handlers]
+    return [
+        row | {"kind": _("%(kind)s: switched off", kind=row["kind"])} if row["id"] in ended else row
+        for row in handlers
+    ]
 
 
 def typed_password(form: LinkForm) -> str:

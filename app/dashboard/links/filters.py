@@ -10,6 +10,7 @@ from sqlalchemy import Column, ColumnElement, select
 
 from app.core import clock
 from app.dashboard.links.states import STATES, state_word
+from app.i18n.messages import lazy_gettext as _l
 from app.input.forms import MAX_ID
 from app.input.listing import one_of
 from app.input.params import QueryParams
@@ -33,9 +34,9 @@ def is_on(name: str) -> ColumnElement[bool]:
 
 
 RULES: Mapping[str, Rule] = {
-    "targeting": Rule("Targeted, by anything", Link.targeting_type.is_not(None)),
+    "targeting": Rule(_l("Targeted, by anything"), Link.targeting_type.is_not(None)),
     **{
-        name: Rule(f"By {one.label.lower()}", Link.targeting_type == name)
+        name: Rule(_l("Targeted by: %(type)s", type=one.label), Link.targeting_type == name)
         for name, one in targeting.TYPES.items()
     },
     **{one.rule: Rule(one.summary, is_on(name)) for name, one in SETTINGS.items() if one.rule},

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from app.i18n.messages import lazy_gettext as _l
 from app.input.forms import ResourceForm
 from app.links.schema import SETTINGS
 from app.links.setting import VALUE
@@ -25,27 +26,27 @@ def section(name: str, title: str, icon: str, *first: str) -> Fold:
 
 
 FOLDS = {
-    "labels": section("labels", "Labels", "tag", "title", "tags"),
-    "address": section("address", "Address", "route"),
-    "when": section("when", "When", "calendar-clock"),
-    "where": section("where", "Who goes where", "split"),
-    "protection": section("protection", "Protection", "shield", "password"),
+    "labels": section("labels", _l("Labels"), "tag", "title", "tags"),
+    "address": section("address", _l("Address"), "route"),
+    "when": section("when", _l("When"), "calendar-clock"),
+    "where": section("where", _l("Who goes where"), "split"),
+    "protection": section("protection", _l("Protection"), "shield", "password"),
     "appearance": section(
         "appearance",
-        "Appearance",
+        _l("Appearance"),
         "palette",
         *("cloaking_title", "cloaking_meta_description", "cloaking_opengraph"),
     ),
     "tracking": section(
         "tracking",
-        "Tracking",
+        _l("Tracking"),
         "chart-no-axes-column",
         "pixels_ids",
         "utm_source",
         "utm_medium",
         "utm_campaign",
     ),
-    "tell": section("tell", "Tell me", "bell"),
+    "tell": section("tell", _l("Tell me"), "bell"),
 }
 WORDS = {name: word for fold in FOLDS.values() for name, word in fold.fields.items()}
 # defaults: a field that has its default is not in the summary

@@ -9,6 +9,7 @@ from time import monotonic
 from app.core.extensions import db
 from app.core.urls import split_address
 from app.dashboard.links.rows import short_url
+from app.i18n.messages import gettext as _
 from app.links.framing import forbids_framing
 from app.links.models import Link
 from app.net import http as net_http
@@ -39,9 +40,10 @@ def warning(links: Sequence[Link]) -> str | None:
     if not hosts:
         return None
     them = ", ".join(dict.fromkeys(hosts))
-    return (
-        f"Saved, but visitors will see an empty page: {them} forbids being shown in a frame. "
-        "Turn cloaking off, and visitors go there instead."
+    return _(
+        "Saved, but visitors will see an empty page: %(hosts)s forbids being shown in a frame. Turn "
+        "cloaking off, and visitors go there instead.",
+        hosts=them,
     )
 
 

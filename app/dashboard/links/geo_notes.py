@@ -5,16 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from app.i18n.messages import lazy_gettext as _l
 from app.links import targeting
 from app.redirects.request_context import redirect_context
 from app.web import urls
 
 BY_PLACE = tuple(name for name, one in targeting.TYPES.items() if one.is_by_place)
-NEVER_FIT = "so these lines never fit, and everybody goes to the destination."
-UNKNOWN = f"This Waypost does not know where visitors are, {NEVER_FIT}"
-DAMAGED = f"This Waypost's place database is damaged, {NEVER_FIT}"
-NO_CITIES = f"This Waypost knows of visitors' countries, but not of their cities, {NEVER_FIT}"
-WHAT_TO_DO = "Its operator can fetch a free place database with “flask geo update”."
+UNKNOWN = _l(
+    "This Waypost does not know where visitors are, so these lines never fit, and everybody goes to "
+    "the destination."
+)
+DAMAGED = _l(
+    "This Waypost's place database is damaged, so these lines never fit, and everybody goes to the "
+    "destination."
+)
+NO_CITIES = _l(
+    "This Waypost knows of visitors' countries, but not of their cities, so these lines never fit, "
+    "and everybody goes to the destination."
+)
+WHAT_TO_DO = _l("Its operator can fetch a free place database with “flask geo update”.")
 
 
 def place_notes() -> dict[str, Any]:

@@ -15,6 +15,7 @@ from app.dashboard.links.rows import short_address
 from app.dashboard.links.views import FAMILY
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
+from app.i18n.messages import gettext as _
 from app.links import services
 from app.links.history import history_of
 from app.links.models import Link
@@ -38,7 +39,7 @@ def render_history(link: Link, problem: str = "", status: int = 200) -> Response
         history=history,
         wording=Wording(link.user_id, history, rendering.zone()),
         zone=rendering.zone(),
-        heading=f"History of {short_address(link)}",
+        heading=_("History of %(address)s", address=short_address(link)),
         problem=problem,
     )
 
@@ -54,11 +55,11 @@ def revert(id: int, change_id: int) -> ResponseReturnValue:
     except (Invalid, AliasTaken) as error:
         db.session.rollback()
         answer = render_history(
-            get_owned(user(), Link, id), " ".join(one.title for one in error.errors), status_of(error)
+            get_owned(user(), Link, id), " ".join(str(one.title) for one in error.errors), status_of(error)
         )
         answer.headers["HX-Retarget"] = "#sheet-box"
         return answer
-    message = f"{short_address(link)} is as it was."
+    message = _("%(address)s is as it was.", address=short_address(link))
     if rendering.is_fragment() and rendering.is_at(FAMILY.address()):
         return rendering.swapped(message, FAMILY.row(link), f"#row-{link.id}", "outerHTML")
     return rendering.sent_on(message, FAMILY.address())

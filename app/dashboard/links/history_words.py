@@ -12,7 +12,8 @@ from app.core.extensions import db
 from app.dashboard.links.rows import own_host
 from app.dashboard.shared.rendering import local
 from app.domains.models import Domain
-from app.i18n import say
+from app.i18n.messages import gettext as _
+from app.i18n.messages import lazy_gettext as _l
 from app.links.history import MOMENTS
 from app.links.models import LinkChange
 from app.links.previous_uploads import PICTURES, find
@@ -23,12 +24,12 @@ from app.pixels.models import Pixel
 from app.projects.models import Project
 
 KINDS = {
-    "created": "Created",
-    "changed": "Changed",
-    "reverted": "Set back",
-    "deleted": "Deleted",
-    "restored": "Restored",
-    "sample": "Sample data",
+    "created": _l("Created"),
+    "changed": _l("Changed"),
+    "reverted": _l("Set back"),
+    "deleted": _l("Deleted"),
+    "restored": _l("Restored"),
+    "sample": _l("Sample data"),
 }
 #: fields that name rows of other tables
 NAMED = {
@@ -39,8 +40,8 @@ NAMED = {
 }
 # a setting of an earlier version, which an old change may name
 UNKNOWN = LinkSetting()
-GONE = "One that is gone"
-PICTURE, OTHER_PICTURE, GONE_PICTURE = "A picture", "Another picture", "A picture that is gone"
+GONE = _l("One that is gone")
+PICTURE, OTHER_PICTURE, GONE_PICTURE = _l("A picture"), _l("Another picture"), _l("A picture that is gone")
 
 
 class FieldChange(NamedTuple):
@@ -73,16 +74,16 @@ class Wording:
         return dict(db.session.execute(found).all())
 
     def kind(self, change: LinkChange) -> str:
-        return say(KINDS[change.kind])
+        return KINDS[change.kind]
 
     def fields(self, change: LinkChange) -> Iterator[FieldChange]:
         for name, (before, after) in change.fields.items():
             setting = SETTINGS.get(name, UNKNOWN)
             label = setting.label or name
             if setting.is_secret:
-                yield FieldChange(label, *map(say, words_of_secret(before, after)))
+                yield FieldChange(label, *words_of_secret(before, after))
             elif name in PICTURES:
-                yield FieldChange(label, *map(say, words_of_picture(change.link_id, before, after)))
+                yield FieldChange(label, *words_of_picture(change.link_id, before, after))
             else:
                 yield FieldChange(label, self.words(name, before), self.words(name, after))
 
@@ -92,21 +93,21 @@ class Wording:
         if value is None or value == [] or value == "":
             return ""
         if isinstance(value, bool):
-            return say("On" if value else "Off")
+            return _("On") if value else _("Off")
         if name in NAMED:
-            return ", ".join(self.names[name].get(id_) or say(GONE) for id_ in as_list(value))
+            return ", ".join(self.names[name].get(id_) or str(GONE) for id_ in as_list(value))
         if name in MOMENTS:
             return local(dt.datetime.fromisoformat(value), self.zone)
         if name == "targeting":
             return "\n".join(f"{key} → {to}" for key, to in value)
         if choices := SETTINGS.get(name, UNKNOWN).choices:
-            return say(choices.get(value, value))
+            return str(choices.get(value, value))
         return ", ".join(value) if isinstance(value, list) else str(value)
 
 
 def words_of_secret(before: Any, after: Any) -> tuple[str, str]:
     """Words that say only whether a secret is set, and whether it was replaced."""
-    return "Set" if before else "", "Set anew" if before and after else "Set" if after else ""
+    return _("Set") if before else "", _("Set anew") if before and after else _("Set") if after else ""
 
 
 def words_of_picture(link_id: int, before: str | None, after: str | None) -> tuple[str, str]:

@@ -16,6 +16,7 @@ from app.dashboard.auth.access import user
 from app.dashboard.links.sample_visitors import Sample, at, samples
 from app.dashboard.links.verdicts import verdict_on
 from app.domains.models import Domain
+from app.i18n.messages import gettext as _
 from app.input.data import RequestData
 from app.input.parsers import Rejected
 from app.links import qr
@@ -135,18 +136,18 @@ def alias_words(form: LinkForm) -> tuple[str, str] | None:
     if not typed or (stored is not None and not form.url.sent and not form.domain_id.sent):
         return None
     if is_taken(good(form, "domain_id") or 0, typed, user().id, stored and stored.id):
-        return "bad", "This short address is taken already."
-    return "good", "This short address is free."
+        return "bad", _("This short address is taken already.")
+    return "good", _("This short address is free.")
 
 
 def gates(compiled_link: CompiledLink) -> Iterator[str]:
     """Words for the interstitials before the destination."""
     if compiled_link.password_hash:
-        yield "Asks for the password first"
+        yield _("Asks for the password first")
     if compiled_link.sensitive_content:
-        yield "Shows the warning page first"
+        yield _("Shows the warning page first")
     if compiled_link.asks_confirmation:
-        yield "Asks for a tap first"
+        yield _("Asks for a tap first")
 
 
 # ---------------------------------------------------------- social networks
@@ -165,10 +166,14 @@ def card(form: LinkForm, compiled_link: CompiledLink, clicks: int, address: str)
             "text": good(form, "cloaking_meta_description") or "",
             "picture": urls.media_url(picture),
         }
-        return {"card": texts, "card_words": "What your link says of itself."}
+        return {"card": texts, "card_words": _("What your link says of itself.")}
     if outcome.outcome == "redirect":
-        return {"card_words": "The destination’s own card: networks follow the link."}
-    return {"card_words": f"No card: a network’s bot {verdict_on(outcome, is_bot=True).title.lower()}."}
+        return {"card_words": _("The destination’s own card: networks follow the link.")}
+    return {
+        "card_words": _(
+            "No card. What a network’s bot sees: %(verdict)s", verdict=verdict_on(outcome, is_bot=True).title
+        )
+    }
 
 
 def has_password(fields: RequestData, link: Link | None) -> bool:

@@ -16,6 +16,7 @@ from app.dashboard.auth.access import sent, user
 from app.dashboard.links.rows import short_address, short_url
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
+from app.i18n.messages import gettext as _
 from app.input.parsers import Rejected
 from app.links import qr
 from app.links.models import Link
@@ -51,10 +52,12 @@ def render_page(name: str, link: Link, form: QrForm, look: qr.Look | None) -> Re
         "link": link,
         "form": form,
         "here": "links",
-        "heading": f"QR code of {short_address(link)}",
+        "heading": _("QR code of %(address)s", address=short_address(link)),
         "address": short_url(link),
-        "sizes": [(size, f"{size} × {size} pixels") for size in SIZES],
-        "margins": [(margin, f"{margin} modules" if margin else "None") for margin in MARGINS],
+        "sizes": [(size, _("%(size)s × %(size)s pixels", size=size)) for size in SIZES],
+        "margins": [
+            (margin, _("%(margin)s modules", margin=margin) if margin else _("None")) for margin in MARGINS
+        ],
         **found,
     }
     fragment = f"{FOLDER}/_{name}.html"
@@ -67,7 +70,7 @@ def drawn(link: Link, form: QrForm, look: qr.Look) -> dict[str, Any]:
         drawing = qr.draw(short_url(link), look)
     except Rejected as rejected:
         problem = rejected.args[0]
-        form.reject("size", str(problem), problem.code)
+        form.reject("size", problem.title, problem.code)
         return {}
     pictures = [(label, suffix, inside(kind, draw(drawing))) for label, suffix, kind, draw in KINDS]
     return {"pictures": pictures, "warning": qr.warning(look), "file_name": file_name(link)}

@@ -18,6 +18,7 @@ from app.core.urls import split_address
 from app.dashboard.auth.access import user
 from app.dashboard.links.sparklines import small_lines
 from app.dashboard.links.states import marks_of, state_of
+from app.i18n.messages import lazy_gettext as _l
 from app.links.clicks import clicks_of
 from app.links.destination_checks import failing
 from app.links.models import Link
@@ -26,19 +27,19 @@ from app.web import urls
 
 # the columns that a user can show or hide
 COLUMNS = {
-    "title": "Title",
-    "rules": "Rules",
-    "pixels": "Pixels",
-    "tags": "Tags",
-    "project": "Project",
-    "created": "Created",
-    "clicks": "Clicks",
+    "title": _l("Title"),
+    "rules": _l("Rules"),
+    "pixels": _l("Pixels"),
+    "tags": _l("Tags"),
+    "project": _l("Project"),
+    "created": _l("Created"),
+    "clicks": _l("Clicks"),
 }
 # pages in a row's menu, if they are registered: endpoint, key, icon and words
 PLACES: tuple[tuple[str, str, str, str], ...] = (
-    ("links_qr", "q", "qr-code", "QR code"),
-    ("links_statistics", "s", "chart-no-axes-column", "Statistics"),
-    ("links_try", "v", "eye", "Try as visitor"),
+    ("links_qr", "q", "qr-code", _l("QR code")),
+    ("links_statistics", "s", "chart-no-axes-column", _l("Statistics")),
+    ("links_try", "v", "eye", _l("Try as visitor")),
 )
 
 

@@ -20,6 +20,8 @@ from app.dashboard.auth.access import user
 from app.dashboard.links.rows import has_samples
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
+from app.i18n.messages import gettext as _
+from app.i18n.messages import lazy_gettext as _l
 from app.journal.codec import Visit, encode
 from app.journal.segments import directory_of
 from app.journal.writer import Journal
@@ -40,13 +42,13 @@ NOBODY = 0  # the user id of the sample's clicks: they count for their links, bu
 def make() -> ResponseReturnValue:
     begin_write(db.session)
     if has_samples(user()):
-        raise Conflict(FieldError("The sample data is there already.", "conflict"))
+        raise Conflict(FieldError(_l("The sample data is there already."), "conflict"))
     project = projects.create(user(), {"name": SAMPLES, "color": COLOR})
     db.session.commit()
     settings: Settings = current_app.config["WAYPOST"]
     fill(user(), project.id, settings)
     return rendering.sent_on(
-        "The sample data is there. Its clicks come in a moment.", url_for("dashboard.links")
+        _("The sample data is there. Its clicks come in a moment."), url_for("dashboard.links")
     )
 
 
@@ -61,7 +63,7 @@ def remove() -> ResponseReturnValue:
         if not db.session.scalar(select(exists().where(Link.project_id == project.id))):
             projects.delete(project)
     db.session.commit()
-    return rendering.sent_on("The sample data is gone.", url_for("dashboard.links"))
+    return rendering.sent_on(_("The sample data is gone."), url_for("dashboard.links"))
 
 
 def fill(owner: User, project_id: int, settings: Settings) -> None:
@@ -85,9 +87,11 @@ def fill(owner: User, project_id: int, settings: Settings) -> None:
 def plans(project_id: int) -> list[DemoLink]:
     mail = {"utm_source": "newsletter", "utm_medium": "email", "utm_campaign": "spring"}
     fields = [
-        DemoLink({**named("launch", "launch", "Launch day"), "tags[0]": "launch"}, share=6, launch=True),
-        DemoLink({**named("newsletter", "spring", "Spring newsletter"), **mail, "tags[0]": "mail"}, share=4),
-        DemoLink({**named("flyer", "tour", "Flyer with a QR code"), "tags[0]": "print"}, share=2),
+        DemoLink({**named("launch", "launch", _("Launch day")), "tags[0]": "launch"}, share=6, launch=True),
+        DemoLink(
+            {**named("newsletter", "spring", _("Spring newsletter")), **mail, "tags[0]": "mail"}, share=4
+        ),
+        DemoLink({**named("flyer", "tour", _("Flyer with a QR code")), "tags[0]": "print"}, share=2),
         DemoLink(targeted("shop", "country_code", {"DE": "de", "FR": "fr", "BR": "br"}), share=3),
         DemoLink(targeted("app", "os_name", {"iOS": "store/ios", "Android": "store/android"}), share=2),
         DemoLink(targeted("split", "rotation", {"70": "a", "30": "b"}), share=2),

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 from app.core import clock
 from app.dashboard.links.verdicts import verdict_on
+from app.i18n.messages import gettext as _
+from app.i18n.messages import lazy_gettext as _l
 from app.links import targeting
 from app.redirects.compiled_link import CompiledLink, compiled
 from app.redirects.outcomes import Outcome
@@ -30,11 +32,19 @@ def sample_profile(country: str, device: str, system: str, browser: str, languag
 
 
 USUAL = (
-    ("smartphone", "Germany, iPhone", sample_profile("DE", "mobile", "iOS", "Safari", "de")),
-    ("monitor", "United States, Windows", sample_profile("US", "desktop", "Windows", "Chrome", "en-US,en")),
-    ("smartphone", "Brazil, Android phone", sample_profile("BR", "mobile", "Android", "Chrome", "pt-BR,pt")),
+    ("smartphone", _l("Germany, iPhone"), sample_profile("DE", "mobile", "iOS", "Safari", "de")),
+    (
+        "monitor",
+        _l("United States, Windows"),
+        sample_profile("US", "desktop", "Windows", "Chrome", "en-US,en"),
+    ),
+    (
+        "smartphone",
+        _l("Brazil, Android phone"),
+        sample_profile("BR", "mobile", "Android", "Chrome", "pt-BR,pt"),
+    ),
 )
-ELSE = ("user-round", "Anybody else", VisitorProfile())
+ELSE = ("user-round", _l("Anybody else"), VisitorProfile())
 
 
 class Sample(NamedTuple):
@@ -77,7 +87,7 @@ def shares(columns: Mapping[str, Any], clicks: int) -> Iterator[Sample]:
         )
         yield sample(
             "split",
-            f"{100 * int(pair[0]) / total:.0f} % of visitors",
+            _("%(share)s %% of visitors", share=f"{100 * int(pair[0]) / total:.0f}"),
             at(compiled_link, VisitorProfile(), clicks),
         )
 

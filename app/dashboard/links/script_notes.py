@@ -6,16 +6,18 @@ from collections.abc import Iterable
 from urllib.parse import urlsplit
 
 from app.dashboard.links.rows import own_host
+from app.i18n.messages import gettext as _
+from app.i18n.messages import lazy_gettext as _l
 from app.pixels.provider import Provider, all_providers
 from app.redirects.page_scripts import boxed_types
 from app.web import urls
 
-CURE = (
+CURE = _l(
     "Cookies work on a domain of your own, or once the dashboard has its own address (WAYPOST_DASHBOARD_URL)."
 )
-CONTAINER_CURE = "On a domain of your own it runs in the page itself."
-PICTURE = "If its script is blocked, an image counts the click."
-NO_PICTURE = "If its script is blocked, or JavaScript is off, the click is not counted."
+CONTAINER_CURE = _l("On a domain of your own it runs in the page itself.")
+PICTURE = _l("If its script is blocked, an image counts the click.")
+NO_PICTURE = _l("If its script is blocked, or JavaScript is off, the click is not counted.")
 
 
 def boxed() -> frozenset[str]:
@@ -40,20 +42,29 @@ def describe_provider(type_: str, provider: Provider) -> str:
 
 
 def describe_container() -> str:
-    runs = f"On {own_host()}, a container runs in a sandboxed frame: its tags see no cookies and no page."
-    return " ".join((runs, CONTAINER_CURE))  # noqa: FLY002  each is translated by itself
+    runs = _(
+        "On %(host)s, a container runs in a sandboxed frame: its tags see no cookies and no page.",
+        host=own_host(),
+    )
+    return f"{runs} {CONTAINER_CURE}"
 
 
 def describe_boxed(label: str) -> str:
-    runs = (
-        f"On {own_host()}, {label} runs in a sandboxed frame: clicks are counted, but without cookies, so "
-        "returning visitors are not recognised."
+    runs = _(
+        "On %(host)s, %(label)s runs in a sandboxed frame: clicks are counted, but without "
+        "cookies, so returning visitors are not recognised.",
+        host=own_host(),
+        label=label,
     )
-    return " ".join((runs, CURE))  # noqa: FLY002
+    return f"{runs} {CURE}"
 
 
 def describe_open(label: str) -> str:
-    return f"On {own_host()}, {label} runs with its cookies, because the dashboard has its own address."
+    return _(
+        "On %(host)s, %(label)s runs with its cookies, because the dashboard has its own address.",
+        host=own_host(),
+        label=label,
+    )
 
 
 def link_note(types: Iterable[str]) -> str | None:
@@ -63,4 +74,9 @@ def link_note(types: Iterable[str]) -> str | None:
         return None
     if all(all_providers()[type_].is_owners_script for type_ in lost):
         return describe_container()
-    return describe_boxed("each pixel")
+    runs = _(
+        "On %(host)s, each pixel runs in a sandboxed frame: clicks are counted, but without cookies, so "
+        "returning visitors are not recognised.",
+        host=own_host(),
+    )
+    return f"{runs} {CURE}"

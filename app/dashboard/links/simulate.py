@@ -17,6 +17,9 @@ from app.dashboard.links.visitor_words import facts, in_words
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
 from app.dashboard.shared.crud_views import Context
+from app.i18n.messages import gettext
+from app.i18n.messages import gettext_noop as _noop
+from app.i18n.messages import lazy_gettext as _l
 from app.input.data import RequestData
 from app.links.models import Link
 from app.redirects.request_context import redirect_context
@@ -26,29 +29,29 @@ from app.redirects.simulation.visitor import VisitorProfile
 from app.web.body import read_query
 
 LABELS = {
-    "country_code": "Country",
-    "continent_code": "Continent",
-    "city_name": "City",
-    "ip": "Internet address",
-    "device_type": "Device",
-    "os_name": "System",
-    "browser_name": "Browser",
-    "user_agent": "User agent",
-    "accept_language": "Language",
-    "at": "Time",
-    "referrer": "From",
-    "query": "Parameters",
-    "unlocked": "Has passed",
+    "country_code": _l("Country"),
+    "continent_code": _l("Continent"),
+    "city_name": _l("City"),
+    "ip": _l("Internet address"),
+    "device_type": _l("Device"),
+    "os_name": _l("System"),
+    "browser_name": _l("Browser"),
+    "user_agent": _l("User agent"),
+    "accept_language": _l("Language"),
+    "at": _l("Time"),
+    "referrer": _l("From"),
+    "query": _l("Parameters"),
+    "unlocked": _l("Has passed"),
 }
 PREVIEW = "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)"
 NO_DEVICE = dict.fromkeys(("device_type", "os_name", "browser_name", "user_agent"))
 QUICK: Mapping[str, Mapping[str, str]] = {
     "iPhone": {"device_type": "mobile", "os_name": "iOS", "browser_name": "Safari"},
-    "Android phone": {"device_type": "mobile", "os_name": "Android", "browser_name": "Chrome"},
-    "Tablet": {"device_type": "tablet", "os_name": "iOS", "browser_name": "Safari"},
+    _noop("Android phone"): {"device_type": "mobile", "os_name": "Android", "browser_name": "Chrome"},
+    _noop("Tablet"): {"device_type": "tablet", "os_name": "iOS", "browser_name": "Safari"},
     "Windows": {"device_type": "desktop", "os_name": "Windows", "browser_name": "Edge"},
     "Mac": {"device_type": "desktop", "os_name": "macOS", "browser_name": "Safari"},
-    "Preview bot": {"user_agent": PREVIEW},
+    _noop("Preview bot"): {"user_agent": PREVIEW},
 }
 
 
@@ -134,7 +137,7 @@ def quick(link: Link, asked: Mapping[str, Any]) -> Context:
         "start": try_address(link, {}),
         "is_asked": bool(asked),
         "quick": [
-            (word, try_address(link, {**asked, **NO_DEVICE, **parts}), is_as(asked, parts))
+            (gettext(word), try_address(link, {**asked, **NO_DEVICE, **parts}), is_as(asked, parts))
             for word, parts in QUICK.items()
         ],
     }

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Case, case
 
+from app.i18n.messages import lazy_gettext as _l
 from app.links.clicks import CLICKS
 from app.links.destination_checks import IS_FAILING
 from app.links.models import Link
@@ -20,12 +21,12 @@ class Badge(NamedTuple):
     tone: str
 
 
-OFF = Badge("Off", "")
-SCHEDULED = Badge("Scheduled", "info")
-ENDED = Badge("Ended", "warn")
-LIMIT = Badge("Limit reached", "warn")
-FAILING = Badge("Failing", "bad")
-ACTIVE = Badge("Active", "good")
+OFF = Badge(_l("Off"), "")
+SCHEDULED = Badge(_l("Scheduled"), "info")
+ENDED = Badge(_l("Ended"), "warn")
+LIMIT = Badge(_l("Limit reached"), "warn")
+FAILING = Badge(_l("Failing"), "bad")
+ACTIVE = Badge(_l("Active"), "good")
 STATES: Mapping[str, Badge] = {
     "active": ACTIVE,
     "failing": FAILING,
@@ -73,14 +74,14 @@ class Mark(NamedTuple):
 
 
 MARKS: list[tuple[Callable[[Link], object], Mark]] = [
-    (lambda link: link.password_hash, Mark("lock", "Password")),
-    (lambda link: link.sensitive_content, Mark("eye-off", "Warning page")),
-    (lambda link: link.targeting_type, Mark("split", "Targeted")),
-    (lambda link: link.schedule, Mark("calendar-clock", "Schedule")),
-    (lambda link: link.clicks_limit, Mark("timer", "Click limit")),
-    (lambda link: link.cloaking_is_enabled, Mark("palette", "Cloaked")),
-    (lambda link: link.app_linking_is_enabled, Mark("smartphone", "Opens apps")),
-    (lambda link: link.handlers, Mark("bell", "Tells you")),
+    (lambda link: link.password_hash, Mark("lock", _l("Password"))),
+    (lambda link: link.sensitive_content, Mark("eye-off", _l("Warning page"))),
+    (lambda link: link.targeting_type, Mark("split", _l("Targeted"))),
+    (lambda link: link.schedule, Mark("calendar-clock", _l("Schedule"))),
+    (lambda link: link.clicks_limit, Mark("timer", _l("Click limit"))),
+    (lambda link: link.cloaking_is_enabled, Mark("palette", _l("Cloaked"))),
+    (lambda link: link.app_linking_is_enabled, Mark("smartphone", _l("Opens apps"))),
+    (lambda link: link.handlers, Mark("bell", _l("Tells you"))),
 ]
 
 

@@ -22,6 +22,10 @@ from app.dashboard.links.rows import COLUMNS, beside_rows, places, short_address
 from app.dashboard.shared import form_input
 from app.dashboard.shared.blueprint import blueprint
 from app.dashboard.shared.crud_views import CrudViews, crud_route
+from app.i18n import digits
+from app.i18n.messages import gettext as _
+from app.i18n.messages import lazy_gettext as _l
+from app.i18n.messages import ngettext
 from app.input.data import RequestData
 from app.input.forms import ResourceForm
 from app.links import services
@@ -58,7 +62,7 @@ class LinkViews(CrudViews):
         address = read_params().get("location_url")
         if address and not copied:
             form["location_url"].data = form_input.complete(address)
-        return self.form_page(form, heading="Duplicate link" if copied else "")
+        return self.form_page(form, heading=_("Duplicate link") if copied else "")
 
     def create(self) -> ResponseReturnValue:
         form = self.read_form(form_input.with_bulk(sent(), is_bulk=False), None)
@@ -71,20 +75,20 @@ class LinkViews(CrudViews):
 
     def created(self, row: Link) -> ResponseReturnValue:
         """Show the new link in the list, and copy its address to the clipboard."""
-        message = f"{short_address(row)} is created."
+        message = _("%(name)s is created.", name=short_address(row))
         address = short_url(row)
         return self.done(message, partial(self.list_with, row), warning=self.warning([row]), copy=address)
 
 
 FAMILY = LinkViews(
     name="links",
-    one="link",
-    many="links",
-    title="Links",
-    intro="Short addresses, and where they lead.",
-    search_hint="Search by address, destination or title",
+    one=_l("link"),
+    many=_l("links"),
+    title=_l("Links"),
+    intro=_l("Short addresses, and where they lead."),
+    search_hint=_l("Search by address, destination or title"),
     is_kept=True,
-    loss="Its short address stops working at once, and nobody else can have it for 30 days.",
+    loss=_l("Its short address stops working at once, and nobody else can have it for 30 days."),
     model=Link,
     form=LinkForm,
     services=services,
@@ -127,7 +131,9 @@ def switch(id: int) -> ResponseReturnValue:
     row = get_owned(user(), Link, id)
     services.update(row, {"is_enabled": not row.is_enabled})
     db.session.commit()
-    return FAMILY.updated(row, f"{short_address(row)} is {'on' if row.is_enabled else 'off'}.")
+    address = short_address(row)
+    is_on = _("%(address)s is on.", address=address)
+    return FAMILY.updated(row, is_on if row.is_enabled else _("%(address)s is off.", address=address))
 
 
 @blueprint.get("/links/<int:id>/destination", endpoint="links_destination")
@@ -143,7 +149,7 @@ def update_destination(id: int) -> ResponseReturnValue:
 
 
 def destination_page(form: ResourceForm, status: int = 200) -> Response:
-    heading = f"Destination of {short_address(form.stored)}"
+    heading = _("Destination of %(address)s", address=short_address(form.stored))
     return FAMILY.render_page("destination", status, form=form, row=form.stored, heading=heading)
 
 
@@ -159,11 +165,13 @@ def create_bulk() -> ResponseReturnValue:
 
 
 def created_bulk(rows: Sequence[Link]) -> ResponseReturnValue:
-    some = "1 link is" if len(rows) == 1 else f"{len(rows):,} links are"
+    message = ngettext(
+        "1 link is created.", "%(number)s links are created.", len(rows), number=digits(len(rows))
+    )
     # the newest first, as in the list, and one page of them at most
     shown = lambda: FAMILY.list_with(*reversed(rows[-25:]))  # noqa: E731
-    return FAMILY.done(f"{some} created.", shown, warning=FAMILY.warning(rows))
+    return FAMILY.done(message, shown, warning=FAMILY.warning(rows))
 
 
 def bulk_page(form: Any, status: int = 200) -> Response:
-    return FAMILY.form_page(form, status, "bulk", "Create many links")
+    return FAMILY.form_page(form, status, "bulk", _("Create many links"))

@@ -25,6 +25,7 @@ from app.dashboard.shared import list_params, rendering
 from app.dashboard.shared.blueprint import blueprint
 from app.dashboard.shared.changed_fields import touched
 from app.dashboard.shared.list_params import Control
+from app.i18n.messages import gettext as _
 from app.input.data import RequestData
 from app.input.forms import ResourceForm
 from app.input.listing import Listing, find_page
@@ -118,7 +119,7 @@ class CrudViews:
     def ask_delete(self, id: int) -> Response:
         row = get_owned(user(), self.model, id)
         return self.render_page(
-            "delete", row=row, title=self.title_of(row), heading=f"Delete this {self.one}?"
+            "delete", row=row, title=self.title_of(row), heading=_("Delete this %(one)s?", one=self.one)
         )
 
     def create(self) -> ResponseReturnValue:
@@ -126,7 +127,7 @@ class CrudViews:
         return self.write(form, lambda: self.services.create(user(), form.changes), self.created)
 
     def created(self, row: Any) -> ResponseReturnValue:
-        message = f"{self.title_of(row)} is created."
+        message = _("%(name)s is created.", name=self.title_of(row))
         return self.done(message, partial(self.list_with, row), warning=self.warning([row]))
 
     def update(self, id: int) -> ResponseReturnValue:
@@ -135,14 +136,14 @@ class CrudViews:
         return self.write(form, change, self.updated)
 
     def updated(self, row: Any, message: str = "") -> ResponseReturnValue:
-        message = message or f"{self.title_of(row)} is saved."
+        message = message or _("%(name)s is saved.", name=self.title_of(row))
         warning = self.warning([row])
         return self.done(message, partial(self.row, row), f"#row-{row.id}", "outerHTML", warning)
 
     def delete(self, id: int) -> ResponseReturnValue:
         begin_write(db.session)
         row = get_owned(user(), self.model, id)
-        message = f"{self.title_of(row)} is deleted."
+        message = _("%(name)s is deleted.", name=self.title_of(row))
         batch = self.services.delete(row)
         db.session.commit()
         undo = url_for("dashboard.trash_undo", batch=batch) if batch else ""
@@ -217,7 +218,9 @@ class CrudViews:
     def form_page(
         self, form: ResourceForm, status: int = 200, name: str = "form", heading: str = ""
     ) -> Response:
-        heading = heading or (f"Edit {self.one}" if form.stored is not None else f"Create {self.one}")
+        heading = heading or (
+            _("Edit %(one)s", one=self.one) if form.stored is not None else _("Create %(one)s", one=self.one)
+        )
         beside = {"form": form, "row": form.stored, "heading": heading}
         return self.render_page(name, status, **(beside | self.beside_form(form)))
 

@@ -12,6 +12,8 @@ from flask_login import current_user
 
 from app.core.errors import FieldError, Invalid, WaypostError
 from app.dashboard.shared import rendering
+from app.i18n.messages import gettext as _
+from app.i18n.messages import lazy_gettext as _l
 from app.input.listing import DEFAULT_SIZE, SIZES, Listing, Page, find_page
 from app.web.body import parse_query, read_list_query
 
@@ -21,11 +23,11 @@ COLUMNS, NONE = "columns", "none"
 NO_COLUMNS: Columns = {}
 MAX_PAGE_SIZE = 250  # rows of a page; the API's lists have up to 1,000
 ORDER_WORDS = {
-    "last_datetime": "Last edit",
-    "clicks": "Clicks",
-    "url": "Short address",
-    "name": "Name",
-    "host": "Host",
+    "last_datetime": _l("Last edit"),
+    "clicks": _l("Clicks"),
+    "url": _l("Short address"),
+    "name": _l("Name"),
+    "host": _l("Host"),
 }
 
 
@@ -104,7 +106,7 @@ def list_context(
         "controls": controls,
         "applied": applied(controls, asked, address),
         "orders": [
-            ("", "Created"),
+            ("", _("Created")),
             *((name, ORDER_WORDS[name]) for name in listing.orders if name in ORDER_WORDS),
         ],
         "sizes": sizes(asked),
@@ -129,7 +131,7 @@ def find(listing: Listing[Any], asked: Mapping[str, str]) -> tuple[Page[Any], Se
 
 
 def applied(controls: Sequence[Control], asked: ListParams, address: Callable[..., str]) -> list[Applied]:
-    shown = [Control("search", "Search"), *controls]
+    shown = [Control("search", _("Search")), *controls]
     return [
         Applied(control.label, control.word(asked[control.name]), address(**without(asked, control.name)))
         for control in shown

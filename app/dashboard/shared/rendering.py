@@ -18,7 +18,8 @@ from jinja2.ext import Extension
 
 from app.core.urls import split_address
 from app.dashboard.handlers.delivery_words import switched_off
-from app.i18n import dated, say
+from app.i18n import dated
+from app.i18n.messages import lazy_gettext as _l
 from app.web.cookies import host_cookie
 
 THEMES = {"light", "dark"}
@@ -54,21 +55,21 @@ class NavigationEntry(NamedTuple):
 
 
 NAVIGATION = (
-    NavigationEntry("links", "Links", "link"),
-    NavigationEntry("statistics", "Statistics", "chart-no-axes-column"),
-    NavigationEntry("projects", "Projects", "folder", True),
-    NavigationEntry("domains", "Domains", "globe"),
-    NavigationEntry("pixels", "Pixels", "radio"),
-    NavigationEntry("handlers", "Handlers", "bell"),
-    NavigationEntry("keys", "API keys", "key-round", True),
+    NavigationEntry("links", _l("Links"), "link"),
+    NavigationEntry("statistics", _l("Statistics"), "chart-no-axes-column"),
+    NavigationEntry("projects", _l("Projects"), "folder", True),
+    NavigationEntry("domains", _l("Domains"), "globe"),
+    NavigationEntry("pixels", _l("Pixels"), "radio"),
+    NavigationEntry("handlers", _l("Handlers"), "bell"),
+    NavigationEntry("keys", _l("API keys"), "key-round", True),
     NavigationEntry("api", "API", "code-xml"),
-    NavigationEntry("imports", "Import, export", "arrow-left-right"),
-    NavigationEntry("trash", "Trash", "trash-2"),
-    NavigationEntry("account", "Account", "user-round", True),
+    NavigationEntry("imports", _l("Import, export"), "arrow-left-right"),
+    NavigationEntry("trash", _l("Trash"), "trash-2"),
+    NavigationEntry("account", _l("Account"), "user-round", True),
 )
 FOR_ADMINS = (
-    NavigationEntry("users", "Users", "users"),
-    NavigationEntry("instance", "Instance", "server-cog"),
+    NavigationEntry("users", _l("Users"), "users"),
+    NavigationEntry("instance", _l("Instance"), "server-cog"),
 )
 
 
@@ -152,9 +153,9 @@ def sent_on(message: str, to: str, warning: str | None = None, undo: str = "") -
     `undo`: the address that takes it back.
     """
     if message:
-        flash(message, undo or "message")
+        flash(str(message), undo or "message")
     if warning:
-        flash(warning, "error")
+        flash(str(warning), "error")
     return redirect(to, 303)
 
 
@@ -173,10 +174,10 @@ def swapped(
     `copy`: the text for the clipboard.
     """
     response = make_response(part)
-    message = say(message) if message else ""
+    message = str(message)
     said: dict[str, Any] = {"toast": {"value": message, "copy": copy} if copy else message} if message else {}
     said = {"toast-undo": {"value": message, "undo": undo}} if undo else said
-    told = {**said, **({"toast-warning": say(warning)} if warning else {}), "sheet-close": True}
+    told = {**said, **({"toast-warning": str(warning)} if warning else {}), "sheet-close": True}
     # json.dumps writes ASCII only, as headers must be
     response.headers["HX-Trigger"] = json.dumps(told)
     response.headers["HX-Retarget"], response.headers["HX-Reswap"] = target, swap

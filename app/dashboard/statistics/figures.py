@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from app.dashboard.statistics.periods import Day, Span
-from app.i18n import dated, digits, say
+from app.i18n import dated, digits
+from app.i18n.messages import gettext as _
 
 SHADES = 6
 THOUSAND = 1000
@@ -83,7 +84,7 @@ def span_words(span: Span) -> str:
 
 
 def between(first: str, last: str) -> str:
-    return say(f"{first} to {last}")
+    return _("%(first)s to %(last)s", first=first, last=last)
 
 
 def part_words(day: dt.date, interval: str, asked: Span) -> str:

@@ -13,6 +13,7 @@ from app.dashboard.links.rows import short_address
 from app.dashboard.statistics import words
 from app.dashboard.statistics.scopes import LINK, PageScope
 from app.dashboard.statistics.state import PageState
+from app.i18n.messages import gettext as _
 from app.links.models import Link
 from app.web.body import read_params
 
@@ -60,7 +61,7 @@ def visit_row(scope: PageScope, state: PageState, visit: LatestVisit, links: dic
         "bot" if visit.bot_name else words.DEVICE_ICONS.get(visit.device.device_type, "monitor"),
         f"{visit.referrer_host}{visit.referrer_path}"
         if visit.referrer_host
-        else visit.utm_source or "Direct or unknown",
+        else visit.utm_source or _("Direct or unknown"),
         short_address(link) if link else "",
         PageScope(scope.user, LINK, "", scope.since, visit.link_id).address(**state.query()) if link else "",
     )

@@ -11,6 +11,7 @@ from app.dashboard.statistics.periods import MENU, WITHOUT_BEFORE
 from app.dashboard.statistics.scopes import PageScope
 from app.dashboard.statistics.state import COMPARE, OFF, PREVIOUS, PageState
 from app.i18n import dated
+from app.i18n.messages import gettext as _
 
 OF_PERIOD = {"period", "date", "start_date", "end_date"}
 
@@ -45,8 +46,8 @@ def menus(scope: PageScope, state: PageState) -> dict[str, Any]:
         "later": address(later) if later else "",
         "compare": compare_items(scope, state),
         "who": [
-            MenuItem("People", address(replace(state, bots=False)), not state.bots),
-            MenuItem("Bots", address(replace(state, bots=True)), state.bots),
+            MenuItem(_("People"), address(replace(state, bots=False)), not state.bots),
+            MenuItem(_("Bots"), address(replace(state, bots=True)), state.bots),
         ],
         "applied": [
             Filter(words.WORDS[name].one, words.word(name, value), address(state.without_filter(name)))

@@ -19,6 +19,7 @@ from app.dashboard.statistics.periods import Day, Span, folded, intervals
 from app.dashboard.statistics.scopes import PageScope
 from app.dashboard.statistics.state import METRICS, PageState
 from app.i18n import digits
+from app.i18n.messages import gettext as _
 
 MINUTES = 30
 Counts = tuple[int, int]  # clicks and visitors
@@ -135,7 +136,7 @@ def added(some: Sequence[Interval]) -> Counts:
 def totals(found: StatisticsResult, compared: tuple[Counts, Counts] | None) -> list[Figure]:
     """Clicks, visitors and clicks per visitor, with their earlier values if there is a comparison."""
     values = [digits(found.pageviews), digits(found.visitors), ratio(found.pageviews, found.visitors)]
-    names = [(title, metric) for metric, title in METRICS.items()] + [("Clicks per visitor", "")]
+    names = [(title, metric) for metric, title in METRICS.items()] + [(_("Clicks per visitor"), "")]
     if compared is None:
         return [Figure(title, value, metric) for (title, metric), value in zip(names, values, strict=True)]
     now, before = ((*counts, counts[0] / counts[1] if counts[1] else 0) for counts in compared)

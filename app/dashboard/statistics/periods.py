@@ -9,6 +9,8 @@ import datetime as dt
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from app.i18n.messages import lazy_gettext as _l
+
 Day = dt.timedelta(days=1)
 FIRST = dt.date(2000, 1, 1)  # before any visit; a wider range would only be a longer line of zeros
 MONTHS = 12
@@ -39,22 +41,22 @@ class PeriodChoice(NamedTuple):
 
 MENU: Sequence[Sequence[PeriodChoice]] = (
     (
-        PeriodChoice("Today", "D", "day"),
-        PeriodChoice("Yesterday", "E", "day", 1),
-        PeriodChoice("Realtime", "R", "realtime"),
+        PeriodChoice(_l("Today"), "D", "day"),
+        PeriodChoice(_l("Yesterday"), "E", "day", 1),
+        PeriodChoice(_l("Realtime"), "R", "realtime"),
     ),
     (
-        PeriodChoice("Last 7 days", "W", "7d"),
-        PeriodChoice("Last 28 days", "F", "28d"),
-        PeriodChoice("Last 30 days", "T", "30d"),
-        PeriodChoice("Last 91 days", "N", "91d"),
+        PeriodChoice(_l("Last 7 days"), "W", "7d"),
+        PeriodChoice(_l("Last 28 days"), "F", "28d"),
+        PeriodChoice(_l("Last 30 days"), "T", "30d"),
+        PeriodChoice(_l("Last 91 days"), "N", "91d"),
     ),
-    (PeriodChoice("Month to date", "M", "month"), PeriodChoice("Last month", "P", "month", 1)),
+    (PeriodChoice(_l("Month to date"), "M", "month"), PeriodChoice(_l("Last month"), "P", "month", 1)),
     (
-        PeriodChoice("Year to date", "Y", "year"),
-        PeriodChoice("Last 6 months", "S", "6mo"),
-        PeriodChoice("Last 12 months", "L", "12mo"),
-        PeriodChoice("All time", "A", "all"),
+        PeriodChoice(_l("Year to date"), "Y", "year"),
+        PeriodChoice(_l("Last 6 months"), "S", "6mo"),
+        PeriodChoice(_l("Last 12 months"), "L", "12mo"),
+        PeriodChoice(_l("All time"), "A", "all"),
     ),
 )
 TITLES = {choice.period: choice.title for group in MENU for choice in group if not choice.back}

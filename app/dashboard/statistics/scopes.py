@@ -19,6 +19,7 @@ from app.dashboard.links.rows import short_address
 from app.dashboard.shared import rendering
 from app.dashboard.statistics.periods import Span
 from app.dashboard.statistics.state import VIEWS, PageState
+from app.i18n.messages import gettext as _
 from app.links.models import Link
 from app.projects.models import Project
 
@@ -85,7 +86,7 @@ class PageScope:
 
 def everything(user: User) -> PageScope:
     oldest = day_state.first_moment(db.session, user.id)
-    return PageScope(user, ALL, "All links", min(oldest or user.datetime, user.datetime))
+    return PageScope(user, ALL, _("All links"), min(oldest or user.datetime, user.datetime))
 
 
 def of_link(user: User, id: int) -> PageScope:
@@ -107,7 +108,7 @@ def others(scope: PageScope) -> list[tuple[str, str, str]]:
     """The other scopes to choose from as (address, words, colour): all links, then each project."""
     owned = select(Project).where(Project.user_id == scope.user.id).order_by(Project.name, Project.id)
     return [
-        (url_for("dashboard.statistics"), "All links", ""),
+        (url_for("dashboard.statistics"), _("All links"), ""),
         *(
             (url_for("dashboard.projects_statistics", id=project.id), project.name, project.color)
             for project in db.session.scalars(owned.limit(100))

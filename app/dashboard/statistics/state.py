@@ -15,13 +15,14 @@ from app.analytics.params import read_filters
 from app.core.errors import FieldError
 from app.dashboard.statistics import periods
 from app.dashboard.statistics.periods import DATED, DEFAULT, FIRST, PERIODS, WITHOUT_BEFORE, Span
+from app.i18n.messages import lazy_gettext as _l
 from app.input.listing import one_of
 from app.input.params import ParamReader, QueryParams
 from app.input.parsers import flag
 
 PREVIOUS, YEAR, OFF = "previous", "year", "off"
-COMPARE = {PREVIOUS: "Period before", YEAR: "Year before", OFF: "No comparison"}
-METRICS = {"pageviews": "Clicks", "visitors": "Visitors"}
+COMPARE = {PREVIOUS: _l("Period before"), YEAR: _l("Year before"), OFF: _l("No comparison")}
+METRICS = {"pageviews": _l("Clicks"), "visitors": _l("Visitors")}
 INTERVALS = ("hour", "day", "week", "month")
 # the breakdowns of each card, the default first
 CARDS: Mapping[str, Sequence[str]] = {
@@ -155,9 +156,11 @@ def read_custom_period(reader: ParamReader, today: dt.date) -> Span:
     """The days of a custom period, without those in the future."""
     for name in ("start_date", "end_date"):
         if not reader.params.get(name):
-            reader.problems.append(FieldError("This is needed for a period of your own.", "required", name))
+            reader.problems.append(
+                FieldError(_l("This is needed for a period of your own."), "required", name)
+            )
     start = min(reader.read("start_date", today, day), today)
     end = min(reader.read("end_date", today, day), today)
     if start > end and not reader.problems:
-        reader.problems.append(FieldError("This must not be before the start.", "order", "end_date"))
+        reader.problems.append(FieldError(_l("This must not be before the start."), "order", "end_date"))
     return Span(min(start, end), end)

@@ -31,6 +31,8 @@ from app.dashboard.statistics.overview import overview
 from app.dashboard.statistics.scopes import PageScope, everything, of_link, of_project
 from app.dashboard.statistics.state import PageState, read
 from app.dashboard.statistics.week import week
+from app.i18n.messages import gettext as _
+from app.i18n.messages import lazy_gettext as _l
 from app.web.body import parse_query, read_params
 
 Context = dict[str, Any]
@@ -51,16 +53,16 @@ def card_of(name: str, title: str) -> PagePart:
 
 
 PARTS = {
-    "overview": PagePart("Overview", overview, "overview", ("metric", "interval")),
-    "links": PagePart("Links", links, "links"),
-    "sources": card_of("sources", "Sources"),
-    "destinations": card_of("destinations", "Destinations"),
-    "map": PagePart("Map", world, "map"),
-    "places": card_of("places", "Places"),
-    "devices": card_of("devices", "Devices"),
-    "campaigns": card_of("campaigns", "Campaigns"),
-    "week": PagePart("Hours of the week", week, "week"),
-    "latest": PagePart("Latest clicks", latest, "latest"),
+    "overview": PagePart(_l("Overview"), overview, "overview", ("metric", "interval")),
+    "links": PagePart(_l("Links"), links, "links"),
+    "sources": card_of("sources", _l("Sources")),
+    "destinations": card_of("destinations", _l("Destinations")),
+    "map": PagePart(_l("Map"), world, "map"),
+    "places": card_of("places", _l("Places")),
+    "devices": card_of("devices", _l("Devices")),
+    "campaigns": card_of("campaigns", _l("Campaigns")),
+    "week": PagePart(_l("Hours of the week"), week, "week"),
+    "latest": PagePart(_l("Latest clicks"), latest, "latest"),
 }
 OF_ONE = ("overview", "sources", "destinations", "map", "places", "devices", "campaigns", "week", "latest")
 OF_MANY = (
@@ -157,7 +159,7 @@ def show_list(scope: PageScope, name: str) -> Response:
     state, wrong = asked(scope, read_params())
     context = around(scope, state)
     if name == "links":
-        context |= {"heading": "Links", **links(scope, state, limit=100)}
+        context |= {"heading": _("Links"), **links(scope, state, limit=100)}
     else:
         context |= {"heading": known(words.WORDS, name).many, **listed(scope, state, name)}
     return rendering.render_page(

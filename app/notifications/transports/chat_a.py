@@ -8,6 +8,7 @@ from typing import Any
 
 from app.i18n import digits
 from app.i18n.messages import gettext as _
+from app.i18n.messages import lazy_gettext as _l
 from app.net.session import OutboundSession
 from app.notifications.formatting import as_many, button_of, days_of, fitted, left_out, lines_fitted
 from app.notifications.json_post import post_json
@@ -121,19 +122,21 @@ TRANSPORT = Transport(
     settings=(
         Setting(
             name="chat_a",
-            label="Webhook address",
+            label=_l("Webhook address"),
             kind="address",
             words=("slack",),
             example="https://hooks.slack.com/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXXXXX",
-            guidance="Whoever has it can post in the channel: keep it secret.",
+            guidance=_l("Whoever has it can post in the channel: keep it secret."),
             is_secret=True,
         ),
     ),
     steps=(
-        "Open api.slack.com/apps, choose Create New App, From scratch; name it and choose your workspace.",
-        "Under Features, open Incoming Webhooks and switch them on.",
-        "Choose Add New Webhook, choose the channel, and allow it.",
-        "Copy the Webhook URL; it begins with https://hooks.slack.com/services/.",
+        _l(
+            "Open api.slack.com/apps, choose Create New App, From scratch; name it and choose your workspace."
+        ),
+        _l("Under Features, open Incoming Webhooks and switch them on."),
+        _l("Choose Add New Webhook, choose the channel, and allow it."),
+        _l("Copy the Webhook URL; it begins with https://hooks.slack.com/services/."),
     ),
     send=send,
 )

@@ -8,6 +8,7 @@ from typing import Any
 
 from app.i18n import digits
 from app.i18n.messages import gettext as _
+from app.i18n.messages import lazy_gettext as _l
 from app.net.session import OutboundSession
 from app.notifications.formatting import (
     as_many,
@@ -109,18 +110,18 @@ TRANSPORT = Transport(
     settings=(
         Setting(
             name="chat_b",
-            label="Webhook address",
+            label=_l("Webhook address"),
             kind="address",
             words=("discord",),
             example="https://discord.com/api/webhooks/000000000000000000/XXXXXXXXXXXXXXXX",
-            guidance="Whoever has it can post in the channel: keep it secret.",
+            guidance=_l("Whoever has it can post in the channel: keep it secret."),
             is_secret=True,
         ),
     ),
     steps=(
-        "In Discord, point at the channel and open its settings (the cog).",
-        "Open Integrations, then Webhooks, and choose New Webhook.",
-        "Look that the channel is the right one, and choose Copy Webhook URL.",
+        _l("In Discord, point at the channel and open its settings (the cog)."),
+        _l("Open Integrations, then Webhooks, and choose New Webhook."),
+        _l("Look that the channel is the right one, and choose Copy Webhook URL."),
     ),
     send=send,
 )

@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import quote
 
 from app.i18n import digits
+from app.i18n.messages import lazy_gettext as _l
 from app.net.session import OutboundSession
 from app.notifications.formatting import as_many, button_of, days_of, fitted, left_out, units
 from app.notifications.json_post import post_json, read_object
@@ -52,7 +53,7 @@ def deliver(token: str, chat: str, message: Message, door: OutboundSession) -> D
         wait = parameter(refused.answer, "retry_after")
         refused.retry_after = refused.retry_after if wait is None else float(wait)
         if said := read_object(refused.answer).get("description"):
-            refused.reason = f"Telegram says: {said}."
+            refused.reason = _l("Telegram says: %(said)s.", said=said)
         raise
 
 
@@ -144,28 +145,31 @@ TRANSPORT = Transport(
     settings=(
         Setting(
             name="chat_c",
-            label="Bot token",
+            label=_l("Bot token"),
             kind="token",
             words=("telegram",),
             example="123456789:AAExampleExampleExampleExampleExampl",
-            guidance="Whoever has it is your bot: keep it secret.",
+            guidance=_l("Whoever has it is your bot: keep it secret."),
             is_secret=True,
         ),
         Setting(
             name="chat_c_chat_id",
-            label="Chat",
+            label=_l("Chat"),
             kind="chat",
             words=("telegram_chat_id",),
             example="-1001234567890",
-            guidance="A number, negative for a group; for a public channel its @name.",
+            guidance=_l("A number, negative for a group; for a public channel its @name."),
         ),
     ),
     steps=(
-        "In Telegram, write /newbot to @BotFather, name your bot, and copy the token that it answers with.",
-        "To be told yourself, open your bot and press Start.",
-        "For a group add the bot to it, for a channel make it an administrator.",
-        "Write something there, and open https://api.telegram.org/bot<token>/getUpdates in a browser.",
-        "After “chat” and “id” stands the number of the chat.",
+        _l(
+            "In Telegram, write /newbot to @BotFather, name your bot, and copy the token that it "
+            "answers with."
+        ),
+        _l("To be told yourself, open your bot and press Start."),
+        _l("For a group add the bot to it, for a channel make it an administrator."),
+        _l("Write something there, and open https://api.telegram.org/bot<token>/getUpdates in a browser."),
+        _l("After “chat” and “id” stands the number of the chat."),
     ),
     send=send,
 )

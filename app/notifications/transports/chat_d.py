@@ -9,6 +9,7 @@ from typing import Any
 
 from app.i18n import digits
 from app.i18n.messages import gettext as _
+from app.i18n.messages import lazy_gettext as _l
 from app.net.session import OutboundSession
 from app.notifications.formatting import as_many, button_of, days_of, fitted, left_out, lines_fitted, tone_of
 from app.notifications.json_post import post_json, read_object
@@ -37,7 +38,7 @@ def send(fields: Mapping[str, str], message: Message, door: OutboundSession) -> 
     if (
         "delivery failed" in sent.answer.lower()
     ):  # old connectors answer 200, and say in the body that it failed
-        reason = "Teams took the message, but could not post it."
+        reason = _l("Teams took the message, but could not post it.")
         raise DeliveryFailed(reason, status_code=sent.status_code, answer=sent.answer)
     return sent
 
@@ -125,18 +126,21 @@ TRANSPORT = Transport(
     settings=(
         Setting(
             name="chat_d",
-            label="Workflow address",
+            label=_l("Workflow address"),
             kind="address",
             words=("microsoft_teams",),
             example="https://example.westeurope.logic.azure.com/workflows/0000/triggers/manual/paths/invoke",
-            guidance="All of it, also what follows “sig=”. Whoever has it can post: keep it secret.",
+            guidance=_l("All of it, also what follows “sig=”. Whoever has it can post: keep it secret."),
             is_secret=True,
         ),
     ),
     steps=(
-        "In Teams, open the menu (…) of the channel and choose Workflows.",
-        "Choose “Send webhook alerts to a channel” (“Post to a channel when a webhook request is received”).",
-        "Go through its pages, and copy the address that it shows at the end.",
+        _l("In Teams, open the menu (…) of the channel and choose Workflows."),
+        _l(
+            "Choose “Send webhook alerts to a channel” (“Post to a channel when a webhook request is "
+            "received”)."
+        ),
+        _l("Go through its pages, and copy the address that it shows at the end."),
     ),
     send=send,
 )

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from email.utils import parseaddr
 
 from app.core.smtp_url import read_server
+from app.i18n.messages import lazy_gettext as _l
 from app.net.session import OutboundSession
 from app.notifications.mail import composed, default_sender, wire
 from app.notifications.message import Message
 from app.notifications.smtp import SmtpMessage, hand_in
 from app.notifications.transport import Delivered, DeliveryFailed, Setting, Transport
 
-NOT_SET_UP = "This Waypost can't send e-mail yet: its operator has to set WAYPOST_SMTP_URL."
+NOT_SET_UP = _l("This Waypost can't send e-mail yet: its operator has to set WAYPOST_SMTP_URL.")
 
 
 def send(fields: Mapping[str, str], message: Message, door: OutboundSession) -> Delivered:
@@ -25,15 +26,17 @@ def send(fields: Mapping[str, str], message: Message, door: OutboundSession) -> 
 
 
 TRANSPORT = Transport(
-    label="E-mail",
+    label=_l("E-mail"),
     icon="mail",
     settings=(
         Setting(
             name="email",
-            label="E-mail address",
+            label=_l("E-mail address"),
             kind="email",
             example="team@example.com",
-            guidance="Reports and events go there once it is confirmed. Each mail has a link that ends them.",
+            guidance=_l(
+                "Reports and events go there once it is confirmed. Each mail has a link that ends them."
+            ),
         ),
     ),
     send=send,

@@ -12,6 +12,7 @@ from typing import Any
 from standardwebhooks import Webhook
 
 from app.core.leases import moment
+from app.i18n.messages import lazy_gettext as _l
 from app.net.session import OutboundSession
 from app.notifications.http_result import judge
 from app.notifications.message import Message
@@ -72,10 +73,10 @@ TRANSPORT = Transport(
     settings=(
         Setting(
             name="webhook",
-            label="Address",
+            label=_l("Address"),
             kind="address",
             example="https://example.com/hooks/waypost",
-            guidance="Receives a signed POST with JSON. Any library of Standard Webhooks verifies it.",
+            guidance=_l("Receives a signed POST with JSON. Any library of Standard Webhooks verifies it."),
             is_hidden=True,
         ),
     ),
@@ -83,8 +84,8 @@ TRANSPORT = Transport(
     send=send,
     renew=replaced,
     steps=(
-        "Give your server an address that answers a POST with a status of 200 to 299, within 15 seconds.",
-        "Save the handler here, edit it again, and copy its signing secret to your server.",
-        "Verify each call with a library of Standard Webhooks: see standardwebhooks.com.",
+        _l("Give your server an address that answers a POST with a status of 200 to 299, within 15 seconds."),
+        _l("Save the handler here, edit it again, and copy its signing secret to your server."),
+        _l("Verify each call with a library of Standard Webhooks: see standardwebhooks.com."),
     ),
 )

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from app.i18n.messages import lazy_gettext as _l
 from app.pixels.provider import Provider
 
 PROVIDER = Provider(
     label="Meta (Facebook)",
     words=("facebook",),
-    calls_it="pixel id",
+    calls_it=_l("pixel id"),
     example="1234567890123456",
     looks_like=r"[0-9]{12,18}",
-    hint="15 or 16 digits",
+    hint=_l("15 or 16 digits"),
     help_url="https://business.facebook.com/events_manager2",
     # https://developers.facebook.com/docs/meta-pixel/get-started: one PageView counts for every id set up
     code="""

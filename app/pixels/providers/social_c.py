@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from app.i18n.messages import lazy_gettext as _l
 from app.pixels.provider import Provider
 
 PROVIDER = Provider(
     label="Pinterest",
     words=("pinterest",),
-    calls_it="tag id",
+    calls_it=_l("tag id"),
     example="2612345678901",
     looks_like=r"[0-9]{13}",
-    hint="13 digits",
+    hint=_l("13 digits"),
     help_url="https://help.pinterest.com/en/business/article/install-the-pinterest-tag",
     # https://help.pinterest.com/en/business/article/install-the-pinterest-tag
     code="""

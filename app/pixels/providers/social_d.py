@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from app.i18n.messages import lazy_gettext as _l
 from app.pixels.provider import Provider
 
 # X documents no hosts. A view goes to `t.co/i/adsct` and `analytics.twitter.com/i/adsct`; two others as in
@@ -15,10 +16,10 @@ COUNTS = (
 PROVIDER = Provider(
     label="X (Twitter)",
     words=("twitter",),
-    calls_it="pixel id",
+    calls_it=_l("pixel id"),
     example="o1ab2",
     looks_like=r"[a-z0-9]{5,6}",
-    hint="five or six small letters and digits",
+    hint=_l("five or six small letters and digits"),
     help_url="https://business.x.com/en/help/campaign-measurement-and-analytics/conversion-tracking-for-websites",
     # the page named above: `config` counts the view
     code="""

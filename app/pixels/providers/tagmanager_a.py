@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from app.i18n.messages import lazy_gettext as _l
 from app.pixels.provider import Provider
 
 PROVIDER = Provider(
     label="Google Tag Manager",
     words=("google_tag_manager",),
-    calls_it="container id",
+    calls_it=_l("container id"),
     example="GTM-AB12CD3",
     looks_like=r"GTM-[A-Z0-9]{4,10}",
-    hint="GTM- and some seven capital letters and digits",
+    hint=_l("GTM- and some seven capital letters and digits"),
     help_url="https://support.google.com/tagmanager/answer/6103696",
     # https://developers.google.com/tag-platform/tag-manager/web: the owner decides what a container holds
     code="""

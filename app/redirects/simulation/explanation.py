@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from app.core.clock import now
+from app.i18n.messages import lazy_gettext as _l
 from app.links.aliases import key_of
 from app.links.models import Link
 from app.redirects.compiled_link import CompiledLink
@@ -53,7 +54,7 @@ def plan_of(redirect_context: RedirectContext, link: Link) -> CompiledLink | Non
 
 
 def unserved(outcome: Outcome) -> Outcome:
-    return replace(outcome, steps=[Step("link", True, "its domain is not verified, or is turned off")])
+    return replace(outcome, steps=[Step("link", True, _l("its domain is not verified, or is turned off"))])
 
 
 def of_domain(redirect_context: RedirectContext, link: Link, outcome: Outcome) -> Outcome:
@@ -71,7 +72,7 @@ def explain_outcome(outcome: Outcome, compiled_link: CompiledLink, visitor: Simu
     *before, last = outcome.steps
     if last.step != "delivery":
         return outcome
-    more = "; ".join([last.detail, *passed_over(outcome, compiled_link, visitor)])
+    more = "; ".join(map(str, (last.detail, *passed_over(outcome, compiled_link, visitor))))
     return replace(outcome, steps=[*before, last._replace(detail=more)])
 
 
@@ -79,7 +80,7 @@ def passed_over(outcome: Outcome, compiled_link: CompiledLink, visitor: Simulate
     """The presentations that come before the chosen one, and why each did not apply."""
     if outcome.outcome not in DELIVERED - {"cloak", "consent"}:
         return
-    yield "only web addresses can be framed" if compiled_link.cloaking_is_enabled else "no cloaking"
+    yield _l("only web addresses can be framed") if compiled_link.cloaking_is_enabled else _l("no cloaking")
     if outcome.outcome != "app":
         yield why_no_app(compiled_link, visitor)
     if outcome.outcome == "redirect":
@@ -88,15 +89,19 @@ def passed_over(outcome: Outcome, compiled_link: CompiledLink, visitor: Simulate
 
 def why_no_app(compiled_link: CompiledLink, visitor: SimulatedVisitor) -> str:
     if not compiled_link.app_linking_is_enabled:
-        return "no app linking"
+        return _l("no app linking")
     if visitor.is_bot:
-        return "a bot has no apps"
+        return _l("a bot has no apps")
     if visitor.device_type not in HAND_HELD:
-        return f"apps open on phones and tablets, and this is {visitor.device_type or 'an unknown device'}"
-    return f"no known app opens this address on {visitor.os_name or 'an unknown system'}"
+        if not visitor.device_type:
+            return _l("apps open on phones and tablets, and this is an unknown device")
+        return _l("apps open on phones and tablets, and this is %(device)s", device=visitor.device_type)
+    if not visitor.os_name:
+        return _l("no known app opens this address on an unknown system")
+    return _l("no known app opens this address on %(system)s", system=visitor.os_name)
 
 
 def why_no_pixels(compiled_link: CompiledLink, visitor: SimulatedVisitor) -> str:
     if not compiled_link.has_pixels:
-        return "no pixels"
-    return "pixels do not fire for bots" if visitor.is_bot else "pixels do not fire"
+        return _l("no pixels")
+    return _l("pixels do not fire for bots") if visitor.is_bot else _l("pixels do not fire")

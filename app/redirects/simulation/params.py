@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from app.i18n.messages import lazy_gettext as _l
 from app.input.data import RequestData
 from app.input.params import ParamReader
 from app.input.parsers import Rejected, flag, moment, plain_text
@@ -36,14 +37,14 @@ def address(text: str) -> str:
     try:
         return str(ipaddress.ip_address(text))
     except ValueError:
-        raise Rejected("This must be an IP address, like 192.0.2.1 or 2001:db8::1.", "ip") from None
+        raise Rejected(_l("This must be an IP address, like 192.0.2.1 or 2001:db8::1."), "ip") from None
 
 
 def accepted(text: str) -> str:
     """An `Accept-Language` as a browser sends it."""
     if not RANGES.fullmatch(plain_text(text, LONGEST_LANGUAGES)) or not languages(text):
         raise Rejected(
-            "This must be languages as a browser sends them, like de-DE,de;q=0.9,en;q=0.8.", "language"
+            _l("This must be languages as a browser sends them, like de-DE,de;q=0.9,en;q=0.8."), "language"
         )
     return text
 
@@ -51,13 +52,13 @@ def accepted(text: str) -> str:
 def query(text: str) -> str:
     """A raw query: what comes after the `?`."""
     if UNSENDABLE.search(plain_text(text, LONGEST_QUERY)):
-        raise Rejected("This may contain no # and no spaces: a browser never sends them.", "query")
+        raise Rejected(_l("This may contain no # and no spaces: a browser never sends them."), "query")
     return text
 
 
 def read_page(text: str) -> str:
     if not referrer.referrer(as_sent(plain_text(text, referrer.LONGEST)))[0]:
-        raise Rejected("This must be the whole address of a page, like https://example.com/page.", "url")
+        raise Rejected(_l("This must be the whole address of a page, like https://example.com/page."), "url")
     return text
 
 
@@ -103,7 +104,9 @@ def read_unlocked(reader: ParamReader, data: RequestData) -> frozenset[str]:
     """The gates that the visitor has passed: by their names, or all by a yes."""
     words = [word for _, value in data.members("unlocked") for word in str(value).split(",")]
     if len(words) > MAX_GATES:
-        reader.add_problem("unlocked", Rejected(f"There may be at most {MAX_GATES}.", "too_many"))
+        reader.add_problem(
+            "unlocked", Rejected(_l("There may be at most %(most)s.", most=MAX_GATES), "too_many")
+        )
         return frozenset()
     found = [reader.parse("unlocked", word, (), gates) for word in words]
     return frozenset(gate for each in found for gate in each)
@@ -115,4 +118,4 @@ def gates(word: str) -> tuple[str, ...]:
     try:
         return GATES if flag(word) else ()
     except Rejected:
-        raise Rejected("This must be password, warning, confirmation, or several.", "choice") from None
+        raise Rejected(_l("This must be password, warning, confirmation, or several."), "choice") from None

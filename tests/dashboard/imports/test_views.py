@@ -91,7 +91,7 @@ def test_links_without_their_passwords_are_listed_and_failed_rows_apart(desk, se
     page = desk.get(f"/imports/{job.id}").text
     assert (job.made, job.failed) == (1, 1)
     assert "Links that need a look" in page
-    assert link_passwords.SWITCHED_OFF in html.unescape(page)
+    assert str(link_passwords.SWITCHED_OFF) in html.unescape(page)
     assert "a · https://example.com/" in page
     assert "Rows that can&#39;t be made" in page or "Rows that can't be made" in page
     file = f"/imports/{job.id}/failed.csv"

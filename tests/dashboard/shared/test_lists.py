@@ -14,7 +14,10 @@ from app.accounts.models import User
 from app.core.clock import now
 from app.core.extensions import db
 from app.dashboard.links.rows import COLUMNS
+from app.i18n.messages import lazy_gettext
 from app.links.models import DestinationCheck, Link
+from app.net.dial import TOO_SLOW
+from app.notifications.http_result import reason_of
 from tests.dashboard.conftest import HTMX, Desk
 
 pytestmark = pytest.mark.databases
@@ -104,20 +107,23 @@ def test_what_cannot_be_asked_is_said(desk: Desk, database: str) -> None:
     assert "state: This must be one of: active, failing, scheduled, ended, limit, off." in answer.text
 
 
-FAULTS = {
-    "The server answered 503 Service Unavailable.": "Der Server antwortete 503 Service Unavailable.",
-    "The server did not answer in time.": "Der Server hat nicht rechtzeitig geantwortet.",
-    "The name of the server could not be resolved.": "Der Name des Servers",
-    "The certificate is not valid: certificate has expired.": "Das Zertifikat ist nicht gültig: ",
-    "The server refused the connection.": "Der Server hat die Verbindung",
-    "It redirects too many times.": "Es leitet zu oft weiter.",
-}
+FAULTS = (
+    (reason_of(503), "Der Server antwortete 503 Service Unavailable."),
+    (TOO_SLOW, "Der Server hat nicht rechtzeitig geantwortet."),
+    (lazy_gettext("The name of the server could not be resolved."), "Der Name des Servers"),
+    (
+        lazy_gettext("The certificate is not valid: %(reason)s.", reason="certificate has expired"),
+        "Das Zertifikat ist nicht gültig: ",
+    ),
+    (lazy_gettext("The server refused the connection."), "Der Server hat die Verbindung"),
+    (lazy_gettext("It redirects too many times."), "Es leitet zu oft weiter."),
+)
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
 def test_why_a_destination_fails_is_told(desk: Desk, alice: User, factory: Any, language: str) -> None:
     alice.language = language
-    for number, reason in enumerate(FAULTS):
+    for number, (reason, _) in enumerate(FAULTS):
         link = factory.link(alice, f"broken-{number}")
         times = {"failing_since": now(), "due": now(), "planned": now(), "checked_datetime": now()}
         factory.session.add(
@@ -125,8 +131,8 @@ def test_why_a_destination_fails_is_told(desk: Desk, alice: User, factory: Any, 
         )
     factory.session.commit()
     listed = html.unescape(desk.get("/links/").text)
-    for number, (english, german) in enumerate(FAULTS.items()):
-        said = german if language == "de" else english
+    for number, (english, german) in enumerate(FAULTS):
+        said = german if language == "de" else str(english)
         assert said in listed
         id_ = factory.session.scalars(select(Link.id).where(Link.url == f"broken-{number}")).one()
         edited = html.unescape(desk.get(f"/links/{id_}").text)
