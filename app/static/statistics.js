@@ -203,8 +203,8 @@ async function drawWorld(box) {
       const cells = rows.get(code)?.cells;
       const clicks = cells?.[1].textContent ?? "0";
       const values = { place: cells ? cells[0].textContent : tooltip.text(), num: clicks };
-      const number = Number(clicks.replace(/\D/g, ""));
-      tooltip.text(ngettext("%(place)s: %(num)s click", "%(place)s: %(num)s clicks", number, values));
+      const count = Number(clicks.replace(/\D/g, ""));
+      tooltip.text(ngettext("%(place)s: %(num)s click", "%(place)s: %(num)s clicks", count, values));
     },
   };
   let map = null;

@@ -50,8 +50,8 @@ def test_a_password_is_never_shown_again() -> None:
     form = NewUserForm(
         RequestData([("email", "alice@example.com"), ("password", "plum tree, two")]), owner=None
     )
-    assert form.email.written() == "alice@example.com"
-    assert form.password.written() == ""
+    assert form.email.raw_text() == "alice@example.com"
+    assert form.password.raw_text() == ""
 
 
 def test_a_new_password_is_judged_by_whose_it_is() -> None:

@@ -107,7 +107,7 @@ def test_a_password_is_only_ever_a_hash(read):
     assert form.changes["password_hash"].startswith("$argon2id$v=19$m=19456,t=2,p=1$")
     assert check_password(form.changes["password_hash"], "söcret")
     assert "söcret" not in repr(form.changes)
-    assert form.password.written() == ""
+    assert form.password.raw_text() == ""
 
 
 BAD = {
@@ -411,17 +411,17 @@ def test_a_schedule_that_was_off_has_no_old_dates(read, make_link, alice):
 
 def test_controls_show_what_is_stored(read, link):
     form = read(stored=link)
-    assert form.title.written() == "old"
-    assert form.password.written() == MASK
-    assert form.start_date.written() == "2026-01-01 00:00:00"
+    assert form.title.raw_text() == "old"
+    assert form.password.raw_text() == MASK
+    assert form.start_date.raw_text() == "2026-01-01 00:00:00"
     assert form[T].rows() == [(0, "DE", "https://de.example")]
     assert form.targeting_rotation.rows() == []
 
 
 def test_controls_show_what_was_typed(read, link):
     form = read(("password", "new"), ("title", "x" * 161), *pairs_of((4, "XX", "y")), stored=link)
-    assert form.title.written() == "x" * 161
-    assert form.password.written() == MASK
+    assert form.title.raw_text() == "x" * 161
+    assert form.password.raw_text() == MASK
     assert form[T].rows() == [(4, "XX", "y")]
 
 
