@@ -87,7 +87,7 @@ def login_name() -> str:
 
 def command_error(error: WaypostError | DBAPIError | OSError) -> Exception:
     if isinstance(error, WaypostError):
-        lines = [f"{e.field}: {e.title}" if e.field else e.title for e in error.errors]
+        lines = [f"{e.field}: {e.title}" if e.field else str(e.title) for e in error.errors]
         return click.ClickException("\n".join(lines))
     if isinstance(error, DBAPIError) and error.orig is not None and is_damage(error.orig):
         # it names no file: SQLite may report the wrong one of the two
