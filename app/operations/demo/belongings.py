@@ -63,7 +63,7 @@ def make_pixels(user: User) -> list[int]:
     for type_, provider in all_providers().items():
         sent: list[tuple[str, Value]] = [
             ("type", type_),
-            ("name", provider.label),
+            ("name", str(provider.label)),
             ("pixel", provider.example),
         ]
         form = PixelForm(RequestData(sent), owner=user)
@@ -78,7 +78,7 @@ def make_handlers(user: User) -> list[int]:
     """Makes a handler of each transport, switched off and with example addresses: none ever sends."""
     made = []
     for type_, transport in all_transports().items():
-        sent: list[tuple[str, Value]] = [("type", type_), ("name", transport.label)]
+        sent: list[tuple[str, Value]] = [("type", type_), ("name", str(transport.label))]
         form = HandlerForm(
             RequestData([*sent, *((one.name, harmless(one)) for one in transport.settings)]), owner=user
         )
