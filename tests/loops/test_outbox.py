@@ -124,7 +124,7 @@ def test_a_delivery(
     first, second = two_deliveries
     monkeypatch.setattr(sender, "attempt", delivered)
     if where == "made":
-        throw(waiting, "parcel_of", lambda _session, row, _site: row.id == first)
+        throw(waiting, "claimed_delivery", lambda _session, row, _site: row.id == first)
     else:
         throw(sender, "write_down", lambda _session, _who, came: first in {id_ for id_, _, _ in came})
     thread = Sender(engine, settings)
