@@ -204,7 +204,7 @@ def test_the_list_in_every_state_and_what_it_opens(
 
     desk.goto(f"{site}/dashboard/links/")
     for state in STATES.values():
-        expect(desk.locator(".row .badge", has_text=state.word).first).to_be_visible()
+        expect(desk.locator(".row .badge", has_text=str(state.word)).first).to_be_visible()
     look("states")
     desk.locator(".side .more > summary").press("Enter")
     expect(desk.locator(".side .more").get_by_role("link", name="Account")).to_be_visible()

@@ -181,7 +181,7 @@ def test_every_list_filters_and_is_a_file(shown: Shown, years: Past, tmp_path: P
             part = shown.part(card)
             if len(dimensions) > 1:
                 part.get_by_role("link", name=name, exact=True).click()
-            expect(part.locator("thead th").first).to_have_text(WORDS[dimension].one)
+            expect(part.locator("thead th").first).to_have_text(str(WORDS[dimension].one))
             plain = known.rows(dimension, span)
             told = {word(dimension, row[dimension]): row["pageviews"] for row in plain}
             expect(part.locator("tbody tr")).to_have_count(len(told))
