@@ -112,7 +112,7 @@ def lists(shown: Shown, known: KnownOfMany, directory: Path) -> None:
             part = shown.part(card)
             if len(CARDS[card]) > 1:
                 part.get_by_role("link", name=name, exact=True).click()
-            expect(part.locator("thead th").first).to_have_text(WORDS[dimension].one)
+            expect(part.locator("thead th").first).to_have_text(str(WORDS[dimension].one))
             plain = known.rows(dimension, month())
             expect(part.locator("tbody tr")).to_have_count(len(plain))
             assert shown_counts(part) == {word(dimension, row[dimension]): row["pageviews"] for row in plain}
