@@ -180,7 +180,10 @@ document.addEventListener("htmx:responseError", (event) => {
   const fresh = xhr.getResponseHeader("X-CSRFToken");
   if (fresh) useToken(fresh);
   const page = new DOMParser().parseFromString(xhr.responseText, "text/html");
-  toast(find("[data-message]", page)?.textContent ?? gettext("That did not work. Try again in a moment."), "bad");
+  toast(
+    find("[data-message]", page)?.textContent ?? gettext("That did not work. Try again in a moment."),
+    "bad",
+  );
 });
 
 function useToken(token) {
@@ -338,7 +341,9 @@ function clearRow(row) {
 // each row's controls are named by its place: "Country 2", and removal says which
 function number(group) {
   all("[data-row]", group).forEach((row, i) => {
-    all("[data-label]", row).forEach((c) => c.setAttribute("aria-label", c.dataset.label.replace("#", i + 1)));
+    all("[data-label]", row).forEach((c) =>
+      c.setAttribute("aria-label", c.dataset.label.replace("#", i + 1)),
+    );
   });
 }
 
