@@ -129,7 +129,7 @@ class PairsField(DestinationField):
         return [(index, keys.get(index, ""), values.get(index, "")) for index in sorted(keys | values)]
 
     def key(self, index: int, value: Value) -> str:
-        return self.part(f"{self.name}_key[{index}]", index, value, TYPES[self.type_].read)
+        return self.read_half(f"{self.name}_key[{index}]", index, value, TYPES[self.type_].read)
 
     def value(self, index: int, value: Value) -> str:
         field = f"{self.name}_value[{index}]"
@@ -138,9 +138,9 @@ class PairsField(DestinationField):
             self.found.append(Named(field, read_destination(text, self.meta.settings)))
             return text
 
-        return self.part(field, index, value, read)
+        return self.read_half(field, index, value, read)
 
-    def part(self, field: str, index: int, value: Value, read: Any) -> str:
+    def read_half(self, field: str, index: int, value: Value, read: Any) -> str:
         """Read one half of a pair; its error is reported under its own name."""
         try:
             return str(read(whole_half(index, value)))

@@ -72,9 +72,10 @@ class DeliveryRow(NamedTuple):
         return STATES[self.row.status]
 
     @property
-    def said(self) -> str:
+    def result(self) -> str:
         """The result so far, in lower case."""
-        return "failed" if self.row.status == PENDING and self.attempts else self.state.word.lower()
+        state = STATES[FAILED] if self.row.status == PENDING and self.attempts else self.state
+        return state.word.lower()
 
     @property
     def about(self) -> str:
