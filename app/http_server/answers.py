@@ -11,10 +11,12 @@ import logging
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from contextvars import Context
+from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from app.http_server.connections import abort_connection
 from app.http_server.granian_worker import AsgiProtocol
+from app.http_server.pauses import Pauses
 from app.http_server.pools import Pool, RequestJob
 
 if TYPE_CHECKING:
@@ -65,8 +67,11 @@ def send_whole(proto: AsgiProtocol, status: str, headers: Headers, body: bytes) 
 class AsgiAnswer:
     """One request's answer, from calling the application to its last byte."""
 
-    def __init__(self, environ: WSGIEnvironment, proto: AsgiProtocol, network: str) -> None:
+    def __init__(
+        self, environ: WSGIEnvironment, proto: AsgiProtocol, network: str, pauses: Pauses | None = None
+    ) -> None:
         self.environ, self.proto, self.network = environ, proto, network
+        self.pauses = pauses  # where the answer waits if it is 503
         self.status = ""
         self.headers: Headers = []
         self.result: Iterable[bytes] = ()
@@ -103,7 +108,11 @@ class AsgiAnswer:
     def send_whole(self, body: bytes) -> None:
         self.close()
         self.is_sent = True
-        send_whole(self.proto, self.status, self.headers, body)
+        send = partial(send_whole, self.proto, self.status, self.headers, body)
+        if self.pauses is not None and self.status.startswith("503"):
+            self.pauses.answer_later(send)
+        else:
+            send()
 
     def send_file(self, path: str) -> None:
         self.is_sent = True

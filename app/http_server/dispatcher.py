@@ -106,14 +106,15 @@ class Dispatcher:
 
     def submit(self, pool: str, environ: Environ, proto: AsgiProtocol) -> None:
         network = self.network_of(environ)
-        answer = partial(self.answer, environ, proto, network)
+        pauses = self.pauses if pool == "forms" else None  # 503: too many passwords to check
+        answer = partial(self.answer, environ, proto, network, pauses)
         self.pools[pool].submit(RequestJob(network, answer, partial(self.refuse_busy, environ, proto, pool)))
 
-    def answer(self, environ: Environ, proto: AsgiProtocol, network: str) -> None:
+    def answer(self, environ: Environ, proto: AsgiProtocol, network: str, pauses: Pauses | None) -> None:
         environ["wsgi.file_wrapper"] = SentFile
         body = environ["wsgi.input"]
         try:
-            AsgiAnswer(environ, proto, network).call(self.front, self.streams)
+            AsgiAnswer(environ, proto, network, pauses).call(self.front, self.streams)
         except StreamStoppedError as error:
             self.refusals.send(proto, environ, BUSY, str(error))
         finally:

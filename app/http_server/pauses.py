@@ -8,12 +8,23 @@ flood waits, and redirects don't (docs/decisions/2026-11-23-refusals-that-wait.m
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, NamedTuple
 
 PAUSE_SECONDS = 4.0
+# between two answers. Connections that were refused together come again together, and two hundred refusals in
+# one go hold up redirects for a tenth of a second
+STEP_SECONDS = 0.01
 # so many answers wait at once; the next one does not
 MAX_WAITING = 512
+
+
+class PausedAnswer(NamedTuple):
+    """`due`: the earliest time of the answer, by the event loop's clock."""
+
+    due: float
+    give: Callable[[], None]
 
 
 class Pauses:
@@ -21,7 +32,8 @@ class Pauses:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
-        self.waiting: dict[asyncio.TimerHandle, Callable[[], None]] = {}
+        self.waiting: deque[PausedAnswer] = deque()
+        self.timer: asyncio.TimerHandle | None = None
         self.is_over = False
 
     def answer_later(self, answer: Callable[[], None]) -> None:
@@ -32,13 +44,17 @@ class Pauses:
         if self.is_over or len(self.waiting) >= MAX_WAITING:
             answer()
             return
+        paused = PausedAnswer(self.loop.time() + PAUSE_SECONDS, answer)
+        self.waiting.append(paused)
+        if self.timer is None:
+            self.timer = self.loop.call_at(paused.due, self.give_next)
 
-        def end() -> None:
-            del self.waiting[timer]
-            answer()
-
-        timer = self.loop.call_later(PAUSE_SECONDS, end)
-        self.waiting[timer] = answer
+    def give_next(self) -> None:
+        self.timer = None
+        self.waiting.popleft().give()
+        if self.waiting and self.timer is None:
+            soon = self.loop.time() + STEP_SECONDS
+            self.timer = self.loop.call_at(max(self.waiting[0].due, soon), self.give_next)
 
     async def spend(self, work: Coroutine[Any, Any, None]) -> None:
         """Let a pause go by, and do some work meanwhile. Work that is not done at its end is cancelled."""
@@ -52,7 +68,7 @@ class Pauses:
     def end(self) -> None:
         """Give all answers now, because the process ends. Later ones don't wait."""
         self.is_over = True
-        for timer, answer in self.waiting.items():
-            timer.cancel()
-            answer()
-        self.waiting.clear()
+        if self.timer is not None:
+            self.timer.cancel()
+        while self.waiting:
+            self.waiting.popleft().give()

@@ -43,6 +43,8 @@ MAX_SMALL_PIECES_A_SECOND = 4000
 MAX_DISCARDED = 64 * 1024 * 1024
 # so many refused bodies are read on at once; the rest of a flood is cut off
 MAX_DISCARDS = 4
+# each takes its place for so long, even if its client has gone as soon as it was answered: it comes again
+DISCARD_SECONDS = 1.0
 # in bytes a second, of all refused bodies together: a flood of them must not keep the event loop busy
 DISCARD_RATE = 16 * 1024 * 1024
 # of a body that was cut: a client that sends slowly then sees why, one that sends fast costs no more
@@ -165,6 +167,7 @@ class RequestBodies:
         if self.are_many_refused():
             return
         self.discards += 1
+        free_at = self.loop.time() + DISCARD_SECONDS
         try:
             self.add(reading)
             while not reading.is_ended and reading.received < MAX_DISCARDED:
@@ -173,8 +176,11 @@ class RequestBodies:
         except (BodyTornError, BodyCutError):
             return
         finally:
-            self.discards -= 1
+            self.loop.call_at(free_at, self.end_discard)
             self.remove(reading)
+
+    def end_discard(self) -> None:
+        self.discards -= 1
 
     async def sip(self, reading: Reading) -> None:
         """Read the first bytes that come after a cut: those left unread would reset the connection."""
