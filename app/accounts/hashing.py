@@ -1,9 +1,10 @@
-"""Password hashing in one thread of each process, with bounded queues.
+"""Password hashing in one thread of each process, on half of the cores, with bounded queues.
 
 One argon2 hash takes 26 ms of a core and 19 MiB. Without a bound, a flood of sign-ins takes every core and
-every thread from redirects. So one thread of low priority makes all hashes of the process, one at a time.
-Requests wait for it in queues of a bounded length, and the queues take turns: a flood of strangers' sign-ins
-fills the queue of strangers, and owners who are known to this instance still get their turn.
+every thread from redirects. So one thread of low priority makes all hashes of the process, one at a time,
+and the processes of a server take turns, so that hashes take no more than half of its cores. Requests wait
+in queues of a bounded length, and the queues take turns: a flood of strangers' sign-ins fills the queue of
+strangers, and owners who are known to this instance still get their turn.
 
 When a queue is full, or after `WAIT_SECONDS` without a start, `Busy` is raised and no hash is made.
 See docs/decisions/2026-11-22-password-hashing.md.
@@ -21,9 +22,11 @@ from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from enum import Enum
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from app.core.errors import Busy, FieldError
+from app.core.file_locks import wait_for_lock
 from app.i18n.messages import lazy_gettext as _l
 
 WAIT_SECONDS = 1.0  # for the start of a hash; one that has begun is waited for
@@ -62,6 +65,8 @@ class HashingGate:
     def __init__(self) -> None:
         # entered by a thread while it only waits; a server sets one that lets another thread run meanwhile
         self.waiting: Callable[[], AbstractContextManager[None]] = nullcontext
+        # entered for each hash; a server of several processes sets one that waits for this process's turn
+        self.turn: Callable[[], AbstractContextManager[None]] = nullcontext
         self.reset()
 
     def reset(self) -> None:
@@ -126,14 +131,18 @@ class HashingGate:
         lower_priority()
         return_large_blocks()
         while True:
-            future, work = self.next_job()
-            if not future.set_running_or_notify_cancel():
-                continue
-            try:
-                future.set_result(work())
-            except Exception as error:  # noqa: BLE001  it is raised in the caller's thread
-                future.set_exception(error)
-            del future, work  # or the last password would stay in memory until the next job
+            job = self.next_job()
+            with self.turn():
+                self.do(job)
+            del job  # or the last password would stay in memory until the next one
+
+    def do(self, job: HashJob) -> None:
+        if not job.future.set_running_or_notify_cancel():
+            return
+        try:
+            job.future.set_result(job.work())
+        except Exception as error:  # noqa: BLE001  it is raised in the caller's thread
+            job.future.set_exception(error)
 
     def next_job(self) -> HashJob:
         with self.changed:
@@ -143,6 +152,12 @@ class HashingGate:
                     if waiting := self.jobs[self.queues[0]]:
                         return waiting.popleft()
                 self.changed.wait()
+
+
+def turn_of_process(directory: Path) -> AbstractContextManager[None]:
+    """Waits until this process may make a hash: half of the machine's cores make hashes at a time."""
+    at_once = max(1, (os.cpu_count() or 1) // 2)
+    return wait_for_lock(directory / f"hashing-{os.getpid() % at_once}.lock")
 
 
 def lower_priority() -> None:

@@ -22,7 +22,7 @@ from granian.http import HTTP1Settings
 from granian.log import LogLevels
 from granian.server.mp import MPServer
 
-from app.accounts.hashing import GATE
+from app.accounts.hashing import GATE, turn_of_process
 from app.cli.draining import admit_accepted, refuse_newcomers
 from app.core.config import Settings
 from app.http_server.dispatcher import Dispatcher
@@ -133,6 +133,7 @@ def make_schedule(process: Process, loop: AbstractEventLoop) -> Schedule:
     """
     process.dispatcher = Dispatcher(process.app, process.front, loop)
     GATE.waiting = waiting_elsewhere
+    GATE.turn = partial(turn_of_process, process.front.redirect_context.settings.data_dir)
     gc.collect()
     gc.set_threshold(20_000, 20, 50)  # compiled links are made by the thousand, and none is ever a cycle
     gc.freeze()  # what is here stays: to scan all of it again holds up visitors for 80 ms

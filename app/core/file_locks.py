@@ -26,6 +26,17 @@ def lock_file(path: Path, *, shared: bool = False) -> Iterator[bool]:
         os.close(fd)
 
 
+@contextlib.contextmanager
+def wait_for_lock(path: Path) -> Iterator[None]:
+    """Holds the lock of that name exclusively, as soon as nobody else does."""
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(fd)
+
+
 def is_held(path: Path, *, shared: bool = False) -> bool:
     """Whether a process holds the lock of that name exclusively; with `shared`, also whether it shares it.
 

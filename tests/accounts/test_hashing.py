@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from app.accounts import hashing, passwords
 from app.accounts.hashing import RETRY_SECONDS, HashingGate, HashPriority
 from app.accounts.models import User
 from app.core.errors import Busy
+from app.core.file_locks import is_held, wait_for_lock
 from app.dashboard.auth.rate_limits import BY_ACCOUNT, BY_SESSION
 from tests.accounts.places import fill, no_hash_begins
 from tests.accounts.test_sign_in import sign_in, token_on
@@ -168,6 +170,45 @@ def test_what_has_begun_is_waited_for(
     assert work.begun.wait(SECONDS)
     threading.Timer(0.1, work.done.set).start()
     assert found.result(SECONDS) == "a hash"
+
+
+@pytest.mark.parametrize(
+    ("cores", "names"),
+    [
+        (None, {"hashing-0.lock"}),
+        (1, {"hashing-0.lock"}),
+        (2, {"hashing-0.lock"}),
+        (4, {"hashing-0.lock", "hashing-1.lock"}),
+    ],
+    ids=["unknown", "one core", "two cores", "four cores"],
+)
+def test_processes_take_turns_on_half_of_the_cores(
+    cores: int | None, names: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: cores)
+    found = set()
+    for pid in (1000, 1001, 1002):
+        monkeypatch.setattr(os, "getpid", lambda pid=pid: pid)
+        with hashing.turn_of_process(tmp_path):
+            found |= {path.name for path in tmp_path.iterdir() if is_held(path)}
+    assert found == names
+
+
+def test_gates_of_two_processes_hash_one_after_the_other(tmp_path: Path, pool: ThreadPoolExecutor) -> None:
+    alone, found = threading.Semaphore(1), []
+    gates = HashingGate(), HashingGate()
+    for gate in gates:
+        gate.turn = partial(wait_for_lock, tmp_path / "turn.lock")
+
+    def work() -> None:
+        is_alone = alone.acquire(blocking=False)
+        found.append(is_alone)
+        passwords.HASHER.hash("plum tree")
+        if is_alone:
+            alone.release()
+
+    list(pool.map(lambda number: gates[number % 2].run(work), range(10)))
+    assert found == [True] * 10
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a thread has a priority of its own on Linux alone")

@@ -30,8 +30,10 @@ def test_an_answer_waits(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def test(pauses: Pauses) -> None:
         pauses.wait(lambda: given.append("first"))
-        (timer,) = pauses.waiting
-        assert (given, timer.when() > pauses.loop.time() + 3500) == ([], True)
+        (paused,) = pauses.waiting
+        assert pauses.timer is not None
+        assert (given, pauses.timer.when()) == ([], paused.due)
+        assert paused.due > pauses.loop.time() + 3500
 
     run(test)
     assert given == []
@@ -47,7 +49,36 @@ def test_it_is_given_once_after_its_pause(monkeypatch: pytest.MonkeyPatch) -> No
         pauses.answer_later(lambda: given.append("first"))
 
     run(test, turns=10)
-    assert (given, kept[0].waiting) == (["first"], {})
+    assert (given, list(kept[0].waiting)) == (["first"], [])
+
+
+def test_answers_that_are_due_together_are_given_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those who were refused together come again together; redirects go in between."""
+    monkeypatch.setattr(module, "PAUSE_SECONDS", 0)
+    monkeypatch.setattr(module, "STEP_SECONDS", 3600)
+    given: list[int] = []
+    kept: list[Pauses] = []
+
+    def test(pauses: Pauses) -> None:
+        kept.append(pauses)
+        for number in range(3):
+            pauses.wait(lambda number=number: given.append(number))  # type: ignore[misc]
+
+    run(test, turns=10)
+    assert (given, len(kept[0].waiting)) == ([0], 2)
+
+
+def test_answers_go_on_in_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PAUSE_SECONDS", 0)
+    monkeypatch.setattr(module, "STEP_SECONDS", 0)
+    given: list[int] = []
+
+    def test(pauses: Pauses) -> None:
+        for number in range(3):
+            pauses.wait(lambda number=number: given.append(number))  # type: ignore[misc]
+
+    run(test, turns=20)
+    assert given == [0, 1, 2]
 
 
 def test_more_than_may_wait_are_given_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,7 +100,7 @@ def test_the_end_gives_all_and_lets_none_wait() -> None:
         for number in range(3):
             pauses.wait(lambda number=number: given.append(number))  # type: ignore[misc]
         pauses.end()
-        assert (given, pauses.waiting) == ([0, 1, 2], {})
+        assert (given, list(pauses.waiting)) == ([0, 1, 2], [])
         pauses.wait(lambda: given.append(3))
         assert given == [0, 1, 2, 3]
 

@@ -137,6 +137,7 @@ def test_the_rest_of_a_refused_body_is_read_within_bounds(run: Any, monkeypatch:
 
 def test_of_many_refused_bodies_few_are_read_on(run: Any, monkeypatch: Any) -> None:
     monkeypatch.setattr(module, "MAX_DISCARDS", 2)
+    monkeypatch.setattr(module, "DISCARD_SECONDS", 0)
 
     async def test(bodies: RequestBodies) -> None:
         silent = [reading(b"x", end=False) for _ in range(2)]
@@ -149,9 +150,29 @@ def test_of_many_refused_bodies_few_are_read_on(run: Any, monkeypatch: Any) -> N
         for each in silent:
             each.end(is_slow=True)
         await asyncio.gather(*tasks)
+        await next_turn()
         again = reading(b"x")
         await bodies.discard(again)
         assert again.received == 1
+
+    run(test)
+
+
+async def next_turn() -> None:
+    """Let the loop call what is due."""
+    await asyncio.sleep(0.001)
+
+
+def test_a_client_that_goes_with_its_answer_leaves_its_place_taken(run: Any, monkeypatch: Any) -> None:
+    """It comes again at once, and a flood of such clients would never find all places taken."""
+    monkeypatch.setattr(module, "MAX_DISCARDS", 1)
+    monkeypatch.setattr(module, "DISCARD_SECONDS", 0.05)
+
+    async def test(bodies: RequestBodies) -> None:
+        await bodies.discard(reading(TORN))
+        assert bodies.are_many_refused()
+        while bodies.are_many_refused():
+            await next_turn()
 
     run(test)
 

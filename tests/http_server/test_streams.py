@@ -11,7 +11,10 @@ from typing import Any
 import pytest
 
 from app.http_server.answers import WHOLE_BYTES, AsgiAnswer, Streams
+from app.http_server.pauses import Pauses
 from app.http_server.pools import Pool
+
+POOL: Any = {"name": "test", "threads": 1, "queue": 10, "wait_seconds": 60}
 
 name: contextvars.ContextVar[str] = contextvars.ContextVar("name", default="")
 
@@ -56,7 +59,7 @@ def test_a_streamed_answer_is_closed(caplog: pytest.LogCaptureFixture) -> None:
         return pieces
 
     async def run() -> None:
-        pool = Pool("test", threads=1, queue=10, wait_seconds=60)
+        pool = Pool(**POOL)
         pool.start()
         streams = Streams(asyncio.get_running_loop(), pool)
         AsgiAnswer({}, connection, "here").call(application, streams)
@@ -68,3 +71,28 @@ def test_a_streamed_answer_is_closed(caplog: pytest.LogCaptureFixture) -> None:
     with ThreadPoolExecutor(1) as one:
         one.submit(asyncio.run, run()).result()
     assert (connection.size, pieces.closed_as, caplog.records) == (3 * WHOLE_BYTES, ["the answer's"], [])
+
+
+@pytest.mark.parametrize(
+    ("status", "is_given"),
+    [("503 Service Unavailable", False), ("200 OK", True), ("429 Too Many Requests", True)],
+    ids=["busy", "an answer", "too many requests"],
+)
+def test_only_a_busy_answer_waits(status: str, *, is_given: bool) -> None:
+    connection = Connection()
+
+    def application(_environ: Any, start: Any) -> list[bytes]:
+        start(status, [])
+        return [b"whole"]
+
+    async def run() -> None:
+        loop = asyncio.get_running_loop()
+        pauses = Pauses(loop)
+        AsgiAnswer({}, connection, "here", pauses).call(application, Streams(loop, Pool(**POOL)))
+        await asyncio.sleep(0)  # lets the loop take it up
+        assert connection.size == (5 if is_given else 0)
+        pauses.end()
+        assert connection.size == 5
+
+    with ThreadPoolExecutor(1) as one:
+        one.submit(asyncio.run, run()).result()
