@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from babel.support import NullTranslations
+from flask import g
 from flask_babel import force_locale, get_locale
 from flask_babel.speaklater import LazyString
 from markupsafe import Markup, escape
@@ -20,8 +21,20 @@ from app.i18n.languages import DEFAULT, translations
 
 
 def catalogue() -> NullTranslations:
-    """The reader's catalogue. (flask_babel's `get_translations` looks four times as long for it.)"""
-    return translations(str(get_locale() or DEFAULT))
+    """The reader's catalogue, kept beside the locale: a page asks for it a thousand times.
+
+    `force_locale` sets what is kept aside, and puts it back. (flask_babel's `get_translations` takes long to
+    find it.)
+    """
+    try:
+        found: NullTranslations | None = g._flask_babel.babel_translations  # noqa: SLF001
+    except (AttributeError, RuntimeError):  # the first message of the application context, or none
+        found = None
+    if found is None:
+        found = translations(str(get_locale() or DEFAULT))
+        if g:
+            g._flask_babel.babel_translations = found  # noqa: SLF001
+    return found
 
 
 def gettext(message: str, **values: Any) -> str:
