@@ -18,11 +18,30 @@ htmx.defineExtension("rows", {
 
 // Whatever puts a list there does it so. An answer that a newer letter has overtaken is nothing anybody waits for.
 let isOvertaken = false;
-on("input", ".tools input[type=search]", () => (isOvertaken = true));
-document.addEventListener("htmx:beforeRequest", ({ detail }) => isList(detail) && (isOvertaken = false));
+const SEARCH = ".tools input[type=search]";
+on("input", SEARCH, () => (isOvertaken = true));
+document.addEventListener("htmx:beforeRequest", (event) => {
+  if (!isList(event.detail)) return;
+  const cause = event.detail.requestConfig.triggeringEvent;
+  // the letters have asked already: rows that come again would lose what was ticked or begun in them meanwhile
+  if (cause?.type === "change" && cause.target.matches(SEARCH)) event.preventDefault();
+  else isOvertaken = false;
+});
 document.addEventListener("htmx:beforeSwap", ({ detail }) => {
   if (isOvertaken && isList(detail)) detail.shouldSwap = false;
   if (detail.target?.id === "results") detail.swapOverride = isList(detail) ? "rows swap:1ms" : "rows"; // a letter may come before
+});
+
+// --------------------------------------------------------------- its address
+// the letters of one search are one step of the browser's history: Back does not walk through them
+let isSearching = false;
+on("focusin", SEARCH, () => (isSearching = false));
+addEventListener("popstate", () => (isSearching = false));
+document.addEventListener("htmx:beforeHistoryUpdate", ({ detail }) => {
+  if (!isList(detail)) return;
+  const isLetter = detail.requestConfig.triggeringEvent?.type === "input";
+  if (isLetter && isSearching) detail.history.type = "replace";
+  isSearching = isLetter;
 });
 
 // ------------------------------------------------------------------ its rows

@@ -245,6 +245,58 @@ def test_a_search_that_was_typed_on_is_not_shown(desk: Page, names: list[str]) -
     expect(desk.get_by_role("dialog")).to_have_count(0)
 
 
+def test_a_row_that_is_ticked_after_a_search_stays_ticked(desk: Page, names: list[str]) -> None:
+    """The field's `change`, which comes as it is left, loaded the rows again."""
+    desk.reload()
+    search_by_letters(desk, "ap", "?search=ap")
+    requests: list[str] = []
+    desk.on("request", lambda request: requests.append(request.url))
+    tick = row(desk, "apple").get_by_role("checkbox")
+    tick.click()
+    expect(desk.get_by_text("1 selected")).to_be_visible()
+    desk.keyboard.press("Escape")
+    desk.get_by_role("searchbox").focus()
+    desk.keyboard.type("p")
+    expect(desk).to_have_url(re.compile("search=app$"))
+    desk.keyboard.press("Tab")
+    row(desk, "apple").locator("a.name").focus()
+    desk.keyboard.press("w")
+    field = desk.get_by_role("textbox", name="Destination of 127")
+    expect(field).to_be_focused()
+    assert [url for url in requests if "/links/?search=" in url and "search=app" not in url] == []
+    assert len([url for url in requests if "search=app" in url]) == 1
+
+
+def test_back_leaves_a_search_as_a_whole(desk: Page, names: list[str], site: str) -> None:
+    desk.reload()
+    rows = desk.get_by_role("list", name="Links").get_by_role("listitem")
+    search_by_letters(desk, "plu", "?search=plu")
+    expect(rows).to_have_count(1)
+    desk.go_back()
+    expect(desk).to_have_url(f"{site}/dashboard/links/")
+    expect(desk.get_by_role("searchbox")).to_have_value("")
+    expect(rows).to_have_count(4)
+    desk.go_forward()
+    expect(desk.get_by_role("searchbox")).to_have_value("plu")
+    search_by_letters(desk, "m", "?search=plum")
+    desk.keyboard.press("Tab")
+    desk.get_by_role("searchbox").fill("")
+    expect(rows).to_have_count(4)
+    desk.go_back()
+    expect(desk).to_have_url(re.compile("search=plum$"))
+    expect(desk.get_by_role("searchbox")).to_have_value("plum")
+
+
+def search_by_letters(page: Page, letters: str, address: str) -> None:
+    """Type at the end of the search, letter by letter, each followed by its rows."""
+    page.get_by_role("searchbox").focus()
+    page.keyboard.press("End")
+    for letter in letters:
+        with page.expect_response(re.compile(r"/links/\?search=")):
+            page.keyboard.type(letter)
+    expect(page).to_have_url(re.compile(re.escape(address) + "$"))
+
+
 def test_what_the_list_shows_is_in_its_address(desk: Page, names: list[str], site: str) -> None:
     desk.reload()
     desk.locator("summary", has_text="Columns").click()
