@@ -59,6 +59,7 @@ def test_from_the_set_up_address_to_a_link_copied(
     page = watch.on(own_context.new_page())
     hand = Hand(page)
     page.goto(server.setup_address())
+    expect(page.get_by_label("E-mail")).to_be_focused()
     hand.types(page.get_by_label("E-mail"), "owner@example.com")
     hand.types(page.get_by_label("Password"), "five small boats go upriver")
     hand.press("Enter")

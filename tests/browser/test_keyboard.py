@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import BrowserContext, Locator, Page, expect
 from sqlalchemy import select
 from sqlalchemy.orm import Session, scoped_session
 
@@ -32,6 +32,19 @@ def reach(page: Page, goal: Locator, key: str = "Tab") -> Locator:
 def press(page: Page, goal: Locator, key: str = "Enter") -> None:
     reach(page, goal)
     page.keyboard.press(key)
+
+
+def test_the_first_field_of_a_sign_in_has_the_focus(context: BrowserContext, site: str) -> None:
+    page = context.new_page()
+    for path in ("/login", "/login?next=/dashboard/pixels/"):
+        page.goto(site + path)
+        expect(page.get_by_label("E-mail")).to_be_focused()
+    page.keyboard.type("alice@example.com")
+    page.keyboard.press("Tab")
+    page.keyboard.type("a wrong guess")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_be_visible()
+    expect(page.get_by_label("Password")).to_be_focused()
 
 
 def test_a_link_with_every_fold(desk: Page, session: scoped_session[Session]) -> None:
