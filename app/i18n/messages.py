@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import flask_babel
 from babel.support import NullTranslations
-from flask import g
 from flask_babel import force_locale, get_locale
 from flask_babel.speaklater import LazyString
 from markupsafe import Markup, escape
@@ -26,14 +26,12 @@ def catalogue() -> NullTranslations:
     `force_locale` sets what is kept aside, and puts it back. (flask_babel's `get_translations` takes long to
     find it.)
     """
-    try:
-        found: NullTranslations | None = g._flask_babel.babel_translations  # noqa: SLF001
-    except (AttributeError, RuntimeError):  # the first message of the application context, or none
-        found = None
+    context = flask_babel._get_current_context()  # noqa: SLF001  where it keeps the locale
+    found: NullTranslations | None = getattr(context, "babel_translations", None)
     if found is None:
         found = translations(str(get_locale() or DEFAULT))
-        if g:
-            g._flask_babel.babel_translations = found  # noqa: SLF001
+        if context is not None:
+            context.babel_translations = found
     return found
 
 
