@@ -1,4 +1,4 @@
-"""Choices of the link form and of the filters of the link list."""
+"""Choices of the link form, with notes on those that can't work here, and of the filters of the link list."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from app.dashboard.auth.access import sent, user
 from app.dashboard.handlers.delivery_words import switched_off
 from app.dashboard.links import form_sections
 from app.dashboard.links.filters import RULES
-from app.dashboard.links.geo_notes import place_notes
 from app.dashboard.links.preview import NOT_SENT
 from app.dashboard.links.rows import own_host
 from app.dashboard.links.script_notes import link_note
@@ -25,6 +24,7 @@ from app.dashboard.shared import rendering
 from app.dashboard.shared.list_params import Control
 from app.domains.models import Domain
 from app.i18n.messages import gettext as _
+from app.i18n.messages import lazy_gettext as _l
 from app.input.data import RequestData
 from app.links import targeting
 from app.links.destination_checks import failing
@@ -36,10 +36,26 @@ from app.notifications.transport import all_transports
 from app.pixels.models import Pixel
 from app.pixels.provider import all_providers
 from app.projects.models import Project
+from app.redirects.request_context import redirect_context
 from app.web import urls
 from app.web.body import read_query
 
 Context = dict[str, Any]
+
+BY_PLACE = tuple(name for name, one in targeting.TYPES.items() if one.is_by_place)
+UNKNOWN = _l(
+    "This Waypost does not know where visitors are, so these lines never fit, and everybody goes to "
+    "the destination."
+)
+DAMAGED = _l(
+    "This Waypost's place database is damaged, so these lines never fit, and everybody goes to the "
+    "destination."
+)
+NO_CITIES = _l(
+    "This Waypost knows of visitors' countries, but not of their cities, so these lines never fit, "
+    "and everybody goes to the destination."
+)
+WHAT_TO_DO = _l("Its operator can fetch a free place database with “flask geo update”.")
 
 
 def controls(owner: User) -> list[Control]:  # noqa: ARG001
@@ -178,3 +194,18 @@ def usable_domains(chosen: int | None) -> dict[int, str]:
         Domain.user_id == user().id, (Domain.is_verified & Domain.is_enabled) | (Domain.id == chosen)
     )
     return dict(db.session.execute(found.order_by(Domain.host)).all())
+
+
+def place_notes() -> dict[str, Any]:
+    """A note for each type of targeting that can't work here, and the attribution of the database."""
+    status = redirect_context().geolocation.status
+    return {
+        "place_notes": {} if status.state == "ok" else notes_by_type(is_damaged=status.state == "damaged"),
+        "attribution": status.attribution if status.state == "ok" else None,
+    }
+
+
+def notes_by_type(*, is_damaged: bool) -> Mapping[str, str]:
+    if urls.settings().geo_country_header:
+        return {"city_name": f"{NO_CITIES} {WHAT_TO_DO}"}
+    return dict.fromkeys(BY_PLACE, f"{DAMAGED if is_damaged else UNKNOWN} {WHAT_TO_DO}")

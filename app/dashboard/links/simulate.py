@@ -1,7 +1,9 @@
-"""Page "Try as visitor": resolves a link for a simulated visitor, without counting."""
+"""Page "Try as visitor": resolves a link for a simulated visitor, without counting, and says why."""
 
 from __future__ import annotations
 
+import datetime as dt
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,21 +15,30 @@ from app.dashboard.auth.access import user
 from app.dashboard.links.rows import short_address, short_url
 from app.dashboard.links.simulate_controls import controls
 from app.dashboard.links.verdicts import QUESTIONS, verdict_on
-from app.dashboard.links.visitor_words import facts, in_words
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
 from app.dashboard.shared.crud_views import Context
+from app.geo.countries import CONTINENTS, COUNTRIES
+from app.i18n import dated
 from app.i18n.messages import gettext
+from app.i18n.messages import gettext as _
 from app.i18n.messages import gettext_noop as _noop
 from app.i18n.messages import lazy_gettext as _l
 from app.input.data import RequestData
+from app.links import targeting
+from app.links.language_names import describe_language
 from app.links.models import Link
+from app.redirects.outcomes import Outcome, Step
 from app.redirects.request_context import redirect_context
 from app.redirects.simulation.explanation import Explanation, explain
 from app.redirects.simulation.params import read_profile
 from app.redirects.simulation.visitor import VisitorProfile
 from app.web.body import read_query
 
+# what the dashboard words in its own way in the details of steps
+MOMENT = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d")
+PAIR = re.compile(r"\bpair (?=\d)")
+TYPE = re.compile(rf"^({'|'.join(targeting.TYPES)})(?=: )")
 LABELS = {
     "country_code": _l("Country"),
     "continent_code": _l("Continent"),
@@ -145,3 +156,52 @@ def quick(link: Link, asked: Mapping[str, Any]) -> Context:
 
 def is_as(asked: Mapping[str, Any], parts: Mapping[str, str]) -> bool:
     return {name: value for name, value in asked.items() if name in NO_DEVICE} == parts
+
+
+# ----------------------------------------------------------------- in words
+
+
+def facts(told: Explanation, zone: dt.tzinfo) -> list[tuple[str, str]]:
+    """What is known about the visitor, as icons and words."""
+    visitor, device = told.visitor, told.visitor.device
+    country = COUNTRIES.get(visitor.country_code, "")
+    place = ", ".join(
+        word for word in (visitor.city_name, country or CONTINENTS.get(visitor.continent_code)) if word
+    )
+    kind = targeting.DEVICES.get(device.device_type, "")
+    machine = ", ".join(str(word) for word in (kind, device.os_name, device.browser_name) if word)
+    tags = visitor.languages
+    return [
+        (
+            "user-round",
+            _("Bot: %(bot_name)s", bot_name=visitor.bot_name) if visitor.is_bot else _("A person"),
+        ),
+        ("globe", place or _("Somewhere unknown")),
+        (
+            "smartphone" if device.device_type in {"mobile", "tablet"} else "monitor",
+            machine or _("Unknown device"),
+        ),
+        ("message-square", ", ".join(map(describe_language, tags[:4])) or _("No language")),
+        ("calendar-clock", format_moment(told.at, zone)),
+    ]
+
+
+def in_words(step: Step, outcome: Outcome, zone: dt.tzinfo) -> Step:
+    """The step with its detail in the dashboard's words and the owner's time zone."""
+    detail = MOMENT.sub(lambda found: of_utc(found[0], zone), str(step.detail))
+    detail = PAIR.sub("line ", TYPE.sub(lambda found: str(targeting.TYPES[found[1]].label), detail))
+    if step.step == "query" and step.matched and outcome.destination and outcome.location:
+        detail = _(
+            "From %(destination)s to %(location)s", destination=outcome.destination, location=outcome.location
+        )
+    return step._replace(detail=detail[:1].upper() + detail[1:])
+
+
+def of_utc(text: str, zone: dt.tzinfo) -> str:
+    return format_moment(dt.datetime.fromisoformat(text).replace(tzinfo=dt.UTC), zone)
+
+
+def format_moment(moment: dt.datetime, zone: dt.tzinfo) -> str:
+    """To the minute, or to the second if it is not a full minute: starts and ends are exact."""
+    here = moment.astimezone(zone)
+    return dated(here, "d MMMM y, HH:mm:ss" if here.second else "d MMMM y, HH:mm")
