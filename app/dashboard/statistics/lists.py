@@ -1,22 +1,28 @@
-"""Breakdowns of a statistics page: the top values of a dimension, and the top links."""
+"""Lists of a statistics page: top values of a dimension, top links, hours of the week, and latest clicks."""
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import Any, NamedTuple
 
 from sqlalchemy import select
 from sqlalchemy.orm import joinedload
 
-from app.analytics.statistics import make_report
+from app.analytics.latest import LatestVisit, latest_visits
+from app.analytics.statistics import hours_of_week, make_report
 from app.analytics.top_links import by_link
 from app.core.extensions import db
 from app.dashboard.links.rows import host_of, short_address
 from app.dashboard.statistics import figures, words
 from app.dashboard.statistics.scopes import LINK, PageScope
 from app.dashboard.statistics.state import CARDS, PageState
+from app.i18n import dated
+from app.i18n.messages import gettext as _
 from app.links.models import Link
+from app.web.body import read_params
 
 ROWS = 8
+REALTIME_ROWS = 50  # of the latest clicks
 ALL_ROWS = 100
 COUNTRIES = 300  # more than there are, so that the map has all
 
@@ -104,8 +110,7 @@ def world(scope: PageScope, state: PageState) -> dict[str, Any]:
 def links(scope: PageScope, state: PageState, limit: int = ROWS + 1) -> dict[str, Any]:
     """The links with the most clicks; a row's address is the statistics of that link."""
     found = by_link(db.session, scope.asked(state, "overview", limit=limit))
-    wanted = select(Link).where(Link.id.in_([id_ for id_, _ in found])).options(joinedload(Link.domain))
-    there = {link.id: link for link in db.session.scalars(wanted)}
+    there = links_of({id_ for id_, _ in found})
     most = max([count.pageviews for _, count in found], default=0)
     rows = [
         BreakdownRow(
@@ -121,3 +126,78 @@ def links(scope: PageScope, state: PageState, limit: int = ROWS + 1) -> dict[str
         if (link := there.get(id_))
     ]
     return {"rows": rows[: limit - 1] if limit > ROWS else rows, "has_more": len(rows) > ROWS}
+
+
+def links_of(ids: set[int]) -> dict[int, Link]:
+    wanted = select(Link).where(Link.id.in_(ids)).options(joinedload(Link.domain))
+    return {link.id: link for link in db.session.scalars(wanted)}
+
+
+class Cell(NamedTuple):
+    """An hour of a day of the week."""
+
+    hour: int
+    pageviews: int
+    visitors: int
+    shade: int
+
+
+def day_name(number: int) -> str:
+    """Name of a weekday; 0 is Monday."""
+    return dated(dt.date(2024, 1, 1 + number), "EEEE")
+
+
+def week(scope: PageScope, state: PageState) -> dict[str, Any]:
+    """Clicks by hour of the week, for the heat map."""
+    found = hours_of_week(db.session, scope.asked(state, "overview"))
+    most = max(count.pageviews for counts in found for count in counts)
+    days = [
+        (
+            name,
+            [Cell(hour, *count, figures.shade(count.pageviews, most)) for hour, count in enumerate(counts)],
+        )
+        for name, counts in zip(map(day_name, range(7)), found, strict=True)
+    ]
+    return {"days": days, "is_empty": not most, "scale": range(figures.SHADES + 1), "most": most}
+
+
+class VisitRow(NamedTuple):
+    """A click in words."""
+
+    visit: LatestVisit
+    place: str
+    machine: str
+    icon: str
+    source: str
+    link: str  # short address; both empty where the page is about one link
+    address: str
+
+
+def latest(scope: PageScope, state: PageState) -> dict[str, Any]:
+    """The latest clicks. `is_old_news`: the page that polls shows them already."""
+    limit = REALTIME_ROWS if state.period == "realtime" else ROWS
+    found = latest_visits(db.session, scope.asked(state, "overview"), limit)
+    newest = str(found[0].id) if found else ""
+    there = {} if scope.link else links_of({visit.link_id for visit in found})
+    return {
+        "visits": [visit_row(scope, state, visit, there) for visit in found],
+        "newest": newest,
+        "is_old_news": read_params().get("seen") == newest,
+    }
+
+
+def visit_row(scope: PageScope, state: PageState, visit: LatestVisit, links: dict[int, Link]) -> VisitRow:
+    country = words.word("country_code", visit.country_code or None)
+    machine = [word for word in (visit.device.browser_name, visit.device.os_name) if word]
+    link = links.get(visit.link_id)
+    return VisitRow(
+        visit,
+        f"{visit.city_name}, {country}" if visit.city_name else country,
+        visit.bot_name or ", ".join(machine) or words.word("browser_name", None),
+        "bot" if visit.bot_name else words.DEVICE_ICONS.get(visit.device.device_type, "monitor"),
+        f"{visit.referrer_host}{visit.referrer_path}"
+        if visit.referrer_host
+        else visit.utm_source or _("Direct or unknown"),
+        short_address(link) if link else "",
+        PageScope(scope.user, LINK, "", scope.since, visit.link_id).address(**state.query()) if link else "",
+    )

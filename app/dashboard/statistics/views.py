@@ -1,4 +1,4 @@
-"""Statistics pages of a link, of a project, and of all links.
+"""Statistics pages of a link, of a project, and of all links, with their CSV downloads.
 
 The page itself only loads its scope. Each of its parts is requested separately, with its own query. Without
 JavaScript (`whole`) they all come with the page.
@@ -7,30 +7,31 @@ JavaScript (`whole`) they all come with the page.
 # see docs/decisions/2026-11-21-statistics-pages.md
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import wraps
 from typing import Any, NamedTuple
 
 from flask import Response, make_response, render_template
 
+from app.analytics import export
+from app.analytics.dimensions import TYPES
+from app.analytics.statistics import make_report
 from app.core import clock
 from app.core.database import begin_read
 from app.core.errors import FieldError, Invalid, NotFound, WaypostError
 from app.core.extensions import db
 from app.dashboard.auth.access import user
+from app.dashboard.imports.exports import note_export
 from app.dashboard.links.rows import short_url
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
 from app.dashboard.statistics import figures, words
-from app.dashboard.statistics.downloads import download
-from app.dashboard.statistics.latest import latest
-from app.dashboard.statistics.lists import card, links, listed, world
+from app.dashboard.statistics.lists import card, latest, links, listed, week, world
 from app.dashboard.statistics.menus import menus
 from app.dashboard.statistics.overview import overview
 from app.dashboard.statistics.scopes import PageScope, everything, of_link, of_project
 from app.dashboard.statistics.state import PageState, read
-from app.dashboard.statistics.week import week
 from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
 from app.web.body import parse_query, read_params
@@ -78,6 +79,7 @@ OF_MANY = (
 )
 REALTIME = ("overview", "latest")
 EAGER_PARTS = 3  # parts that are visible without scrolling
+CLICKS = "clicks"  # the download of single clicks
 
 
 ALL = {"find": everything}
@@ -183,6 +185,24 @@ def show_file(scope: PageScope) -> Response:
     if wrong:
         raise Invalid(*wrong)
     return download(scope, state, read_params().get("type", "overview"))
+
+
+def download(scope: PageScope, state: PageState, name: str) -> Response:
+    """A report of the API with all its rows, or the single clicks. Raises NotFound."""
+    if name not in {*TYPES, CLICKS}:
+        raise NotFound("report")
+    note_export("statistics.exported", report=name)
+    begin_read(db.session)  # the audit entry has ended the transaction that the page began
+    file = f"waypost-{name}-{state.span.start}-{state.span.end}.csv"
+    headers = {"Content-Disposition": f'attachment; filename="{file}"'}
+    return Response(csv_lines(scope, state, name), headers=headers, content_type="text/csv; charset=utf-8")
+
+
+def csv_lines(scope: PageScope, state: PageState, name: str) -> Iterator[str]:
+    if name == CLICKS:
+        return export.export_visits(db.engine, scope.asked(state, "overview"))
+    found = make_report(db.session, scope.asked(state, name, limit=export.EVERYTHING))
+    return export.export_report(found.rows, name)
 
 
 def known(names: Any, name: str) -> Any:
