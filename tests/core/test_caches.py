@@ -81,7 +81,7 @@ BOUNDS: dict[str, str | int] = {
     "links/aliases.py statements": CODE,
     "links/qr_masks.py KINDS": CODE,
     "links/qr_masks.py beside": CODE,
-    "core/log_repeats.py self.said": 500 * 1100,
+    "core/logging.py self.said": 500 * 1100,
     "net/dial.py trusted": CODE,
     "notifications/handler_queue.py self.waiting": "deliveries that are held, whose number is bounded there",
     "notifications/mail.py templates": CODE,
