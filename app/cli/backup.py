@@ -1,4 +1,7 @@
-"""`flask backup` and `flask restore`: write an instance into one file, and restore it from that file."""
+"""`flask backup` and `flask restore`: write an instance into one file, and restore it from that file.
+
+A passphrase is prompted for at the terminal, or read from a file.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +9,15 @@ import contextlib
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Any, TypeVar
 
 import click
 from flask import current_app
 from flask.cli import with_appcontext
 
 from app.cli.failures import Command
-from app.cli.passphrase import passphrase_options, read_passphrase
 from app.core import clock
 from app.core.config import Settings
 from app.core.extensions import db
@@ -29,6 +31,42 @@ from app.operations.secret_key import place_of_key
 
 NICE = 10
 STREAM = "-"
+MIN_LENGTH = 12  # of a passphrase
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def passphrase_options(purpose: str) -> Callable[[F], F]:
+    """Adds `--passphrase`, which prompts, and `--passphrase-file`, which reads the first line of a file."""
+
+    def add(command: F) -> F:
+        file = click.option(
+            "--passphrase-file",
+            type=click.File(encoding="utf-8"),
+            help="The same, with the passphrase from the first line of a file.",
+        )
+        asked = click.option("--passphrase", is_flag=True, help=f"{purpose}; the command asks for it.")
+        return asked(file(command))
+
+    return add
+
+
+def read_passphrase(*, is_asked: bool, file: IO[str] | None, is_new: bool) -> str | None:
+    """The passphrase; None where neither option was given.
+
+    `is_new`: it is prompted for twice, and must be long.
+    """
+    if is_asked and file is not None:
+        raise click.UsageError("Either --passphrase or --passphrase-file.")
+    if is_asked:
+        found = click.prompt("Passphrase", hide_input=True, confirmation_prompt=is_new, err=True)
+    elif file is not None:
+        found = file.read().partition("\n")[0].rstrip("\r")
+    else:
+        return None
+    if is_new and len(found) < MIN_LENGTH:
+        raise click.UsageError(f"A passphrase has at least {MIN_LENGTH} characters.")
+    return str(found)
 
 
 @click.command("backup", cls=Command)
