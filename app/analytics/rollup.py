@@ -16,10 +16,9 @@ from app.analytics import bulk, day_lists, interning_state, rollup_models
 from app.analytics.dimensions import DIMENSIONS
 from app.analytics.raw_queries import CLICKS
 from app.analytics.rollup_models import EMPTIED, LinkValue, OwnerDay, OwnerValue
-from app.analytics.rollup_removal import Leaving
 from app.analytics.rollups import write_alone
 from app.analytics.sorted_day import InOrder
-from app.analytics.tally import Tally
+from app.analytics.tally import Leaving, Tally
 
 OWNER_VALUES = cast("Table", OwnerValue.__table__)
 LINK_VALUES = cast("Table", LinkValue.__table__)

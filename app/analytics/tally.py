@@ -5,19 +5,21 @@ Clicks are given in the order of visitors, so that only one visitor's values hav
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Container, Iterable
+from collections import Counter, defaultdict
+from collections.abc import Container, Generator, Iterable, Iterator, Sequence
 from typing import Any
 
 from app.analytics.dimensions import DIMENSIONS
-from app.analytics.sorted_day import COLUMNS
+from app.analytics.sorted_day import COLUMNS, InOrder
 
 # a dimension's number, and the indexes of its one or two columns; the index -1 is an appended zero
 PLACES = tuple(
     (each.number, COLUMNS.index(each.columns[0]), COLUMNS.index(each.columns[1]) if each.columns[1:] else -1)
     for each in DIMENSIONS.values()
 )
-Counts = defaultdict[tuple[int, ...], list[int]]
+READ_AHEAD = 2000  # rows of a visitor looked at in a step
+Key = tuple[int, ...]
+Counts = defaultdict[Key, list[int]]
 
 
 def counts() -> Counts:
@@ -31,7 +33,7 @@ class Tally:
     def __init__(self, links: Container[int] | None) -> None:
         self._apart = links
         self._visitor = ""
-        self._said: set[tuple[int, ...]] = set()
+        self._said: set[Key] = set()
         self.owner, self.links = counts(), counts()
 
     def add(self, rows: Iterable[Any]) -> None:
@@ -71,3 +73,47 @@ class Tally:
             (link_id, number, bool(is_bot), day, *rest, *count)
             for (link_id, number, is_bot, *rest), count in found.items()
         ]
+
+
+class Leaving(Tally):
+    """Sums of rows that are pruned in batches, for all links together and for every link.
+
+    A visitor's rows may be spread over several batches. A visitor counts once for each value, in the
+    remaining rows as well as in the roll-ups, and reports add the two. So a visitor moves to the roll-ups
+    with the last of their rows that has the value, and not before. Then every report is exact between two
+    steps, and an interrupted run can start over with the remaining rows.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(None)
+        self._left: dict[str, Counter[Key]] = {}  # remaining rows by value, of visitors split over batches
+
+    def look_ahead(self, visits: InOrder, rows: Sequence[Any]) -> Generator[None, None, None]:
+        """Counts the last visitor's remaining rows; to be exhausted before these rows are added."""
+        visitor, last = rows[-1][:2]
+        if not visitor or visitor in self._left or not visits.goes_on(visitor, last):
+            return
+        left = self._left[visitor] = Counter()
+        for some in visits.of(visitor, READ_AHEAD):
+            left.update(key for row in some for _, key in self._keys(row))
+            yield
+
+    def add(self, rows: Iterable[Any]) -> None:
+        in_parts = [row for row in rows if row[0] in self._left]
+        super().add(row for row in rows if row[0] not in self._left)
+        for row in in_parts:
+            left = self._left[row[0]]
+            for sums, key in self._keys(row):
+                left[key] -= 1
+                sums[key][0] += 1
+                sums[key][1] += not left[key]
+        # rows come in the order of visitors: only the last one can have more rows
+        self._left = {row[0]: self._left[row[0]] for row in in_parts[-1:]}
+
+    def _keys(self, row: Sequence[Any]) -> Iterator[tuple[Counts, Key]]:
+        _visitor, _id, is_bot, link_id, *values = row
+        values.append(0)
+        for number, first, second in PLACES:
+            key = number, is_bot, values[first], values[second]
+            yield self.owner, key
+            yield self.links, (link_id, *key)

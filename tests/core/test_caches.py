@@ -45,7 +45,7 @@ BOUNDS: dict[str, str | int] = {
     "analytics/params.py known_zones": CODE,
     "analytics/sorted_day.py self.visited": SHORT,
     "analytics/ingest.py self._synced": "segments of the journal that are there",
-    "analytics/rollup_removal.py self._left": SHORT,
+    "analytics/tally.py self._left": SHORT,
     "analytics/tally.py self._said": SHORT,
     "analytics/interning.py self._fresh": SHORT,
     "analytics/interning.py self._known": 64 * MIB,
