@@ -30,8 +30,7 @@ from app.http_server.granian_worker import Schedule, run_worker
 from app.http_server.pools import waiting_elsewhere
 from app.operations.processes import FAREWELLS, leave_with_parent, out_of_reach
 from app.redirects import bots, user_agent
-from app.redirects.cache import Poller
-from app.redirects.cache_warmer import Stocker
+from app.redirects.cache import Poller, Stocker
 from app.redirects.context import RedirectContext
 from app.redirects.wsgi import Front
 

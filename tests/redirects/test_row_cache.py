@@ -13,8 +13,7 @@ from app.core.config import Settings
 from app.core.errors import StoreDown
 from app.links.models import PlanChange
 from app.redirects import cache, row_cache
-from app.redirects.cache import CompiledLinks
-from app.redirects.cache_warmer import Stocker
+from app.redirects.cache import CompiledLinks, Stocker
 from app.redirects.queries import NAMES
 from app.redirects.row_cache import RowCache
 from tests.factories import Factory
