@@ -1,4 +1,7 @@
-"""Redirect context: what one process needs for redirects. It also records clicks."""
+"""Redirect context: what one process needs for redirects. It also records clicks.
+
+The fields of a click's journal line that repeat are encoded once, and cached.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +14,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from app.core.caches import cache_texts
 from app.core.config import Settings
 from app.geo.lookup import GeoDatabase, database_path
 from app.geo.validate import FIRST_SECONDS, Vetting
-from app.journal.codec import framed
+from app.journal.codec import cleaned, framed
 from app.journal.daily_salt import KEY_BYTES, day_key, visitor_hash
 from app.journal.segments import directory_of
 from app.journal.writer import Journal
 from app.redirects import bots
-from app.redirects import line_encoding as encoding
 from app.redirects.cache import CompiledLinks
 from app.redirects.compiled_link import CompiledLink
 from app.redirects.gate_cookies import Unlock
@@ -103,11 +106,11 @@ class RedirectContext:
         time_ms = time.time_ns() // 1_000_000
         agent, owner = visitor.agent, compiled_link.user_id
         who = visitor_hash(self.today.key(time_ms), visitor.address, agent, owner)
-        bot, said = encoding.agent(agent[: bots.LONGEST])
+        bot, said = encode_agent(agent[: bots.LONGEST])
         continent, country, city = visitor.location
-        place = encoding.encode_location(country, continent, city)
-        told = f"{said}\t{encoding.language(visitor.language)}\t{encoding.referrer(*visitor.referrer)}"
-        end = f"{encoding.utm(*visitor.utm)}\t{encoding.destination(destination[:LONGEST_DESTINATION])}"
+        place = encode_location(country, continent, city)
+        told = f"{said}\t{encode_language(visitor.language)}\t{encode_referrer(*visitor.referrer)}"
+        end = f"{encode_utm(*visitor.utm)}\t{encode_destination(destination[:LONGEST_DESTINATION])}"
         return framed(f"{time_ms}\t{compiled_link.id}\t{owner}\t{bot}\t{who}\t{place}\t{told}\t{end}")
 
     def close(self) -> None:
@@ -145,3 +148,40 @@ class Today:
         except OSError as error:
             log.error("The daily salt can't be stored, so visitors may be counted twice: %s", error)  # noqa: TRY400
             return now_ms + RETRY_MS, secrets.token_bytes(KEY_BYTES)
+
+
+# --- the fields of a journal line that repeat: each function returns one or more, in their order, with TABs
+
+
+@cache_texts(4096, max_characters=bots.LONGEST, bytes_per_entry=3200)
+def encode_agent(text: str) -> tuple[str, str]:
+    """`is_bot` and `bot_name`; and the agent itself, which comes later in the line."""
+    name = bots.bot_name(text)
+    return f"{1 if name else 0}\t{cleaned('bot_name', name)}", cleaned("agent", text)
+
+
+@cache_texts(4096, max_characters=132, bytes_per_entry=1600)
+def encode_location(country_code: str, continent_code: str, city_name: str) -> str:
+    country, continent = cleaned("country_code", country_code), cleaned("continent_code", continent_code)
+    return f"{country}\t{continent}\t{cleaned('city_name', city_name)}"
+
+
+@cache_texts(1024, max_characters=100, bytes_per_entry=1200)
+def encode_language(text: str) -> str:
+    return cleaned("language", text)
+
+
+@cache_texts(2048, max_characters=256, bytes_per_entry=2800)
+def encode_referrer(host: str, path: str) -> str:
+    return f"{cleaned('referrer_host', host)}\t{cleaned('referrer_path', path)}"
+
+
+@cache_texts(1024, max_characters=256, bytes_per_entry=2800)
+def encode_utm(source: str, medium: str, campaign: str) -> str:
+    start = f"{cleaned('utm_source', source)}\t{cleaned('utm_medium', medium)}"
+    return f"{start}\t{cleaned('utm_campaign', campaign)}"
+
+
+@cache_texts(2048, max_characters=512, bytes_per_entry=4600)
+def encode_destination(text: str) -> str:
+    return cleaned("destination", text)

@@ -20,7 +20,7 @@ from app.core.caches import max_bytes_by_cache
 from app.core.config import Settings
 from app.redirects import cache as plans
 from app.redirects.compiled_link import CompiledLink
-from app.redirects.line_encoding import destination
+from app.redirects.context import encode_destination
 
 APP = Path(__file__).resolve().parents[2] / "app"
 MIB = 1024 * 1024
@@ -117,12 +117,12 @@ BOUNDS: dict[str, str | int] = {
     "redirects/user_agent.py known_device": 4096 * 4500,
     "redirects/user_agent.py matcher": CODE,
     "redirects/limits.py self.waiting": "one for each thread that waits",
-    "redirects/line_encoding.py agent": 4096 * 3200,
-    "redirects/line_encoding.py destination": 2048 * 4600,
-    "redirects/line_encoding.py language": 1024 * 1200,
-    "redirects/line_encoding.py encode_location": 4096 * 1600,
-    "redirects/line_encoding.py referrer": 2048 * 2800,
-    "redirects/line_encoding.py utm": 1024 * 2800,
+    "redirects/context.py encode_agent": 4096 * 3200,
+    "redirects/context.py encode_destination": 2048 * 4600,
+    "redirects/context.py encode_language": 1024 * 1200,
+    "redirects/context.py encode_location": 4096 * 1600,
+    "redirects/context.py encode_referrer": 2048 * 2800,
+    "redirects/context.py encode_utm": 1024 * 2800,
     "redirects/referrer.py referrer": 2048 * 2000,
     "links/targeting.py normalize": 4096 * 1500,
     "links/targeting.py ranges": 1024 * 8000,
@@ -194,12 +194,12 @@ def latin(number: int, characters: int) -> str:
 WORST: dict[str, Callable[[int], tuple[Any, ...]]] = {
     "redirects/bots.py known_bot_name": lambda n: (latin(n, 512),),
     "redirects/user_agent.py known_device": lambda n: (wide(n, 512),),
-    "redirects/line_encoding.py agent": lambda n: (latin(n, 512),),
-    "redirects/line_encoding.py encode_location": lambda n: ("DE", "EU", wide(n, 128)),
-    "redirects/line_encoding.py language": lambda n: (latin(n, 100),),
-    "redirects/line_encoding.py referrer": lambda n: (f"{n}.example", wide(n, 240)),
-    "redirects/line_encoding.py utm": lambda n: (wide(n, 80), wide(n, 80), wide(n, 80)),
-    "redirects/line_encoding.py destination": lambda n: (wide(n, 512),),
+    "redirects/context.py encode_agent": lambda n: (latin(n, 512),),
+    "redirects/context.py encode_location": lambda n: ("DE", "EU", wide(n, 128)),
+    "redirects/context.py encode_language": lambda n: (latin(n, 100),),
+    "redirects/context.py encode_referrer": lambda n: (f"{n}.example", wide(n, 240)),
+    "redirects/context.py encode_utm": lambda n: (wide(n, 80), wide(n, 80), wide(n, 80)),
+    "redirects/context.py encode_destination": lambda n: (wide(n, 512),),
     "redirects/referrer.py referrer": lambda n: (
         f"https://{n}.example/{wide(n, 50).encode().decode('latin-1')}",
     ),
@@ -241,9 +241,9 @@ def test_every_text_cache_is_measured() -> None:
 
 
 def test_longer_texts_are_not_kept() -> None:
-    destination.cache_clear()
-    assert destination("x" * 513) is not destination("y" * 513)
-    assert destination.cache_info().currsize == 0
+    encode_destination.cache_clear()
+    assert encode_destination("x" * 513) is not encode_destination("y" * 513)
+    assert encode_destination.cache_info().currsize == 0
 
 
 def test_terms_are_bounded_by_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
