@@ -1,11 +1,14 @@
-"""Reports on the links of an owner for one period: from figures to `data` and to a message."""
+"""Reports on the links of an owner for one period: from figures to `data`, to a message and to pictures."""
 
 from __future__ import annotations
 
 import datetime as dt
+import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from PIL import Image, ImageDraw
 
 from app.geo.countries import COUNTRIES
 from app.i18n import dated, digits, language
@@ -16,7 +19,6 @@ from app.i18n.messages import ngettext, pgettext
 from app.notifications.events import readable
 from app.notifications.message import BreakdownTable, Message, Section
 from app.notifications.periods import ReportPeriod
-from app.notifications.picture import draw
 from app.notifications.site import SiteUrls
 
 Row = Mapping[str, Any]
@@ -166,7 +168,7 @@ def section_of(report: Data, number: int, site: SiteUrls) -> Section:
         facts=facts_of(report),
         days=days,
         tables=tuple(table_of(name, rows) for name, rows in report["top"].items() if rows),
-        picture=draw([count for _, count in days]) if has_picture else None,
+        picture=draw_chart([count for _, count in days]) if has_picture else None,
     )
 
 
@@ -229,3 +231,35 @@ def in_words(start: dt.date, end: dt.date) -> str:
 
 def one_day(date: dt.date) -> str:
     return dated(date, "d MMMM y")
+
+
+# --- as a picture
+
+WIDTH, HEIGHT = 1120, 240  # shown at half of it, sharp also on fine screens
+GROUND, LINE, BAR = 0, 1, 2
+# white, a hair-line grey, and the dashboard's green, which stands 6 to 1 against white
+PALETTE = (255, 255, 255, 209, 213, 219, 11, 110, 102)
+
+
+def draw_chart(counts: Sequence[int]) -> bytes:
+    """A small bar chart of clicks by day, as a PNG for mails.
+
+    It has three colours, which keeps it at a kilobyte or less.
+    """
+    image = Image.new("P", (WIDTH, HEIGHT), GROUND)
+    image.putpalette(PALETTE)
+    pen = ImageDraw.Draw(image)
+    for height in (HEIGHT // 3, 2 * HEIGHT // 3):
+        pen.line((0, height, WIDTH, height), LINE, 2)
+    step, most = WIDTH / max(1, len(counts)), max([1, *counts])
+    gap = step / 6
+    for number, count in enumerate(counts):
+        top = HEIGHT - 4 - round((HEIGHT - 24) * count / most)
+        left = round(number * step + gap)
+        right = max(left + 1, round((number + 1) * step - gap))
+        if count:
+            pen.rectangle((left, min(top, HEIGHT - 10), right, HEIGHT - 4), BAR)
+    pen.line((0, HEIGHT - 2, WIDTH, HEIGHT - 2), LINE, 3)
+    file = io.BytesIO()
+    image.save(file, "PNG", optimize=True, bits=2)
+    return file.getvalue()

@@ -12,8 +12,7 @@ from PIL import Image
 from app.core.clock import now
 from app.notifications.events import REPORT
 from app.notifications.periods import ending
-from app.notifications.picture import draw
-from app.notifications.report import Figures, change, compose, data_of, in_words
+from app.notifications.report import Figures, change, compose, data_of, draw_chart, in_words
 from app.notifications.site import SiteUrls
 
 SITE = SiteUrls("https://go.example", "https://waypost.example")
@@ -113,7 +112,7 @@ def test_days_in_words(start, end, words):
 
 @pytest.mark.parametrize("counts", [[5], [0, 1, 100], [7] * 31, [0] * 7, [10**9, 1]], ids=len)
 def test_a_picture_has_a_bar_for_each_day_with_visits(counts):
-    png = draw(counts)
+    png = draw_chart(counts)
     assert len(png) < 4096
     image = Image.open(io.BytesIO(png)).convert("RGB")
     row = [image.getpixel((x, image.height - 6)) for x in range(image.width)]
