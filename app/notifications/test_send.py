@@ -1,29 +1,39 @@
-"""Messages that an owner requests: tests, and repeated confirmation mails. Both are rate limited."""
+"""Messages that an owner requests: tests, and repeated confirmation mails. Both are rate limited.
+
+A test is one attempt at once, while the request waits, with no transaction open.
+"""
 
 from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from math import ceil
 from threading import BoundedSemaphore
 
 from app.accounts.models import User
 from app.accounts.ownership import get_owned
 from app.core.clock import now
-from app.core.database import begin_write, reread
+from app.core.database import AnySession, begin_write, reread
 from app.core.errors import FieldError, Invalid, RateLimited
 from app.core.extensions import db
+from app.core.leases import moment
+from app.i18n.in_language import in_language
+from app.i18n.languages import DEFAULT
 from app.i18n.messages import lazy_gettext as _l
 from app.i18n.messages import lazy_ngettext
 from app.net.session import OutboundSession
-from app.notifications import test_message
+from app.notifications import events
 from app.notifications.confirmation import refusal_of
-from app.notifications.delivery import attempt
+from app.notifications.delivery import AttemptResult, attempt
 from app.notifications.log import attempts_of
+from app.notifications.message import Message
 from app.notifications.models import Delivery, DeliveryAttempt, NotificationHandler
-from app.notifications.site import site_of
+from app.notifications.outbox import learn, new_webhook_id, settle
+from app.notifications.site import SiteUrls, site_of
 from app.notifications.transport import all_transports
+from app.notifications.unsubscribe import stop_url
 from app.rate_limit.limiter import at_most
 from app.web import urls
 from app.web.rate_limits import rate_limiter
@@ -42,14 +52,40 @@ def test(user: User, id: int) -> tuple[Delivery, DeliveryAttempt]:
     with one_of_few():
         handler = get_owned(user, NotificationHandler, id)
         count_send(handler)
-        message = test_message.trial_message(handler, site_of(settings), user.language)
+        message = trial_message(handler, site_of(settings), user.language)
         type_, fields, refusal = handler.type, dict(handler.settings), refusal_of(handler)
         db.session.rollback()
         outcome = attempt(type_, fields, message, OutboundSession(settings, SECONDS), refusal=refusal)
     begin_write(db.session)
-    delivery = test_message.keep(db.session, get_owned(user, NotificationHandler, id), message, outcome)
+    delivery = keep(db.session, get_owned(user, NotificationHandler, id), message, outcome)
     db.session.commit()
     return delivery, attempts_of([delivery.id])[delivery.id][0]
+
+
+def trial_message(handler: NotificationHandler, site: SiteUrls, language: str = DEFAULT) -> Message:
+    data = {"handler": {"id": handler.id, "name": handler.name, "type": handler.type}}
+    with in_language(language):
+        message = events.compose(new_webhook_id(), events.TEST, moment(), data, site)
+    return replace(message, stop_url=stop_url(handler, site), language=language)
+
+
+def keep(
+    session: AnySession, handler: NotificationHandler, message: Message, outcome: AttemptResult
+) -> Delivery:
+    """Store the result as a delivery with its one attempt. (The caller commits.)"""
+    delivery = Delivery(
+        handler_id=handler.id,
+        type=message.type,
+        webhook_id=message.id,
+        data=dict(message.data),
+        tries=0,
+    )
+    session.add(delivery)
+    session.flush()
+    settle(session, delivery, outcome, is_last=True)
+    learn(handler, outcome, is_test=True)
+    session.flush()
+    return delivery
 
 
 def count_send(handler: NotificationHandler) -> None:

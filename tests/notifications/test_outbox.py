@@ -11,7 +11,7 @@ from sqlalchemy import select
 from app.core.clock import now
 from app.core.leases import moment
 from app.net.http import HttpResponse
-from app.notifications import events, outbox, services, test_message
+from app.notifications import events, outbox, services, test_send
 from app.notifications.delivery import AttemptResult
 from app.notifications.http_result import judge
 from app.notifications.models import Delivery, DeliveryAttempt, Event
@@ -154,9 +154,9 @@ def test_who_sees_to_it_starts_anew(session, handler, changes):
 
 @pytest.mark.parametrize("is_delivered", [True, False])
 def test_a_test_is_one_try_and_says_nothing_against_its_handler(session, handler, is_delivered):
-    message = test_message.trial_message(handler, SITE)
+    message = test_send.trial_message(handler, SITE)
     assert message.data == {"handler": {"id": handler.id, "name": handler.name, "type": "webhook"}}
-    delivery = test_message.keep(session, handler, message, outcome(is_delivered, is_gone=not is_delivered))
+    delivery = test_send.keep(session, handler, message, outcome(is_delivered, is_gone=not is_delivered))
     session.commit()
     assert (delivery.status, delivery.due) == ("delivered" if is_delivered else "failed", None)
     assert (delivery.webhook_id, len(delivery.attempts)) == (message.id, 1)

@@ -12,7 +12,7 @@ from app.accounts.models import User
 from app.core.secret_keys.ring import keys
 from app.notifications.models import NotificationHandler
 from app.notifications.site import SiteUrls
-from app.notifications.test_message import trial_message
+from app.notifications.test_send import trial_message
 from app.notifications.unsubscribe import REASON, handler_of, stop_url
 from tests.keys import secret_keys
 from tests.notifications.receivers import MailReceiver
