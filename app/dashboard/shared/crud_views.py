@@ -23,7 +23,7 @@ from app.dashboard.auth.access import sent, user
 from app.dashboard.auth.reauthentication import reauthenticated
 from app.dashboard.shared import list_params, rendering
 from app.dashboard.shared.blueprint import blueprint
-from app.dashboard.shared.changed_fields import touched
+from app.dashboard.shared.form_input import touched
 from app.dashboard.shared.list_params import Control
 from app.i18n.messages import gettext as _
 from app.input.data import RequestData

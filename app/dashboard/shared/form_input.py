@@ -2,6 +2,10 @@
 
 The forms are the API's, which guesses nothing. Owners paste an address without its scheme, write one tag
 a line, and tick "Remove it" beside a picture: here that becomes what the API expects.
+
+A browser sends every control of a form. A value that came back as it was shown is no change. So it is not
+validated again, does not undo what another request changed meanwhile, and loses nothing that a control can't
+show (which of the two hours at the end of summer time, or how lines are broken).
 """
 
 # see docs/decisions/2026-11-20-dashboard-forms.md
@@ -11,12 +15,15 @@ import re
 from collections.abc import Iterator
 
 from app.input.data import RequestData, Upload, Value
+from app.input.fields import DateTimeField, ListField, SentField, UploadField
+from app.input.forms import IdsField, ResourceForm
 from app.links.targeting import TYPES
 
 # a host with a dot, perhaps a port, and then the rest: `example.com/path`, but not `mailto:a@example.com`
 BARE = re.compile(r"[^\s/?#:@]+\.[^\s/?#:@.]{2,}\.?(:\d{1,5})?([/?#].*)?", re.DOTALL)
 ADDRESSES = {"location_url", "expiration_url"}
 REMOVE = "remove_"
+MANY = (ListField, IdsField, UploadField)
 # a country or a language may be sent by its name: here are the codes
 NAMED = {
     f"targeting_{type_}_key": {word.casefold(): key for key, word in one.names.items()}
@@ -68,3 +75,20 @@ def removed(sent: RequestData) -> Iterator[tuple[str, Value]]:
         target = name.removeprefix(REMOVE)
         if target != name and not (target in sent and isinstance(sent.last(target), Upload)):
             yield target, ""
+
+
+def touched(fields: RequestData, shown: ResourceForm) -> RequestData:
+    """`fields` without those that came back as the form `shown` had them."""
+    same = {name for name in fields if name in shown and is_as_shown(fields, shown[name])}
+    return RequestData(
+        (f"{name}[{index}]", value) for name, index, value in fields.pairs() if name not in same
+    )
+
+
+def is_as_shown(fields: RequestData, field: SentField) -> bool:
+    value, shown = fields.last(field.name), field.raw_text()
+    if isinstance(field, MANY) or not isinstance(value, str):
+        return False
+    if isinstance(field, DateTimeField):  # a control has a T between, and leaves out seconds that are 0
+        return value in {shown, (moment := shown.replace(" ", "T")), moment.removesuffix(":00")}
+    return value.split("\r\n") == shown.split("\n")  # a control breaks lines by CR LF
