@@ -1,5 +1,6 @@
 """Pages between a link and its destination: cloaked, preview, pixels, app, consent and confirmation."""
 
+# see docs/decisions/2026-11-22-pixels-count-once.md
 from __future__ import annotations
 
 from pathlib import Path
@@ -11,7 +12,6 @@ from app.pixels.firing import as_script, program_of
 from app.pixels.provider import all_providers
 from app.public import answers, confirmation, csp, sandbox
 from app.public.cards import make_card
-from app.public.leaving import leaving_program
 from app.public.page_texts import in_visitors_language, join_names
 from app.redirects import request_context, signed_tokens
 from app.redirects.compiled_link import CompiledLink
@@ -20,12 +20,16 @@ from app.redirects.page_scripts import Scripts, parted
 from app.redirects.reader import Row
 from app.redirects.signed_tokens import Passage
 
+# The contract: go on within a second, or within 1.5 s while a request is under way. The first time leaves
+# room for what a script sends after its first request; the second lets pictures be requested.
+SOONEST_MS, STAND_IN_MS, LATEST_MS = 800, 1400, 1500
 APP_MS = 2000  # until the page goes on to the web address
 # a page without a form may be framed by any site, as the target of a redirect may
 ANYWHERE = {"frame-ancestors": None}
 ANY_PAGE = {"frame-src": "http: https:", "img-src": "'self'"}
 
 OPEN_APP = Path(__file__).with_name("open_app.js")
+LEAVE_PAGE = Path(__file__).with_name("leave_page.js")
 GO_ON = "function () { location.replace(%s); }"
 
 
@@ -192,6 +196,20 @@ def answered(
         **told,
     )
     return answers.open_to_others(answer)
+
+
+def leaving_program(leave: str, own: Scripts, boxed: Scripts) -> str:
+    """JavaScript that fires the page's own pixels, waits for them and for those in the sandbox, then leaves.
+
+    `leave` is JavaScript of a function. Without any pixels it is called as soon as the page is loaded.
+    """
+    parts = [name for name, scripts in (("page", own), ("sandbox", boxed)) if scripts.pixels]
+    if not parts:
+        return f'addEventListener("load", {leave});'  # before that, an app's URL would stop the loading
+    times = f"{SOONEST_MS}, {STAND_IN_MS}, {LATEST_MS}"
+    waiting = f"var leaving = {program_of(LEAVE_PAGE)}({leave}, {parts}, {times});"
+    fired = own.pixels.program("leaving.tell")
+    return f"{waiting}\n{fired and f'leaving.addStandIn({fired});'}"
 
 
 def upgrade(outcome: Outcome) -> dict[str, str]:

@@ -20,7 +20,7 @@ from werkzeug.serving import make_server
 from app.accounts.models import User
 from app.links.models import Link
 from app.pixels.provider import all_providers
-from app.public.leaving import LATEST_MS, SOONEST_MS, STAND_IN_MS
+from app.public.interstitials import LATEST_MS, SOONEST_MS, STAND_IN_MS
 from tests.browser.conftest import SECONDS
 from tests.browser.provider_scripts import STAND_INS, Providers
 from tests.browser.test_visitor_pages import link, shop, site, there  # noqa: F401

@@ -17,7 +17,7 @@ from app.accounts.models import User
 from app.domains.models import Domain
 from app.links.models import Link, PlanChange
 from app.pixels.provider import all_providers
-from app.public.leaving import LATEST_MS
+from app.public.interstitials import LATEST_MS
 from app.redirects.wsgi import Front
 from tests.browser.conftest import ELSEWHERE
 from tests.browser.visitors import CALLS, HANGS, Outside, Shop, until
