@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
+from urllib.parse import urlencode
 
 from flask import render_template
 from flask.typing import ResponseReturnValue
@@ -17,11 +19,12 @@ from app.i18n import digits
 from app.i18n.messages import gettext
 from app.i18n.messages import gettext as _
 from app.i18n.messages import gettext_noop as _noop
-from app.openapi import curl
 from app.openapi.document import OF_READS, PROBLEMS, body
 from app.openapi.fields import Schema
 from app.openapi.operations import RESOURCES, Operation, operations
 from app.web import urls
+
+AUTHORIZATION = '-H "Authorization: Bearer $WAYPOST_KEY"'  # double quotes, so that the shell inserts the key
 
 
 class ParameterRow(NamedTuple):
@@ -43,7 +46,7 @@ def show() -> ResponseReturnValue:
         tags=list(dict.fromkeys(one.tag for one in every)),
         words=words_of(every),
         operations=every,
-        lines={one.name: curl.line(site, one, ids) for one in every},
+        lines={one.name: curl_line(site, one, ids) for one in every},
         takes={one.name: takes(one) for one in every},
         problems=PROBLEMS,
         of_reads=OF_READS,
@@ -64,6 +67,25 @@ def newest_ids() -> dict[str, int]:
         if id_ := db.session.scalar(newest):
             found[path.strip("/")] = id_
     return found | ({"statistics": found["links"]} if "links" in found else {})
+
+
+def curl_line(site: str, one: Operation, ids: Mapping[str, int]) -> str:
+    """The `curl` command of an operation, which works as copied once the key is in `$WAYPOST_KEY`.
+
+    `ids`: a row's id for each first part of a path; default 1.
+    """
+    kind = one.path.split("/")[1]
+    address = f"{site}/api{one.path.replace('{id}', str(ids.get(kind, 1)))}"
+    if one.query and one.example:
+        address += f"?{urlencode(one.example)}"
+    parts = ["curl", "-X DELETE" if one.method == "DELETE" else "", shlex.quote(address)]
+    parts += [AUTHORIZATION] if one.needs_key else []
+    parts += [f"-F {shlex.quote(f'{name}={value}')}" for name, value in one.example.items() if one.form]
+    if one.method == "POST" and not one.form:
+        parts.insert(1, "-X POST")
+    if one.gives == "image/*":
+        parts.append("-o qr.png")
+    return " ".join(filter(None, parts))
 
 
 def takes(one: Operation) -> list[ParameterRow]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 
-from app.operations.demo import pictures
+from PIL import Image, ImageDraw
+
+from app.input.data import Upload
 from app.operations.demo.links import DemoLink, Fields, Surroundings, members, named, targeted
 
 SCRIPT = "document.documentElement.dataset.tour = 'hills';"
@@ -79,8 +82,8 @@ def guarded(around: Surroundings) -> Iterator[DemoLink]:  # noqa: ARG001  one sh
         cloaking_title="A tour of the hills",
         cloaking_meta_description="Three days, two huts, one sunrise.",
         cloaking_custom_js=SCRIPT,
-        cloaking_favicon=pictures.icon(),
-        cloaking_opengraph=pictures.card(),
+        cloaking_favicon=icon(),
+        cloaking_opengraph=card(),
     )
     yield DemoLink(tour, share=2)
 
@@ -105,3 +108,33 @@ def sent_on(around: Surroundings) -> Iterator[DemoLink]:  # noqa: ARG001  one sh
     yield DemoLink(targeted("split", "rotation", {"70": "a", "20": "b", "10": "c"}), share=4)
     yield DemoLink(targeted("app", "os_name", {"iOS": "store/ios", "Android": "store/android"}), share=2)
     yield DemoLink(targeted("extension", "browser_name", {"Firefox": "amo", "Chrome": "webstore"}))
+
+
+# --- pictures, drawn here so that none has to be shipped
+
+INK, PAPER, SIGNAL = "#1b3a4b", "#f4f1ea", "#e4572e"
+
+
+def icon() -> Upload:
+    """A signpost, 64 pixels wide."""
+    image = Image.new("RGB", (64, 64), PAPER)
+    draw = ImageDraw.Draw(image)
+    draw.rectangle((29, 10, 34, 60), fill=INK)
+    draw.polygon([(12, 14), (46, 14), (56, 24), (46, 34), (12, 34)], fill=SIGNAL)
+    return png("icon.png", image)
+
+
+def card() -> Upload:
+    """A preview image for social networks: hills under a sun, 1200 by 630."""
+    image = Image.new("RGB", (1200, 630), PAPER)
+    draw = ImageDraw.Draw(image)
+    draw.ellipse((880, 90, 1060, 270), fill=SIGNAL)
+    for left, top, colour in [(-200, 330, "#8fb8a8"), (300, 380, "#5b8e7d"), (-100, 470, INK)]:
+        draw.ellipse((left, top, left + 1300, top + 900), fill=colour)
+    return png("card.png", image)
+
+
+def png(name: str, image: Image.Image) -> Upload:
+    file = io.BytesIO()
+    image.save(file, "PNG")
+    return Upload(name, file.getvalue())
