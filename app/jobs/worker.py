@@ -1,8 +1,8 @@
 """Worker: the loop of the process that runs beside the web processes.
 
 One worker is active for a data directory. It ingests the journal without pause, and runs a table of small
-duties in between. What may take long (deliveries, jobs) runs in threads. A second worker stands by until the
-first is gone.
+duties in between. What may take long (deliveries, jobs) runs in threads, so that it does not hold up the
+ingest. A second worker stands by until the first is gone.
 """
 
 from __future__ import annotations
@@ -21,18 +21,28 @@ from app.analytics.ingest import Ingest
 from app.analytics.upkeep import Upkeep
 from app.core.clock import now
 from app.core.config import Settings
-from app.core.database import prepare_engine
+from app.core.database import engine_options, prepare_engine
 from app.core.error_boundary import ErrorBoundary, flush_counts
 from app.core.file_locks import lock_file
 from app.core.poll_loop import take_turns
+from app.jobs.confirmations import post_confirmations
+from app.jobs.definitions import TABLE
 from app.jobs.maintenance import WORKER_LOCK, beat, checkpoint, forget_heartbeat, prune_changes
-from app.jobs.threads import WorkerThreads
+from app.jobs.password_resets import answer_forgotten
+from app.jobs.schedule import Scheduler
+from app.jobs.subprocesses import Archiver, Importer
 from app.journal.daily_salt import sweep_keys
+from app.links.notification_dispatch import tell
+from app.links.schedule_events import tell_moments
+from app.notifications.sender import Sender
+from app.notifications.site import site_of
+from app.rate_limit.limiter import RateLimiter
 
 IDLE_SECONDS = 0.05
 LONGEST_IDLE = 0.2  # without visits: at 0.05 the polling alone took 7 % of a core
 RETRY_SECONDS, LONGEST_RETRY = 1.0, 30.0
 UPKEEP_EVERY = 4  # steps, where the journal always has more
+LAST_SECONDS = 1.5  # for the work of threads that is under way when the worker is asked to end
 
 
 @dataclass
@@ -125,3 +135,40 @@ class Worker:
             if duty.due <= now:
                 duty.due = now + duty.seconds
                 self.errors.run(duty.name, duty.run)
+
+
+class WorkerThreads:
+    """All threads of the worker. They start when it becomes active, and stop when it ends."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.engine = create_engine(settings.database_url, **engine_options(settings))
+        prepare_engine(self.engine, settings)
+        site = site_of(settings)
+        self.rate_limiter = RateLimiter(settings)
+        feeds = {
+            "starts and ends of links": tell_moments,
+            "events": lambda session: tell(session, site),
+            "forgotten passwords": lambda session: answer_forgotten(session, settings),
+            "confirmations": lambda session: post_confirmations(session, settings, self.rate_limiter),
+        }
+        self.sender = Sender(self.engine, settings, feeds)
+        self.scheduler = Scheduler(self.engine, settings, TABLE)
+        self.importer = Importer(self.engine, settings)
+        self.archiver = Archiver(self.engine, settings)
+
+    def start(self) -> None:
+        self.sender.start()
+        self.scheduler.start()
+        self.importer.start()
+        self.archiver.start()
+
+    def stop(self) -> None:
+        """Ends all threads. Work under way has LAST_SECONDS altogether; what takes longer is abandoned."""
+        parts = (self.importer, self.archiver, self.sender, self.scheduler)
+        until = time.monotonic() + LAST_SECONDS
+        for part in parts:
+            part.ended.set()
+        for part in parts:
+            part.stop(max(0.0, until - time.monotonic()))
+        self.engine.dispose()
+        self.rate_limiter.close()

@@ -13,7 +13,7 @@ from app.accounts.models import User
 from app.core.config import Settings
 from app.core.database import engine_options, prepare_engine
 from app.core.error_boundary import flush_counts, read_counts
-from app.jobs.threads import WorkerThreads
+from app.jobs.worker import WorkerThreads
 from app.links.models import link_notification_handler
 
 ERRORS: dict[str, Callable[[], Exception]] = {

@@ -15,7 +15,7 @@ from app.core.clock import now
 from app.core.config import Settings
 from app.core.leases import moment
 from app.jobs import confirmations, password_resets
-from app.jobs.threads import WorkerThreads
+from app.jobs.worker import WorkerThreads
 from app.links import notification_dispatch, schedule_events
 from app.links.models import Link
 from app.notifications import outbox, sender, system_email, waiting

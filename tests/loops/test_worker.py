@@ -14,8 +14,7 @@ from sqlalchemy.orm import Session
 from app.core.config import Settings
 from app.core.error_boundary import boundaries
 from app.jobs.subprocesses import ProgramRunner
-from app.jobs.threads import WorkerThreads
-from app.jobs.worker import Worker
+from app.jobs.worker import Worker, WorkerThreads
 from app.journal import daily_salt
 from tests.loops.conftest import ERRORS, raiser
 from tests.server import wait_for
