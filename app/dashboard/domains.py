@@ -15,7 +15,7 @@ from app.dashboard.auth.access import user
 from app.dashboard.links.rows import own_host
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
-from app.dashboard.shared.crud_views import Context, CrudViews, crud_route
+from app.dashboard.shared.crud_views import Context, CrudViews, FamilyWords, crud_route
 from app.dashboard.shared.form_input import complete
 from app.dashboard.shared.list_params import Control
 from app.domains import services, verification
@@ -110,11 +110,17 @@ def typed_fields(sent: RequestData) -> Iterator[tuple[str, Value]]:
 
 FAMILY = DomainViews(
     name="domains",
-    one=_l("domain"),
-    many=_l("domains"),
     title=_l("Domains"),
     intro=_l("Hosts of your own for your short links."),
     search_hint=_l("Search by host"),
+    words=FamilyWords(
+        create=_l("Create domain"),
+        edit=_l("Edit domain"),
+        delete=_l("Delete domain"),
+        ask_delete=_l("Delete this domain?"),
+        none_found=_l("No domain is like that."),
+        show_all=_l("Show all domains"),
+    ),
     loss=_l("Nothing is answered on it any more, and anybody may verify it anew."),
     model=Domain,
     form=DomainForm,

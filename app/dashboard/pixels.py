@@ -10,7 +10,7 @@ from sqlalchemy import case, func, select
 from app.accounts.models import User
 from app.core.extensions import db
 from app.dashboard.links.script_notes import boxed, pixel_notes
-from app.dashboard.shared.crud_views import Context, CrudViews, crud_route
+from app.dashboard.shared.crud_views import Context, CrudViews, FamilyWords, crud_route
 from app.dashboard.shared.list_params import Control
 from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
@@ -55,11 +55,17 @@ class PixelViews(CrudViews):
 
 FAMILY = PixelViews(
     name="pixels",
-    one=_l("pixel"),
-    many=_l("pixels"),
     title=_l("Pixels"),
     intro=_l("Tracking identifiers of providers, kept once and put on any link."),
     search_hint=_l("Search by name or identifier"),
+    words=FamilyWords(
+        create=_l("Create pixel"),
+        edit=_l("Edit pixel"),
+        delete=_l("Delete pixel"),
+        ask_delete=_l("Delete this pixel?"),
+        none_found=_l("No pixel is like that."),
+        show_all=_l("Show all pixels"),
+    ),
     is_kept=True,
     loss=_l("It is taken off every link that has it. Their addresses go on working."),
     model=Pixel,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.dashboard.shared.crud_views import Context, CrudViews, crud_route
+from app.dashboard.shared.crud_views import Context, CrudViews, FamilyWords, crud_route
 from app.i18n.messages import lazy_gettext as _l
 from app.links.models import Link
 from app.links.totals import totals_by
@@ -33,11 +33,17 @@ class ProjectViews(CrudViews):
 
 FAMILY = ProjectViews(
     name="projects",
-    one=_l("project"),
-    many=_l("projects"),
     title=_l("Projects"),
     intro=_l("Links that belong together, under a name and a colour."),
     search_hint=_l("Search by name"),
+    words=FamilyWords(
+        create=_l("Create project"),
+        edit=_l("Edit project"),
+        delete=_l("Delete project"),
+        ask_delete=_l("Delete this project?"),
+        none_found=_l("No project is like that."),
+        show_all=_l("Show all projects"),
+    ),
     loss=_l("Its links stay and go on working, without a project."),
     model=Project,
     form=ProjectForm,

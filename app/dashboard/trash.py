@@ -24,6 +24,7 @@ from app.dashboard.shared.blueprint import blueprint
 from app.dashboard.shared.crud_views import CrudViews, note
 from app.i18n import digits
 from app.i18n.messages import gettext as _
+from app.i18n.messages import lazy_gettext as _l
 from app.i18n.messages import ngettext
 from app.input.listing import Listing, find_page
 from app.links import services as link_services
@@ -41,19 +42,43 @@ NEWEST_FIRST = {"order_type": "DESC"}
 
 
 class TrashKind(NamedTuple):
-    """One kind of row in the trash, and the service that restores it."""
+    """One kind of row in the trash, and the service that restores it. Its words are whole messages."""
 
     family: CrudViews
     icon: str
     restore: Callable[[Trashed], Any]
+    name: str
+    ask_restore: str
+    ask_erase: str
 
 
 KINDS = {
     kind.family.model.__tablename__: kind
     for kind in (
-        TrashKind(link_views.FAMILY, "link", link_services.restore),
-        TrashKind(pixels.FAMILY, "radio", pixel_services.restore),
-        TrashKind(handler_views.FAMILY, "bell", handler_services.restore),
+        TrashKind(
+            link_views.FAMILY,
+            "link",
+            link_services.restore,
+            name=_l("link"),
+            ask_restore=_l("Restore this link"),
+            ask_erase=_l("Delete this link for good?"),
+        ),
+        TrashKind(
+            pixels.FAMILY,
+            "radio",
+            pixel_services.restore,
+            name=_l("pixel"),
+            ask_restore=_l("Restore this pixel"),
+            ask_erase=_l("Delete this pixel for good?"),
+        ),
+        TrashKind(
+            handler_views.FAMILY,
+            "bell",
+            handler_services.restore,
+            name=_l("handler"),
+            ask_restore=_l("Restore this handler"),
+            ask_erase=_l("Delete this handler for good?"),
+        ),
     )
 }
 LINK = Link.__tablename__
@@ -103,7 +128,7 @@ def restore_page(one: Trashed, form: RestoreForm, status: int = 200) -> Response
         is_link=one.kind == LINK,
         domains=usable_domains(None),
         own_host=own_host(),
-        heading=_("Restore this %(one)s", one=KINDS[one.kind].family.one),
+        heading=KINDS[one.kind].ask_restore,
     )
 
 
@@ -192,8 +217,7 @@ def shown_again(
 @blueprint.get("/trash/<int:id>/delete", endpoint="trash_erase")
 def ask_erase(id: int) -> Response:
     one = services.find(user().id, id)
-    heading = _("Delete this %(one)s for good?", one=KINDS[one.kind].family.one)
-    return render_page("erase", one=one, heading=heading)
+    return render_page("erase", one=one, heading=KINDS[one.kind].ask_erase)
 
 
 @blueprint.post("/trash/<int:id>/delete", endpoint="trash_erase_write")

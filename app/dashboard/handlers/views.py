@@ -13,7 +13,7 @@ from app.accounts.models import User
 from app.core.extensions import db
 from app.core.urls import split_address
 from app.dashboard.handlers.delivery_words import last_told, state_of
-from app.dashboard.shared.crud_views import Context, CrudViews, crud_route
+from app.dashboard.shared.crud_views import Context, CrudViews, FamilyWords, crud_route
 from app.dashboard.shared.list_params import Control
 from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
@@ -86,11 +86,17 @@ class HandlerViews(CrudViews):
 
 FAMILY = HandlerViews(
     name="handlers",
-    one=_l("handler"),
-    many=_l("handlers"),
     title=_l("Notification handlers"),
     intro=_l("Where you are told what happens with your links."),
     search_hint=_l("Search by name"),
+    words=FamilyWords(
+        create=_l("Create handler"),
+        edit=_l("Edit handler"),
+        delete=_l("Delete handler"),
+        ask_delete=_l("Delete this handler?"),
+        none_found=_l("No handler is like that."),
+        show_all=_l("Show all handlers"),
+    ),
     is_kept=True,
     loss=_l("It is taken off every link that has it, and nothing more is delivered to it."),
     model=NotificationHandler,

@@ -21,7 +21,7 @@ from app.dashboard.links.preview import asked_of, has_password, previewed
 from app.dashboard.links.rows import COLUMNS, beside_rows, places, short_address, short_url
 from app.dashboard.shared import form_input
 from app.dashboard.shared.blueprint import blueprint
-from app.dashboard.shared.crud_views import CrudViews, crud_route
+from app.dashboard.shared.crud_views import CrudViews, FamilyWords, crud_route
 from app.i18n import digits
 from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
@@ -82,11 +82,17 @@ class LinkViews(CrudViews):
 
 FAMILY = LinkViews(
     name="links",
-    one=_l("link"),
-    many=_l("links"),
     title=_l("Links"),
     intro=_l("Short addresses, and where they lead."),
     search_hint=_l("Search by address, destination or title"),
+    words=FamilyWords(
+        create=_l("Create link"),
+        edit=_l("Edit link"),
+        delete=_l("Delete link"),
+        ask_delete=_l("Delete this link?"),
+        none_found=_l("No link is like that."),
+        show_all=_l("Show all links"),
+    ),
     is_kept=True,
     loss=_l("Its short address stops working at once, and nobody else can have it for 30 days."),
     model=Link,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from flask import Response, current_app, render_template, request, url_for
 from flask.typing import ResponseReturnValue
@@ -46,6 +46,20 @@ def crud_route(rule: str, page: str) -> Callable[[Views], Views]:
     return add
 
 
+class FamilyWords(NamedTuple):
+    """What pages of one kind of row say with its noun in it, each a whole message.
+
+    A noun in a slot would be wrong in languages that have articles, genders and cases.
+    """
+
+    create: str
+    edit: str
+    delete: str
+    ask_delete: str
+    none_found: str
+    show_all: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class CrudViews:
     """The pages of one kind of row, with what is specific to it.
@@ -57,11 +71,10 @@ class CrudViews:
 
     rules: ClassVar[dict[str, str]] = {}  # the path of each page
     name: str  # of the folder of templates, and in endpoints
-    one: str
-    many: str
     title: str
     intro: str
     search_hint: str
+    words: FamilyWords
     loss: str  # the words that say what deleting one means
     is_kept: bool = False  # whether a deleted one goes to the trash
     model: type[Any]
@@ -118,9 +131,7 @@ class CrudViews:
 
     def ask_delete(self, id: int) -> Response:
         row = get_owned(user(), self.model, id)
-        return self.render_page(
-            "delete", row=row, title=self.title_of(row), heading=_("Delete this %(one)s?", one=self.one)
-        )
+        return self.render_page("delete", row=row, title=self.title_of(row), heading=self.words.ask_delete)
 
     def create(self) -> ResponseReturnValue:
         form = self.read_form(sent(), None)
@@ -218,9 +229,7 @@ class CrudViews:
     def form_page(
         self, form: ResourceForm, status: int = 200, name: str = "form", heading: str = ""
     ) -> Response:
-        heading = heading or (
-            _("Edit %(one)s", one=self.one) if form.stored is not None else _("Create %(one)s", one=self.one)
-        )
+        heading = heading or (self.words.edit if form.stored is not None else self.words.create)
         beside = {"form": form, "row": form.stored, "heading": heading}
         return self.render_page(name, status, **(beside | self.beside_form(form)))
 
