@@ -312,7 +312,7 @@ def test_loading_failing_and_nothing(
         expect(shown.part("sources").get_by_role("alert")).to_contain_text("Something went wrong")
         expect(shown.part("map").get_by_role("alert")).to_contain_text("This could not be loaded.")
         expect(page.locator("#panel-destinations .skeleton")).to_be_visible()
-        expect(page.locator("#panel-destinations")).to_contain_text("Destinations is loading.")
+        expect(page.locator("#panel-destinations")).to_contain_text("Destinations are loading.")
         totals(shown, Known(years).total((ago(29), today())))
         held[0].continue_()
         expect(shown.part("destinations").locator("tbody tr")).to_have_count(2)

@@ -66,7 +66,7 @@ def card(scope: PageScope, state: PageState, name: str) -> dict[str, Any]:
 
 def tab(scope: PageScope, state: PageState, card: str, dimension: str) -> Tab:
     there = state.with_view(card, dimension).query()
-    title = words.WORDS[dimension].many.removeprefix("UTM ").capitalize()
+    title = words.WORDS[dimension].tab or words.WORDS[dimension].many
     addresses = scope.address(**there), scope.address(card, turned="1", **there)
     return Tab(dimension, title, *addresses, dimension == state.view(card))
 

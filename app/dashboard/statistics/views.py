@@ -44,26 +44,29 @@ class PagePart(NamedTuple):
     """A part of the page. `views`: the parameters that change this part alone."""
 
     title: str
+    loading: str  # what is read out while it is on its way
     answer: Callable[[PageScope, PageState], Context]
     template: str
     views: Sequence[str] = ()
 
 
-def card_of(name: str, title: str) -> PagePart:
-    return PagePart(title, lambda scope, state: card(scope, state, name), "card", (name,))
+def card_of(name: str, title: str, loading: str) -> PagePart:
+    return PagePart(title, loading, lambda scope, state: card(scope, state, name), "card", (name,))
 
 
 PARTS = {
-    "overview": PagePart(_l("Overview"), overview, "overview", ("metric", "interval")),
-    "links": PagePart(_l("Links"), links, "links"),
-    "sources": card_of("sources", _l("Sources")),
-    "destinations": card_of("destinations", _l("Destinations")),
-    "map": PagePart(_l("Map"), world, "map"),
-    "places": card_of("places", _l("Places")),
-    "devices": card_of("devices", _l("Devices")),
-    "campaigns": card_of("campaigns", _l("Campaigns")),
-    "week": PagePart(_l("Hours of the week"), week, "week"),
-    "latest": PagePart(_l("Latest clicks"), latest, "latest"),
+    "overview": PagePart(
+        _l("Overview"), _l("Overview is loading."), overview, "overview", ("metric", "interval")
+    ),
+    "links": PagePart(_l("Links"), _l("Links are loading."), links, "links"),
+    "sources": card_of("sources", _l("Sources"), _l("Sources are loading.")),
+    "destinations": card_of("destinations", _l("Destinations"), _l("Destinations are loading.")),
+    "map": PagePart(_l("Map"), _l("Map is loading."), world, "map"),
+    "places": card_of("places", _l("Places"), _l("Places are loading.")),
+    "devices": card_of("devices", _l("Devices"), _l("Devices are loading.")),
+    "campaigns": card_of("campaigns", _l("Campaigns"), _l("Campaigns are loading.")),
+    "week": PagePart(_l("Hours of the week"), _l("Hours of the week are loading."), week, "week"),
+    "latest": PagePart(_l("Latest clicks"), _l("Latest clicks are loading."), latest, "latest"),
 }
 OF_ONE = ("overview", "sources", "destinations", "map", "places", "devices", "campaigns", "week", "latest")
 OF_MANY = (

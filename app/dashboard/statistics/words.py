@@ -12,27 +12,107 @@ from app.links.language_names import LANGUAGES
 
 
 class DimensionWords(NamedTuple):
-    """Names of a dimension: singular, plural, and the word for an unknown value."""
+    """What pages say of a dimension, each a whole message.
+
+    `one`: the name of a value, for UTM that of the parameter. `all_of_them` and `as_csv`: on the ways to the
+    whole list and to a file of it. `tab`: what a tab says where `many` is too long.
+    """
 
     one: str
     many: str
+    all_of_them: str
+    as_csv: str
+    tab: str = ""
     unknown: str = _l("Unknown")
 
 
 WORDS: Mapping[str, DimensionWords] = {
-    "referrer_host": DimensionWords(_l("Referrer"), _l("Referrers"), _l("Direct or unknown")),
-    "referrer_path": DimensionWords(_l("Page"), _l("Pages"), _l("Direct or unknown")),
-    "utm_source": DimensionWords("UTM source", "UTM sources", _l("None")),
-    "utm_medium": DimensionWords("UTM medium", "UTM media", _l("None")),
-    "utm_campaign": DimensionWords("UTM campaign", "UTM campaigns", _l("None")),
-    "country_code": DimensionWords(_l("Country"), _l("Countries")),
-    "city_name": DimensionWords(_l("City"), _l("Cities")),
-    "continent_code": DimensionWords(_l("Continent"), _l("Continents")),
-    "browser_name": DimensionWords(_l("Browser"), _l("Browsers")),
-    "os_name": DimensionWords(_l("System"), _l("Systems")),
-    "device_type": DimensionWords(_l("Device"), _l("Devices")),
-    "browser_language": DimensionWords(_l("Language"), _l("Languages")),
-    "destination": DimensionWords(_l("Destination"), _l("Destinations")),
+    "referrer_host": DimensionWords(
+        one=_l("Referrer"),
+        many=_l("Referrers"),
+        all_of_them=_l("All referrers"),
+        as_csv=_l("Referrers as CSV"),
+        unknown=_l("Direct or unknown"),
+    ),
+    "referrer_path": DimensionWords(
+        one=_l("Page"),
+        many=_l("Pages"),
+        all_of_them=_l("All pages"),
+        as_csv=_l("Pages as CSV"),
+        unknown=_l("Direct or unknown"),
+    ),
+    "utm_source": DimensionWords(
+        one="UTM source",
+        many=_l("UTM sources"),
+        all_of_them=_l("All UTM sources"),
+        as_csv=_l("UTM sources as CSV"),
+        tab=_l("Sources"),
+        unknown=_l("None"),
+    ),
+    "utm_medium": DimensionWords(
+        one="UTM medium",
+        many=_l("UTM media"),
+        all_of_them=_l("All UTM media"),
+        as_csv=_l("UTM media as CSV"),
+        tab=_l("Media"),
+        unknown=_l("None"),
+    ),
+    "utm_campaign": DimensionWords(
+        one="UTM campaign",
+        many=_l("UTM campaigns"),
+        all_of_them=_l("All UTM campaigns"),
+        as_csv=_l("UTM campaigns as CSV"),
+        tab=_l("Campaigns"),
+        unknown=_l("None"),
+    ),
+    "country_code": DimensionWords(
+        one=_l("Country"),
+        many=_l("Countries"),
+        all_of_them=_l("All countries"),
+        as_csv=_l("Countries as CSV"),
+    ),
+    "city_name": DimensionWords(
+        one=_l("City"),
+        many=_l("Cities"),
+        all_of_them=_l("All cities"),
+        as_csv=_l("Cities as CSV"),
+    ),
+    "continent_code": DimensionWords(
+        one=_l("Continent"),
+        many=_l("Continents"),
+        all_of_them=_l("All continents"),
+        as_csv=_l("Continents as CSV"),
+    ),
+    "browser_name": DimensionWords(
+        one=_l("Browser"),
+        many=_l("Browsers"),
+        all_of_them=_l("All browsers"),
+        as_csv=_l("Browsers as CSV"),
+    ),
+    "os_name": DimensionWords(
+        one=_l("System"),
+        many=_l("Systems"),
+        all_of_them=_l("All systems"),
+        as_csv=_l("Systems as CSV"),
+    ),
+    "device_type": DimensionWords(
+        one=_l("Device"),
+        many=_l("Devices"),
+        all_of_them=_l("All devices"),
+        as_csv=_l("Devices as CSV"),
+    ),
+    "browser_language": DimensionWords(
+        one=_l("Language"),
+        many=_l("Languages"),
+        all_of_them=_l("All languages"),
+        as_csv=_l("Languages as CSV"),
+    ),
+    "destination": DimensionWords(
+        one=_l("Destination"),
+        many=_l("Destinations"),
+        all_of_them=_l("All destinations"),
+        as_csv=_l("Destinations as CSV"),
+    ),
 }
 MORE_LANGUAGES = {
     "af": _l("Afrikaans"),
