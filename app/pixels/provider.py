@@ -17,8 +17,9 @@ from app.pixels import providers
 class Provider:
     """One provider. Its neutral type is the name of its file.
 
-    `words`: other names for the type, accepted as input. `looks_like`: the pattern of its identifiers, with
-    `hint` in words; another value is stored all the same, because providers change them.
+    `words`: other names for the type, accepted as input. `looks_like`: the pattern of its identifiers;
+    another value is stored all the same, because providers change them. `hint` says the pattern in words,
+    `mismatch` says it of a value that is unlike it: whole messages, with slots for `label` and `example`.
 
     `code`: JavaScript that makes the provider's documented calls for one page view. Its variables are `ids`,
     an array of texts without duplicates, and `load(address)`, which adds a script to the page. `counts`: a
@@ -30,10 +31,10 @@ class Provider:
 
     label: str
     words: tuple[str, ...]
-    calls_it: str
     example: str
     looks_like: str
     hint: str
+    mismatch: str
     help_url: str
 
     code: str
@@ -45,17 +46,15 @@ class Provider:
     picture: str | None = None
     is_owners_script: bool = False
 
+    def worded_hint(self) -> str:
+        """What this provider calls an identifier, and how one looks."""
+        return _l(self.hint, label=self.label)
+
     def warning(self, pixel: str) -> str | None:
         """The warning for an identifier that does not look like one of this provider's, else None."""
         if re.fullmatch(self.looks_like, pixel, re.ASCII):
             return None
-        return _l(
-            "This does not look like a %(calls_it)s of %(label)s: %(hint)s, like %(example)s.",
-            calls_it=self.calls_it,
-            label=self.label,
-            hint=self.hint,
-            example=self.example,
-        )
+        return _l(self.mismatch, label=self.label, example=self.example)
 
 
 @cache

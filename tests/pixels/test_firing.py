@@ -216,7 +216,8 @@ FILE = '''"""What is known of Example's pixels?"""
 from app.pixels.provider import Provider
 
 PROVIDER = Provider(
-    label="Example", words=("example",), calls_it="id", example="E-1", looks_like=r"E-[0-9]+", hint="E- and digits",
+    label="Example", words=("example",), example="E-1", looks_like=r"E-[0-9]+",
+    hint="%(label)s: id, E- and digits.", mismatch="This does not look like an id of %(label)s.",
     help_url="https://example.com/", code="""ids.forEach(function (id) { load("https://example.com/" + id); });""",
     scripts=("https://example.com",),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.i18n.messages import lazy_gettext as _l
+from app.i18n.messages import gettext_noop as _noop
 from app.pixels.provider import Provider
 
 # https://developers.google.com/tag-platform/security/guides/csp, Google Analytics 4 with Google Signals.
@@ -19,10 +19,13 @@ MEASURES = (
 PROVIDER = Provider(
     label="Google Analytics",
     words=("google_analytics",),
-    calls_it=_l("measurement id"),
     example="G-AB12CD34EF",
     looks_like=r"G-[A-Z0-9]{6,12}",
-    hint=_l("G- and some ten capital letters and digits"),
+    hint=_noop("%(label)s: measurement id, G- and some ten capital letters and digits."),
+    mismatch=_noop(
+        "This does not look like a measurement id of %(label)s: "
+        "G- and some ten capital letters and digits, like %(example)s."
+    ),
     help_url="https://support.google.com/analytics/answer/9539598",
     # https://developers.google.com/tag-platform/gtagjs
     code="""

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from app.i18n.messages import lazy_gettext as _l
+from app.i18n.messages import gettext_noop as _noop
 from app.pixels.provider import Provider
 
 PROVIDER = Provider(
     label="Meta (Facebook)",
     words=("facebook",),
-    calls_it=_l("pixel id"),
     example="1234567890123456",
     looks_like=r"[0-9]{12,18}",
-    hint=_l("15 or 16 digits"),
+    hint=_noop("%(label)s: pixel id, 15 or 16 digits."),
+    mismatch=_noop("This does not look like a pixel id of %(label)s: 15 or 16 digits, like %(example)s."),
     help_url="https://business.facebook.com/events_manager2",
     # https://developers.facebook.com/docs/meta-pixel/get-started: one PageView counts for every id set up
     code="""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.i18n.messages import lazy_gettext as _l
+from app.i18n.messages import gettext_noop as _noop
 from app.pixels.provider import Provider
 
 # LinkedIn documents no hosts. The script was seen to pick one of several for each view (`px`, `px4`, `dc`),
@@ -11,10 +11,10 @@ COUNTS = ("https://*.ads.linkedin.com", "https://www.linkedin.com")
 PROVIDER = Provider(
     label="LinkedIn",
     words=("linkedin",),
-    calls_it=_l("partner id"),
     example="1234567",
     looks_like=r"[0-9]{4,10}",
-    hint=_l("some seven digits"),
+    hint=_noop("%(label)s: partner id, some seven digits."),
+    mismatch=_noop("This does not look like a partner id of %(label)s: some seven digits, like %(example)s."),
     help_url="https://www.linkedin.com/help/lms/answer/a418880",
     # https://www.linkedin.com/help/lms/answer/a418880: the script counts the view of each id by itself
     code="""

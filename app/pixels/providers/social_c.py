@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from app.i18n.messages import lazy_gettext as _l
+from app.i18n.messages import gettext_noop as _noop
 from app.pixels.provider import Provider
 
 PROVIDER = Provider(
     label="Pinterest",
     words=("pinterest",),
-    calls_it=_l("tag id"),
     example="2612345678901",
     looks_like=r"[0-9]{13}",
-    hint=_l("13 digits"),
+    hint=_noop("%(label)s: tag id, 13 digits."),
+    mismatch=_noop("This does not look like a tag id of %(label)s: 13 digits, like %(example)s."),
     help_url="https://help.pinterest.com/en/business/article/install-the-pinterest-tag",
     # https://help.pinterest.com/en/business/article/install-the-pinterest-tag
     code="""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.i18n.messages import lazy_gettext as _l
+from app.i18n.messages import gettext_noop as _noop
 from app.pixels.provider import Provider
 
 # X documents no hosts. A view goes to `t.co/i/adsct` and `analytics.twitter.com/i/adsct`; two others as in
@@ -16,10 +16,13 @@ COUNTS = (
 PROVIDER = Provider(
     label="X (Twitter)",
     words=("twitter",),
-    calls_it=_l("pixel id"),
     example="o1ab2",
     looks_like=r"[a-z0-9]{5,6}",
-    hint=_l("five or six small letters and digits"),
+    hint=_noop("%(label)s: pixel id, five or six small letters and digits."),
+    mismatch=_noop(
+        "This does not look like a pixel id of %(label)s: "
+        "five or six small letters and digits, like %(example)s."
+    ),
     help_url="https://business.x.com/en/help/campaign-measurement-and-analytics/conversion-tracking-for-websites",
     # the page named above: `config` counts the view
     code="""

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from app.i18n.messages import lazy_gettext as _l
+from app.i18n.messages import gettext_noop as _noop
 from app.pixels.provider import Provider
 
 PROVIDER = Provider(
     label="Quora",
     words=("quora",),
-    calls_it=_l("pixel id"),
     example="0123456789abcdef0123456789abcdef",
     looks_like=r"[0-9a-f]{32}",
-    hint=_l("32 digits and letters a to f"),
+    hint=_noop("%(label)s: pixel id, 32 digits and letters a to f."),
+    mismatch=_noop(
+        "This does not look like a pixel id of %(label)s: 32 digits and letters a to f, like %(example)s."
+    ),
     help_url="https://quoraadsupport.zendesk.com/hc/en-us/categories/115001572108",
     # https://quoraadsupport.zendesk.com/hc/en-us/categories/115001572108
     code="""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.i18n.messages import lazy_gettext as _l
+from app.i18n.messages import gettext_noop as _noop
 from app.pixels.provider import Provider
 
 # https://business-api.tiktok.com/portal/docs?id=1739585702922241 ("Content Security Policy"); the second one
@@ -11,10 +11,12 @@ HOSTS = ("https://analytics.tiktok.com", "https://analytics-ipv6.tiktokw.us", "h
 PROVIDER = Provider(
     label="TikTok",
     words=("tiktok",),
-    calls_it=_l("pixel id"),
     example="C4ABCDEFGH1234567890",
     looks_like=r"[A-Z0-9]{20}",
-    hint=_l("20 capital letters and digits"),
+    hint=_noop("%(label)s: pixel id, 20 capital letters and digits."),
+    mismatch=_noop(
+        "This does not look like a pixel id of %(label)s: 20 capital letters and digits, like %(example)s."
+    ),
     help_url="https://ads.tiktok.com/help/article/get-started-pixel",
     # https://ads.tiktok.com/help/article/get-started-pixel: a queue for each id, which its script takes over
     code="""

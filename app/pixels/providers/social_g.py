@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.i18n.messages import lazy_gettext as _l
+from app.i18n.messages import gettext_noop as _noop
 from app.pixels.provider import Provider
 
 # Snap documents the first; its script was seen to send the same to the second
@@ -10,10 +10,13 @@ COUNTS = ("https://tr.snapchat.com", "https://tr6.snapchat.com")
 PROVIDER = Provider(
     label="Snapchat",
     words=("snapchat",),
-    calls_it=_l("pixel id"),
     example="01234567-89ab-cdef-0123-456789abcdef",
     looks_like=r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}",
-    hint=_l("32 digits and letters a to f in five groups"),
+    hint=_noop("%(label)s: pixel id, 32 digits and letters a to f in five groups."),
+    mismatch=_noop(
+        "This does not look like a pixel id of %(label)s: "
+        "32 digits and letters a to f in five groups, like %(example)s."
+    ),
     help_url="https://businesshelp.snapchat.com/s/article/snap-pixel-about",
     # https://businesshelp.snapchat.com/s/article/pixel-website-install
     code="""

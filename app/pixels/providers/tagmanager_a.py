@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from app.i18n.messages import lazy_gettext as _l
+from app.i18n.messages import gettext_noop as _noop
 from app.pixels.provider import Provider
 
 PROVIDER = Provider(
     label="Google Tag Manager",
     words=("google_tag_manager",),
-    calls_it=_l("container id"),
     example="GTM-AB12CD3",
     looks_like=r"GTM-[A-Z0-9]{4,10}",
-    hint=_l("GTM- and some seven capital letters and digits"),
+    hint=_noop("%(label)s: container id, GTM- and some seven capital letters and digits."),
+    mismatch=_noop(
+        "This does not look like a container id of %(label)s: "
+        "GTM- and some seven capital letters and digits, like %(example)s."
+    ),
     help_url="https://support.google.com/tagmanager/answer/6103696",
     # https://developers.google.com/tag-platform/tag-manager/web: the owner decides what a container holds
     code="""
