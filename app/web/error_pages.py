@@ -11,9 +11,29 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from app.core import logging as core_logging
 from app.core.errors import RetryLater
+from app.i18n.messages import lazy_gettext as _l
 from app.web import locale, security_headers
 from app.web.errors import ErrorAnswer, failure_of
 from app.web.json_errors import problem
+
+# HTTP's names of the statuses that people meet
+PHRASES = {
+    400: _l("Bad Request"),
+    401: _l("Unauthorized"),
+    403: _l("Forbidden"),
+    404: _l("Not Found"),
+    405: _l("Method Not Allowed"),
+    408: _l("Request Timeout"),
+    409: _l("Conflict"),
+    410: _l("Gone"),
+    413: _l("Request Entity Too Large"),
+    415: _l("Unsupported Media Type"),
+    422: _l("Unprocessable Entity"),
+    429: _l("Too Many Requests"),
+    500: _l("Internal Server Error"),
+    503: _l("Service Unavailable"),
+    507: _l("Insufficient Storage"),
+}
 
 
 def init_app(app: Flask) -> None:
@@ -45,7 +65,7 @@ def is_answer(error: HTTPException) -> bool:
 
 def render_failure(failure: ErrorAnswer, *, needs_nothing: bool) -> Response:
     context = {
-        "phrase": HTTPStatus(failure.status).phrase,
+        "phrase": PHRASES.get(failure.status) or HTTPStatus(failure.status).phrase,
         "words": [entry.title for entry in failure.entries],
         "failure": failure,
         "request_id": g.request_id,

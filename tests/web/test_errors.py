@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import sqlite3
 from contextlib import closing
+from http import HTTPStatus
 from typing import Any
 
 import pytest
@@ -20,6 +21,8 @@ from app.core import errors
 from app.core.config import Settings
 from app.core.errors import FieldError, StoreDown
 from app.core.extensions import db
+from app.i18n.messages import in_english
+from app.web.error_pages import PHRASES
 from app.web.errors import STATUSES, failure_of
 from app.web.json_errors import described
 from tests.api.shape import problem
@@ -165,6 +168,18 @@ def test_a_page_for_what_failed_needs_nothing(client: FlaskClient, app: Flask, s
 
 
 @pytest.mark.databases
+def test_the_page_speaks_the_readers_language(client: FlaskClient) -> None:
+    page = client.get("/dashboard/nothing/here", headers={"Accept-Language": "de"})
+    assert (page.status_code, "<h1>Nicht gefunden</h1>" in page.text) == (404, True)
+
+
+def test_the_phrases_are_those_of_http_in_english() -> None:
+    assert set(STATUSES.values()) | {status for _, status in FAILURES.values()} <= set(PHRASES)
+    assert {status: in_english(text) for status, text in PHRASES.items()} == {
+        status: HTTPStatus(status).phrase for status in PHRASES
+    }
+
+
 def test_no_value_gets_into_what_an_error_says(session: scoped_session[Session]) -> None:
     with pytest.raises(DBAPIError) as caught:
         session.execute(sa.text("SELECT no_such_column FROM link WHERE url = :url"), {"url": SECRET})
