@@ -56,7 +56,7 @@ class HashPriority(Enum):
         self.places = places
 
 
-_reserved: ContextVar[HashPriority | None] = ContextVar("hashing_lane", default=None)
+_reserved: ContextVar[HashPriority | None] = ContextVar("hashing_priority", default=None)
 
 
 class HashingGate:
@@ -75,11 +75,11 @@ class HashingGate:
         self.taken = dict.fromkeys(HashPriority, 0)
         # rotated at each job, so that every queue has its turn
         self.queues: deque[HashPriority] = deque(HashPriority)
-        self.jobs: dict[HashPriority, deque[HashJob]] = {lane: deque() for lane in HashPriority}
+        self.jobs: dict[HashPriority, deque[HashJob]] = {priority: deque() for priority in HashPriority}
         self.thread: threading.Thread | None = None
 
     @contextmanager
-    def reserve(self, lane: HashPriority) -> Iterator[None]:
+    def reserve(self, priority: HashPriority) -> Iterator[None]:
         """Holds one of the queue's places for all hashes made inside. Raises Busy when the queue is full.
 
         Called before a try is counted, so that a request refused here is not counted as a try. Inside another
@@ -88,23 +88,23 @@ class HashingGate:
         if _reserved.get() is not None:
             yield
             return
-        self.take_place(lane)
-        token = _reserved.set(lane)
+        self.take_place(priority)
+        token = _reserved.set(priority)
         try:
             yield
         finally:
             _reserved.reset(token)
-            self.leave_place(lane)
+            self.leave_place(priority)
 
-    def take_place(self, lane: HashPriority) -> None:
+    def take_place(self, priority: HashPriority) -> None:
         with self.changed:
-            if self.taken[lane] >= lane.places:
+            if self.taken[priority] >= priority.places:
                 raise busy()
-            self.taken[lane] += 1
+            self.taken[priority] += 1
 
-    def leave_place(self, lane: HashPriority) -> None:
+    def leave_place(self, priority: HashPriority) -> None:
         with self.changed:
-            self.taken[lane] -= 1
+            self.taken[priority] -= 1
 
     def run(self, work: Callable[[], Answer]) -> Answer:
         """Lets the hashing thread compute `work`. Raises Busy if it does not start in time."""
@@ -119,9 +119,9 @@ class HashingGate:
                         raise busy() from None
                     return future.result()  # it has begun
 
-    def enqueue(self, lane: HashPriority, job: HashJob) -> None:
+    def enqueue(self, priority: HashPriority, job: HashJob) -> None:
         with self.changed:
-            self.jobs[lane].append(job)
+            self.jobs[priority].append(job)
             if self.thread is None:
                 self.thread = threading.Thread(target=self.work_off, name="hashing", daemon=True)
                 self.thread.start()

@@ -55,7 +55,7 @@ class Sender(PollLoop):
         self.errors = ErrorBoundary("single deliveries")
         self.site = site_of(settings)
         self.who = secrets.token_hex(8)
-        self.lanes: dict[int, HandlerQueue] = {}
+        self.queues: dict[int, HandlerQueue] = {}
         self.held: set[int] = set()  # ids of deliveries that are claimed and whose result is not stored yet
         self.outcomes: queue.SimpleQueue[Came] = queue.SimpleQueue()
         self.unkept: list[Came] = []
@@ -82,8 +82,8 @@ class Sender(PollLoop):
         """Claim nothing more, and store the results that arrive within `seconds`. The rest is sent again."""
         self.ended.set()
         until = time.monotonic() + (seconds or 0.0)
-        for lane in list(self.lanes.values()):
-            lane.is_spoiled = True
+        for handler_queue in list(self.queues.values()):
+            handler_queue.is_spoiled = True
         super().stop(seconds)
         while self.held and time.monotonic() < until:
             self.rest(POLL_SECONDS)
@@ -94,7 +94,11 @@ class Sender(PollLoop):
     def keep(self) -> bool:
         """Store the results of all attempts. Those that an outage kept from being stored stay for later."""
         self.unkept += [self.outcomes.get() for _ in range(self.outcomes.qsize())]
-        self.unkept += [(delivery, None) for lane in self.lanes.values() for delivery in lane.give_back()]
+        self.unkept += [
+            (delivery, None)
+            for handler_queue in self.queues.values()
+            for delivery in handler_queue.give_back()
+        ]
         if not self.unkept:
             return False
         failed = self.errors.each(list(self.unkept), self.store, key=lambda came: came[0].id)
@@ -125,7 +129,7 @@ class Sender(PollLoop):
         """Claim due deliveries, as many as there is room for, and send them."""
         if self.threads() >= MAX_THREADS:
             return False
-        full = [handler_id for handler_id, lane in self.lanes.items() if not lane.room()]
+        full = [handler_id for handler_id, handler_queue in self.queues.items() if not handler_queue.room()]
         is_crowded = self.threads(failing=True) >= MAX_FAILING
         with Session(self.engine) as session:
             found = waiting.find(session, moment(), full, only_healthy=is_crowded)
@@ -136,15 +140,19 @@ class Sender(PollLoop):
         return bool(claimed)
 
     def threads(self, *, failing: bool = False) -> int:
-        return sum(lane.threads for lane in self.lanes.values() if lane.is_failing or not failing)
+        return sum(
+            handler_queue.threads
+            for handler_queue in self.queues.values()
+            if handler_queue.is_failing or not failing
+        )
 
     def chosen(self, found: Sequence[waiting.DueDelivery]) -> list[int]:
         """The ids to claim: for each handler as many as its queue has room for."""
         rooms: dict[int, int] = {}
         ids = []
         for one in found:
-            lane = self.lanes.setdefault(one.handler_id, HandlerQueue(is_failing=one.is_failing))
-            room = rooms.setdefault(one.handler_id, lane.room())
+            handler_queue = self.queues.setdefault(one.handler_id, HandlerQueue(is_failing=one.is_failing))
+            room = rooms.setdefault(one.handler_id, handler_queue.room())
             if room and one.id not in self.held:
                 ids.append(one.id)
                 rooms[one.handler_id] = room - 1
@@ -155,16 +163,18 @@ class Sender(PollLoop):
         for delivery in claimed:
             by_handler[delivery.handler_id].append(delivery)
         for handler_id, some in by_handler.items():
-            lane = self.lanes[handler_id]
-            for _ in range(lane.add(some)):
+            handler_queue = self.queues[handler_id]
+            for _ in range(handler_queue.add(some)):
                 with self.errors.attempt() as started:
-                    threading.Thread(target=self.work, args=(lane,), name="send", daemon=True).start()
+                    threading.Thread(
+                        target=self.work, args=(handler_queue,), name="send", daemon=True
+                    ).start()
                 if started.error is not None:
-                    lane.lose_thread()
+                    handler_queue.lose_thread()
 
-    def work(self, lane: HandlerQueue) -> None:
+    def work(self, handler_queue: HandlerQueue) -> None:
         """Send what a queue holds, one after the other. This is the body of a sending thread."""
-        while delivery := lane.next():
+        while delivery := handler_queue.next():
             outcome = attempt(
                 delivery.type,
                 delivery.fields,
@@ -172,5 +182,5 @@ class Sender(PollLoop):
                 OutboundSession(self.settings),
                 refusal=delivery.refusal,
             )
-            lane.learn(is_delivered=outcome.is_delivered)
+            handler_queue.learn(is_delivered=outcome.is_delivered)
             self.outcomes.put((delivery, outcome))

@@ -1,4 +1,4 @@
-"""Blocks password hashing in tests: by full lanes, or by a busy hashing thread."""
+"""Blocks password hashing in tests: by full queues, or by a busy hashing thread."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from app.accounts.hashing import GATE, HashPriority
 SECONDS = 60
 
 
-def fill(taken: ExitStack, lane: HashPriority) -> None:
-    """Takes every place of this lane until `taken` is closed, as other requests would."""
-    for _ in range(lane.places):
-        GATE.take_place(lane)
-        taken.callback(GATE.leave_place, lane)
+def fill(taken: ExitStack, priority: HashPriority) -> None:
+    """Takes every place of this queue until `taken` is closed, as other requests would."""
+    for _ in range(priority.places):
+        GATE.take_place(priority)
+        taken.callback(GATE.leave_place, priority)
 
 
 @contextmanager

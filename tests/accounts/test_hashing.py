@@ -1,4 +1,4 @@
-"""Password hashing: its bounds, the turns of the lanes, and each view's answer when it is busy."""
+"""Password hashing: its bounds, the turns of the queues, and each view's answer when it is busy."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ def work(gate: HashingGate, pool: ThreadPoolExecutor) -> Iterator[Work]:
     work.done.set()
 
 
-def ask(gate: HashingGate, lane: HashPriority, made: list[str], name: str) -> None:
-    with gate.reserve(lane):
+def ask(gate: HashingGate, priority: HashPriority, made: list[str], name: str) -> None:
+    with gate.reserve(priority):
         gate.run(lambda: made.append(name))
 
 
@@ -83,11 +83,11 @@ class Asked:
         self.made: list[str] = []
         self.futures: list[Future[None]] = []
 
-    def wait_in(self, lane: HashPriority, name: str) -> None:
+    def wait_in(self, priority: HashPriority, name: str) -> None:
         """Queues a request; returns once it is in the queue."""
-        before = len(self.gate.jobs[lane])
-        self.futures.append(self.pool.submit(ask, self.gate, lane, self.made, name))
-        while len(self.gate.jobs[lane]) == before:
+        before = len(self.gate.jobs[priority])
+        self.futures.append(self.pool.submit(ask, self.gate, priority, self.made, name))
+        while len(self.gate.jobs[priority]) == before:
             assert not self.futures[-1].done()
 
 
@@ -111,7 +111,7 @@ def test_what_goes_wrong_is_raised_where_it_was_asked_for(gate: HashingGate) -> 
     assert gate.run(lambda: "the next") == "the next"
 
 
-def test_every_lane_has_its_turn(
+def test_every_queue_has_its_turn(
     gate: HashingGate, pool: ThreadPoolExecutor, work: Work, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(hashing, "WAIT_SECONDS", SECONDS)
@@ -128,7 +128,7 @@ def test_every_lane_has_its_turn(
     assert [name for name in asked.made if name.startswith("s")] == [f"stranger {n}" for n in range(10)]
 
 
-def test_beyond_a_lanes_places_nobody_waits(gate: HashingGate) -> None:
+def test_beyond_a_queues_places_nobody_waits(gate: HashingGate) -> None:
     with ExitStack() as taken:
         for _ in range(HashPriority.STRANGERS.places):
             gate.take_place(HashPriority.STRANGERS)
@@ -252,7 +252,7 @@ def is_busy(answer: TestResponse) -> bool:
 @pytest.fixture
 def full() -> Iterator[Callable[[HashPriority], None]]:
     with ExitStack() as taken:
-        yield lambda lane: fill(taken, lane)
+        yield lambda priority: fill(taken, priority)
 
 
 class TestBusy:

@@ -30,7 +30,7 @@ SHORT = "what one answer, one job or one transaction needs"
 
 # decorated functions, and containers that a module or an object fills: what bounds each
 BOUNDS: dict[str, str | int] = {
-    "accounts/hashing.py self.queues": "a queue of MAX_WAITING jobs for each lane",
+    "accounts/hashing.py self.queues": "a queue of MAX_WAITING jobs for each priority",
     "accounts/keys.py _made": 1000 * 12_000,  # a key and its user; all their texts are of bounded columns
     "accounts/keys.py _tried": 1000 * 250,
     "accounts/password_rules.py common_passwords": CODE,
@@ -85,8 +85,8 @@ BOUNDS: dict[str, str | int] = {
     "net/dial.py trusted": CODE,
     "notifications/handler_queue.py self.waiting": "deliveries that are held, whose number is bounded there",
     "notifications/mail.py templates": CODE,
-    "notifications/sender.py self.held": "as many as lanes hold",
-    "notifications/sender.py self.lanes": "one for each handler with deliveries that are held",
+    "notifications/sender.py self.held": "as many as queues hold",
+    "notifications/sender.py self.queues": "one for each handler with deliveries that are held",
     "i18n/languages.py translations": CODE,
     "i18n/scripts.py messages_in": CODE,
     "i18n/languages.py every_language": CODE,
