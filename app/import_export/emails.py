@@ -41,4 +41,4 @@ def tell_failed(session: AnySession, job: LinkImport, settings: Settings) -> Non
             note="account",
             language=user.language,
         )
-    system_email.post(session, user.id, f"import:{job.id}", user.email, content, now() + RETRY_PERIOD)
+    system_email.enqueue(session, user.id, f"import:{job.id}", user.email, content, now() + RETRY_PERIOD)

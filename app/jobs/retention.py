@@ -13,7 +13,7 @@ from app.core.clock import now
 from app.core.config import Settings
 from app.core.database import begin_write
 from app.core.error_boundary import ErrorBoundary
-from app.notifications.models import PENDING, Delivery, Letter
+from app.notifications.models import PENDING, Delivery, SystemEmail
 from app.notifications.outbox import end_pending
 from app.redirects.models import RedeemedTicket
 
@@ -38,10 +38,10 @@ def forget_deliveries(session: Session, _settings: Settings) -> None:
 
 def forget_mails(session: Session, _settings: Settings) -> None:
     """Deletes mails from Waypost itself that were sent or given up, with their deliveries."""
-    is_over = Letter.id.in_(
+    is_over = SystemEmail.id.in_(
         select(Delivery.letter_id).where(Delivery.letter_id.is_not(None), Delivery.status != PENDING)
     )
-    remove(session, mails, Letter, is_over, Letter.datetime < now() - MAIL_RETENTION)
+    remove(session, mails, SystemEmail, is_over, SystemEmail.datetime < now() - MAIL_RETENTION)
 
 
 def forget_redeemed_tickets(session: Session, _settings: Settings) -> None:

@@ -86,7 +86,7 @@ def post_confirmation(session: AnySession, handler: NotificationHandler, site: S
         )
     system_email.withdraw(session, about(handler))
     address = address_to_confirm(handler)
-    system_email.post(session, owner.id, about(handler), address, content, now() + VALID)
+    system_email.enqueue(session, owner.id, about(handler), address, content, now() + VALID)
     handler.confirmation_due, handler.confirmation_datetime = None, now()
 
 

@@ -41,7 +41,7 @@ class AttemptResult:
 
 
 def attempt(
-    type_: str, fields: Mapping[str, str], message: Message, door: OutboundSession, *, refusal: str = ""
+    type_: str, fields: Mapping[str, str], message: Message, outbound: OutboundSession, *, refusal: str = ""
 ) -> AttemptResult:
     """Try once, until the session's deadline at most. No transaction may be open meanwhile.
 
@@ -49,41 +49,41 @@ def attempt(
     """
     start = moment()
     if refusal:
-        return failed(DeliveryFailed(refusal), start, door)
+        return failed(DeliveryFailed(refusal), start, outbound)
     if not fields:
-        return failed(DeliveryFailed(UNREADABLE), start, door)
+        return failed(DeliveryFailed(UNREADABLE), start, outbound)
     try:
         with in_language(message.language):
-            return delivered(all_transports()[type_].send(fields, message, door), start, door)
+            return delivered(all_transports()[type_].send(fields, message, outbound), start, outbound)
     except DeliveryFailed as refused:
-        return failed(refused, start, door)
+        return failed(refused, start, outbound)
     except NoAnswer as silent:
-        return failed(DeliveryFailed(silent.reason), start, door)
+        return failed(DeliveryFailed(silent.reason), start, outbound)
     except TimeoutError:
-        return failed(DeliveryFailed(_l("The server did not answer in time.")), start, door)
+        return failed(DeliveryFailed(_l("The server did not answer in time.")), start, outbound)
     except Exception:  # a bug in a transport must not end the worker; the handler's log shows it to the owner
         log.exception("The transport %s failed", type_)
-        return failed(DeliveryFailed(_l("Waypost failed to send this; its log says why.")), start, door)
+        return failed(DeliveryFailed(_l("Waypost failed to send this; its log says why.")), start, outbound)
 
 
-def delivered(sent: Delivered, start: dt.datetime, door: OutboundSession) -> AttemptResult:
+def delivered(sent: Delivered, start: dt.datetime, outbound: OutboundSession) -> AttemptResult:
     return AttemptResult(
         is_delivered=True,
         detail="Delivered.",
         datetime=start,
-        duration_ms=door.deadline.spent_ms(),
+        duration_ms=outbound.deadline.spent_ms(),
         status_code=sent.status_code,
         answer=cut(sent.answer),
         changes=sent.changes,
     )
 
 
-def failed(refused: DeliveryFailed, start: dt.datetime, door: OutboundSession) -> AttemptResult:
+def failed(refused: DeliveryFailed, start: dt.datetime, outbound: OutboundSession) -> AttemptResult:
     return AttemptResult(
         is_delivered=False,
         detail=refused.reason,
         datetime=start,
-        duration_ms=door.deadline.spent_ms(),
+        duration_ms=outbound.deadline.spent_ms(),
         status_code=refused.status_code,
         answer=cut(refused.answer),
         retry_after=refused.retry_after,

@@ -16,9 +16,9 @@ JSON = {"content-type": "application/json; charset=utf-8"}
 IsGone = Callable[[int, str], bool]
 
 
-def post_json(door: OutboundSession, url: str, value: Mapping[str, Any], is_gone: IsGone) -> Delivered:
+def post_json(outbound: OutboundSession, url: str, value: Mapping[str, Any], is_gone: IsGone) -> Delivered:
     """Post `value`. Raises NoAnswer, and DeliveryFailed, with `gone` where `is_gone` says so."""
-    answer = door.request("POST", url, headers=JSON, body=json.dumps(value, ensure_ascii=False).encode())
+    answer = outbound.request("POST", url, headers=JSON, body=json.dumps(value, ensure_ascii=False).encode())
     try:
         return judge(answer)
     except DeliveryFailed as refused:

@@ -51,12 +51,14 @@ class NotificationHandler(db.Model):
     datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)
 
 
-class Letter(db.Model):
+class SystemEmail(db.Model):
     """A mail from Waypost itself to `email`, such as an invitation. Its delivery says how far it is.
 
     `content` is what it says, encrypted, and emptied once it is sent or given up. `about` names what it
     belongs to, `user_id` is who caused it. It is not sent after `until`.
     """
+
+    __tablename__ = "letter"
 
     id: Mapped[int] = mapped_column(Id, primary_key=True)
     user_id: Mapped[int] = mapped_column(ForeignKey("user.id", ondelete="CASCADE"), index=True)
@@ -66,7 +68,7 @@ class Letter(db.Model):
     until: Mapped[dt.datetime] = mapped_column(UtcDateTime)
     datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)
 
-    delivery: Mapped[Delivery] = relationship(back_populates="letter", passive_deletes=True)
+    delivery: Mapped[Delivery] = relationship(back_populates="system_email", passive_deletes=True)
 
     @property
     def due(self) -> dt.datetime | None:
@@ -131,7 +133,7 @@ class Delivery(Claimed, db.Model):
 
     # each of these only where its id is there
     handler: Mapped[NotificationHandler] = relationship()
-    letter: Mapped[Letter] = relationship(back_populates="delivery")
+    system_email: Mapped[SystemEmail] = relationship(back_populates="delivery")
     attempts: Mapped[list[DeliveryAttempt]] = relationship(
         order_by="DeliveryAttempt.id", cascade="all, delete-orphan", passive_deletes=True
     )

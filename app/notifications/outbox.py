@@ -25,8 +25,8 @@ from app.notifications.models import (
     PENDING,
     Delivery,
     DeliveryAttempt,
-    Letter,
     NotificationHandler,
+    SystemEmail,
 )
 
 # the pauses before each try, from the first: the contract's schedule
@@ -82,7 +82,7 @@ def write_down(session: Session, who: str, all_that_came: Sequence[Came]) -> Non
     Where another sender holds the lease by now, only the attempt is stored.
     """
     handlers = locked(session, NotificationHandler, {handler_id for _, handler_id, _ in all_that_came})
-    lock_letters(session, {id_ for id_, handler_id, _ in all_that_came if handler_id == OWN})
+    lock_system_emails(session, {id_ for id_, handler_id, _ in all_that_came if handler_id == OWN})
     deliveries = locked(session, Delivery, {id_ for id_, _, _ in all_that_came})
     for id_, handler_id, outcome in all_that_came:
         delivery, handler = deliveries.get(id_), handlers.get(handler_id)
@@ -112,11 +112,11 @@ def locked(session: Session, model: type[Row], ids: Collection[int]) -> dict[int
     return {row.id: row for row in session.scalars(rows)}
 
 
-def lock_letters(session: Session, delivery_ids: Collection[int]) -> None:
-    """Lock the letters of these deliveries, before the deliveries: `withdraw` deletes them in this order."""
+def lock_system_emails(session: Session, delivery_ids: Collection[int]) -> None:
+    """Lock the system emails of these deliveries before the deliveries: `withdraw` deletes in this order."""
     if delivery_ids:
         ids = session.scalars(select(Delivery.letter_id).where(Delivery.id.in_(delivery_ids))).all()
-        locked(session, Letter, [id_ for id_ in ids if id_ is not None])
+        locked(session, SystemEmail, [id_ for id_ in ids if id_ is not None])
 
 
 def end_pending(session: AnySession, handler_id: int | None = None) -> None:
@@ -152,29 +152,33 @@ def settle(session: AnySession, delivery: Delivery, outcome: AttemptResult, *, i
     session.add(attempt_of(delivery, outcome))
     delivery.tries += 1
     delivery.lease = delivery.who = None
-    letter = delivery.letter if delivery.letter_id is not None else None
-    due = next_due(delivery.tries, letter and letter.until, outcome.retry_after)
+    system_email = delivery.system_email if delivery.letter_id is not None else None
+    due = next_due(delivery.tries, system_email and system_email.until, outcome.retry_after)
     if outcome.is_delivered:
         delivery.status, delivery.due = DELIVERED, None
     elif is_last or outcome.is_permanent or due is None:
         delivery.status, delivery.due = FAILED, None
     else:
         delivery.planned, delivery.due = moment(), due
-    if letter is not None and delivery.due is None:
-        letter.content = None
+    if system_email is not None and delivery.due is None:
+        system_email.content = None
 
 
 def put_off(session: Session, id_: int) -> None:
     """Count an attempt that failed by our own error, without loading the row that may cause it. Commits."""
     begin_write(session)
-    found = select(Delivery.tries, Letter.id, Letter.until).outerjoin(Letter).where(Delivery.id == id_)
+    found = (
+        select(Delivery.tries, SystemEmail.id, SystemEmail.until)
+        .outerjoin(SystemEmail)
+        .where(Delivery.id == id_)
+    )
     if row := session.execute(found).first():
         tries, letter_id, until = row.tries + 1, row.id, row.until
         due = next_due(tries, until)
         values = {"tries": tries, "due": due, "planned": moment(), "lease": None, "who": None}
         values |= {} if due else {"status": FAILED}
         if letter_id is not None and due is None:
-            session.execute(update(Letter).where(Letter.id == letter_id).values(content=None))
+            session.execute(update(SystemEmail).where(SystemEmail.id == letter_id).values(content=None))
         session.execute(update(Delivery).where(Delivery.id == id_).values(values))
         session.execute(insert(DeliveryAttempt), [{"delivery_id": id_, "detail": FAULT, "duration_ms": 0}])
     session.commit()

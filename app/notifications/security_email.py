@@ -122,7 +122,7 @@ class SecurityMail:
     ) -> None:
         is_verified = email == user.verified_email
         if self.settings.smtp_url and (is_verified or not system_email.has_enough(self.session, email)):
-            system_email.post(self.session, user.id, about, email, content, now() + good_for)
+            system_email.enqueue(self.session, user.id, about, email, content, now() + good_for)
 
 
 def about_reset(user: User) -> str:

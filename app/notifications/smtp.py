@@ -68,36 +68,40 @@ class SmtpMessage(NamedTuple):
     content: bytes
 
 
-def hand_in(letter: SmtpMessage, server: MailServer, door: OutboundSession, *, name: str) -> Delivered:
+def hand_in(message: SmtpMessage, server: MailServer, outbound: OutboundSession, *, name: str) -> Delivered:
     """Send the mail; returns once the server has accepted it. `name`: our name in the greeting.
 
     Raises DeliveryFailed and NoAnswer.
     """
-    with in_words(door.deadline, (DeliveryFailed,)), in_smtp_words(), spoken_to(server, door, name) as client:
+    with (
+        in_words(outbound.deadline, (DeliveryFailed,)),
+        in_smtp_words(),
+        spoken_to(server, outbound, name) as client,
+    ):
         greet(client, server)
-        return send(client, letter)
+        return send(client, message)
 
 
 @contextmanager
-def spoken_to(server: MailServer, door: OutboundSession, name: str) -> Iterator[smtplib.SMTP]:
+def spoken_to(server: MailServer, outbound: OutboundSession, name: str) -> Iterator[smtplib.SMTP]:
     """An SMTP client on a connection of the outbound session.
 
     A timer cuts the connection at the deadline. Without it a server that sends a byte at a time would never
     end, because smtplib's timeout is for each read.
     """
-    line = door.connect_named(server.host, server.port)
-    client = smtplib.SMTP(local_hostname=name, timeout=door.left())
+    line = outbound.connect_named(server.host, server.port)
+    client = smtplib.SMTP(local_hostname=name, timeout=outbound.left())
     client.sock = line
-    timer = Timer(door.left(), cut, [client])
+    timer = Timer(outbound.left(), cut, [client])
     timer.daemon = True
     timer.start()
     try:
-        line.settimeout(door.left())
+        line.settimeout(outbound.left())
         if server.security == TLS:
             encrypt(client, server)
         yield client
     except OSError:  # of which smtplib's errors are some
-        door.left()  # raises TimeoutError where we cut the connection ourselves
+        outbound.left()  # raises TimeoutError where we cut the connection ourselves
         raise
     finally:
         timer.cancel()
@@ -145,24 +149,24 @@ def greet(client: smtplib.SMTP, server: MailServer) -> None:
         client.login(server.user, server.password)
 
 
-def send(client: smtplib.SMTP, letter: SmtpMessage) -> Delivered:
-    options = [] if letter.to.isascii() and letter.sender.isascii() else ["SMTPUTF8", "BODY=8BITMIME"]
+def send(client: smtplib.SMTP, message: SmtpMessage) -> Delivered:
+    options = [] if message.to.isascii() and message.sender.isascii() else ["SMTPUTF8", "BODY=8BITMIME"]
     if options and not client.has_extn("smtputf8"):
         raise DeliveryFailed(
             _l("The mail server takes no addresses with letters like these."), permanent=True
         )
     expect(
-        client.mail(letter.sender, options),
+        client.mail(message.sender, options),
         250,
         sender_refused,
     )
     expect(
-        client.rcpt(letter.to),
+        client.rcpt(message.to),
         250,
         address_refused,
         is_about_mail=True,
     )
-    answer = client.data(letter.content)
+    answer = client.data(message.content)
     expect(
         answer,
         250,

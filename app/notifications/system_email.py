@@ -16,7 +16,7 @@ from app.core.clock import now
 from app.core.database import AnySession
 from app.core.leases import moment
 from app.notifications.message import NOTES, Message
-from app.notifications.models import Delivery, Letter
+from app.notifications.models import Delivery, SystemEmail
 from app.notifications.outbox import new_webhook_id
 
 TYPE = "letter"  # of its deliveries
@@ -35,36 +35,36 @@ class Content:
     language: str = "en"
 
 
-def post(
+def enqueue(
     session: AnySession, user_id: int, about: str, email: str, content: Content, until: dt.datetime
-) -> Letter:
+) -> SystemEmail:
     """Store a mail to be sent as soon as possible, and not after `until`. `about` is for `withdraw`."""
-    letter = Letter(user_id=user_id, about=about, email=email, content=asdict(content), until=until)
-    letter.delivery = Delivery(type=TYPE, webhook_id=new_webhook_id(), data={}, due=moment())
-    session.add(letter)
+    row = SystemEmail(user_id=user_id, about=about, email=email, content=asdict(content), until=until)
+    row.delivery = Delivery(type=TYPE, webhook_id=new_webhook_id(), data={}, due=moment())
+    session.add(row)
     session.flush()
-    return letter
+    return row
 
 
 def has_enough(session: AnySession, email: str) -> bool:
     """Whether an address got `MAX_A_DAY` mails in the last day. For addresses that are not verified."""
-    is_theirs, since = func.lower(Letter.email) == email.lower(), now() - dt.timedelta(days=1)
-    lately = select(func.count()).select_from(Letter).where(is_theirs, Letter.datetime > since)
+    is_theirs, since = func.lower(SystemEmail.email) == email.lower(), now() - dt.timedelta(days=1)
+    lately = select(func.count()).select_from(SystemEmail).where(is_theirs, SystemEmail.datetime > since)
     return session.scalars(lately).one() >= MAX_A_DAY
 
 
 def withdraw(session: AnySession, about: str) -> None:
     """Delete the mails about this that were not sent yet."""
     waiting = select(Delivery.letter_id).where(Delivery.due.is_not(None), Delivery.letter_id.is_not(None))
-    session.execute(delete(Letter).where(Letter.about == about, Letter.id.in_(waiting)))
+    session.execute(delete(SystemEmail).where(SystemEmail.about == about, SystemEmail.id.in_(waiting)))
 
 
-def message_of(letter: Letter, id_: str) -> Message:
-    content = Content(**(letter.content or {"title": "Waypost", "text": ""}))
+def message_of(row: SystemEmail, id_: str) -> Message:
+    content = Content(**(row.content or {"title": "Waypost", "text": ""}))
     return Message(
         id=id_,
         type=TYPE,
-        datetime=letter.datetime,
+        datetime=row.datetime,
         data={},
         title=content.title,
         text=content.text,

@@ -91,8 +91,9 @@ class DeliveryFailed(Exception):
 class Transport:
     """One kind of delivery. Its neutral type is the name of its file.
 
-    `send(fields, message, door)` gets the handler's settings; it returns Delivered or raises DeliveryFailed,
-    and lets the session's NoAnswer pass. It has `door.left()` seconds. Many threads call it at once.
+    `send(fields, message, outbound)` gets the handler's settings; it returns Delivered or raises
+    DeliveryFailed, and lets the session's NoAnswer pass. It has `outbound.left()` seconds. Many threads call
+    it at once.
     `words`: other names for the type, accepted as input. `makes`: settings that are generated when a handler
     gets this type; `renew` returns the settings with new ones of these. `steps`: how owners get the values
     that they fill in. `lacks`: what the operator has not set up, in words. `icon` is one of

@@ -98,7 +98,7 @@ def take(
 def claimed_deliveries(session: Session, ids: Sequence[int], site: SiteUrls) -> list[ClaimedDelivery]:
     session.rollback()
     rows = select(Delivery).where(Delivery.id.in_(ids))
-    rows = rows.options(joinedload(Delivery.handler), joinedload(Delivery.letter))
+    rows = rows.options(joinedload(Delivery.handler), joinedload(Delivery.system_email))
     found = session.scalars(rows.order_by(Delivery.due, Delivery.id))
     return [claimed_delivery(session, row, site) for row in found]
 
@@ -106,9 +106,13 @@ def claimed_deliveries(session: Session, ids: Sequence[int], site: SiteUrls) -> 
 def claimed_delivery(session: Session, row: Delivery, site: SiteUrls) -> ClaimedDelivery:
     if row.letter_id is not None:
         # without fields the attempt fails as unreadable, and the mail is tried again, perhaps with its key
-        fields = {} if isinstance(row.letter.content, UnreadableSecret) else {"email": row.letter.email}
+        fields = (
+            {}
+            if isinstance(row.system_email.content, UnreadableSecret)
+            else {"email": row.system_email.email}
+        )
         return ClaimedDelivery(
-            row.id, OWN, "email", fields, system_email.message_of(row.letter, row.webhook_id)
+            row.id, OWN, "email", fields, system_email.message_of(row.system_email, row.webhook_id)
         )
     handler = row.handler
     owner = session.get_one(User, handler.user_id)

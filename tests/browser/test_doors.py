@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import User
 from app.core.config import Settings
-from app.notifications.models import Letter
+from app.notifications.models import SystemEmail
 from tests.accounts.codes import shown
 from tests.browser.test_accessibility import NARROW, sideways, violations
 from tests.dashboard.auth.test_password_reset import work
@@ -101,7 +101,7 @@ def test_a_forgotten_password(
     look(page, page.get_by_role("heading", name="Look into your mail"))
     session.rollback()
     work(settings)
-    content = session.scalars(select(Letter)).one().content
+    content = session.scalars(select(SystemEmail)).one().content
     assert content
     path = re.sub(r"^https?://[^/]+", "", content["url"])
     page.goto(site + path)

@@ -18,7 +18,7 @@ from app.core.database import engine_options, prepare_engine
 from app.import_export import archives, files, importer, runs
 from app.import_export.models import LinkImport
 from app.jobs.subprocesses import Archiver, Importer, ProgramRunner
-from app.notifications.models import Letter
+from app.notifications.models import SystemEmail
 from tests.server import wait_for
 
 TABLE = "location_url\n" + "".join(f"https://example.com/{n}\n" for n in range(30))
@@ -62,11 +62,11 @@ def test_an_import_that_dies_three_times_has_failed_with_words(session, settings
     session.refresh(job)
     assert (job.state, job.problem) == ("failed", runs.DIED)
     assert runs.waiting(session, settings.data_dir) == []
-    [letter] = session.scalars(select(Letter))
+    [letter] = session.scalars(select(SystemEmail))
     assert (letter.email, letter.content["title"]) == (alice.email, "An import has failed")
     assert letter.content["url"] == f"https://go.example/dashboard/imports/{job.id}"
     run(job, settings)
-    assert len(session.scalars(select(Letter)).all()) == 1
+    assert len(session.scalars(select(SystemEmail)).all()) == 1
 
 
 def test_an_import_that_moves_between_deaths_goes_on(session, settings, bring, alice, dying, monkeypatch):

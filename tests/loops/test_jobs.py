@@ -28,7 +28,7 @@ from app.jobs.definitions import TABLE
 from app.jobs.schedule import Job, Scheduled, Scheduler, register
 from app.links import destination_checks, trash_purge, uploads
 from app.notifications import system_email
-from app.notifications.models import Delivery, Letter
+from app.notifications.models import Delivery, SystemEmail
 from app.redirects.models import RedeemedTicket
 from app.trash.models import Trashed
 from tests.loops.conftest import ERRORS, count_errors, raiser
@@ -145,13 +145,13 @@ def old_deliveries(session: Session, throw: Any, alice: User, bob: User, make_ha
 def old_mails(session: Session, throw: Any, alice: User, bob: User, **_: Any) -> Any:
     content = system_email.Content(title="t", text="x")
     for user in (alice, bob):
-        mail = system_email.post(session, user.id, "test", user.email, content, OLD)
+        mail = system_email.enqueue(session, user.id, "test", user.email, content, OLD)
         mail.datetime, mail.delivery.status, mail.delivery.due = OLD, "failed", None
     session.commit()
-    first = session.scalars(select(Letter.id).order_by(Letter.id)).first()
-    throw(retention, "remove_some", lambda _session, model, ids: model is Letter and first in ids)
+    first = session.scalars(select(SystemEmail.id).order_by(SystemEmail.id)).first()
+    throw(retention, "remove_some", lambda _session, model, ids: model is SystemEmail and first in ids)
     return lambda: (
-        list(session.scalars(select(Letter.id)))
+        list(session.scalars(select(SystemEmail.id)))
         == list(session.scalars(select(Delivery.letter_id)))
         == [first]
     )

@@ -20,7 +20,7 @@ from app.links import notification_dispatch, schedule_events
 from app.links.models import Link
 from app.notifications import outbox, sender, system_email, waiting
 from app.notifications.delivery import AttemptResult
-from app.notifications.models import Delivery, DeliveryAttempt, Event, Letter, NotificationHandler
+from app.notifications.models import Delivery, DeliveryAttempt, Event, NotificationHandler, SystemEmail
 from app.notifications.sender import Sender
 from app.notifications.system_email import Content
 from tests.loops.conftest import ERRORS, raiser
@@ -85,7 +85,7 @@ def test_a_forgotten_password(
     throw(password_resets.SecurityMail, "new_password", lambda _self, user, _token: user.email == alice.email)
     ask(beside, "forgotten passwords")
     session.rollback()
-    assert [row.email for row in session.scalars(select(Letter))] == [bob.email]
+    assert [row.email for row in session.scalars(select(SystemEmail))] == [bob.email]
     assert [row.email for row in session.scalars(select(PasswordRequest))] == [alice.email]
 
 
@@ -98,7 +98,7 @@ def test_a_confirmation(session: Session, beside: WorkerThreads, throw: Any, two
     assert ask(beside, "confirmations")
     assert not ask(beside, "confirmations"), "it is backed off"
     session.rollback()
-    assert [row.about for row in session.scalars(select(Letter))] == [f"confirmation:{second}"]
+    assert [row.about for row in session.scalars(select(SystemEmail))] == [f"confirmation:{second}"]
 
 
 def delivered(*_: Any, **__: Any) -> AttemptResult:
@@ -182,7 +182,7 @@ def test_a_mail(
 ) -> None:  # fmt: skip
     content, until = Content(title="t", text="x"), now() + dt.timedelta(days=1)
     first, second = (
-        system_email.post(session, alice.id, about, alice.email, content, until).delivery.id
+        system_email.enqueue(session, alice.id, about, alice.email, content, until).delivery.id
         for about in ("first", "second")
     )
     session.commit()
@@ -195,7 +195,7 @@ def test_a_mail(
     rows = turn_until_delivered(thread, session, second)
     wait_for(lambda: not thread.held or not thread.turn(), "the end of the other")
     session.rollback()
-    assert rows[second].letter.sent_datetime
-    assert rows[second].letter.content is None
-    assert (rows[first].tries, rows[first].letter.sent_datetime, rows[first].lease) == (1, None, None)
+    assert rows[second].system_email.sent_datetime
+    assert rows[second].system_email.content is None
+    assert (rows[first].tries, rows[first].system_email.sent_datetime, rows[first].lease) == (1, None, None)
     assert rows[first].due > moment()

@@ -43,8 +43,8 @@ def mail(mail_receiver: MailReceiver) -> MailReceiver:
 
 
 @pytest.fixture
-def make_door() -> Callable[..., OutboundSession]:
-    """`make_door(smtp_url=…)`: an outbound session that may reach the loopback, with these settings."""
+def make_outbound() -> Callable[..., OutboundSession]:
+    """`make_outbound(smtp_url=…)`: an outbound session that may reach the loopback, with these settings."""
 
     def make(seconds: float = 15.0, **settings: Any) -> OutboundSession:
         values = {"smtp_url": None, "mail_from": None, "allow_private_networks": LOOPBACK, **settings}
@@ -54,5 +54,5 @@ def make_door() -> Callable[..., OutboundSession]:
 
 
 @pytest.fixture
-def door(make_door: Callable[..., OutboundSession]) -> OutboundSession:
-    return make_door()
+def outbound(make_outbound: Callable[..., OutboundSession]) -> OutboundSession:
+    return make_outbound()

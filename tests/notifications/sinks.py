@@ -13,10 +13,10 @@ from app.notifications.message import Message
 from app.notifications.transport import Delivered, Setting, Transport
 
 
-def post(fields: Mapping[str, str], message: Message, door: OutboundSession) -> Delivered:
+def post(fields: Mapping[str, str], message: Message, outbound: OutboundSession) -> Delivered:
     headers = {"webhook-id": message.id, "content-type": "application/json"}
     body = json.dumps({"type": message.type, "data": dict(message.data)}).encode()
-    return judge(door.request("POST", fields["webhook"], headers=headers, body=body))
+    return judge(outbound.request("POST", fields["webhook"], headers=headers, body=body))
 
 
 PLAIN = Transport(

@@ -232,15 +232,15 @@ def telegram_is_here(web_receiver: WebReceiver, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize(("type_", "name"), CASES)
-def test_what_an_answer_means(type_: str, name: str, web: WebReceiver, door: OutboundSession) -> None:
+def test_what_an_answer_means(type_: str, name: str, web: WebReceiver, outbound: OutboundSession) -> None:
     says, expected = ANSWERS[type_][name]
     web.answers.append(says)
     send = all_transports()[type_].send
     if expected is None:
-        assert send(fields_of(type_, web.url), event(), door).status_code == says.status
+        assert send(fields_of(type_, web.url), event(), outbound).status_code == says.status
     else:
         with pytest.raises(DeliveryFailed) as caught:
-            send(fields_of(type_, web.url), event(), door)
+            send(fields_of(type_, web.url), event(), outbound)
         refused = caught.value
         assert (refused.permanent, refused.gone, refused.retry_after) == expected
         assert (
@@ -258,17 +258,17 @@ def test_what_an_answer_means(type_: str, name: str, web: WebReceiver, door: Out
 MOVED = '{"ok":false,"error_code":400,"description":"Bad Request: group chat was upgraded to a supergroup chat","parameters":{"migrate_to_chat_id":-1009}}'
 
 
-def test_a_chat_that_has_moved_is_followed(web: WebReceiver, door: OutboundSession) -> None:
+def test_a_chat_that_has_moved_is_followed(web: WebReceiver, outbound: OutboundSession) -> None:
     web.answers += [Says(400, MOVED), Says(200, '{"ok":true}')]
-    sent = chat_c.send(fields_of("chat_c", ""), event(), door)
+    sent = chat_c.send(fields_of("chat_c", ""), event(), outbound)
     assert sent.changes == {"chat_c_chat_id": "-1009"}
     assert [heard.json["chat_id"] for heard in web.heard] == ["-100123", "-1009"]
 
 
-def test_a_chat_that_has_moved_and_takes_nothing_there(web: WebReceiver, door: OutboundSession) -> None:
+def test_a_chat_that_has_moved_and_takes_nothing_there(web: WebReceiver, outbound: OutboundSession) -> None:
     web.answers += [Says(400, MOVED), Says(400, MOVED)]
     with pytest.raises(DeliveryFailed) as caught:
-        chat_c.send(fields_of("chat_c", ""), event(), door)
+        chat_c.send(fields_of("chat_c", ""), event(), outbound)
     assert not caught.value.gone and len(web.heard) == 2
 
 

@@ -24,7 +24,7 @@ from app.core.config import Settings
 from app.core.database import begin_write, prepare_engine
 from app.jobs.confirmations import BY_HANDLER, BY_TARGET, BY_USER, post_confirmations
 from app.notifications import confirmation, services, test_send, unsubscribe
-from app.notifications.models import DELIVERED, PENDING, Delivery, Letter, NotificationHandler
+from app.notifications.models import DELIVERED, PENDING, Delivery, NotificationHandler, SystemEmail
 from app.notifications.outbox import deliver
 from app.notifications.sender import Sender
 from app.notifications.site import site_of
@@ -227,11 +227,13 @@ def test_what_was_not_sent_yet_is_withdrawn(
     mail.at_data = "451 later"
     changed, deleted = make(api), make(api, "other@elsewhere.example")
     run_worker()
-    assert len(session.scalars(select(Letter).join(Delivery).where(Delivery.due.is_not(None))).all()) == 2
+    assert (
+        len(session.scalars(select(SystemEmail).join(Delivery).where(Delivery.due.is_not(None))).all()) == 2
+    )
     api.post(f"/notification-handlers/{changed}", {"type": "webhook", "webhook": "https://example.com/"})
     api.delete(f"/notification-handlers/{deleted}")
     session.commit()
-    assert not session.scalars(select(Letter).join(Delivery).where(Delivery.due.is_not(None))).all()
+    assert not session.scalars(select(SystemEmail).join(Delivery).where(Delivery.due.is_not(None))).all()
 
 
 def test_who_has_ended_the_mails_is_asked_again(
@@ -266,7 +268,7 @@ def test_without_a_mail_server_it_waits_for_one(
 ) -> None:
     id_ = make(api)
     run_worker(settings)
-    assert not session.scalars(select(Letter)).all()
+    assert not session.scalars(select(SystemEmail)).all()
     assert api.post(f"/notification-handlers/{id_}/test").json["data"]["status"] == "failed"
     run_worker()
     assert receivers(mail) == {STRANGER: 1}

@@ -27,14 +27,14 @@ FROM = "Waypost <waypost@go.example>"
 
 
 @pytest.fixture
-def sent(make_door: Callable[..., OutboundSession], mail: MailReceiver) -> Callable[..., AttemptResult]:
+def sent(make_outbound: Callable[..., OutboundSession], mail: MailReceiver) -> Callable[..., AttemptResult]:
     """`sent(message)`: the result of sending it, over an unencrypted connection by default."""
 
     def send(
         message: Message | None = None, to: str = "team@example.com", url: str = "", **settings: Any
     ) -> AttemptResult:
         values = {"smtp_url": url or f"smtp://127.0.0.1:{mail.port}", "mail_from": FROM, **settings}
-        return attempt("email", {"email": to}, message or event(), make_door(**values))
+        return attempt("email", {"email": to}, message or event(), make_outbound(**values))
 
     return send
 
@@ -166,8 +166,8 @@ def test_without_a_sender_it_is_from_the_host_of_this_waypost(
     assert mail.mails[0][1]["From"] == "Waypost <waypost@go.example>"
 
 
-def test_without_a_server_it_says_who_can_help(make_door: Callable[..., OutboundSession]) -> None:
-    outcome = attempt("email", {"email": "team@example.com"}, event(), make_door())
+def test_without_a_server_it_says_who_can_help(make_outbound: Callable[..., OutboundSession]) -> None:
+    outcome = attempt("email", {"email": "team@example.com"}, event(), make_outbound())
     assert "WAYPOST_SMTP_URL" in outcome.detail and not outcome.is_permanent
 
 
@@ -309,7 +309,7 @@ SERVERS: dict[str, tuple[Callable[[Peers], Any], str]] = {
 
 
 @pytest.mark.parametrize("name", SERVERS)
-def test_what_a_server_may_do_wrong(name: str, make_door: Callable[..., OutboundSession]) -> None:
+def test_what_a_server_may_do_wrong(name: str, make_outbound: Callable[..., OutboundSession]) -> None:
     peers = Peers()
     script, words = SERVERS[name]
 
@@ -320,20 +320,23 @@ def test_what_a_server_may_do_wrong(name: str, make_door: Callable[..., Outbound
 
     peer = peers.serve(drip if name == "drips" else script(peers))
     try:
-        door = make_door(1.0, smtp_url=f"smtp://127.0.0.1:{peer.port}", mail_from=FROM)
-        outcome = attempt("email", {"email": "team@example.com"}, event(), door)
+        outbound = make_outbound(1.0, smtp_url=f"smtp://127.0.0.1:{peer.port}", mail_from=FROM)
+        outcome = attempt("email", {"email": "team@example.com"}, event(), outbound)
     finally:
         peers.close()
     assert not outcome.is_delivered and not outcome.is_permanent and outcome.detail.startswith(words)
 
 
 def test_a_server_that_is_down(
-    make_door: Callable[..., OutboundSession], receiver_with: Callable[..., MailReceiver]
+    make_outbound: Callable[..., OutboundSession], receiver_with: Callable[..., MailReceiver]
 ) -> None:
     from tests.server import free_port
 
     outcome = attempt(
-        "email", {"email": "t@example.com"}, event(), make_door(smtp_url=f"smtp://127.0.0.1:{free_port()}")
+        "email",
+        {"email": "t@example.com"},
+        event(),
+        make_outbound(smtp_url=f"smtp://127.0.0.1:{free_port()}"),
     )
     assert (outcome.detail, outcome.is_permanent) == ("The server refused the connection.", False)
 

@@ -16,7 +16,7 @@ from app.core.extensions import db
 from app.core.leases import moment
 from app.notifications import sender, system_email
 from app.notifications.delivery import AttemptResult
-from app.notifications.models import Delivery, Letter
+from app.notifications.models import Delivery, SystemEmail
 from app.notifications.outbox import PAUSES, end_pending, put_off
 from app.notifications.sender import Sender
 from app.notifications.system_email import Content
@@ -33,8 +33,8 @@ def outbox(app: Any, settings: Settings, session: Session) -> Sender:
 
 
 @pytest.fixture
-def letter(session: Session, alice: User) -> Letter:
-    found = system_email.post(
+def queued(session: Session, alice: User) -> SystemEmail:
+    found = system_email.enqueue(
         session, alice.id, "test", "new@example.com", CONTENT, now() + dt.timedelta(hours=1)
     )
     session.commit()
@@ -57,73 +57,73 @@ def outcomes(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 @pytest.mark.databases
 def test_it_is_sent_once_and_forgotten(
-    session: Session, outbox: Sender, letter: Letter, outcomes: list[Any]
+    session: Session, outbox: Sender, queued: SystemEmail, outcomes: list[Any]
 ) -> None:
     outcomes.append(True)
     send_all(outbox)
     send_all(outbox)
     assert outcomes == [("email", "new@example.com", CONTENT.url)]
     session.expire_all()
-    assert (letter.due, letter.content, letter.tries) == (None, None, 1)
-    assert letter.sent_datetime
+    assert (queued.due, queued.content, queued.tries) == (None, None, 1)
+    assert queued.sent_datetime
 
 
 def test_it_is_tried_again_until_it_is_of_no_use(
-    session: Session, outbox: Sender, letter: Letter, outcomes: list[Any]
+    session: Session, outbox: Sender, queued: SystemEmail, outcomes: list[Any]
 ) -> None:
     outcomes.append(False)
     send_all(outbox)
     session.expire_all()
-    assert letter.due and letter.due > moment()
-    assert letter.content
-    letter.delivery.due, letter.until = moment(), now()
+    assert queued.due and queued.due > moment()
+    assert queued.content
+    queued.delivery.due, queued.until = moment(), now()
     session.commit()
     outcomes.insert(0, False)
     send_all(outbox)
     session.expire_all()
-    assert (letter.due, letter.content, letter.sent_datetime, letter.detail) == (None, None, None, "said")
-    assert letter.delivery.status == "failed"
+    assert (queued.due, queued.content, queued.sent_datetime, queued.detail) == (None, None, None, "said")
+    assert queued.delivery.status == "failed"
 
 
 def test_a_fault_of_our_own_gives_it_up_in_the_end_and_keeps_no_content(
-    session: Session, letter: Letter
+    session: Session, queued: SystemEmail
 ) -> None:
-    while letter.due:
-        assert letter.content
-        put_off(session, letter.delivery.id)
+    while queued.due:
+        assert queued.content
+        put_off(session, queued.delivery.id)
         session.expire_all()
-    assert 0 < letter.tries <= len(PAUSES)
-    assert letter.content is None
-    assert letter.delivery.status == "failed"
+    assert 0 < queued.tries <= len(PAUSES)
+    assert queued.content is None
+    assert queued.delivery.status == "failed"
 
 
 def test_what_is_withdrawn_does_not_leave(
-    session: Session, outbox: Sender, letter: Letter, outcomes: list[Any]
+    session: Session, outbox: Sender, queued: SystemEmail, outcomes: list[Any]
 ) -> None:
     system_email.withdraw(session, "test")
     session.commit()
     assert not outbox.turn()
-    assert session.scalars(select(Letter.id)).all() == session.scalars(select(Delivery.id)).all() == []
+    assert session.scalars(select(SystemEmail.id)).all() == session.scalars(select(Delivery.id)).all() == []
 
 
 def test_what_was_sent_is_not_withdrawn(
-    session: Session, outbox: Sender, letter: Letter, outcomes: list[Any]
+    session: Session, outbox: Sender, queued: SystemEmail, outcomes: list[Any]
 ) -> None:
     outcomes.append(True)
     send_all(outbox)
     system_email.withdraw(session, "test")
     session.commit()
-    assert session.scalars(select(Letter.id)).all() == [letter.id]
+    assert session.scalars(select(SystemEmail.id)).all() == [queued.id]
 
 
-def test_without_a_mail_server_it_says_so(session: Session, outbox: Sender, letter: Letter) -> None:
+def test_without_a_mail_server_it_says_so(session: Session, outbox: Sender, queued: SystemEmail) -> None:
     send_all(outbox)
     session.expire_all()
-    assert "WAYPOST_SMTP_URL" in letter.detail
+    assert "WAYPOST_SMTP_URL" in queued.detail
 
 
 def test_handlers_that_fail_keep_no_mail(
-    session: Session, outbox: Sender, letter: Letter, alice: User, make_handler: Any,
+    session: Session, outbox: Sender, queued: SystemEmail, alice: User, make_handler: Any,
     outcomes: list[Any], monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     """Also where only healthy receivers have threads left, and a disabled handler ends its deliveries."""
@@ -134,4 +134,4 @@ def test_handlers_that_fail_keep_no_mail(
     outcomes.append(True)
     send_all(outbox)
     session.expire_all()
-    assert letter.sent_datetime
+    assert queued.sent_datetime

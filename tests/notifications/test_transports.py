@@ -42,8 +42,8 @@ def sink(web: WebReceiver, mail: MailReceiver, monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.fixture
-def way_out(make_door: Callable[..., OutboundSession], mail: MailReceiver) -> OutboundSession:
-    return make_door(smtp_url=f"smtp://127.0.0.1:{mail.port}", mail_from="Waypost <waypost@go.example>")
+def way_out(make_outbound: Callable[..., OutboundSession], mail: MailReceiver) -> OutboundSession:
+    return make_outbound(smtp_url=f"smtp://127.0.0.1:{mail.port}", mail_from="Waypost <waypost@go.example>")
 
 
 def filled(type_: str, url: str) -> dict[str, Any]:

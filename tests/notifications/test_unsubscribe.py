@@ -107,14 +107,20 @@ def test_another_key_another_address_another_handler(
 
 
 def test_the_mail_carries_it(
-    client: Any, session: Any, alice: User, make_handler: Any, app: Any, mail: MailReceiver, make_door: Any
+    client: Any,
+    session: Any,
+    alice: User,
+    make_handler: Any,
+    app: Any,
+    mail: MailReceiver,
+    make_outbound: Any,
 ) -> None:
     from app.notifications.delivery import attempt
 
     handler = make_handler(alice)
     site = SiteUrls("https://go.example", "https://own.example")
-    door = make_door(smtp_url=f"smtp://127.0.0.1:{mail.port}")
-    assert attempt("email", handler.settings, trial_message(handler, site), door).is_delivered
+    outbound = make_outbound(smtp_url=f"smtp://127.0.0.1:{mail.port}")
+    assert attempt("email", handler.settings, trial_message(handler, site), outbound).is_delivered
     found = mail.mails[0][1]
     address = found["List-Unsubscribe"].strip("<>")
     assert found["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"

@@ -21,11 +21,11 @@ ID = "msg_0011223344556677"
 
 
 @pytest.fixture
-def heard(web: WebReceiver, door: OutboundSession) -> Callable[..., Heard]:
+def heard(web: WebReceiver, outbound: OutboundSession) -> Callable[..., Heard]:
     """`heard(fields)`: the request that arrives for a message sent with these settings."""
 
     def heard(fields: dict[str, str], message=event) -> Heard:
-        send({"webhook": f"{web.url}/hook", **fields}, message(), door)
+        send({"webhook": f"{web.url}/hook", **fields}, message(), outbound)
         return web.heard[-1]
 
     return heard
@@ -122,15 +122,15 @@ ANSWERS = {
 
 
 @pytest.mark.parametrize("name", ANSWERS)
-def test_what_an_answer_means(name: str, web: WebReceiver, door: OutboundSession) -> None:
+def test_what_an_answer_means(name: str, web: WebReceiver, outbound: OutboundSession) -> None:
     says, expected = ANSWERS[name]
     web.answers.append(says)
     fields = {"webhook": web.url, "secret": new_secret()}
     if expected is None:
-        assert all_transports()["webhook"].send(fields, event(), door).status_code == says.status
+        assert all_transports()["webhook"].send(fields, event(), outbound).status_code == says.status
         return
     with pytest.raises(DeliveryFailed) as caught:
-        send(fields, event(), door)
+        send(fields, event(), outbound)
     assert (caught.value.permanent, caught.value.gone, caught.value.retry_after) == expected
     assert (caught.value.status_code, caught.value.answer) == (says.status, says.body)
     assert len(web.heard) == 1

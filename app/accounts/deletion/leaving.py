@@ -18,7 +18,7 @@ from app.i18n.messages import lazy_gettext as _l
 from app.import_export.models import Archive, LinkImport
 from app.import_export.services import UNFINISHED
 from app.links.models import PlanChange
-from app.notifications.models import Letter
+from app.notifications.models import SystemEmail
 from app.notifications.outbox import end_pending
 
 LAST = _l("You are the last admin, and others use this Waypost. Make one of them admin first.")
@@ -39,7 +39,7 @@ def leave(user: User) -> None:
     standing.end_sessions(user)
     end_pending(db.session)
     end_imports(user)
-    for model in (Letter, Archive):  # an archive's file is removed by the sweep
+    for model in (SystemEmail, Archive):  # an archive's file is removed by the sweep
         db.session.execute(delete(model).where(model.user_id == user.id))
     drop_plans()
 

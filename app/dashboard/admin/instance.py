@@ -19,7 +19,7 @@ from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
 from app.i18n.messages import gettext as _
 from app.notifications import system_email
-from app.notifications.models import Letter
+from app.notifications.models import SystemEmail
 from app.notifications.site import site_of
 from app.web import urls
 
@@ -53,14 +53,16 @@ def show() -> ResponseReturnValue:
 
 
 def mail() -> dict[str, Any]:
-    mine = Letter.user_id == user().id, Letter.about == "test"
+    mine = SystemEmail.user_id == user().id, SystemEmail.about == "test"
     settings = urls.settings()
     return {
         "smtp": config_sources.text_of("SMTP_URL", settings.smtp_url),
         "mail_from": settings.mail_from,
         # a guess: the worker sends these mails, and has no request to take the address from
         "site_of_mails": "" if settings.dashboard_url or settings.base_url else site_of(settings).owners,
-        "letter": db.session.scalar(select(Letter).where(*mine).order_by(Letter.id.desc()).limit(1)),
+        "test_email": db.session.scalar(
+            select(SystemEmail).where(*mine).order_by(SystemEmail.id.desc()).limit(1)
+        ),
         "zone": rendering.zone(),
     }
 
@@ -84,7 +86,9 @@ def send_mail() -> ResponseReturnValue:
         )
         begin_write(db.session)
         system_email.withdraw(db.session, "test")
-        system_email.post(db.session, user().id, "test", user().email, content, clock.now() + GIVEN_UP_AFTER)
+        system_email.enqueue(
+            db.session, user().id, "test", user().email, content, clock.now() + GIVEN_UP_AFTER
+        )
         db.session.commit()
     if rendering.is_fragment():
         return show_mail()

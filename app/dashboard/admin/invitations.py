@@ -68,8 +68,8 @@ def create() -> ResponseReturnValue:
     address = urls.owners_site() + url_for("accounts.invited", token=token)
     is_mailed = bool(row.email) and has_mail() and not system_email.has_enough(db.session, row.email)
     if is_mailed:
-        system_email.post(
-            db.session, user().id, about_of(row), row.email, letter(row, address), row.expires_datetime
+        system_email.enqueue(
+            db.session, user().id, about_of(row), row.email, email_content(row, address), row.expires_datetime
         )
     db.session.commit()
     response = render_page(
@@ -84,7 +84,7 @@ def about_of(row: Invitation) -> str:
     return f"invitation:{row.id}"
 
 
-def letter(row: Invitation, address: str) -> system_email.Content:
+def email_content(row: Invitation, address: str) -> system_email.Content:
     """The mail, in the language of the admin who invites: the recipient's is not known."""
     who = user().name or user().email
     until = format_utc(row.expires_datetime)

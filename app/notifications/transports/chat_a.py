@@ -37,8 +37,8 @@ GONE = {
 Block = dict[str, Any]
 
 
-def send(fields: Mapping[str, str], message: Message, door: OutboundSession) -> Delivered:
-    return post_json(door, fields["chat_a"], payload(message), is_gone)
+def send(fields: Mapping[str, str], message: Message, outbound: OutboundSession) -> Delivered:
+    return post_json(outbound, fields["chat_a"], payload(message), is_gone)
 
 
 def is_gone(status: int, body: str) -> bool:

@@ -34,9 +34,9 @@ MARKUP = re.compile(r"([\\*_~`|<>@#\[\]():.+-])")
 Embed = dict[str, Any]
 
 
-def send(fields: Mapping[str, str], message: Message, door: OutboundSession) -> Delivered:
+def send(fields: Mapping[str, str], message: Message, outbound: OutboundSession) -> Delivered:
     try:
-        return post_json(door, fields["chat_b"], payload(message), is_gone)
+        return post_json(outbound, fields["chat_b"], payload(message), is_gone)
     except DeliveryFailed as refused:
         wait = read_object(refused.answer).get("retry_after")
         if refused.status_code == 429 and isinstance(wait, int | float):

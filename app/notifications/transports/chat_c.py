@@ -34,21 +34,21 @@ GONE = re.compile(
 )
 
 
-def send(fields: Mapping[str, str], message: Message, door: OutboundSession) -> Delivered:
+def send(fields: Mapping[str, str], message: Message, outbound: OutboundSession) -> Delivered:
     """Send to the chat. A group that became a supergroup has a new id: it is followed, and stored."""
     try:
-        return deliver(fields["chat_c"], fields["chat_c_chat_id"], message, door)
+        return deliver(fields["chat_c"], fields["chat_c_chat_id"], message, outbound)
     except DeliveryFailed as refused:
         moved = migrated(refused.answer)
         if moved is None:
             raise
-    return replace(deliver(fields["chat_c"], moved, message, door), changes={"chat_c_chat_id": moved})
+    return replace(deliver(fields["chat_c"], moved, message, outbound), changes={"chat_c_chat_id": moved})
 
 
-def deliver(token: str, chat: str, message: Message, door: OutboundSession) -> Delivered:
+def deliver(token: str, chat: str, message: Message, outbound: OutboundSession) -> Delivered:
     url = f"{API}/bot{quote(token, safe=':')}/sendMessage"
     try:
-        return post_json(door, url, payload(message, chat), is_gone)
+        return post_json(outbound, url, payload(message, chat), is_gone)
     except DeliveryFailed as refused:
         wait = parameter(refused.answer, "retry_after")
         refused.retry_after = refused.retry_after if wait is None else float(wait)

@@ -33,8 +33,8 @@ GONE = {
 Element = dict[str, Any]
 
 
-def send(fields: Mapping[str, str], message: Message, door: OutboundSession) -> Delivered:
-    sent = post_json(door, fields["chat_d"], payload(message), is_gone)
+def send(fields: Mapping[str, str], message: Message, outbound: OutboundSession) -> Delivered:
+    sent = post_json(outbound, fields["chat_d"], payload(message), is_gone)
     if (
         "delivery failed" in sent.answer.lower()
     ):  # old connectors answer 200, and say in the body that it failed

@@ -16,13 +16,18 @@ from app.notifications.transport import Delivered, DeliveryFailed, Setting, Tran
 NOT_SET_UP = _l("This Waypost can't send e-mail yet: its operator has to set WAYPOST_SMTP_URL.")
 
 
-def send(fields: Mapping[str, str], message: Message, door: OutboundSession) -> Delivered:
-    if not door.settings.smtp_url:
+def send(fields: Mapping[str, str], message: Message, outbound: OutboundSession) -> Delivered:
+    if not outbound.settings.smtp_url:
         raise DeliveryFailed(NOT_SET_UP)
-    sender, to = door.settings.mail_from or default_sender(message), fields["email"]
+    sender, to = outbound.settings.mail_from or default_sender(message), fields["email"]
     mail = composed(message, sender, to)
-    letter = SmtpMessage(wire(parseaddr(sender)[1]), wire(to), mail.as_bytes())
-    return hand_in(letter, read_server(door.settings.smtp_url), door, name=letter.sender.rpartition("@")[2])
+    smtp_message = SmtpMessage(wire(parseaddr(sender)[1]), wire(to), mail.as_bytes())
+    return hand_in(
+        smtp_message,
+        read_server(outbound.settings.smtp_url),
+        outbound,
+        name=smtp_message.sender.rpartition("@")[2],
+    )
 
 
 TRANSPORT = Transport(

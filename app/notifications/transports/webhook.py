@@ -27,10 +27,10 @@ def new_secret() -> str:
     return "whsec_" + base64.b64encode(secrets.token_bytes(32)).decode("ascii")
 
 
-def send(fields: Mapping[str, str], message: Message, door: OutboundSession) -> Delivered:
+def send(fields: Mapping[str, str], message: Message, outbound: OutboundSession) -> Delivered:
     body = json.dumps(payload(message), ensure_ascii=False, separators=(",", ":"))
     headers = signed(fields, message.id, body, moment())
-    return judge(door.request("POST", fields["webhook"], headers=headers, body=body.encode()))
+    return judge(outbound.request("POST", fields["webhook"], headers=headers, body=body.encode()))
 
 
 def payload(message: Message) -> dict[str, Any]:

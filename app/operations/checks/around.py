@@ -49,13 +49,13 @@ def mail_check(settings: Settings) -> Iterator[Finding]:
     if settings.smtp_url is None:
         yield warning("No mail server is set.", f"Set {PREFIX}SMTP_URL.")
         return
-    server, door = read_server(settings.smtp_url), OutboundSession(settings)
+    server, outbound = read_server(settings.smtp_url), OutboundSession(settings)
     name = parseaddr(settings.mail_from or "")[1].rpartition("@")[2] or "localhost"
     try:
         with (
-            in_words(door.deadline, (DeliveryFailed,)),
+            in_words(outbound.deadline, (DeliveryFailed,)),
             in_smtp_words(),
-            spoken_to(server, door, name) as client,
+            spoken_to(server, outbound, name) as client,
         ):
             greet(client, server)
             client.quit()

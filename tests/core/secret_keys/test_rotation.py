@@ -37,7 +37,7 @@ from app.core.secret_keys.rotation import Progress, reencrypt_all, reencrypt_onc
 from app.links import services as links
 from app.notifications import confirmation, system_email, unsubscribe
 from app.notifications import services as handlers
-from app.notifications.models import Letter, NotificationHandler
+from app.notifications.models import NotificationHandler, SystemEmail
 from app.trash.models import Trashed
 from tests.crowds import Owner
 from tests.keys import secret_keys
@@ -63,7 +63,7 @@ def furnished(session, alice: User, make_handler, make_link) -> None:
     with secret_keys(OLD):
         handler = make_handler(alice)
         session.add(SecondFactor(user_id=alice.id, settings={"secret": "GEZDGNBV"}))
-        system_email.post(
+        system_email.enqueue(
             session, alice.id, "test", alice.email, system_email.Content(title="a", text="b"), now()
         )
         digest = {"digest": "d", "token": "t", "lease_until": now(), "answer": {"body": "{}"}}
@@ -94,7 +94,7 @@ def test_everything_is_encrypted_anew(session, furnished, alice: User) -> None:
             "email": "owner@example.com"
         }
         assert session.scalars(sa.select(SecondFactor)).one().settings == {"secret": "GEZDGNBV"}
-        assert session.scalars(sa.select(Letter)).one().content["title"] == "a"
+        assert session.scalars(sa.select(SystemEmail)).one().content["title"] == "a"
         assert session.scalars(sa.select(IdempotencyKey)).one().answer == {"body": "{}"}
         assert {one.rows[one.kind][0]["id"] > 0 for one in session.scalars(sa.select(Trashed))} == {True}
         assert reencrypt_all(session, (NEW, OLD)) == Progress()

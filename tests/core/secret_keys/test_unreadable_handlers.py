@@ -13,7 +13,7 @@ from app.core.secret_keys.check import adopt_key, raw_text
 from app.core.secret_keys.ring import keys
 from app.jobs.confirmations import post_confirmations
 from app.notifications.delivery import UNREADABLE
-from app.notifications.models import Letter, NotificationHandler
+from app.notifications.models import NotificationHandler, SystemEmail
 from tests.clients import Api
 from tests.dashboard.conftest import Desk, desk
 from tests.keys import secret_keys
@@ -109,7 +109,7 @@ def test_an_unconfirmed_address_stays_unconfirmed(
     post_confirmations(session, settings, app.extensions["rate_limiter"])
     session.expire_all()
     assert made.confirmation_due > made.datetime
-    assert session.scalars(sa.select(Letter)).all() == []
+    assert session.scalars(sa.select(SystemEmail)).all() == []
     with secret_keys(LOST, keys().current()):
         session.expire_all()
         assert made.settings == {"email": "stranger@elsewhere.example"}

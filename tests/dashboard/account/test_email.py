@@ -9,7 +9,7 @@ from sqlalchemy import select
 from app.accounts import resets
 from app.accounts.models import PasswordReset, User
 from app.notifications import system_email
-from app.notifications.models import Letter
+from app.notifications.models import SystemEmail
 from tests.accounts.test_sign_in import sign_in
 from tests.dashboard.conftest import HTMX, Desk
 from tests.factories import PASSWORD
@@ -42,7 +42,7 @@ def test_what_is_wrong_is_said_and_changes_nothing(
         assert (answer.status_code, said in answer.text) == (422, True)
     session.refresh(alice)
     assert alice.email == "alice@example.com"
-    assert session.scalars(select(Letter)).all() == []
+    assert session.scalars(select(SystemEmail)).all() == []
 
 
 def test_the_password_is_not_guessed_here_either(desk: Desk) -> None:
@@ -60,7 +60,7 @@ def test_it_is_changed_and_the_old_address_told(app: Flask, desk: Desk, alice: U
     assert desk.post(PATH, NEW).location == "/dashboard/account/#email"
     assert "You sign in with alice@new.example from now on." in desk.get("/account/").text
     assert session.scalars(select(PasswordReset)).all() == []  # a reset mailed to the old address is void
-    letter = session.scalars(select(Letter)).one()
+    letter = session.scalars(select(SystemEmail)).one()
     assert letter.email == "alice@example.com"
     assert "alice@new.example" in letter.content["text"]
     client = app.test_client()
@@ -68,7 +68,7 @@ def test_it_is_changed_and_the_old_address_told(app: Flask, desk: Desk, alice: U
     assert sign_in(client, "alice@new.example").location == "/dashboard/"
     # the same address again: no mail
     assert desk.post(PATH, NEW, headers=HTMX).headers["HX-Redirect"] == "/dashboard/account/"
-    assert len(session.scalars(select(Letter)).all()) == 1
+    assert len(session.scalars(select(SystemEmail)).all()) == 1
 
 
 def test_an_address_that_nobody_has_verified_gets_few_mails(desk: Desk, alice: User, session) -> None:
@@ -76,7 +76,7 @@ def test_an_address_that_nobody_has_verified_gets_few_mails(desk: Desk, alice: U
     for _ in range(8):
         for email in ("stranger@elsewhere.example", "alice@example.com"):
             assert desk.post(PATH, NEW | {"new_email": email}).status_code == 303
-    to = [letter.email for letter in session.scalars(select(Letter))]
+    to = [letter.email for letter in session.scalars(select(SystemEmail))]
     assert to.count("stranger@elsewhere.example") == system_email.MAX_A_DAY
     assert to.count("alice@example.com") == 8  # verified: mailed each time
 

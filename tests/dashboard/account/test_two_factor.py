@@ -14,7 +14,7 @@ from sqlalchemy import func, select
 from app.accounts import second_factor
 from app.accounts.models import User
 from app.core.clock import now
-from app.notifications.models import Letter
+from app.notifications.models import SystemEmail
 from tests.accounts.codes import code_of, shown, switch_on
 from tests.accounts.test_sign_in import is_signed_in, sign_in, token_on
 from tests.dashboard.conftest import Desk
@@ -48,7 +48,7 @@ def test_it_is_switched_on_with_password_and_code(desk: Desk, alice: User, sessi
     done = desk.post("/account/two-factor/confirm", {"code": shown(secret)})
     assert len(set(codes_on(done.text))) == 10
     assert not codes_on(desk.get("/account/two-factor").text)
-    assert session.scalars(select(Letter)).one().content["title"] == "Two-factor authentication is on"
+    assert session.scalars(select(SystemEmail)).one().content["title"] == "Two-factor authentication is on"
     # the form is sent again after the Back button: nothing changes
     assert desk.post("/account/two-factor/start", {"current_password": PASSWORD}).status_code == 303
     assert second_factor.is_on(alice)
@@ -87,7 +87,7 @@ def test_a_recovery_code_opens_and_its_owner_is_told(client, alice: User, sessio
     sign_in(client)
     assert send_code(client, recovery).status_code == 303
     assert is_signed_in(client)
-    assert "9 codes are left." in session.scalars(select(Letter)).one().content["text"]
+    assert "9 codes are left." in session.scalars(select(SystemEmail)).one().content["text"]
 
 
 def test_half_a_session_is_soon_over(client, alice: User, session) -> None:
@@ -154,7 +154,7 @@ def test_the_operator_helps_who_lost_everything(app: Flask, desk: Desk, alice: U
     session.expire_all()
     assert not second_factor.is_on(alice)
     assert not is_signed_in(desk.client)
-    letter = session.scalars(select(Letter)).one()
+    letter = session.scalars(select(SystemEmail)).one()
     assert (letter.email, "signed you out" in letter.content["text"]) == (alice.email, True)
 
 
@@ -162,7 +162,7 @@ def test_without_a_mail_server_no_mail_waits(client, alice: User, session) -> No
     recovery = switch_on(alice)[0]
     sign_in(client)
     send_code(client, recovery)
-    assert session.scalar(select(func.count()).select_from(Letter)) == 0
+    assert session.scalar(select(func.count()).select_from(SystemEmail)) == 0
 
 
 def test_what_was_sent_for_another_state_is_answered_with_the_state_that_is(desk: Desk, alice: User) -> None:

@@ -16,7 +16,7 @@ from app.core.file_locks import lock_file
 from app.core.leases import moment
 from app.jobs import maintenance
 from app.notifications.delivery import AttemptResult
-from app.notifications.models import Letter
+from app.notifications.models import SystemEmail
 from app.notifications.outbox import settle
 from app.operations.backups import manifest
 from tests.dashboard.conftest import HTMX, Desk
@@ -75,7 +75,7 @@ def test_a_test_mail(desk: Desk, session: Session, alice: User) -> None:
     assert "Addresses in mails begin with <code>http://127.0.0.1:8000</code>" in page
     assert "on its way" in desk.post("/instance/mail", {}, headers=HTMX).text
     assert desk.post("/instance/mail", {}).status_code == 303  # twice: one mail
-    letter = session.scalars(select(Letter)).one()
+    letter = session.scalars(select(SystemEmail)).one()
     assert letter.email == alice.email
     result = AttemptResult(
         is_delivered=False,
@@ -95,4 +95,4 @@ def test_a_test_mail(desk: Desk, session: Session, alice: User) -> None:
 def test_without_a_mail_server_nothing_is_written(desk: Desk, session: Session) -> None:
     assert "WAYPOST_SMTP_URL" in desk.get("/instance/").text
     assert desk.post("/instance/mail", {}).status_code == 303
-    assert session.scalars(select(Letter)).all() == []
+    assert session.scalars(select(SystemEmail)).all() == []

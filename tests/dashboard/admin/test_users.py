@@ -21,7 +21,7 @@ from app.accounts.models import Invitation, User, UserSession
 from app.core.clock import now
 from app.core.database import begin_write
 from app.core.extensions import db
-from app.notifications.models import Letter
+from app.notifications.models import SystemEmail
 from tests.accounts.codes import switch_on
 from tests.accounts.test_standing import write
 from tests.dashboard.conftest import HTMX, Desk
@@ -162,7 +162,7 @@ def test_who_lost_app_and_codes_comes_in_again(
     session.expire_all()
     assert (second_factor.is_on(alice), second_factor.is_on(bob)) == (True, False)
     assert his.get("/links/").status_code == 302
-    assert [letter.email for letter in session.scalars(select(Letter))] == [bob.email]
+    assert [letter.email for letter in session.scalars(select(SystemEmail))] == [bob.email]
     assert desk.post("/users/1/reset-two-factor", {}).status_code == 422  # that is on the account page
 
 
@@ -260,13 +260,13 @@ def test_what_is_wrong_is_said_and_the_invitation_stays(app: Flask, desk: Desk, 
 @pytest.mark.settings(SMTP_URL="smtp://127.0.0.1:9")
 def test_the_mail_is_written_down_for_the_worker(desk: Desk, session: Session) -> None:
     address = invited(desk, email="new@example.com")
-    letter = session.scalars(select(Letter)).one()
+    letter = session.scalars(select(SystemEmail)).one()
     assert (letter.email, letter.content["url"]) == ("new@example.com", f"http://localhost{address}")
     stored = session.connection().exec_driver_sql("SELECT content FROM letter").scalar_one()
     assert "setup" not in stored
     desk.post("/users/invitations/1/revoke", {})
     session.expire_all()
-    assert session.scalars(select(Letter)).all() == []
+    assert session.scalars(select(SystemEmail)).all() == []
 
 
 @pytest.mark.databases

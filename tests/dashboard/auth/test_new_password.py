@@ -16,7 +16,7 @@ from app.accounts import keys, resets
 from app.accounts.models import ApiKey, User, UserSession
 from app.core.clock import now
 from app.core.extensions import db
-from app.notifications.models import Letter
+from app.notifications.models import SystemEmail
 from tests.accounts.test_sign_in import is_signed_in, sign_in, token_on
 from tests.dashboard.conftest import Desk
 from tests.factories import PASSWORD
@@ -70,7 +70,7 @@ def test_a_new_password(
     assert sign_in(app.test_client(), password=NEW).status_code == 303
     db.session.rollback()
     assert len(keys.active_keys(alice)) == (1 if revokes == "0" else 0)
-    [letter] = db.session.scalars(select(Letter))
+    [letter] = db.session.scalars(select(SystemEmail))
     assert (letter.email, letter.content["title"]) == (alice.email, "Your account has a new password")
     assert ("One API key was revoked with it." in letter.content["text"]) == (revokes == "1")
     assert ("keys go on working" in letter.content["text"]) == (revokes == "0")
@@ -99,7 +99,7 @@ def test_the_mail_is_in_the_owners_language(desk: Desk, alice: User) -> None:
     alice.language = "de"
     db.session.commit()
     desk.post("/account/password", {"current_password": PASSWORD, "password": NEW})
-    [letter] = db.session.scalars(select(Letter))
+    [letter] = db.session.scalars(select(SystemEmail))
     assert letter.content["title"] == "Dein Konto hat ein neues Passwort"
 
 

@@ -22,7 +22,7 @@ from app.core.database import begin_write
 from app.core.extensions import db
 from app.dashboard.auth.login import settings_of
 from app.jobs.password_resets import answer_forgotten
-from app.notifications.models import Letter
+from app.notifications.models import SystemEmail
 from tests.accounts.codes import switch_on
 from tests.accounts.test_sign_in import is_signed_in, sign_in, token_on
 
@@ -42,10 +42,10 @@ def work(settings: Settings) -> None:
             pass
 
 
-def letters(session) -> list[Letter]:
+def letters(session) -> list[SystemEmail]:
     session.rollback()
     work(settings_of(current_app))
-    return list(session.scalars(select(Letter)))
+    return list(session.scalars(select(SystemEmail)))
 
 
 def mailed(session) -> str:
@@ -103,7 +103,7 @@ def test_the_answer_tells_nobody_who_has_an_account(client, alice: User, session
     assert known.status_code == unknown.status_code == 200
     assert of_known == of_unknown
     assert any("INSERT" in text for text in of_known)
-    assert session.scalars(select(Letter)).all() == session.scalars(select(PasswordReset)).all() == []
+    assert session.scalars(select(SystemEmail)).all() == session.scalars(select(PasswordReset)).all() == []
     assert mailed(session)
     assert session.scalars(select(PasswordRequest)).all() == []
     for bad in ("", "nonsense", "a@b@c"):
