@@ -20,7 +20,7 @@ def require_key() -> ApiKey:
     Raises Unauthorized, or RateLimited after many wrong keys from one address.
     """
     address = request.remote_addr or ""
-    text = bearer(request.headers.get("Authorization", ""))
+    text = parse_bearer_token(request.headers.get("Authorization", ""))
     if text is None:
         rate_limit.report(rate_limit.find_quota(address))
         raise Unauthorized(FieldError("Send an API key: `Authorization: Bearer <key>`.", "key_missing"))
@@ -34,7 +34,7 @@ def require_key() -> ApiKey:
     return key
 
 
-def bearer(header: str) -> str | None:
+def parse_bearer_token(header: str) -> str | None:
     """The key of an `Authorization` header, its scheme in any case."""
     scheme, _, text = header.partition(" ")
     text = text.strip(" ")
@@ -47,7 +47,7 @@ def remember(key: ApiKey) -> None:
     act_as(Actor("api", key.name, key.user_id, key.user.email, key.prefix))
 
 
-def caller() -> User:
+def authenticated_user() -> User:
     """The user whose key this request has."""
     found: User = g.user
     return found

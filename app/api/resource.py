@@ -13,7 +13,7 @@ from werkzeug.routing import BaseConverter
 from app.accounts.models import User
 from app.accounts.ownership import get_owned
 from app.api import envelope
-from app.api.auth import caller
+from app.api.auth import authenticated_user
 from app.api.blueprint import blueprint
 from app.api.idempotency import Keep, once
 from app.core.database import begin_write
@@ -63,7 +63,7 @@ class Resource(ABC):
         return self.services.create(user, changes)
 
     def find(self) -> Response:
-        page = find_page(self.description.listing, caller().id, dict(read_list_query()))
+        page = find_page(self.description.listing, authenticated_user().id, dict(read_list_query()))
         return envelope.listed(page, self.present(page.rows))
 
     def read(self, id: int) -> Response:
@@ -71,12 +71,12 @@ class Resource(ABC):
 
     def post(self) -> Response:
         sent = self.sent()
-        return once(caller().id, sent, lambda keep: again(lambda: self.make(sent, keep)))
+        return once(authenticated_user().id, sent, lambda keep: again(lambda: self.make(sent, keep)))
 
     def make(self, sent: RequestData, keep: Keep) -> Response:
         form = self.checked(sent)
         begin_write(db.session)
-        made = self.create(caller(), form.changes)
+        made = self.create(authenticated_user(), form.changes)
         rows = made if isinstance(made, list) else [made]
         answer = self.respond_to_write(rows, 201, is_many=isinstance(made, list))
         answer.headers["Location"] = f"{urls.owners_site()}/api{self.path}/{rows[0].id}"
@@ -110,11 +110,11 @@ class Resource(ABC):
         return found
 
     def mine(self, id: int) -> Any:
-        return get_owned(caller(), self.description.model, id)
+        return get_owned(authenticated_user(), self.description.model, id)
 
     def checked(self, sent: RequestData, stored: Any = None) -> ResourceForm:
         form = self.description.form(
-            sent, owner=caller(), stored=stored, settings=urls.settings(), host=request.host
+            sent, owner=authenticated_user(), stored=stored, settings=urls.settings(), host=request.host
         )
         form.require_valid()
         return form

@@ -9,7 +9,7 @@ from flask import Response
 
 from app.accounts.models import User
 from app.api import envelope, present
-from app.api.auth import caller, may_write
+from app.api.auth import authenticated_user, may_write
 from app.api.blueprint import blueprint
 from app.api.resource import Resource, collection_route, row_route
 from app.domains import services as domain_services
@@ -92,11 +92,11 @@ class Domains(Resource):
 def verify_domain(id: int) -> Response:
     """Looks for either proof of ownership now. A missing proof is no error: the checks say what was found."""
     read_sent()
-    domain, found = verification.verify(caller(), id)
+    domain, found = verification.verify(authenticated_user(), id)
     checks = [finding._asdict() | {"detail": str(finding.detail)} for finding in found]
     return envelope.json_response({"data": {"is_verified": domain.is_verified, "checks": checks}})
 
 
 @blueprint.get("/user", endpoint="user", strict_slashes=False)
 def read_user() -> Response:
-    return envelope.json_response({"data": present.user(caller())})
+    return envelope.json_response({"data": present.user(authenticated_user())})

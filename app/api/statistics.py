@@ -13,7 +13,7 @@ from app.analytics import export, statistics
 from app.analytics.params import NO_WORDS, read_statistics_query
 from app.analytics.statistics import StatisticsQuery, StatisticsReport
 from app.api import envelope
-from app.api.auth import caller
+from app.api.auth import authenticated_user
 from app.api.blueprint import blueprint
 from app.core.database import begin_read
 from app.core.extensions import db
@@ -61,8 +61,10 @@ def asked(link_id: int | None, words: Mapping[str, Sequence[str]] = NO_WORDS) ->
     """The request's query for one link of the caller, or for all of them."""
     params = read_params()
     begin_read(db.session)
-    link = get_owned(caller(), Link, link_id) if link_id is not None else None
-    return read_statistics_query(params, caller().id, None if link is None else (link.id,), words=words)
+    link = get_owned(authenticated_user(), Link, link_id) if link_id is not None else None
+    return read_statistics_query(
+        params, authenticated_user().id, None if link is None else (link.id,), words=words
+    )
 
 
 def described(question: StatisticsQuery, found: StatisticsReport) -> dict[str, Any]:

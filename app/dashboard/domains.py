@@ -11,7 +11,7 @@ from flask.typing import ResponseReturnValue
 
 from app.accounts.models import User
 from app.accounts.ownership import get_owned
-from app.dashboard.auth.access import user
+from app.dashboard.auth.access import signed_in_user
 from app.dashboard.links.rows import own_host
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
@@ -61,7 +61,7 @@ class DomainViews(CrudViews):
 
     def ask_delete(self, id: int) -> Response:
         """For a domain with links: what to do with them first."""
-        domain = get_owned(user(), Domain, id)
+        domain = get_owned(signed_in_user(), Domain, id)
         if not (total := total_of(domain)).links:
             return super().ask_delete(id)
         heading = _("This domain still has links")
@@ -136,12 +136,12 @@ FAMILY = DomainViews(
 
 @blueprint.get("/domains/<int:id>/verify", endpoint="domains_verify")
 def ask_verify(id: int) -> Response:
-    return FAMILY.verify_page(get_owned(user(), Domain, id))
+    return FAMILY.verify_page(get_owned(signed_in_user(), Domain, id))
 
 
 @blueprint.post("/domains/<int:id>/verify", endpoint="domains_verify_write")
 def verify(id: int) -> ResponseReturnValue:
-    domain, found = verification.verify(user(), id)
+    domain, found = verification.verify(signed_in_user(), id)
     if not domain.is_verified:
         return FAMILY.verify_page(domain, found, 422)
     message = _("%(host)s is verified.", host=readable(domain.host))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from flask import make_response, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 
-from app.dashboard.auth.access import sent
+from app.dashboard.auth.access import submitted_form
 from app.dashboard.shared.blueprint import blueprint
 from app.dashboard.shared.rendering import THEME_COOKIE, THEMES
 from app.web.cookies import host_cookie
@@ -21,8 +21,8 @@ def home() -> ResponseReturnValue:
 @blueprint.post("/theme")
 def theme() -> ResponseReturnValue:
     """Keep the colours for a year and go back. Scripts set the same cookie without this request."""
-    chosen, name = typed("theme"), host_cookie(THEME_COOKIE)
-    response = make_response(redirect(local_path(typed("back")), 303))
+    chosen, name = submitted_text("theme"), host_cookie(THEME_COOKIE)
+    response = make_response(redirect(local_path(submitted_text("back")), 303))
     if chosen in THEMES:
         response.set_cookie(name, chosen, max_age=YEAR, samesite="Lax", secure=request.is_secure)
     else:
@@ -30,8 +30,8 @@ def theme() -> ResponseReturnValue:
     return response
 
 
-def typed(name: str) -> str:
-    found = sent().last(name) if name in sent() else ""
+def submitted_text(name: str) -> str:
+    found = submitted_form().last(name) if name in submitted_form() else ""
     return found if isinstance(found, str) else ""
 
 

@@ -13,7 +13,7 @@ from app.core.database import begin_write
 from app.core.errors import AliasTaken, Invalid
 from app.core.extensions import db
 from app.dashboard import pixels
-from app.dashboard.auth.access import sent, user
+from app.dashboard.auth.access import signed_in_user, submitted_form
 from app.dashboard.auth.reauthentication import reauthenticated
 from app.dashboard.handlers import views as handler_views
 from app.dashboard.links import views as link_views
@@ -99,7 +99,7 @@ def show() -> Response:
 def listed(parameters: dict[str, str]) -> dict[str, Any]:
     kept = {name: value for name, value in parameters.items() if name == "page" and value.isdigit()}
     return {
-        "found": find_page(LISTING, user().id, {**NEWEST_FIRST, **kept}),
+        "found": find_page(LISTING, signed_in_user().id, {**NEWEST_FIRST, **kept}),
         "kinds": KINDS,
         "now": clock.now(),
         "zone": rendering.zone(),
@@ -111,7 +111,7 @@ def listed(parameters: dict[str, str]) -> dict[str, Any]:
 
 @blueprint.get("/trash/<int:id>/restore", endpoint="trash_restore")
 def ask_restore(id: int) -> Response:
-    return restore_page(services.find(user().id, id), restore_form(None))
+    return restore_page(services.find(signed_in_user().id, id), restore_form(None))
 
 
 def restore_page(one: Trashed, form: RestoreForm, status: int = 200) -> Response:
@@ -133,7 +133,7 @@ def restore_page(one: Trashed, form: RestoreForm, status: int = 200) -> Response
 
 
 def restore_form(fields: Any) -> RestoreForm:
-    return RestoreForm(fields, owner=user())
+    return RestoreForm(fields, owner=signed_in_user())
 
 
 def sent_any(form: RestoreForm) -> bool:
@@ -143,11 +143,11 @@ def sent_any(form: RestoreForm) -> bool:
 @blueprint.post("/trash/<int:id>/restore", endpoint="trash_restore_write")
 def restore(id: int) -> ResponseReturnValue:
     """Restore a row as it was. If that fails, show the form with the errors, to choose another address."""
-    form = restore_form(sent())
+    form = restore_form(submitted_form())
     try:
         form.require_valid()
         begin_write(db.session)
-        one = services.find(user().id, id)
+        one = services.find(signed_in_user().id, id)
         services.require_readable([one])
         kind = KINDS[one.kind]
         row = link_services.restore(one, form.changes) if one.kind == LINK else kind.restore(one)
@@ -155,7 +155,7 @@ def restore(id: int) -> ResponseReturnValue:
         db.session.commit()
     except (Invalid, AliasTaken) as error:
         note(form, error)
-        answer = restore_page(services.find(user().id, id), form, status_of(error))
+        answer = restore_page(services.find(signed_in_user().id, id), form, status_of(error))
         answer.headers["HX-Retarget"], answer.headers["HX-Reswap"] = "#sheet-box", "innerHTML"
         return answer
     return done(message)
@@ -165,7 +165,7 @@ def restore(id: int) -> ResponseReturnValue:
 def undo(batch: str) -> ResponseReturnValue:
     """Restore all rows of one deletion. Links that can't have their old address back stay in the trash."""
     begin_write(db.session)
-    found = services.find_batch(user().id, batch)
+    found = services.find_batch(signed_in_user().id, batch)
     some_links = [one for one in found if one.kind == LINK]
     back, stuck = link_services.restore_many(some_links)
     others = [(KINDS[one.kind], KINDS[one.kind].restore(one)) for one in found if one.kind != LINK]
@@ -216,7 +216,7 @@ def shown_again(
 
 @blueprint.get("/trash/<int:id>/delete", endpoint="trash_erase")
 def ask_erase(id: int) -> Response:
-    one = services.find(user().id, id)
+    one = services.find(signed_in_user().id, id)
     return render_page("erase", one=one, heading=KINDS[one.kind].ask_erase)
 
 
@@ -224,8 +224,8 @@ def ask_erase(id: int) -> Response:
 @reauthenticated(ask_erase)
 def erase(id: int) -> ResponseReturnValue:
     begin_write(db.session)
-    name = services.find(user().id, id).name
-    empty_trash(user().id, [id])
+    name = services.find(signed_in_user().id, id).name
+    empty_trash(signed_in_user().id, [id])
     db.session.commit()
     return done(_("%(name)s is gone.", name=name))
 
@@ -239,7 +239,7 @@ def ask_empty() -> Response:
 @reauthenticated(ask_empty)
 def empty() -> ResponseReturnValue:
     begin_write(db.session)
-    empty_trash(user().id)
+    empty_trash(signed_in_user().id)
     db.session.commit()
     return done(_("The trash is empty."))
 

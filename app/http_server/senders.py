@@ -9,7 +9,7 @@ from __future__ import annotations
 from flask import Flask
 
 from app.accounts.keys import find_key
-from app.api.auth import bearer
+from app.api.auth import parse_bearer_token
 from app.http_server.environ import Environ
 from app.web.security_headers import is_api
 
@@ -31,5 +31,5 @@ class Senders:
         with self.app.request_context(dict(environ)) as context:
             if not is_api(environ["PATH_INFO"]):
                 return context.session is not None and SIGNED_IN in context.session
-            key = bearer(environ.get("HTTP_AUTHORIZATION", ""))
+            key = parse_bearer_token(environ.get("HTTP_AUTHORIZATION", ""))
             return key is not None and find_key(key) is not None

@@ -12,7 +12,7 @@ from app.accounts.ownership import get_owned
 from app.core import clock
 from app.core.database import begin_write
 from app.core.extensions import db
-from app.dashboard.auth.access import sent, user
+from app.dashboard.auth.access import signed_in_user, submitted_form
 from app.dashboard.auth.reauthentication import reauthenticated
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
@@ -30,7 +30,7 @@ def show_list() -> ResponseReturnValue:
 
 def rows() -> Context:
     return {
-        "keys": keys.list_keys(user()),
+        "keys": keys.list_keys(signed_in_user()),
         "zone": rendering.zone(),
         "now": clock.now(),
         "scopes": keys.SCOPES,
@@ -39,23 +39,23 @@ def rows() -> Context:
 
 @blueprint.get("/keys/new", endpoint="keys_new")
 def ask_new() -> ResponseReturnValue:
-    return form_page(KeyForm(None, owner=user()))
+    return form_page(KeyForm(None, owner=signed_in_user()))
 
 
 def ask_new_again() -> ResponseReturnValue:
     """The form again, with what was typed: the password was missing or wrong."""
-    return form_page(KeyForm(sent(), owner=user()))
+    return form_page(KeyForm(submitted_form(), owner=signed_in_user()))
 
 
 @blueprint.post("/keys/new", endpoint="keys_new_write")
 @reauthenticated(ask_new_again)
 def create() -> ResponseReturnValue:
     """The key's text is in this one answer and nowhere else: no redirect could carry it."""
-    form = KeyForm(sent(), owner=user())
+    form = KeyForm(submitted_form(), owner=signed_in_user())
     if not form.validate():
         return form_page(form, 422)
     begin_write(db.session)
-    row, text = keys.create_key(user(), **form.changes)
+    row, text = keys.create_key(signed_in_user(), **form.changes)
     db.session.commit()
     response = render_page(
         "created", row=row, text=text, site=urls.owners_site(), heading=_("Your new API key"), **rows()
@@ -66,14 +66,16 @@ def create() -> ResponseReturnValue:
 
 @blueprint.get("/keys/<int:id>/revoke", endpoint="keys_revoke")
 def ask_revoke(id: int) -> ResponseReturnValue:
-    return render_page("revoke", row=get_owned(user(), ApiKey, id), heading=_("Revoke this API key?"))
+    return render_page(
+        "revoke", row=get_owned(signed_in_user(), ApiKey, id), heading=_("Revoke this API key?")
+    )
 
 
 @blueprint.post("/keys/<int:id>/revoke", endpoint="keys_revoke_write")
 @reauthenticated(ask_revoke)
 def revoke(id: int) -> ResponseReturnValue:
     begin_write(db.session)
-    row = get_owned(user(), ApiKey, id)
+    row = get_owned(signed_in_user(), ApiKey, id)
     keys.revoke_key(row)
     db.session.commit()
     message = _("%(name)s is revoked.", name=row.name)

@@ -20,7 +20,7 @@ from app.core.database import begin_write
 from app.core.errors import Invalid
 from app.core.extensions import db
 from app.dashboard.auth import proofs
-from app.dashboard.auth.access import sent, user
+from app.dashboard.auth.access import signed_in_user, submitted_form
 from app.dashboard.auth.reauthentication import reauthenticated
 from app.dashboard.auth.sessions import leave_browser
 from app.dashboard.imports.exports import note_export
@@ -45,7 +45,7 @@ def show() -> ResponseReturnValue:
 
 
 def download() -> dict[str, Any]:
-    row = archives.of(user())
+    row = archives.of(signed_in_user())
     if row is not None and row.state == archives.DONE and not path_of(row).is_file():
         row = None  # backups leave the downloads out: after a restore the row is there without its file
     return {
@@ -61,8 +61,8 @@ def download() -> dict[str, Any]:
 def make() -> ResponseReturnValue:
     """Request an archive of all data. The worker makes it, so the page may be closed."""
     begin_write(db.session)
-    archives.ask(user(), urls.site())
-    record(db.session, "archive.requested", account=user())
+    archives.ask(signed_in_user(), urls.site())
+    record(db.session, "archive.requested", account=signed_in_user())
     db.session.commit()
     if rendering.is_fragment():
         return show()
@@ -75,7 +75,7 @@ def path_of(row: Archive) -> Path:
 
 @blueprint.get("/account/data/file", endpoint="account_data_file")
 def file() -> ResponseReturnValue:
-    row = archives.of(user())
+    row = archives.of(signed_in_user())
     if row is None or row.state != archives.DONE:
         abort(404)
     path = path_of(row)
@@ -88,7 +88,7 @@ def file() -> ResponseReturnValue:
 
 @blueprint.get("/account/delete", endpoint="account_delete")
 def ask_delete() -> ResponseReturnValue:
-    return delete_page(LeaveForm(None, owner=user()))
+    return delete_page(LeaveForm(None, owner=signed_in_user()))
 
 
 def delete_page(form: LeaveForm, problem: str = "", status: int = 200) -> Response:
@@ -106,13 +106,13 @@ def delete_page(form: LeaveForm, problem: str = "", status: int = 200) -> Respon
 @blueprint.post("/account/delete", endpoint="account_delete_write")
 def delete() -> ResponseReturnValue:
     """Delete the account. Needs its e-mail address and the password: an open session is not enough."""
-    form = LeaveForm(sent(), owner=user())
+    form = LeaveForm(submitted_form(), owner=signed_in_user())
     if form.validate():
         proofs.ask_password(form, "own_password")
     if form.problems:
         return delete_page(form, status=proofs.status_of(form))
     begin_write(db.session)
-    row = db.session.get_one(User, user().id)  # `current_user` is a proxy
+    row = db.session.get_one(User, signed_in_user().id)  # `current_user` is a proxy
     try:
         leaving.leave(row)
     except Invalid as invalid:

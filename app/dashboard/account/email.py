@@ -12,7 +12,7 @@ from app.core.database import begin_write
 from app.core.errors import Invalid
 from app.core.extensions import db
 from app.dashboard.auth import proofs
-from app.dashboard.auth.access import sent, user
+from app.dashboard.auth.access import signed_in_user, submitted_form
 from app.dashboard.shared import rendering, security_email
 from app.dashboard.shared.blueprint import blueprint
 from app.i18n.messages import gettext as _
@@ -22,7 +22,7 @@ FOLDER = "dashboard/account"
 
 @blueprint.get("/account/email", endpoint="account_email")
 def ask() -> ResponseReturnValue:
-    return render_page(OwnEmailForm(None, owner=user()))
+    return render_page(OwnEmailForm(None, owner=signed_in_user()))
 
 
 def render_page(form: OwnEmailForm, status: int = 200) -> Response:
@@ -39,13 +39,13 @@ def render_page(form: OwnEmailForm, status: int = 200) -> Response:
 @blueprint.post("/account/email", endpoint="account_email_write")
 def save() -> ResponseReturnValue:
     """Change the address. It can reset the password, so the form asks for the password, too."""
-    form = OwnEmailForm(sent(), owner=user())
+    form = OwnEmailForm(submitted_form(), owner=signed_in_user())
     if form.validate():
         proofs.ask_password(form, "own_password")
     if form.problems:
         return render_page(form, proofs.status_of(form))
     begin_write(db.session)
-    row, old = db.session.get_one(User, user().id), user().email
+    row, old = db.session.get_one(User, signed_in_user().id), signed_in_user().email
     try:
         services.update_user(row, {"email": form.new_email.data})
     except Invalid as invalid:

@@ -10,7 +10,7 @@ from app.audit.services import record
 from app.core.database import begin_write
 from app.core.errors import NotFound
 from app.core.extensions import db
-from app.dashboard.auth.access import user
+from app.dashboard.auth.access import signed_in_user
 from app.dashboard.auth.sessions import list_own, this_one
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
@@ -25,7 +25,7 @@ def end(id: int) -> ResponseReturnValue:
         raise NotFound("session")
     begin_write(db.session)
     sessions.end(row)
-    record(db.session, "session.ended", account=user())
+    record(db.session, "session.ended", account=signed_in_user())
     db.session.commit()
     return back(_("This browser is signed out."))
 
@@ -34,7 +34,7 @@ def end(id: int) -> ResponseReturnValue:
 def end_others() -> ResponseReturnValue:
     begin_write(db.session)
     ended = sessions.end_others(this_one())
-    record(db.session, "session.ended", account=user(), count=ended)
+    record(db.session, "session.ended", account=signed_in_user(), count=ended)
     db.session.commit()
     return back(_("Every other browser is signed out."))
 

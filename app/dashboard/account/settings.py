@@ -15,7 +15,7 @@ from app.core.database import begin_write
 from app.core.errors import Invalid
 from app.core.extensions import db
 from app.dashboard.auth import proofs, sessions
-from app.dashboard.auth.access import sent, user
+from app.dashboard.auth.access import signed_in_user, submitted_form
 from app.dashboard.shared import rendering, security_email
 from app.dashboard.shared.blueprint import blueprint
 from app.i18n.messages import gettext as _
@@ -23,13 +23,16 @@ from app.i18n.messages import gettext as _
 
 @blueprint.get("/account/", endpoint="account")
 def show() -> ResponseReturnValue:
-    return render_account(AccountForm(None, owner=user(), stored=user()), PasswordForm(None, owner=user()))
+    return render_account(
+        AccountForm(None, owner=signed_in_user(), stored=signed_in_user()),
+        PasswordForm(None, owner=signed_in_user()),
+    )
 
 
 @blueprint.post("/account/", endpoint="account_write")
 def save() -> ResponseReturnValue:
-    form = AccountForm(sent(), owner=user(), stored=user())
-    return kept(form, lambda: services.update_user(user(), form.changes)) or sent_on(
+    form = AccountForm(submitted_form(), owner=signed_in_user(), stored=signed_in_user())
+    return kept(form, lambda: services.update_user(signed_in_user(), form.changes)) or sent_on(
         _("Your account is saved.")
     )
 
@@ -37,18 +40,20 @@ def save() -> ResponseReturnValue:
 @blueprint.post("/account/password", endpoint="account_password")
 def save_password() -> ResponseReturnValue:
     """Change the password. Every session ends; this browser's is renewed: the old password was just typed."""
-    form = PasswordForm(sent(), owner=user())
+    form = PasswordForm(submitted_form(), owner=signed_in_user())
     if form.validate():
         proofs.ask_password(form)
     if form.problems:
-        return render_account(AccountForm(None, owner=user(), stored=user()), form, proofs.status_of(form))
+        return render_account(
+            AccountForm(None, owner=signed_in_user(), stored=signed_in_user()), form, proofs.status_of(form)
+        )
     password_hash, signed_in_at = passwords.hash_password(form.password.data), sessions.this_one().datetime
     begin_write(db.session)
-    services.store_password(user(), password_hash)
-    revoked = keys.revoke_keys(user()) if form.revoke_keys.data else 0
-    security_email.current_security_mail().password_is_changed(user(), revoked)
+    services.store_password(signed_in_user(), password_hash)
+    revoked = keys.revoke_keys(signed_in_user()) if form.revoke_keys.data else 0
+    security_email.current_security_mail().password_is_changed(signed_in_user(), revoked)
     db.session.commit()
-    sessions.renew(user(), signed_in_at)
+    sessions.renew(signed_in_user(), signed_in_at)
     return sent_on(
         _("Your password is changed, and your API keys are revoked. Every other session is signed out.")
         if revoked
@@ -67,7 +72,7 @@ def kept(form: AccountForm, write: Callable[[], object]) -> ResponseReturnValue 
         db.session.rollback()
         for error in invalid.errors if not form.problems else ():
             form.reject(error.field or "name", error.title, error.code)
-        return render_account(form, PasswordForm(None, owner=user()), 422)
+        return render_account(form, PasswordForm(None, owner=signed_in_user()), 422)
     return None
 
 
@@ -77,10 +82,10 @@ def render_account(form: AccountForm, password_form: PasswordForm, status: int =
         form=form,
         password_form=password_form,
         here="account",
-        has_second_factor=second_factor.is_on(user()),
+        has_second_factor=second_factor.is_on(signed_in_user()),
         user_sessions=signed_in(),
         this_session=sessions.this_one(),
-        active_keys=len(keys.active_keys(user())),
+        active_keys=len(keys.active_keys(signed_in_user())),
         now=clock.now(),
         zone=rendering.zone(),
     )

@@ -16,7 +16,7 @@ from app.accounts.second_factor import NewCodes
 from app.core.database import begin_write
 from app.core.extensions import db
 from app.dashboard.auth import proofs
-from app.dashboard.auth.access import sent, user
+from app.dashboard.auth.access import signed_in_user, submitted_form
 from app.dashboard.shared import rendering, security_email
 from app.dashboard.shared.blueprint import blueprint
 from app.i18n.messages import gettext as _
@@ -29,19 +29,19 @@ RAN_OUT = _l("The key that was shown has run out. Begin again, please.")
 
 def state() -> str:
     """OFF (the password begins the set-up), BEGUN (the secret is shown, a code confirms it) or ON."""
-    if second_factor.is_on(user()):
+    if second_factor.is_on(signed_in_user()):
         return ON
-    return BEGUN if second_factor.begun(user()) else OFF
+    return BEGUN if second_factor.begun(signed_in_user()) else OFF
 
 
 @blueprint.get("/account/two-factor", endpoint="two_factor")
 def show() -> ResponseReturnValue:
     known = state()
     if known == ON:
-        factor, left = second_factor.find(user()), second_factor.codes_left(user())
+        factor, left = second_factor.find(signed_in_user()), second_factor.codes_left(signed_in_user())
         return render_step("on", None, factor=factor, left=left)
     form = CodeForm if known == BEGUN else CurrentPasswordForm
-    return render_step(known, form(None, owner=user()))
+    return render_step(known, form(None, owner=signed_in_user()))
 
 
 def render_step(name: str, form: ResourceForm | None, **context: object) -> Response:
@@ -53,8 +53,8 @@ def render_step(name: str, form: ResourceForm | None, **context: object) -> Resp
 
 
 def setup_context() -> dict[str, object]:
-    factor = db.session.get_one(SecondFactor, user().id)
-    address = second_factor.address_of(factor, user().email)
+    factor = db.session.get_one(SecondFactor, signed_in_user().id)
+    address = second_factor.address_of(factor, signed_in_user().email)
     drawn = segno.make(address, error="m").svg_inline(scale=4, border=3, dark="#000", light="#fff")
     secret = factor.settings["secret"]
     spaced = " ".join(secret[start : start + 4] for start in range(0, len(secret), 4))
@@ -70,14 +70,14 @@ def here() -> ResponseReturnValue:
 def start() -> ResponseReturnValue:
     if state() == ON:
         return here()
-    form = CurrentPasswordForm(sent(), owner=user())
+    form = CurrentPasswordForm(submitted_form(), owner=signed_in_user())
     if form.validate():
         proofs.ask_password(form)
     if form.problems:
         return render_step(OFF, form)
     begin_write(db.session)
     if state() != ON:
-        second_factor.begin(user())
+        second_factor.begin(signed_in_user())
     db.session.commit()
     return here()
 
@@ -85,7 +85,7 @@ def start() -> ResponseReturnValue:
 @blueprint.post("/account/two-factor/confirm", endpoint="two_factor_confirm_write")
 def confirm() -> ResponseReturnValue:
     """The recovery codes are in this one answer, and nowhere else."""
-    form = CodeForm(sent(), owner=user())
+    form = CodeForm(submitted_form(), owner=signed_in_user())
     codes = codes_for(form, switch_on) if state() == BEGUN else []
     known = state()
     if codes:
@@ -98,9 +98,9 @@ def confirm() -> ResponseReturnValue:
 
 
 def switch_on(code: str, drawn: NewCodes) -> bool:
-    is_on = second_factor.confirm(user(), code, drawn)
+    is_on = second_factor.confirm(signed_in_user(), code, drawn)
     if is_on:
-        security_email.current_security_mail().two_factor_is_on(user())
+        security_email.current_security_mail().two_factor_is_on(signed_in_user())
     return is_on
 
 
@@ -109,7 +109,7 @@ def codes_for(form: CodeForm, service: Callable[[str, NewCodes], bool]) -> list[
     codes: list[str] = []
 
     def takes(code: str) -> bool:
-        drawn = second_factor.draw_codes(user(), code)
+        drawn = second_factor.draw_codes(signed_in_user(), code)
         begin_write(db.session)
         if drawn and service(code, drawn):
             codes.extend(drawn.shown)
@@ -123,25 +123,25 @@ def codes_for(form: CodeForm, service: Callable[[str, NewCodes], bool]) -> list[
 
 @blueprint.get("/account/two-factor/codes", endpoint="two_factor_codes")
 def ask_renew() -> ResponseReturnValue:
-    return render_step("renew", CodeForm(None, owner=user())) if state() == ON else here()
+    return render_step("renew", CodeForm(None, owner=signed_in_user())) if state() == ON else here()
 
 
 @blueprint.get("/account/two-factor/off", endpoint="two_factor_off")
 def ask_off() -> ResponseReturnValue:
-    return render_step("leave", LeaveTwoFactorForm(None, owner=user())) if state() == ON else here()
+    return render_step("leave", LeaveTwoFactorForm(None, owner=signed_in_user())) if state() == ON else here()
 
 
 @blueprint.post("/account/two-factor/codes", endpoint="two_factor_codes_write")
 def renew() -> ResponseReturnValue:
     if state() != ON:
         return here()
-    form = CodeForm(sent(), owner=user())
-    codes = codes_for(form, lambda code, drawn: second_factor.renew(user(), code, drawn))
+    form = CodeForm(submitted_form(), owner=signed_in_user())
+    codes = codes_for(form, lambda code, drawn: second_factor.renew(signed_in_user(), code, drawn))
     return codes_page(codes, are_new=True) if codes else render_step("renew", form)
 
 
 def codes_page(codes: list[str], *, are_new: bool = False) -> Response:
-    file = "\n".join(("Waypost", user().email, "", *codes, ""))
+    file = "\n".join(("Waypost", signed_in_user().email, "", *codes, ""))
     return render_step("codes", None, codes=codes, file=file, are_new=are_new)
 
 
@@ -149,7 +149,7 @@ def codes_page(codes: list[str], *, are_new: bool = False) -> Response:
 def switch_off() -> ResponseReturnValue:
     if state() != ON:
         return here()
-    form = LeaveTwoFactorForm(sent(), owner=user())
+    form = LeaveTwoFactorForm(submitted_form(), owner=signed_in_user())
     if form.validate():
         proofs.ask_password(form)
     if not form.problems:
@@ -160,11 +160,11 @@ def switch_off() -> ResponseReturnValue:
 
 
 def leave(code: str) -> bool:
-    typed = second_factor.read_typed(user(), code)
+    typed = second_factor.read_typed(signed_in_user(), code)
     begin_write(db.session)
-    is_right = second_factor.opens(user(), typed) is not None
+    is_right = second_factor.opens(signed_in_user(), typed) is not None
     if is_right:
-        second_factor.forget(user())
-        security_email.current_security_mail().two_factor_is_off(user())
+        second_factor.forget(signed_in_user())
+        security_email.current_security_mail().two_factor_is_off(signed_in_user())
     db.session.commit()
     return is_right

@@ -9,7 +9,7 @@ from typing import Any
 from flask import abort
 from flask.typing import ResponseReturnValue
 
-from app.dashboard.auth.access import user
+from app.dashboard.auth.access import signed_in_user
 
 View = Callable[..., ResponseReturnValue]
 
@@ -17,7 +17,7 @@ View = Callable[..., ResponseReturnValue]
 def admins_only(view: View) -> View:
     @wraps(view)
     def guarded(**values: Any) -> ResponseReturnValue:
-        if not user().is_admin:
+        if not signed_in_user().is_admin:
             abort(404)
         return view(**values)
 

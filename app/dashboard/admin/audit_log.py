@@ -18,7 +18,7 @@ from app.core.errors import FieldError, Invalid
 from app.core.extensions import db
 from app.dashboard.admin.access import admins_only
 from app.dashboard.admin.audit_words import GROUP_LABELS, AuditReader, describe_entry, visible_values
-from app.dashboard.auth.access import user
+from app.dashboard.auth.access import signed_in_user
 from app.dashboard.imports.exports import download, note_export
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
@@ -41,7 +41,7 @@ class LogScope(NamedTuple):
     is_instance: bool
 
     def reader(self) -> AuditReader:
-        return AuditReader(None if self.is_instance else user().id)
+        return AuditReader(None if self.is_instance else signed_in_user().id)
 
     def address(self, suffix: str = "", **query: Any) -> str:
         return url_for(f"dashboard.{self.endpoint}{suffix}", **query)

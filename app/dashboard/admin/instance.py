@@ -14,7 +14,7 @@ from app.core.database import begin_write
 from app.core.extensions import db
 from app.dashboard.admin import instance_facts
 from app.dashboard.admin.access import admins_only
-from app.dashboard.auth.access import user
+from app.dashboard.auth.access import signed_in_user
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
 from app.i18n.messages import gettext as _
@@ -53,7 +53,7 @@ def show() -> ResponseReturnValue:
 
 
 def mail() -> dict[str, Any]:
-    mine = SystemEmail.user_id == user().id, SystemEmail.about == "test"
+    mine = SystemEmail.user_id == signed_in_user().id, SystemEmail.about == "test"
     settings = urls.settings()
     return {
         "smtp": config_sources.text_of("SMTP_URL", settings.smtp_url),
@@ -82,12 +82,17 @@ def send_mail() -> ResponseReturnValue:
             title=_("Mail from Waypost works"),
             text=_("You asked for this test on the page of your instance."),
             url=urls.owners_site() + url_for("dashboard.instance"),
-            language=user().language,
+            language=signed_in_user().language,
         )
         begin_write(db.session)
         system_email.withdraw(db.session, "test")
         system_email.enqueue(
-            db.session, user().id, "test", user().email, content, clock.now() + GIVEN_UP_AFTER
+            db.session,
+            signed_in_user().id,
+            "test",
+            signed_in_user().email,
+            content,
+            clock.now() + GIVEN_UP_AFTER,
         )
         db.session.commit()
     if rendering.is_fragment():

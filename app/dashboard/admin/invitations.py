@@ -17,9 +17,9 @@ from app.core.extensions import db
 from app.dashboard.admin.access import admins_only
 from app.dashboard.admin.users import rows
 from app.dashboard.auth import sessions
-from app.dashboard.auth.access import sent, user
+from app.dashboard.auth.access import signed_in_user, submitted_form
 from app.dashboard.auth.login import blueprint as accounts
-from app.dashboard.auth.login import settings_of, typed
+from app.dashboard.auth.login import settings_of, submitted_text
 from app.dashboard.auth.reauthentication import reauthenticated
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
@@ -37,12 +37,12 @@ STATUS = {invitations.UNKNOWN: 404}
 @blueprint.get("/users/invitations/new", endpoint="invitations_new")
 @admins_only
 def ask_new() -> ResponseReturnValue:
-    return form_page(InvitationForm(None, owner=user()))
+    return form_page(InvitationForm(None, owner=signed_in_user()))
 
 
 def ask_new_again() -> ResponseReturnValue:
     """The form again, with what was typed: the password was missing or wrong."""
-    return form_page(InvitationForm(sent(), owner=user()))
+    return form_page(InvitationForm(submitted_form(), owner=signed_in_user()))
 
 
 def form_page(form: InvitationForm, status: int = 200) -> Response:
@@ -58,18 +58,25 @@ def has_mail() -> bool:
 @reauthenticated(ask_new_again)
 def create() -> ResponseReturnValue:
     """The address is in this one answer (and in the mail, if one is sent), and nowhere else."""
-    form = InvitationForm(sent(), owner=user())
+    form = InvitationForm(submitted_form(), owner=signed_in_user())
     if form.validate() and form.email.data and services.find_user(form.email.data):
         form.reject("email", _("There is an account with this e-mail address already."), "taken")
     if form.problems:
         return form_page(form, 422)
     begin_write(db.session)
-    row, token = invitations.invite(user(), email=form.email.data or "", is_admin=bool(form.is_admin.data))
+    row, token = invitations.invite(
+        signed_in_user(), email=form.email.data or "", is_admin=bool(form.is_admin.data)
+    )
     address = urls.owners_site() + url_for("accounts.invited", token=token)
     is_mailed = bool(row.email) and has_mail() and not system_email.has_enough(db.session, row.email)
     if is_mailed:
         system_email.enqueue(
-            db.session, user().id, about_of(row), row.email, email_content(row, address), row.expires_datetime
+            db.session,
+            signed_in_user().id,
+            about_of(row),
+            row.email,
+            email_content(row, address),
+            row.expires_datetime,
         )
     db.session.commit()
     response = render_page(
@@ -86,14 +93,14 @@ def about_of(row: Invitation) -> str:
 
 def email_content(row: Invitation, address: str) -> system_email.Content:
     """The mail, in the language of the admin who invites: the recipient's is not known."""
-    who = user().name or user().email
+    who = signed_in_user().name or signed_in_user().email
     until = format_utc(row.expires_datetime)
     return system_email.Content(
         title=_("%(who)s invites you to Waypost", who=who),
         text=_("Make your account by the address below. It works once, until %(until)s UTC.", until=until),
         url=address,
         button=_("Make your account"),
-        language=user().language,
+        language=signed_in_user().language,
     )
 
 
@@ -138,7 +145,7 @@ def render_page(name: str, status: int = 200, **context: object) -> Response:
 @accounts.get("/setup/invitation")
 def invited() -> ResponseReturnValue:
     try:
-        row = invitations.find(typed("token"))
+        row = invitations.find(submitted_text("token"))
     except Over as over:
         return over_page(over)
     return invited_page(NewUserForm(None, owner=None), row.email)
@@ -147,8 +154,8 @@ def invited() -> ResponseReturnValue:
 @accounts.post("/setup/invitation")
 def accept() -> ResponseReturnValue:
     try:
-        row = invitations.find(typed("token"))
-        form = NewUserForm(sent(), owner=None)
+        row = invitations.find(submitted_text("token"))
+        form = NewUserForm(submitted_form(), owner=None)
         if not form.validate():
             return invited_page(form, row.email, status=422)
         made = account_of(form)
@@ -166,13 +173,13 @@ def accept() -> ResponseReturnValue:
 def account_of(form: NewUserForm) -> User:
     password_hash = passwords.hash_password(form.password.data)
     begin_write(db.session)
-    made = invitations.accept(typed("token"), form.email.data, password_hash, form.name.data or "")
+    made = invitations.accept(submitted_text("token"), form.email.data, password_hash, form.name.data or "")
     db.session.commit()
     return made
 
 
 def invited_page(form: NewUserForm, email: str, *, status: int = 200) -> Response:
-    body = render_template("accounts/invited.html", form=form, token=typed("token"), email=email)
+    body = render_template("accounts/invited.html", form=form, token=submitted_text("token"), email=email)
     return make_response(body, status)
 
 

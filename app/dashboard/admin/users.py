@@ -19,7 +19,7 @@ from app.core.errors import FieldError, Invalid, NotFound
 from app.core.extensions import db
 from app.dashboard.admin.access import admins_only
 from app.dashboard.admin.user_actions import ACTIONS, YOURSELF, UserAction
-from app.dashboard.auth.access import user
+from app.dashboard.auth.access import signed_in_user
 from app.dashboard.auth.reauthentication import reauthenticated
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
@@ -149,7 +149,7 @@ def change(id: int, action: str) -> ResponseReturnValue:
         return asked(row, action, chosen, invalid.errors[0], 422)
     message = gettext(chosen.is_done, name=row.name or row.email)
     undo = url_for("dashboard.users_change_write", id=id, action=chosen.undo) if chosen.undo else ""
-    if not user().is_admin:  # admins can take their own rights away
+    if not signed_in_user().is_admin:  # admins can take their own rights away
         return gone_from_here(message)
     if not rendering.is_fragment():
         return rendering.sent_on(message, url_for("dashboard.users"), undo=undo)
@@ -158,7 +158,7 @@ def change(id: int, action: str) -> ResponseReturnValue:
 
 
 def refuse_oneself(row: User, chosen: UserAction) -> None:
-    if chosen.is_for_others and row.id == user().id:
+    if chosen.is_for_others and row.id == signed_in_user().id:
         raise Invalid(FieldError(YOURSELF, "yourself"))
 
 

@@ -40,7 +40,7 @@ def require_user() -> ResponseReturnValue | None:
         return None
     if current_user.is_authenticated:
         require_own_write()
-        act_as(actor_of(user()))
+        act_as(actor_of(signed_in_user()))
         return None
     if is_fragment() or request.method not in SAFE:
         raise Unauthorized(_l("You are signed out. Sign in again in another tab, then send this once more."))
@@ -57,7 +57,7 @@ def require_own_write() -> None:
         return
     require_same_origin()
     if request.endpoint not in STREAMED:
-        require_token(token_of(sent()))
+        require_token(token_of(submitted_form()))
 
 
 def require_token(token: str | None) -> None:
@@ -79,7 +79,7 @@ def require_same_origin() -> None:
         raise Forbidden(FieldError(_l("This was sent from another site."), "cross_site"))
 
 
-def sent() -> RequestData:
+def submitted_form() -> RequestData:
     """The fields of this request. Without a signed-in user the body must be small."""
     return read_sent(MAX_BYTES if current_user.is_authenticated else MAX_SMALL_BYTES)
 
@@ -95,7 +95,7 @@ def with_fresh_token(response: Response) -> Response:
     return response
 
 
-def user() -> User:
+def signed_in_user() -> User:
     """The signed-in user."""
     found: User = current_user
     return found

@@ -29,7 +29,7 @@ from app.core.database import begin_write
 from app.core.errors import FieldError, Forbidden, Malformed, RateLimited, RetryLater
 from app.core.extensions import db
 from app.dashboard.auth import known_browsers, rate_limits, sessions
-from app.dashboard.auth.access import require_own_write, sent
+from app.dashboard.auth.access import require_own_write, submitted_form
 from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
 from app.web.body import read_params
@@ -62,14 +62,14 @@ def guard() -> ResponseReturnValue | None:
         if error.errors[0].code != "stale":
             raise
         flash(_("This page had been open for too long. Please try again."), "error")
-        kept = {"next": typed("next") or None, "token": typed("token") or None}
+        kept = {"next": submitted_text("next") or None, "token": submitted_text("token") or None}
         return redirect(url_for(request.endpoint or "", _external=False, **kept), 303)
     return None
 
 
-def typed(name: str) -> str:
+def submitted_text(name: str) -> str:
     """A field of the form, else a parameter of the address."""
-    found = sent().last(name) if name in sent() else from_address(name)
+    found = submitted_form().last(name) if name in submitted_form() else from_address(name)
     return found if isinstance(found, str) else ""
 
 
@@ -90,7 +90,7 @@ def login() -> ResponseReturnValue:
 
 @blueprint.post("/login")
 def sign_in() -> ResponseReturnValue:
-    form = SignInForm(sent(), owner=None)
+    form = SignInForm(submitted_form(), owner=None)
     if not form.validate():
         return sign_in_page(form, status=422)
     try:
@@ -108,7 +108,7 @@ def sign_in() -> ResponseReturnValue:
     db.session.commit()  # the password hash, where it was renewed
     remember = bool(form.remember.data)
     if second_factor.is_on(user):
-        sessions.start_half(user, remember=remember, next_=safe_next())
+        sessions.start_pending_sign_in(user, remember=remember, next_=safe_next())
         return redirect(url_for("accounts.code"), 303)
     sessions.start(user, remember=remember)
     return redirect(safe_next(), 303)
@@ -137,14 +137,19 @@ def sign_in_page(form: SignInForm, problem: str = "", *, status: int = 200) -> R
     has_mail = bool(settings_of(current_app).smtp_url)
     days = current_app.permanent_session_lifetime.days
     body = render_template(
-        "accounts/login.html", form=form, problem=problem, next=typed("next"), has_mail=has_mail, days=days
+        "accounts/login.html",
+        form=form,
+        problem=problem,
+        next=submitted_text("next"),
+        has_mail=has_mail,
+        days=days,
     )
     return make_response(body, status)
 
 
 def safe_next() -> str:
     """Where to go after the sign-in: always a page of the dashboard, whatever `next` says."""
-    return typed("next") if OWN_PAGE.fullmatch(typed("next")) else url_for("dashboard.home")
+    return submitted_text("next") if OWN_PAGE.fullmatch(submitted_text("next")) else url_for("dashboard.home")
 
 
 @blueprint.get("/logout")
@@ -177,7 +182,7 @@ def make_first_user() -> ResponseReturnValue:
         if services.has_users():  # another request has made it since
             return too_late()
         raise Forbidden(FieldError(NOT_THE_ADDRESS, "setup_token"))
-    form = NewUserForm(sent(), owner=None)
+    form = NewUserForm(submitted_form(), owner=None)
     if not form.validate():
         return setup_page(form, status=422)
     user = first_user(form)
@@ -204,13 +209,16 @@ def require_token() -> None:
 
 
 def has_right_token() -> bool:
-    return setup.is_right(settings_of(current_app).data_dir, typed("token"))
+    return setup.is_right(settings_of(current_app).data_dir, submitted_text("token"))
 
 
 def setup_page(form: NewUserForm, *, status: int = 200) -> Response:
     has_own_address = settings_of(current_app).dashboard_url is not None
     page = render_template(
-        "accounts/setup.html", form=form, token=typed("token"), recommends_own_address=not has_own_address
+        "accounts/setup.html",
+        form=form,
+        token=submitted_text("token"),
+        recommends_own_address=not has_own_address,
     )
     return make_response(page, status)
 

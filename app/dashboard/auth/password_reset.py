@@ -16,8 +16,8 @@ from app.core.database import begin_write
 from app.core.errors import RateLimited
 from app.core.extensions import db
 from app.dashboard.auth import known_browsers, rate_limits
-from app.dashboard.auth.access import sent
-from app.dashboard.auth.login import after_a_while, blueprint, typed
+from app.dashboard.auth.access import submitted_form
+from app.dashboard.auth.login import after_a_while, blueprint, submitted_text
 from app.dashboard.shared import security_email
 from app.i18n.messages import gettext as _
 
@@ -31,7 +31,7 @@ def forgotten() -> ResponseReturnValue:
 @blueprint.post("/login/forgotten")
 def ask() -> ResponseReturnValue:
     require_mail()
-    form = AddressForm(sent(), owner=None)
+    form = AddressForm(submitted_form(), owner=None)
     if not form.validate():
         return forgotten_page(form, 422)
     try:
@@ -57,22 +57,22 @@ def forgotten_page(form: AddressForm, status: int = 200) -> Response:
 
 @blueprint.get("/login/reset")
 def reset() -> ResponseReturnValue:
-    user = resets.find(typed("token"))
+    user = resets.find(submitted_text("token"))
     return over_page() if user is None else reset_page(NewPasswordForm(None, owner=user), user)
 
 
 @blueprint.post("/login/reset")
 def set_new() -> ResponseReturnValue:
     """Set the new password. Every session ends; two-factor authentication stays on."""
-    user = resets.find(typed("token"))
+    user = resets.find(submitted_text("token"))
     if user is None:
         return over_page()
-    form = NewPasswordForm(sent(), owner=user)
+    form = NewPasswordForm(submitted_form(), owner=user)
     if not form.validate():
         return reset_page(form, user, 422)
     password_hash = passwords.hash_password(form.password.data)
     begin_write(db.session)
-    done = resets.use(typed("token"), password_hash)
+    done = resets.use(submitted_text("token"), password_hash)
     if done is not None:
         revoked = keys.revoke_keys(done) if form.revoke_keys.data else 0
         security_email.current_security_mail().password_is_changed(done, revoked)
@@ -87,7 +87,7 @@ def set_new() -> ResponseReturnValue:
 def reset_page(form: NewPasswordForm, user: User, status: int = 200) -> Response:
     active_keys = len(keys.active_keys(user))
     body = render_template(
-        "accounts/reset.html", form=form, user=user, token=typed("token"), active_keys=active_keys
+        "accounts/reset.html", form=form, user=user, token=submitted_text("token"), active_keys=active_keys
     )
     return make_response(body, status)
 

@@ -11,7 +11,7 @@ from app.accounts import passwords, sign_in_failures
 from app.accounts.hashing import GATE, HashPriority
 from app.core.errors import RetryLater
 from app.dashboard.auth import rate_limits
-from app.dashboard.auth.access import user
+from app.dashboard.auth.access import signed_in_user
 from app.dashboard.auth.rate_limits import TryLimit
 from app.dashboard.auth.sessions import note_password, this_one
 from app.dashboard.shared import rendering
@@ -26,28 +26,32 @@ STATUSES = {"too_many_tries": 429, "busy": 503}  # by the code of a problem
 def ask_password(form: ResourceForm, name: str = "current_password") -> None:
     """Reject the field if the password is wrong. Tries count by session, which strangers cannot use up."""
     counts = (TryLimit(rate_limits.BY_SESSION, str(this_one().id)),)
-    with told_at(form, name), GATE.reserve(HashPriority.KNOWN), rate_limits.counted_try(counts):
-        if passwords.check_password(user().password_hash, form[name].data):
+    with rate_limit_errors_on(form, name), GATE.reserve(HashPriority.KNOWN), rate_limits.counted_try(counts):
+        if passwords.check_password(signed_in_user().password_hash, form[name].data):
             rate_limits.reset_counts(counts)
             note_password()
         else:
-            sign_in_failures.note_proof(user(), sign_in_failures.WRONG_PASSWORD)
+            sign_in_failures.note_proof(signed_in_user(), sign_in_failures.WRONG_PASSWORD)
             form.reject(name, NOT_CURRENT, "wrong_password")
 
 
 def ask_code(form: ResourceForm, takes: Callable[[str], bool]) -> None:
     """Reject the field `code` if `takes` returns False, or if there were too many tries."""
     counts = (TryLimit(rate_limits.CODE_BY_SESSION, str(this_one().id)),)
-    with told_at(form, "code"), GATE.reserve(HashPriority.KNOWN), rate_limits.counted_try(counts):
+    with (
+        rate_limit_errors_on(form, "code"),
+        GATE.reserve(HashPriority.KNOWN),
+        rate_limits.counted_try(counts),
+    ):
         if takes(form["code"].data):
             rate_limits.reset_counts(counts)
         else:
-            sign_in_failures.note_proof(user(), sign_in_failures.WRONG_CODE)
+            sign_in_failures.note_proof(signed_in_user(), sign_in_failures.WRONG_CODE)
             form.reject("code", WRONG_CODE, "wrong_code")
 
 
 @contextmanager
-def told_at(form: ResourceForm, name: str) -> Iterator[None]:
+def rate_limit_errors_on(form: ResourceForm, name: str) -> Iterator[None]:
     """Turn RetryLater into an error of the field, and set the header `Retry-After`."""
     try:
         yield

@@ -22,7 +22,7 @@ from app.core.clock import now
 from app.core.errors import FieldError, Forbidden
 from app.core.secret_keys.timed_tokens import TimedTokens
 from app.dashboard.auth import proofs
-from app.dashboard.auth.access import sent, user
+from app.dashboard.auth.access import signed_in_user, submitted_form
 from app.dashboard.auth.sessions import this_one
 from app.dashboard.shared.blueprint import blueprint
 from app.i18n.messages import gettext as _
@@ -82,7 +82,7 @@ def reauthenticated(ask: View, needs: Callable[[], bool] = lambda: True) -> Call
 
 def check_sent() -> PasswordAgainForm:
     """The form with the password that was sent; `password_again` shows what is wrong with it."""
-    form = g.password_again = PasswordAgainForm(sent(), owner=user())
+    form = g.password_again = PasswordAgainForm(submitted_form(), owner=signed_in_user())
     if form.validate():
         proofs.ask_password(form, FIELD)
     return form
@@ -93,7 +93,7 @@ def password_again() -> Markup:
     """The password field for forms that need it; empty while the password is recent."""
     if is_recent():
         return Markup()
-    form = g.get("password_again") or PasswordAgainForm(None, owner=user())
+    form = g.get("password_again") or PasswordAgainForm(None, owner=signed_in_user())
     return Markup(render_template("dashboard/_password_again.html", form=form))  # noqa: S704  a template of ours
 
 
@@ -103,13 +103,13 @@ def password_again() -> Markup:
 @blueprint.errorhandler(PasswordNeeded)
 def ask(error: PasswordNeeded) -> Response:  # noqa: ARG001
     """The page before a download. It sends the password and the download's address to `confirm`."""
-    return render_page(PasswordAgainForm(None, owner=user()), request.full_path.rstrip("?"), 403)
+    return render_page(PasswordAgainForm(None, owner=signed_in_user()), request.full_path.rstrip("?"), 403)
 
 
 @blueprint.post("/account/password-again", endpoint="password_again_write")
 def confirm() -> ResponseReturnValue:
     """The password was typed: the download follows by itself."""
-    next_ = sent().last("next") if "next" in sent() else ""
+    next_ = submitted_form().last("next") if "next" in submitted_form() else ""
     if not isinstance(next_, str) or not OWN_FILE.fullmatch(next_):
         abort(404)
     form = check_sent()
@@ -137,7 +137,7 @@ def permit() -> str:
 
 
 def has_permit() -> bool:
-    text = sent().last(PERMIT) if PERMIT in sent() else ""
+    text = submitted_form().last(PERMIT) if PERMIT in submitted_form() else ""
     try:
         return bool(PERMITS.read(str(text)) == this_one().id)
     except BadSignature:

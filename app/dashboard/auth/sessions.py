@@ -30,7 +30,7 @@ from app.redirects.user_agent import device
 from app.web import urls
 from app.web.cookies import host_cookie
 
-HALF, HALF_GOOD_FOR = "half_signed_in", dt.timedelta(minutes=10)
+PENDING_SIGN_IN, PENDING_LIFETIME = "half_signed_in", dt.timedelta(minutes=10)
 TOO_LATE = _l("The code did not come within 10 minutes. Sign in once more.")
 CHANGED = _l("Something about this account has changed meanwhile. Sign in once more.")
 
@@ -156,19 +156,19 @@ def start(
     remember_browser(user)
 
 
-def start_half(user: User, *, remember: bool, next_: str) -> None:
+def start_pending_sign_in(user: User, *, remember: bool, next_: str) -> None:
     """Begin a sign-in after the right password. It only opens the page that asks for the code."""
     session.clear()
-    session[HALF] = {
+    session[PENDING_SIGN_IN] = {
         "user": user.id,
         "version": user.session_version,
-        "until": int((now() + HALF_GOOD_FOR).timestamp()),
+        "until": int((now() + PENDING_LIFETIME).timestamp()),
         "remember": remember,
         "next": next_,
     }
 
 
-class Half(NamedTuple):
+class PendingSignIn(NamedTuple):
     """A sign-in that waits for a code: the user, whether to remember the browser, the page after it, and when
     the password was typed.
     """
@@ -179,20 +179,20 @@ class Half(NamedTuple):
     password_typed: dt.datetime
 
 
-def half() -> Half | None:
-    found = session.get(HALF)
+def read_pending_sign_in() -> PendingSignIn | None:
+    found = session.get(PENDING_SIGN_IN)
     if not isinstance(found, dict) or found["until"] < now().timestamp():
         return None
     user = db.session.get(User, found["user"])
     if user is None or not user.is_active or user.session_version != found["version"]:
         return None
-    typed = dt.datetime.fromtimestamp(found["until"], dt.UTC) - HALF_GOOD_FOR
-    return Half(user, found["remember"], found["next"], typed)
+    typed = dt.datetime.fromtimestamp(found["until"], dt.UTC) - PENDING_LIFETIME
+    return PendingSignIn(user, found["remember"], found["next"], typed)
 
 
-def forget_half() -> tuple[str, str]:
-    """Drop the half sign-in. Returns why it is over, and the page after it; both "" where there was none."""
-    found = session.pop(HALF, None)
+def forget_pending_sign_in() -> tuple[str, str]:
+    """Drop the pending sign-in. Returns why it ended, and the page after it; "" for both without one."""
+    found = session.pop(PENDING_SIGN_IN, None)
     if not isinstance(found, dict):
         return "", ""
     return TOO_LATE if found["until"] < now().timestamp() else CHANGED, found["next"]

@@ -13,7 +13,7 @@ from app.core.database import begin_write
 from app.core.errors import RateLimited, RetryLater
 from app.core.extensions import db
 from app.dashboard.auth import proofs, rate_limits, sessions
-from app.dashboard.auth.access import sent
+from app.dashboard.auth.access import submitted_form
 from app.dashboard.auth.login import after_a_while, blueprint
 from app.dashboard.shared import security_email
 from app.web.errors import status_of
@@ -21,12 +21,12 @@ from app.web.errors import status_of
 
 @blueprint.get("/login/code")
 def code() -> ResponseReturnValue:
-    return code_page(CodeForm(None, owner=None)) if sessions.half() else over()
+    return code_page(CodeForm(None, owner=None)) if sessions.read_pending_sign_in() else over()
 
 
 def over() -> ResponseReturnValue:
     """Redirect to the sign-in page, which says why. It keeps the page to go to afterwards."""
-    why, next_ = sessions.forget_half()
+    why, next_ = sessions.forget_pending_sign_in()
     if why:
         flash(str(why), "error")
     kept = {"next": next_} if next_ not in ("", url_for("dashboard.home")) else {}
@@ -35,11 +35,11 @@ def over() -> ResponseReturnValue:
 
 @blueprint.post("/login/code")
 def sign_in_with_code() -> ResponseReturnValue:
-    half = sessions.half()
-    if half is None:
+    pending = sessions.read_pending_sign_in()
+    if pending is None:
         return over()
-    user = half.user
-    form = CodeForm(sent(), owner=None)
+    user = pending.user
+    form = CodeForm(submitted_form(), owner=None)
     if not form.validate():
         return code_page(form, 422)
     counts = rate_limits.of_code(user)
@@ -57,8 +57,8 @@ def sign_in_with_code() -> ResponseReturnValue:
         form.reject("code", proofs.WRONG_CODE, "wrong_code")
         return code_page(form, 403)
     rate_limits.reset_counts(counts)
-    sessions.start(user, remember=half.remember, method=method, password_typed=half.password_typed)
-    return redirect(half.next_, 303)
+    sessions.start(user, remember=pending.remember, method=method, password_typed=pending.password_typed)
+    return redirect(pending.next_, 303)
 
 
 def way_in(user: User, typed: str) -> str | None:

@@ -13,9 +13,9 @@ from app.core.clock import now
 from app.core.csv_files import csv_pieces, unescape_text
 from app.core.database import begin_write
 from app.core.extensions import db
-from app.dashboard.auth.access import user
+from app.dashboard.auth.access import signed_in_user
 from app.dashboard.auth.reauthentication import require_recent_password
-from app.dashboard.imports.views import mine, table_of
+from app.dashboard.imports.views import get_own_import, table_of
 from app.dashboard.links.filters import LISTING
 from app.dashboard.shared.blueprint import blueprint
 from app.import_export.exporter import KINDS, export
@@ -31,7 +31,7 @@ def export_file(kind: str) -> Response:
     site = urls.site()
     note_export("links.exported", format=kind)
     found = export(
-        user().id,
+        signed_in_user().id,
         dict(read_list_query()),
         kind,
         lambda url, domain: urls.short_url_at(domain or site, url),
@@ -44,14 +44,14 @@ def note_export(action: str, **changes: str) -> None:
     """In the audit log, before the first byte of the file leaves. Raises PasswordNeeded."""
     require_recent_password()
     begin_write(db.session)
-    record(db.session, action, account=user(), **dict[str, Any](changes))
+    record(db.session, action, account=signed_in_user(), **dict[str, Any](changes))
     db.session.commit()
 
 
 @blueprint.get("/imports/<int:id>/failed.csv", endpoint="imports_failed")
 def failed_file(id: int) -> Response:
     """The failed rows as they came, each with its problem, to be corrected and imported again."""
-    job = mine(id)
+    job = get_own_import(id)
     note_export("failed_rows.exported", format="csv")
     table = table_of(job)
     head = table.columns if table else ()

@@ -15,7 +15,7 @@ from werkzeug.exceptions import ClientDisconnected, RequestEntityTooLarge
 from werkzeug.sansio.multipart import Data, Field, File
 
 from app.core.errors import FieldError, TooLarge
-from app.dashboard.auth.access import TOKEN_HEADER, require_token, sent, token_of
+from app.dashboard.auth.access import TOKEN_HEADER, require_token, submitted_form, token_of
 from app.i18n.messages import lazy_gettext as _l
 from app.import_export.files import require_room
 from app.input.data import RequestData
@@ -35,7 +35,7 @@ def receive(path: Path, name: str = "file") -> str | None:
     None where none was sent. After an error nothing stays behind.
     """
     if request.mimetype != "multipart/form-data":
-        require_token(token_of(sent()))
+        require_token(token_of(submitted_form()))
         return None
     try:
         path.touch(mode=0o600, exist_ok=False)

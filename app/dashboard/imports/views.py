@@ -22,7 +22,7 @@ from app.accounts.ownership import get_owned
 from app.core.database import begin_write, reread
 from app.core.errors import FieldError, Invalid
 from app.core.extensions import db
-from app.dashboard.auth.access import sent, user
+from app.dashboard.auth.access import signed_in_user, submitted_form
 from app.dashboard.imports.upload import receive
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
@@ -44,7 +44,7 @@ UNDER_WAY = ("checking", "taking")
 
 @blueprint.get("/imports/", endpoint="imports")
 def show_list(problem: str = "", status: int = 200) -> ResponseReturnValue:
-    mine = select(LinkImport).where(LinkImport.user_id == user().id).order_by(LinkImport.id.desc())
+    mine = select(LinkImport).where(LinkImport.user_id == signed_in_user().id).order_by(LinkImport.id.desc())
     found = db.session.scalars(mine.limit(LISTED)).all()
     return render_page(
         "list", status, jobs=found, problem=problem, zone=rendering.zone(), services=columns.SERVICES
@@ -57,24 +57,24 @@ def bring() -> ResponseReturnValue:
     path = files.new_file(urls.settings().data_dir)
     try:
         require_room(path.parent, request.content_length or 0)
-        services.require_few(user())
+        services.require_few(signed_in_user())
         db.session.rollback()  # no transaction stays open during the upload
         name = receive(path)
         if name is None:
             return show_list(_("Choose a file first."), 422)
         looked = services.look(path, is_hasty=True)
         begin_write(db.session)
-        job = services.bring(user(), path, name, looked, request.host)
+        job = services.bring(signed_in_user(), path, name, looked, request.host)
     except Invalid as invalid:
         db.session.rollback()
         return show_list(invalid.errors[0].title, 422)
     db.session.commit()
-    return to(job)
+    return redirect_to_import(job)
 
 
 @blueprint.get("/imports/<int:id>", endpoint="imports_one")
 def show(id: int) -> ResponseReturnValue:
-    job = mine(id)
+    job = get_own_import(id)
     return one(job) if job.state != "new" else naming(job)
 
 
@@ -119,8 +119,12 @@ def naming(job: LinkImport, errors: Sequence[FieldError] = (), status: int = 200
 @blueprint.post("/imports/<int:id>/check", endpoint="imports_check_write")
 def check(id: int) -> ResponseReturnValue:
     """Store the choice of columns, and have the worker check every row. No link is created yet."""
-    fields = {name.removeprefix("column:"): text(name) for name in sent() if name.startswith("column:")}
-    job, table = mine(id), table_of(mine(id))
+    fields = {
+        name.removeprefix("column:"): submitted_text(name)
+        for name in submitted_form()
+        if name.startswith("column:")
+    }
+    job, table = get_own_import(id), table_of(get_own_import(id))
     if table is None:
         abort(404)
     orders = date_orders(table, {field: column for column, field in fields.items()})
@@ -128,58 +132,58 @@ def check(id: int) -> ResponseReturnValue:
     reread(db.session, job)
     try:
         services.require_new(job)
-        services.choose(job, table, fields, orders, text("date_order"))
-        job.project = services.project_of(text("project"))
+        services.choose(job, table, fields, orders, submitted_text("date_order"))
+        job.project = services.project_of(submitted_text("project"))
     except Invalid as invalid:
         db.session.rollback()
         job.columns = {field: column for column, field in fields.items() if field}
-        job.date_order = order if (order := text("date_order")) in dates.PLACES else ""
+        job.date_order = order if (order := submitted_text("date_order")) in dates.PLACES else ""
         found = naming(job, invalid.errors, 422)
         db.session.rollback()
         return found
     importer.start(job, "checking")
     db.session.commit()
-    return to(job)
+    return redirect_to_import(job)
 
 
 @blueprint.post("/imports/<int:id>/take", endpoint="imports_take_write")
 def take(id: int) -> ResponseReturnValue:
     """Have the worker create the links. The page may be closed."""
-    return changed(id, "checked", lambda job: importer.start(job, "taking"))
+    return apply_change(id, "checked", lambda job: importer.start(job, "taking"))
 
 
 @blueprint.post("/imports/<int:id>/columns", endpoint="imports_columns_write")
 def name_anew(id: int) -> ResponseReturnValue:
     """Go back to the choice of columns."""
-    return changed(id, "checked", lambda job: importer.start(job, "new"))
+    return apply_change(id, "checked", lambda job: importer.start(job, "new"))
 
 
 @blueprint.post("/imports/<int:id>/end", endpoint="imports_end_write")
 def end(id: int) -> ResponseReturnValue:
-    return changed(id, None, services.end)
+    return apply_change(id, None, services.end)
 
 
-def changed(id: int, state: str | None, change: Callable[[LinkImport], None]) -> ResponseReturnValue:
+def apply_change(id: int, state: str | None, change: Callable[[LinkImport], None]) -> ResponseReturnValue:
     """Apply `change` if the import is in `state` (None: unfinished). A form sent twice changes nothing."""
     begin_write(db.session)
-    job = mine(id)
+    job = get_own_import(id)
     reread(db.session, job)
     if job.state == state or (state is None and job.state in services.UNFINISHED):
         change(job)
         db.session.commit()
-    return to(job)
+    return redirect_to_import(job)
 
 
-def mine(id: int) -> LinkImport:
-    return get_owned(user(), LinkImport, id)
+def get_own_import(id: int) -> LinkImport:
+    return get_owned(signed_in_user(), LinkImport, id)
 
 
-def text(name: str) -> str:
-    value = sent().last(name) if name in sent() else ""
+def submitted_text(name: str) -> str:
+    value = submitted_form().last(name) if name in submitted_form() else ""
     return value if isinstance(value, str) else ""
 
 
-def to(job: LinkImport) -> ResponseReturnValue:
+def redirect_to_import(job: LinkImport) -> ResponseReturnValue:
     return redirect(url_for("dashboard.imports_one", id=job.id), 303)
 
 

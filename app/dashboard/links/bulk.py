@@ -18,7 +18,7 @@ from sqlalchemy import func, select
 from app.core.actor import act_as, acting
 from app.core.errors import FieldError, Invalid
 from app.core.extensions import db
-from app.dashboard.auth.access import sent, user
+from app.dashboard.auth.access import signed_in_user, submitted_form
 from app.dashboard.auth.reauthentication import FIELD, PERMIT, has_permit, permit, reauthenticated
 from app.dashboard.links import choices as links_choices
 from app.dashboard.links.filters import LISTING
@@ -81,7 +81,9 @@ class BulkAction:
 
     def next_ids(self) -> Sequence[int]:
         if self.is_all:
-            return find_ids(LISTING, user().id, self.asked, self.after, self.upto, bulk_edit.BATCH_SIZE)
+            return find_ids(
+                LISTING, signed_in_user().id, self.asked, self.after, self.upto, bulk_edit.BATCH_SIZE
+            )
         return [id_ for id_ in self.ids if id_ > self.after][: bulk_edit.BATCH_SIZE]
 
 
@@ -93,7 +95,7 @@ def begin() -> ResponseReturnValue:
         raise Invalid(FieldError(_l("Select the links first."), "required"))
     if work.do in DOINGS:
         return carry_on(work, DOINGS[work.do])
-    return ask(work, ManyForm(None, owner=user(), zone=rendering.zone()))
+    return ask(work, ManyForm(None, owner=signed_in_user(), zone=rendering.zone()))
 
 
 def ask(work: BulkAction, form: ManyForm, status: int = 200) -> Response:
@@ -109,18 +111,18 @@ def ask(work: BulkAction, form: ManyForm, status: int = 200) -> Response:
 
 def is_new_deletion() -> bool:
     """Whether this starts a deletion. The next steps carry a permit and need no password."""
-    return text(sent(), "do") == "delete" and not has_permit()
+    return text(submitted_form(), "do") == "delete" and not has_permit()
 
 
 def ask_again() -> ResponseReturnValue:
-    return ask(read_work(), ManyForm(None, owner=user(), zone=rendering.zone()))
+    return ask(read_work(), ManyForm(None, owner=signed_in_user(), zone=rendering.zone()))
 
 
 @blueprint.post("/links/many/go", endpoint="links_many_go")
 @reauthenticated(ask_again, needs=is_new_deletion)
 def go() -> ResponseReturnValue:
     work = read_work()
-    form = ManyForm(kept(sent()), owner=user(), zone=rendering.zone())
+    form = ManyForm(kept(submitted_form()), owner=signed_in_user(), zone=rendering.zone())
     if work.do == "change":
         try:
             form.require_valid()
@@ -133,7 +135,7 @@ def carry_on(work: BulkAction, asked: Mapping[str, Any]) -> ResponseReturnValue:
     """Work for `SECONDS`, at least one transaction. Then render the page that goes on, or the result."""
     act_as(acting()._replace(way="many"))
     until = time.monotonic() + SECONDS
-    ids = work.next_ids() if "stop" not in sent() else ()
+    ids = work.next_ids() if "stop" not in submitted_form() else ()
     while ids:
         work = step(work, ids, asked)
         ids = work.next_ids()
@@ -144,8 +146,8 @@ def carry_on(work: BulkAction, asked: Mapping[str, Any]) -> ResponseReturnValue:
 
 def step(work: BulkAction, ids: Sequence[int], asked: Mapping[str, Any]) -> BulkAction:
     if work.do != "delete":
-        return further(work, ids, bulk_edit.act_on(user(), ids, bulk_edit.change(asked)))
-    batch, failures = bulk_edit.delete(user(), ids, work.batch or None)
+        return further(work, ids, bulk_edit.act_on(signed_in_user(), ids, bulk_edit.change(asked)))
+    batch, failures = bulk_edit.delete(signed_in_user(), ids, work.batch or None)
     return further(replace(work, batch=batch), ids, failures)
 
 
@@ -161,7 +163,7 @@ def further(work: BulkAction, ids: Sequence[int], failures: Sequence[BulkFailure
 
 def going(work: BulkAction) -> Response:
     heading = _("%(done)s of %(total)s", done=digits(work.done + work.failed), total=digits(work.total))
-    fields = [(name, value) for name, _, value in kept(sent()).pairs() if isinstance(value, str)]
+    fields = [(name, value) for name, _, value in kept(submitted_form()).pairs() if isinstance(value, str)]
     if work.do == "delete":
         fields.append((PERMIT, permit()))
     return FAMILY.render_page("going", work=work, heading=heading, fields=fields)
@@ -185,11 +187,11 @@ def done_message(work: BulkAction) -> str:
 
 def ended(work: BulkAction) -> ResponseReturnValue:
     word = WORDS[work.do]
-    if not work.failed and "stop" not in sent():
+    if not work.failed and "stop" not in submitted_form():
         undo = url_for("dashboard.trash_undo", batch=work.batch) if work.batch else ""
         message = done_message(work)
         return FAMILY.gone(message, undo) if undo else FAMILY.done(message, FAMILY.list_with)
-    links = bulk_edit.still_there(user(), [failure.id for failure in work.failures])
+    links = bulk_edit.still_there(signed_in_user(), [failure.id for failure in work.failures])
     told = [
         (short_address(links[one.id]) if one.id in links else f"#{one.id}", one.reason)
         for one in work.failures
@@ -204,14 +206,14 @@ def ended(work: BulkAction) -> ResponseReturnValue:
 
 def chosen() -> BulkAction:
     """What was selected in the list."""
-    fields = sent()
+    fields = submitted_form()
     do = text(fields, "do")
     if do not in WORDS:
         raise Invalid(FieldError(_l("Choose what to do with the links."), "choice"))
     if "all" not in fields:
         ids = sorted(set(numbers(fields, "ids")))
         return BulkAction(do, ids=ids, total=len(ids))
-    upto = db.session.scalar(select(func.max(Link.id)).where(Link.user_id == user().id)) or 0
+    upto = db.session.scalar(select(func.max(Link.id)).where(Link.user_id == signed_in_user().id)) or 0
     query = text(fields, "query")
     total = FAMILY.total(dict(parse_query(query.encode())))
     return BulkAction(do, is_all=True, query=query, upto=upto, total=total)
@@ -219,7 +221,7 @@ def chosen() -> BulkAction:
 
 def read_work() -> BulkAction:
     """The action and its progress, from the form of the later pages."""
-    fields = sent()
+    fields = submitted_form()
     do = text(fields, "do")
     if do not in WORDS:
         raise Invalid(FieldError(_l("Choose what to do with the links."), "choice"))

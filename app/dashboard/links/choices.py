@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, ScalarSelect, exists, select
 from app.accounts.models import User
 from app.accounts.ownership import get_owned
 from app.core.extensions import db
-from app.dashboard.auth.access import sent, user
+from app.dashboard.auth.access import signed_in_user, submitted_form
 from app.dashboard.handlers.delivery_words import switched_off
 from app.dashboard.links import form_sections
 from app.dashboard.links.filters import RULES
@@ -112,7 +112,7 @@ def beside_form(form: Any) -> Context:
         "folds": form_sections.FOLDS,
         "on": {name: form_sections.words_on(form, name, names) for name in form_sections.FOLDS},
         "wrong_in": {name: form_sections.is_wrong(form, name) for name in form_sections.FOLDS},
-        "zone_name": user().timezone.replace("_", " "),
+        "zone_name": signed_in_user().timezone.replace("_", " "),
         "media_url": urls.media_url,
         "pixels_note": link_note(row["type"] for row in pixels),
         "copied": copied,
@@ -132,27 +132,33 @@ def beside_many() -> Context:
         ),
         "projects": named(Project, Project.name),
         "own_tags": own_tags(),
-        "zone_name": user().timezone.replace("_", " "),
+        "zone_name": signed_in_user().timezone.replace("_", " "),
     }
 
 
 def copied_link() -> Link | None:
     """The link that this request copies, if any."""
-    fields = sent() if request.method == "POST" else RequestData(read_query())
+    fields = submitted_form() if request.method == "POST" else RequestData(read_query())
     text = str(fields.last("copy")) if "copy" in fields else ""
-    return get_owned(user(), Link, int(text)) if re.fullmatch("[0-9]{1,18}", text, re.ASCII) else None
+    return (
+        get_owned(signed_in_user(), Link, int(text)) if re.fullmatch("[0-9]{1,18}", text, re.ASCII) else None
+    )
 
 
 def rows_of(model: type[Any], kinds: Mapping[str, str]) -> list[dict[str, Any]]:
     """Rows to tick: id, name, type and its label."""
-    found = select(model.id, model.name, model.type).where(model.user_id == user().id).order_by(model.name)
+    found = (
+        select(model.id, model.name, model.type)
+        .where(model.user_id == signed_in_user().id)
+        .order_by(model.name)
+    )
     rows = db.session.execute(found)
     return [{"id": id_, "name": name, "type": type_, "kind": kinds[type_]} for id_, name, type_ in rows]
 
 
 def with_state(handlers: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Mark the handlers that Waypost has switched off, so that the link form shows it."""
-    ended = {row.id for row in switched_off(user().id)}
+    ended = {row.id for row in switched_off(signed_in_user().id)}
     return [
         row | {"kind": _("%(kind)s: switched off", kind=row["kind"])} if row["id"] in ended else row
         for row in handlers
@@ -161,13 +167,17 @@ def with_state(handlers: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def typed_password(form: LinkForm) -> str:
     """The password that was sent, to show the form again; else the mask for the stored one."""
-    found = sent().last("password") if request.method == "POST" and "password" in sent() else None
+    found = (
+        submitted_form().last("password")
+        if request.method == "POST" and "password" in submitted_form()
+        else None
+    )
     return found if isinstance(found, str) else str(form.password.raw_text())
 
 
 def named(model: type[Any], column: Any) -> dict[int, str]:
     """The owner's rows of `model` by id, with their names."""
-    found = select(model.id, column).where(model.user_id == user().id).order_by(column)
+    found = select(model.id, column).where(model.user_id == signed_in_user().id).order_by(column)
     return dict(db.session.execute(found).all())
 
 
@@ -183,7 +193,7 @@ def own_tags() -> Sequence[str]:
 
 def next_tag(*conditions: ColumnElement[bool]) -> ScalarSelect[str]:
     """The owner's first tag of those that fulfil the conditions."""
-    is_own = exists().where(Link.id == LinkTag.link_id, Link.user_id == user().id)
+    is_own = exists().where(Link.id == LinkTag.link_id, Link.user_id == signed_in_user().id)
     found = select(LinkTag.tag).where(is_own, *conditions).order_by(LinkTag.tag).limit(1)
     return found.correlate_except(LinkTag).scalar_subquery()
 
@@ -191,7 +201,8 @@ def next_tag(*conditions: ColumnElement[bool]) -> ScalarSelect[str]:
 def usable_domains(chosen: int | None) -> dict[int, str]:
     """Domains that are verified and on, and the one that is chosen already."""
     found = select(Domain.id, Domain.host).where(
-        Domain.user_id == user().id, (Domain.is_verified & Domain.is_enabled) | (Domain.id == chosen)
+        Domain.user_id == signed_in_user().id,
+        (Domain.is_verified & Domain.is_enabled) | (Domain.id == chosen),
     )
     return dict(db.session.execute(found.order_by(Domain.host)).all())
 

@@ -9,7 +9,7 @@ from app.accounts.ownership import get_owned
 from app.core.database import begin_write
 from app.core.errors import AliasTaken, Invalid
 from app.core.extensions import db
-from app.dashboard.auth.access import user
+from app.dashboard.auth.access import signed_in_user
 from app.dashboard.links.history_words import Wording
 from app.dashboard.links.rows import short_address
 from app.dashboard.links.views import FAMILY
@@ -24,7 +24,7 @@ from app.web.errors import status_of
 
 @blueprint.get("/links/<int:id>/history", endpoint="links_history")
 def show(id: int) -> Response:
-    return render_history(get_owned(user(), Link, id))
+    return render_history(get_owned(signed_in_user(), Link, id))
 
 
 def render_history(link: Link, problem: str = "", status: int = 200) -> Response:
@@ -48,14 +48,16 @@ def render_history(link: Link, problem: str = "", status: int = 200) -> Response
 def revert(id: int, change_id: int) -> ResponseReturnValue:
     """Restore the link as it was right after this change. Errors are shown above the history."""
     begin_write(db.session)
-    link = get_owned(user(), Link, id)
+    link = get_owned(signed_in_user(), Link, id)
     try:
         services.revert(link, change_id)
         db.session.commit()
     except (Invalid, AliasTaken) as error:
         db.session.rollback()
         answer = render_history(
-            get_owned(user(), Link, id), " ".join(str(one.title) for one in error.errors), status_of(error)
+            get_owned(signed_in_user(), Link, id),
+            " ".join(str(one.title) for one in error.errors),
+            status_of(error),
         )
         answer.headers["HX-Retarget"] = "#sheet-box"
         return answer

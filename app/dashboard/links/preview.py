@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from app.core.extensions import db
-from app.dashboard.auth.access import user
+from app.dashboard.auth.access import signed_in_user
 from app.dashboard.links.sample_visitors import Sample, at, samples
 from app.dashboard.links.verdicts import verdict_on
 from app.domains.models import Domain
@@ -107,7 +107,7 @@ def columns_of(form: LinkForm, *, has_password: bool) -> dict[str, Any]:
     return {
         **{name: option(form, name, unset) for name, unset in OPTIONS.items() if name in form},
         "id": getattr(form.stored, "id", 0),
-        "user_id": user().id,
+        "user_id": signed_in_user().id,
         "domain_id": good(form, "domain_id") or 0,
         "url": good(form, "url") or "",
         "location_url": good(form, "location_url"),
@@ -135,7 +135,7 @@ def alias_words(form: LinkForm) -> tuple[str, str] | None:
         return "bad", str(form.url.errors[0])
     if not typed or (stored is not None and not form.url.sent and not form.domain_id.sent):
         return None
-    if is_taken(good(form, "domain_id") or 0, typed, user().id, stored and stored.id):
+    if is_taken(good(form, "domain_id") or 0, typed, signed_in_user().id, stored and stored.id):
         return "bad", _("This short address is taken already.")
     return "good", _("This short address is free.")
 

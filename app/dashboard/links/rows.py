@@ -16,7 +16,7 @@ from app.analytics.statistics import last_days
 from app.core import clock
 from app.core.extensions import db
 from app.core.urls import split_address
-from app.dashboard.auth.access import user
+from app.dashboard.auth.access import signed_in_user
 from app.dashboard.links.states import marks_of, state_of
 from app.dashboard.shared import rendering
 from app.dashboard.statistics import figures
@@ -64,7 +64,7 @@ def beside_rows(rows: Sequence[Link]) -> dict[str, Any]:
         "host_of": host_of,
         "places": places,
         "list_address": cache(partial(url_for, "dashboard.links")),  # many rows have the same chips
-        "has_samples": has_samples(user()),
+        "has_samples": has_samples(signed_in_user()),
     }
 
 

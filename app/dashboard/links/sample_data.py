@@ -16,7 +16,7 @@ from app.core.config import Settings
 from app.core.database import begin_write
 from app.core.errors import Conflict, FieldError
 from app.core.extensions import db
-from app.dashboard.auth.access import user
+from app.dashboard.auth.access import signed_in_user
 from app.dashboard.links.rows import has_samples
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
@@ -41,12 +41,12 @@ NOBODY = 0  # the user id of the sample's clicks: they count for their links, bu
 @blueprint.post("/samples/new", endpoint="samples_new")
 def make() -> ResponseReturnValue:
     begin_write(db.session)
-    if has_samples(user()):
+    if has_samples(signed_in_user()):
         raise Conflict(FieldError(_l("The sample data is there already."), "conflict"))
-    project = projects.create(user(), {"name": SAMPLES, "color": COLOR})
+    project = projects.create(signed_in_user(), {"name": SAMPLES, "color": COLOR})
     db.session.commit()
     settings: Settings = current_app.config["WAYPOST"]
-    fill(user(), project.id, settings)
+    fill(signed_in_user(), project.id, settings)
     return rendering.sent_on(
         _("The sample data is there. Its clicks come in a moment."), url_for("dashboard.links")
     )
@@ -56,9 +56,11 @@ def make() -> ResponseReturnValue:
 def remove() -> ResponseReturnValue:
     """Delete the sample data for good, without the trash."""
     begin_write(db.session)
-    mine = select(LinkChange.link_id).where(LinkChange.user_id == user().id, LinkChange.kind == KIND)
-    erase(user().id, db.session.scalars(mine).all())
-    found = select(Project).where(Project.user_id == user().id, Project.name == SAMPLES)
+    mine = select(LinkChange.link_id).where(
+        LinkChange.user_id == signed_in_user().id, LinkChange.kind == KIND
+    )
+    erase(signed_in_user().id, db.session.scalars(mine).all())
+    found = select(Project).where(Project.user_id == signed_in_user().id, Project.name == SAMPLES)
     for project in db.session.scalars(found):
         if not db.session.scalar(select(exists().where(Link.project_id == project.id))):
             projects.delete(project)

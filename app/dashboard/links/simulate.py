@@ -11,7 +11,7 @@ from flask import Response, url_for
 
 from app.accounts.ownership import get_owned
 from app.core.errors import FieldError, Invalid
-from app.dashboard.auth.access import user
+from app.dashboard.auth.access import signed_in_user
 from app.dashboard.links.rows import short_address, short_url
 from app.dashboard.links.simulate_controls import controls
 from app.dashboard.links.verdicts import QUESTIONS, verdict_on
@@ -69,7 +69,7 @@ QUICK: Mapping[str, Mapping[str, str]] = {
 @blueprint.get("/links/<int:id>/try", endpoint="links_try")
 def show(id: int) -> Response:
     """The page, or for htmx the result alone. All parameters are in the address, so it can be shared."""
-    link = get_owned(user(), Link, id)
+    link = get_owned(signed_in_user(), Link, id)
     asked = typed()
     told, wrong = explain_visit(link, asked)
     context = {

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from app.core.errors import FieldError
-from app.dashboard.auth.access import user
+from app.dashboard.auth.access import signed_in_user
 from app.dashboard.shared.crud_views import Context
 from app.geo.countries import CONTINENTS, COUNTRIES
 from app.links import targeting
@@ -66,7 +66,7 @@ def controls(link: Link, asked: Mapping[str, Any], wrong: Sequence[FieldError]) 
         "countries": sorted(COUNTRIES.items(), key=lambda one: one[1]),
         "continents": CONTINENTS.items(),
         "languages": LANGUAGES,
-        "zone_name": user().timezone.replace("_", " "),
+        "zone_name": signed_in_user().timezone.replace("_", " "),
         "has_places": redirect_context().geolocation.status.state == "ok",
     }
 

@@ -13,7 +13,7 @@ from flask.typing import ResponseReturnValue
 from app.accounts.ownership import get_owned
 from app.core.database import begin_write
 from app.core.extensions import db
-from app.dashboard.auth.access import sent, user
+from app.dashboard.auth.access import signed_in_user, submitted_form
 from app.dashboard.links import framing_check
 from app.dashboard.links.choices import beside_form, controls, copied_link
 from app.dashboard.links.filters import LISTING
@@ -53,7 +53,7 @@ class LinkViews(CrudViews):
         return super().form_page(form, status, name, heading)
 
     def sent_now(self) -> RequestData:
-        return sent() if request.method == "POST" else RequestData()
+        return submitted_form() if request.method == "POST" else RequestData()
 
     def ask_new(self) -> Response:
         """An empty form; with `copy` a duplicate of that link; with `location_url` that destination."""
@@ -65,8 +65,10 @@ class LinkViews(CrudViews):
         return self.form_page(form, heading=_("Duplicate link") if copied else "")
 
     def create(self) -> ResponseReturnValue:
-        form = self.read_form(form_input.with_bulk(sent(), is_bulk=False), None)
-        return self.write(form, lambda: services.create(user(), self.changes_of(form)), self.created)
+        form = self.read_form(form_input.with_bulk(submitted_form(), is_bulk=False), None)
+        return self.write(
+            form, lambda: services.create(signed_in_user(), self.changes_of(form)), self.created
+        )
 
     def changes_of(self, form: ResourceForm) -> dict[str, Any]:
         """The sent fields, for a duplicate also those that no control can carry over."""
@@ -114,17 +116,17 @@ FAMILY = LinkViews(
 @blueprint.post("/links/<int:id>/preview", endpoint="links_preview_of")
 def preview(id: int | None = None) -> Response:
     """The preview of the link that is being edited. Nothing is stored."""
-    stored = get_owned(user(), Link, id) if id is not None else None
-    form = FAMILY.read_form(asked_of(sent()), stored)
+    stored = get_owned(signed_in_user(), Link, id) if id is not None else None
+    form = FAMILY.read_form(asked_of(submitted_form()), stored)
     form.validate()
-    shown = previewed(form, has_password=has_password(sent(), stored))
+    shown = previewed(form, has_password=has_password(submitted_form(), stored))
     return make_response(render_template("dashboard/links/_preview.html", preview=shown, is_anew=True))
 
 
 @blueprint.get("/links/<int:id>/more", endpoint="links_more")
 def show_more(id: int) -> Response:
     """The menu of a row as a page, for browsers without JavaScript."""
-    row = get_owned(user(), Link, id)
+    row = get_owned(signed_in_user(), Link, id)
     return FAMILY.render_page(
         "more", row=row, heading=short_address(row), short_url=short_url(row), places=places
     )
@@ -134,7 +136,7 @@ def show_more(id: int) -> Response:
 def switch(id: int) -> ResponseReturnValue:
     """Turn the link on or off."""
     begin_write(db.session)
-    row = get_owned(user(), Link, id)
+    row = get_owned(signed_in_user(), Link, id)
     services.update(row, {"is_enabled": not row.is_enabled})
     db.session.commit()
     address = short_address(row)
@@ -144,13 +146,13 @@ def switch(id: int) -> ResponseReturnValue:
 
 @blueprint.get("/links/<int:id>/destination", endpoint="links_destination")
 def ask_destination(id: int) -> Response:
-    return destination_page(FAMILY.read_form(None, get_owned(user(), Link, id)))
+    return destination_page(FAMILY.read_form(None, get_owned(signed_in_user(), Link, id)))
 
 
 @blueprint.post("/links/<int:id>/destination", endpoint="links_destination_write")
 def update_destination(id: int) -> ResponseReturnValue:
-    form = FAMILY.read_form(sent(), get_owned(user(), Link, id))
-    change = lambda: services.update(get_owned(user(), Link, id), form.changes)  # noqa: E731
+    form = FAMILY.read_form(submitted_form(), get_owned(signed_in_user(), Link, id))
+    change = lambda: services.update(get_owned(signed_in_user(), Link, id), form.changes)  # noqa: E731
     return FAMILY.write(form, change, FAMILY.updated, destination_page)
 
 
@@ -166,8 +168,10 @@ def ask_bulk() -> Response:
 
 @blueprint.post("/links/bulk", endpoint="links_bulk_write")
 def create_bulk() -> ResponseReturnValue:
-    form = FAMILY.read_form(form_input.with_bulk(sent(), is_bulk=True), None)
-    return FAMILY.write(form, lambda: services.create_bulk(user(), form.changes), created_bulk, bulk_page)
+    form = FAMILY.read_form(form_input.with_bulk(submitted_form(), is_bulk=True), None)
+    return FAMILY.write(
+        form, lambda: services.create_bulk(signed_in_user(), form.changes), created_bulk, bulk_page
+    )
 
 
 def created_bulk(rows: Sequence[Link]) -> ResponseReturnValue:

@@ -19,7 +19,7 @@ from app.accounts.ownership import get_owned
 from app.core.database import begin_write
 from app.core.errors import AliasTaken, Invalid, TooLarge, WaypostError
 from app.core.extensions import db
-from app.dashboard.auth.access import sent, user
+from app.dashboard.auth.access import signed_in_user, submitted_form
 from app.dashboard.auth.reauthentication import reauthenticated
 from app.dashboard.shared import list_params, rendering
 from app.dashboard.shared.blueprint import blueprint
@@ -127,23 +127,23 @@ class CrudViews:
         return self.form_page(self.read_form(None, None))
 
     def ask_edit(self, id: int) -> Response:
-        return self.form_page(self.read_form(None, get_owned(user(), self.model, id)))
+        return self.form_page(self.read_form(None, get_owned(signed_in_user(), self.model, id)))
 
     def ask_delete(self, id: int) -> Response:
-        row = get_owned(user(), self.model, id)
+        row = get_owned(signed_in_user(), self.model, id)
         return self.render_page("delete", row=row, title=self.title_of(row), heading=self.words.ask_delete)
 
     def create(self) -> ResponseReturnValue:
-        form = self.read_form(sent(), None)
-        return self.write(form, lambda: self.services.create(user(), form.changes), self.created)
+        form = self.read_form(submitted_form(), None)
+        return self.write(form, lambda: self.services.create(signed_in_user(), form.changes), self.created)
 
     def created(self, row: Any) -> ResponseReturnValue:
         message = _("%(name)s is created.", name=self.title_of(row))
         return self.done(message, partial(self.list_with, row), warning=self.warning([row]))
 
     def update(self, id: int) -> ResponseReturnValue:
-        form = self.read_form(sent(), get_owned(user(), self.model, id))
-        change = lambda: self.services.update(get_owned(user(), self.model, id), form.changes)  # noqa: E731
+        form = self.read_form(submitted_form(), get_owned(signed_in_user(), self.model, id))
+        change = lambda: self.services.update(get_owned(signed_in_user(), self.model, id), form.changes)  # noqa: E731
         return self.write(form, change, self.updated)
 
     def updated(self, row: Any, message: str = "") -> ResponseReturnValue:
@@ -153,7 +153,7 @@ class CrudViews:
 
     def delete(self, id: int) -> ResponseReturnValue:
         begin_write(db.session)
-        row = get_owned(user(), self.model, id)
+        row = get_owned(signed_in_user(), self.model, id)
         message = _("%(name)s is deleted.", name=self.title_of(row))
         batch = self.services.delete(row)
         db.session.commit()
@@ -183,7 +183,7 @@ class CrudViews:
         """The form with the sent fields (None: none yet). A new row starts with the values of `like`."""
         make = partial(
             self.form,
-            owner=user(),
+            owner=signed_in_user(),
             stored=stored,
             like=like,
             data=self.new if stored is None and like is None else {},
@@ -203,7 +203,7 @@ class CrudViews:
     ) -> ResponseReturnValue:
         """Call `act`, commit and answer by `then`; or `show` the form again, with sent values and errors."""
         show = show or self.form_page
-        if "again" in sent():  # the button that adds a row to the form, without JavaScript
+        if "again" in submitted_form():  # the button that adds a row to the form, without JavaScript
             return show(form, 200)
         try:
             form.require_valid()
@@ -244,7 +244,7 @@ class CrudViews:
 
     def total(self, parameters: list_params.ListParams) -> int:
         """Number of rows that these parameters select. Raises Invalid."""
-        return find_page(self.listing, user().id, {**parameters, "page": "1"}).total
+        return find_page(self.listing, signed_in_user().id, {**parameters, "page": "1"}).total
 
     def list_context(self, parameters: list_params.ListParams, fresh: Sequence[Any] = ()) -> Context:
         """Context of the list's template, with the `fresh` rows first."""
@@ -252,7 +252,7 @@ class CrudViews:
             parameters,
             fresh,
             listing=self.listing,
-            controls=self.controls(user()),
+            controls=self.controls(signed_in_user()),
             columns=self.columns,
             address=self.address,
         )

@@ -21,7 +21,7 @@ from app.core import clock
 from app.core.database import begin_read
 from app.core.errors import FieldError, Invalid, NotFound, WaypostError
 from app.core.extensions import db
-from app.dashboard.auth.access import user
+from app.dashboard.auth.access import signed_in_user
 from app.dashboard.imports.exports import note_export
 from app.dashboard.links.rows import short_url
 from app.dashboard.shared import rendering
@@ -99,7 +99,7 @@ def with_scope(view: Callable[..., Response]) -> Callable[..., Response]:
     @wraps(view)
     def scoped(find: Find, id: int | None = None, **values: str) -> Response:
         begin_read(db.session)
-        scope = find(user()) if id is None else find(user(), id)
+        scope = find(signed_in_user()) if id is None else find(signed_in_user(), id)
         return view(scope, **values)
 
     return scoped
