@@ -70,7 +70,7 @@ class Resource(ABC):
         return envelope.json_response({"data": self.present([self.mine(id)])[0]})
 
     def post(self) -> Response:
-        sent = self.sent()
+        sent = self.request_data()
         return once(authenticated_user().id, sent, lambda keep: again(lambda: self.make(sent, keep)))
 
     def make(self, sent: RequestData, keep: Keep) -> Response:
@@ -85,7 +85,7 @@ class Resource(ABC):
         return answer
 
     def update(self, id: int) -> Response:
-        sent = self.sent()
+        sent = self.request_data()
         return again(lambda: self.change(id, sent))
 
     def change(self, id: int, sent: RequestData) -> Response:
@@ -103,7 +103,7 @@ class Resource(ABC):
         db.session.commit()
         return Response(status=204)
 
-    def sent(self) -> RequestData:
+    def request_data(self) -> RequestData:
         found = read_sent()
         if any(isinstance(value, Upload) for _, _, value in found.pairs()):
             self.description.form.refuse_large_files(found)

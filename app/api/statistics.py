@@ -44,7 +44,7 @@ def clicks_of_link(id: int) -> Response:
 
 
 def report(link_id: int | None) -> Response:
-    question = asked(link_id, {"format": FORMATS})
+    question = read_request_query(link_id, {"format": FORMATS})
     if read_params().get("format") == "csv":
         found = statistics.make_report(db.session, replace(question, limit=export.EVERYTHING))
         return download(export.export_report(found.rows, question.type), question.type, question)
@@ -53,11 +53,11 @@ def report(link_id: int | None) -> Response:
 
 def clicks(link_id: int | None) -> Response:
     """Single clicks, always as CSV."""
-    question = asked(link_id)
+    question = read_request_query(link_id)
     return download(export.export_visits(db.engine, question), "clicks", question)
 
 
-def asked(link_id: int | None, words: Mapping[str, Sequence[str]] = NO_WORDS) -> StatisticsQuery:
+def read_request_query(link_id: int | None, words: Mapping[str, Sequence[str]] = NO_WORDS) -> StatisticsQuery:
     """The request's query for one link of the caller, or for all of them."""
     params = read_params()
     begin_read(db.session)

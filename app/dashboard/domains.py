@@ -94,12 +94,12 @@ def beside_rows(rows: Sequence[Domain]) -> Context:
     }
 
 
-def typed(sent: RequestData) -> RequestData:
+def normalize_submitted(sent: RequestData) -> RequestData:
     """Normalize what owners paste: `https://go.example/` as a host, and addresses without a scheme."""
-    return RequestData(list(typed_fields(sent)))
+    return RequestData(list(normalize_fields(sent)))
 
 
-def typed_fields(sent: RequestData) -> Iterator[tuple[str, Value]]:
+def normalize_fields(sent: RequestData) -> Iterator[tuple[str, Value]]:
     for name, index, value in sent.pairs():
         if name == "host" and isinstance(value, str):
             value = re.sub(r"^https?://|/$", "", value.strip(), flags=re.IGNORECASE)
@@ -129,7 +129,7 @@ FAMILY = DomainViews(
     title_of=lambda domain: readable(domain.host),
     controls=controls,
     beside_rows=beside_rows,
-    typed=typed,
+    typed=normalize_submitted,
     new={"is_enabled": True, "scheme": "https://"},
 )
 

@@ -89,8 +89,8 @@ def curl_line(site: str, one: Operation, ids: Mapping[str, int]) -> str:
 
 
 def takes(one: Operation) -> list[ParameterRow]:
-    asked = [ParameterRow(name, "query", in_words(schema), False) for name, schema in one.query.items()]
-    return asked + (fields(body(one)) if one.form else [])
+    query_rows = [ParameterRow(name, "query", in_words(schema), False) for name, schema in one.query.items()]
+    return query_rows + (fields(body(one)) if one.form else [])
 
 
 def fields(schema: Schema) -> list[ParameterRow]:

@@ -36,11 +36,11 @@ Check = Mapping[str, Any]
 
 
 class HealthItem(NamedTuple):
-    """Words for one health check. `told` describes its result, with the values that the check found;
+    """Words for one health check. `description` describes its result, with the values that the check found;
     `remedy` says what to do where it fails."""
 
     title: str
-    told: str
+    description: str
     remedy: str
 
 
@@ -92,7 +92,7 @@ def live() -> dict[str, Any]:
 def line(name: str, part: HealthItem, check: Check) -> dict[str, Any]:
     """The state of one part, and what to do where it is not well."""
     is_known = check["ok"] and "detail" not in check
-    word = gettext(part.told, **check) if is_known else ""
+    word = gettext(part.description, **check) if is_known else ""
     return {"name": name, "title": part.title, "ok": check["ok"], "word": word, "remedy": part.remedy}
 
 

@@ -115,10 +115,10 @@ def found(id: int, action: str) -> tuple[User, UserAction]:
 @admins_only
 def ask(id: int, action: str) -> ResponseReturnValue:
     row, chosen = found(id, action)
-    return asked(row, action, chosen)
+    return render_action_dialog(row, action, chosen)
 
 
-def asked(
+def render_action_dialog(
     row: User, action: str, chosen: UserAction, problem: FieldError | None = None, status: int = 200
 ) -> Response:
     return rendering.render_page(
@@ -146,7 +146,7 @@ def change(id: int, action: str) -> ResponseReturnValue:
         db.session.commit()
     except Invalid as invalid:
         db.session.rollback()
-        return asked(row, action, chosen, invalid.errors[0], 422)
+        return render_action_dialog(row, action, chosen, invalid.errors[0], 422)
     message = gettext(chosen.is_done, name=row.name or row.email)
     undo = url_for("dashboard.users_change_write", id=id, action=chosen.undo) if chosen.undo else ""
     if not signed_in_user().is_admin:  # admins can take their own rights away

@@ -74,7 +74,7 @@ def log_page(
         target=target_of(handler),
         lacks=transport.lacks(current_app.config["WAYPOST"]),
         page=page,
-        told=[delivery_row(row, tries.get(row.id, ())) for row in page.rows],
+        delivery_rows=[delivery_row(row, tries.get(row.id, ())) for row in page.rows],
         wrong=wrong,
         statuses=[(word, status, address({"status": status} if status else {})) for status, word in STATUSES],
         chosen=parameters.get("status", ""),

@@ -92,7 +92,7 @@ def delivery_row(delivery: Delivery, attempts: Sequence[DeliveryAttempt]) -> Del
     return DeliveryRow(delivery, attempts, json.dumps(payload, indent=2, ensure_ascii=False))
 
 
-def last_told(handler_ids: Sequence[int]) -> dict[int, DeliveryRow]:
+def latest_deliveries(handler_ids: Sequence[int]) -> dict[int, DeliveryRow]:
     """The newest delivery of each handler that has any."""
     newest = last_of(handler_ids)
     tries = attempts_of([row.id for row in newest.values()])

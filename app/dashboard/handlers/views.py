@@ -12,7 +12,7 @@ from sqlalchemy import func, select
 from app.accounts.models import User
 from app.core.extensions import db
 from app.core.urls import split_address
-from app.dashboard.handlers.delivery_words import last_told, state_of
+from app.dashboard.handlers.delivery_words import latest_deliveries, state_of
 from app.dashboard.shared.crud_views import Context, CrudViews, FamilyWords, crud_route
 from app.dashboard.shared.list_params import Control
 from app.i18n.messages import gettext as _
@@ -49,7 +49,7 @@ def beside_rows(rows: Sequence[NotificationHandler]) -> Context:
     return {
         "transports": all_transports(),
         "uses": uses(ids),
-        "last_told": last_told(ids),
+        "latest_deliveries": latest_deliveries(ids),
         "target_of": target_of,
         "state_of": state_of,
         "lacks": lacks(),

@@ -76,13 +76,13 @@ class BulkAction:
     batch: str = ""  # of the deleted links in the trash
 
     @property
-    def asked(self) -> dict[str, str]:
+    def list_params(self) -> dict[str, str]:
         return dict(parse_query(self.query.encode()))
 
     def next_ids(self) -> Sequence[int]:
         if self.is_all:
             return find_ids(
-                LISTING, signed_in_user().id, self.asked, self.after, self.upto, bulk_edit.BATCH_SIZE
+                LISTING, signed_in_user().id, self.list_params, self.after, self.upto, bulk_edit.BATCH_SIZE
             )
         return [id_ for id_ in self.ids if id_ > self.after][: bulk_edit.BATCH_SIZE]
 
@@ -111,7 +111,7 @@ def ask(work: BulkAction, form: ManyForm, status: int = 200) -> Response:
 
 def is_new_deletion() -> bool:
     """Whether this starts a deletion. The next steps carry a permit and need no password."""
-    return text(submitted_form(), "do") == "delete" and not has_permit()
+    return read_text(submitted_form(), "do") == "delete" and not has_permit()
 
 
 def ask_again() -> ResponseReturnValue:
@@ -131,22 +131,22 @@ def go() -> ResponseReturnValue:
     return carry_on(work, DOINGS.get(work.do, form.changes))
 
 
-def carry_on(work: BulkAction, asked: Mapping[str, Any]) -> ResponseReturnValue:
+def carry_on(work: BulkAction, params: Mapping[str, Any]) -> ResponseReturnValue:
     """Work for `SECONDS`, at least one transaction. Then render the page that goes on, or the result."""
     act_as(acting()._replace(way="many"))
     until = time.monotonic() + SECONDS
     ids = work.next_ids() if "stop" not in submitted_form() else ()
     while ids:
-        work = step(work, ids, asked)
+        work = step(work, ids, params)
         ids = work.next_ids()
         if time.monotonic() > until and ids:
             return going(work)
     return ended(work)
 
 
-def step(work: BulkAction, ids: Sequence[int], asked: Mapping[str, Any]) -> BulkAction:
+def step(work: BulkAction, ids: Sequence[int], params: Mapping[str, Any]) -> BulkAction:
     if work.do != "delete":
-        return further(work, ids, bulk_edit.act_on(signed_in_user(), ids, bulk_edit.change(asked)))
+        return further(work, ids, bulk_edit.act_on(signed_in_user(), ids, bulk_edit.change(params)))
     batch, failures = bulk_edit.delete(signed_in_user(), ids, work.batch or None)
     return further(replace(work, batch=batch), ids, failures)
 
@@ -192,13 +192,15 @@ def ended(work: BulkAction) -> ResponseReturnValue:
         message = done_message(work)
         return FAMILY.gone(message, undo) if undo else FAMILY.done(message, FAMILY.list_with)
     links = bulk_edit.still_there(signed_in_user(), [failure.id for failure in work.failures])
-    told = [
+    failures = [
         (short_address(links[one.id]) if one.id in links else f"#{one.id}", one.reason)
         for one in work.failures
     ]
     list_html = FAMILY.list_with() if rendering.is_fragment() else ""
     heading = _("%(done)s done, %(failed)s failed", done=digits(work.done), failed=digits(work.failed))
-    return FAMILY.render_page("done", work=work, heading=heading, told=told, list_html=list_html, word=word)
+    return FAMILY.render_page(
+        "done", work=work, heading=heading, failures=failures, list_html=list_html, word=word
+    )
 
 
 # ------------------------------------------------------------------ reading
@@ -207,14 +209,14 @@ def ended(work: BulkAction) -> ResponseReturnValue:
 def chosen() -> BulkAction:
     """What was selected in the list."""
     fields = submitted_form()
-    do = text(fields, "do")
+    do = read_text(fields, "do")
     if do not in WORDS:
         raise Invalid(FieldError(_l("Choose what to do with the links."), "choice"))
     if "all" not in fields:
         ids = sorted(set(numbers(fields, "ids")))
         return BulkAction(do, ids=ids, total=len(ids))
     upto = db.session.scalar(select(func.max(Link.id)).where(Link.user_id == signed_in_user().id)) or 0
-    query = text(fields, "query")
+    query = read_text(fields, "query")
     total = FAMILY.total(dict(parse_query(query.encode())))
     return BulkAction(do, is_all=True, query=query, upto=upto, total=total)
 
@@ -222,7 +224,7 @@ def chosen() -> BulkAction:
 def read_work() -> BulkAction:
     """The action and its progress, from the form of the later pages."""
     fields = submitted_form()
-    do = text(fields, "do")
+    do = read_text(fields, "do")
     if do not in WORDS:
         raise Invalid(FieldError(_l("Choose what to do with the links."), "choice"))
     ids, reasons = numbers(fields, "failed_id"), [str(value) for value in fields.getlist("reason")]
@@ -231,14 +233,14 @@ def read_work() -> BulkAction:
         do,
         ids=sorted(numbers(fields, "ids")),
         is_all="all" in fields,
-        query=text(fields, "query"),
-        batch=text(fields, "batch"),
+        query=read_text(fields, "query"),
+        batch=read_text(fields, "batch"),
         failures=[BulkFailure(*pair) for pair in zip(ids, reasons, strict=False)],
         **whole,
     )
 
 
-def text(fields: RequestData, name: str) -> str:
+def read_text(fields: RequestData, name: str) -> str:
     value = fields.last(name) if name in fields else ""
     return value if isinstance(value, str) else ""
 

@@ -29,12 +29,14 @@ def warning(links: Sequence[Link]) -> str | None:
 
     No transaction is open during the requests.
     """
-    asked = [pair for link in links if link.cloaking_is_enabled for pair in destinations(link)]
+    destinations_to_check = [
+        pair for link in links if link.cloaking_is_enabled for pair in destinations(link)
+    ]
     db.session.rollback()
     until = monotonic() + SECONDS
     hosts = [
         split_address(url).netloc
-        for url, framing in islice(asked, MAX_DESTINATIONS)
+        for url, framing in islice(destinations_to_check, MAX_DESTINATIONS)
         if is_forbidden(url, framing, until)
     ]
     if not hosts:

@@ -70,8 +70,8 @@ QUICK: Mapping[str, Mapping[str, str]] = {
 def show(id: int) -> Response:
     """The page, or for htmx the result alone. All parameters are in the address, so it can be shared."""
     link = get_owned(signed_in_user(), Link, id)
-    asked = typed()
-    told, wrong = explain_visit(link, asked)
+    params = read_simulation_params()
+    explanation, wrong = explain_visit(link, params)
     context = {
         "link": link,
         "here": "links",
@@ -79,27 +79,27 @@ def show(id: int) -> Response:
         "short_url": short_url(link),
         "labels": LABELS,
         "wrong": wrong,
-        **quick(link, asked),
-        **(answered(told) if told else {}),
-        **({} if rendering.is_fragment() else controls(link, asked, wrong)),
+        **quick(link, params),
+        **(explanation_context(explanation) if explanation else {}),
+        **({} if rendering.is_fragment() else controls(link, params, wrong)),
     }
     status = 422 if wrong else 200
     response = rendering.render_page(
         "dashboard/links/try.html", "dashboard/links/_answer.html", status=status, **context
     )
     if rendering.is_fragment():  # without the empty controls
-        response.headers["HX-Push-Url"] = try_address(link, asked)
+        response.headers["HX-Push-Url"] = try_address(link, params)
     return response
 
 
-def try_address(link: Link, asked: Mapping[str, Any]) -> str:
-    return url_for("dashboard.links_try", id=link.id, **asked)
+def try_address(link: Link, params: Mapping[str, Any]) -> str:
+    return url_for("dashboard.links_try", id=link.id, **params)
 
 
 # --------------------------------------------------------------- parameters
 
 
-def typed() -> dict[str, Any]:
+def read_simulation_params() -> dict[str, Any]:
     """The values of the controls. An empty one is left out; a query may be pasted with its `?`."""
     sent = RequestData(read_query())
     found: dict[str, Any] = {
@@ -112,58 +112,60 @@ def typed() -> dict[str, Any]:
     return found
 
 
-def explain_visit(link: Link, asked: Mapping[str, Any]) -> tuple[Explanation | None, Sequence[FieldError]]:
+def explain_visit(link: Link, params: Mapping[str, Any]) -> tuple[Explanation | None, Sequence[FieldError]]:
     try:
-        return explain(redirect_context(), link, profile_from_query(asked)), ()
+        return explain(redirect_context(), link, profile_from_query(params)), ()
     except Invalid as invalid:
         return None, invalid.errors
 
 
-def profile_from_query(asked: Mapping[str, Any]) -> VisitorProfile:
-    values = [(name, value if isinstance(value, list) else [value]) for name, value in asked.items()]
+def profile_from_query(params: Mapping[str, Any]) -> VisitorProfile:
+    values = [(name, value if isinstance(value, list) else [value]) for name, value in params.items()]
     return read_profile(RequestData((name, each) for name, many in values for each in many), rendering.zone())
 
 
 # ------------------------------------------------------------------- result
 
 
-def answered(told: Explanation) -> Context:
-    steps = told.outcome.steps
+def explanation_context(explanation: Explanation) -> Context:
+    steps = explanation.outcome.steps
     seen = {step.step for step in steps}
     return {
-        "outcome": told.outcome,
-        "verdict": verdict_on(told.outcome, is_bot=told.visitor.is_bot),
-        "steps": [in_words(step, told.outcome, rendering.zone()) for step in steps],
+        "outcome": explanation.outcome,
+        "verdict": verdict_on(explanation.outcome, is_bot=explanation.visitor.is_bot),
+        "steps": [in_words(step, explanation.outcome, rendering.zone()) for step in steps],
         "questions": QUESTIONS,
         "left": [question for name, question in QUESTIONS.items() if name not in seen and name != "link"],
-        "visitor": told.visitor,
-        "facts": facts(told, rendering.zone()),
-        "attribution": redirect_context().geolocation.status.attribution if told.visitor.profile.ip else None,
+        "visitor": explanation.visitor,
+        "facts": visitor_facts(explanation, rendering.zone()),
+        "attribution": redirect_context().geolocation.status.attribution
+        if explanation.visitor.profile.ip
+        else None,
     }
 
 
-def quick(link: Link, asked: Mapping[str, Any]) -> Context:
+def quick(link: Link, params: Mapping[str, Any]) -> Context:
     """Usual visitors: word, address that keeps the other parameters, and whether it is the current one."""
     return {
         "start": try_address(link, {}),
-        "is_asked": bool(asked),
+        "is_asked": bool(params),
         "quick": [
-            (gettext(word), try_address(link, {**asked, **NO_DEVICE, **parts}), is_as(asked, parts))
+            (gettext(word), try_address(link, {**params, **NO_DEVICE, **parts}), is_as(params, parts))
             for word, parts in QUICK.items()
         ],
     }
 
 
-def is_as(asked: Mapping[str, Any], parts: Mapping[str, str]) -> bool:
-    return {name: value for name, value in asked.items() if name in NO_DEVICE} == parts
+def is_as(params: Mapping[str, Any], parts: Mapping[str, str]) -> bool:
+    return {name: value for name, value in params.items() if name in NO_DEVICE} == parts
 
 
 # ----------------------------------------------------------------- in words
 
 
-def facts(told: Explanation, zone: dt.tzinfo) -> list[tuple[str, str]]:
+def visitor_facts(explanation: Explanation, zone: dt.tzinfo) -> list[tuple[str, str]]:
     """What is known about the visitor, as icons and words."""
-    visitor, device = told.visitor, told.visitor.device
+    visitor, device = explanation.visitor, explanation.visitor.device
     country = COUNTRIES.get(visitor.country_code, "")
     place = ", ".join(
         word for word in (visitor.city_name, country or CONTINENTS.get(visitor.continent_code)) if word
@@ -182,7 +184,7 @@ def facts(told: Explanation, zone: dt.tzinfo) -> list[tuple[str, str]]:
             machine or _("Unknown device"),
         ),
         ("message-square", ", ".join(map(describe_language, tags[:4])) or _("No language")),
-        ("calendar-clock", format_moment(told.at, zone)),
+        ("calendar-clock", format_moment(explanation.at, zone)),
     ]
 
 

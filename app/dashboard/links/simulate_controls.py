@@ -55,11 +55,11 @@ class SimulationControl:
         return self.value
 
 
-def controls(link: Link, asked: Mapping[str, Any], wrong: Sequence[FieldError]) -> Context:
+def controls(link: Link, params: Mapping[str, Any], wrong: Sequence[FieldError]) -> Context:
     return {
-        "part": {name: part(name, asked, wrong) for names in PARTS.values() for name in names},
-        "unlocked": asked.get("unlocked", []),
-        "says": {fold: control_summary(fold, asked) for fold in PARTS},
+        "control": {name: build_control(name, params, wrong) for names in PARTS.values() for name in names},
+        "unlocked": params.get("unlocked", []),
+        "says": {fold: control_summary(fold, params) for fold in PARTS},
         "wrong_in": {fold: is_wrong(fold, wrong) for fold in PARTS},
         "open": {fold: is_open(fold, link, wrong) for fold in PARTS},
         "types": targeting.TYPES,
@@ -71,9 +71,9 @@ def controls(link: Link, asked: Mapping[str, Any], wrong: Sequence[FieldError]) 
     }
 
 
-def part(name: str, asked: Mapping[str, Any], wrong: Sequence[FieldError]) -> SimulationControl:
+def build_control(name: str, params: Mapping[str, Any], wrong: Sequence[FieldError]) -> SimulationControl:
     return SimulationControl(
-        name, asked.get(name, ""), [error.title for error in wrong if error.field == name]
+        name, params.get(name, ""), [error.title for error in wrong if error.field == name]
     )
 
 
@@ -86,6 +86,6 @@ def is_wrong(fold: str, wrong: Sequence[FieldError]) -> bool:
     return any(error.field in PARTS[fold] for error in wrong)
 
 
-def control_summary(fold: str, asked: Mapping[str, Any]) -> list[str]:
+def control_summary(fold: str, params: Mapping[str, Any]) -> list[str]:
     """The summary of a closed section."""
-    return [WORDS.get(name, {}).get(asked[name], asked[name]) for name in PARTS[fold] if name in asked]
+    return [WORDS.get(name, {}).get(params[name], params[name]) for name in PARTS[fold] if name in params]

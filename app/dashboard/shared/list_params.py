@@ -68,9 +68,9 @@ def of_pairs(pairs: Sequence[tuple[str, str]], columns: Columns) -> ListParams:
     return found
 
 
-def columns_of(asked: ListParams, columns: Columns) -> set[str]:
+def columns_of(params: ListParams, columns: Columns) -> set[str]:
     """The columns to show; all of them unless the parameters say otherwise."""
-    return set(asked[COLUMNS].split(",") if COLUMNS in asked else columns)
+    return set(params[COLUMNS].split(",") if COLUMNS in params else columns)
 
 
 def of_current_page(list_address: str, columns: Columns = NO_COLUMNS) -> ListParams:
@@ -82,7 +82,7 @@ def of_current_page(list_address: str, columns: Columns = NO_COLUMNS) -> ListPar
 
 
 def list_context(
-    asked: ListParams,
+    params: ListParams,
     fresh: Sequence[Any],
     *,
     listing: Listing[Any],
@@ -94,50 +94,50 @@ def list_context(
 
     `address` makes the list's address with the parameters that it is given.
     """
-    page, wrong = find(listing, asked)
+    page, wrong = find(listing, params)
     rows = [*fresh, *(row for row in page.rows if row not in fresh)]
     return {
         "page": replace(page, rows=rows),
         "first": (page.page - 1) * page.results_per_page + 1,
         "fresh": [row.id for row in fresh],
-        "asked": asked,
-        "shown": columns_of(asked, columns),
+        "params": params,
+        "shown": columns_of(params, columns),
         "wrong": wrong,
         "controls": controls,
-        "applied": applied(controls, asked, address),
+        "applied": applied(controls, params, address),
         "orders": [
             ("", _("Created")),
             *((name, ORDER_WORDS[name]) for name in listing.orders if name in ORDER_WORDS),
         ],
-        "sizes": sizes(asked),
-        "matching": urlencode({name: value for name, value in asked.items() if name in listing.filters}),
-        "to_page": lambda number: address(**{**asked, "page": str(number)}),
+        "sizes": sizes(params),
+        "matching": urlencode({name: value for name, value in params.items() if name in listing.filters}),
+        "to_page": lambda number: address(**{**params, "page": str(number)}),
         "zone": rendering.zone(),
     }
 
 
-def sizes(asked: ListParams) -> list[tuple[str, str]]:
+def sizes(params: ListParams) -> list[tuple[str, str]]:
     """The page sizes to offer: those up to MAX_PAGE_SIZE, and the one that the address asks for."""
-    offered = [size for size in SIZES if size <= MAX_PAGE_SIZE or asked.get("results_per_page") == str(size)]
+    offered = [size for size in SIZES if size <= MAX_PAGE_SIZE or params.get("results_per_page") == str(size)]
     return [("" if size == DEFAULT_SIZE else str(size), str(size)) for size in offered]
 
 
-def find(listing: Listing[Any], asked: Mapping[str, str]) -> tuple[Page[Any], Sequence[FieldError]]:
+def find(listing: Listing[Any], params: Mapping[str, str]) -> tuple[Page[Any], Sequence[FieldError]]:
     """The page of rows, newest first by default; for invalid parameters an empty page and the errors."""
     try:
-        return find_page(listing, current_user.id, {"order_type": "DESC", **asked}), ()
+        return find_page(listing, current_user.id, {"order_type": "DESC", **params}), ()
     except Invalid as invalid:
         return Page([], 1, DEFAULT_SIZE, 0), invalid.errors
 
 
-def applied(controls: Sequence[Control], asked: ListParams, address: Callable[..., str]) -> list[Applied]:
+def applied(controls: Sequence[Control], params: ListParams, address: Callable[..., str]) -> list[Applied]:
     shown = [Control("search", _("Search")), *controls]
     return [
-        Applied(control.label, control.word(asked[control.name]), address(**without(asked, control.name)))
+        Applied(control.label, control.word(params[control.name]), address(**without(params, control.name)))
         for control in shown
-        if control.name in asked
+        if control.name in params
     ]
 
 
-def without(asked: ListParams, name: str) -> ListParams:
-    return {key: value for key, value in asked.items() if key not in {name, "page"}}
+def without(params: ListParams, name: str) -> ListParams:
+    return {key: value for key, value in params.items() if key not in {name, "page"}}

@@ -177,9 +177,9 @@ def swapped(
     message = str(message)
     said: dict[str, Any] = {"toast": {"value": message, "copy": copy} if copy else message} if message else {}
     said = {"toast-undo": {"value": message, "undo": undo}} if undo else said
-    told = {**said, **({"toast-warning": str(warning)} if warning else {}), "sheet-close": True}
+    triggers = {**said, **({"toast-warning": str(warning)} if warning else {}), "sheet-close": True}
     # json.dumps writes ASCII only, as headers must be
-    response.headers["HX-Trigger"] = json.dumps(told)
+    response.headers["HX-Trigger"] = json.dumps(triggers)
     response.headers["HX-Retarget"], response.headers["HX-Reswap"] = target, swap
     return response
 

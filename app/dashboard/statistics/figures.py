@@ -87,12 +87,12 @@ def between(first: str, last: str) -> str:
     return _("%(first)s to %(last)s", first=first, last=last)
 
 
-def part_words(day: dt.date, interval: str, asked: Span) -> str:
+def part_words(day: dt.date, interval: str, selected: Span) -> str:
     """Name of a day, week or month. Of a week that the period cuts, only the days within the period."""
     if interval == "month":
         return dated(day, "MMMM y")
     if interval == "week":
-        return span_words(Span(max(day, asked.start), min(day + 6 * Day, asked.end)))
+        return span_words(Span(max(day, selected.start), min(day + 6 * Day, selected.end)))
     return dated(day, DAY_OF_WEEK)
 
 

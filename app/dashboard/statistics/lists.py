@@ -72,7 +72,7 @@ def tab(scope: PageScope, state: PageState, card: str, dimension: str) -> Tab:
 
 
 def listed(scope: PageScope, state: PageState, dimension: str, limit: int = ALL_ROWS) -> dict[str, Any]:
-    found = make_report(db.session, scope.asked(state, dimension, limit=limit))
+    found = make_report(db.session, scope.statistics_query(state, dimension, limit=limit))
     most = max([row["pageviews"] for row in found.rows], default=0)
     return {
         "dimension": dimension,
@@ -109,7 +109,7 @@ def world(scope: PageScope, state: PageState) -> dict[str, Any]:
 
 def links(scope: PageScope, state: PageState, limit: int = ROWS + 1) -> dict[str, Any]:
     """The links with the most clicks; a row's address is the statistics of that link."""
-    found = by_link(db.session, scope.asked(state, "overview", limit=limit))
+    found = by_link(db.session, scope.statistics_query(state, "overview", limit=limit))
     there = links_of({id_ for id_, _ in found})
     most = max([count.pageviews for _, count in found], default=0)
     rows = [
@@ -149,7 +149,7 @@ def day_name(number: int) -> str:
 
 def week(scope: PageScope, state: PageState) -> dict[str, Any]:
     """Clicks by hour of the week, for the heat map."""
-    found = hours_of_week(db.session, scope.asked(state, "overview"))
+    found = hours_of_week(db.session, scope.statistics_query(state, "overview"))
     most = max(count.pageviews for counts in found for count in counts)
     days = [
         (
@@ -176,7 +176,7 @@ class VisitRow(NamedTuple):
 def latest(scope: PageScope, state: PageState) -> dict[str, Any]:
     """The latest clicks. `is_old_news`: the page that polls shows them already."""
     limit = REALTIME_ROWS if state.period == "realtime" else ROWS
-    found = latest_visits(db.session, scope.asked(state, "overview"), limit)
+    found = latest_visits(db.session, scope.statistics_query(state, "overview"), limit)
     newest = str(found[0].id) if found else ""
     there = {} if scope.link else links_of({visit.link_id for visit in found})
     return {

@@ -54,7 +54,7 @@ def menus(scope: PageScope, state: PageState) -> dict[str, Any]:
             for name, value in state.filters.items()
         ],
         "without_filters": address(replace(state, filters={})),
-        "others": scopes.others(scope) if not scope.link else [],
+        "others": scopes.other_scopes(scope) if not scope.link else [],
         "hidden": [pair for pair in state.query().items() if pair[0] not in OF_PERIOD],
     }
 

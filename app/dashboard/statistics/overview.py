@@ -70,7 +70,7 @@ def overview(scope: PageScope, state: PageState) -> dict[str, Any]:
 
 def query_overview(scope: PageScope, state: PageState, span: Span) -> tuple[StatisticsResult, list[Interval]]:
     found = query_statistics(
-        db.session, scope.asked(state, "hour" if state.interval == "hour" else "overview", span)
+        db.session, scope.statistics_query(state, "hour" if state.interval == "hour" else "overview", span)
     )
     return found, hours(found, state, span) if state.interval == "hour" else days(found, state, span)
 
@@ -155,7 +155,7 @@ def realtime(scope: PageScope, state: PageState) -> dict[str, Any]:
     """The last half hour, by minutes."""
     now, zone = clock.now(), rendering.zone()
     around = Span(state.today - Day, state.today)  # half an hour may begin on the day before
-    counts = by_minute(db.session, scope.asked(state, "hour", around), now, MINUTES)
+    counts = by_minute(db.session, scope.statistics_query(state, "hour", around), now, MINUTES)
     times = [(now - dt.timedelta(minutes=MINUTES - 1 - n)).astimezone(zone) for n in range(MINUTES)]
     parts = [
         Interval(f"{time:%H:%M}", f"{time:%H:%M}", (count.pageviews, count.visitors))

@@ -95,38 +95,38 @@ def stepped(period: str, date: dt.date, steps: int) -> dt.date:
     return plus_months(month_of(date), steps) if period == "month" else date.replace(date.year + steps, 1, 1)
 
 
-def before(period: str, asked: Span) -> Span:
-    """The days that `asked` is compared with: as many, right before.
+def before(period: str, selected: Span) -> Span:
+    """The days that `selected` is compared with: as many, right before.
 
     Calendar months and years (also the current ones) are compared with the same days of those before, which
     is what their names promise.
     """
     if period.endswith("mo"):
         back = int(period.removesuffix("mo"))
-        return Span(plus_months(asked.start, -back), plus_months(asked.end, -back))
+        return Span(plus_months(selected.start, -back), plus_months(selected.end, -back))
     if period in {"month", "year"}:
         back = 1 if period == "month" else MONTHS
-        start = plus_months(asked.start, -back)
-        is_whole = plus_months(asked.start, back) - Day == asked.end
-        end = asked.start - Day
-        return Span(start, end if is_whole else min(start + (asked.end - asked.start), end))
-    return Span(asked.start - asked.days * Day, asked.start - Day)
+        start = plus_months(selected.start, -back)
+        is_whole = plus_months(selected.start, back) - Day == selected.end
+        end = selected.start - Day
+        return Span(start, end if is_whole else min(start + (selected.end - selected.start), end))
+    return Span(selected.start - selected.days * Day, selected.start - Day)
 
 
-def year_before(asked: Span) -> Span:
+def year_before(selected: Span) -> Span:
     """The same days a year earlier (28 February for the 29th)."""
-    return Span(plus_months(asked.start, -MONTHS), plus_months(asked.end, -MONTHS))
+    return Span(plus_months(selected.start, -MONTHS), plus_months(selected.end, -MONTHS))
 
 
-def intervals(asked: Span) -> Sequence[str]:
+def intervals(selected: Span) -> Sequence[str]:
     """The intervals in which these days can be shown, the best first."""
-    if asked.days == 1:
+    if selected.days == 1:
         return ("hour",)
-    if asked.days <= 7:
+    if selected.days <= 7:
         return ("day",)
-    if asked.days <= 91:
-        return ("day", "week", *(["month"] if asked.days > 31 else []))
-    return ("week", "day", "month") if asked.days <= 200 else ("month", "week", "day")
+    if selected.days <= 91:
+        return ("day", "week", *(["month"] if selected.days > 31 else []))
+    return ("week", "day", "month") if selected.days <= 200 else ("month", "week", "day")
 
 
 def part_of(day: dt.date, interval: str) -> dt.date:

@@ -66,7 +66,7 @@ class PageScope:
             return day_state.first_moment(db.session, self.user.id) is None
         return not day_state.has_visits(db.session, self.link_ids)
 
-    def asked(
+    def statistics_query(
         self, state: PageState, type: str, span: Span | None = None, limit: int = 100
     ) -> StatisticsQuery:
         """The statistics query behind a part of the page."""
@@ -84,7 +84,7 @@ class PageScope:
         )
 
 
-def everything(user: User) -> PageScope:
+def all_links_scope(user: User) -> PageScope:
     oldest = day_state.first_moment(db.session, user.id)
     return PageScope(user, ALL, _("All links"), min(oldest or user.datetime, user.datetime))
 
@@ -104,7 +104,7 @@ def of_project(user: User, id: int) -> PageScope:
     return PageScope(user, PROJECT, project.name, oldest or project.datetime, id, ids, project=project)
 
 
-def others(scope: PageScope) -> list[tuple[str, str, str]]:
+def other_scopes(scope: PageScope) -> list[tuple[str, str, str]]:
     """The other scopes to choose from as (address, words, colour): all links, then each project."""
     owned = select(Project).where(Project.user_id == scope.user.id).order_by(Project.name, Project.id)
     return [

@@ -71,8 +71,8 @@ class PageState:
     @property
     def interval(self) -> str:
         known = periods.intervals(self.span)
-        asked = self.views.get("interval", "")
-        return asked if asked in known else known[0]
+        interval = self.views.get("interval", "")
+        return interval if interval in known else known[0]
 
     @property
     def metric(self) -> str:

@@ -30,7 +30,7 @@ from app.dashboard.statistics import figures, words
 from app.dashboard.statistics.lists import card, latest, links, listed, week, world
 from app.dashboard.statistics.menus import menus
 from app.dashboard.statistics.overview import overview
-from app.dashboard.statistics.scopes import PageScope, everything, of_link, of_project
+from app.dashboard.statistics.scopes import PageScope, all_links_scope, of_link, of_project
 from app.dashboard.statistics.state import PageState, read
 from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
@@ -85,7 +85,7 @@ EAGER_PARTS = 3  # parts that are visible without scrolling
 CLICKS = "clicks"  # the download of single clicks
 
 
-ALL = {"find": everything}
+ALL = {"find": all_links_scope}
 LINK = {"find": of_link}
 PROJECT = {"find": of_project}
 
@@ -110,10 +110,15 @@ def with_scope(view: Callable[..., Response]) -> Callable[..., Response]:
 @blueprint.get("/projects/<int:id>/statistics/", endpoint="projects_statistics", defaults=PROJECT)
 @with_scope
 def show(scope: PageScope) -> Response:
-    state, wrong = asked(scope, read_params())
+    state, wrong = read_page_state(scope, read_params())
     if rendering.is_fragment():  # the parts keep their views
-        state = replace(state, views=asked(scope, current())[0].views)
-    context = {**around(scope, state), **menus(scope, state), "wrong": wrong, "parts": parts_of(scope, state)}
+        state = replace(state, views=read_page_state(scope, read_current_parameters())[0].views)
+    context = {
+        **page_context(scope, state),
+        **menus(scope, state),
+        "wrong": wrong,
+        "parts": parts_of(scope, state),
+    }
     if state.period != "realtime" and scope.is_unvisited():
         context |= {"is_unvisited": True, "short_url": short_url(scope.link) if scope.link else ""}
     response = rendering.render_page(
@@ -137,17 +142,19 @@ def show_part(scope: PageScope, part: str) -> Response:
 
 def render_part(scope: PageScope, name: str) -> Response:
     part = known(PARTS, name)
-    state, wrong = asked(scope, read_params())
+    state, wrong = read_page_state(scope, read_params())
     if is_turned := "turned" in read_params():
         mine = {view: shown for view, shown in state.views.items() if view in part.views}
-        others = asked(scope, current())[0].views
+        others = read_page_state(scope, read_current_parameters())[0].views
         state = replace(state, views={**{k: v for k, v in others.items() if k not in part.views}, **mine})
     if wrong:
-        return answered("_wrong", 422, scope, state, wrong=wrong)
+        return render_statistics("_wrong", 422, scope, state, wrong=wrong)
     context = part.answer(scope, state)
     if context.get("is_old_news"):
         return make_response("", 204)
-    response = answered(f"_{part.template}", 200, scope, state, part=name, title=part.title, **context)
+    response = render_statistics(
+        f"_{part.template}", 200, scope, state, part=name, title=part.title, **context
+    )
     if is_turned:
         response.headers["HX-Push-Url"] = scope.address(**state.query())
     return response
@@ -161,8 +168,8 @@ def render_part(scope: PageScope, name: str) -> Response:
 @with_scope
 def show_list(scope: PageScope, name: str) -> Response:
     """A whole breakdown, up to a hundred lines."""
-    state, wrong = asked(scope, read_params())
-    context = around(scope, state)
+    state, wrong = read_page_state(scope, read_params())
+    context = page_context(scope, state)
     if name == "links":
         context |= {"heading": _("Links"), **links(scope, state, limit=100)}
     else:
@@ -184,7 +191,7 @@ def show_list(scope: PageScope, name: str) -> Response:
 )
 @with_scope
 def show_file(scope: PageScope) -> Response:
-    state, wrong = asked(scope, read_params())
+    state, wrong = read_page_state(scope, read_params())
     if wrong:
         raise Invalid(*wrong)
     return download(scope, state, read_params().get("type", "overview"))
@@ -203,8 +210,8 @@ def download(scope: PageScope, state: PageState, name: str) -> Response:
 
 def csv_lines(scope: PageScope, state: PageState, name: str) -> Iterator[str]:
     if name == CLICKS:
-        return export.export_visits(db.engine, scope.asked(state, "overview"))
-    found = make_report(db.session, scope.asked(state, name, limit=export.EVERYTHING))
+        return export.export_visits(db.engine, scope.statistics_query(state, "overview"))
+    found = make_report(db.session, scope.statistics_query(state, name, limit=export.EVERYTHING))
     return export.export_report(found.rows, name)
 
 
@@ -215,13 +222,13 @@ def known(names: Any, name: str) -> Any:
     return names[name]
 
 
-def asked(scope: PageScope, parameters: Any) -> tuple[PageState, Sequence[FieldError]]:
+def read_page_state(scope: PageScope, parameters: Any) -> tuple[PageState, Sequence[FieldError]]:
     zone = rendering.zone()
     today = clock.now().astimezone(zone).date()
     return read(parameters, today, scope.first(zone))
 
 
-def current() -> dict[str, str]:
+def read_current_parameters() -> dict[str, str]:
     """The parameters of the page on which htmx was used."""
     try:
         return dict(parse_query(rendering.current_query()))
@@ -235,7 +242,7 @@ def parts_of(scope: PageScope, state: PageState) -> list[tuple[str, PagePart, st
     return [(name, PARTS[name], "load" if n < EAGER_PARTS else "revealed") for n, name in enumerate(names)]
 
 
-def around(scope: PageScope, state: PageState) -> Context:
+def page_context(scope: PageScope, state: PageState) -> Context:
     """Context of every template of the page."""
     return {
         "here": "links" if scope.link else "projects" if scope.project else "statistics",
@@ -251,6 +258,8 @@ def around(scope: PageScope, state: PageState) -> Context:
     }
 
 
-def answered(template: str, status: int, scope: PageScope, state: PageState, **context: Any) -> Response:
-    body = render_template(f"dashboard/statistics/{template}.html", **around(scope, state), **context)
-    return make_response(body, status)
+def render_statistics(
+    template: str, status: int, scope: PageScope, state: PageState, **context: Any
+) -> Response:
+    context |= page_context(scope, state)
+    return make_response(render_template(f"dashboard/statistics/{template}.html", **context), status)
