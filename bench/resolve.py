@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from app.geo.countries import COUNTRIES
 from app.geo.lookup import Location
-from app.redirects.compiled_link import CompiledLink, compiled
+from app.redirects.compiled_link import CompiledLink, compile_link
 from app.redirects.resolve import resolve
 from app.redirects.visitor import Visitor
 from tests.redirects.test_resolve import PLAIN
@@ -50,7 +50,7 @@ def main() -> None:
 def targeted(kind: str, keys: list[str]) -> CompiledLink:
     pairs = [[key, f"https://example.com/{number}?a=1#b"] for number, key in enumerate(keys)]
     columns = {**PLAIN, "targeting_type": kind, "targeting": pairs, "utm_source": "mail"}
-    return compiled(columns, frozenset({"http", "https"}))
+    return compile_link(columns, frozenset({"http", "https"}))
 
 
 def asking(plan: CompiledLink) -> Callable[[], object]:

@@ -97,7 +97,7 @@ def test_recovery_codes_of_before_stay_good(session, alice) -> None:
     for code, opened in ((codes[0], None), (codes[1], "recovery"), (codes[1], None)):
         read = second_factor.read_typed(alice, code)
         begin_write(session)
-        assert second_factor.opens(alice, read) == opened
+        assert second_factor.accept_code(alice, read) == opened
         session.commit()
 
 

@@ -43,7 +43,7 @@ class NewCodes(NamedTuple):
     hashes: list[str]
 
 
-class Typed(NamedTuple):
+class TypedCode(NamedTuple):
     """A code as typed, and its hashes as a recovery code: one for each salt among the user's codes."""
 
     code: str
@@ -76,7 +76,7 @@ def is_on(user: User) -> bool:
     return found is not None and found.confirmed_datetime is not None
 
 
-def begun(user: User) -> SecondFactor | None:
+def find_unconfirmed(user: User) -> SecondFactor | None:
     """The secret that waits for confirmation, for 15 minutes at most: the page shows it in clear."""
     found = find(user)
     waits = found is not None and found.confirmed_datetime is None and found.datetime > now() - SHOWN_FOR
@@ -104,7 +104,7 @@ def draw_codes(user: User, code: str) -> NewCodes | None:
 
 def confirm(user: User, code: str, drawn: NewCodes) -> bool:
     """Enables two-factor authentication with these recovery codes. False for a wrong code."""
-    if begun(user) is None or not takes_code(user, code):
+    if find_unconfirmed(user) is None or not takes_code(user, code):
         return False
     on = update(SecondFactor).where(SecondFactor.user_id == user.id).values(confirmed_datetime=now())
     db.session.execute(on)
@@ -134,20 +134,20 @@ def codes_left(user: User) -> int:
     return db.session.scalar(select(func.count()).select_from(RecoveryCode).where(*mine)) or 0
 
 
-def read_typed(user: User, typed: str) -> Typed:
+def read_typed(user: User, typed: str) -> TypedCode:
     """Prepares a typed code for comparison.
 
     What may be a recovery code is hashed, so call it before the write begins. Raises Busy.
     """
     code = re.sub(r"[\s-]", "", typed).lower()
     if CODE.fullmatch(code):
-        return Typed(code, [])
+        return TypedCode(code, [])
     mine = RecoveryCode.user_id == user.id, RecoveryCode.used_datetime.is_(None)
     stored = db.session.scalars(select(RecoveryCode.digest).where(*mine)).all()
-    return Typed(code, hash_as_stored(stored, digest_of(user, code)))
+    return TypedCode(code, hash_as_stored(stored, digest_of(user, code)))
 
 
-def opens(user: User, typed: Typed) -> str | None:
+def accept_code(user: User, typed: TypedCode) -> str | None:
     """Accepts a valid code, which is used up by that: returns `app` or `recovery`, else None.
 
     The caller has begun the write, and commits.
@@ -184,7 +184,7 @@ def step_of(code: str, secret: str, current: int) -> int | None:
     return right[0] if right else None
 
 
-def takes_recovery_code(user: User, typed: Typed) -> bool:
+def takes_recovery_code(user: User, typed: TypedCode) -> bool:
     mine = (
         RecoveryCode.user_id == user.id,
         RecoveryCode.digest.in_(typed.hashes),

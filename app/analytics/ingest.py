@@ -118,7 +118,7 @@ class Ingest:
 
     def sync(self) -> None:
         """Syncs to disk what the web processes wrote since the last time; they never wait for that."""
-        sizes = {name: size(self._directory / name) for name in segments.listed(self._directory)}
+        sizes = {name: size(self._directory / name) for name in segments.list_segments(self._directory)}
         late = [name for name, length in sizes.items() if self._synced.get(name) != length]
         for name in late:
             with self._attempt(f"{name}, sync"):
@@ -150,7 +150,7 @@ class Ingest:
     def _uncounted(self, positions: Mapping[str, Offsets]) -> Iterator[Chunk]:
         """Lines not counted yet, of the oldest segments first, as many as one transaction takes."""
         room = COUNTER_BYTES
-        for name in segments.listed(self._directory):
+        for name in segments.list_segments(self._directory):
             start = positions.get(name, Offsets()).counters
             if room > 0 and size(self._directory / name) > start:
                 chunk = self._read(f"{name}, counters", name, start, max(room, ROW_BYTES))

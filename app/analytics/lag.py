@@ -38,14 +38,14 @@ class JournalState(NamedTuple):
 
 def journal_state(directory: Path, positions: Mapping[str, Offsets], now: float) -> JournalState:
     """The state of this machine's journal. `now` in seconds since 1970."""
-    names = segments.listed(directory)
+    names = segments.list_segments(directory)
     offsets = {name: positions.get(name, Offsets()) for name in names}
     return JournalState(
         counters=measure_lag(directory, {name: each.counters for name, each in offsets.items()}, now),
         rows=measure_lag(directory, {name: each.rows for name, each in offsets.items()}, now),
         dropped=Dropped(directory).read(),
         last_dropped=Dropped(directory).last_time(),
-        unknown=tuple(segments.unknown(directory)),
+        unknown=tuple(segments.list_unknown_segments(directory)),
         waits_for=hindrance_file(directory).read(),
     )
 

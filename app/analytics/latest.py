@@ -17,7 +17,7 @@ from app.analytics.periods import QUARTER_MS
 from app.analytics.raw_queries import CLICKS, conditions, source
 from app.analytics.scope import NONE, Bind, Scope, VisitCounts, add_counts
 from app.analytics.statistics import StatisticsQuery
-from app.redirects.user_agent import Device, device
+from app.redirects.user_agent import Device, parse_device
 
 MINUTE_MS = 60 * 1000
 TEXTS = (
@@ -71,7 +71,7 @@ def conditions_of(bind: Bind, scope: Scope, asked: StatisticsQuery) -> list[Colu
 def make_visit(row: Row[Any], words: dict[str, str]) -> LatestVisit:
     agent = words.pop("agent")
     when = dt.datetime.fromtimestamp(row.time_ms // 1000, dt.UTC)
-    return LatestVisit(id=row.id, datetime=when, link_id=row.link_id, device=device(agent), **words)
+    return LatestVisit(id=row.id, datetime=when, link_id=row.link_id, device=parse_device(agent), **words)
 
 
 def by_minute(bind: Bind, asked: StatisticsQuery, now: dt.datetime, minutes: int) -> list[VisitCounts]:

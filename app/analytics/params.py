@@ -14,7 +14,7 @@ from app.analytics.statistics import StatisticsQuery
 from app.core.errors import FieldError
 from app.input.listing import one_of
 from app.input.params import ParamReader, QueryParams
-from app.input.parsers import Rejected, flag, plain_text
+from app.input.parsers import Rejected, parse_boolean, plain_text
 
 DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 FIRST_YEAR, LAST_YEAR = 2000, 2099
@@ -43,7 +43,7 @@ def read_statistics_query(
     end = reader.read("end_date", None, read_date)
     start = reader.read("start_date", None, read_date)
     type_ = reader.read("type", OVERVIEW, one_of(TYPES))
-    bots = reader.read("bots", False, flag)
+    bots = reader.read("bots", False, parse_boolean)
     for name, known in words.items():
         reader.read(name, "", one_of(known))
     filters = read_filters(reader)

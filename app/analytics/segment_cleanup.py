@@ -46,7 +46,7 @@ def remove_segment(path: Path) -> bool:
 def finished_segments(directory: Path, positions: Mapping[str, Offsets]) -> list[str]:
     return [
         name
-        for name in segments.listed(directory)
+        for name in segments.list_segments(directory)
         if errors.run(f"{name}, its state", is_finished, directory / name, positions.get(name))
     ]
 

@@ -17,7 +17,7 @@ from app.links.qr_forms import QrForm
 from app.web import urls
 from app.web.body import read_query
 
-DRAW = {"svg": (qr.svg, "image/svg+xml"), "png": (qr.png, "image/png")}
+DRAW = {"svg": (qr.render_svg, "image/svg+xml"), "png": (qr.render_png, "image/png")}
 
 
 @blueprint.get("/links/<row_id:id>/qr", endpoint="links_qr", strict_slashes=False)

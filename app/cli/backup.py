@@ -26,7 +26,7 @@ from app.operations.backups import archive, restoring
 from app.operations.backups.keys import GivenKeys, find_keys
 from app.operations.backups.manifest import ENCRYPTED_KEYS, Manifest, Unfit
 from app.operations.backups.snapshot import snapshot
-from app.operations.processes import held
+from app.operations.processes import hold_lock
 from app.operations.secret_key import place_of_key
 
 NICE = 10
@@ -227,9 +227,9 @@ def restore(
 def stopped(settings: Settings) -> Iterator[None]:
     """Holds the locks of the data directory, so that no server and no worker runs meanwhile."""
     with (
-        held(settings.data_dir / "serve.lock") as is_ours,
-        held(settings.data_dir / WORKER_LOCK) as is_alone,
-        held(settings.data_dir / "restore.lock") as is_only,
+        hold_lock(settings.data_dir / "serve.lock") as is_ours,
+        hold_lock(settings.data_dir / WORKER_LOCK) as is_alone,
+        hold_lock(settings.data_dir / "restore.lock") as is_only,
     ):
         if not (is_ours and is_alone and is_only):
             raise click.ClickException(f"Waypost is running on {settings.data_dir}: stop it first.")

@@ -26,7 +26,7 @@ from app.operations.database import migrate_first
 from app.operations.processes import (
     WorkerKeeper,
     end_process,
-    held,
+    hold_lock,
     out_of_reach,
     refusal_to_listen,
     wait_until,
@@ -71,9 +71,9 @@ def serve(host: str | None, port: int | None, processes: int | None, role: str |
 def alone(settings: Settings, role: str | None) -> Iterator[None]:
     """Locks the data directory and makes sure that the port is free. Raises ClickException otherwise."""
     with ExitStack() as stack:
-        locks = [stack.enter_context(held(settings.data_dir / "serve.lock", shared=role is not None))]
+        locks = [stack.enter_context(hold_lock(settings.data_dir / "serve.lock", shared=role is not None))]
         if role is not None:
-            locks.append(stack.enter_context(held(settings.data_dir / f"serve-{role}.lock")))
+            locks.append(stack.enter_context(hold_lock(settings.data_dir / f"serve-{role}.lock")))
         if not all(locks):
             raise click.ClickException(f"Waypost is running on {settings.data_dir} already.")
         if not wait_until(lambda: refusal_to_listen(settings.host, settings.port) is None):

@@ -139,7 +139,7 @@ def import_links(
     chosen = Chosen(dict(each.partition("=")[::2] for each in named), date_order or "", project)
     job = brought(require_user(email), file, chosen)
     print_columns(job)
-    with files.held(settings().data_dir, job.file):  # locked before a worker sees that the import waits
+    with files.lock_table(settings().data_dir, job.file):  # locked before a worker sees that the import waits
         begin_write(db.session)
         importer.start(job, "checking" if is_check else "taking")
         db.session.commit()

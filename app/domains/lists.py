@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from app.domains.models import Domain
 from app.input.listing import Listing, contains
-from app.input.parsers import flag
+from app.input.parsers import parse_boolean
 
 LISTING = Listing(
     model=Domain,
     filters={
         "search": lambda text, params: contains(text, Domain.host),  # noqa: ARG005
-        "is_enabled": lambda text, params: Domain.is_enabled.is_(flag(text)),  # noqa: ARG005
-        "is_verified": lambda text, params: Domain.is_verified.is_(flag(text)),  # noqa: ARG005
+        "is_enabled": lambda text, params: Domain.is_enabled.is_(parse_boolean(text)),  # noqa: ARG005
+        "is_verified": lambda text, params: Domain.is_verified.is_(parse_boolean(text)),  # noqa: ARG005
     },
     orders={
         "domain_id": Domain.id,

@@ -62,7 +62,7 @@ class Refusals:
         self.is_secure = front.is_secure
         self.silent_until: dict[str, float] = {}
         with app.app_context():
-            self.policy = csp.format_policy(csp.closed())
+            self.policy = csp.format_policy(csp.base_policy())
             self.pages = {
                 (kind.page, language): answers.plain_page(kind.page, language).encode()
                 for kind in REFUSALS

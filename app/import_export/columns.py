@@ -196,7 +196,7 @@ def guess_by_content(columns: Sequence[str], rows: Iterable[Mapping[str, str]]) 
     return {field: names[0] for field, names in fields.items() if names}
 
 
-def found(table: TableFormat) -> dict[str, str]:
+def guess_from_table(table: TableFormat) -> dict[str, str]:
     """Field → column for a table, by its headings, or without any by the contents of its first rows."""
     if table.has_headings:
         return guess(table.columns)

@@ -54,7 +54,7 @@ def require_room(place: Path | int, more: int = 0) -> None:
 
 
 @contextmanager
-def held(data_dir: Path, name: str) -> Iterator[bool]:
+def lock_table(data_dir: Path, name: str) -> Iterator[bool]:
     """Lock the table for this process; yields whether it got the lock. The lock also ends with the process.
 
     Yields True for a file that is missing or can't be opened: reading it then reports the problem.
@@ -74,5 +74,5 @@ def held(data_dir: Path, name: str) -> Iterator[bool]:
 
 
 def is_held(data_dir: Path, name: str) -> bool:
-    with held(data_dir, name) as is_ours:
+    with lock_table(data_dir, name) as is_ours:
         return not is_ours

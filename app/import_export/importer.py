@@ -36,7 +36,7 @@ from app.import_export.link_passwords import hide_secrets
 from app.import_export.lookups import around_of
 from app.import_export.models import FailedRow, LinkImport
 from app.import_export.row_pictures import DATA_FIELDS
-from app.import_export.row_to_link import RowResult, decided, make
+from app.import_export.row_to_link import RowResult, make, predict_results
 from app.import_export.rows import Around, Wanted, read_row
 from app.import_export.services import MAX_ROWS, TOO_MANY
 from app.import_export.sniff import TableFormat, TableRow
@@ -160,7 +160,7 @@ class Taking:
         made = (
             make(user_id, wanted, colors)
             if is_real
-            else decided(user_id, wanted, self.aliases, self.new_aliases)
+            else predict_results(user_id, wanted, self.aliases, self.new_aliases)
         )
         outcomes = iter(made)
         listed = []

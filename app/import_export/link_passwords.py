@@ -16,7 +16,7 @@ from app.i18n.messages import lazy_gettext as _l
 from app.import_export.columns import COLUMNS, normalize_heading
 from app.import_export.row_pictures import DATA_FIELDS
 from app.import_export.value_parsers import Read
-from app.input.parsers import Rejected, whole
+from app.input.parsers import Rejected, parse_integer
 
 # An owner chooses the hash, and every visitor's attempt computes it, so its cost must be limited. The second
 # set that RFC 9106 recommends (64 MiB, 3 passes, 4 lanes) is within; Waypost's own hashes are far below
@@ -76,7 +76,7 @@ def has_length(text: str, lengths: range) -> bool:
 
 
 def read_version(text: str) -> int:
-    return whole(text, 0, MAX_VERSION)
+    return parse_integer(text, 0, MAX_VERSION)
 
 
 def had_password(text: str) -> bool:

@@ -46,7 +46,7 @@ def digest_of(key: AliasKey) -> int:
     return int.from_bytes(blake2b(f"{key[0]} {key[1]}".encode(), digest_size=8).digest())
 
 
-def decided(
+def predict_results(
     user_id: int, wanted: Sequence[Wanted], before: Container[int] = (), taken: set[int] | None = None
 ) -> list[RowResult]:
     """What the results of these rows would be now, in their order.
@@ -118,7 +118,7 @@ def make(user_id: int, wanted: Sequence[Wanted], colors: Mapping[str, str] | Non
 
     `colors`: those of missing projects, as far as the file contains them.
     """
-    outcomes = decided(user_id, wanted)
+    outcomes = predict_results(user_id, wanted)
     numbers = [number for number, outcome in enumerate(outcomes) if outcome.what == "made"]
     chosen = [wanted[number] for number in numbers]
     told = {one.project: one.project_color for one in chosen if one.project_color}

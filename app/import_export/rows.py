@@ -38,7 +38,7 @@ from app.import_export.value_parsers import (
 )
 from app.input.data import RequestData, Upload, Value
 from app.input.forms import ResourceForm
-from app.input.parsers import Rejected, flag, plain_text, whole
+from app.input.parsers import Rejected, parse_boolean, parse_integer, plain_text
 from app.links.forms import PAIRS, LinkForm
 from app.links.history import PICTURES
 
@@ -146,12 +146,12 @@ def read_row(cells: Mapping[str, str], columns: Mapping[str, str], around: Aroun
     }
     hosts = hosts_of(texts, alias.whole_address) | around.domains.keys() | around.own_hosts
     url = read("url", lambda text: alias_of(text, hosts, is_address=alias.is_address), "")
-    is_disabled = read("is_disabled", flag, otherwise=False)
+    is_disabled = read("is_disabled", parse_boolean, otherwise=False)
     pixels, handlers = read_attachments(read, around)
     beside |= {"pixels_ids": pixels.ids, "email_reports": handlers.ids}
     moments = {name: read(name, lambda text: when(text, around.conventions.date_order)) for name in MOMENTS}
     beside["last_datetime"] = moments["last_datetime"]
-    clicks = read("clicks", lambda text: whole(text.replace(",", ""), 0, MAX_CLICKS), 0)
+    clicks = read("clicks", lambda text: parse_integer(text.replace(",", ""), 0, MAX_CLICKS), 0)
     project, color = read_project(read, around)
     password = read_password(read, texts)
     pictures = read_pictures(read, texts, around.archive)

@@ -19,7 +19,7 @@ from app.core.database import AnySession, begin_write, reread
 from app.core.extensions import db
 from app.i18n.messages import lazy_gettext as _l
 from app.import_export.archive_reader import open_archive
-from app.import_export.files import held, is_held, path_of
+from app.import_export.files import is_held, lock_table, path_of
 from app.import_export.importer import AFTER, GONE, Taking
 from app.import_export.models import LinkImport
 from app.import_export.services import fail
@@ -66,7 +66,7 @@ def run(import_id: int, settings: Settings, is_over: Callable[[], bool] = lambda
     job = db.session.get(LinkImport, import_id)
     if job is None or job.state not in AFTER:
         return
-    with held(settings.data_dir, job.file) as is_ours:
+    with lock_table(settings.data_dir, job.file) as is_ours:
         if is_ours and begin_try(job, settings):
             go_on(job, settings, is_over)
 

@@ -54,7 +54,7 @@ def look(path: Path, *, is_hasty: bool = False) -> Looked:
     except BaseException:
         files.remove(path)
         raise
-    return Looked(columns.found(table), rows)
+    return Looked(columns.guess_from_table(table), rows)
 
 
 def bring(user: User, path: Path, name: str, looked: Looked, host: str = "") -> LinkImport:

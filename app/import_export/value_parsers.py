@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from app.core.clock import now
 from app.i18n.messages import lazy_gettext as _l
 from app.import_export.dates import read_date
-from app.input.parsers import Rejected, moment, no_moment
+from app.input.parsers import Rejected, no_moment, parse_datetime
 
 Name = tuple[str, ...]
 #: parses one cell of a row by its field, and notes its problem; the optional third argument is the default
@@ -118,7 +118,7 @@ def when(text: str, date_order: str = "") -> dt.datetime:
 
 def as_ours(text: str) -> dt.datetime | None:
     try:
-        return moment(text)
+        return parse_datetime(text)
     except Rejected:
         return None
 

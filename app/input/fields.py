@@ -13,7 +13,7 @@ from wtforms.validators import StopValidation
 from app.i18n.messages import lazy_digits
 from app.i18n.messages import lazy_gettext as _l
 from app.input.data import JsonValue, RequestData, Upload, Value
-from app.input.parsers import Rejected, flag, moment, plain_text, plain_whole, whole
+from app.input.parsers import Rejected, parse_boolean, parse_datetime, parse_integer, plain_text, plain_whole
 
 
 class SentField(Field):
@@ -137,7 +137,7 @@ class PatternField(TextField):
 
 
 class FlagField(SentField):
-    """True or false in the words that `parsers.flag` reads. The empty string is false."""
+    """True or false in the words that `parsers.parse_boolean` reads. The empty string is false."""
 
     takes_literals = True
 
@@ -145,7 +145,7 @@ class FlagField(SentField):
         super().__init__(label, clears_to=False, **options)
 
     def parse(self, text: str) -> bool:
-        return flag(text)
+        return parse_boolean(text)
 
 
 class WholeField(SentField):
@@ -158,7 +158,7 @@ class WholeField(SentField):
         self.least, self.most = least, most
 
     def parse(self, text: str) -> int:
-        return whole(text, self.least, self.most)
+        return parse_integer(text, self.least, self.most)
 
 
 class ChoiceField(SentField):
@@ -190,7 +190,7 @@ class DateTimeField(SentField):
     """A date and time. Without an offset it is in UTC, or in the form's `zone` where a person typed it."""
 
     def parse(self, text: str) -> dt.datetime:
-        return moment(text, getattr(self.meta, "zone", dt.UTC))
+        return parse_datetime(text, getattr(self.meta, "zone", dt.UTC))
 
     def format(self, data: dt.datetime) -> str:
         local = data.astimezone(getattr(self.meta, "zone", dt.UTC)).replace(tzinfo=None)

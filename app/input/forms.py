@@ -30,7 +30,7 @@ from app.input.fields import (
     UploadField,
     WholeField,
 )
-from app.input.parsers import Problem, Rejected, whole
+from app.input.parsers import Problem, Rejected, parse_integer
 
 # modules of forms import every kind of field from here, whichever module defines it
 __all__ = [
@@ -64,7 +64,7 @@ class IdsField(SentField):
         members = [value for _, value in self.form_sent.members(self.name)]
         if not all(isinstance(value, str) for value in members):
             raise Rejected(_l("This must be a list of ids."), "type")
-        found = sorted({whole(str(value), 1, MAX_ID) for value in members})
+        found = sorted({parse_integer(str(value), 1, MAX_ID) for value in members})
         if len(found) > MAX_IDS:
             raise Rejected(_l("There may be at most %(most)s.", most=lazy_digits(MAX_IDS)), "too_many")
         return found

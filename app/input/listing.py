@@ -16,7 +16,7 @@ from sqlalchemy.orm import InstrumentedAttribute
 from app.core.extensions import db
 from app.i18n.messages import lazy_gettext as _l
 from app.input.params import ParamReader, QueryParams
-from app.input.parsers import Rejected, plain_whole, whole
+from app.input.parsers import Rejected, parse_integer, plain_whole
 
 Row = TypeVar("Row", bound=Any)
 SIZES = (10, 25, 50, 100, 250, 500, 1000)
@@ -70,7 +70,7 @@ def find_page(listing: Listing[Row], user_id: int, params: QueryParams) -> Page[
     Raises Invalid with every parameter that can't be used. Unknown parameters are ignored.
     """
     reader = ParamReader(params)
-    page = reader.read("page", 1, lambda text: whole(text, 1, 2**63 - 1))
+    page = reader.read("page", 1, lambda text: parse_integer(text, 1, 2**63 - 1))
     size = int(reader.read("results_per_page", str(DEFAULT_SIZE), one_of(SIZES)))
     conditions, order = read_conditions(reader, listing), read_order(reader, listing)
     reader.require_valid()

@@ -71,14 +71,14 @@ def has_control(text: str, allowed: str = "") -> bool:
     return any(unicodedata.category(c) in {"Cc", "Cs"} and c not in allowed for c in text)
 
 
-def flag(text: str) -> bool:
+def parse_boolean(text: str) -> bool:
     """Reads `1 0 true false on off yes no` in any case. Raises Rejected."""
     if not text.isascii() or text.lower() not in FLAGS:
         raise Rejected(_l("This must be true or false."), "boolean")
     return FLAGS[text.lower()]
 
 
-def whole(text: str, least: int, most: int) -> int:
+def parse_integer(text: str, least: int, most: int) -> int:
     """Reads ASCII digits with an optional sign, within a range. Raises Rejected."""
     if not WHOLE.fullmatch(text):
         raise Rejected(_l("This must be a whole number."), "integer")
@@ -99,7 +99,7 @@ def plain_whole(text: str) -> str:
     return text.removeprefix("+") if WHOLE.fullmatch(text) else text
 
 
-def moment(text: str, zone: dt.tzinfo = dt.UTC) -> dt.datetime:
+def parse_datetime(text: str, zone: dt.tzinfo = dt.UTC) -> dt.datetime:
     """Reads `YYYY-MM-DD[ T]HH:MM[:SS[.f]][offset]`, or a day, as an aware time in UTC. Raises Rejected."""
     match = MOMENT.fullmatch(text)
     if match is None:

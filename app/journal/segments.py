@@ -66,12 +66,12 @@ def check_writable(directory: Path) -> None:
         probe.write(b"\n")
 
 
-def listed(directory: Path) -> list[str]:
+def list_segments(directory: Path) -> list[str]:
     """The names of all segments that this version can read, oldest first."""
     return sorted(name for name in names(directory) if version_of(name) in FORMATS)
 
 
-def unknown(directory: Path) -> list[str]:
+def list_unknown_segments(directory: Path) -> list[str]:
     """Segments of a version that this program does not know. They are left alone, and reported."""
     return sorted(name for name in names(directory) if version_of(name) not in {None, *FORMATS})
 

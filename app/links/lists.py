@@ -12,7 +12,7 @@ from sqlalchemy.orm import InstrumentedAttribute
 from app.input.forms import MAX_ID
 from app.input.listing import Listing, one_of
 from app.input.params import QueryParams
-from app.input.parsers import flag, moment, whole
+from app.input.parsers import parse_boolean, parse_datetime, parse_integer
 from app.links.clicks import IN_ORDER, joined
 from app.links.models import SEARCHED, Link, LinkTag, folded, link_pixel
 
@@ -36,7 +36,7 @@ def is_known_column(text: str, params: QueryParams) -> None:  # noqa: ARG001  `s
 
 def by_id(wanted: InstrumentedAttribute[int | None], text: str) -> ColumnElement[bool]:
     """Links with this project or domain; 0 selects links without one."""
-    number = whole(text, 0, MAX_ID)
+    number = parse_integer(text, 0, MAX_ID)
     return wanted == number if number else wanted.is_(None)
 
 
@@ -45,7 +45,7 @@ def of_type(text: str, params: QueryParams) -> ColumnElement[bool]:  # noqa: ARG
 
 
 def uses_pixel(text: str, params: QueryParams) -> ColumnElement[bool]:  # noqa: ARG001
-    pixel = link_pixel.c.pixel_id == whole(text, 0, MAX_ID)
+    pixel = link_pixel.c.pixel_id == parse_integer(text, 0, MAX_ID)
     return Link.id.in_(select(link_pixel.c.link_id).where(pixel))
 
 
@@ -55,7 +55,7 @@ def has_tag(text: str, params: QueryParams) -> ColumnElement[bool]:  # noqa: ARG
 
 def until(text: str) -> ColumnElement[bool]:
     """Links created until this moment, inclusive; a date without a time includes the whole day."""
-    last = moment(text)
+    last = parse_datetime(text)
     if re.fullmatch(r"[0-9-]{10}", text):
         last = min(last, dt.datetime.max.replace(tzinfo=dt.UTC) - dt.timedelta(days=1)) + dt.timedelta(days=1)
         return Link.datetime < last
@@ -68,12 +68,12 @@ LISTING = Listing(
         "search": searched,
         "search_by": is_known_column,
         "type": of_type,
-        "is_enabled": lambda text, params: Link.is_enabled.is_(flag(text)),  # noqa: ARG005
+        "is_enabled": lambda text, params: Link.is_enabled.is_(parse_boolean(text)),  # noqa: ARG005
         "project_id": lambda text, params: by_id(Link.project_id, text),  # noqa: ARG005
         "domain_id": lambda text, params: by_id(Link.domain_id, text),  # noqa: ARG005
         "pixel_id": uses_pixel,
         "tag": has_tag,
-        "datetime_start": lambda text, params: Link.datetime >= moment(text),  # noqa: ARG005
+        "datetime_start": lambda text, params: Link.datetime >= parse_datetime(text),  # noqa: ARG005
         "datetime_end": lambda text, params: until(text),  # noqa: ARG005
     },
     orders={

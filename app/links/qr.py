@@ -77,7 +77,7 @@ def draw(text: str, look: Look) -> Drawing:
     return Drawing(modules, look, scale, (look.size - len(modules) * scale) // 2)
 
 
-def svg(drawing: Drawing) -> bytes:
+def render_svg(drawing: Drawing) -> bytes:
     """The drawing as SVG. All dark modules are one path, so that no lines show between them."""
     look, scale, start = drawing.look, drawing.scale, drawing.start
     size = f'width="{look.size}" height="{look.size}" viewBox="0 0 {look.size} {look.size}"'
@@ -121,7 +121,7 @@ def square(start: float, wide: float) -> str:
     return f'x="{start:.2f}" y="{start:.2f}" width="{wide:.2f}" height="{wide:.2f}"'
 
 
-def png(drawing: Drawing) -> bytes:
+def render_png(drawing: Drawing) -> bytes:
     plain = two_coloured(drawing)
     if drawing.look.logo is None:
         return plain

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Protocol
 from app.core.caches import cache_texts
 from app.geo.countries import CONTINENTS, COUNTRIES
 from app.i18n.messages import lazy_gettext as _l
-from app.input.parsers import Rejected, plain_text, whole
+from app.input.parsers import Rejected, parse_integer, plain_text
 from app.links.language_names import LANGUAGES as LANGUAGE_NAMES
 from app.links.language_names import cased, describe_language
 from app.web.device_names import browser_name, system_name
@@ -90,7 +90,7 @@ def language(text: str) -> str:
 
 
 def weight(text: str) -> str:
-    return str(whole(text, 1, 100))
+    return str(parse_integer(text, 1, 100))
 
 
 # ------------------------------------------------------------------ matchers

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.input.listing import Listing, contains, one_of
-from app.input.parsers import flag
+from app.input.parsers import parse_boolean
 from app.notifications.models import NotificationHandler
 from app.notifications.transport import all_transports
 
@@ -16,7 +16,7 @@ LISTING = Listing(
     filters={
         "search": lambda text, params: contains(text, NotificationHandler.name),  # noqa: ARG005
         "type": lambda text, params: NotificationHandler.type == WORDS[one_of(list(WORDS))(text)],  # noqa: ARG005
-        "is_enabled": lambda text, params: NotificationHandler.is_enabled.is_(flag(text)),  # noqa: ARG005
+        "is_enabled": lambda text, params: NotificationHandler.is_enabled.is_(parse_boolean(text)),  # noqa: ARG005
     },
     orders={
         "notification_handler_id": NotificationHandler.id,

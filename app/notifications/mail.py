@@ -38,15 +38,15 @@ def templates() -> Environment:
     return found
 
 
-def composed(message: Message, sender: str, to: str) -> EmailMessage:
+def compose_email(message: Message, sender: str, to: str) -> EmailMessage:
     """The whole mail. The standard library writes each header, and refuses line ends in it."""
     name, address = parseaddr(sender)
     mail = EmailMessage(POLICY.clone(utf8=not to.isascii()))
-    mail["From"] = Address(in_header(name) or "Waypost", addr_spec=wire(address))
-    mail["To"] = wire(to)  # its form was checked: it is one address, and nothing else
+    mail["From"] = Address(in_header(name) or "Waypost", addr_spec=encode_address(address))
+    mail["To"] = encode_address(to)  # its form was checked: it is one address, and nothing else
     mail["Subject"] = in_header(message.title)[:SUBJECT]
     mail["Date"] = format_datetime(message.datetime)
-    mail["Message-ID"] = f"<{message.id}@{wire(address).rpartition('@')[2]}>"
+    mail["Message-ID"] = f"<{message.id}@{encode_address(address).rpartition('@')[2]}>"
     mail["Auto-Submitted"] = "auto-generated"
     if message.stop_url:
         mail["List-Unsubscribe"] = f"<{message.stop_url}>"
@@ -93,7 +93,7 @@ def in_header(text: str) -> str:
     return one_line(text).replace("=?", "= ?")
 
 
-def wire(address: str) -> str:
+def encode_address(address: str) -> str:
     """The address with its domain in ASCII (IDNA), which every mail server reads."""
     local, _, domain = address.rpartition("@")
     return f"{local}@{domain if domain.isascii() else idna.encode(domain, uts46=True).decode('ascii')}"

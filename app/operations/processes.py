@@ -98,7 +98,7 @@ def watch_parent(parent: int, farewell: signal.Signals) -> None:
 
 
 @contextmanager
-def held(path: Path, *, shared: bool = False) -> Iterator[bool]:
+def hold_lock(path: Path, *, shared: bool = False) -> Iterator[bool]:
     """Holds a lock file, waiting a moment for a process that is just ending. Yields whether it is ours."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while True:

@@ -51,7 +51,7 @@ def render_message(name: str, status: int, *, link_title: str | None = None) -> 
     """A page with a message and nothing else."""
     if link_title:
         return render_page(name, status, link_title=link_title)
-    return guarded(make_response(plain_page(name, visitors_language()), status, ALWAYS), csp.closed())
+    return guarded(make_response(plain_page(name, visitors_language()), status, ALWAYS), csp.base_policy())
 
 
 @cache
@@ -76,7 +76,7 @@ def render_page(
     with in_visitors_language():
         page = render_text(name, template, values=values, link_title=link_title, **told)
     answer = make_response(page, status, ALWAYS)
-    return guarded(answer, csp.united(csp.closed(), policy or {}), referrer)
+    return guarded(answer, csp.merge(csp.base_policy(), policy or {}), referrer)
 
 
 def render_text(name: str, template: str = "public/page.html", **told: Any) -> str:

@@ -19,7 +19,7 @@ ANY_INLINE = "'unsafe-inline'"
 INLINE = ("'nonce-", "'sha256-")
 
 
-def closed() -> Directives:
+def base_policy() -> Directives:
     """The base policy: one style, allowed by its digest, and no request to anywhere."""
     return {
         "default-src": NONE,
@@ -51,16 +51,16 @@ def digest_of(template: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text).digest()).decode()}"
 
 
-def united(*parts: Directives) -> dict[str, str | None]:
+def merge(*parts: Directives) -> dict[str, str | None]:
     """The policy that allows what any part allows. None in a later part removes a directive altogether."""
     found: dict[str, str | None] = {}
     for part in parts:
         for name, sources in part.items():
-            found[name] = None if sources is None else together(found.get(name), sources)
+            found[name] = None if sources is None else merge_sources(found.get(name), sources)
     return found
 
 
-def together(one: str | None, other: str) -> str:
+def merge_sources(one: str | None, other: str) -> str:
     """The union of two source lists.
 
     With 'unsafe-inline', nonces and digests are dropped: beside them browsers would ignore 'unsafe-inline'.

@@ -185,7 +185,7 @@ def answered(
         name,
         200,
         template=template,
-        policy=csp.united(inline, parts.own.policy(), parts.boxed.pixels.picture_hosts(), policy, ANYWHERE),
+        policy=csp.merge(inline, parts.own.policy(), parts.boxed.pixels.picture_hosts(), policy, ANYWHERE),
         referrer=answers.ORIGIN_ONLY,
         link_title=parts.details.get("title"),
         values=values,

@@ -11,7 +11,7 @@ from app.public import answers
 from app.public.gates import path_of
 from app.redirects import request_context
 from app.redirects.compiled_link import CompiledLink
-from app.redirects.location import wire, with_query
+from app.redirects.location import encode_location, with_query
 
 SIGN = "+"  # no alias has one
 
@@ -22,7 +22,7 @@ def path_of_link(path: str) -> str | None:
     return name.removesuffix(SIGN) if name.endswith(SIGN) else None
 
 
-def found(path: str) -> Response | None:
+def render_preview(path: str) -> Response | None:
     """The page about the link with this path; None where there is none, or its destination is not public."""
     compiled_link = request_context.redirect_context().compiled_links.find(request_context.host(), path)
     location = leads_to(compiled_link, dt.datetime.now(dt.UTC)) if compiled_link else None
@@ -55,4 +55,4 @@ def leads_to(compiled_link: CompiledLink, now: dt.datetime) -> str | None:
     )
     if is_closed or is_limited or not is_active:
         return None
-    return wire(with_query(compiled_link.location_url, compiled_link.utm), compiled_link.schemes)
+    return encode_location(with_query(compiled_link.location_url, compiled_link.utm), compiled_link.schemes)

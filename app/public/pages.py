@@ -28,7 +28,7 @@ from app.public.page_texts import REFUSALS
 from app.redirects import request_context as here
 from app.redirects.compiled_link import CompiledLink
 from app.redirects.limits import Confirmed
-from app.redirects.location import wire
+from app.redirects.location import encode_location
 from app.redirects.outcomes import Outcome, after_form
 from app.redirects.request_context import redirect_context, site
 from app.redirects.resolve import resolve
@@ -85,7 +85,7 @@ def index() -> Response:
     here, settings = site(), redirect_context().settings
     if not here.domain_id:
         return to(f"{settings.dashboard_url or ''}/dashboard/")
-    location = here.custom_index_url and wire(here.custom_index_url, settings.destination_schemes)
+    location = here.custom_index_url and encode_location(here.custom_index_url, settings.destination_schemes)
     return to(location) if location else render_message("not_found", 404)
 
 
@@ -130,7 +130,7 @@ def about_link() -> Response:
         return nothing_here()
     if here.visitor().is_prefetch:
         return render_message("prefetch", 503)
-    return (link_preview.found(path) if request.method in methods.SAFE else None) or nothing_here()
+    return (link_preview.render_preview(path) if request.method in methods.SAFE else None) or nothing_here()
 
 
 def counted(compiled_link: CompiledLink, visitor: Visitor, outcome: Outcome, facts: LinkState) -> Outcome:
@@ -223,7 +223,7 @@ def nothing_here() -> Response:
     """The 404 page, or a redirect to the URL that the domain's owner chose instead."""
     here = site()
     wanted = here.custom_not_found_url if here.domain_id else None
-    location = wanted and wire(wanted, redirect_context().settings.destination_schemes)
+    location = wanted and encode_location(wanted, redirect_context().settings.destination_schemes)
     return to(location) if location else render_message("not_found", 404)
 
 

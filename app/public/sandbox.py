@@ -60,7 +60,7 @@ def document(compiled_link: CompiledLink, ticket: Box) -> Response:
     parts = (OWN_ADDRESS, program_of(STORAGE), reported(boxed), boxed.custom_program())
     with in_visitors_language():
         body = answers.rendered("public/box.html", title=title, nonce=nonce, program="\n".join(parts))
-    directives = csp.united(csp.closed(), {"script-src": f"'nonce-{nonce}'"}, boxed.policy(), SANDBOX)
+    directives = csp.merge(csp.base_policy(), {"script-src": f"'nonce-{nonce}'"}, boxed.policy(), SANDBOX)
     answer = make_response(body, 200, ALWAYS)
     directives["frame-ancestors"] = "'self'"
     return answers.open_to_others(answers.guarded(answer, directives, answers.ORIGIN_ONLY))

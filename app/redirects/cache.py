@@ -18,7 +18,7 @@ from app.core.error_boundary import ErrorBoundary
 from app.core.errors import StoreDown
 from app.core.poll_loop import PollLoop
 from app.redirects.changes import Changes, Invalidation
-from app.redirects.compiled_link import CompiledLink, compiled
+from app.redirects.compiled_link import CompiledLink, compile_link
 from app.redirects.hosts import Site, Sites
 from app.redirects.reader import Row, Store
 from app.redirects.row_cache import RowCache
@@ -140,7 +140,7 @@ class CompiledLinks:
 
     def compiled(self, row: Row) -> CompiledLink:
         settings = self.settings
-        return compiled(row, settings.destination_schemes, asks_consent=settings.pixel_consent == "ask")
+        return compile_link(row, settings.destination_schemes, asks_consent=settings.pixel_consent == "ask")
 
     def keep(self, spelling: tuple[str, str], key: Key, compiled_link: CompiledLink, epoch: int) -> None:
         """Keep a compiled link, unless anything changed since its load began. (Misses are never kept.)"""

@@ -9,7 +9,7 @@ from http import HTTPStatus
 from sys import getsizeof
 from typing import TYPE_CHECKING, Any
 
-from app.redirects.location import wire, with_query
+from app.redirects.location import encode_location, with_query
 from app.redirects.queries import NAMES, OPTIONS
 from app.redirects.targets import Targets, compiled_targets
 
@@ -93,7 +93,7 @@ class CompiledLink(Columns):
         return self.http_status_code in KEEPS_METHOD
 
 
-def compiled(
+def compile_link(
     columns: Mapping[str, Any], schemes: frozenset[str], *, asks_consent: bool = False
 ) -> CompiledLink:
     """Compile a link from its stored columns; those with their default may be left out. `schemes` are the
@@ -103,7 +103,7 @@ def compiled(
     compiled_link = CompiledLink(**kept)
     compiled_link.status = STATUSES[compiled_link.http_status_code]
     compiled_link.is_open = is_open(compiled_link)
-    location = wire(with_query(compiled_link.location_url, compiled_link.utm), schemes)
+    location = encode_location(with_query(compiled_link.location_url, compiled_link.utm), schemes)
     if location and compiled_link.is_open and is_the_same_for_all(compiled_link):
         compiled_link.is_plain = True
         compiled_link.headers = [("Location", location), *ALWAYS]

@@ -19,7 +19,7 @@ RAW = re.compile(r"[^\x21-\x7e]+")
 FOREIGN = re.compile(r"[^\x21\x22\x24-\x7e]+")
 
 
-def wire(destination: str, schemes: frozenset[str]) -> str | None:
+def encode_location(destination: str, schemes: frozenset[str]) -> str | None:
     """The destination for a header, pure ASCII; None if it may not be sent at all.
 
     Raw non-ASCII becomes percent-encoded UTF-8, in the host `xn--`. Nothing else changes.

@@ -62,7 +62,7 @@ class Journaled:
 
     def ends(self) -> dict[str, int]:
         """The segments and their lengths. Read before the offsets, so the offsets are the later state."""
-        return {name: size(self.directory / name) for name in segments.listed(self.directory)}
+        return {name: size(self.directory / name) for name in segments.list_segments(self.directory)}
 
     def waiting(self, ends: Mapping[str, int], starts: Mapping[str, int], link_id: int) -> int | None:
         """The link's visits after the offsets. None if a segment was removed meanwhile: try again."""

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from app.i18n.messages import lazy_gettext as _l
 from app.redirects import outcomes
 from app.redirects.compiled_link import CompiledLink
-from app.redirects.location import wire, with_query
+from app.redirects.location import encode_location, with_query
 from app.redirects.outcomes import Outcome, Step
 from app.redirects.presentation import asks_consent, delivery
 from app.redirects.state import CONFIRMATION, NOTHING_KNOWN, PASSWORD, WARNING, LinkState
@@ -103,7 +103,11 @@ def has_ended(resolution: Resolution) -> StepResult:
 
 def expiration(compiled_link: CompiledLink) -> str | None:
     """The `expiration_url` for a header. It gets no UTM parameters and no forwarded query."""
-    return wire(compiled_link.expiration_url, compiled_link.schemes) if compiled_link.expiration_url else None
+    return (
+        encode_location(compiled_link.expiration_url, compiled_link.schemes)
+        if compiled_link.expiration_url
+        else None
+    )
 
 
 def is_used_up(resolution: Resolution) -> StepResult:
@@ -173,7 +177,7 @@ def add_query(resolution: Resolution) -> StepResult:
         resolution.visitor.query if resolution.compiled_link.forward_query_parameters_is_enabled else ""
     )
     changed = with_query(resolution.destination, resolution.compiled_link.utm, forwarded)
-    location = wire(changed, resolution.compiled_link.schemes)
+    location = encode_location(changed, resolution.compiled_link.schemes)
     if location is None:
         return StepResult(True, _l("the destination's scheme or host is not allowed"), outcomes.not_found())
     resolution.location = location

@@ -35,7 +35,7 @@ class Device(NamedTuple):
     browser_name: str = ""
 
 
-def device(agent: str) -> Device:
+def parse_device(agent: str) -> Device:
     """The device that an agent names. Cached: matching costs 20 µs, and the same few agents repeat."""
     return known_device(agent[:LONGEST])  # cut first: what is cached must stay small
 

@@ -13,7 +13,7 @@ from app.geo.lookup import UNKNOWN, Location, place_of_country
 from app.journal.daily_salt import visitor_hash
 from app.redirects import referrer as redirects_referrer
 from app.redirects.bots import bot_name, is_preview_bot
-from app.redirects.user_agent import Device, device, is_web_view
+from app.redirects.user_agent import Device, is_web_view, parse_device
 
 LONGEST_LANGUAGES = 256
 LONGEST_UTM = 256
@@ -118,7 +118,7 @@ class Visitor:
 
     @property
     def device(self) -> Device:
-        return device(self.agent)
+        return parse_device(self.agent)
 
     @property
     def device_type(self) -> str:

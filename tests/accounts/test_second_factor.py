@@ -32,7 +32,7 @@ def test_codes_are_those_of_the_rfc(second: int, code: str) -> None:
 def opens(user: User, typed: str) -> str | None:
     read = second_factor.read_typed(user, typed)
     begin_write(db.session)
-    found = second_factor.opens(user, read)
+    found = second_factor.accept_code(user, read)
     db.session.commit()
     return found
 
@@ -79,7 +79,7 @@ def test_none_is_hashed_inside_a_write(alice: User, monkeypatch: pytest.MonkeyPa
     read = second_factor.read_typed(alice, codes[0])
     monkeypatch.setattr(passwords, "GATE", None)
     begin_write(db.session)
-    assert second_factor.opens(alice, read) == "recovery"
+    assert second_factor.accept_code(alice, read) == "recovery"
     db.session.commit()
 
 

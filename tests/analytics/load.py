@@ -10,7 +10,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from app.journal.codec import Visit
-from app.redirects.user_agent import device
+from app.redirects.user_agent import parse_device
 
 WEBKIT, APPLE = "AppleWebKit/537.36 (KHTML, like Gecko)", "AppleWebKit/605.1.15 (KHTML, like Gecko)"
 PHONE = "iPhone; CPU iPhone OS 18_6 like Mac OS X"
@@ -27,9 +27,9 @@ UTM = (("", "", ""), ("letter", "mail", "may"), ("letter", "mail", ""))
 VALUES: dict[str, Callable[[Visit], str]] = {
     "referrer_path": lambda visit: visit.referrer_host + visit.referrer_path,
     "browser_language": lambda visit: visit.language,
-    "os_name": lambda visit: device(visit.agent).os_name,
-    "browser_name": lambda visit: device(visit.agent).browser_name,
-    "device_type": lambda visit: device(visit.agent).device_type,
+    "os_name": lambda visit: parse_device(visit.agent).os_name,
+    "browser_name": lambda visit: parse_device(visit.agent).browser_name,
+    "device_type": lambda visit: parse_device(visit.agent).device_type,
 }
 
 

@@ -101,12 +101,12 @@ def test_a_segment_in_use_stays_and_a_finished_one_goes(
 ) -> None:
     visit(7)
     take_in(ingest)
-    [name] = segments.listed(directory)
+    [name] = segments.list_segments(directory)
     size = (directory / name).stat().st_size
     assert tables.positions() == {name: (size, size)}
     journal.close()
     take_in(ingest)
-    assert segments.listed(directory) == []
+    assert segments.list_segments(directory) == []
     assert tables.positions() == {}
     assert tables.counters() == {7: 1}
 
@@ -114,14 +114,14 @@ def test_a_segment_in_use_stays_and_a_finished_one_goes(
 def test_an_empty_segment_of_a_dead_writer_goes(ingest: Ingest, directory: Path) -> None:
     os.close(segments.create(directory))
     take_in(ingest)
-    assert segments.listed(directory) == []
+    assert segments.list_segments(directory) == []
 
 
 def test_a_torn_last_line_is_left_out_once_its_writer_is_gone(
     ingest: Ingest, tables: Tables, directory: Path, journal: Journal, visit: Callable[..., None]
 ) -> None:
     visit(7)
-    [name] = segments.listed(directory)
+    [name] = segments.list_segments(directory)
     torn = encode(Visit(9, 9, 1, 0))[:-5]
     os.write(journal._fd, torn)
     take_in(ingest)
@@ -130,7 +130,7 @@ def test_a_torn_last_line_is_left_out_once_its_writer_is_gone(
     assert tables.positions() == {name: (whole + 1, whole + 1)}
     journal.close()
     take_in(ingest)
-    assert segments.listed(directory) == []
+    assert segments.list_segments(directory) == []
     assert (tables.counters(), tables.damaged()) == ({7: 1}, 0)
 
 
@@ -185,12 +185,12 @@ def test_a_position_beyond_a_file_that_a_power_cut_shortened(
 ) -> None:
     visit(7, 7)
     assert ingest.step()
-    [name] = segments.listed(directory)
+    [name] = segments.list_segments(directory)
     os.truncate(directory / name, 30)
     journal.close()
     take_in(ingest)
     assert tables.counters() == {7: 2}
-    assert segments.listed(directory) == []
+    assert segments.list_segments(directory) == []
 
 
 def test_a_backup_keeps_every_segment(
@@ -202,9 +202,9 @@ def test_a_backup_keeps_every_segment(
         assert is_ours
         take_in(ingest)
         assert tables.counters() == {7: 1}
-        assert len(segments.listed(directory)) == len(tables.positions()) == 1
+        assert len(segments.list_segments(directory)) == len(tables.positions()) == 1
     take_in(ingest)
-    assert segments.listed(directory) == []
+    assert segments.list_segments(directory) == []
 
 
 def test_no_segment_goes_before_a_whole_checkpoint(
@@ -218,10 +218,10 @@ def test_no_segment_goes_before_a_whole_checkpoint(
     journal.close()
     monkeypatch.setattr(segment_cleanup, "checkpoint_wal", lambda _engine: False)
     take_in(ingest)
-    assert len(segments.listed(directory)) == 1
+    assert len(segments.list_segments(directory)) == 1
     monkeypatch.undo()
     take_in(ingest)
-    assert segments.listed(directory) == []
+    assert segments.list_segments(directory) == []
 
 
 def test_positions_go_after_their_files_for_good(
@@ -264,11 +264,11 @@ def test_many_segments_and_transactions(
     for number in range(1000):
         journal.append(encode(Visit(number, number % 7, 1, 0, agent=f"agent {number % 50}")))
     journal.close()
-    assert len(segments.listed(directory)) > 3
+    assert len(segments.list_segments(directory)) > 3
     take_in(ingest)
     assert tables.counters() == {link_id: len(range(link_id, 1000, 7)) for link_id in range(7)}
     assert tables.rows() == [(number, number % 7) for number in range(1000)]
-    assert segments.listed(directory) == []
+    assert segments.list_segments(directory) == []
 
 
 def test_counters_do_not_wait_for_rows(
@@ -317,7 +317,7 @@ def test_a_slow_one_never_takes_in_what_was_removed(
     slow, quick = make_ingest(), make_ingest()
     visit(7)
     journal.close()
-    [name] = segments.listed(directory)
+    [name] = segments.list_segments(directory)
     chunk = journal_reader.read(directory, name, 0, 1 << 20)
     assert chunk
     take_in(quick)

@@ -140,7 +140,7 @@ def test_a_program_error_is_told_and_loses_nothing(
 
 
 def state(directory: Path, now: float, **offsets: Offsets) -> JournalState:
-    names = segments.listed(directory)
+    names = segments.list_segments(directory)
     return journal_state(directory, dict(zip(names, offsets.values(), strict=False)), now)
 
 

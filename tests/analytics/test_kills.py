@@ -141,4 +141,4 @@ def test_kills(crowd: Crowd, settings: Settings, directory: Path, tables: Tables
     assert tables.all(LinkQuarter, "pageviews") == tables.all(LinkQuarter, "visitors")
     assert tables.sums("owner_quarter") == tables.sums("owner_day") == {1: sum(map(len, rows.values()))}
     assert tables.damaged() == 0
-    assert segments.listed(directory) == []
+    assert segments.list_segments(directory) == []

@@ -17,7 +17,7 @@ from app.analytics.statistics import StatisticsQuery
 from app.analytics.top_links import by_link
 from app.journal.codec import Visit, encode
 from app.journal.writer import Journal
-from app.redirects.user_agent import device
+from app.redirects.user_agent import parse_device
 from tests.analytics.conftest import take_in
 from tests.analytics.load import Plain, load
 from tests.factories import Factory
@@ -67,7 +67,14 @@ def test_the_latest(loaded: Any, visits: list[Visit]) -> None:
         for one in found
     ]
     said = [
-        (one.link_id, one.country_code, one.city_name, device(one.agent), one.referrer_host, one.utm_source)
+        (
+            one.link_id,
+            one.country_code,
+            one.city_name,
+            parse_device(one.agent),
+            one.referrer_host,
+            one.utm_source,
+        )
         for one in mine
     ]
     assert told == said
@@ -112,6 +119,8 @@ def test_the_links_visited_most(loaded: Any, visits: list[Visit], links: tuple[i
     assert [(id_, tuple(count)) for id_, count in by_link(loaded, asked(link_ids=links))] == expected
     assert len(by_link(loaded, asked(link_ids=links, limit=1))) == 1
     filtered = by_link(loaded, asked(link_ids=links, filters={"os_name": "iOS", "country_code": "DE"}))
-    matching = [one for one in plain.visits if (device(one.agent).os_name, one.country_code) == ("iOS", "DE")]
+    matching = [
+        one for one in plain.visits if (parse_device(one.agent).os_name, one.country_code) == ("iOS", "DE")
+    ]
     some = Plain(matching, BERLIN, plain.start, plain.end).count(lambda one: one.link_id, apart=True)
     assert {id_: tuple(count) for id_, count in filtered} == some

@@ -230,7 +230,7 @@ def test_it_goes_on_where_it_was(session, settings, bring, alice, monkeypatch):
 
 def test_one_at_a_time_goes_on_with_it(session, settings, bring, alice):
     job = bring(alice, "location_url\nhttps://example.com/\n")
-    with files.held(settings.data_dir, job.file) as is_ours:
+    with files.lock_table(settings.data_dir, job.file) as is_ours:
         assert is_ours
         assert runs.waiting(session, settings.data_dir) == []
         runs.run(job.id, settings)

@@ -118,7 +118,7 @@ def test_no_turn_ends_for_an_owner_who_has_a_process(settings, bring, alice, bob
     """Even if more of bob's wait: alice's imports would only be restarted again and again."""
     mine, first = bring(alice, TABLE), bring(bob, TABLE)
     bring(bob, TABLE)
-    with files.held(settings.data_dir, first.file):
+    with files.lock_table(settings.data_dir, first.file):
         assert not runs.must_share(mine.id, settings, slots=2)
     assert runs.must_share(mine.id, settings, slots=1)
 

@@ -26,7 +26,7 @@ from app.input.forms import (
     UploadField,
     WholeField,
 )
-from app.input.parsers import flag, moment, plain_text, whole
+from app.input.parsers import parse_boolean, parse_datetime, parse_integer, plain_text
 from app.pixels.models import Pixel
 
 OWNER = SimpleNamespace(id=1)
@@ -36,12 +36,12 @@ OWNER = SimpleNamespace(id=1)
 
 @pytest.mark.parametrize("text", ["1", "true", "True", "TRUE", "on", "On", "yes", "YES"])
 def test_true(text):
-    assert flag(text) is True
+    assert parse_boolean(text) is True
 
 
 @pytest.mark.parametrize("text", ["0", "false", "False", "FALSE", "off", "no", "No", ""])
 def test_false(text):
-    assert flag(text) is False
+    assert parse_boolean(text) is False
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_false(text):
 )
 def test_neither_true_nor_false(text):
     with pytest.raises(Rejected):
-        flag(text)
+        parse_boolean(text)
 
 
 WHOLES = {"0": 0, "7": 7, "+7": 7, "-7": -7, "007": 7, "-0": 0, "9223372036854775807": 2**63 - 1}
@@ -57,7 +57,7 @@ WHOLES = {"0": 0, "7": 7, "+7": 7, "-7": -7, "007": 7, "-0": 0, "922337203685477
 
 @pytest.mark.parametrize(("text", "number"), WHOLES.items())
 def test_whole_number(text, number):
-    assert whole(text, -(2**63), 2**63 - 1) == number
+    assert parse_integer(text, -(2**63), 2**63 - 1) == number
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_whole_number(text, number):
 )  # fmt: skip
 def test_no_whole_number(text):
     with pytest.raises(Rejected):
-        whole(text, -(2**63), 2**63 - 1)
+        parse_integer(text, -(2**63), 2**63 - 1)
 
 
 MOMENTS = {
@@ -91,8 +91,8 @@ MOMENTS = {
 
 @pytest.mark.parametrize(("text", "utc"), MOMENTS.items())
 def test_moment(text, utc):
-    assert moment(text).replace(tzinfo=None).isoformat(" ") == utc
-    assert moment(text).utcoffset() == dt.timedelta(0)
+    assert parse_datetime(text).replace(tzinfo=None).isoformat(" ") == utc
+    assert parse_datetime(text).utcoffset() == dt.timedelta(0)
 
 
 @pytest.mark.parametrize(
@@ -105,24 +105,29 @@ def test_moment(text, utc):
 )  # fmt: skip
 def test_no_moment(text):
     with pytest.raises(Rejected):
-        moment(text)
+        parse_datetime(text)
 
 
 def test_a_time_without_an_offset_is_in_the_zone_of_who_typed_it():
     berlin = ZoneInfo("Europe/Berlin")
-    assert moment("2026-07-01 12:00", berlin) == dt.datetime(2026, 7, 1, 10, tzinfo=dt.UTC)
-    assert moment("2026-07-01 12:00Z", berlin) == dt.datetime(2026, 7, 1, 12, tzinfo=dt.UTC)
+    assert parse_datetime("2026-07-01 12:00", berlin) == dt.datetime(2026, 7, 1, 10, tzinfo=dt.UTC)
+    assert parse_datetime("2026-07-01 12:00Z", berlin) == dt.datetime(2026, 7, 1, 12, tzinfo=dt.UTC)
 
 
 @given(st.datetimes(timezones=st.just(dt.UTC)))
 def test_a_time_read_back_is_the_same(when):
     when = when.replace(microsecond=0)
-    assert moment(when.replace(tzinfo=None).isoformat(" ")) == when
+    assert parse_datetime(when.replace(tzinfo=None).isoformat(" ")) == when
 
 
 @given(st.text())
 def test_any_text_is_read_or_rejected(text):
-    for read in (flag, moment, lambda t: whole(t, 0, 9), lambda t: plain_text(t, 10)):
+    for read in (
+        parse_boolean,
+        parse_datetime,
+        lambda t: parse_integer(t, 0, 9),
+        lambda t: plain_text(t, 10),
+    ):
         try:
             read(text)
         except Rejected as rejected:

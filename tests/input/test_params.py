@@ -8,7 +8,7 @@ import pytest
 
 from app.core.errors import Invalid
 from app.input.params import MAX_CHARACTERS, ParamReader
-from app.input.parsers import Rejected, flag
+from app.input.parsers import Rejected, parse_boolean
 
 READ = {
     "sent": ({"bots": "yes"}, False, True),
@@ -22,14 +22,14 @@ READ = {
 @pytest.mark.parametrize(("params", "ignores_empty", "value"), READ.values(), ids=READ)
 def test_a_parameter_is_read(params: dict[str, str], ignores_empty: Any, value: bool | None) -> None:
     reader = ParamReader(params, ignores_empty=bool(ignores_empty))
-    assert reader.read("bots", None, flag) is value
+    assert reader.read("bots", None, parse_boolean) is value
     reader.require_valid()
 
 
 def test_all_that_is_wrong_is_said_at_once() -> None:
     reader = ParamReader({"a": "maybe", "b": "x" * (MAX_CHARACTERS + 1), "c": "yes", "d": ""})
-    assert [reader.read(name, None, flag) for name in "abcd"] == [None, None, True, False]
-    assert reader.parse("e", "x", "default", flag) == "default"
+    assert [reader.read(name, None, parse_boolean) for name in "abcd"] == [None, None, True, False]
+    assert reader.parse("e", "x", "default", parse_boolean) == "default"
     reader.add_problem("f", Rejected("This is too much.", "too_many"))
     with pytest.raises(Invalid) as caught:
         reader.require_valid()

@@ -21,7 +21,7 @@ class Segment:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self.fd = segments.create(directory)
-        [self.name] = segments.listed(directory)
+        [self.name] = segments.list_segments(directory)
 
     def write(self, data: bytes) -> None:
         os.write(self.fd, data)

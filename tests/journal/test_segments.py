@@ -34,7 +34,7 @@ def test_names(name: str, version: str | None) -> None:
 
 def test_a_new_segment_is_named_locked_and_ours(tmp_path: Path) -> None:
     fd = segments.create(tmp_path)
-    [name] = segments.listed(tmp_path)
+    [name] = segments.list_segments(tmp_path)
     assert os.fstat(fd).st_ino == (tmp_path / name).stat().st_ino
     assert (tmp_path / name).stat().st_mode & 0o777 == 0o600
     assert not os.get_inheritable(fd)
@@ -50,8 +50,8 @@ def test_segments_are_listed_oldest_first_and_unknown_ones_apart(tmp_path: Path)
     for name in ("2" * 19 + "-" + "0" * 16 + ".v1", "1" * 19 + "-" + "f" * 16 + ".v1", f"{SOUND}.v9"):
         (tmp_path / name).touch()
     (tmp_path / "reserve").touch()
-    assert [name[0] for name in segments.listed(tmp_path)] == ["1", "2"]
-    assert segments.unknown(tmp_path) == [f"{SOUND}.v9"]
+    assert [name[0] for name in segments.list_segments(tmp_path)] == ["1", "2"]
+    assert segments.list_unknown_segments(tmp_path) == [f"{SOUND}.v9"]
 
 
 def test_a_swept_draft_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -65,7 +65,7 @@ def test_a_swept_draft_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(fcntl, "flock", sweep_first)
     os.close(segments.create(tmp_path))
-    [name] = segments.listed(tmp_path)
+    [name] = segments.list_segments(tmp_path)
     assert swept[0].stem != Path(name).stem
 
 

@@ -28,7 +28,9 @@ def line(number: int) -> bytes:
 
 def found(directory: Path) -> list[int]:
     """The numbers of all visits in a journal, in the order of its lines; damaged lines are -1."""
-    lines = (each for name in segments.listed(directory) for each in read(directory, name, 0, MUCH).lines)  # type: ignore[union-attr]
+    lines = (
+        each for name in segments.list_segments(directory) for each in read(directory, name, 0, MUCH).lines
+    )  # type: ignore[union-attr]
     return [visit.time_ms if (visit := decode(each)) else -1 for each in lines]
 
 
@@ -63,7 +65,7 @@ def test_a_closed_journal_goes_on_in_a_new_segment(
         assert journal.append(line(number))
         journal.close()
     assert found(tmp_path) == [0, 1, 2]
-    assert len(segments.listed(tmp_path)) == 3
+    assert len(segments.list_segments(tmp_path)) == 3
 
 
 @pytest.mark.parametrize("sync", ["worker", "group"])
@@ -87,7 +89,7 @@ def test_threads_share_one_writer_through_rotations(
         thread.join()
     assert acknowledged == [True] * threads * each
     assert Counter(found(tmp_path)) == Counter(range(threads * each))
-    assert len(segments.listed(tmp_path)) > 10
+    assert len(segments.list_segments(tmp_path)) > 10
     order = [number for number in found(tmp_path) if number in numbers[3]]
     if sync == "group":  # there a lock orders writes and rotations
         assert order == sorted(order)
@@ -96,7 +98,7 @@ def test_threads_share_one_writer_through_rotations(
 def test_a_rotated_segment_is_given_up(tmp_path: Path, make_journal: Callable[..., Journal]) -> None:
     journal = make_journal(segment_bytes=1)
     assert journal.append(line(1))
-    full, fresh = segments.listed(tmp_path)
+    full, fresh = segments.list_segments(tmp_path)
     with (tmp_path / full).open("rb") as old, (tmp_path / fresh).open("rb") as new:
         assert segments.is_abandoned(old.fileno())
         assert not segments.is_abandoned(new.fileno())
@@ -108,7 +110,7 @@ def test_a_forked_child_has_a_segment_of_its_own(
 ) -> None:
     journal = make_journal()
     assert journal.append(line(1))
-    [parents] = segments.listed(tmp_path)
+    [parents] = segments.list_segments(tmp_path)
     holding, held = threading.Event(), threading.Event()
 
     def hold() -> None:
@@ -124,7 +126,7 @@ def test_a_forked_child_has_a_segment_of_its_own(
     thread.join()
     assert child.wait() == 0
     assert journal.append(line(4))
-    [childs] = set(segments.listed(tmp_path)) - {parents}
+    [childs] = set(segments.list_segments(tmp_path)) - {parents}
     with (tmp_path / parents).open("rb") as mine, (tmp_path / childs).open("rb") as the_childs:
         assert not segments.is_abandoned(mine.fileno())
         assert segments.is_abandoned(the_childs.fileno())
@@ -321,11 +323,11 @@ def test_a_segment_that_can_not_be_followed_goes_on(
     monkeypatch.setattr(segments, "create", refuse(errno.EMFILE))
     assert all(journal.append(line(number)) for number in (2, 3, 4))
     assert found(tmp_path) == [1, 2, 3, 4]
-    assert len(segments.listed(tmp_path)) == 1
+    assert len(segments.list_segments(tmp_path)) == 1
     monkeypatch.undo()
     assert all(journal.append(line(number)) for number in (5, 6, 7))
     assert found(tmp_path) == [1, 2, 3, 4, 5, 6, 7]
-    assert len(segments.listed(tmp_path)) > 1
+    assert len(segments.list_segments(tmp_path)) > 1
 
 
 def test_no_reserve_is_taken_from_the_last_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

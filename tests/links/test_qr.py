@@ -12,7 +12,7 @@ from PIL import Image, ImageDraw
 
 from app.input.colors import contrast
 from app.input.parsers import Rejected
-from app.links.qr import Look, draw, png, svg, warning
+from app.links.qr import Look, draw, render_png, render_svg, warning
 from tests.links.pictures import picture
 
 SHORT = "https://go.example/abcdefg"
@@ -63,7 +63,7 @@ LOOKS = {
 def test_each_look_is_read_back(name: str, text: str) -> None:
     look = LOOKS[name]
     drawing = draw(text, look)
-    for image in (opened(png(drawing)), rasterised(svg(drawing))):
+    for image in (opened(render_png(drawing)), rasterised(render_svg(drawing))):
         assert image.size == (look.size, look.size)
         assert read(image) == [text]
         colors = {color for _, color in image.convert("RGB").getcolors()}
@@ -73,11 +73,11 @@ def test_each_look_is_read_back(name: str, text: str) -> None:
 @pytest.mark.parametrize("size", [256, 512, 2048])
 @pytest.mark.parametrize("text", [SHORT, LONG])
 def test_with_a_logo(size: int, text: str) -> None:
-    content = png(draw(text, Look(size=size, logo=logo())))
+    content = render_png(draw(text, Look(size=size, logo=logo())))
     image = opened(content).convert("RGB")
     assert read(image) == [text]
     assert image.getpixel((size // 2, size // 2)) == (201, 42, 42)
-    drawn = svg(draw(text, Look(size=size, logo=logo()))).decode()
+    drawn = render_svg(draw(text, Look(size=size, logo=logo()))).decode()
     assert re.search(
         r'<image x="[\d.]+" y="[\d.]+" width="[\d.]+" height="[\d.]+" href="data:image/png;base64,', drawn
     )
@@ -87,9 +87,11 @@ def test_a_margin_is_so_many_modules() -> None:
     for margin in (0, 4, 16):
         drawing = draw(SHORT, Look(size=1024, margin=margin))
         assert drawing.start >= margin * drawing.scale
-        assert opened(png(drawing)).convert("L").getpixel((drawing.start, drawing.start)) == 0
+        assert opened(render_png(drawing)).convert("L").getpixel((drawing.start, drawing.start)) == 0
         if drawing.start:
-            assert opened(png(drawing)).convert("L").getpixel((drawing.start - 1, drawing.start)) == 255
+            assert (
+                opened(render_png(drawing)).convert("L").getpixel((drawing.start - 1, drawing.start)) == 255
+            )
 
 
 def test_what_can_not_be_drawn() -> None:

@@ -63,7 +63,7 @@ def two_segments(settings: Settings) -> list[str]:
         journal = Journal(directory)
         journal.append(line_of(link_id))
         journal.close()
-    return segments.listed(directory)
+    return segments.list_segments(directory)
 
 
 @pytest.mark.parametrize("where", ["reading", "counting", "rows"])
@@ -156,7 +156,7 @@ def test_a_segment_that_can_not_go(
     for _ in range(STEPS):
         taken.step()
     taken.tend()
-    assert segments.listed(segments.directory_of(settings.data_dir)) == [bad.name]
+    assert segments.list_segments(segments.directory_of(settings.data_dir)) == [bad.name]
 
 
 def test_a_draft_that_can_not_go(settings: Settings, throw: Any) -> None:

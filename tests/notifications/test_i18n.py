@@ -20,7 +20,7 @@ from app.i18n.in_language import in_language
 from app.i18n.languages import dashboard_languages
 from app.i18n.messages import gettext
 from app.notifications import events
-from app.notifications.mail import composed
+from app.notifications.mail import compose_email
 from app.notifications.models import Delivery
 from app.notifications.outbox import deliver
 from app.notifications.sender import Sender
@@ -58,7 +58,7 @@ def test_an_event_in_german() -> None:
     assert message.facts[2] == ("Klicks", "12.345")
     assert message.data["link"] == LINK
     with in_language("de"):
-        mail = composed(message, "Waypost <way@go.example>", "team@example.com")
+        mail = compose_email(message, "Waypost <way@go.example>", "team@example.com")
     html = mail.get_payload()[-1].get_content()  # type: ignore[index, union-attr]
     assert '<html lang="de">' in html
     assert "In Waypost ansehen" in html

@@ -14,7 +14,7 @@ from app.core.smtp_url import MailServer, read_server, sender
 from app.net import dial
 from app.net.session import OutboundSession
 from app.notifications.delivery import AttemptResult, attempt
-from app.notifications.mail import composed
+from app.notifications.mail import compose_email
 from app.notifications.message import Message
 from tests.notifications.messages import NASTY, event, nasty, report
 from tests.notifications.peers import Authority, Peers
@@ -94,7 +94,7 @@ def test_a_mail_needs_nothing_of_the_way_but_7_bits() -> None:
         report(3, 31, PNG),
         event(stop_url="https://go.example/" + "t" * 600),
     ):
-        lines = composed(message, FROM, "team@example.com").as_bytes().split(b"\r\n")
+        lines = compose_email(message, FROM, "team@example.com").as_bytes().split(b"\r\n")
         assert all(len(line) <= 998 and line.isascii() and b"\n" not in line for line in lines)
         assert any(line.startswith(b"List-Unsubscribe: <https://") and line.endswith(b">") for line in lines)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.redirects.location import wire, with_query
+from app.redirects.location import encode_location, with_query
 
 WEB = frozenset({"http", "https"})
 
@@ -33,7 +33,7 @@ WEB = frozenset({"http", "https"})
     }.values(),
 )  # fmt: skip
 def test_only_what_must_changes(destination: str, expected: str) -> None:
-    assert wire(destination, WEB) == expected
+    assert encode_location(destination, WEB) == expected
 
 
 @pytest.mark.parametrize(
@@ -62,16 +62,16 @@ def test_only_what_must_changes(destination: str, expected: str) -> None:
     ],
 )
 def test_what_may_not_be_sent_is_not(planted: str) -> None:
-    assert wire(planted, WEB) is None
+    assert encode_location(planted, WEB) is None
 
 
 def test_a_scheme_that_the_operator_allowed_needs_no_host() -> None:
-    assert wire("mailto:ä@example.com", WEB | {"mailto"}) == "mailto:%C3%A4@example.com"
-    assert wire("tel:+49", WEB) is None
+    assert encode_location("mailto:ä@example.com", WEB | {"mailto"}) == "mailto:%C3%A4@example.com"
+    assert encode_location("tel:+49", WEB) is None
 
 
 def test_no_setting_allows_a_script() -> None:
-    assert wire("javascript:alert(1)", WEB | {"javascript"}) is None
+    assert encode_location("javascript:alert(1)", WEB | {"javascript"}) is None
 
 
 OWN = (("utm_source", "mail"), ("utm_medium", ""), ("utm_campaign", ""))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.redirects.compiled_link import CompiledLink, compiled
+from app.redirects.compiled_link import CompiledLink, compile_link
 from app.redirects.resolve import STEPS, resolve
 from app.redirects.state import CONFIRMATION, PASSWORD, WARNING, LinkState
 from app.redirects.visitor import Visitor
@@ -60,7 +60,7 @@ ENDS: dict[str, tuple[dict[str, Any], str, int, str | None]] = {
 
 
 def plan(**columns: Any) -> CompiledLink:
-    return compiled({**PLAIN, **columns}, frozenset({"http", "https"}))
+    return compile_link({**PLAIN, **columns}, frozenset({"http", "https"}))
 
 
 @pytest.mark.parametrize(("columns", "location"), OPENS.values(), ids=OPENS)
@@ -147,7 +147,7 @@ def test_a_tap(
 ) -> None:
     asks = columns.get("asks_consent", False)
     columns = {name: value for name, value in columns.items() if name != "asks_consent"}
-    made = compiled({**PLAIN, **columns}, frozenset({"http", "https"}), asks_consent=asks)
+    made = compile_link({**PLAIN, **columns}, frozenset({"http", "https"}), asks_consent=asks)
     outcome = resolve(made, Visitor({"HTTP_USER_AGENT": BROWSER, **environ}), NOW, facts)
     assert (outcome.outcome, outcome.counts) == (name, counts)
     if name == "confirmation":

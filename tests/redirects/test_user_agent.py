@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.redirects.user_agent import Device, device, is_web_view
+from app.redirects.user_agent import Device, is_web_view, parse_device
 from app.redirects.visitor import Visitor
 from app.web.device_names import BROWSERS, SYSTEMS
 
@@ -90,7 +90,7 @@ AGENTS = {
 @pytest.mark.parametrize("row", AGENTS.values(), ids=AGENTS)
 def test_agents(row: tuple[str, str, str, str]) -> None:
     agent, *expected = row
-    assert device(agent) == Device(*expected)
+    assert parse_device(agent) == Device(*expected)
 
 
 WEB_VIEWS = {

@@ -31,7 +31,7 @@ def state() -> str:
     """OFF (the password begins the set-up), BEGUN (the secret is shown, a code confirms it) or ON."""
     if second_factor.is_on(signed_in_user()):
         return ON
-    return BEGUN if second_factor.begun(signed_in_user()) else OFF
+    return BEGUN if second_factor.find_unconfirmed(signed_in_user()) else OFF
 
 
 @blueprint.get("/account/two-factor", endpoint="two_factor")
@@ -162,7 +162,7 @@ def switch_off() -> ResponseReturnValue:
 def leave(code: str) -> bool:
     typed = second_factor.read_typed(signed_in_user(), code)
     begin_write(db.session)
-    is_right = second_factor.opens(signed_in_user(), typed) is not None
+    is_right = second_factor.accept_code(signed_in_user(), typed) is not None
     if is_right:
         second_factor.forget(signed_in_user())
         security_email.current_security_mail().two_factor_is_off(signed_in_user())

@@ -24,7 +24,7 @@ from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
 from app.i18n.messages import lazy_gettext as _l
 from app.input.params import ParamReader
-from app.input.parsers import Rejected, whole
+from app.input.parsers import Rejected, parse_integer
 from app.web.body import read_params
 from app.web.urls import settings
 
@@ -103,7 +103,7 @@ def read_query(scope: LogScope) -> AuditQuery:
         first=start_of(first),
         last=start_of(last + dt.timedelta(days=1)) if last else None,
         email=reader.read("email", "", str) if scope.is_instance else "",
-        before=reader.read("before", None, lambda text: whole(text, 1, MAX_ID)),
+        before=reader.read("before", None, lambda text: parse_integer(text, 1, MAX_ID)),
     )
     reader.require_valid()
     return query

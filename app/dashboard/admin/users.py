@@ -26,7 +26,7 @@ from app.dashboard.shared.blueprint import blueprint
 from app.i18n.messages import gettext
 from app.input.listing import contains
 from app.input.params import ParamReader
-from app.input.parsers import whole
+from app.input.parsers import parse_integer
 from app.links.models import Link
 from app.web.body import read_params
 
@@ -47,7 +47,7 @@ def rows() -> dict[str, Any]:
     search = reader.read("search", "", str)
     reader.require_valid()
     page = reader.read(
-        "page", 1, lambda text: whole(text, 1, MAX_PAGE)
+        "page", 1, lambda text: parse_integer(text, 1, MAX_PAGE)
     )  # an invalid number means the first page
     wanted = matching(search)
     total = db.session.scalar(select(func.count()).select_from(wanted.subquery())) or 0

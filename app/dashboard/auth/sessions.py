@@ -26,7 +26,7 @@ from app.dashboard.auth.access import actor_of
 from app.dashboard.auth.known_browsers import remember_browser
 from app.dashboard.shared.security_headers import is_secure
 from app.i18n.messages import lazy_gettext as _l
-from app.redirects.user_agent import device
+from app.redirects.user_agent import parse_device
 from app.web import urls
 from app.web.cookies import host_cookie
 
@@ -136,7 +136,7 @@ def start(
     and `password_typed`: when that was, if it was not just now.
     """
     session.clear()
-    known = device(request.headers.get("User-Agent", ""))
+    known = parse_device(request.headers.get("User-Agent", ""))
     begin_write(db.session)
     user.session_token = sessions.begin(
         user,

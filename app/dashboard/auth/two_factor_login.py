@@ -68,7 +68,7 @@ def way_in(user: User, typed: str) -> str | None:
     """
     read = second_factor.read_typed(user, typed)
     begin_write(db.session)
-    found = second_factor.opens(user, read)
+    found = second_factor.accept_code(user, read)
     if found == second_factor.RECOVERY:
         security_email.current_security_mail().recovery_code_used(user, second_factor.codes_left(user))
     db.session.commit()

@@ -14,7 +14,7 @@ from app.i18n.messages import lazy_gettext as _l
 from app.input.forms import MAX_ID
 from app.input.listing import one_of
 from app.input.params import QueryParams
-from app.input.parsers import whole
+from app.input.parsers import parse_integer
 from app.links import lists, targeting
 from app.links.models import Link, link_notification_handler
 from app.links.schema import SETTINGS
@@ -53,7 +53,7 @@ def has_rule(text: str, params: QueryParams) -> ColumnElement[bool]:  # noqa: AR
 
 def tells_handler(text: str, params: QueryParams) -> ColumnElement[bool]:  # noqa: ARG001
     column = link_notification_handler.c.notification_handler_id
-    is_it = column == whole(text, 0, MAX_ID)
+    is_it = column == parse_integer(text, 0, MAX_ID)
     return Link.id.in_(select(link_notification_handler.c.link_id).where(is_it))
 
 

@@ -25,7 +25,7 @@ from app.links.clicks import clicks_of
 from app.links.forms import LinkForm
 from app.links.models import Link
 from app.links.schema import SETTINGS
-from app.redirects.compiled_link import CompiledLink, compiled
+from app.redirects.compiled_link import CompiledLink, compile_link
 from app.redirects.queries import CARD, OPTIONS
 from app.redirects.request_context import redirect_context
 from app.redirects.simulation.visitor import VisitorProfile
@@ -74,7 +74,7 @@ def previewed(form: LinkForm, *, has_password: bool) -> Preview:
     if not good(form, "location_url"):
         return shown
     columns = columns_of(form, has_password=has_password)
-    compiled_link = compiled(columns, redirect_context().settings.destination_schemes)
+    compiled_link = compile_link(columns, redirect_context().settings.destination_schemes)
     clicks = clicks_of([stored.id])[stored.id] if stored is not None and compiled_link.clicks_limit else 0
     return replace(
         shown,
@@ -88,7 +88,7 @@ def previewed(form: LinkForm, *, has_password: bool) -> Preview:
 def drawn(address: str) -> str:
     """The QR code as a data: URL; "" if the address is too long for the small picture."""
     try:
-        content = qr.png(qr.draw(address, qr.Look(size=CODE_SIZE, margin=2)))
+        content = qr.render_png(qr.draw(address, qr.Look(size=CODE_SIZE, margin=2)))
     except Rejected:
         return ""
     return f"data:image/png;base64,{base64.b64encode(content).decode('ascii')}"

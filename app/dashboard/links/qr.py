@@ -25,7 +25,7 @@ from app.links.qr_forms import QrForm
 SIZES = (256, 512, 1024, 2048)
 SIZE = 1024  # enough for print as well as for a screen
 MARGINS = (0, 1, 2, 4, 8)
-KINDS = (("SVG", "svg", "image/svg+xml", qr.svg), ("PNG", "png", "image/png", qr.png))
+KINDS = (("SVG", "svg", "image/svg+xml", qr.render_svg), ("PNG", "png", "image/png", qr.render_png))
 FOLDER = "dashboard/links"
 NEW = {"size": SIZE, "margin": qr.MARGIN, "dark": qr.DARK, "light": qr.LIGHT}
 

@@ -10,7 +10,7 @@ from app.dashboard.links.verdicts import verdict_on
 from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
 from app.links import targeting
-from app.redirects.compiled_link import CompiledLink, compiled
+from app.redirects.compiled_link import CompiledLink, compile_link
 from app.redirects.outcomes import Outcome
 from app.redirects.request_context import redirect_context
 from app.redirects.resolve import resolve
@@ -82,7 +82,7 @@ def shares(columns: Mapping[str, Any], clicks: int) -> Iterator[Sample]:
     pairs = columns["targeting"]
     total = sum(int(weight) for weight, _ in pairs)
     for pair in pairs[:MAX_VISITORS]:
-        compiled_link = compiled(
+        compiled_link = compile_link(
             {**columns, "targeting": [pair]}, redirect_context().settings.destination_schemes
         )
         yield sample(

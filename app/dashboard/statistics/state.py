@@ -18,7 +18,7 @@ from app.dashboard.statistics.periods import DATED, DEFAULT, FIRST, PERIODS, WIT
 from app.i18n.messages import lazy_gettext as _l
 from app.input.listing import one_of
 from app.input.params import ParamReader, QueryParams
-from app.input.parsers import flag
+from app.input.parsers import parse_boolean
 
 PREVIOUS, YEAR, OFF = "previous", "year", "off"
 COMPARE = {PREVIOUS: _l("Period before"), YEAR: _l("Year before"), OFF: _l("No comparison")}
@@ -139,7 +139,7 @@ def read(params: QueryParams, today: dt.date, first: dt.date) -> tuple[PageState
         date=date if period in DATED and date != today else None,
         custom=read_custom_period(reader, today) if period == "custom" else None,
         compare=reader.read("compare", PREVIOUS, one_of([*COMPARE])),
-        bots=reader.read("bots", False, flag),
+        bots=reader.read("bots", False, parse_boolean),
         filters=read_filters(reader),
         views={name: shown for name in VIEWS if (shown := read_view(reader, name))},
     )

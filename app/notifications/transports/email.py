@@ -8,7 +8,7 @@ from email.utils import parseaddr
 from app.core.smtp_url import read_server
 from app.i18n.messages import lazy_gettext as _l
 from app.net.session import OutboundSession
-from app.notifications.mail import composed, default_sender, wire
+from app.notifications.mail import compose_email, default_sender, encode_address
 from app.notifications.message import Message
 from app.notifications.smtp import SmtpMessage, hand_in
 from app.notifications.transport import Delivered, DeliveryFailed, Setting, Transport
@@ -20,8 +20,8 @@ def send(fields: Mapping[str, str], message: Message, outbound: OutboundSession)
     if not outbound.settings.smtp_url:
         raise DeliveryFailed(NOT_SET_UP)
     sender, to = outbound.settings.mail_from or default_sender(message), fields["email"]
-    mail = composed(message, sender, to)
-    smtp_message = SmtpMessage(wire(parseaddr(sender)[1]), wire(to), mail.as_bytes())
+    mail = compose_email(message, sender, to)
+    smtp_message = SmtpMessage(encode_address(parseaddr(sender)[1]), encode_address(to), mail.as_bytes())
     return hand_in(
         smtp_message,
         read_server(outbound.settings.smtp_url),

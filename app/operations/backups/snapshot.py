@@ -30,7 +30,7 @@ from app.journal import segments
 from app.operations.backups import manifest, postgres
 from app.operations.backups.key_encryption import encrypt_keys
 from app.operations.backups.keys import database_key, needed_keys
-from app.operations.processes import held
+from app.operations.processes import hold_lock
 
 PATIENCE_SECONDS = 60
 BUSY_MS = 10_000
@@ -53,7 +53,7 @@ def snapshot(settings: Settings, *, passphrase: str | None, database: bool) -> I
 
     The copy is in DATA_DIR, where pictures can be hard links and take no room.
     """
-    with held(settings.data_dir / "backup.lock") as is_ours:
+    with hold_lock(settings.data_dir / "backup.lock") as is_ours:
         if not is_ours:
             raise click.ClickException("Another backup is under way.")
         remove_leftovers(settings.data_dir)
@@ -147,7 +147,7 @@ def nothing_removed(journal: Path) -> Iterator[None]:
 
 def copy_journal(journal: Path, target: Path) -> None:
     target.mkdir(mode=0o700)
-    for name in [*segments.listed(journal), *segments.unknown(journal), "dropped"]:
+    for name in [*segments.list_segments(journal), *segments.list_unknown_segments(journal), "dropped"]:
         with contextlib.suppress(FileNotFoundError):
             shutil.copyfile(journal / name, target / name)
 

@@ -85,7 +85,7 @@ def describe_seconds(seconds: float) -> str:
 def newest_segment(settings: Settings) -> float:
     """When the newest segment of the journal was begun, as its name says; 0 where there is none."""
     directory = segments.path_of(settings.data_dir)
-    names = segments.listed(directory) if directory.is_dir() else []
+    names = segments.list_segments(directory) if directory.is_dir() else []
     return max((int(name.partition("-")[0]) / NANOSECONDS for name in names), default=0.0)
 
 

@@ -22,7 +22,7 @@ from app.core.extensions import db
 from app.core.read_only import address_of
 from app.jobs.maintenance import LARGE_WAL, wal_bytes
 from app.journal.reader import read
-from app.journal.segments import listed, path_of
+from app.journal.segments import list_segments, path_of
 from app.links.models import Link
 from app.operations import database
 from app.operations.checks.finding import Finding, ok, plural, problem, warning
@@ -110,7 +110,7 @@ def journal_check(settings: Settings) -> Iterator[Finding]:
     if not directory.exists():
         yield ok("There is no journal yet: no link was opened.")
         return
-    for name in listed(directory):
+    for name in list_segments(directory):
         read(directory, name, 0, 1)  # raises OSError where it can't be read
     state = journal_state(directory, positions_in(db.session()), time.time())
     if state.waits_for:

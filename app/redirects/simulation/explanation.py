@@ -15,7 +15,7 @@ from app.links.aliases import key_of
 from app.links.models import Link
 from app.redirects.compiled_link import CompiledLink
 from app.redirects.context import RedirectContext
-from app.redirects.location import wire
+from app.redirects.location import encode_location
 from app.redirects.outcomes import Outcome, Step
 from app.redirects.presentation import HAND_HELD
 from app.redirects.resolve import resolve
@@ -63,7 +63,7 @@ def of_domain(redirect_context: RedirectContext, link: Link, outcome: Outcome) -
     if outcome.outcome != "not_found" or not domain or not (domain.is_verified and domain.is_enabled):
         return outcome
     wanted = domain.custom_not_found_url
-    location = wire(wanted, redirect_context.settings.destination_schemes) if wanted else None
+    location = encode_location(wanted, redirect_context.settings.destination_schemes) if wanted else None
     return replace(outcome, status=302, location=location) if location else outcome
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from app.i18n.messages import lazy_gettext as _l
 from app.input.data import RequestData
 from app.input.params import ParamReader
-from app.input.parsers import Rejected, flag, moment, plain_text
+from app.input.parsers import Rejected, parse_boolean, parse_datetime, plain_text
 from app.links.targeting import TYPES
 from app.redirects import referrer
 from app.redirects.simulation.visitor import VisitorProfile, as_sent
@@ -90,7 +90,7 @@ def read_profile(data: RequestData, zone: dt.tzinfo = dt.UTC) -> VisitorProfile:
     """
     reader = ParamReader({name: str(data.last(name)) for name in data})
     found = {name: reader.read(name, None, or_empty(read), MAX_TEXT) for name, read in READ.items()}
-    at = reader.read("at", None, lambda text: moment(text, zone), MAX_TEXT)
+    at = reader.read("at", None, lambda text: parse_datetime(text, zone), MAX_TEXT)
     unlocked = read_unlocked(reader, data)
     reader.require_valid()
     return VisitorProfile(at=at, unlocked=unlocked, **found)
@@ -116,6 +116,6 @@ def gates(word: str) -> tuple[str, ...]:
     if word in GATES:
         return (word,)
     try:
-        return GATES if flag(word) else ()
+        return GATES if parse_boolean(word) else ()
     except Rejected:
         raise Rejected(_l("This must be password, warning, confirmation, or several."), "choice") from None

@@ -18,7 +18,7 @@ from app.domains.models import Domain
 from app.links.models import Link
 from app.pixels.firing import firing
 from app.pixels.provider import all_providers
-from app.redirects.compiled_link import compiled
+from app.redirects.compiled_link import compile_link
 from app.redirects.hosts import Site
 from app.redirects.page_scripts import Scripts, boxed_types, parted
 from tests.dashboard.conftest import Desk
@@ -125,7 +125,9 @@ def test_what_is_said_is_what_happens(
 
     settings: Settings = replace(app.config["WAYPOST"], **changed)
     link = {"id": 1, "user_id": 1, "domain_id": 0, "url": "a", "location_url": "https://example.com/"}
-    plan = compiled({**link, "http_status_code": 302, "password_version": 0}, settings.destination_schemes)
+    plan = compile_link(
+        {**link, "http_status_code": 302, "password_version": 0}, settings.destination_schemes
+    )
     scripts = Scripts(firing([(type_, "1")]))
     _, boxed = parted(scripts, plan, Site(), host, settings)
     assert bool(boxed) is (type_ in boxed_types(host, settings))
