@@ -6,6 +6,7 @@ import stat
 from pathlib import Path
 
 import pytest
+from flask.testing import FlaskClient
 
 from app.accounts import setup
 from app.core.config import Settings
@@ -60,3 +61,12 @@ def test_no_token_is_right_once_there_is_a_user(settings: Settings, session) -> 
     token = setup.setup_token(settings.data_dir)
     create_user("alice@example.com", PASSWORD)
     assert not setup.is_right(settings.data_dir, token)
+
+
+def test_the_sign_in_says_where_to_begin_until_there_is_a_user(session, client: FlaskClient) -> None:
+    def is_said() -> bool:
+        return "Open the set-up address that Waypost printed" in client.get("/login").text
+
+    assert is_said()
+    create_user("alice@example.com", PASSWORD)
+    assert not is_said()

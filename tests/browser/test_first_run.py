@@ -58,6 +58,8 @@ def test_from_the_set_up_address_to_a_link_copied(
     watch = Watch(server.url)
     page = watch.on(own_context.new_page())
     hand = Hand(page)
+    page.goto(server.url)
+    expect(page.get_by_text("There is no account here yet. Open the set-up address")).to_be_visible()
     page.goto(server.setup_address())
     expect(page.get_by_label("E-mail")).to_be_focused()
     hand.types(page.get_by_label("E-mail"), "owner@example.com")

@@ -143,6 +143,7 @@ def sign_in_page(form: SignInForm, problem: str = "", *, status: int = 200) -> R
         next=submitted_text("next"),
         has_mail=has_mail,
         days=days,
+        is_new=not services.has_users(),
     )
     return make_response(body, status)
 
