@@ -10,7 +10,7 @@ import datetime as dt
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import or_, select
+from sqlalchemy import Select, or_, select
 from sqlalchemy.orm import Session
 
 from app.core.clock import format_utc
@@ -42,12 +42,19 @@ def expect(link: Link, before: Dates) -> None:
 def tell_moments(session: Session) -> bool:
     """Raise the events of all dates that have come. Returns whether there were any."""
     now = moment()
-    has_come = or_(*(getattr(Link, due) <= now for _, due, _ in MOMENTS))
-    wanted = select(Link.id).where(has_come, Link.id.not_in(errors.backed_off(int)))
-    ids = session.scalars(wanted.order_by(Link.id).limit(BATCH_SIZE)).all()
-    errors.each(ids, lambda some: tell_some(session, some, now))
+    ids = session.scalars(due_links(now)).all()
+    errors.each(sorted(ids), lambda some: tell_some(session, some, now))
     session.rollback()
     return bool(ids)
+
+
+def due_links(now: dt.datetime) -> Select[int]:
+    """Some links with a date that has come.
+
+    In no order: to have them by id, SQLite would read all links twice a second instead of the two indexes.
+    """
+    has_come = or_(*(getattr(Link, due) <= now for _, due, _ in MOMENTS))
+    return select(Link.id).where(has_come, Link.id.not_in(errors.backed_off(int))).limit(BATCH_SIZE)
 
 
 def tell_some(session: Session, ids: Sequence[int], now: dt.datetime) -> None:

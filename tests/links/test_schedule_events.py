@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 import time_machine
-from sqlalchemy import select
+from sqlalchemy import select, text
 
 from app.core.clock import now
 from app.links import services
-from app.links.schedule_events import tell_moments
+from app.links.schedule_events import due_links, tell_moments
 from app.notifications.models import Event
 from app.trash.models import Trashed
 
@@ -105,3 +105,13 @@ def test_what_came_in_the_trash_is_not_told_when_it_comes_back(session, alice, s
         services.restore_many(session.scalars(select(Trashed)).all())
     assert told(session, start + 2 * HOUR) == []
     assert told(session, start + 3 * HOUR) == [("started", kept.id)]
+
+
+def test_looking_for_them_does_not_read_all_links(session):
+    if session.get_bind().dialect.name != "sqlite":
+        pytest.skip("the plan of SQLite")
+    query = due_links(now()).compile(session.get_bind(), compile_kwargs={"literal_binds": True})
+    steps = [step.detail for step in session.execute(text(f"EXPLAIN QUERY PLAN {query}"))]
+    assert any("ix_link_start_due" in step for step in steps)
+    assert any("ix_link_end_due" in step for step in steps)
+    assert not any(step.startswith("SCAN link") for step in steps)
