@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import urlencode
 
@@ -39,24 +39,27 @@ class ParameterRow(NamedTuple):
 @blueprint.get("/api/", endpoint="api")
 def show() -> ResponseReturnValue:
     site, every, ids = urls.owners_site(), operations(), newest_ids()
+    rows = {one.name: takes(one) for one in every}
     return render_template(
         "dashboard/api/page.html",
         here="api",
         site=site,
         tags=list(dict.fromkeys(one.tag for one in every)),
-        words=words_of(every),
+        words=words_of(every, rows.values()),
         operations=every,
         lines={one.name: curl_line(site, one, ids) for one in every},
-        takes={one.name: takes(one) for one in every},
+        takes=rows,
         problems=PROBLEMS,
         of_reads=OF_READS,
     )
 
 
-def words_of(every: Sequence[Operation]) -> dict[str, str]:
+def words_of(every: Sequence[Operation], rows: Iterable[Sequence[ParameterRow]]) -> dict[str, str]:
     """The texts of the API's description, which is English, in the reader's language."""
-    texts = [text for one in every for text in (one.summary, one.tag, *(row.place for row in takes(one)))]
-    return {text: gettext(text) for text in (*texts, *PROBLEMS.values()) if text}
+    texts = {*PROBLEMS.values(), *(row.place for some in rows for row in some)}
+    for one in every:
+        texts |= {one.summary, one.tag}
+    return {text: gettext(text) for text in texts if text}
 
 
 def newest_ids() -> dict[str, int]:
