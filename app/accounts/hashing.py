@@ -13,13 +13,14 @@ See docs/decisions/2026-11-22-password-hashing.md.
 from __future__ import annotations
 
 import ctypes
+import logging
 import os
 import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from contextvars import ContextVar
 from enum import Enum
 from pathlib import Path
@@ -36,6 +37,7 @@ M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of glibc's malloc.h
 LARGE_BLOCK = 12 * 1024 * 1024  # less than a hash's memory, more than the body of a request
 
 Answer = TypeVar("Answer")
+log = logging.getLogger(__name__)
 
 
 class HashJob(NamedTuple):
@@ -132,7 +134,11 @@ class HashingGate:
         return_large_blocks()
         while True:
             job = self.next_job()
-            with self.turn():
+            with ExitStack() as stack:
+                try:
+                    stack.enter_context(self.turn())
+                except OSError:  # no descriptor or no file: to hash out of turn is better than never again
+                    log.exception("a password is hashed out of turn")
                 self.do(job)
             del job  # or the last password would stay in memory until the next one
 

@@ -13,12 +13,13 @@ from app.core.config import PREFIX, Settings
 from app.core.database import begin_write
 from app.core.durable_files import remove_drafts, remove_file
 from app.core.extensions import db
+from app.core.file_locks import wait_for_lock
 from app.core.secret_keys import ring
 from app.core.secret_keys.check import KeyState, adopt_key, compare_keys
 from app.core.secret_keys.ring import CHECK_SECONDS, fingerprint
 from app.core.secret_keys.rotation import is_pending, reencrypt_all, retire_key, wait_for_writers
 from app.notifications import confirmation, unsubscribe
-from app.operations.database import alone, migrate_first, migrate_tables
+from app.operations.database import migrate_first, migrate_tables
 from app.operations.secret_key import place_of_key, use_files
 from app.web.application import settings
 
@@ -52,7 +53,7 @@ def rotate() -> None:
     A running Waypost accepts both keys meanwhile and needs no restart. If this is interrupted, run it again.
     """
     migrate_first()
-    with alone(settings().data_dir / "rotate.lock"):
+    with wait_for_lock(settings().data_dir / "rotate.lock"):
         old = begin(settings())
         wait_until_learned(settings())
         try:

@@ -8,6 +8,7 @@ flood waits, and redirects don't (docs/decisions/2026-11-23-refusals-that-wait.m
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import deque
 from collections.abc import Callable, Coroutine
 from typing import Any, NamedTuple
@@ -18,6 +19,8 @@ PAUSE_SECONDS = 4.0
 STEP_SECONDS = 0.01
 # so many answers wait at once; the next one does not
 MAX_WAITING = 512
+
+log = logging.getLogger(__name__)
 
 
 class PausedAnswer(NamedTuple):
@@ -50,11 +53,11 @@ class Pauses:
             self.timer = self.loop.call_at(paused.due, self.give_next)
 
     def give_next(self) -> None:
-        self.timer = None
-        self.waiting.popleft().give()
-        if self.waiting and self.timer is None:
+        paused, self.timer = self.waiting.popleft(), None
+        if self.waiting:  # first: whatever becomes of this answer, the next one comes
             soon = self.loop.time() + STEP_SECONDS
             self.timer = self.loop.call_at(max(self.waiting[0].due, soon), self.give_next)
+        paused.give()
 
     async def spend(self, work: Coroutine[Any, Any, None]) -> None:
         """Let a pause go by, and do some work meanwhile. Work that is not done at its end is cancelled."""
@@ -70,5 +73,9 @@ class Pauses:
         self.is_over = True
         if self.timer is not None:
             self.timer.cancel()
-        while self.waiting:
-            self.waiting.popleft().give()
+        waiting, self.waiting = self.waiting, deque()
+        for paused in waiting:
+            try:
+                paused.give()
+            except Exception:  # one that fails ends no other
+                log.exception("an answer that waited failed")

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import fcntl
 import logging
 import sqlite3
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 
 import click
@@ -18,6 +16,7 @@ from sqlalchemy import inspect, text
 from app.core.config import describe_unknown_name
 from app.core.database import clicks_path
 from app.core.extensions import db, migrate
+from app.core.file_locks import wait_for_lock
 from app.core.read_only import address_of
 from app.operations.checks.settings import find_conflicts
 from app.operations.secret_key import require_secret_key
@@ -47,7 +46,7 @@ def migrate_tables(*, is_restoring: bool = False) -> None:
         raise click.ClickException("A restore was interrupted, or is under way: run it again.")
     if is_current():
         return
-    with alone(settings().data_dir / "migrate.lock"):
+    with wait_for_lock(settings().data_dir / "migrate.lock"):
         if not is_current():
             require_both_files()
             flask_migrate.upgrade(directory=migrate.directory)
@@ -124,11 +123,3 @@ def scripts() -> ScriptDirectory:
     config = Config()
     config.set_main_option("script_location", migrate.directory)
     return ScriptDirectory.from_config(config)
-
-
-@contextmanager
-def alone(path: Path) -> Iterator[None]:
-    """Waits for the lock of this file and holds it. The kernel releases it however this process ends."""
-    with path.open("a") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield

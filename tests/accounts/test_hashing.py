@@ -49,6 +49,21 @@ class Work:
         return "a hash"
 
 
+class LoneWork:
+    """Hashes a password, and notes for each time whether no other thread was doing so."""
+
+    def __init__(self) -> None:
+        self.alone = threading.Semaphore(1)
+        self.was_alone: list[bool] = []
+
+    def __call__(self) -> None:
+        is_alone = self.alone.acquire(blocking=False)
+        self.was_alone.append(is_alone)
+        passwords.HASHER.hash("plum tree")
+        if is_alone:
+            self.alone.release()
+
+
 @pytest.fixture
 def pool() -> Iterator[ThreadPoolExecutor]:
     with ThreadPoolExecutor(40) as pool:
@@ -92,17 +107,9 @@ class Asked:
 
 
 def test_one_hash_is_made_at_a_time(gate: HashingGate, pool: ThreadPoolExecutor) -> None:
-    alone, found = threading.Semaphore(1), []
-
-    def work() -> None:
-        is_alone = alone.acquire(blocking=False)
-        found.append(is_alone)
-        passwords.HASHER.hash("plum tree")
-        if is_alone:
-            alone.release()
-
+    work = LoneWork()
     list(pool.map(lambda _: gate.run(work), range(10)))
-    assert found == [True] * 10
+    assert work.was_alone == [True] * 10
 
 
 def test_what_goes_wrong_is_raised_where_it_was_asked_for(gate: HashingGate) -> None:
@@ -195,20 +202,20 @@ def test_processes_take_turns_on_half_of_the_cores(
 
 
 def test_gates_of_two_processes_hash_one_after_the_other(tmp_path: Path, pool: ThreadPoolExecutor) -> None:
-    alone, found = threading.Semaphore(1), []
+    work = LoneWork()
     gates = HashingGate(), HashingGate()
     for gate in gates:
         gate.turn = partial(wait_for_lock, tmp_path / "turn.lock")
-
-    def work() -> None:
-        is_alone = alone.acquire(blocking=False)
-        found.append(is_alone)
-        passwords.HASHER.hash("plum tree")
-        if is_alone:
-            alone.release()
-
     list(pool.map(lambda number: gates[number % 2].run(work), range(10)))
-    assert found == [True] * 10
+    assert work.was_alone == [True] * 10
+
+
+def test_without_a_file_for_its_turn_a_gate_goes_on(
+    gate: HashingGate, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    gate.turn = partial(wait_for_lock, tmp_path / "gone" / "turn.lock")
+    assert [gate.run(lambda: "the first"), gate.run(lambda: "the next")] == ["the first", "the next"]
+    assert [record.message for record in caplog.records] == ["a password is hashed out of turn"] * 2
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a thread has a priority of its own on Linux alone")

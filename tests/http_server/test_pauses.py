@@ -81,6 +81,25 @@ def test_answers_go_on_in_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
     assert given == [0, 1, 2]
 
 
+@pytest.mark.parametrize("is_ended", [False, True], ids=["after its pause", "at the end"])
+def test_an_answer_that_fails_holds_up_no_other(
+    is_ended: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(module, "PAUSE_SECONDS", 3600 if is_ended else 0)
+    monkeypatch.setattr(module, "STEP_SECONDS", 0)
+    given: list[str] = []
+
+    def test(pauses: Pauses) -> None:
+        pauses.wait(lambda: [][0])
+        pauses.wait(lambda: given.append("second"))
+        if is_ended:
+            pauses.end()
+
+    run(test, turns=20)
+    assert given == ["second"]
+    assert [record.levelname for record in caplog.records] == ["ERROR"]
+
+
 def test_more_than_may_wait_are_given_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_WAITING", 2)
     given: list[int] = []

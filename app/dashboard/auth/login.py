@@ -85,7 +85,7 @@ def from_address(name: str) -> str:
 def login() -> ResponseReturnValue:
     if current_user.is_authenticated:
         return redirect(safe_next())
-    return sign_in_page(SignInForm(None, owner=None))
+    return sign_in_page(SignInForm(None, owner=None), is_new=not services.has_users())
 
 
 @blueprint.post("/login")
@@ -133,7 +133,7 @@ def after_a_while(wait: RetryLater, response: Response) -> Response:
     return response
 
 
-def sign_in_page(form: SignInForm, problem: str = "", *, status: int = 200) -> Response:
+def sign_in_page(form: SignInForm, problem: str = "", *, status: int = 200, is_new: bool = False) -> Response:
     has_mail = bool(settings_of(current_app).smtp_url)
     days = current_app.permanent_session_lifetime.days
     body = render_template(
@@ -143,7 +143,7 @@ def sign_in_page(form: SignInForm, problem: str = "", *, status: int = 200) -> R
         next=submitted_text("next"),
         has_mail=has_mail,
         days=days,
-        is_new=not services.has_users(),
+        is_new=is_new,
     )
     return make_response(body, status)
 
