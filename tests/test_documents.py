@@ -54,6 +54,7 @@ def settings_rows() -> list[tuple[str, str, str]]:
     return re.findall(r"^\| `([A-Z_]+)`( \*)? \| ?(.*?) ?\|", table, re.MULTILINE)
 
 
+@pytest.mark.full
 def test_the_first_link_works_as_pasted(make_server: Callable[..., Server], tmp_path: Path) -> None:
     server = make_server()
     (tmp_path / "waypost").symlink_to(ROOT / "waypost")

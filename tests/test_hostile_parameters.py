@@ -120,6 +120,7 @@ def queries_of(rule: Rule) -> Iterator[str]:
             yield f"{name}={value}"
 
 
+@pytest.mark.full
 @pytest.mark.databases
 def test_no_parameter_breaks_an_answer(app: Flask, ask: Callable[..., int], database: str) -> None:
     broken = {

@@ -52,6 +52,7 @@ def run(directory: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("case", CASES)
 def test_what_passes_only_alone_is_named(case: str, tmp_path: Path) -> None:
     """First as `make test` runs them, in several processes."""

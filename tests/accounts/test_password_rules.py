@@ -99,6 +99,7 @@ def test_an_address_that_is_one_digit_or_empty_refuses_nothing() -> None:
         assert find_weakness("kzpwqumv", email, "") is None
 
 
+@pytest.mark.full
 def test_all_of_the_list_are_refused() -> None:
     listed = gzip.decompress(COMMON_FILE.read_bytes()).decode().splitlines()
     assert len(listed) > 20_000

@@ -83,6 +83,7 @@ def signed_in(server: Server) -> requests.Session:
     return session
 
 
+@pytest.mark.full
 def test_what_visitors_send_and_a_locked_database(make_server: Callable[..., Server]) -> None:
     server = make_server()
     owner = Owner(server)

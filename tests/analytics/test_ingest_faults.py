@@ -227,6 +227,7 @@ def small_disk(tmp_path: Path) -> Path:
     return directory
 
 
+@pytest.mark.full
 def test_a_full_disk(small_disk: Path, sqlite_template: Path) -> None:
     done = on_small_disk(
         small_disk, sys.executable, "-m", "tests.analytics.full_disk", str(small_disk), str(sqlite_template)

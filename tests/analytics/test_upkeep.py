@@ -254,6 +254,7 @@ def test_at_every_step_reports_equal_a_plain_count(
     assert steps > 2 * len(crowded) / PRUNED_AT_ONCE
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("links_of_alice")
 def test_after_a_kill_between_two_steps_reports_equal_a_plain_count(
     write: Callable[[list[Visit]], None],

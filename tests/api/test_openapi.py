@@ -221,6 +221,7 @@ def test_the_command_prints_the_same(app: Flask, document: dict[str, Any]) -> No
     assert json.loads(done.output) == {**document, "servers": [{"url": "http://127.0.0.1:8000/api"}]}
 
 
+@pytest.mark.full
 def test_every_line_of_the_page_works(make_server: Callable[..., Server], tmp_path: Path) -> None:
     """Each line is run by a shell in which only the key is set."""
     server = make_server()

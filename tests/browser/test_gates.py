@@ -29,6 +29,7 @@ def there(shop: Shop) -> str:  # noqa: F811
     return f"{shop.url}/there"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("alias", "other"), SPELLINGS.values(), ids=SPELLINGS)
 def test_by_any_spelling(
     alias: str,

@@ -47,6 +47,7 @@ def test_the_first_field_of_a_sign_in_has_the_focus(context: BrowserContext, sit
     expect(page.get_by_label("Password")).to_be_focused()
 
 
+@pytest.mark.full
 def test_a_link_with_every_fold(desk: Page, session: scoped_session[Session]) -> None:
     desk.keyboard.press("c")
     dialog = desk.get_by_role("dialog", name="Create link")
@@ -86,6 +87,7 @@ def test_a_link_with_every_fold(desk: Page, session: scoped_session[Session]) ->
     assert made.targeting == [["20", "https://example.com/20"], ["50", "https://example.com/50"]]
 
 
+@pytest.mark.full
 def test_many_at_once_trash_and_undo(
     desk: Page, alice: User, make_link: Callable[..., Link], session: scoped_session[Session]
 ) -> None:

@@ -195,6 +195,7 @@ def drag(hand: CDPSession, by: Any, grip: Locator, target: Locator, end: str | N
         by(hand, end, x, aim)
 
 
+@pytest.mark.full
 def test_lines_are_dragged_by_finger_and_by_pen(
     browser: Browser, alice: User, sign_in: Callable[[BrowserContext, User], Page]
 ) -> None:

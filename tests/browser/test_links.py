@@ -244,6 +244,7 @@ def chosen(page: Page) -> str:
     )
 
 
+@pytest.mark.full
 def test_a_thousand_lines_of_which_some_are_wrong(desk: Page, session: scoped_session[Session]) -> None:
     """Lines are numbered, and each error selects its line."""
     desk.get_by_role("link", name="Create many").click()

@@ -71,6 +71,7 @@ def test_a_link_is_made_changed_and_deleted(desk: Page, session: scoped_session[
     expect(desk.get_by_role("heading", name="Make your first short link")).to_be_visible()
 
 
+@pytest.mark.full
 def test_many_at_once(desk: Page, alice: User, make_link: Callable[..., Link], site: str) -> None:
     for name in ("apple", "pear", "plum"):
         make_link(alice, name)
@@ -93,6 +94,7 @@ def test_many_at_once(desk: Page, alice: User, make_link: Callable[..., Link], s
     said(desk, "2 links are deleted.")
 
 
+@pytest.mark.full
 def test_many_links(desk: Page) -> None:
     desk.get_by_role("link", name="Create many").click()
     desk.get_by_label("Destinations, one a line").fill("example.com/1\nnot one\nexample.com/2")
@@ -118,6 +120,7 @@ def test_search_and_filters(desk: Page, alice: User, make_link: Callable[..., Li
     expect(rows).to_contain_text("/pear")
 
 
+@pytest.mark.full
 def test_a_pixel_a_handler_and_a_key(desk: Page) -> None:
     desk.get_by_role("link", name="Pixels").click()
     desk.get_by_role("link", name="Create pixel").click()

@@ -254,6 +254,7 @@ def test_a_restore_that_was_killed_is_done_again(archive: Path, other: Server, p
     assert "alice" in other.flask("users", "list")
 
 
+@pytest.mark.full
 def test_not_while_it_runs(archive: Path, make_server: MakeServer) -> None:
     server = make_server()
     assert "stop it first" in refused(server, "restore", "--force", str(archive))

@@ -202,6 +202,7 @@ def test_a_backup_of_before_a_rotation(old: Run, tmp_path: Path, monkeypatch: py
     assert reads_all(old)
 
 
+@pytest.mark.full
 def test_a_backup_in_the_middle_of_a_rotation(
     old: Run, new: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, passphrase: tuple[str, Path]
 ) -> None:

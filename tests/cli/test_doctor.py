@@ -220,6 +220,7 @@ def test_nothing_is_changed(
     assert tree(data_dir) == before
 
 
+@pytest.mark.full
 def test_nothing_is_changed_after_a_kill(make_server: Callable[..., Server]) -> None:
     """Logs that were not checkpointed into the databases stay as they are, and are read."""
     server = make_server()

@@ -196,6 +196,7 @@ class TestTheDemo:
         used_up = session.scalars(select(Link).where(Link.url == "first-25")).one()
         assert counts[used_up.id] == used_up.clicks_limit == 25
 
+    @pytest.mark.full
     def test_the_same_number_tells_the_same_story(self, seed: Seed, session: Session) -> None:
         seed("--rng", "7", *SMALL)
         first = content(session)
@@ -240,6 +241,7 @@ class TestTheDemo:
             "demo@example.com": True,
         }
 
+    @pytest.mark.full
     def test_two_demos_get_along(self, seed: Seed, session: Session) -> None:
         seed(*SMALL)
         done = seed("--email", "other@example.com", *SMALL)

@@ -55,6 +55,7 @@ def check_refused(answer: requests.Response) -> None:
     assert answer.headers["Cache-Control"] == "no-store"
 
 
+@pytest.mark.full
 def test_a_key_has_so_many_requests_a_minute(limited: Keys) -> None:
     client = Client(limited.url, limited.write)
     before, refused = until_refused(client, limit_of(client))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.contract.client import THERE, Client, problem
 from tests.contract.conftest import Keys
 
@@ -13,6 +15,7 @@ def total(client: Client) -> int:
     return int(client.get("/links").json()["meta"]["total"])
 
 
+@pytest.mark.full
 def test_while_another_holds_the_database_writes_are_503_and_reads_go_on(busy: Keys) -> None:
     client = Client(busy.url, busy.write)
     before = total(client)

@@ -206,6 +206,7 @@ TRUE: dict[str, object] = {
 }
 
 
+@pytest.mark.full
 def test_forty_forged_headers(served: Served, proxy: Proxy) -> None:
     """Each request comes from a network of its own. The audit log has exactly this one for its wrong key."""
     assert len(FORGED) == 40
@@ -335,6 +336,7 @@ def test_a_file_that_is_too_large_to_import_is_refused_by_waypost(proxy: Proxy) 
     assert (status, b"A file may have at most 1 GiB." in page) == (413, True), page
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("is_chunked", [False, True], ids=["by its length", "in chunks"])
 @pytest.mark.parametrize("size", [10 * MIB + 1, 11 * MIB, 70 * MIB, 3000 * MIB])
 def test_a_body_that_is_too_large_is_refused_in_the_apis_own_shape(

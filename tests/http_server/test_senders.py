@@ -58,6 +58,7 @@ STRANGERS = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("path", "lines"), STRANGERS.values(), ids=STRANGERS)
 def test_a_stranger_is_answered_before_a_large_body_comes(
     owner: Owner, path: str, lines: tuple[str, ...]

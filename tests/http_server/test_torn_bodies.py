@@ -133,6 +133,7 @@ def test_an_endpoint_that_reads_no_body(owner: Owner) -> None:
     assert owner.session.get(f"{owner.site}/links/{link}", timeout=SECONDS).status_code == 200
 
 
+@pytest.mark.full
 def test_what_comes_before_a_malformed_body_still_does(owner: Owner) -> None:
     send = owner.server, "POST"
     assert send_torn(*send, "/api/links", FORM, b"x=1", in_chunks).startswith(b"HTTP/1.1 401 ")
@@ -213,6 +214,7 @@ def test_leave_to_send_is_given(owner: Owner) -> None:
         assert line.recv(65536).startswith(b"HTTP/1.1 201 ")
 
 
+@pytest.mark.full
 def test_leave_is_refused_where_the_body_is_too_large(owner: Owner) -> None:
     with socket.create_connection(("127.0.0.1", owner.server.port), timeout=SECONDS) as line:
         line.sendall(expecting(owner, 11 * 1024 * 1024))
@@ -243,6 +245,7 @@ def test_many_small_chunks(owner: Owner) -> None:
 TOO_LARGE = {"just too large": 10 * 1024 * 1024 + 1, "far too large": 60 * 1024 * 1024}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("size", TOO_LARGE.values(), ids=TOO_LARGE)
 @pytest.mark.parametrize("is_chunked", [False, True], ids=["of a length", "in chunks"])
 def test_who_sends_too_much_hears_why(owner: Owner, size: int, is_chunked: bool) -> None:

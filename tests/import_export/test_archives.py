@@ -194,6 +194,7 @@ def test_what_fails_again_and_again_is_given_up(
     assert archives.waiting(session) == []
 
 
+@pytest.mark.full
 def test_a_killed_process_is_begun_anew_and_leaves_nothing(
     session: Session, settings: Settings, alice: User, factory: Any
 ) -> None:

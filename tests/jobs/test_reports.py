@@ -175,6 +175,7 @@ def test_over_the_end_of_summer_time(session, settings, owner, make_link, make_h
     assert row.data["reports"][0]["pageviews"] == 6
 
 
+@pytest.mark.full
 @forks
 @pytest.mark.databases
 def test_killed_at_whatever_step_there_is_one_report_each(

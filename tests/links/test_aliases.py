@@ -145,6 +145,7 @@ def test_refused(text):
         read_alias(text)
 
 
+@pytest.mark.full
 def test_each_invisible_character_by_itself():
     invisible = [chr(code) for code in range(0x110000) if regex.match(r"\p{DI}", chr(code))]
     assert len(invisible) > 4000

@@ -178,6 +178,7 @@ def test_a_picture_of_over_twenty_megapixels_says_so(api, alice, make_link, kind
     assert (entry["field"], entry["code"]) == ("cloaking_opengraph", "too_many_pixels")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("kind", "mode", "suffix"), [("PNG", "RGB", "png"), ("JPEG", "CMYK", "jpg"), ("WEBP", "RGBA", "png")]
 )
@@ -273,6 +274,7 @@ def test_not_enough_memory_is_a_picture_refused(small_helper):
     assert caught.value.args[0].code == "picture_too_complex"
 
 
+@pytest.mark.full
 def test_a_helper_that_does_not_end_is_killed(use_helper, monkeypatch, tmp_path):
     use_helper(f"pathlib.Path({str(tmp_path / 'pid')!r}).write_text(str(os.getpid())); signal.pause()")
     monkeypatch.setattr(pictures, "DEADLINE_SECONDS", 5)

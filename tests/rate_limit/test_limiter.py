@@ -145,6 +145,7 @@ def takes(settings: Settings, count: int) -> int:
     return allowed
 
 
+@pytest.mark.full
 def test_all_processes_count_together(settings: Settings) -> None:
     with multiprocessing.get_context("spawn").Pool(3) as pool:
         assert sum(pool.starmap(takes, [(settings, 10)] * 6)) == 5

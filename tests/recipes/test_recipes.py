@@ -10,6 +10,7 @@ from tests.notifications.conftest import web, web_receiver
 from tests.notifications.receivers import WebReceiver
 from tests.recipes.following import Copy
 
+pytestmark = pytest.mark.full
 __all__ = ["web", "web_receiver"]
 
 

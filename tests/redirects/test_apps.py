@@ -330,6 +330,7 @@ def test_plain_http_falls_back_to_plain_http() -> None:
     assert read_intent(got.address)["scheme"] == "https"
 
 
+@pytest.mark.full
 @given(st.sampled_from(TABLE), st.text(), st.sampled_from(["iOS", "Android"]))
 def test_no_ending_breaks_out(
     row: tuple[str, str, str | None, str | None], ending: str, os_name: str

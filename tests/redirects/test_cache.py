@@ -241,6 +241,7 @@ os.kill(os.getpid(), 9)
 """
 
 
+@pytest.mark.full
 def test_no_stale_plan_stays_while_writers_are_killed_and_readers_never_rest(
     plans: CompiledLinks, factory: Factory, owner: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -42,6 +42,7 @@ def invitation(admin: Person, mail: MailReceiver) -> str:
     return shown[0].partition("/setup")[1] + shown[0].partition("/setup")[2]
 
 
+@pytest.mark.full
 def test_from_the_dashboard_by_mail_to_one_account(
     make_server: Callable[..., Server], mail: MailReceiver
 ) -> None:

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from app.core.config import ROOT
 from tests.import_export.test_processes import EMAIL, PASSWORD, Visitor, ask, importing, position
 from tests.server import Server, wait_for
@@ -52,6 +54,7 @@ def state_of(pid: int) -> str:
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
 
 
+@pytest.mark.full
 def test_it_stops_and_leaves_nothing_and_the_worker_goes_on(make_server: Callable[..., Server]) -> None:
     server = make_server()
     server.flask("users", "create", "--email", "admin@example.com", "--password-stdin", stdin=f"{PASSWORD}\n")
