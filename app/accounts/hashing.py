@@ -15,7 +15,6 @@ from __future__ import annotations
 import ctypes
 import logging
 import os
-import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -28,6 +27,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from app.core.errors import Busy, FieldError
 from app.core.file_locks import wait_for_lock
+from app.core.scheduling import LONG_MS, lower_priority, set_slice
 from app.i18n.messages import lazy_gettext as _l
 
 WAIT_SECONDS = 1.0  # for the start of a hash; one that has begun is waited for
@@ -130,7 +130,8 @@ class HashingGate:
             self.changed.notify()
 
     def work_off(self) -> None:
-        lower_priority()
+        lower_priority(LOW_PRIORITY)
+        set_slice(LONG_MS)
         return_large_blocks()
         while True:
             job = self.next_job()
@@ -164,12 +165,6 @@ def turn_of_process(directory: Path) -> AbstractContextManager[None]:
     """Waits until this process may make a hash: half of the machine's cores make hashes at a time."""
     at_once = max(1, (os.cpu_count() or 1) // 2)
     return wait_for_lock(directory / f"hashing-{os.getpid() % at_once}.lock")
-
-
-def lower_priority() -> None:
-    """Lowers the calling thread's priority, on Linux only; elsewhere it would be the whole process's."""
-    if sys.platform == "linux":
-        os.nice(LOW_PRIORITY)
 
 
 def return_large_blocks() -> None:

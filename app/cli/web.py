@@ -25,6 +25,7 @@ from granian.server.mp import MPServer
 from app.accounts.hashing import GATE, turn_of_process
 from app.cli.draining import admit_accepted, refuse_newcomers
 from app.core.config import Settings
+from app.core.scheduling import SHORT_MS, set_slice
 from app.http_server.dispatcher import Dispatcher
 from app.http_server.granian_worker import Schedule, run_worker
 from app.http_server.pools import waiting_elsewhere
@@ -105,6 +106,7 @@ def run_process(process: Process, *arguments: Any) -> None:
     parent = multiprocessing.parent_process()
     leave_with_parent(parent.pid if parent and parent.pid else 1)
     sys.setswitchinterval(SWITCH_SECONDS)
+    set_slice(SHORT_MS)  # granian's threads answer redirects; the pools' threads set their own
     with out_of_reach():  # no thread handles these signals: the one named "farewell" waits for them
         run_worker(arguments, partial(make_schedule, process), partial(end_at_farewell, process))
     process.front.redirect_context.close()

@@ -19,6 +19,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from app.core.scheduling import LONG_MS, set_slice
+
 log = logging.getLogger(__name__)
 
 # the part of a pool's threads and queue that one network may take
@@ -86,6 +88,7 @@ class Pool:
             job.refuse()
 
     def work(self) -> None:
+        set_slice(LONG_MS)  # redirects go first
         _this_thread.pool = self
         while True:
             with self.changed:
