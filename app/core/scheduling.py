@@ -52,4 +52,5 @@ def call(number: int, *arguments: object) -> int:
     numbers = SYSTEM_CALLS.get(platform.machine())
     if sys.platform != "linux" or numbers is None:
         return -1
-    return ctypes.CDLL(None, use_errno=True).syscall(numbers[number], *arguments)
+    answer: int = ctypes.CDLL(None, use_errno=True).syscall(numbers[number], *arguments)
+    return answer
