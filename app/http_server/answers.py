@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from contextvars import Context
 from functools import partial
+from math import inf
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from app.http_server.connections import abort_connection
@@ -154,6 +155,17 @@ def take_pieces(pieces: Iterator[bytes], most: int) -> tuple[bytes, bool]:
     return b"".join(taken), True
 
 
+def announced_length(headers: Headers) -> float:
+    """The length that the headers announce, in bytes; infinite if they announce none."""
+    lengths = [int(value) for name, value in headers if name.lower() == "content-length"]
+    return lengths[0] if lengths else inf
+
+
+def cut(piece: bytes) -> Iterator[bytes]:
+    """Parts of at most `PIECE_BYTES`: a slow reader has time for each of them."""
+    return (piece[start : start + PIECE_BYTES] for start in range(0, len(piece), PIECE_BYTES))
+
+
 class Streams:
     """The answers that a process is streaming."""
 
@@ -192,19 +204,25 @@ class Streams:
     ) -> None:
         answer.is_sent = True
         send_start(answer.proto, answer.status, answer.headers)
-        is_all = False
+        missing, is_all = announced_length(answer.headers), False
         while True:
-            try:
-                async with asyncio.timeout(self.stalled_seconds):
-                    await answer.proto.send({"type": BODY, "body": piece, "more_body": True})
-            except TimeoutError:
-                raise StreamStoppedError("its reader takes nothing") from None
-            if reader.done():
-                raise StreamStoppedError("its reader has gone")
+            for part in cut(piece):
+                await self.send_part(answer.proto, part)
+                missing -= len(part)
+                # where all that was announced is sent, granian says that the reader has gone, too
+                if missing > 0 and reader.done():
+                    raise StreamStoppedError("its reader has gone")
             if is_all:
                 break
             piece, is_all = await self.in_thread(answer, take_pieces, pieces, PIECE_BYTES)
         await answer.proto.send({"type": BODY, "body": b""})
+
+    async def send_part(self, proto: AsgiProtocol, part: bytes) -> None:
+        try:
+            async with asyncio.timeout(self.stalled_seconds):
+                await proto.send({"type": BODY, "body": part, "more_body": True})
+        except TimeoutError:
+            raise StreamStoppedError("its reader takes nothing") from None
 
     async def in_thread(self, answer: AsgiAnswer, call: Callable[..., Found], *arguments: object) -> Found:
         """Run `call` in a thread of the pool, in the answer's context, and return its result."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from app.http_server.answers import WHOLE_BYTES, AsgiAnswer, Streams
+from app.http_server.answers import PIECE_BYTES, WHOLE_BYTES, AsgiAnswer, Streams
 from app.http_server.pauses import Pauses
 from app.http_server.pools import Pool
 
@@ -71,6 +71,51 @@ def test_a_streamed_answer_is_closed(caplog: pytest.LogCaptureFixture) -> None:
     with ThreadPoolExecutor(1) as one:
         one.submit(asyncio.run, run()).result()
     assert (connection.size, pieces.closed_as, caplog.records) == (3 * WHOLE_BYTES, ["the answer's"], [])
+
+
+class EndedAtLength(Connection):
+    """A connection as granian's: once all announced bytes are sent, it says that the request is over."""
+
+    def __init__(self, length: int) -> None:
+        super().__init__()
+        self.length, self.largest = length, 0
+        self.is_over = asyncio.Event()
+
+    def send(self, message: dict[str, Any]) -> asyncio.Future[None]:
+        done = super().send(message)
+        self.largest = max(self.largest, len(message.get("body", b"")))
+        if self.size >= self.length:
+            self.is_over.set()
+        return done
+
+    async def receive(self) -> dict[str, Any]:
+        await self.is_over.wait()
+        return {"type": "http.disconnect"}
+
+
+def test_an_answer_of_one_large_piece_keeps_its_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    body = b"x" * (WHOLE_BYTES * 2 + 1)
+    connection = EndedAtLength(len(body))
+    ended: list[object] = []
+    monkeypatch.setattr("app.http_server.answers.abort_connection", ended.append)
+
+    def application(_environ: Any, start: Any) -> list[bytes]:
+        start("200 OK", [("content-length", str(len(body)))])
+        return [body]
+
+    async def run() -> None:
+        pool = Pool(**POOL)
+        pool.start()
+        streams = Streams(asyncio.get_running_loop(), pool)
+        AsgiAnswer({}, connection, "here").call(application, streams)
+        await asyncio.sleep(0)  # lets the loop create the task
+        async with asyncio.timeout(60):
+            await asyncio.gather(*streams.tasks)
+
+    with ThreadPoolExecutor(1) as one:
+        one.submit(asyncio.run, run()).result()
+    assert (connection.size, ended) == (len(body), [])
+    assert connection.largest == PIECE_BYTES  # a client has half a minute for a piece, not for all
 
 
 @pytest.mark.parametrize(
