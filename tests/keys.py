@@ -12,7 +12,7 @@ from app.core.secret_keys.ring import SecretKeys, use_keys
 @contextmanager
 def secret_keys(current: str = "", old: str = "") -> Iterator[None]:
     """Act inside the block as if this process had been started with these keys."""
-    before = ring.keys()
+    before = ring.current_keys()
     use_keys(SecretKeys(current, old))
     try:
         yield

@@ -19,7 +19,7 @@ GOOD_FOR = dt.timedelta(days=7)
 OPEN, USED, REVOKED, EXPIRED, UNKNOWN = "open", "used", "revoked", "expired", "unknown"
 
 
-class Over(WaypostError):
+class InvitationClosed(WaypostError):
     """An invitation that can't be used (any more); `state` says why."""
 
     def __init__(self, state: str) -> None:
@@ -56,7 +56,7 @@ def find(token: str) -> Invitation:
     row: Invitation | None = db.session.scalar(select(Invitation).where(Invitation.digest == digest(token)))
     state = UNKNOWN if row is None else state_of(row)
     if row is None or state != OPEN:
-        raise Over(state)
+        raise InvitationClosed(state)
     return row
 
 
@@ -81,10 +81,10 @@ def accept(token: str, email: str, password_hash: str, name: str) -> User:
     used = update(Invitation).where(*mine).values(used_datetime=now()).returning(Invitation.id)
     row_id = db.session.scalar(used, execution_options={"synchronize_session": False})
     if row_id is None:
-        raise Over(USED)
+        raise InvitationClosed(USED)
     row = db.session.get_one(Invitation, row_id, populate_existing=True)
     if row.revoked_datetime is not None:
-        raise Over(REVOKED)
+        raise InvitationClosed(REVOKED)
     # only the invited address is verified: any other was typed freely, which proves nothing
     is_invited = bool(row.email) and written_email(row.email) == written_email(email)
     user = store_user(email, password_hash, name=name, is_admin=row.is_admin, is_verified=is_invited)

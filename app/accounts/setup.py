@@ -28,10 +28,10 @@ def pending_address(settings: Settings) -> str | None:
     if has_users():
         forget_token(settings.data_dir)
         return None
-    return f"{site(settings)}/setup?token={setup_token(settings.data_dir)}"
+    return f"{known_site(settings)}/setup?token={setup_token(settings.data_dir)}"
 
 
-def site(settings: Settings) -> str:
+def known_site(settings: Settings) -> str:
     """The dashboard's address, as far as it is known without a request."""
     return settings.dashboard_url or settings.base_url or settings.local_url
 

@@ -18,7 +18,7 @@ from sqlalchemy.engine import Connection
 from app.analytics import counters, rows
 from app.analytics import engine as clicks_engine
 from app.analytics.interning import Interner
-from app.analytics.models import Position, Taken
+from app.analytics.models import IngestedLimitedClick, Position
 from app.analytics.offsets import Offset, insert_into, move_offset
 from app.core.config import Settings
 from app.core.error_boundary import ErrorBoundary
@@ -33,7 +33,7 @@ GENERATION: Offset = "rows_offset"
 BATCH_SIZE = 2000
 
 VISITS = cast("Table", LimitedVisit.__table__)
-TAKEN = cast("Table", Taken.__table__)
+TAKEN = cast("Table", IngestedLimitedClick.__table__)
 POSITIONS = cast("Table", Position.__table__)
 
 State = tuple[int, frozenset[int]]  # the generation, and the ids that are ingested

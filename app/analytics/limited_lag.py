@@ -7,12 +7,12 @@ from typing import NamedTuple, cast
 from sqlalchemy import Table, exists, func, select
 from sqlalchemy.orm import Session
 
-from app.analytics.models import Taken
+from app.analytics.models import IngestedLimitedClick
 from app.journal.codec import FORMATS
 from app.redirects.models import LimitedVisit
 
 VISITS = cast("Table", LimitedVisit.__table__)
-TAKEN = cast("Table", Taken.__table__)
+TAKEN = cast("Table", IngestedLimitedClick.__table__)
 
 IS_NEW = ~exists().where(TAKEN.c.id == VISITS.c.id)
 IS_KNOWN = VISITS.c.version.in_(FORMATS)

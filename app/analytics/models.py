@@ -81,7 +81,7 @@ class Click(db.Model):
     destination_id: Mapped[int | None] = mapped_column(Id)
 
 
-class Taken(db.Model):
+class IngestedLimitedClick(db.Model):
     """A click on a limited link that is ingested already, and may still be in its source table."""
 
     __tablename__ = "limited_taken"

@@ -49,7 +49,7 @@ class Period:
 
     def hour(self, quarter: int) -> int:
         """The local hour of a quarter. (An hour that comes twice when clocks are set back counts as one.)"""
-        return moment(quarter, self.zone).hour
+        return start_of_quarter(quarter, self.zone).hour
 
 
 def iterate_days(start: dt.date, end: dt.date) -> Iterator[dt.date]:
@@ -63,7 +63,7 @@ def midnight(day: dt.date, zone: ZoneInfo) -> int:
     return int(begin.timestamp()) * 1000 // QUARTER_MS
 
 
-def moment(quarter: int, zone: ZoneInfo) -> dt.datetime:
+def start_of_quarter(quarter: int, zone: ZoneInfo) -> dt.datetime:
     return dt.datetime.fromtimestamp(quarter * QUARTER_MS // 1000, zone)
 
 

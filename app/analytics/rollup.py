@@ -18,7 +18,7 @@ from app.analytics.raw_queries import CLICKS
 from app.analytics.rollup_models import EMPTIED, LinkValue, OwnerDay, OwnerValue
 from app.analytics.rollups import write_alone
 from app.analytics.sorted_day import InOrder
-from app.analytics.tally import Leaving, Tally
+from app.analytics.tally import PrunedRowsTally, Tally
 
 OWNER_VALUES = cast("Table", OwnerValue.__table__)
 LINK_VALUES = cast("Table", LinkValue.__table__)
@@ -82,7 +82,7 @@ def prune_day(engine: Engine, user_id: int, day: int) -> Generator[None, None, N
             return
         if not before.is_pruned and not (yield from remove_rollups(engine, user_id, day, links)):
             return
-        tally, is_first = Leaving(), True
+        tally, is_first = PrunedRowsTally(), True
         for rows in visits.chunks(PRUNED):
             yield from tally.look_ahead(visits, rows)
             tally.add(rows)

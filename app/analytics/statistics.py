@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 from app.analytics import breakdown, day_state, raw_queries, totals
 from app.analytics.dimensions import DIMENSIONS, HOUR, OVERVIEW, TYPES
-from app.analytics.periods import ONE_DAY, QUARTERS, Period, moment
+from app.analytics.periods import ONE_DAY, QUARTERS, Period, start_of_quarter
 from app.analytics.scope import NONE, Bind, Scope, VisitCounts, add_counts
 
 __all__ = [
@@ -136,7 +136,7 @@ def hours_of_week(session: Bind, asked: StatisticsQuery) -> list[list[VisitCount
     found = fold_quarters(
         by_quarter(session, asked, known),
         DAYS_OF_WEEK * HOURS,
-        lambda quarter: (when := moment(quarter, asked.zone)).weekday() * HOURS + when.hour,
+        lambda quarter: (when := start_of_quarter(quarter, asked.zone)).weekday() * HOURS + when.hour,
     )
     return [found[start : start + HOURS] for start in range(0, len(found), HOURS)]
 

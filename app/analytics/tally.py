@@ -75,7 +75,7 @@ class Tally:
         ]
 
 
-class Leaving(Tally):
+class PrunedRowsTally(Tally):
     """Sums of rows that are pruned in batches, for all links together and for every link.
 
     A visitor's rows may be spread over several batches. A visitor counts once for each value, in the

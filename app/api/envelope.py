@@ -67,7 +67,7 @@ def meta(page: Page[Any]) -> dict[str, int]:
 def neighbours(page: Page[Any]) -> dict[str, str | None]:
     numbers = {"first": 1, "last": page.total_pages, "next": page.next, "prev": page.prev, "self": page.page}
     rest = [(name, value) for name, value in read_list_query() if name != "page"]
-    base = f"{urls.owners_site()}{request.path.rstrip('/')}"
+    base = f"{urls.dashboard_site()}{request.path.rstrip('/')}"
     return {
         name: f"{base}?{urlencode([*rest, ('page', number)])}" if number else None
         for name, number in numbers.items()

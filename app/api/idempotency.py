@@ -27,7 +27,7 @@ from app.core.database import begin_write
 from app.core.encryption import UnreadableSecret
 from app.core.errors import Conflict, FieldError, Invalid, RequestInProgress
 from app.core.extensions import db
-from app.core.secret_keys.ring import keys
+from app.core.secret_keys.ring import current_keys
 from app.input.data import Nested, RequestData, Upload, Value
 from app.web.body import malformed
 
@@ -39,7 +39,7 @@ STORED_HEADERS = ("Content-Type", "Location", "Preference-Applied")
 Keep = Callable[[Response], None]
 
 
-def once(user_id: int, sent: RequestData, work: Callable[[Keep], Response]) -> Response:
+def answer_once(user_id: int, sent: RequestData, work: Callable[[Keep], Response]) -> Response:
     """The answer of `work`, or the stored one of an earlier request with the same `Idempotency-Key`.
 
     `work` gets a function to call with its answer right before it commits.
@@ -144,7 +144,7 @@ def digests(sent: RequestData) -> list[str]:
     text = json.dumps([request.path.rstrip("/"), fields])
     return [
         hmac.new(key.encode(), b"idempotency" + text.encode(), hashlib.sha256).hexdigest()
-        for key in keys().all()
+        for key in current_keys().all()
     ]
 
 

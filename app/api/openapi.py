@@ -14,4 +14,4 @@ PATH = "/api/openapi.json"
 
 @blueprint.get("/openapi.json", endpoint="openapi", strict_slashes=False)
 def read() -> Response:
-    return envelope.json_response(document(urls.owners_site()))
+    return envelope.json_response(document(urls.dashboard_site()))

@@ -15,7 +15,7 @@ from app.accounts.ownership import get_owned
 from app.api import envelope
 from app.api.auth import authenticated_user
 from app.api.blueprint import blueprint
-from app.api.idempotency import Keep, once
+from app.api.idempotency import Keep, answer_once
 from app.core.database import begin_write
 from app.core.errors import Conflict, FieldError
 from app.core.extensions import db
@@ -23,7 +23,7 @@ from app.input.data import RequestData, Upload
 from app.input.forms import ResourceForm
 from app.input.listing import find_page
 from app.openapi.operations import RESOURCES, ResourceDescription
-from app.web import urls
+from app.web import application, urls
 from app.web.body import read_list_query, read_sent
 
 
@@ -71,7 +71,9 @@ class Resource(ABC):
 
     def post(self) -> Response:
         sent = self.request_data()
-        return once(authenticated_user().id, sent, lambda keep: again(lambda: self.make(sent, keep)))
+        return answer_once(
+            authenticated_user().id, sent, lambda keep: retry_once(lambda: self.make(sent, keep))
+        )
 
     def make(self, sent: RequestData, keep: Keep) -> Response:
         form = self.checked(sent)
@@ -79,14 +81,14 @@ class Resource(ABC):
         made = self.create(authenticated_user(), form.changes)
         rows = made if isinstance(made, list) else [made]
         answer = self.respond_to_write(rows, 201, is_many=isinstance(made, list))
-        answer.headers["Location"] = f"{urls.owners_site()}/api{self.path}/{rows[0].id}"
+        answer.headers["Location"] = f"{urls.dashboard_site()}/api{self.path}/{rows[0].id}"
         keep(answer)
         db.session.commit()
         return answer
 
     def update(self, id: int) -> Response:
         sent = self.request_data()
-        return again(lambda: self.change(id, sent))
+        return retry_once(lambda: self.change(id, sent))
 
     def change(self, id: int, sent: RequestData) -> Response:
         form = self.checked(sent, self.mine(id))
@@ -114,7 +116,11 @@ class Resource(ABC):
 
     def checked(self, sent: RequestData, stored: Any = None) -> ResourceForm:
         form = self.description.form(
-            sent, owner=authenticated_user(), stored=stored, settings=urls.settings(), host=request.host
+            sent,
+            owner=authenticated_user(),
+            stored=stored,
+            settings=application.settings(),
+            host=request.host,
         )
         form.require_valid()
         return form
@@ -165,7 +171,7 @@ def add_rule(rule: str, method: str, view: Callable[..., Response]) -> None:
     blueprint.add_url_rule(rule, f"{name}_{view.__name__}", view, methods=[method], strict_slashes=False)
 
 
-def again(write: Callable[[], Response]) -> Response:
+def retry_once(write: Callable[[], Response]) -> Response:
     """Retries a write once if another request changed, between check and write, what it depends on.
 
     The second time its check finds and reports the conflict.

@@ -24,7 +24,7 @@ from app.core.extensions import db
 from app.jobs.maintenance import WORKER_LOCK
 from app.operations.backups import archive, restoring
 from app.operations.backups.keys import GivenKeys, find_keys
-from app.operations.backups.manifest import ENCRYPTED_KEYS, Manifest, Unfit
+from app.operations.backups.manifest import ENCRYPTED_KEYS, Manifest, UnusableBackup
 from app.operations.backups.snapshot import snapshot
 from app.operations.processes import hold_lock
 from app.operations.secret_key import place_of_key
@@ -210,7 +210,7 @@ def restore(
                 keys = find_keys(made, directory, settings, given)
                 if settings.is_sqlite:
                     restoring.migrate_copy(directory)
-            except Unfit as error:
+            except UnusableBackup as error:
                 raise click.ClickException(str(error)) from None
             db.session.remove()
             db.engine.dispose()

@@ -38,9 +38,9 @@ secrets = Group("secrets", help="The secret key: show its fingerprint, rotate it
 def show() -> None:
     """Print the fingerprints of the key that the database needs, and of the configured one."""
     migrate_tables()
-    state, needed = compare_keys(db.session, ring.keys().all())
+    state, needed = compare_keys(db.session, ring.current_keys().all())
     click.echo(f"The database needs: {needed or 'any key, for it has none yet'}")
-    here = ", ".join(map(fingerprint, ring.keys().all()))
+    here = ", ".join(map(fingerprint, ring.current_keys().all()))
     click.echo(f"{place_of_key(settings())}: {here or 'no key'}")
     if state is KeyState.ROTATING:
         click.echo("A rotation is not finished: ./waypost secrets rotate")
@@ -57,20 +57,19 @@ def rotate() -> None:
         old = begin(settings())
         wait_until_learned(settings())
         try:
-            done = reencrypt_all(db.session, ring.keys().all())
+            done = reencrypt_all(db.session, ring.current_keys().all())
         except RuntimeError as error:
             raise click.ClickException(str(error)) from None
         finish(settings(), old)
-    click.echo(
-        f"Re-encrypted: {done.rewritten:,}. The secret key is {fingerprint(ring.keys().current())} now."
-    )
+    key = fingerprint(ring.current_keys().current())
+    click.echo(f"Re-encrypted: {done.rewritten:,}. The secret key is {key} now.")
     if done.unreadable:
         click.echo(f"Not readable with either key, and left as it is: {done.unreadable:,}.", err=True)
 
 
 def begin(found: Settings) -> str:
     """Puts a new key in place and returns the one to retire. An interrupted rotation is continued."""
-    keys = ring.keys().all()
+    keys = ring.current_keys().all()
     if found.secret_key_dir is None:
         if len(keys) < 2:
             raise click.ClickException(BY_SETTINGS.format(prefix=PREFIX))
@@ -113,7 +112,7 @@ def wait_until_learned(found: Settings) -> None:
 
 
 def finish(found: Settings, old: str) -> None:
-    current = ring.keys().current()
+    current = ring.current_keys().current()
     if is_pending(db.session, current):
         begin_write(db.session)
         retire_key(
@@ -153,7 +152,7 @@ def adopt(*, yes: bool) -> None:
     """
     migrate_tables()
     found = settings()
-    makes_one = not ring.keys().all() and found.secret_key_dir is not None
+    makes_one = not ring.current_keys().all() and found.secret_key_dir is not None
     if makes_one:
         click.echo("There is no secret key here that can be read: a new one is made.")
     if not yes:
@@ -161,7 +160,7 @@ def adopt(*, yes: bool) -> None:
     if makes_one and found.secret_key_dir is not None:
         ring.replace_key(found.secret_key_dir / ring.FILE, ring.new_key())
         use_files(found)
-    current = ring.keys().current()
+    current = ring.current_keys().current()
     adopt_key(db.session, current)
     begin_write(db.session)
     record(db.session, "secret_key.adopted", fingerprint=fingerprint(current))

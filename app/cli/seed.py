@@ -45,7 +45,7 @@ def seed(email: str, links: int, clicks: int, days: int, rng: int) -> None:
     begin_write(db.session)
     _, key = keys.create_key(user, "Demo")
     db.session.commit()
-    click.echo(f"Sign in:   {setup.site(settings())}/login")
+    click.echo(f"Sign in:   {setup.known_site(settings())}/login")
     click.echo(f"E-mail:    {user.email}\nPassword:  {password}\nAPI key:   {key}")
 
 

@@ -16,7 +16,7 @@ import structlog
 from flask import current_app
 from flask.cli import with_appcontext
 
-from app.accounts.setup import FILE, pending_address, site
+from app.accounts.setup import FILE, known_site, pending_address
 from app.cli.failures import Command
 from app.core.config import Settings
 from app.core.extensions import db
@@ -109,7 +109,7 @@ def announce(settings: Settings, invitation: str | None) -> None:
         if invitation:
             log.info(
                 "no account yet",
-                setup_url=f"{site(settings)}/setup",
+                setup_url=f"{known_site(settings)}/setup",
                 token_file=str(settings.data_dir / FILE),
             )
         return

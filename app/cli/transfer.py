@@ -19,7 +19,7 @@ import click
 from flask.cli import with_appcontext
 
 from app.accounts.models import User
-from app.accounts.setup import site
+from app.accounts.setup import known_site
 from app.audit.services import record
 from app.cli.failures import Command, OperatorCommand
 from app.cli.users import require_user
@@ -62,7 +62,7 @@ def export_links(email: str, kind: str, filters: tuple[str, ...], output: Path |
     """Write a user's links into a file that `import` reads without loss."""
     migrate_first()
     asked = dict(each.partition("=")[::2] for each in filters)
-    base = settings().base_url or site(settings())
+    base = settings().base_url or known_site(settings())
     user = require_user(email)
     begin_write(db.session)
     record(db.session, "links.exported", account=user, format=kind)

@@ -31,7 +31,7 @@ from app.http_server.granian_worker import Schedule, run_worker
 from app.http_server.pools import waiting_elsewhere
 from app.operations.processes import FAREWELLS, leave_with_parent, out_of_reach
 from app.redirects import bots, user_agent
-from app.redirects.cache import Poller, Stocker
+from app.redirects.cache import Poller, RowCacheWarmer
 from app.redirects.context import RedirectContext
 from app.redirects.wsgi import Front
 
@@ -120,7 +120,7 @@ def make_front(process: Process, make_app: Callable[[], Flask], role: str | None
     process.front = front = Front(process.app.wsgi_app, redirect_context)
     Poller(front.compiled_links).start()
     if role != "owners":
-        Stocker(front.compiled_links).start()
+        RowCacheWarmer(front.compiled_links).start()
     bots.warm()
     user_agent.warm()
     redirect_context.geolocation.refresh()

@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from sqlalchemy import Dialect, Text
 from sqlalchemy.types import TypeDecorator
 
-from app.core.secret_keys.ring import derive, fingerprint, keys
+from app.core.secret_keys.ring import current_keys, derive, fingerprint
 
 PURPOSE, FERNET_PURPOSE = "waypost sealed settings v2", "waypost sealed settings v1"
 VERSION, NONCE_BYTES = "2.", 12
@@ -50,7 +50,7 @@ def encrypt(value: dict[str, Any]) -> str:
     """Encrypts an object with the current key. Raises TypeError for UnreadableSecret."""
     if isinstance(value, UnreadableSecret):
         raise TypeError("what can't be read must not be written over what there is")
-    return encrypt_text(json.dumps(value).encode(), keys().current())
+    return encrypt_text(json.dumps(value).encode(), current_keys().current())
 
 
 def encrypt_text(text: bytes, key: str) -> str:
@@ -61,10 +61,10 @@ def encrypt_text(text: bytes, key: str) -> str:
 
 def decrypt(sealed: str) -> dict[str, Any]:
     """The object; UnreadableSecret where the key is not available or the text is damaged."""
-    text = decrypt_text(sealed, keys().all())
+    text = decrypt_text(sealed, current_keys().all())
     if text is None:  # perhaps a new key that this process has not loaded yet
-        keys().reload()
-        text = decrypt_text(sealed, keys().all())
+        current_keys().reload()
+        text = decrypt_text(sealed, current_keys().all())
     if text is None:
         log.warning(
             "Something in the database can't be decrypted with this secret key: run `./waypost doctor`"

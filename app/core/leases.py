@@ -20,7 +20,7 @@ SLACK = dt.timedelta(seconds=60)
 LEASE = dt.timedelta(seconds=40)
 
 
-def moment() -> dt.datetime:
+def precise_now() -> dt.datetime:
     """The current time with the fraction of a second: work is due to the millisecond."""
     return dt.datetime.now(dt.UTC)
 
@@ -33,7 +33,7 @@ class Claimed:
     """
 
     due: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
-    planned: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=moment)
+    planned: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=precise_now)
     lease: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
     who: Mapped[str | None] = mapped_column(String(32))
 

@@ -52,7 +52,7 @@ class DomainViews(CrudViews):
     def created(self, row: Domain) -> ResponseReturnValue:
         """Show how to verify the new domain. The list behind the dialog reloads itself."""
         if not rendering.is_fragment():
-            return rendering.sent_on(
+            return rendering.redirect_with(
                 _("%(name)s is created.", name=self.title_of(row)), self.address("verify", row.id)
             )
         answer = self.verify_page(row)

@@ -102,7 +102,7 @@ def listed(parameters: dict[str, str]) -> dict[str, Any]:
         "found": find_page(LISTING, signed_in_user().id, {**NEWEST_FIRST, **kept}),
         "kinds": KINDS,
         "now": clock.now(),
-        "zone": rendering.zone(),
+        "zone": rendering.owner_zone(),
     }
 
 
@@ -202,9 +202,9 @@ def shown_again(
 ) -> ResponseReturnValue:
     """Swap the list that the user is looking at, with the rows on top; any other page is reloaded."""
     if not rendering.is_fragment():
-        return rendering.sent_on(message, family.address(), warning)
+        return rendering.redirect_with(message, family.address(), warning)
     if rendering.is_at(family.address()):
-        return rendering.swapped(message, family.list_with(*rows), "#results", "innerHTML", warning)
+        return rendering.swap_part(message, family.list_with(*rows), "#results", "innerHTML", warning)
     for text, category in ((message, "message"), (warning, "error")):
         if text:
             flash(text, category)
@@ -246,7 +246,7 @@ def empty() -> ResponseReturnValue:
 
 def done(message: str) -> ResponseReturnValue:
     if not rendering.is_fragment():
-        return rendering.sent_on(message, url_for("dashboard.trash"))
+        return rendering.redirect_with(message, url_for("dashboard.trash"))
     parameters = list_params.of_current_page(url_for("dashboard.trash"))
     part = render_template("dashboard/trash/_list.html", in_dialog=True, **listed(parameters))
-    return rendering.swapped(message, part, "#results", "innerHTML")
+    return rendering.swap_part(message, part, "#results", "innerHTML")

@@ -19,7 +19,7 @@ from app.i18n.messages import lazy_ngettext
 from app.net import http as net_http
 from app.net.networks import Network
 from app.rate_limit.limiter import at_most
-from app.web import urls
+from app.web import application
 from app.web.rate_limits import rate_limiter
 
 SECONDS = 5.0  # for each of the two methods: a request is waiting
@@ -92,7 +92,7 @@ def in_dns(wanted: Proofs) -> tuple[bool, str]:
 
 
 def at_path(wanted: Proofs) -> tuple[bool, str]:
-    return in_file(wanted, urls.settings().allow_private_networks)
+    return in_file(wanted, application.settings().allow_private_networks)
 
 
 def is_shown(wanted: Proofs, allowed: Sequence[Network]) -> bool | None:

@@ -157,16 +157,16 @@ def blocks(name: str) -> Iterator[bytes]:
 def figures(user_id: int) -> Iterator[Member]:
     asked = StatisticsQuery(user_id=user_id, start=first_day(user_id), end=now().date(), zone=ZoneInfo("UTC"))
     for name, bots in (("visits.csv", False), ("visits-bots.csv", True)):
-        yield Member(name, export.export_visits(db.engine, asked_with(asked, bots=bots)))
+        yield Member(name, export.export_visits(db.engine, with_values(asked, bots=bots)))
     for type_ in TYPES:
         found = statistics.query_statistics(
-            db.session, asked_with(asked, type=type_, limit=export.EVERYTHING)
+            db.session, with_values(asked, type=type_, limit=export.EVERYTHING)
         )
         db.session.rollback()
         yield Member(f"statistics/{type_}.csv", export.export_report(found.rows, type_))
 
 
-def asked_with(asked: StatisticsQuery, **values: Any) -> StatisticsQuery:
+def with_values(asked: StatisticsQuery, **values: Any) -> StatisticsQuery:
     return StatisticsQuery(**{**asked.__dict__, **values})
 
 

@@ -29,7 +29,7 @@ class ArchiveSuperseded(Exception):
     """The owner was deleted or has asked for a new file, so this one is not needed any more."""
 
 
-class Making:
+class ArchiveProgress:
     """The progress of one file. `done` counts lines, and each picture as one."""
 
     def __init__(self, row: Archive) -> None:
@@ -57,7 +57,7 @@ def run(archive_id: int, settings: Settings) -> None:
     row = db.session.get(Archive, archive_id)
     if row is None or row.state not in archives.UNDER_WAY:
         return
-    making, path = Making(row), archives.path_of(settings.data_dir, row.file)
+    making, path = ArchiveProgress(row), archives.path_of(settings.data_dir, row.file)
     draft = path.with_suffix(".part")
     user, site, tries = db.session.get_one(User, row.user_id), row.site, row.tries
     try:
@@ -75,7 +75,7 @@ def run(archive_id: int, settings: Settings) -> None:
             left.unlink(missing_ok=True)
 
 
-def write(path: Path, found: Iterable[Member], making: Making) -> None:
+def write(path: Path, found: Iterable[Member], making: ArchiveProgress) -> None:
     path.parent.mkdir(mode=0o700, exist_ok=True)
     path.unlink(missing_ok=True)
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

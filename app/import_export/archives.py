@@ -44,7 +44,7 @@ def path_of(data_dir: Path, name: str) -> Path:
     return directory_of(data_dir) / name
 
 
-def of(user: User) -> Archive | None:
+def find_archive(user: User) -> Archive | None:
     """The user's archive, finished or not; None once it has expired."""
     row = db.session.scalar(select(Archive).where(Archive.user_id == user.id))
     return None if row is None or is_old(row) else row
@@ -54,7 +54,7 @@ def is_old(row: Archive) -> bool:
     return row.done_datetime is not None and row.done_datetime <= now() - RETENTION
 
 
-def ends(row: Archive) -> dt.datetime | None:
+def expires_at(row: Archive) -> dt.datetime | None:
     return row.done_datetime and row.done_datetime + RETENTION
 
 
@@ -73,7 +73,7 @@ def ask(user: User, site: str) -> None:
         db.session.rollback()
 
 
-def waiting(session: AnySession) -> Sequence[tuple[int, int]]:
+def unfinished_archives(session: AnySession) -> Sequence[tuple[int, int]]:
     """The ids of archives that are to be made or started again, with their owners' ids; the oldest first."""
     wanted = select(Archive.id, Archive.user_id).where(Archive.state.in_(UNDER_WAY)).order_by(Archive.id)
     return session.execute(wanted).all()

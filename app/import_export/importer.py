@@ -37,7 +37,7 @@ from app.import_export.lookups import around_of
 from app.import_export.models import FailedRow, LinkImport
 from app.import_export.row_pictures import DATA_FIELDS
 from app.import_export.row_to_link import RowResult, make, predict_results
-from app.import_export.rows import Around, Wanted, read_row
+from app.import_export.rows import ImportContext, ParsedLink, read_row
 from app.import_export.services import MAX_ROWS, TOO_MANY
 from app.import_export.sniff import TableFormat, TableRow
 
@@ -51,7 +51,7 @@ MAX_GLANCE = 100
 BUSY_TRIES = 3  # to read a row's pictures; each try waits up to ten seconds
 UNREADABLE_ROW = _l("Waypost failed to read this row. Make it by hand, or change it and try again.")
 
-ReadRow = tuple[TableRow, Wanted | list[list[str]]]  # the link to make, or the row's problems
+ReadRow = tuple[TableRow, ParsedLink | list[list[str]]]  # the link to make, or the row's problems
 
 
 class ImportSuperseded(Exception):
@@ -70,7 +70,7 @@ errors = ErrorBoundary("import rows", is_passed=is_no_rows_fault)
 
 
 @dataclass
-class Taking:
+class RunningImport:
     """One import that this process runs."""
 
     job: LinkImport
@@ -154,7 +154,7 @@ class Taking:
     def write(self, read: Sequence[ReadRow]) -> None:
         self.advance(len(read))
         act_as(Actor("import", self.job.name[:128]))
-        wanted = [one for _, one in read if isinstance(one, Wanted)]
+        wanted = [one for _, one in read if isinstance(one, ParsedLink)]
         user_id, is_real = self.job.user_id, self.state == "taking"
         colors = self.archive.colors if self.archive else {}
         made = (
@@ -165,11 +165,11 @@ class Taking:
         outcomes = iter(made)
         listed = []
         for row, one in read:
-            outcome = next(outcomes) if isinstance(one, Wanted) else RowResult("failed", one)
+            outcome = next(outcomes) if isinstance(one, ParsedLink) else RowResult("failed", one)
             setattr(self.job, outcome.what, getattr(self.job, outcome.what) + 1)
             if outcome.what == "failed":
                 listed.append(self.listed(row, outcome.problems))
-            elif outcome.what == "made" and isinstance(one, Wanted) and one.notices:
+            elif outcome.what == "made" and isinstance(one, ParsedLink) and one.notices:
                 listed.append(self.listed(row, one.notices, is_made=True))
         if listed:
             db.session.connection().execute(insert(FailedRow.__table__), listed)
@@ -220,7 +220,7 @@ def storable_message(text: str) -> str:
     return text if found == english else found
 
 
-def outcome_of(row: TableRow, columns: dict[str, str], around: Around) -> Wanted | list[list[str]]:
+def outcome_of(row: TableRow, columns: dict[str, str], around: ImportContext) -> ParsedLink | list[list[str]]:
     """The link that a row describes, or all problems of the row."""
     if row.problem:
         return [["", row.problem]]
@@ -232,7 +232,7 @@ def outcome_of(row: TableRow, columns: dict[str, str], around: Around) -> Wanted
     return [["", UNREADABLE_ROW]]
 
 
-def read_patiently(row: TableRow, columns: dict[str, str], around: Around) -> Wanted:
+def read_patiently(row: TableRow, columns: dict[str, str], around: ImportContext) -> ParsedLink:
     """Read a row, again while picture helpers are busy. Raises Invalid, and Busy after `BUSY_TRIES`."""
     for _ in range(BUSY_TRIES - 1):
         with suppress(Busy):

@@ -11,17 +11,17 @@ from app.domains.models import Domain
 from app.import_export.archive_reader import ArchiveReader
 from app.import_export.attachments import handler_ids, ids_by
 from app.import_export.models import LinkImport
-from app.import_export.rows import Around
+from app.import_export.rows import ImportContext
 from app.links.destination import netloc_of
 from app.pixels.models import Pixel
 
 
 def around_of(
     owner: User, job: LinkImport, settings: Settings, archive: ArchiveReader | None = None
-) -> Around:
+) -> ImportContext:
     mine = select(Domain).where(Domain.user_id == owner.id, Domain.is_verified, Domain.is_enabled)
     domains = {domain.host: domain.id for domain in db.session.scalars(mine)}
-    return Around(
+    return ImportContext(
         owner=owner,
         settings=settings,
         own_hosts=own_hosts(settings, job.host),

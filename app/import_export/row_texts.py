@@ -75,7 +75,7 @@ def alias_cell(texts: Mapping[str, str], whole_address: str, conventions: Conven
     return AliasCell(whole_address, is_address=True, others=[], whole_address=whole_address)
 
 
-def told_others(others: Collection[str]) -> str:
+def describe_others(others: Collection[str]) -> str:
     return _l(
         "It had more than one alias. These are not made: %(aliases)s", aliases=", ".join(others)[:MAX_TOLD]
     )

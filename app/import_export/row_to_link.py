@@ -15,7 +15,7 @@ from app.core.extensions import db
 from app.i18n.messages import lazy_gettext as _l
 from app.import_export.attachments import Ids, handlers_for, pixels_for
 from app.import_export.models import ImportedRow
-from app.import_export.rows import Wanted
+from app.import_export.rows import ParsedLink
 from app.import_export.value_parsers import missing_names, named_ids
 from app.links.aliases import key_of
 from app.links.bulk_create import create_each
@@ -35,7 +35,7 @@ class RowResult(NamedTuple):
     problems: list[list[str]] = []  # noqa: RUF012  never changed
 
 
-def alias_key(wanted: Wanted) -> AliasKey | None:
+def alias_key(wanted: ParsedLink) -> AliasKey | None:
     """The domain and alias of the row; None where the alias is to be generated."""
     url = wanted.changes.get("url")
     return (wanted.changes.get("domain_id") or 0, key_of(url)) if url else None
@@ -47,7 +47,7 @@ def digest_of(key: AliasKey) -> int:
 
 
 def predict_results(
-    user_id: int, wanted: Sequence[Wanted], before: Container[int] = (), taken: set[int] | None = None
+    user_id: int, wanted: Sequence[ParsedLink], before: Container[int] = (), taken: set[int] | None = None
 ) -> list[RowResult]:
     """What the results of these rows would be now, in their order.
 
@@ -71,7 +71,7 @@ def predict_results(
     return found
 
 
-def free_or_not(user_id: int, one: Wanted, holder: Holder | None) -> RowResult:
+def free_or_not(user_id: int, one: ParsedLink, holder: Holder | None) -> RowResult:
     if holder is None or holder.is_free_for(user_id):
         return RowResult("made")
     if holder.user_id == user_id:
@@ -113,7 +113,9 @@ def known_digests(user_id: int, digests: Sequence[str]) -> set[str]:
     return set(db.session.scalars(mine))
 
 
-def make(user_id: int, wanted: Sequence[Wanted], colors: Mapping[str, str] | None = None) -> list[RowResult]:
+def make(
+    user_id: int, wanted: Sequence[ParsedLink], colors: Mapping[str, str] | None = None
+) -> list[RowResult]:
     """Create the links. Call it inside a write transaction, so that the results stay valid until the commit.
 
     `colors`: those of missing projects, as far as the file contains them.
@@ -136,7 +138,7 @@ def make(user_id: int, wanted: Sequence[Wanted], colors: Mapping[str, str] | Non
     return outcomes
 
 
-def changes_of(one: Wanted, projects: dict[str, int], pixels: Ids, handlers: Ids) -> dict[str, object]:
+def changes_of(one: ParsedLink, projects: dict[str, int], pixels: Ids, handlers: Ids) -> dict[str, object]:
     """The changes for the new link. Raises Invalid where something the row names was deleted meanwhile."""
     found = dict(one.changes)
     if one.project:
@@ -168,7 +170,7 @@ def projects_of(user_id: int, names: Iterable[str], colors: Mapping[str, str]) -
     return found
 
 
-def remember(user_id: int, made: Sequence[tuple[Link, Wanted]]) -> None:
+def remember(user_id: int, made: Sequence[tuple[Link, ParsedLink]]) -> None:
     """Store what rows have beside their links: their digests, and earlier click counts."""
     connection = db.session.connection()
     rows = [{"link_id": link.id, "user_id": user_id, "digest": one.digest} for link, one in made]

@@ -25,7 +25,7 @@ from app.import_export.attachments import (
 from app.import_export.conventions import PLAIN, Conventions
 from app.import_export.link_passwords import read_password
 from app.import_export.row_pictures import DATA_FIELDS, read_pictures
-from app.import_export.row_texts import alias_of, hosts_of, texts_and_alias, told_others
+from app.import_export.row_texts import alias_of, describe_others, hosts_of, texts_and_alias
 from app.import_export.value_parsers import (
     Name,
     Read,
@@ -54,7 +54,7 @@ OTHER_DOMAIN = _l("Its domain is none of your verified domains here. The link is
 
 
 @dataclass(frozen=True)
-class Around:
+class ImportContext:
     """What an owner's rows may name, read once for all of them."""
 
     owner: Any
@@ -69,7 +69,7 @@ class Around:
     archive: ArchiveReader | None = None  # the ZIP that the table came in
 
 
-class Wanted(NamedTuple):
+class ParsedLink(NamedTuple):
     """A link to be made.
 
     `digest`: the same whenever the same row is imported again. `pixels`, `handlers`: set where one of them
@@ -131,7 +131,7 @@ def form_for(fields: frozenset[str]) -> type[RowForm]:
     return type("RowForm", (RowForm,), dict.fromkeys(set(named) - kept | LEFT_OUT))
 
 
-def read_row(cells: Mapping[str, str], columns: Mapping[str, str], around: Around) -> Wanted:
+def read_row(cells: Mapping[str, str], columns: Mapping[str, str], around: ImportContext) -> ParsedLink:
     """The link that a row describes. `columns`: field → column. Raises Invalid with all its problems."""
     texts, alias = texts_and_alias(cells, columns, around.conventions)
     digest = digest_of(texts)
@@ -167,8 +167,8 @@ def read_row(cells: Mapping[str, str], columns: Mapping[str, str], around: Aroun
     if loses_domain(texts.get("domain", ""), around):
         notices.append(["domain", OTHER_DOMAIN])
     if alias.others:
-        notices.append(["url", told_others(alias.others)])
-    return Wanted(changes, project, clicks, moments["datetime"], digest, pixels, handlers, notices, color)
+        notices.append(["url", describe_others(alias.others)])
+    return ParsedLink(changes, project, clicks, moments["datetime"], digest, pixels, handlers, notices, color)
 
 
 def filled(
@@ -177,7 +177,7 @@ def filled(
     moments: Mapping[str, dt.datetime | None],
     pairs: Collection[tuple[str, str]],
     fields: frozenset[str],
-    around: Around,
+    around: ImportContext,
 ) -> ResourceForm:
     sent: dict[str, Value] = {"schedule": "1"} if moments["start_date"] or moments["end_date"] else {}
     sent |= {name: text for name, text in texts.items() if name not in PICTURES}
@@ -206,13 +206,13 @@ def filled(
     return found
 
 
-def read_project(read: Read, around: Around) -> tuple[str, str | None]:
+def read_project(read: Read, around: ImportContext) -> tuple[str, str | None]:
     """The project of a row, and its colour where the row has both."""
     project = read("project", lambda text: plain_text(text.strip(), 128), "")
     return (project, read("project_color", read_color)) if project else (around.project, None)
 
 
-def read_attachments(read: Read, around: Around) -> tuple[AttachmentName, AttachmentName]:
+def read_attachments(read: Read, around: ImportContext) -> tuple[AttachmentName, AttachmentName]:
     """The pixels and handlers of a row."""
     listed = around.archive.handlers if around.archive else {}
     own = read("handler_settings", read_descriptions, ())
@@ -226,20 +226,20 @@ def read_attachments(read: Read, around: Around) -> tuple[AttachmentName, Attach
     )
 
 
-def domain_of(text: str, around: Around) -> int | None:
+def domain_of(text: str, around: ImportContext) -> int | None:
     host = host_of(text)
     if host in around.domains:
         return around.domains[host]
     return around.domain_id
 
 
-def loses_domain(text: str, around: Around) -> bool:
+def loses_domain(text: str, around: ImportContext) -> bool:
     """Whether an export of Waypost's names a domain that its owner does not have here, and chose no other."""
     is_missing = bool(text) and host_of(text) not in {*around.domains, *around.own_hosts}
     return around.conventions.is_own and is_missing and around.domain_id is None
 
 
-def domain_of_short(address: str, whole_address: str, around: Around) -> int | None:
+def domain_of_short(address: str, whole_address: str, around: ImportContext) -> int | None:
     """The domain by a row's whole short link, else the import's default."""
     whole = [text for text in (address, whole_address) if "/" in text.strip("/")]
     return domain_of(whole[0], around) if whole else around.domain_id

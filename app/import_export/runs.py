@@ -20,7 +20,7 @@ from app.core.extensions import db
 from app.i18n.messages import lazy_gettext as _l
 from app.import_export.archive_reader import open_archive
 from app.import_export.files import is_held, lock_table, path_of
-from app.import_export.importer import AFTER, GONE, Taking
+from app.import_export.importer import AFTER, GONE, RunningImport
 from app.import_export.models import LinkImport
 from app.import_export.services import fail
 from app.import_export.sniff import UnreadableTable, open_table
@@ -40,7 +40,7 @@ class PendingImport(NamedTuple):
     tries: int
 
 
-def waiting(session: AnySession, data_dir: Path) -> list[PendingImport]:
+def unfinished_imports(session: AnySession, data_dir: Path) -> list[PendingImport]:
     """Unfinished imports without a process, in the order in which to continue them.
 
     Owners take turns: the one whose imports were continued longest ago comes first, oldest import first.
@@ -82,11 +82,11 @@ def begin_try(job: LinkImport, settings: Settings) -> bool:
     return job.state in AFTER
 
 
-def begin(job: LinkImport, settings: Settings) -> Taking | None:
+def begin(job: LinkImport, settings: Settings) -> RunningImport | None:
     """Open the table of an import. Where it can't be read, the import fails, and the result is None."""
     try:
         path = path_of(settings.data_dir, job.file)
-        return Taking(job, settings, open_table(path), open_archive(path))
+        return RunningImport(job, settings, open_table(path), open_archive(path))
     except (UnreadableTable, FileNotFoundError, ValueError) as error:
         said = error.args[0] if isinstance(error, UnreadableTable) else _l("The file is not there any more.")
         begin_write(db.session)

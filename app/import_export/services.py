@@ -30,14 +30,14 @@ NO_ORDER = _l("Say in which order the dates have day, month and year: these can 
 UNFINISHED = ("new", "checking", "checked", "taking")
 
 
-class Looked(NamedTuple):
+class FileOverview(NamedTuple):
     """What is known of a file before its import is stored."""
 
     columns: dict[str, str]
     rows: int
 
 
-def look(path: Path, *, is_hasty: bool = False) -> Looked:
+def look(path: Path, *, is_hasty: bool = False) -> FileOverview:
     """Read the file, outside of any transaction; of a ZIP, its list of links.
 
     A file that can't be imported is removed. Raises Invalid, and Busy where too many ZIPs are being unpacked.
@@ -54,10 +54,10 @@ def look(path: Path, *, is_hasty: bool = False) -> Looked:
     except BaseException:
         files.remove(path)
         raise
-    return Looked(columns.guess_from_table(table), rows)
+    return FileOverview(columns.guess_from_table(table), rows)
 
 
-def bring(user: User, path: Path, name: str, looked: Looked, host: str = "") -> LinkImport:
+def bring(user: User, path: Path, name: str, looked: FileOverview, host: str = "") -> LinkImport:
     """Add an import of the table at `path`, with the guessed columns."""
     name = storable(name[:255]) or "links.csv"
     job = LinkImport(user_id=user.id, name=name, file=path.name, host=host)

@@ -21,7 +21,7 @@ from app.analytics.statistics import StatisticsQuery, StatisticsResult
 from app.core.config import Settings
 from app.core.database import begin_read, begin_write
 from app.core.error_boundary import ErrorBoundary
-from app.core.leases import moment
+from app.core.leases import precise_now
 from app.links.clicks import clicks_of
 from app.links.models import Link, link_notification_handler
 from app.links.notification_dispatch import described
@@ -48,7 +48,7 @@ def make_reports(session: Session, settings: Settings) -> None:
         errors.run(user_id, make_reports_of, session, user_id, site)
         session.rollback()
     begin_write(session)
-    session.execute(delete(Report).where(Report.start_date < (moment() - FORGOTTEN).date()))
+    session.execute(delete(Report).where(Report.start_date < (precise_now() - FORGOTTEN).date()))
 
 
 def make_reports_of(session: Session, user_id: int, site: SiteUrls) -> None:
@@ -63,7 +63,9 @@ def make_reports_of(session: Session, user_id: int, site: SiteUrls) -> None:
 
 def periods_of(session: Session, user: User) -> list[ReportPeriod]:
     """The due periods whose report is not made yet."""
-    due = to_tell(user.report_period, user.report_hour, ZoneInfo(user.timezone), user.report_since, moment())
+    due = to_tell(
+        user.report_period, user.report_hour, ZoneInfo(user.timezone), user.report_since, precise_now()
+    )
     if not due:
         return []
     made = select(Report.start_date).where(Report.user_id == user.id, Report.period == user.report_period)

@@ -23,7 +23,7 @@ from app.core.config import Settings
 from app.core.database import Id, begin_write
 from app.core.error_boundary import ErrorBoundary
 from app.core.extensions import db
-from app.core.leases import LEASE, Claimed, claim, is_due, is_free, moment
+from app.core.leases import LEASE, Claimed, claim, is_due, is_free, precise_now
 from app.core.poll_loop import PollLoop
 
 POLL_SECONDS = 0.5
@@ -85,7 +85,7 @@ class Scheduler(PollLoop):
                     self.running[id_] = thread
 
     def renew(self, session: Session) -> None:
-        now = moment()
+        now = precise_now()
         late = select(Job.id).where(
             Job.who == self.who, Job.lease < now + LEASE - dt.timedelta(seconds=RENEW_SECONDS)
         )
@@ -96,7 +96,7 @@ class Scheduler(PollLoop):
             session.commit()
 
     def take(self, session: Session) -> list[tuple[int, str]]:
-        now = moment()
+        now = precise_now()
         due = (
             select(Job.id, Job.name)
             .where(Job.name.in_(self.table), is_due(Job, now), is_free(Job, now))
@@ -116,12 +116,12 @@ class Scheduler(PollLoop):
         with Session(self.engine) as session:
             with self.errors.attempt(job.name) as made:
                 job.run(session, self.settings)
-                self.finish(session, id_, next_time(job.cron, moment()))
+                self.finish(session, id_, next_time(job.cron, precise_now()))
             if made.error is not None:
                 seconds = max(made.seconds, RETRY_SECONDS)
                 with self.turn_errors.attempt():
                     session.rollback()
-                    self.finish(session, id_, moment() + dt.timedelta(seconds=seconds))
+                    self.finish(session, id_, precise_now() + dt.timedelta(seconds=seconds))
 
     def finish(self, session: Session, id_: int, due: dt.datetime) -> None:
         """Writes the next due time and commits it with what the job left uncommitted.
@@ -132,7 +132,7 @@ class Scheduler(PollLoop):
             begin_write(session)
         done = update(Job).where(Job.id == id_, Job.who == self.who)
         found = session.scalars(
-            done.values(due=due, planned=moment(), lease=None, who=None).returning(Job.id)
+            done.values(due=due, planned=precise_now(), lease=None, who=None).returning(Job.id)
         )
         if found.first() is None:
             session.rollback()
@@ -155,9 +155,9 @@ def register(engine: Engine, table: Collection[Scheduled]) -> bool:
         for job in table:
             row = rows.get(job.name)
             if row is None:
-                session.add(Job(name=job.name, cron=job.cron, due=next_time(job.cron, moment())))
+                session.add(Job(name=job.name, cron=job.cron, due=next_time(job.cron, precise_now())))
             elif row.cron != job.cron:
-                row.cron, row.due, row.planned = job.cron, next_time(job.cron, moment()), moment()
+                row.cron, row.due, row.planned = job.cron, next_time(job.cron, precise_now()), precise_now()
         try:
             session.commit()
         except IntegrityError:

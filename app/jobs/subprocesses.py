@@ -107,7 +107,7 @@ class Importer(ProgramRunner):
     command = "import"
 
     def waiting(self, session: Session) -> Sequence[PendingWork]:
-        return [PendingWork(one.id, one.user_id) for one in runs.waiting(session, self.data_dir)]
+        return [PendingWork(one.id, one.user_id) for one in runs.unfinished_imports(session, self.data_dir)]
 
 
 class Archiver(ProgramRunner):
@@ -125,4 +125,4 @@ class Archiver(ProgramRunner):
             with self.errors.attempt():
                 archives.sweep(session, self.data_dir)
             session.rollback()
-        return [PendingWork(*row) for row in archives.waiting(session)]
+        return [PendingWork(*row) for row in archives.unfinished_archives(session)]

@@ -18,7 +18,7 @@ from sqlalchemy.orm import Session, aliased
 from app.accounts.models import User
 from app.core.clock import format_utc, now
 from app.core.database import AnySession, begin_write
-from app.core.leases import is_due, moment
+from app.core.leases import is_due, precise_now
 from app.i18n.messages import lazy_gettext as _l
 from app.links.models import DestinationCheck, Link, link_notification_handler
 from app.net import http as net_http
@@ -129,7 +129,7 @@ def enrol(session: Session) -> None:
         return
     begin_write(session)
     session.execute(delete(DestinationCheck).where(DestinationCheck.id.in_(gone)))
-    fresh: dict[str, Any] = {"due": moment(), "planned": moment(), "failures": 0}
+    fresh: dict[str, Any] = {"due": precise_now(), "planned": precise_now(), "failures": 0}
     fresh |= {"failing_since": None, "reason": None, "checked_datetime": None}
     for id_, url in others:
         session.execute(update(DestinationCheck).where(DestinationCheck.id == id_).values(url=url, **fresh))
@@ -172,7 +172,7 @@ def due(session: Session, most: int, without: Collection[int] = ()) -> list[Chec
     rows = select(DestinationCheck.id, DestinationCheck.url, Link.user_id).join(
         Link, Link.id == DestinationCheck.link_id
     )
-    mine = is_due(DestinationCheck, moment()), DestinationCheck.id.not_in(without)
+    mine = is_due(DestinationCheck, precise_now()), DestinationCheck.id.not_in(without)
     turns = turn_of_owner(DestinationCheck.due), DestinationCheck.due
     found = [Check(*row) for row in session.execute(rows.where(*mine).order_by(*turns).limit(most))]
     session.rollback()
@@ -200,7 +200,7 @@ def write_down(session: Session, results: Collection[Result]) -> None:
         if row is not None and row.url == result.url:
             if result.is_known:
                 learn(session, row, result.problem)
-            row.planned = moment()
+            row.planned = precise_now()
             row.due = row.planned + pause(row)
     session.commit()
 

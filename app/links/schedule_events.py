@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 from app.core.clock import format_utc
 from app.core.database import begin_write
 from app.core.error_boundary import ErrorBoundary
-from app.core.leases import moment
+from app.core.leases import precise_now
 from app.links.models import Link
 from app.notifications.events import ENDED, STARTED, raise_event
 
@@ -36,12 +36,12 @@ def expect(link: Link, before: Dates) -> None:
     for date, due, _ in MOMENTS:
         value = getattr(link, date)
         if value != before.get(date):
-            setattr(link, due, value if value and value > moment() else None)
+            setattr(link, due, value if value and value > precise_now() else None)
 
 
 def tell_moments(session: Session) -> bool:
     """Raise the events of all dates that have come. Returns whether there were any."""
-    now = moment()
+    now = precise_now()
     ids = session.scalars(due_links(now)).all()
     errors.each(sorted(ids), lambda some: tell_some(session, some, now))
     session.rollback()

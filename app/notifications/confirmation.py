@@ -15,7 +15,7 @@ from app.accounts.models import User
 from app.core.clock import now
 from app.core.database import AnySession
 from app.core.encryption import UnreadableSecret
-from app.core.leases import is_free, moment
+from app.core.leases import is_free, precise_now
 from app.core.secret_keys.mail_tokens import MailTokens
 from app.i18n.in_language import in_language
 from app.i18n.messages import gettext as _
@@ -118,5 +118,5 @@ def confirm(session: AnySession, handler: NotificationHandler) -> None:
     owner = session.get_one(User, handler.user_id)
     if owner.email == address_to_confirm(handler).lower():
         owner.verified_email = owner.email
-    waits = Delivery.handler_id == handler.id, Delivery.due.is_not(None), is_free(Delivery, moment())
-    session.execute(update(Delivery).where(*waits).values(due=moment()))
+    waits = Delivery.handler_id == handler.id, Delivery.due.is_not(None), is_free(Delivery, precise_now())
+    session.execute(update(Delivery).where(*waits).values(due=precise_now()))

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from app.core.leases import moment
+from app.core.leases import precise_now
 from app.i18n.in_language import in_language
 from app.i18n.messages import lazy_gettext as _l
 from app.net.dial import NoAnswer
@@ -47,7 +47,7 @@ def attempt(
 
     `refusal`: why nothing may be sent, in words; the attempt then fails without a connection.
     """
-    start = moment()
+    start = precise_now()
     if refusal:
         return failed(DeliveryFailed(refusal), start, outbound)
     if not fields:

@@ -6,7 +6,7 @@ import datetime as dt
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 
-from app.core.leases import moment
+from app.core.leases import precise_now
 from app.i18n.messages import lazy_gettext as _l
 from app.net.http import HttpResponse
 from app.notifications.transport import Delivered, DeliveryFailed
@@ -51,4 +51,4 @@ def retry_after(answer: HttpResponse) -> float | None:
     except ValueError:
         return None
     until = until if until.tzinfo else until.replace(tzinfo=dt.UTC)
-    return max(0.0, (until - moment()).total_seconds())
+    return max(0.0, (until - precise_now()).total_seconds())

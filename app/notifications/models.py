@@ -12,7 +12,7 @@ from app.core.clock import now
 from app.core.database import Id, LongMessageText, MessageText, UtcDateTime
 from app.core.encryption import SealedJson
 from app.core.extensions import db
-from app.core.leases import Claimed, moment
+from app.core.leases import Claimed, precise_now
 
 PENDING, DELIVERED, FAILED = "pending", "delivered", "failed"
 WAITING = text("due IS NOT NULL")
@@ -160,4 +160,4 @@ class DeliveryAttempt(db.Model):
     detail: Mapped[str] = mapped_column(LongMessageText)
     answer: Mapped[str] = mapped_column(Text, default="")
     duration_ms: Mapped[int] = mapped_column()
-    datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=moment)
+    datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=precise_now)

@@ -15,7 +15,7 @@ from app.accounts.models import User
 from app.audit.services import Object, record
 from app.core.clock import now
 from app.core.database import AnySession, begin_write
-from app.core.leases import is_free, moment
+from app.core.leases import is_free, precise_now
 from app.i18n.messages import in_english
 from app.i18n.messages import lazy_gettext as _l
 from app.notifications.delivery import AttemptResult
@@ -58,17 +58,17 @@ def deliver(
         type=type_,
         webhook_id=new_webhook_id(),
         data=dict(data),
-        due=moment(),
+        due=precise_now(),
         datetime=datetime or now(),
     )
     session.add(delivery)
     return delivery
 
 
-def again(delivery: Delivery) -> None:
+def restart_attempts(delivery: Delivery) -> None:
     """Start the schedule of attempts over, whatever the status is. The past attempts stay stored."""
     delivery.status, delivery.tries = PENDING, 0
-    delivery.due = delivery.planned = moment()
+    delivery.due = delivery.planned = precise_now()
     delivery.lease = delivery.who = None
 
 
@@ -128,7 +128,9 @@ def end_pending(session: AnySession, handler_id: int | None = None) -> None:
     is_silent = NotificationHandler.is_enabled.is_(False) | NotificationHandler.user_id.in_(have_left)
     is_off = Delivery.handler_id.in_(select(NotificationHandler.id).where(is_silent))
     whose = is_off if handler_id is None else Delivery.handler_id == handler_id
-    waits = Delivery.due.is_not(None) & is_free(Delivery, moment())  # one being sent ends by its own result
+    waits = Delivery.due.is_not(None) & is_free(
+        Delivery, precise_now()
+    )  # one being sent ends by its own result
     ended = update(Delivery).where(waits, whose).values(due=None, status=FAILED, lease=None, who=None)
     ids = session.scalars(ended.returning(Delivery.id)).all()
     rows = [{"delivery_id": id_, "detail": OFF, "duration_ms": 0} for id_ in ids]
@@ -159,7 +161,7 @@ def settle(session: AnySession, delivery: Delivery, outcome: AttemptResult, *, i
     elif is_last or outcome.is_permanent or due is None:
         delivery.status, delivery.due = FAILED, None
     else:
-        delivery.planned, delivery.due = moment(), due
+        delivery.planned, delivery.due = precise_now(), due
     if system_email is not None and delivery.due is None:
         system_email.content = None
 
@@ -175,7 +177,7 @@ def put_off(session: Session, id_: int) -> None:
     if row := session.execute(found).first():
         tries, letter_id, until = row.tries + 1, row.id, row.until
         due = next_due(tries, until)
-        values = {"tries": tries, "due": due, "planned": moment(), "lease": None, "who": None}
+        values = {"tries": tries, "due": due, "planned": precise_now(), "lease": None, "who": None}
         values |= {} if due else {"status": FAILED}
         if letter_id is not None and due is None:
             session.execute(update(SystemEmail).where(SystemEmail.id == letter_id).values(content=None))
@@ -188,7 +190,7 @@ def next_due(tries: int, until: dt.datetime | None, retry_after: float | None = 
     """When to try again after `tries` attempts; None after the last one, or where that is past `until`."""
     if tries >= len(PAUSES):
         return None
-    due = moment() + pause(tries, retry_after)
+    due = precise_now() + pause(tries, retry_after)
     return due if until is None or due < until else None
 
 

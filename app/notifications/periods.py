@@ -43,7 +43,7 @@ def ending(name: str, end: dt.date) -> ReportPeriod:
     return ReportPeriod(name, start, end)
 
 
-def told_at(period: ReportPeriod, hour: int, zone: ZoneInfo) -> dt.datetime:
+def report_due_at(period: ReportPeriod, hour: int, zone: ZoneInfo) -> dt.datetime:
     """When the report of a period is due, in UTC.
 
     Where the clocks skip that hour, it is the moment of the change; where they repeat it, the first one.
@@ -60,4 +60,4 @@ def to_tell(name: str, hour: int, zone: ZoneInfo, since: dt.datetime, now: dt.da
     last = now.astimezone(zone).date()
     days = [first + number * DAY for number in range((last - first).days + 1)]
     periods = [ending(name, day - DAY) for day in days if FIRST[name](day)]
-    return [period for period in periods if since < told_at(period, hour, zone) <= now]
+    return [period for period in periods if since < report_due_at(period, hour, zone) <= now]

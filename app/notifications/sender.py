@@ -21,7 +21,7 @@ from sqlalchemy.orm import Session
 from app.core.config import Settings
 from app.core.database import begin_write, is_outage
 from app.core.error_boundary import ErrorBoundary
-from app.core.leases import moment
+from app.core.leases import precise_now
 from app.core.poll_loop import PollLoop
 from app.net.session import OutboundSession
 from app.notifications import waiting
@@ -132,7 +132,7 @@ class Sender(PollLoop):
         full = [handler_id for handler_id, handler_queue in self.queues.items() if not handler_queue.room()]
         is_crowded = self.threads(failing=True) >= MAX_FAILING
         with Session(self.engine) as session:
-            found = waiting.find(session, moment(), full, only_healthy=is_crowded)
+            found = waiting.find(session, precise_now(), full, only_healthy=is_crowded)
             ids = self.chosen(found)
             claimed = waiting.take(session, ids, self.who, self.site, self.errors) if ids else []
         self.held |= {delivery.id for delivery in claimed}

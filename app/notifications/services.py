@@ -11,7 +11,7 @@ from app.core.database import reread
 from app.core.encryption import UnreadableSecret
 from app.core.errors import FieldError, Invalid
 from app.core.extensions import db
-from app.core.leases import moment
+from app.core.leases import precise_now
 from app.i18n.messages import lazy_gettext as _l
 from app.notifications.confirmation import about, require_confirmation
 from app.notifications.delivery import UNREADABLE
@@ -98,7 +98,7 @@ def renew(handler: NotificationHandler) -> NotificationHandler:
         raise Invalid(FieldError(UNREADABLE, "unreadable"))
     if make_anew is None:
         raise Invalid(FieldError(_l("A handler of this type has no secret."), "no_secret", "type"))
-    handler.settings = make_anew(handler.settings, moment())
+    handler.settings = make_anew(handler.settings, precise_now())
     note(handler, "handler.secret_renewed")
     handler.last_datetime = now()
     db.session.flush()

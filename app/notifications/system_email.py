@@ -14,7 +14,7 @@ from sqlalchemy import delete, func, select
 
 from app.core.clock import now
 from app.core.database import AnySession
-from app.core.leases import moment
+from app.core.leases import precise_now
 from app.notifications.message import NOTES, Message
 from app.notifications.models import Delivery, SystemEmail
 from app.notifications.outbox import new_webhook_id
@@ -40,7 +40,7 @@ def enqueue(
 ) -> SystemEmail:
     """Store a mail to be sent as soon as possible, and not after `until`. `about` is for `withdraw`."""
     row = SystemEmail(user_id=user_id, about=about, email=email, content=asdict(content), until=until)
-    row.delivery = Delivery(type=TYPE, webhook_id=new_webhook_id(), data={}, due=moment())
+    row.delivery = Delivery(type=TYPE, webhook_id=new_webhook_id(), data={}, due=precise_now())
     session.add(row)
     session.flush()
     return row

@@ -18,7 +18,7 @@ from app.core.clock import now
 from app.core.database import AnySession, begin_write, reread
 from app.core.errors import FieldError, Invalid, RateLimited
 from app.core.extensions import db
-from app.core.leases import moment
+from app.core.leases import precise_now
 from app.i18n.in_language import in_language
 from app.i18n.languages import DEFAULT
 from app.i18n.messages import lazy_gettext as _l
@@ -35,7 +35,7 @@ from app.notifications.site import SiteUrls, site_of
 from app.notifications.transport import all_transports
 from app.notifications.unsubscribe import stop_url
 from app.rate_limit.limiter import at_most
-from app.web import urls
+from app.web import application
 from app.web.rate_limits import rate_limiter
 
 SECONDS = 4.5  # so that the request is answered within five
@@ -48,7 +48,7 @@ CONCURRENT_TESTS = BoundedSemaphore(8)  # of a process's threads, which visitors
 
 def test(user: User, id: int) -> tuple[Delivery, DeliveryAttempt]:
     """Send a test, once. Commits. Raises NotFound, RateLimited. No transaction is open while it is sent."""
-    settings = urls.settings()
+    settings = application.settings()
     with one_of_few():
         handler = get_owned(user, NotificationHandler, id)
         count_send(handler)
@@ -65,7 +65,7 @@ def test(user: User, id: int) -> tuple[Delivery, DeliveryAttempt]:
 def trial_message(handler: NotificationHandler, site: SiteUrls, language: str = DEFAULT) -> Message:
     data = {"handler": {"id": handler.id, "name": handler.name, "type": handler.type}}
     with in_language(language):
-        message = events.compose(new_webhook_id(), events.TEST, moment(), data, site)
+        message = events.compose(new_webhook_id(), events.TEST, precise_now(), data, site)
     return replace(message, stop_url=stop_url(handler, site), language=language)
 
 
@@ -115,7 +115,7 @@ def ask_again(user: User, id: int) -> NotificationHandler:
         return handler  # it is confirmed already
     if not handler.is_enabled:
         raise Invalid(FieldError(_l("This handler is off. Turn it on first."), "disabled"))
-    settings = urls.settings()
+    settings = application.settings()
     if lacks := all_transports()[handler.type].lacks(settings):
         raise Invalid(FieldError(lacks, "no_mail_server"))
     if seconds := seconds_to_wait(handler):

@@ -14,7 +14,7 @@ from app.accounts.models import User
 from app.core.database import AnySession, begin_write
 from app.core.encryption import UnreadableSecret
 from app.core.error_boundary import ErrorBoundary
-from app.core.leases import claim, is_due, is_free, moment
+from app.core.leases import claim, is_due, is_free, precise_now
 from app.i18n.in_language import in_language
 from app.i18n.languages import DEFAULT
 from app.notifications import events, report, system_email
@@ -70,7 +70,7 @@ class DeliveryLag(NamedTuple):
 
 def lag(session: AnySession) -> DeliveryLag:
     """How far behind deliveries are. One that is being sent counts until its result is stored."""
-    now = moment()
+    now = precise_now()
     due = select(func.count(), func.min(Delivery.due)).where(Delivery.due <= now)
     count, oldest = session.execute(due).one()
     return DeliveryLag(count, (now - oldest).total_seconds() if oldest else 0.0)
@@ -84,7 +84,7 @@ def take(
     One whose message can't be made counts as a failed attempt.
     """
     begin_write(session)
-    taken = claim(session, Delivery, ids, who, moment())
+    taken = claim(session, Delivery, ids, who, precise_now())
     session.commit()
     claimed: list[ClaimedDelivery] = []
     failed = errors.each(taken, lambda some: claimed.extend(claimed_deliveries(session, some, site)))

@@ -23,7 +23,7 @@ from app.core.database import clicks_path, takes_no_writes
 from app.core.database_damage import is_damage_noted, is_file_damaged
 from app.core.extensions import db
 from app.core.secret_keys.check import KeyState, compare_keys
-from app.core.secret_keys.ring import keys
+from app.core.secret_keys.ring import current_keys
 from app.jobs import maintenance
 from app.journal import segments
 from app.journal.segments import directory_of
@@ -80,7 +80,7 @@ def newest() -> set[str]:
 
 def secret_key_check() -> Check:
     """Not ready with a wrong secret key. The start refuses one, but the file may be replaced later."""
-    state, _ = compare_keys(db.session, keys().all())
+    state, _ = compare_keys(db.session, current_keys().all())
     if state in {KeyState.WRONG, KeyState.MISSING}:
         return {"ok": False, "detail": "not the secret key that the database needs: see `./waypost doctor`"}
     return {"ok": True, "rotating": state is KeyState.ROTATING}

@@ -30,11 +30,11 @@ WHAT_TO_DO = (
 def require_secret_key(settings: Settings) -> None:
     """Makes a key where there is none and nothing needs one. Raises ClickException for a wrong key."""
     require_readable_file(settings)
-    keys = ring.keys().all()
+    keys = ring.current_keys().all()
     state, needed = compare_keys(db.session, keys)
     if state is KeyState.MISSING and not needed and reads_what_there_is(db.session, ()):
         create_key(settings)
-        state, keys = KeyState.UNKNOWN, ring.keys().all()
+        state, keys = KeyState.UNKNOWN, ring.current_keys().all()
     if state is KeyState.UNKNOWN and reads_what_there_is(db.session, keys):
         adopt_once(settings)
     elif state not in {KeyState.RIGHT, KeyState.ROTATING}:
@@ -61,7 +61,7 @@ def create_key(settings: Settings) -> None:
 def use_files(settings: Settings) -> None:
     """Has this process use the keys that the files hold now."""
     use_keys(SecretKeys(settings.secret_key, settings.secret_key_old, settings.secret_key_dir))
-    keys = ring.keys().all()
+    keys = ring.current_keys().all()
     current, old = (*keys, "", "")[:2]
     use_settings(replace(settings, secret_key=current, secret_key_old=old))
 
@@ -69,8 +69,8 @@ def use_files(settings: Settings) -> None:
 def adopt_once(settings: Settings) -> None:
     """Adopts the key for a database without one. Of several processes that start at once, the first one's
     counts; ClickException is raised in the others."""
-    adopt_first_key(db.session, ring.keys().current())
-    state, needed = compare_keys(db.session, ring.keys().all())
+    adopt_first_key(db.session, ring.current_keys().current())
+    state, needed = compare_keys(db.session, ring.current_keys().all())
     if state is not KeyState.RIGHT:
         raise click.ClickException(describe_problem(settings, state, needed))
 
@@ -83,7 +83,7 @@ def describe_problem(settings: Settings, state: KeyState, needed: str) -> str:
             f"The secret key is missing: this database was encrypted with {named}, and {where} holds none."
             f" {WHAT_TO_DO}"
         )
-    here = ring.fingerprint(ring.keys().current())
+    here = ring.fingerprint(ring.current_keys().current())
     record = find_record(db.session, here)
     retired = record.retired_datetime if record else None
     is_retired = f", which was replaced on {retired:%Y-%m-%d}" if retired else ""

@@ -73,10 +73,10 @@ def is_own_spelling(compiled_link: CompiledLink) -> bool:
 
 
 def to_own_spelling(compiled_link: CompiledLink) -> Response:
-    return again(compiled_link, HTTPStatus.FOUND)
+    return redirect_to_itself(compiled_link, HTTPStatus.FOUND)
 
 
-def again(compiled_link: CompiledLink, status: int) -> Response:
+def redirect_to_itself(compiled_link: CompiledLink, status: int) -> Response:
     """A redirect to the link itself, with the query of this request."""
     query = request_context.query()
     return answers.to(path_of(compiled_link) + (f"?{query}" if query else ""), status)
@@ -96,7 +96,9 @@ def passing(
         return with_cookie(redirect_context, compiled_link, PASSWORD)
     if gate == WARNING:
         return with_cookie(redirect_context, compiled_link, WARNING)
-    return again(compiled_link, HTTPStatus.SEE_OTHER)  # the form was sent twice: the gate is passed already
+    return redirect_to_itself(
+        compiled_link, HTTPStatus.SEE_OTHER
+    )  # the form was sent twice: the gate is passed already
 
 
 def sent_password() -> str | None:
@@ -139,7 +141,7 @@ def try_password(compiled_link: CompiledLink, who: tuple[str, str], password: st
 
 
 def with_cookie(redirect_context: RedirectContext, compiled_link: CompiledLink, gate: str) -> Response:
-    answer = again(compiled_link, HTTPStatus.SEE_OTHER)
+    answer = redirect_to_itself(compiled_link, HTTPStatus.SEE_OTHER)
     answer.set_cookie(
         name_of(gate),
         redirect_context.unlock.token(gate, compiled_link),

@@ -163,7 +163,7 @@ def confirmed(compiled_link: CompiledLink, visitor: Visitor) -> Response:
         )
     outcome = after_form(resolve(compiled_link, visitor, dt.datetime.now(dt.UTC), facts))
     if ticket is None and outcome.outcome in {"confirmation", "consent"}:
-        return gates.again(compiled_link, HTTPStatus.SEE_OTHER)
+        return gates.redirect_to_itself(compiled_link, HTTPStatus.SEE_OTHER)
     # rendered before the click is used up, so that a page that fails costs no click
     answer = outcome_response(compiled_link, outcome)
     if ticket is None or not outcome.counts or visitor.is_bot:
@@ -171,7 +171,11 @@ def confirmed(compiled_link: CompiledLink, visitor: Visitor) -> Response:
     result = redirect_context().confirm(compiled_link, visitor, outcome.destination, ticket)
     if result is Confirmed.USED_UP:
         return outcome_response(compiled_link, used_up(compiled_link, visitor, facts))
-    return answer if result is Confirmed.PASSED else gates.again(compiled_link, HTTPStatus.SEE_OTHER)
+    return (
+        answer
+        if result is Confirmed.PASSED
+        else gates.redirect_to_itself(compiled_link, HTTPStatus.SEE_OTHER)
+    )
 
 
 def answer_consent(compiled_link: CompiledLink) -> Response:
@@ -185,7 +189,7 @@ def answer_consent(compiled_link: CompiledLink) -> Response:
         answer = outcome_response(compiled_link, consent.resolve_answer(compiled_link, passage))
         if redirect_context().redeem(compiled_link, passage):
             return answer
-    return gates.again(compiled_link, HTTPStatus.SEE_OTHER)
+    return gates.redirect_to_itself(compiled_link, HTTPStatus.SEE_OTHER)
 
 
 def passed(compiled_link: CompiledLink, visitor: Visitor, outcome: Outcome) -> Response:

@@ -23,7 +23,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from app.core.config import Settings
-from app.core.secret_keys.ring import keys
+from app.core.secret_keys.ring import current_keys
 from app.rate_limit.file_storage import FILE, FileStorage, SharedStorage
 
 log = logging.getLogger(__name__)
@@ -120,7 +120,7 @@ class RateLimiter:
 
     def hashed(self, who: tuple[str, ...]) -> str:
         text = "\0".join(who).encode("utf-8", "surrogatepass")
-        key = hashlib.sha256(keys().current().encode()).digest()
+        key = hashlib.sha256(current_keys().current().encode()).digest()
         return hashlib.blake2b(text, key=key, digest_size=16).hexdigest()
 
     def ask(self, question: Callable[[Windows], Answer]) -> Answer:

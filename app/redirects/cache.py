@@ -25,7 +25,7 @@ from app.redirects.row_cache import RowCache
 from app.web.paths import alias_key
 
 POLL_SECONDS = 0.2
-# of the stocker: between a few hundred links, so that visitors hardly notice: 40,000 links a second
+# of the row cache warmer: between a few hundred links, so that visitors hardly notice: 40,000 links a second
 PAUSE_SECONDS = 0.003
 REST_SECONDS = 1.0  # until it looks for new links
 GENERATION = 10_000
@@ -228,14 +228,14 @@ class Poller(PollLoop):
             self.is_down = False
 
 
-class Stocker(PollLoop):
+class RowCacheWarmer(PollLoop):
     """Thread that reads links into the row cache before they are visited.
 
     It reads all links in the order of their ids, and then each new one.
     """
 
     def __init__(self, compiled_links: CompiledLinks) -> None:
-        super().__init__("stocker", REST_SECONDS, ErrorBoundary("stocker", max_outages=inf))
+        super().__init__("row cache warmer", REST_SECONDS, ErrorBoundary("row cache warmer", max_outages=inf))
         self.compiled_links = compiled_links
         self.last = 0  # the highest id that was seen
         self.drops = 0

@@ -84,7 +84,7 @@ def parsed(column: Column[Any], value: Any) -> Any:
     return dt.datetime.fromisoformat(value) if is_moment else value
 
 
-class Left(NamedTuple):
+class UnrestoredRow(NamedTuple):
     """A row that could not be restored, because it refers to the missing row `id` of `table`."""
 
     table: str
@@ -93,12 +93,12 @@ class Left(NamedTuple):
     row: Row
 
 
-def write_back(root: Table, found: Sequence[Document]) -> list[Left]:
+def write_back(root: Table, found: Sequence[Document]) -> list[UnrestoredRow]:
     """Insert all rows of the documents again. Returns those that depend on a row that is gone.
 
     A column whose foreign key is `SET NULL` is emptied where its row is gone, as the database does.
     """
-    lost: list[Left] = []
+    lost: list[UnrestoredRow] = []
     for part in parts_of(root):
         name, table = part.table.name, part.table
         rows = [read(table, row) for document in found for row in document.get(name, ())]
@@ -110,7 +110,7 @@ def write_back(root: Table, found: Sequence[Document]) -> list[Left]:
     return lost
 
 
-def fit(rows: list[Row], key: ForeignKey, lost: list[Left]) -> list[Row]:
+def fit(rows: list[Row], key: ForeignKey, lost: list[UnrestoredRow]) -> list[Row]:
     """The rows whose foreign key `key` still has its target, which is locked against deletion meanwhile.
 
     Rows without one are kept with an empty column (`SET NULL`), or added to `lost`.
@@ -125,12 +125,12 @@ def fit(rows: list[Row], key: ForeignKey, lost: list[Left]) -> list[Row]:
         elif key.ondelete == "SET NULL":
             kept.append({**row, name: None})
         else:
-            lost.append(Left(target.table.name, row[name], key.parent.table.name, encode_row(row)))
+            lost.append(UnrestoredRow(target.table.name, row[name], key.parent.table.name, encode_row(row)))
     return kept
 
 
-def by_target(lost: Sequence[Left]) -> dict[tuple[str, int], list[Left]]:
-    found: dict[tuple[str, int], list[Left]] = defaultdict(list)
+def by_target(lost: Sequence[UnrestoredRow]) -> dict[tuple[str, int], list[UnrestoredRow]]:
+    found: dict[tuple[str, int], list[UnrestoredRow]] = defaultdict(list)
     for left in lost:
         found[left.table, left.id].append(left)
     return found

@@ -6,7 +6,7 @@ import re
 
 from flask import Blueprint, Flask, Response, abort, send_from_directory
 
-from app.web.urls import settings
+from app.web.application import settings
 
 # as app/links/uploads.py names them: nothing else is served, whatever is in the directory
 NAME = re.compile(r"[0-9A-Za-z_-]{8,56}\.(png|jpg|gif|webp|ico)", re.ASCII)

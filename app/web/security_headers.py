@@ -22,12 +22,12 @@ def init_app(app: Flask) -> None:
 
 def add(response: Response) -> Response:
     secure = dict([HSTS]) if request.is_secure else {}
-    for name, value in {**ALWAYS, **secure, **of(response)}.items():
+    for name, value in {**ALWAYS, **secure, **headers_for(response)}.items():
         response.headers.setdefault(name, value)
     return response
 
 
-def of(response: Response) -> dict[str, str]:
+def headers_for(response: Response) -> dict[str, str]:
     if is_api(request.path):
         return API
     return {} if response.mimetype == "text/html" else NOT_A_PAGE

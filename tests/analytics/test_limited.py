@@ -14,7 +14,7 @@ from sqlalchemy import Engine, func, select
 from app.analytics import ingest as module
 from app.analytics import limited
 from app.analytics.ingest import Ingest
-from app.analytics.models import Taken
+from app.analytics.models import IngestedLimitedClick
 from app.analytics.offsets import Moved
 from app.core.config import Settings
 from app.core.file_locks import lock_file
@@ -66,7 +66,7 @@ def test_they_become_rows_and_no_counter(ingest: Ingest, tables: Tables, write: 
     assert moments(tables) == [1, 2, 3]
     assert tables.counters() == {}
     assert left(main) == 0
-    assert tables.all(Taken) == []
+    assert tables.all(IngestedLimitedClick) == []
 
 
 @pytest.mark.databases
@@ -226,4 +226,4 @@ def test_kills(
     assert {moment: n for moment, n in counts.items() if n != 1} == {}
     assert len(counts) == next(written) > KILLS * 3
     assert left(main) == 0
-    assert tables.all(Taken) == []
+    assert tables.all(IngestedLimitedClick) == []

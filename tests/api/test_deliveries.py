@@ -11,7 +11,7 @@ import pytest
 from standardwebhooks import Webhook
 
 from app.accounts.models import User
-from app.core.leases import moment
+from app.core.leases import precise_now
 from app.notifications import test_send
 from app.notifications.delivery import AttemptResult
 from app.notifications.models import NotificationHandler
@@ -54,7 +54,7 @@ def outcome(**values: Any) -> AttemptResult:
     known = {
         "is_delivered": True,
         "detail": "Delivered.",
-        "datetime": moment(),
+        "datetime": precise_now(),
         "duration_ms": 12,
         "status_code": 200,
     }

@@ -24,7 +24,7 @@ from app.core.extensions import db
 from app.core.secret_keys.ring import fingerprint
 from app.operations.backups import key_encryption
 from app.operations.backups.key_encryption import decrypt_keys, encrypt_keys
-from app.operations.backups.manifest import Unfit
+from app.operations.backups.manifest import UnusableBackup
 from tests.cli.test_backup import written
 from tests.commands import run_command
 from tests.factories import PASSWORD
@@ -270,7 +270,7 @@ def test_an_encrypted_key_that_was_changed(monkeypatch: pytest.MonkeyPatch) -> N
     assert decrypt_keys(content, PASSPHRASE) == ["one", "two"]
     assert encrypt_keys(["one", "two"], PASSPHRASE) != content
     for name, change in SPOILED.items():
-        with pytest.raises(Unfit):
+        with pytest.raises(UnusableBackup):
             pytest.fail(f"{name}: {decrypt_keys(change(content), PASSPHRASE)}")
 
 

@@ -189,7 +189,7 @@ def test_the_local_url_opens(tmp_path: Path, host: str) -> None:
     settings = load_settings(environ(tmp_path, HOST=host))
     assert settings.local_url == LOCAL_URLS[host]
     assert site_of(settings).links == LOCAL_URLS[host]
-    assert setup.site(settings) == LOCAL_URLS[host]
+    assert setup.known_site(settings) == LOCAL_URLS[host]
 
 
 def test_a_relative_path_starts_at_the_folder_of_waypost(tmp_path: Path) -> None:

@@ -140,10 +140,10 @@ def test_after_a_day_it_is_gone(session: Session, settings: Settings, alice: Use
     path = archives.path_of(settings.data_dir, row.file)
     os.utime(path, (0, 0))
     assert archives.sweep(session, settings.data_dir) == 0
-    assert archives.of(alice)
+    assert archives.find_archive(alice)
     row.datetime = row.done_datetime = now() - archives.RETENTION
     session.commit()
-    assert archives.of(alice) is None
+    assert archives.find_archive(alice) is None
     assert archives.sweep(session, settings.data_dir) == 1
     assert not path.exists()
     assert session.scalars(select(Archive)).all() == []
@@ -184,14 +184,14 @@ def test_what_fails_again_and_again_is_given_up(
 
     monkeypatch.setattr(archive_writer, "members", broken)
     for _ in range(archives.TRIES):
-        assert archives.waiting(session) == [(row.id, row.user_id)]
+        assert archives.unfinished_archives(session) == [(row.id, row.user_id)]
         with pytest.raises(RuntimeError):
             archive_writer.run(row.id, settings)
         session.rollback()
     archive_writer.run(row.id, settings)
     session.refresh(row)
     assert (row.state, bool(row.problem)) == ("failed", True)
-    assert archives.waiting(session) == []
+    assert archives.unfinished_archives(session) == []
 
 
 @pytest.mark.full
@@ -222,4 +222,4 @@ def test_a_killed_process_is_begun_anew_and_leaves_nothing(
 def test_ends_a_day_after_it_was_done(alice: User, settings: Settings) -> None:
     row, _ = made(alice, settings)
     assert row.done_datetime
-    assert archives.ends(row) == row.done_datetime + dt.timedelta(hours=24)
+    assert archives.expires_at(row) == row.done_datetime + dt.timedelta(hours=24)

@@ -232,10 +232,10 @@ def test_one_at_a_time_goes_on_with_it(session, settings, bring, alice):
     job = bring(alice, "location_url\nhttps://example.com/\n")
     with files.lock_table(settings.data_dir, job.file) as is_ours:
         assert is_ours
-        assert runs.waiting(session, settings.data_dir) == []
+        assert runs.unfinished_imports(session, settings.data_dir) == []
         runs.run(job.id, settings)
         assert session.get(LinkImport, job.id).position == 0
-    assert [one.id for one in runs.waiting(session, settings.data_dir)] == [job.id]
+    assert [one.id for one in runs.unfinished_imports(session, settings.data_dir)] == [job.id]
     runs.run(job.id, settings)
     assert counts(session.get(LinkImport, job.id)) == ("done", 1, 1, 0, 0)
 

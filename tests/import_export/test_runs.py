@@ -61,7 +61,7 @@ def test_an_import_that_dies_three_times_has_failed_with_words(session, settings
     run(job, settings)
     session.refresh(job)
     assert (job.state, job.problem) == ("failed", runs.DIED)
-    assert runs.waiting(session, settings.data_dir) == []
+    assert runs.unfinished_imports(session, settings.data_dir) == []
     [letter] = session.scalars(select(SystemEmail))
     assert (letter.email, letter.content["title"]) == (alice.email, "An import has failed")
     assert letter.content["url"] == f"https://go.example/dashboard/imports/{job.id}"
@@ -91,7 +91,7 @@ def test_an_import_that_moves_between_deaths_goes_on(session, settings, bring, a
 def test_owners_take_turns(session, settings, bring, alice, bob, make_user):
     carol = make_user("carol@example.com")
     first, second, third, fourth = (bring(user, TABLE) for user in (alice, alice, bob, carol))
-    waiting = lambda: [one.id for one in runs.waiting(session, settings.data_dir)]  # noqa: E731
+    waiting = lambda: [one.id for one in runs.unfinished_imports(session, settings.data_dir)]  # noqa: E731
     assert waiting() == [first.id, second.id, third.id, fourth.id]
     first.last_datetime = now()
     session.commit()
@@ -198,7 +198,7 @@ def test_a_process_that_fails_keeps_nobody_waiting(
         for user in users:
             archives.ask(user, "https://go.example")
             session.commit()
-        ids = [id_ for id_, _ in archives.waiting(session)]
+        ids = [id_ for id_, _ in archives.unfinished_archives(session)]
     session.rollback()
     programs |= dict.fromkeys(ids, EXIT["ends well"]) | {ids[0]: EXIT[how], ids[1]: EXIT[how]}
     runner = kind(engine, settings)

@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 from app.accounts import services
 from app.analytics.ingest import Ingest
 from app.core.database import prepare_engine
-from app.core.leases import moment
+from app.core.leases import precise_now
 from app.jobs import reports
 from app.jobs.reports import make_reports
 from app.journal.codec import Visit, encode
@@ -186,7 +186,7 @@ def test_killed_at_whatever_step_there_is_one_report_each(
     for link in links:
         attach(link, *handlers)
         visit(link, MONDAY - 3 * DAY)
-    owner.report_since = moment() - 3 * DAY
+    owner.report_since = precise_now() - 3 * DAY
     session.commit()
     session.remove()
     for step in range(8):

@@ -12,7 +12,7 @@ from sqlalchemy import create_engine, select
 
 from app.core.clock import now
 from app.core.database import begin_write, engine_options, prepare_engine
-from app.core.leases import moment
+from app.core.leases import precise_now
 from app.jobs import retention
 from app.jobs.definitions import TABLE
 from app.jobs.retention import forget_deliveries, forget_redeemed_tickets
@@ -74,17 +74,17 @@ def effects(session) -> int:
 
 def test_the_table_has_times_that_can_be_read():
     assert len({job.name for job in TABLE}) == len(TABLE)
-    assert all(next_time(job.cron, moment()) > moment() for job in TABLE)
+    assert all(next_time(job.cron, precise_now()) > precise_now() for job in TABLE)
     assert next_time("7 * * * *", dt.datetime(2026, 11, 21, 4, 7, tzinfo=dt.UTC)) == dt.datetime(2026, 11, 21, 5, 7, tzinfo=dt.UTC)  # fmt: skip
 
 
 def test_a_new_job_waits_for_its_time_and_other_times_count_at_once(engine, session, job, make_scheduler):
-    assert moment() < job.due <= moment() + HOUR
-    set_to(session, job, due=moment() - HOUR)
+    assert precise_now() < job.due <= precise_now() + HOUR
+    set_to(session, job, due=precise_now() - HOUR)
     register(engine, list(make_scheduler().table.values()))
     session.rollback()
     session.refresh(job)
-    assert job.due < moment(), "a job that is due stays due when a worker starts"
+    assert job.due < precise_now(), "a job that is due stays due when a worker starts"
     register(engine, [Scheduled("a job", "9 * * * *", print)])
     session.rollback()
     session.refresh(job)
@@ -95,14 +95,14 @@ def test_a_new_job_waits_for_its_time_and_other_times_count_at_once(engine, sess
 def test_a_job_that_is_due_runs_once_with_its_effects(session, job, make_scheduler, ran):
     turn(make_scheduler())
     assert ran == []
-    set_to(session, job, due=moment() - dt.timedelta(days=9))
+    set_to(session, job, due=precise_now() - dt.timedelta(days=9))
     workers = [make_scheduler(), make_scheduler()]
     for worker in workers * 2:
         turn(worker)
     assert (ran, effects(session)) == (["ran"], 1)
     session.rollback()
     session.refresh(job)
-    assert (job.due > moment(), job.lease, job.who) == (True, None, None)
+    assert (job.due > precise_now(), job.lease, job.who) == (True, None, None)
 
 
 @pytest.mark.parametrize(
@@ -111,14 +111,20 @@ def test_a_job_that_is_due_runs_once_with_its_effects(session, job, make_schedul
     ids=["of one at work", "of one who is gone", "of a clock a day ahead"],
 )
 def test_a_job_that_another_has(session, job, make_scheduler, ran, lease, runs):
-    set_to(session, job, due=moment() - HOUR, who="another", lease=moment() + dt.timedelta(seconds=lease))
+    set_to(
+        session,
+        job,
+        due=precise_now() - HOUR,
+        who="another",
+        lease=precise_now() + dt.timedelta(seconds=lease),
+    )
     turn(make_scheduler())
     assert bool(ran) == runs
 
 
 def test_a_time_that_a_wrong_clock_has_reckoned(session, job, make_scheduler, ran):
     with time_machine.travel(now() + dt.timedelta(days=400), tick=False):
-        set_to(session, job, due=moment() + HOUR, planned=moment())
+        set_to(session, job, due=precise_now() + HOUR, planned=precise_now())
     turn(make_scheduler())
     assert ran == ["ran"]
 
@@ -131,12 +137,12 @@ def test_a_job_that_fails_leaves_nothing_and_is_tried_again_soon(session, job, m
         session.flush()
         raise ValueError("broken")
 
-    set_to(session, job, due=moment() - HOUR)
+    set_to(session, job, due=precise_now() - HOUR)
     turn(make_scheduler(fail))
     assert effects(session) == 0
     session.rollback()
     session.refresh(job)
-    assert (job.lease, dt.timedelta() < job.due - moment() <= dt.timedelta(seconds=60)) == (None, True)
+    assert (job.lease, dt.timedelta() < job.due - precise_now() <= dt.timedelta(seconds=60)) == (None, True)
     assert "broken" in caplog.text
 
 
@@ -149,11 +155,11 @@ def test_a_job_that_was_taken_over_comes_to_nothing(session, job, make_scheduler
         begin_write(session)
         session.add(Event(type="late", link_id=1))
 
-    set_to(session, job, due=moment() - HOUR)
+    set_to(session, job, due=precise_now() - HOUR)
     sleeper = make_scheduler(slow)
     sleeper.turn()
     assert begun.wait(90)
-    set_to(session, job, lease=moment() - HOUR)  # as though the machine had slept
+    set_to(session, job, lease=precise_now() - HOUR)  # as though the machine had slept
     turn(make_scheduler())
     go_on.set()
     wait_for(lambda: not any(thread.is_alive() for thread in sleeper.running.values()), "its end")
@@ -162,7 +168,7 @@ def test_a_job_that_was_taken_over_comes_to_nothing(session, job, make_scheduler
 
 def test_a_long_job_keeps_its_lease_and_holds_up_no_other(session, job, make_scheduler):
     go_on = threading.Event()
-    set_to(session, job, due=moment() - HOUR)
+    set_to(session, job, due=precise_now() - HOUR)
     worker = make_scheduler(lambda session, settings: go_on.wait(90))
     worker.turn()
     session.rollback()
@@ -183,8 +189,8 @@ def test_old_deliveries_go_with_their_attempts_and_what_waits_stays(session, set
     old = now() - dt.timedelta(days=31)
     on, off = make_handler(alice), make_handler(alice, is_enabled=False)
     rows = [
-        (on, "delivered", old, None), (on, "failed", old, None), (on, "pending", old, moment()),
-        (on, "delivered", now(), None), (off, "pending", now(), moment()),
+        (on, "delivered", old, None), (on, "failed", old, None), (on, "pending", old, precise_now()),
+        (on, "delivered", now(), None), (off, "pending", now(), precise_now()),
     ]  # fmt: skip
     for number, (handler, status, when, due) in enumerate(rows):
         session.add(Delivery(handler_id=handler.id, type="link.started", webhook_id=f"msg_{number}", data={}, status=status, datetime=when, due=due))  # fmt: skip

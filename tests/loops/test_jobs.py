@@ -19,7 +19,7 @@ from app.accounts.deletion import purging
 from app.accounts.models import User
 from app.core.clock import now
 from app.core.config import Settings
-from app.core.leases import moment
+from app.core.leases import precise_now
 from app.domains import verification
 from app.domains.models import Domain
 from app.import_export import files
@@ -51,7 +51,7 @@ def test_jobs(engine: Engine, settings: Settings, session: Session) -> None:
     table = [Scheduled(job.name, job.cron, run_of(number, job)) for number, job in enumerate(TABLE)]
     scheduler = Scheduler(engine, settings, table)
     register(engine, table)
-    session.execute(update(Job).values(due=moment() - dt.timedelta(hours=1)))
+    session.execute(update(Job).values(due=precise_now() - dt.timedelta(hours=1)))
     session.commit()
 
     def are_over() -> bool:
@@ -59,13 +59,13 @@ def test_jobs(engine: Engine, settings: Settings, session: Session) -> None:
         for thread in list(scheduler.running.values()):
             thread.join(90)
         session.rollback()
-        return session.scalar(select(Job.id).where(Job.due <= moment()).limit(1)) is None
+        return session.scalar(select(Job.id).where(Job.due <= precise_now()).limit(1)) is None
 
     wait_for(are_over, "the jobs")
     assert sorted(done) == sorted(job.name for job in TABLE if job.name not in bad)
     for failed in session.scalars(select(Job).where(Job.name.in_(bad))):
         assert (failed.lease, failed.who) == (None, None)
-        assert dt.timedelta() < failed.due - moment() <= dt.timedelta(seconds=60), failed.name
+        assert dt.timedelta() < failed.due - precise_now() <= dt.timedelta(seconds=60), failed.name
 
 
 # each sets up two items, throws at the first, and returns a check that only the second is done

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from app.accounts.models import PasswordRequest, User
 from app.core.clock import now
 from app.core.config import Settings
-from app.core.leases import moment
+from app.core.leases import precise_now
 from app.jobs import confirmations, password_resets
 from app.jobs.worker import WorkerThreads
 from app.links import notification_dispatch, schedule_events
@@ -132,7 +132,7 @@ def test_a_delivery(
     wait_for(lambda: not thread.held or not thread.turn(), "the end of the other")
     session.rollback()
     assert (rows[first].status, rows[first].tries, rows[first].lease) == ("pending", 1, None)
-    assert rows[first].due > moment()
+    assert rows[first].due > precise_now()
     [attempt] = session.scalars(select(DeliveryAttempt).where(DeliveryAttempt.delivery_id == first))
     assert attempt.detail == outbox.FAULT
 
@@ -198,4 +198,4 @@ def test_a_mail(
     assert rows[second].system_email.sent_datetime
     assert rows[second].system_email.content is None
     assert (rows[first].tries, rows[first].system_email.sent_datetime, rows[first].lease) == (1, None, None)
-    assert rows[first].due > moment()
+    assert rows[first].due > precise_now()

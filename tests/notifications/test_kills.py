@@ -153,7 +153,7 @@ def raise_some(engine: Engine, link_id: int, numbers: Iterator[int]) -> None:
 
 def claimed(engine: Engine) -> int:
     with engine.connect() as connection:
-        now = leases.moment()
+        now = leases.precise_now()
         return connection.scalar(select(func.count()).select_from(Delivery).where(Delivery.lease > now)) or 0
 
 

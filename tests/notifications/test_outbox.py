@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import select
 
 from app.core.clock import now
-from app.core.leases import moment
+from app.core.leases import precise_now
 from app.net.http import HttpResponse
 from app.notifications import events, outbox, services, test_send
 from app.notifications.delivery import AttemptResult
@@ -26,7 +26,7 @@ DATA = {"clicks_limit": 5, "reason": "The server answered 500.", "failing_since"
 
 def outcome(is_delivered: bool = False, **values: Any) -> AttemptResult:
     return AttemptResult(
-        is_delivered=is_delivered, **{"detail": "d", "datetime": moment(), "duration_ms": 3, **values}
+        is_delivered=is_delivered, **{"detail": "d", "datetime": precise_now(), "duration_ms": 3, **values}
     )
 
 
@@ -87,10 +87,10 @@ def test_it_ends(session, delivery, came, last, status):
 def test_sent_again_it_keeps_its_id_and_what_was_tried(session, delivery):
     webhook_id = delivery.webhook_id
     settle(session, delivery, outcome(is_permanent=True))
-    outbox.again(delivery)
+    outbox.restart_attempts(delivery)
     session.commit()
     assert (delivery.status, delivery.tries, delivery.webhook_id) == ("pending", 0, webhook_id)
-    assert delivery.due <= moment()
+    assert delivery.due <= precise_now()
     assert len(delivery.attempts) == 1
 
 

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from app.notifications.periods import ReportPeriod, ending, to_tell, told_at
+from app.notifications.periods import ReportPeriod, ending, report_due_at, to_tell
 
 BERLIN = ZoneInfo("Europe/Berlin")
 
@@ -54,7 +54,7 @@ def test_where_a_period_begins_and_what_came_before(name, end, start, before):
     ],
 )  # fmt: skip
 def test_when_a_day_is_told(zone, end, hour, moment):
-    assert told_at(ending("daily", day(end)), hour, ZoneInfo(zone)) == at(moment)
+    assert report_due_at(ending("daily", day(end)), hour, ZoneInfo(zone)) == at(moment)
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_over_a_whole_year_every_day_is_told_once_at_every_hour():
     start = at("2026-01-01 00:00")
     for hour in range(24):
         times = [
-            told_at(ReportPeriod("daily", d, d), hour, BERLIN)
+            report_due_at(ReportPeriod("daily", d, d), hour, BERLIN)
             for d in (day("2026-01-01") + dt.timedelta(n) for n in range(365))
         ]
         told = []

@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import create_engine, func, select
 
 from app.core.database import begin_write, engine_options, prepare_engine
-from app.core.leases import LEASE, moment
+from app.core.leases import LEASE, precise_now
 from app.links.models import link_notification_handler
 from app.links.notification_dispatch import tell
 from app.links.schedule_events import tell_moments
@@ -203,7 +203,7 @@ def test_a_mistake_of_a_transport_is_one_failed_try(session, make_receiver, make
 )
 def test_what_another_worker_has(session, make_receiver, make_sender, sink, lease, is_sent):
     [row] = send(session, make_receiver("/1"))
-    row.who, row.lease = "another", lease and moment() + dt.timedelta(seconds=lease)
+    row.who, row.lease = "another", lease and precise_now() + dt.timedelta(seconds=lease)
     session.commit()
     make_sender()
     send(session, make_receiver("/2"))
@@ -219,7 +219,7 @@ def test_what_another_worker_has(session, make_receiver, make_sender, sink, leas
 )
 def test_what_was_planned(session, make_receiver, make_sender, sink, planned, due, is_sent):
     [row] = send(session, make_receiver("/1"))
-    row.planned, row.due = (moment() + dt.timedelta(seconds=seconds) for seconds in (planned, due))
+    row.planned, row.due = (precise_now() + dt.timedelta(seconds=seconds) for seconds in (planned, due))
     session.commit()
     make_sender()
     send(session, make_receiver("/2"))
@@ -291,7 +291,7 @@ def test_an_attempt_for_what_another_has_by_now_is_kept_and_changes_nothing(
 def test_how_far_behind_it_is(session, make_receiver):
     assert waiting.lag(session) == (0, 0.0)
     first, second = send(session, make_receiver(), 2)
-    first.due, second.due = (moment() + dt.timedelta(seconds=seconds) for seconds in (-90, 300))
+    first.due, second.due = (precise_now() + dt.timedelta(seconds=seconds) for seconds in (-90, 300))
     session.commit()
     found = waiting.lag(session)
     assert found.waiting == 1

@@ -13,7 +13,7 @@ from app.accounts.models import User
 from app.core.clock import now
 from app.core.config import Settings
 from app.core.extensions import db
-from app.core.leases import moment
+from app.core.leases import precise_now
 from app.notifications import sender, system_email
 from app.notifications.delivery import AttemptResult
 from app.notifications.models import Delivery, SystemEmail
@@ -49,7 +49,7 @@ def outcomes(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     def attempt(type_: str, fields: dict[str, str], message: Any, _door: Any, **_: Any) -> AttemptResult:
         is_delivered = found.pop(0)
         found.append((type_, fields["email"], message.url))
-        return AttemptResult(is_delivered=is_delivered, detail="said", datetime=moment(), duration_ms=1)
+        return AttemptResult(is_delivered=is_delivered, detail="said", datetime=precise_now(), duration_ms=1)
 
     monkeypatch.setattr(sender, "attempt", attempt)
     return found
@@ -74,9 +74,9 @@ def test_it_is_tried_again_until_it_is_of_no_use(
     outcomes.append(False)
     send_all(outbox)
     session.expire_all()
-    assert queued.due and queued.due > moment()
+    assert queued.due and queued.due > precise_now()
     assert queued.content
-    queued.delivery.due, queued.until = moment(), now()
+    queued.delivery.due, queued.until = precise_now(), now()
     session.commit()
     outcomes.insert(0, False)
     send_all(outbox)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from app.accounts.models import User
-from app.core.secret_keys.ring import keys
+from app.core.secret_keys.ring import current_keys
 from app.notifications.models import NotificationHandler
 from app.notifications.site import SiteUrls
 from app.notifications.test_send import trial_message
@@ -95,7 +95,7 @@ def test_another_key_another_address_another_handler(
     assert handler_of(session, token) is handler
     with secret_keys("another"):
         assert handler_of(session, token) is None
-    with secret_keys("another", keys().current()):
+    with secret_keys("another", current_keys().current()):
         assert handler_of(session, token) is handler
     assert path(handler) != path(other)
     handler.settings = {"email": "somebody.else@example.com"}

@@ -10,7 +10,7 @@ import pytest
 from standardwebhooks import Webhook
 from standardwebhooks.webhooks import WebhookVerificationError
 
-from app.core.leases import moment
+from app.core.leases import precise_now
 from app.net.session import OutboundSession
 from app.notifications.transport import DeliveryFailed, all_transports
 from app.notifications.transports.webhook import new_secret, payload, replaced, secrets_of, send, signed
@@ -71,7 +71,7 @@ def test_and_nothing_else(heard: Callable[..., Heard], spoilt: str) -> None:
 
 def test_for_a_day_both_secrets_verify(heard: Callable[..., Heard]) -> None:
     old = new_secret()
-    fields = replaced({"webhook": "x", "secret": old}, moment())
+    fields = replaced({"webhook": "x", "secret": old}, precise_now())
     assert fields["webhook"] == "x" and fields["secret"] not in {old, fields["secret_before"]}
     found = heard({name: fields[name] for name in fields if name != "webhook"})
     for secret in (old, fields["secret"]):

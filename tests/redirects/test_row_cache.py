@@ -13,7 +13,7 @@ from app.core.config import Settings
 from app.core.errors import StoreDown
 from app.links.models import PlanChange
 from app.redirects import cache, row_cache
-from app.redirects.cache import CompiledLinks, Stocker
+from app.redirects.cache import CompiledLinks, RowCacheWarmer
 from app.redirects.queries import NAMES
 from app.redirects.row_cache import RowCache
 from tests.factories import Factory
@@ -126,11 +126,11 @@ def destination(plans: CompiledLinks, path: str) -> str | None:
     return plan.location_url if plan else None
 
 
-def stocked(plans: CompiledLinks) -> Stocker:
-    stocker = Stocker(plans)
-    while stocker.step():
+def warmed(plans: CompiledLinks) -> RowCacheWarmer:
+    warmer = RowCacheWarmer(plans)
+    while warmer.step():
         pass
-    return stocker
+    return warmer
 
 
 @pytest.fixture
@@ -150,7 +150,7 @@ def test_links_are_there_before_anybody_asks(
     for number in range(5):
         factory.link(owner, f"A{number}", location_url=f"{OTHER}/{number}")
     factory.link(owner, "more", location_url=THERE, utm_source="mail")
-    stocked(plans)
+    warmed(plans)
     without_database()
     for number in range(5):
         assert destination(plans, f"/a{number}") == f"{OTHER}/{number}"
@@ -163,7 +163,7 @@ def test_links_of_who_was_deleted_are_not_there(plans: CompiledLinks, factory: F
     gone = factory.user(deleted_datetime=now())
     factory.link(gone, "gone")
     factory.link(owner, "here")
-    stocked(plans)
+    warmed(plans)
     assert plans.row_cache.get(0, "here")
     assert plans.row_cache.get(0, "gone") is None
     assert plans.find("localhost", "/gone") is None
@@ -183,16 +183,16 @@ def test_new_links_are_seen_too_and_those_of_a_dropped_domain_again(
     plans: CompiledLinks, factory: Factory, owner: User
 ) -> None:
     factory.link(owner, "one")
-    stocker = stocked(plans)
+    warmer = warmed(plans)
     factory.link(owner, "two")
     assert plans.row_cache.get(0, "two") is None
-    assert stocker.step()
+    assert warmer.step()
     assert plans.row_cache.get(0, "two")
-    assert not stocker.step()
+    assert not warmer.step()
     factory.add(PlanChange(domain_id=0))
     plans.poll()
     assert plans.row_cache.get(0, "one") is None
-    while stocker.step():
+    while warmer.step():
         pass
     assert plans.row_cache.get(0, "one")
 
@@ -202,7 +202,7 @@ def test_a_change_is_seen_at_the_next_poll(
     plans: CompiledLinks, factory: Factory, owner: User, change: Callable[..., None]
 ) -> None:
     link = factory.link(owner, "a", location_url=THERE)
-    stocked(plans)
+    warmed(plans)
     assert destination(plans, "/a") == THERE
     change(link, location_url=OTHER)
     plans.poll()
@@ -231,7 +231,7 @@ def test_who_is_asked_for_often_gets_a_plan_that_stays(
     plans: CompiledLinks, factory: Factory, owner: User
 ) -> None:
     factory.link(owner, "a", location_url=THERE)
-    stocked(plans)
+    warmed(plans)
     for _ in range(2 * cache.OFTEN):
         assert destination(plans, "/a") == THERE
     assert plans.known((0, "a"))

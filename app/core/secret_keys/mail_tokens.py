@@ -12,7 +12,7 @@ from itsdangerous import BadSignature, SignatureExpired, URLSafeSerializer, URLS
 
 from app.core.database import AnySession
 from app.core.secret_keys.check import retired_verifiers
-from app.core.secret_keys.ring import keys
+from app.core.secret_keys.ring import current_keys
 
 AnySerializer = URLSafeSerializer | URLSafeTimedSerializer
 
@@ -29,7 +29,7 @@ class MailTokens:
     max_age: int | None = None
 
     def sign(self, value: object) -> str:
-        return str(self._serializer(keys().signing(), "hmac").dumps(value))
+        return str(self._serializer(current_keys().signing(), "hmac").dumps(value))
 
     def read(self, session: AnySession, token: str) -> Any:
         """The value of a token. Raises SignatureExpired for a genuine one that is too old; BadSignature."""
@@ -52,7 +52,7 @@ class MailTokens:
 
     def _known(self, session: AnySession) -> Iterator[AnySerializer]:
         """Serializers of the configured keys, then of the retired ones, read only where those fail."""
-        yield self._serializer(keys().signing(), "hmac")
+        yield self._serializer(current_keys().signing(), "hmac")
         for verifier in retired_verifiers(session, self.purpose):
             yield self._serializer(verifier, "none")
 

@@ -110,7 +110,7 @@ def use_keys(keys: SecretKeys) -> None:
     _keys = keys
 
 
-def keys() -> SecretKeys:
+def current_keys() -> SecretKeys:
     if _keys is None:
         raise RuntimeError("no secret keys: create_app sets them")
     return _keys
@@ -118,7 +118,7 @@ def keys() -> SecretKeys:
 
 def flask_settings() -> dict[str, object]:
     """Keys that Flask's sessions and Flask-WTF's tokens are signed with, and older ones that still verify."""
-    known = keys().all()
+    known = current_keys().all()
     return {
         "SECRET_KEY": known[0] if known else None,
         "SECRET_KEY_FALLBACKS": list(known[1:]),

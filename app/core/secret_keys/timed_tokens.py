@@ -7,7 +7,7 @@ from typing import Any
 
 from itsdangerous import URLSafeTimedSerializer
 
-from app.core.secret_keys.ring import keys
+from app.core.secret_keys.ring import current_keys
 
 SIGNER = {"key_derivation": "hmac", "digest_method": hashlib.sha256}
 
@@ -28,7 +28,7 @@ class TimedTokens:
 
     def _serializer(self) -> URLSafeTimedSerializer:
         """The serializer. It is made again only where the keys have changed."""
-        known, made = keys().signing(), self._made
+        known, made = current_keys().signing(), self._made
         if made is None or made[0] != known:
             made = known, URLSafeTimedSerializer(known, salt=self.salt, signer_kwargs=SIGNER)
             self._made = made

@@ -31,7 +31,7 @@ def show_list() -> ResponseReturnValue:
 def rows() -> Context:
     return {
         "keys": keys.list_keys(signed_in_user()),
-        "zone": rendering.zone(),
+        "zone": rendering.owner_zone(),
         "now": clock.now(),
         "scopes": keys.SCOPES,
     }
@@ -58,7 +58,7 @@ def create() -> ResponseReturnValue:
     row, text = keys.create_key(signed_in_user(), **form.changes)
     db.session.commit()
     response = render_page(
-        "created", row=row, text=text, site=urls.owners_site(), heading=_("Your new API key"), **rows()
+        "created", row=row, text=text, site=urls.dashboard_site(), heading=_("Your new API key"), **rows()
     )
     response.headers["HX-Trigger"] = "keys-changed"
     return response
@@ -80,8 +80,8 @@ def revoke(id: int) -> ResponseReturnValue:
     db.session.commit()
     message = _("%(name)s is revoked.", name=row.name)
     if not rendering.is_fragment():
-        return rendering.sent_on(message, url_for("dashboard.keys"))
-    return rendering.swapped(
+        return rendering.redirect_with(message, url_for("dashboard.keys"))
+    return rendering.swap_part(
         message, render_template(f"{FOLDER}/_list.html", **rows()), "#results", "innerHTML"
     )
 

@@ -38,7 +38,7 @@ class ParameterRow(NamedTuple):
 
 @blueprint.get("/api/", endpoint="api")
 def show() -> ResponseReturnValue:
-    site, every, ids = urls.owners_site(), operations(), newest_ids()
+    site, every, ids = urls.dashboard_site(), operations(), newest_ids()
     rows = {one.name: takes(one) for one in every}
     return render_template(
         "dashboard/api/page.html",

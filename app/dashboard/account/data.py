@@ -30,7 +30,7 @@ from app.i18n import language
 from app.i18n.messages import gettext as _
 from app.import_export import archives
 from app.import_export.models import Archive
-from app.web import urls
+from app.web import application, urls
 
 FOLDER = "dashboard/account"
 UNITS = ("B", "kB", "MB", "GB", "TB")
@@ -45,14 +45,14 @@ def show() -> ResponseReturnValue:
 
 
 def download() -> dict[str, Any]:
-    row = archives.of(signed_in_user())
+    row = archives.find_archive(signed_in_user())
     if row is not None and row.state == archives.DONE and not path_of(row).is_file():
         row = None  # backups leave the downloads out: after a restore the row is there without its file
     return {
         "archive": row,
-        "archive_ends": row and archives.ends(row),
+        "archive_ends": row and archives.expires_at(row),
         "under_way": archives.UNDER_WAY,
-        "zone": rendering.zone(),
+        "zone": rendering.owner_zone(),
     }
 
 
@@ -61,7 +61,7 @@ def download() -> dict[str, Any]:
 def make() -> ResponseReturnValue:
     """Request an archive of all data. The worker makes it, so the page may be closed."""
     begin_write(db.session)
-    archives.ask(signed_in_user(), urls.site())
+    archives.ask(signed_in_user(), urls.links_site())
     record(db.session, "archive.requested", account=signed_in_user())
     db.session.commit()
     if rendering.is_fragment():
@@ -70,12 +70,12 @@ def make() -> ResponseReturnValue:
 
 
 def path_of(row: Archive) -> Path:
-    return archives.path_of(urls.settings().data_dir, row.file)
+    return archives.path_of(application.settings().data_dir, row.file)
 
 
 @blueprint.get("/account/data/file", endpoint="account_data_file")
 def file() -> ResponseReturnValue:
-    row = archives.of(signed_in_user())
+    row = archives.find_archive(signed_in_user())
     if row is None or row.state != archives.DONE:
         abort(404)
     path = path_of(row)

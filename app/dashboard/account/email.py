@@ -61,6 +61,6 @@ def save() -> ResponseReturnValue:
 def saved(message: str) -> ResponseReturnValue:
     to = url_for("dashboard.account", _anchor="email")
     if not rendering.is_fragment():
-        return rendering.sent_on(message, to)
+        return rendering.redirect_with(message, to)
     flash(message)
     return Response(headers={"HX-Redirect": url_for("dashboard.account")})

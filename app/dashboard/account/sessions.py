@@ -40,4 +40,4 @@ def end_others() -> ResponseReturnValue:
 
 
 def back(message: str) -> ResponseReturnValue:
-    return rendering.sent_on(message, url_for("dashboard.account", _anchor="sessions"))
+    return rendering.redirect_with(message, url_for("dashboard.account", _anchor="sessions"))

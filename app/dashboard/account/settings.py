@@ -32,7 +32,7 @@ def show() -> ResponseReturnValue:
 @blueprint.post("/account/", endpoint="account_write")
 def save() -> ResponseReturnValue:
     form = AccountForm(submitted_form(), owner=signed_in_user(), stored=signed_in_user())
-    return kept(form, lambda: services.update_user(signed_in_user(), form.changes)) or sent_on(
+    return kept(form, lambda: services.update_user(signed_in_user(), form.changes)) or back_to_account(
         _("Your account is saved.")
     )
 
@@ -54,7 +54,7 @@ def save_password() -> ResponseReturnValue:
     security_email.current_security_mail().password_is_changed(signed_in_user(), revoked)
     db.session.commit()
     sessions.renew(signed_in_user(), signed_in_at)
-    return sent_on(
+    return back_to_account(
         _("Your password is changed, and your API keys are revoked. Every other session is signed out.")
         if revoked
         else _("Your password is changed. Every other session is signed out.")
@@ -87,7 +87,7 @@ def render_account(form: AccountForm, password_form: PasswordForm, status: int =
         this_session=sessions.this_one(),
         active_keys=len(keys.active_keys(signed_in_user())),
         now=clock.now(),
-        zone=rendering.zone(),
+        zone=rendering.owner_zone(),
     )
     return make_response(body, status)
 
@@ -98,5 +98,5 @@ def signed_in() -> list[UserSession]:
     return sorted(sessions.list_own(), key=lambda row: row.id != here)
 
 
-def sent_on(message: str) -> ResponseReturnValue:
-    return rendering.sent_on(message, url_for("dashboard.account"))
+def back_to_account(message: str) -> ResponseReturnValue:
+    return rendering.redirect_with(message, url_for("dashboard.account"))

@@ -48,7 +48,9 @@ def render_step(name: str, form: ResourceForm | None, **context: object) -> Resp
     """One step of the page, with what is wrong with its form."""
     whole, part = "dashboard/account/two_factor.html", f"dashboard/account/_two_factor_{name}.html"
     context |= setup_context() if name == BEGUN else {}
-    body = render_template(whole, fragment=part, form=form, here="account", zone=rendering.zone(), **context)
+    body = render_template(
+        whole, fragment=part, form=form, here="account", zone=rendering.owner_zone(), **context
+    )
     return make_response(body, proofs.status_of(form) if form and form.problems else 200)
 
 
@@ -63,7 +65,7 @@ def setup_context() -> dict[str, object]:
 
 def here() -> ResponseReturnValue:
     """Redirect to the page as it is now: the state has changed meanwhile, or the button Back was used."""
-    return rendering.sent_on("", url_for("dashboard.two_factor"))
+    return rendering.redirect_with("", url_for("dashboard.two_factor"))
 
 
 @blueprint.post("/account/two-factor/start", endpoint="two_factor_start_write")
@@ -156,7 +158,9 @@ def switch_off() -> ResponseReturnValue:
         proofs.ask_code(form, leave)
     if form.problems:
         return render_step("leave", form)
-    return rendering.sent_on(_("Two-factor is off."), url_for("dashboard.account", _anchor="two-factor"))
+    return rendering.redirect_with(
+        _("Two-factor is off."), url_for("dashboard.account", _anchor="two-factor")
+    )
 
 
 def leave(code: str) -> bool:

@@ -25,8 +25,8 @@ from app.dashboard.shared.blueprint import blueprint
 from app.i18n.messages import lazy_gettext as _l
 from app.input.params import ParamReader
 from app.input.parsers import Rejected, parse_integer
+from app.web.application import settings
 from app.web.body import read_params
-from app.web.urls import settings
 
 FILTERS = ("group", "from", "until", "email")
 FORMATS: Mapping[str, str] = {"csv": "text/csv; charset=utf-8", "ndjson": "application/x-ndjson"}
@@ -89,7 +89,7 @@ def render_log(scope: LogScope) -> ResponseReturnValue:
         next_page=scope.address(**filters, before=before) if before else "",
         first_page=scope.address(**filters) if query.before is not None else "",
         days=settings().audit_log_days,
-        zone=rendering.zone(),
+        zone=rendering.owner_zone(),
     )
 
 
@@ -127,7 +127,7 @@ def read_day(text: str) -> dt.date:
 
 def start_of(day: dt.date | None) -> dt.datetime | None:
     """The first moment of the day in the reader's time zone, as UTC."""
-    return dt.datetime.combine(day, dt.time(), rendering.zone()).astimezone(dt.UTC) if day else None
+    return dt.datetime.combine(day, dt.time(), rendering.owner_zone()).astimezone(dt.UTC) if day else None
 
 
 def send_file(scope: LogScope, kind: str) -> ResponseReturnValue:

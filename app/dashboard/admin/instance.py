@@ -21,7 +21,7 @@ from app.i18n.messages import gettext as _
 from app.notifications import system_email
 from app.notifications.models import SystemEmail
 from app.notifications.site import site_of
-from app.web import urls
+from app.web import application, urls
 
 FOLDER = "dashboard/instance"
 GIVEN_UP_AFTER = dt.timedelta(minutes=10)
@@ -36,10 +36,10 @@ def init_app(app: Flask) -> None:
 @admins_only
 def show() -> ResponseReturnValue:
     """The whole page, or for htmx the part that refreshes itself: nothing in it can have the focus."""
-    live = {"here": "instance", "zone": rendering.zone(), **instance_facts.live()}
+    live = {"here": "instance", "zone": rendering.owner_zone(), **instance_facts.live()}
     if rendering.is_fragment():
         return rendering.render_page("", f"{FOLDER}/_live.html", **live)
-    settings = urls.settings()
+    settings = application.settings()
     whole = {
         **live,
         **mail(),
@@ -54,7 +54,7 @@ def show() -> ResponseReturnValue:
 
 def mail() -> dict[str, Any]:
     mine = SystemEmail.user_id == signed_in_user().id, SystemEmail.about == "test"
-    settings = urls.settings()
+    settings = application.settings()
     return {
         "smtp": config_sources.text_of("SMTP_URL", settings.smtp_url),
         "mail_from": settings.mail_from,
@@ -63,7 +63,7 @@ def mail() -> dict[str, Any]:
         "test_email": db.session.scalar(
             select(SystemEmail).where(*mine).order_by(SystemEmail.id.desc()).limit(1)
         ),
-        "zone": rendering.zone(),
+        "zone": rendering.owner_zone(),
     }
 
 
@@ -77,11 +77,11 @@ def show_mail() -> ResponseReturnValue:
 @admins_only
 def send_mail() -> ResponseReturnValue:
     """Queue a test mail to the signed-in admin, one at a time. The worker sends it."""
-    if urls.settings().smtp_url:
+    if application.settings().smtp_url:
         content = system_email.Content(
             title=_("Mail from Waypost works"),
             text=_("You asked for this test on the page of your instance."),
-            url=urls.owners_site() + url_for("dashboard.instance"),
+            url=urls.dashboard_site() + url_for("dashboard.instance"),
             language=signed_in_user().language,
         )
         begin_write(db.session)
@@ -97,4 +97,4 @@ def send_mail() -> ResponseReturnValue:
         db.session.commit()
     if rendering.is_fragment():
         return show_mail()
-    return rendering.sent_on("", url_for("dashboard.instance_mail"))
+    return rendering.redirect_with("", url_for("dashboard.instance_mail"))

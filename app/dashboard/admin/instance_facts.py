@@ -26,7 +26,7 @@ from app.links.models import LimitCounter, Link
 from app.operations import health
 from app.operations.backups import manifest
 from app.redirects.request_context import redirect_context
-from app.web import urls
+from app.web import application
 
 LIBRARIES = ("Flask", "SQLAlchemy", "Granian")
 LOW_BYTES = 512 * 1024 * 1024
@@ -108,7 +108,7 @@ def counts() -> dict[str, int]:
 
 def sizes() -> dict[str, int]:
     """Size of each database in bytes."""
-    settings = urls.settings()
+    settings = application.settings()
     if not settings.is_sqlite:
         return {
             _("Database"): int(db.session.scalar(text("SELECT pg_database_size(current_database())")) or 0)
@@ -125,13 +125,13 @@ def size(path: Path) -> int:
 
 
 def disk() -> dict[str, int]:
-    found = shutil.disk_usage(urls.settings().data_dir)
+    found = shutil.disk_usage(application.settings().data_dir)
     return {"free": found.free, "total": found.total}
 
 
 def places() -> dict[str, Any]:
     """State, age and attribution of the geolocation database."""
-    settings, status = urls.settings(), redirect_context().geolocation.status
+    settings, status = application.settings(), redirect_context().geolocation.status
     age = status.age(clock.now())
     return {
         "state": status.state,

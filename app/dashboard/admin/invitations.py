@@ -7,7 +7,7 @@ from flask.typing import ResponseReturnValue
 
 from app.accounts import invitations, passwords, services
 from app.accounts.forms import InvitationForm, NewUserForm
-from app.accounts.invitations import Over
+from app.accounts.invitations import InvitationClosed
 from app.accounts.models import Invitation, User
 from app.accounts.ownership import MAX_ID
 from app.core.clock import format_utc
@@ -67,7 +67,7 @@ def create() -> ResponseReturnValue:
     row, token = invitations.invite(
         signed_in_user(), email=form.email.data or "", is_admin=bool(form.is_admin.data)
     )
-    address = urls.owners_site() + url_for("accounts.invited", token=token)
+    address = urls.dashboard_site() + url_for("accounts.invited", token=token)
     is_mailed = bool(row.email) and has_mail() and not system_email.has_enough(db.session, row.email)
     if is_mailed:
         system_email.enqueue(
@@ -80,7 +80,7 @@ def create() -> ResponseReturnValue:
         )
     db.session.commit()
     response = render_page(
-        "invited", row=row, address=address, is_mailed=is_mailed, zone=rendering.zone(),
+        "invited", row=row, address=address, is_mailed=is_mailed, zone=rendering.owner_zone(),
         heading=_("The invitation"),
     )  # fmt: skip
     response.headers["HX-Trigger"] = "users-changed"
@@ -107,7 +107,9 @@ def email_content(row: Invitation, address: str) -> system_email.Content:
 @blueprint.get("/users/invitations/<int:id>/revoke", endpoint="invitations_revoke")
 @admins_only
 def ask_revoke(id: int) -> ResponseReturnValue:
-    return render_page("revoke", row=find(id), zone=rendering.zone(), heading=_("Revoke this invitation?"))
+    return render_page(
+        "revoke", row=find(id), zone=rendering.owner_zone(), heading=_("Revoke this invitation?")
+    )
 
 
 def find(id: int) -> Invitation:
@@ -128,9 +130,9 @@ def revoke(id: int) -> ResponseReturnValue:
     db.session.commit()
     message = _("The invitation is revoked.")
     if not rendering.is_fragment():
-        return rendering.sent_on(message, url_for("dashboard.users"))
+        return rendering.redirect_with(message, url_for("dashboard.users"))
     part = render_template(f"{FOLDER}/_list.html", **rows())
-    return rendering.swapped(message, part, "#results", "innerHTML")
+    return rendering.swap_part(message, part, "#results", "innerHTML")
 
 
 def render_page(name: str, status: int = 200, **context: object) -> Response:
@@ -146,7 +148,7 @@ def render_page(name: str, status: int = 200, **context: object) -> Response:
 def invited() -> ResponseReturnValue:
     try:
         row = invitations.find(submitted_text("token"))
-    except Over as over:
+    except InvitationClosed as over:
         return over_page(over)
     return invited_page(NewUserForm(None, owner=None), row.email)
 
@@ -159,7 +161,7 @@ def accept() -> ResponseReturnValue:
         if not form.validate():
             return invited_page(form, row.email, status=422)
         made = account_of(form)
-    except Over as over:
+    except InvitationClosed as over:
         db.session.rollback()
         return over_page(over)
     except services.EmailTaken as taken:
@@ -183,6 +185,6 @@ def invited_page(form: NewUserForm, email: str, *, status: int = 200) -> Respons
     return make_response(body, status)
 
 
-def over_page(over: Over) -> Response:
+def over_page(over: InvitationClosed) -> Response:
     body = render_template("accounts/invitation_over.html", state=over.state)
     return make_response(body, STATUS.get(over.state, 410))

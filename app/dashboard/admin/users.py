@@ -65,7 +65,7 @@ def rows() -> dict[str, Any]:
         "page": page,
         "total_pages": max(1, -(-total // PAGE_SIZE)),
         "invitations": invitations.open_ones(),
-        "zone": rendering.zone(),
+        "zone": rendering.owner_zone(),
         "now": clock.now(),
     }
 
@@ -152,9 +152,9 @@ def change(id: int, action: str) -> ResponseReturnValue:
     if not signed_in_user().is_admin:  # admins can take their own rights away
         return gone_from_here(message)
     if not rendering.is_fragment():
-        return rendering.sent_on(message, url_for("dashboard.users"), undo=undo)
+        return rendering.redirect_with(message, url_for("dashboard.users"), undo=undo)
     part = render_template(f"{FOLDER}/_list.html", **rows())
-    return rendering.swapped(message, part, "#results", "innerHTML", undo=undo)
+    return rendering.swap_part(message, part, "#results", "innerHTML", undo=undo)
 
 
 def refuse_oneself(row: User, chosen: UserAction) -> None:
@@ -165,6 +165,6 @@ def refuse_oneself(row: User, chosen: UserAction) -> None:
 def gone_from_here(message: str) -> ResponseReturnValue:
     """Redirect to the start page: a user who has just ceased to be admin cannot see this one."""
     if not rendering.is_fragment():
-        return rendering.sent_on(message, url_for("dashboard.home"))
+        return rendering.redirect_with(message, url_for("dashboard.home"))
     flash(message)
     return Response(headers={"HX-Redirect": url_for("dashboard.home")})

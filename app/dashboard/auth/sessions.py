@@ -21,13 +21,13 @@ from app.core.clock import now
 from app.core.config import Settings
 from app.core.database import begin_write
 from app.core.extensions import db, login
-from app.core.secret_keys.ring import flask_settings, keys
+from app.core.secret_keys.ring import current_keys, flask_settings
 from app.dashboard.auth.access import actor_of
 from app.dashboard.auth.known_browsers import remember_browser
 from app.dashboard.shared.security_headers import is_secure
 from app.i18n.messages import lazy_gettext as _l
 from app.redirects.user_agent import parse_device
-from app.web import urls
+from app.web import application
 from app.web.cookies import host_cookie
 
 PENDING_SIGN_IN, PENDING_LIFETIME = "half_signed_in", dt.timedelta(minutes=10)
@@ -51,7 +51,7 @@ class SchemeSessions(SecureCookieSessionInterface):
     def open_session(self, app: Flask, request: Request) -> SecureCookieSession | None:
         """While the secret key is rotated, sign the cookie anew: its old key may be about to go."""
         found = super().open_session(app, request)
-        if found and len(keys().all()) > 1:
+        if found and len(current_keys().all()) > 1:
             found.modified = True
         return found
 
@@ -94,7 +94,7 @@ def lifetime(settings: Settings) -> dt.timedelta:
 
 def load(token: str) -> User | None:
     """The user of the session with this token. Makes it the session of the request."""
-    longest = lifetime(urls.settings())
+    longest = lifetime(application.settings())
     row = sessions.find(token, longest)
     if row is None:
         return None
@@ -118,7 +118,7 @@ def note_password() -> None:
 
 def list_own() -> list[UserSession]:
     """The valid sessions of the signed-in user, the last used first."""
-    return sessions.list_sessions(this_one().user, lifetime(urls.settings()))
+    return sessions.list_sessions(this_one().user, lifetime(application.settings()))
 
 
 def start(
@@ -143,7 +143,7 @@ def start(
         browser=known.browser_name,
         system=known.os_name,
         is_remembered=remember,
-        lifetime=lifetime(urls.settings()),
+        lifetime=lifetime(application.settings()),
         signed_in=signed_in,
         password_typed=password_typed,
     )

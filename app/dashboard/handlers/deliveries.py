@@ -79,7 +79,7 @@ def log_page(
         statuses=[(word, status, address({"status": status} if status else {})) for status, word in STATUSES],
         chosen=parameters.get("status", ""),
         to_page=lambda number: address({**parameters, "page": str(number)}),
-        zone=rendering.zone(),
+        zone=rendering.owner_zone(),
     )
 
 
@@ -131,11 +131,11 @@ def renew_secret(id: int) -> ResponseReturnValue:
         form = FAMILY.ask_edit(handler.id)
         form.headers["HX-Trigger"] = json.dumps({"toast": message})
         return form
-    return rendering.sent_on(message, FAMILY.address("edit", handler.id))
+    return rendering.redirect_with(message, FAMILY.address("edit", handler.id))
 
 
 @blueprint.post("/handlers/<int:id>/deliveries/<int:delivery_id>/again", endpoint="handlers_again")
-def again(id: int, delivery_id: int) -> ResponseReturnValue:
+def resend(id: int, delivery_id: int) -> ResponseReturnValue:
     """Start the attempts anew with the same id, so that a receiver recognizes a duplicate."""
     begin_write(db.session)
     handler = get_owned(signed_in_user(), NotificationHandler, id)
@@ -144,7 +144,7 @@ def again(id: int, delivery_id: int) -> ResponseReturnValue:
         db.session.rollback()
         return back(handler, "", _("%(name)s is off. Turn it on first.", name=handler.name))
     test_send.count_send(handler)
-    outbox.again(delivery)
+    outbox.restart_attempts(delivery)
     db.session.commit()
     return back(handler, _("It is sent again in a moment."))
 
@@ -174,7 +174,7 @@ def back(handler: NotificationHandler, message: str, warning: str | None = None)
     """Back to the page that sent the request: the list sends with htmx, the log with a plain form."""
     if rendering.is_fragment():
         part = FAMILY.row(handler)
-        return rendering.swapped(message, part, f"#row-{handler.id}", "outerHTML", warning)
+        return rendering.swap_part(message, part, f"#row-{handler.id}", "outerHTML", warning)
     is_log = "log" in submitted_form()
     to = address_of(handler) if is_log else FAMILY.address()
-    return rendering.sent_on(message, to, warning)
+    return rendering.redirect_with(message, to, warning)

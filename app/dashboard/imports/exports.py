@@ -28,7 +28,7 @@ from app.web.body import read_list_query
 @blueprint.get("/links/export.json", endpoint="links_export", defaults={"kind": "json"})
 def export_file(kind: str) -> Response:
     """Those links that the list shows with the same parameters, all pages of it."""
-    site = urls.site()
+    site = urls.links_site()
     note_export("links.exported", format=kind)
     found = export(
         signed_in_user().id,

@@ -33,7 +33,7 @@ from app.import_export.files import require_room
 from app.import_export.link_passwords import hide_secrets
 from app.import_export.models import LinkImport
 from app.import_export.sniff import TableFormat, UnreadableTable, open_table
-from app.web import urls
+from app.web import application
 
 FOLDER = "dashboard/imports"
 SHOWN = 100  # failed rows on a page
@@ -47,14 +47,14 @@ def show_list(problem: str = "", status: int = 200) -> ResponseReturnValue:
     mine = select(LinkImport).where(LinkImport.user_id == signed_in_user().id).order_by(LinkImport.id.desc())
     found = db.session.scalars(mine.limit(LISTED)).all()
     return render_page(
-        "list", status, jobs=found, problem=problem, zone=rendering.zone(), services=columns.SERVICES
+        "list", status, jobs=found, problem=problem, zone=rendering.owner_zone(), services=columns.SERVICES
     )
 
 
 @blueprint.post("/imports/", endpoint="imports_write")
 def bring() -> ResponseReturnValue:
     """Store the uploaded file for the worker, and look at its format. No link is created yet."""
-    path = files.new_file(urls.settings().data_dir)
+    path = files.new_file(application.settings().data_dir)
     try:
         require_room(path.parent, request.content_length or 0)
         services.require_few(signed_in_user())
@@ -202,6 +202,6 @@ def order_labels() -> dict[str, str]:
 
 def table_of(job: LinkImport) -> TableFormat | None:
     try:
-        return open_table(files.path_of(urls.settings().data_dir, job.file))
+        return open_table(files.path_of(application.settings().data_dir, job.file))
     except (OSError, UnreadableTable):
         return None

@@ -95,7 +95,7 @@ def begin() -> ResponseReturnValue:
         raise Invalid(FieldError(_l("Select the links first."), "required"))
     if work.do in DOINGS:
         return carry_on(work, DOINGS[work.do])
-    return ask(work, ManyForm(None, owner=signed_in_user(), zone=rendering.zone()))
+    return ask(work, ManyForm(None, owner=signed_in_user(), zone=rendering.owner_zone()))
 
 
 def ask(work: BulkAction, form: ManyForm, status: int = 200) -> Response:
@@ -115,14 +115,14 @@ def is_new_deletion() -> bool:
 
 
 def ask_again() -> ResponseReturnValue:
-    return ask(read_work(), ManyForm(None, owner=signed_in_user(), zone=rendering.zone()))
+    return ask(read_work(), ManyForm(None, owner=signed_in_user(), zone=rendering.owner_zone()))
 
 
 @blueprint.post("/links/many/go", endpoint="links_many_go")
 @reauthenticated(ask_again, needs=is_new_deletion)
 def go() -> ResponseReturnValue:
     work = read_work()
-    form = ManyForm(kept(submitted_form()), owner=signed_in_user(), zone=rendering.zone())
+    form = ManyForm(kept(submitted_form()), owner=signed_in_user(), zone=rendering.owner_zone())
     if work.do == "change":
         try:
             form.require_valid()

@@ -37,7 +37,7 @@ from app.pixels.models import Pixel
 from app.pixels.provider import all_providers
 from app.projects.models import Project
 from app.redirects.request_context import redirect_context
-from app.web import urls
+from app.web import application, urls
 from app.web.body import read_query
 
 Context = dict[str, Any]
@@ -118,7 +118,7 @@ def beside_form(form: Any) -> Context:
         "copied": copied,
         "pictured": form.stored or copied,
         "fault": failing(db.session, [form.stored.id]).get(form.stored.id) if form.stored else None,
-        "zone": rendering.zone(),
+        "zone": rendering.owner_zone(),
         **place_notes(),
     }
 
@@ -217,6 +217,6 @@ def place_notes() -> dict[str, Any]:
 
 
 def notes_by_type(*, is_damaged: bool) -> Mapping[str, str]:
-    if urls.settings().geo_country_header:
+    if application.settings().geo_country_header:
         return {"city_name": f"{NO_CITIES} {WHAT_TO_DO}"}
     return dict.fromkeys(BY_PLACE, f"{DAMAGED if is_damaged else UNKNOWN} {WHAT_TO_DO}")

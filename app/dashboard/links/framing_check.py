@@ -15,7 +15,7 @@ from app.links.models import Link
 from app.net import http as net_http
 from app.net.networks import Network
 from app.redirects.presentation import WEB
-from app.web import urls
+from app.web import application
 
 SECONDS = 3.0  # for all of them: the owner waits
 MAX_DESTINATIONS = 5
@@ -73,4 +73,4 @@ def is_forbidden(url: str, framing: str, until: float) -> bool:
 
 
 def allowed() -> Sequence[Network]:
-    return urls.settings().allow_private_networks
+    return application.settings().allow_private_networks

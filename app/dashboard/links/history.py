@@ -37,8 +37,8 @@ def render_history(link: Link, problem: str = "", status: int = 200) -> Response
         family=FAMILY,
         link=link,
         history=history,
-        wording=Wording(link.user_id, history, rendering.zone()),
-        zone=rendering.zone(),
+        wording=Wording(link.user_id, history, rendering.owner_zone()),
+        zone=rendering.owner_zone(),
         heading=_("History of %(address)s", address=short_address(link)),
         problem=problem,
     )
@@ -63,5 +63,5 @@ def revert(id: int, change_id: int) -> ResponseReturnValue:
         return answer
     message = _("%(address)s is as it was.", address=short_address(link))
     if rendering.is_fragment() and rendering.is_at(FAMILY.address()):
-        return rendering.swapped(message, FAMILY.row(link), f"#row-{link.id}", "outerHTML")
-    return rendering.sent_on(message, FAMILY.address())
+        return rendering.swap_part(message, FAMILY.row(link), f"#row-{link.id}", "outerHTML")
+    return rendering.redirect_with(message, FAMILY.address())

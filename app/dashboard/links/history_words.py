@@ -10,7 +10,7 @@ from sqlalchemy import select
 
 from app.core.extensions import db
 from app.dashboard.links.rows import own_host
-from app.dashboard.shared.rendering import local
+from app.dashboard.shared.rendering import full_local_time
 from app.domains.models import Domain
 from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
@@ -97,7 +97,7 @@ class Wording:
         if name in NAMED:
             return ", ".join(self.names[name].get(id_) or str(GONE) for id_ in as_list(value))
         if name in MOMENTS:
-            return local(dt.datetime.fromisoformat(value), self.zone)
+            return full_local_time(dt.datetime.fromisoformat(value), self.zone)
         if name == "targeting":
             return "\n".join(f"{key} → {to}" for key, to in value)
         if choices := SETTINGS.get(name, UNKNOWN).choices:

@@ -53,7 +53,7 @@ class Preview:
     code: str = ""  # the QR code as a data: URL
 
 
-def asked_of(fields: RequestData) -> RequestData:
+def previewed_fields(fields: RequestData) -> RequestData:
     """The sent fields that the preview needs."""
     return RequestData(
         (f"{name}[{index}]", value) for name, index, value in fields.pairs() if name not in NOT_ASKED
@@ -64,7 +64,7 @@ def previewed(form: LinkForm, *, has_password: bool) -> Preview:
     """The preview of a validated form. A field with an error counts as not sent."""
     stored = form.stored
     domain = db.session.get(Domain, form.domain_id.data) if good(form, "domain_id") else None
-    host = domain.host if domain else urls.site().partition("://")[2]
+    host = domain.host if domain else urls.links_site().partition("://")[2]
     alias = good(form, "url") or ""
     words = alias_words(form)
     has_code = alias and not (words and words[0] == "bad")

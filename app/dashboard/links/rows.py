@@ -77,7 +77,7 @@ class SmallLine(NamedTuple):
 
 def small_lines(links: Sequence[int]) -> dict[int, SmallLine]:
     """The lines of all links of a page, with one query."""
-    found = last_days(db.session, links, DAYS, rendering.zone()) if links else {}
+    found = last_days(db.session, links, DAYS, rendering.owner_zone()) if links else {}
     return {
         id_: SmallLine(sum(counts), figures.points(counts, WIDTH, HEIGHT)) for id_, counts in found.items()
     }
@@ -122,7 +122,7 @@ def short_address(link: Link) -> str:
 
 
 def own_host() -> str:
-    return urlsplit(urls.site()).netloc
+    return urlsplit(urls.links_site()).netloc
 
 
 def host_of(link: Link) -> str:

@@ -47,7 +47,7 @@ def make() -> ResponseReturnValue:
     db.session.commit()
     settings: Settings = current_app.config["WAYPOST"]
     fill(signed_in_user(), project.id, settings)
-    return rendering.sent_on(
+    return rendering.redirect_with(
         _("The sample data is there. Its clicks come in a moment."), url_for("dashboard.links")
     )
 
@@ -65,7 +65,7 @@ def remove() -> ResponseReturnValue:
         if not db.session.scalar(select(exists().where(Link.project_id == project.id))):
             projects.delete(project)
     db.session.commit()
-    return rendering.sent_on(_("The sample data is gone."), url_for("dashboard.links"))
+    return rendering.redirect_with(_("The sample data is gone."), url_for("dashboard.links"))
 
 
 def fill(owner: User, project_id: int, settings: Settings) -> None:

@@ -10,7 +10,7 @@ from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
 from app.pixels.provider import Provider, all_providers
 from app.redirects.page_scripts import boxed_types
-from app.web import urls
+from app.web import application
 
 CURE = _l(
     "Cookies work on a domain of your own, or once the dashboard has its own address (WAYPOST_DASHBOARD_URL)."
@@ -22,7 +22,7 @@ NO_PICTURE = _l("If its script is blocked, or JavaScript is off, the click is no
 
 def boxed() -> frozenset[str]:
     """The types of pixels that are sandboxed on links without a domain of the owner's own."""
-    settings = urls.settings()
+    settings = application.settings()
     host = urlsplit(settings.base_url).netloc if settings.base_url else None
     return boxed_types(host, settings)
 

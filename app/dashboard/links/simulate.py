@@ -121,7 +121,9 @@ def explain_visit(link: Link, params: Mapping[str, Any]) -> tuple[Explanation | 
 
 def profile_from_query(params: Mapping[str, Any]) -> VisitorProfile:
     values = [(name, value if isinstance(value, list) else [value]) for name, value in params.items()]
-    return read_profile(RequestData((name, each) for name, many in values for each in many), rendering.zone())
+    return read_profile(
+        RequestData((name, each) for name, many in values for each in many), rendering.owner_zone()
+    )
 
 
 # ------------------------------------------------------------------- result
@@ -133,11 +135,11 @@ def explanation_context(explanation: Explanation) -> Context:
     return {
         "outcome": explanation.outcome,
         "verdict": verdict_on(explanation.outcome, is_bot=explanation.visitor.is_bot),
-        "steps": [in_words(step, explanation.outcome, rendering.zone()) for step in steps],
+        "steps": [in_words(step, explanation.outcome, rendering.owner_zone()) for step in steps],
         "questions": QUESTIONS,
         "left": [question for name, question in QUESTIONS.items() if name not in seen and name != "link"],
         "visitor": explanation.visitor,
-        "facts": visitor_facts(explanation, rendering.zone()),
+        "facts": visitor_facts(explanation, rendering.owner_zone()),
         "attribution": redirect_context().geolocation.status.attribution
         if explanation.visitor.profile.ip
         else None,

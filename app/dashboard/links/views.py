@@ -17,7 +17,7 @@ from app.dashboard.auth.access import signed_in_user, submitted_form
 from app.dashboard.links import framing_check
 from app.dashboard.links.choices import beside_form, controls, copied_link
 from app.dashboard.links.filters import LISTING
-from app.dashboard.links.preview import asked_of, has_password, previewed
+from app.dashboard.links.preview import has_password, previewed, previewed_fields
 from app.dashboard.links.rows import COLUMNS, beside_rows, places, short_address, short_url
 from app.dashboard.shared import form_input
 from app.dashboard.shared.blueprint import blueprint
@@ -117,7 +117,7 @@ FAMILY = LinkViews(
 def preview(id: int | None = None) -> Response:
     """The preview of the link that is being edited. Nothing is stored."""
     stored = get_owned(signed_in_user(), Link, id) if id is not None else None
-    form = FAMILY.read_form(asked_of(submitted_form()), stored)
+    form = FAMILY.read_form(previewed_fields(submitted_form()), stored)
     form.validate()
     shown = previewed(form, has_password=has_password(submitted_form(), stored))
     return make_response(render_template("dashboard/links/_preview.html", preview=shown, is_anew=True))

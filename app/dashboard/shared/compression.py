@@ -16,7 +16,7 @@ import secrets
 from flask import Flask, Response, request
 
 from app.dashboard.shared.security_headers import is_owners
-from app.web.urls import settings
+from app.web.application import settings
 
 LEVEL = 5  # 100 kB in a millisecond; 9 takes four times as long for a fiftieth less
 SMALLEST = 1_000  # bytes: a smaller page fits into one packet

@@ -163,8 +163,8 @@ class CrudViews:
     def gone(self, message: str, undo: str) -> ResponseReturnValue:
         """Answer a deletion. `undo` is the address that restores the rows, "" where none can."""
         if not rendering.is_fragment():
-            return rendering.sent_on(message, self.address(), undo=undo)
-        return rendering.swapped(message, self.list_with(), "#results", "innerHTML", undo=undo)
+            return rendering.redirect_with(message, self.address(), undo=undo)
+        return rendering.swap_part(message, self.list_with(), "#results", "innerHTML", undo=undo)
 
     def done(
         self,
@@ -176,8 +176,8 @@ class CrudViews:
         copy: str | None = None,
     ) -> ResponseReturnValue:
         if not rendering.is_fragment():
-            return rendering.sent_on(message, self.address(), warning)
-        return rendering.swapped(message, part(), target, swap, warning, copy=copy)
+            return rendering.redirect_with(message, self.address(), warning)
+        return rendering.swap_part(message, part(), target, swap, warning, copy=copy)
 
     def read_form(self, fields: RequestData | None, stored: Any, like: Any = None) -> ResourceForm:
         """The form with the sent fields (None: none yet). A new row starts with the values of `like`."""
@@ -187,7 +187,7 @@ class CrudViews:
             stored=stored,
             like=like,
             data=self.new if stored is None and like is None else {},
-            zone=rendering.zone(),
+            zone=rendering.owner_zone(),
             settings=current_app.config["WAYPOST"],
             host=request.host,
         )
@@ -235,7 +235,7 @@ class CrudViews:
 
     def row(self, row: Any) -> str:
         shown = list_params.columns_of(self.asked_now(), self.columns)
-        beside = {"zone": rendering.zone(), "shown": shown} | self.beside_rows([row])
+        beside = {"zone": rendering.owner_zone(), "shown": shown} | self.beside_rows([row])
         return render_template(self.template("row"), family=self, row=row, fresh=[row.id], **beside)
 
     def asked_now(self) -> list_params.ListParams:

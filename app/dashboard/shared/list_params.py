@@ -112,7 +112,7 @@ def list_context(
         "sizes": sizes(params),
         "matching": urlencode({name: value for name, value in params.items() if name in listing.filters}),
         "to_page": lambda number: address(**{**params, "page": str(number)}),
-        "zone": rendering.zone(),
+        "zone": rendering.owner_zone(),
     }
 
 

@@ -83,7 +83,7 @@ class Unindented(Extension):
 def init_app(app: Flask) -> None:
     app.jinja_env.add_extension(Unindented)
     app.context_processor(common)
-    app.add_template_filter(local)
+    app.add_template_filter(full_local_time)
     app.add_template_filter(exactly)
     app.add_template_filter(local_day)
     app.add_template_filter(local_time)
@@ -147,7 +147,7 @@ def render_page(whole: str, fragment: str, *, status: int = 200, **context: Any)
     return response
 
 
-def sent_on(message: str, to: str, warning: str | None = None, undo: str = "") -> ResponseReturnValue:
+def redirect_with(message: str, to: str, warning: str | None = None, undo: str = "") -> ResponseReturnValue:
     """Answer a write without htmx: redirect to a page that shows the message.
 
     `undo`: the address that takes it back.
@@ -159,7 +159,7 @@ def sent_on(message: str, to: str, warning: str | None = None, undo: str = "") -
     return redirect(to, 303)
 
 
-def swapped(
+def swap_part(
     message: str,
     part: str,
     target: str,
@@ -184,12 +184,12 @@ def swapped(
     return response
 
 
-def zone() -> ZoneInfo:
+def owner_zone() -> ZoneInfo:
     """The time zone in which the owner reads and types."""
     return ZoneInfo(current_user.timezone)
 
 
-def local(moment: dt.datetime, zone: dt.tzinfo) -> str:
+def full_local_time(moment: dt.datetime, zone: dt.tzinfo) -> str:
     """`20 November 2026, 18:30` in this time zone."""
     there = moment.astimezone(zone)
     return f"{dated(there.date(), 'd MMMM y')}, {there:%H:%M}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from app.core.extensions import db
 from app.notifications.security_email import SecurityMail
-from app.web.urls import settings
+from app.web.application import settings
 
 
 def current_security_mail() -> SecurityMail:

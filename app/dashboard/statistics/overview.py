@@ -112,7 +112,7 @@ def is_comparable(earlier: StatisticsResult | None) -> bool:
 
 
 def hour_now() -> int:
-    return clock.now().astimezone(rendering.zone()).hour
+    return clock.now().astimezone(rendering.owner_zone()).hour
 
 
 def is_cut(state: PageState) -> bool:
@@ -153,7 +153,7 @@ def ratio(clicks: int, visitors: int) -> str:
 
 def realtime(scope: PageScope, state: PageState) -> dict[str, Any]:
     """The last half hour, by minutes."""
-    now, zone = clock.now(), rendering.zone()
+    now, zone = clock.now(), rendering.owner_zone()
     around = Span(state.today - Day, state.today)  # half an hour may begin on the day before
     counts = by_minute(db.session, scope.statistics_query(state, "hour", around), now, MINUTES)
     times = [(now - dt.timedelta(minutes=MINUTES - 1 - n)).astimezone(zone) for n in range(MINUTES)]

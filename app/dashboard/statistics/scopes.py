@@ -77,7 +77,7 @@ class PageScope:
             type=type,
             start=start,
             end=end,
-            zone=rendering.zone(),
+            zone=rendering.owner_zone(),
             bots=state.bots,
             filters=state.filters,
             limit=limit,

@@ -223,7 +223,7 @@ def known(names: Any, name: str) -> Any:
 
 
 def read_page_state(scope: PageScope, parameters: Any) -> tuple[PageState, Sequence[FieldError]]:
-    zone = rendering.zone()
+    zone = rendering.owner_zone()
     today = clock.now().astimezone(zone).date()
     return read(parameters, today, scope.first(zone))
 
@@ -248,7 +248,7 @@ def page_context(scope: PageScope, state: PageState) -> Context:
         "here": "links" if scope.link else "projects" if scope.project else "statistics",
         "scope": scope,
         "state": state,
-        "zone": rendering.zone(),
+        "zone": rendering.owner_zone(),
         "is_whole": "whole" in read_params(),
         "to": lambda other: scope.address(**other.query()),
         "share": figures.share,

@@ -11,7 +11,7 @@ from typing import Any
 
 from standardwebhooks import Webhook
 
-from app.core.leases import moment
+from app.core.leases import precise_now
 from app.i18n.messages import lazy_gettext as _l
 from app.net.session import OutboundSession
 from app.notifications.http_result import judge
@@ -29,7 +29,7 @@ def new_secret() -> str:
 
 def send(fields: Mapping[str, str], message: Message, outbound: OutboundSession) -> Delivered:
     body = json.dumps(payload(message), ensure_ascii=False, separators=(",", ":"))
-    headers = signed(fields, message.id, body, moment())
+    headers = signed(fields, message.id, body, precise_now())
     return judge(outbound.request("POST", fields["webhook"], headers=headers, body=body.encode()))
 
 

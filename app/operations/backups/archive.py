@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO
 
 from app.operations.backups import manifest
-from app.operations.backups.manifest import Manifest, Unfit
+from app.operations.backups.manifest import Manifest, UnusableBackup
 from app.operations.backups.snapshot import Snapshot
 
 LEVEL = 6
@@ -40,7 +40,7 @@ def member(name: str, size: int, made: Manifest) -> tarfile.TarInfo:
 
 
 def unpack_archive(source: IO[bytes], directory: Path) -> Manifest:
-    """Unpacks every member into an empty directory, as the manifest lists it. Raises Unfit for anything else.
+    """Unpacks every member into an empty directory, as the manifest lists it, or raises UnusableBackup.
 
     Writes only names that a backup can have, and never more bytes than the manifest says.
     """
@@ -52,19 +52,21 @@ def unpack_archive(source: IO[bytes], directory: Path) -> Manifest:
             for found in iter(tar.next, None):
                 expected = missing.pop(found.name, None)
                 if expected is None or not found.isreg() or found.size != expected.size:
-                    raise Unfit(f"This backup is damaged: {found.name!r} is not as its list says.")
+                    raise UnusableBackup(f"This backup is damaged: {found.name!r} is not as its list says.")
                 extract_member(tar, found, directory / found.name, expected.sha256)
     except BROKEN as error:
-        raise Unfit(f"This is no whole backup: {error}") from None
+        raise UnusableBackup(f"This is no whole backup: {error}") from None
     if missing:
-        raise Unfit(f"This backup is not whole: {min(missing)} is missing, and {len(missing) - 1} more.")
+        raise UnusableBackup(
+            f"This backup is not whole: {min(missing)} is missing, and {len(missing) - 1} more."
+        )
     return made
 
 
 def first(tar: tarfile.TarFile) -> Manifest:
     head = tar.next()
     if head is None or head.name != manifest.NAME or not head.isreg() or head.size > manifest.LONGEST:
-        raise Unfit("This is no backup of Waypost.")
+        raise UnusableBackup("This is no backup of Waypost.")
     content = tar.extractfile(head)
     assert content is not None  # noqa: S101  a regular file has one
     return manifest.parse_manifest(content.read())
@@ -73,7 +75,7 @@ def first(tar: tarfile.TarFile) -> Manifest:
 def require_room(made: Manifest, directory: Path) -> None:
     space = os.statvfs(directory)
     if space.f_bavail * space.f_frsize < made.bytes:
-        raise Unfit(f"There is no room for it: {made.bytes >> 20:,} MiB are needed.")
+        raise UnusableBackup(f"There is no room for it: {made.bytes >> 20:,} MiB are needed.")
 
 
 def extract_member(tar: tarfile.TarFile, found: tarfile.TarInfo, target: Path, sha256: str) -> None:
@@ -89,4 +91,4 @@ def extract_member(tar: tarfile.TarFile, found: tarfile.TarInfo, target: Path, s
         file.flush()
         os.fsync(file.fileno())
     if digest.hexdigest() != sha256:
-        raise Unfit(f"This backup is damaged: {found.name} is not what it was.")
+        raise UnusableBackup(f"This backup is damaged: {found.name} is not what it was.")

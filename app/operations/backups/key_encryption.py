@@ -14,7 +14,7 @@ from argon2.low_level import Type, hash_secret_raw
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from app.operations.backups.manifest import Unfit
+from app.operations.backups.manifest import UnusableBackup
 
 PURPOSE = b"waypost: secret keys in a backup v1"
 SALT_BYTES, NONCE_BYTES, KEY_BYTES = 16, 12, 32
@@ -46,7 +46,7 @@ def encrypt_keys(keys: Sequence[str], passphrase: str) -> bytes:
 
 
 def decrypt_keys(content: bytes, passphrase: str) -> list[str]:
-    """The keys. Raises Unfit for a wrong passphrase, and for content that `encrypt_keys` has not written."""
+    """The keys. Raises UnusableBackup for a wrong passphrase, or content not of `encrypt_keys`."""
     try:
         found: dict[str, Any] = json.loads(content)
         cost = Cost(*(int(found[name]) for name in ("memory_kib", "time", "parallelism")))
@@ -54,17 +54,17 @@ def decrypt_keys(content: bytes, passphrase: str) -> list[str]:
             base64.b64decode(found[name], validate=True) for name in ("salt", "nonce", "ciphertext")
         )
     except (ValueError, KeyError, TypeError):
-        raise Unfit(NO_KEYS) from None
+        raise UnusableBackup(NO_KEYS) from None
     limits = (cost.memory_kib, MAX_MEMORY_KIB), (cost.time, MAX_TIME), (cost.parallelism, MAX_PARALLELISM)
     is_bounded = all(1 <= given <= most for given, most in limits)
     if not is_bounded or cost.memory_kib < 8 * cost.parallelism:
-        raise Unfit(NO_KEYS)
+        raise UnusableBackup(NO_KEYS)
     if (len(salt), len(nonce)) != (SALT_BYTES, NONCE_BYTES):
-        raise Unfit(NO_KEYS)
+        raise UnusableBackup(NO_KEYS)
     try:
         plain = AESGCM(derive(passphrase, salt, cost)).decrypt(nonce, ciphertext, PURPOSE)
     except InvalidTag:
-        raise Unfit(WRONG) from None
+        raise UnusableBackup(WRONG) from None
     return [str(key) for key in json.loads(plain)]
 
 

@@ -16,7 +16,7 @@ from app.core.secret_keys.check import needed_fingerprint
 from app.core.secret_keys.models import KeyRecord
 from app.core.secret_keys.ring import UnreadableKey, distinct, fingerprint, read_key
 from app.operations.backups.key_encryption import decrypt_keys
-from app.operations.backups.manifest import ENCRYPTED_KEYS, PLAIN_KEY, Manifest, Unfit
+from app.operations.backups.manifest import ENCRYPTED_KEYS, PLAIN_KEY, Manifest, UnusableBackup
 from app.operations.secret_key import ADOPT
 
 
@@ -56,7 +56,7 @@ def needed_keys(known: Sequence[str], needed: str, *, is_kept: bool) -> list[str
 def find_keys(made: Manifest, directory: Path, settings: Settings, given: GivenKeys) -> list[str]:
     """The keys that this backup needs, the current one first; none where it is restored without.
 
-    Raises Unfit where one is not found, or where the settings name another one.
+    Raises UnusableBackup where one is not found, or where the settings name another one.
     """
     if given.is_without:
         return []
@@ -67,7 +67,7 @@ def find_keys(made: Manifest, directory: Path, settings: Settings, given: GivenK
     needed = made.keys or [fingerprint(key) for key in own]
     for each in needed:
         if each not in by_fingerprint:
-            raise Unfit(describe_missing(made, each))
+            raise UnusableBackup(describe_missing(made, each))
     found = [by_fingerprint[each] for each in needed]
     if found and settings.secret_key_dir is None:
         require_settings(found)
@@ -75,16 +75,18 @@ def find_keys(made: Manifest, directory: Path, settings: Settings, given: GivenK
 
 
 def keys_at_hand(directory: Path, made: Manifest, settings: Settings, given: GivenKeys) -> list[str]:
-    found = list(ring.keys().all())
+    found = list(ring.current_keys().all())
     retired = settings.data_dir / ring.RETIRED_DIRECTORY
     files = [*([given.key_file] if given.key_file else []), *sorted(retired.glob("*"))]
     try:
         found += [key for path in files if (key := read_key(path))]
     except UnreadableKey as error:
-        raise Unfit(str(error)) from None
+        raise UnusableBackup(str(error)) from None
     if given.passphrase is not None:
         if ENCRYPTED_KEYS not in made.files:
-            raise Unfit("This backup holds no secret key: there is nothing for a passphrase to open.")
+            raise UnusableBackup(
+                "This backup holds no secret key: there is nothing for a passphrase to open."
+            )
         found += decrypt_keys((directory / ENCRYPTED_KEYS).read_bytes(), given.passphrase)
     return found
 
@@ -102,12 +104,12 @@ def describe_missing(made: Manifest, needed: str) -> str:
 
 
 def require_settings(found: Sequence[str]) -> None:
-    """Raises Unfit where the key in the settings is another one: a key file would not be used beside it."""
-    at_hand = ring.keys().all()
+    """Raises UnusableBackup where the settings have another key: a key file would not be used beside it."""
+    at_hand = ring.current_keys().all()
     if at_hand[:1] == tuple(found[:1]) and set(found) <= set(at_hand):
         return
     old = f", and {PREFIX}SECRET_KEY_OLD to {fingerprint(found[1])}" if len(found) > 1 else ""
-    raise Unfit(
+    raise UnusableBackup(
         f"{PREFIX}SECRET_KEY holds the key {fingerprint(at_hand[0])}, and this backup needs"
         f" {fingerprint(found[0])}: take it away, or set it to that one{old}."
     )

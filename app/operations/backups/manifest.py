@@ -63,16 +63,16 @@ class Manifest:
         return sum(file.size for file in self.files.values())
 
 
-class Unfit(Exception):
+class UnusableBackup(Exception):
     """This is no backup, or one that can't be used here. The text says why, for people."""
 
 
 def parse_manifest(text: bytes) -> Manifest:
-    """Parses a manifest. Raises Unfit for other content, and for the manifest of a newer Waypost."""
+    """Parses a manifest. Raises UnusableBackup for other content, and for the manifest of a newer Waypost."""
     try:
         found: dict[str, Any] = json.loads(text)
         if found["format"] > FORMAT:
-            raise Unfit(f"A newer Waypost ({found['version']}) made this backup.")
+            raise UnusableBackup(f"A newer Waypost ({found['version']}) made this backup.")
         files = {name: File(int(each["size"]), str(each["sha256"])) for name, each in found["files"].items()}
         made = Manifest(
             version=str(found["version"]),
@@ -83,9 +83,9 @@ def parse_manifest(text: bytes) -> Manifest:
             keys=[str(each) for each in found.get("keys", [])],
         )
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise Unfit("This is no backup of Waypost: its list of contents can't be read.") from None
+        raise UnusableBackup("This is no backup of Waypost: its list of contents can't be read.") from None
     if strange := [name for name in files if not MEMBER.fullmatch(name)]:
-        raise Unfit(f"This is no backup of Waypost: it lists {strange[0]!r}.")
+        raise UnusableBackup(f"This is no backup of Waypost: it lists {strange[0]!r}.")
     return made
 
 

@@ -24,7 +24,7 @@ from app.core.extensions import db
 from app.journal import segments
 from app.operations.backups import postgres
 from app.operations.backups.keys import describe_without, holds_other_keys, key_files, write_keys
-from app.operations.backups.manifest import ENCRYPTED_KEYS, PLAIN_KEY, Manifest, Unfit
+from app.operations.backups.manifest import ENCRYPTED_KEYS, PLAIN_KEY, Manifest, UnusableBackup
 from app.operations.database import RESTORING, migrate_tables, scripts
 
 DRAFT = ".restore-"
@@ -34,12 +34,14 @@ BESIDE = ("-wal", "-shm")
 
 
 def require_fit(made: Manifest, settings: Settings) -> None:
-    """Raises Unfit for a backup of another kind of database, or of a newer Waypost."""
+    """Raises UnusableBackup for a backup of another kind of database, or of a newer Waypost."""
     kind = "sqlite" if settings.is_sqlite else "postgresql"
     if made.database != kind:
-        raise Unfit(f"This backup is of an instance on {made.database}; {PREFIX}DATABASE_URL is {kind}.")
+        raise UnusableBackup(
+            f"This backup is of an instance on {made.database}; {PREFIX}DATABASE_URL is {kind}."
+        )
     if set(made.revisions) - {revision.revision for revision in scripts().walk_revisions()}:
-        raise Unfit(f"A newer Waypost ({made.version}) made this backup: install that one first.")
+        raise UnusableBackup(f"A newer Waypost ({made.version}) made this backup: install that one first.")
 
 
 def paths_outside(settings: Settings) -> dict[str, Path]:
@@ -88,7 +90,7 @@ def require_empty_database() -> None:
 
 
 def migrate_copy(directory: Path) -> None:
-    """Checks the copy for damage, and migrates it to the newest revision. Raises Unfit."""
+    """Checks the copy for damage, and migrates it to the newest revision. Raises UnusableBackup."""
     for name in ("main.db", "clicks.db"):
         with contextlib.closing(sqlite3.connect(directory / name)) as connection:
             try:
@@ -96,7 +98,7 @@ def migrate_copy(directory: Path) -> None:
             except sqlite3.DatabaseError as error:
                 found = str(error)
         if found != "ok":
-            raise Unfit(f"{name} of this backup is damaged: {found}")
+            raise UnusableBackup(f"{name} of this backup is damaged: {found}")
     run_migrations(directory)
 
 
@@ -107,7 +109,7 @@ def run_migrations(directory: Path) -> None:
     command = [sys.executable, "-m", "flask", "--app", "wsgi", "db", "upgrade"]
     done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise Unfit(f"It can't be brought up to date: {(done.stderr.splitlines() or ['?'])[-1]}")
+        raise UnusableBackup(f"It can't be brought up to date: {(done.stderr.splitlines() or ['?'])[-1]}")
 
 
 def put_in_place(

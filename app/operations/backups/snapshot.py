@@ -69,7 +69,7 @@ def snapshot(settings: Settings, *, passphrase: str | None, database: bool) -> I
 def take_snapshot(settings: Settings, directory: Path, *, passphrase: str | None, database: bool) -> Snapshot:
     copier = Sqlite(settings) if settings.is_sqlite else postgres.Dumps(settings)
     journal = segments.directory_of(settings.data_dir)
-    before, needed = ring.keys().all(), database_key()
+    before, needed = ring.current_keys().all(), database_key()
     with nothing_removed(journal):
         if database:
             copier.clicks(directory)
@@ -80,8 +80,8 @@ def take_snapshot(settings: Settings, directory: Path, *, passphrase: str | None
         if database:
             copier.main(directory)
         link_files(settings.data_dir, directory)
-    ring.keys().reload()
-    known = ring.distinct(*ring.keys().all(), *before)
+    ring.current_keys().reload()
+    known = ring.distinct(*ring.current_keys().all(), *before)
     keys = needed_keys(known, needed, is_kept=passphrase is not None)
     if passphrase is not None:
         (directory / manifest.ENCRYPTED_KEYS).write_bytes(encrypt_keys(known, passphrase))

@@ -27,7 +27,7 @@ NAMES = {
 
 
 def secret_check(settings: Settings) -> Iterator[Finding]:
-    keys = ring.keys().all()
+    keys = ring.current_keys().all()
     state, needed = compare_keys(db.session, keys)
     if state in {KeyState.MISSING, KeyState.WRONG} and needed:
         yield problem(describe_problem(settings, state, needed).removesuffix(f" {WHAT_TO_DO}"), WHAT_TO_DO)

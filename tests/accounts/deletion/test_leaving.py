@@ -17,7 +17,7 @@ from app.core.config import Settings
 from app.core.database import begin_write
 from app.core.errors import NotFound
 from app.core.extensions import db
-from app.core.leases import moment
+from app.core.leases import precise_now
 from app.import_export.models import LinkImport
 from app.jobs.reports import make_reports
 from app.links import destination_checks
@@ -65,7 +65,7 @@ def test_nothing_is_sent_any_more(session: Session, bob: User, factory: Any, set
     bob.checks_destinations, bob.report_since = True, now() - dt.timedelta(days=60)
     deliver(session, handler.id, ENDED, {})
     taken = deliver(session, handler.id, ENDED, {})
-    taken.lease, taken.who = moment() + dt.timedelta(seconds=30), "somebody"
+    taken.lease, taken.who = precise_now() + dt.timedelta(seconds=30), "somebody"
     session.commit()
     write(leaving.leave, bob)
     states = {row.status for row in session.scalars(select(Delivery).where(Delivery.id != taken.id))}
@@ -74,7 +74,7 @@ def test_nothing_is_sent_any_more(session: Session, bob: User, factory: Any, set
     taken.lease = None  # its try has failed, and would be repeated
     raise_event(session.connection(), ENDED, link.id)
     session.commit()
-    assert waiting.find(session, moment(), []) == []
+    assert waiting.find(session, precise_now(), []) == []
     assert tell(session, site_of(settings))  # the event is taken from the outbox, and no delivery follows
     destination_checks.enrol(session)
     assert destination_checks.due(session, 10) == []

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from app.accounts.models import User
 from app.core.secret_keys.check import adopt_key, raw_text
-from app.core.secret_keys.ring import keys
+from app.core.secret_keys.ring import current_keys
 from app.jobs.confirmations import post_confirmations
 from app.notifications.delivery import UNREADABLE
 from app.notifications.models import NotificationHandler, SystemEmail
@@ -110,16 +110,16 @@ def test_an_unconfirmed_address_stays_unconfirmed(
     session.expire_all()
     assert made.confirmation_due > made.datetime
     assert session.scalars(sa.select(SystemEmail)).all() == []
-    with secret_keys(LOST, keys().current()):
+    with secret_keys(LOST, current_keys().current()):
         session.expire_all()
         assert made.settings == {"email": "stranger@elsewhere.example"}
 
 
 def test_a_wrong_key_is_not_ready(client: Any, session: Any) -> None:
     """The file of the key is replaced while the server runs."""
-    adopt_key(session, keys().current())
+    adopt_key(session, current_keys().current())
     assert client.get("/readyz").json["checks"]["secret_key"] == {"ok": True, "rotating": False}
-    with secret_keys("another key", keys().current()):
+    with secret_keys("another key", current_keys().current()):
         assert client.get("/readyz").json["checks"]["secret_key"] == {"ok": True, "rotating": True}
     with secret_keys("another key"):
         answer = client.get("/readyz")

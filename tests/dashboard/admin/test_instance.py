@@ -13,7 +13,7 @@ from app.accounts.models import User
 from app.core.config import TABLE
 from app.core.config_sources import MASK, masked, origins
 from app.core.file_locks import lock_file
-from app.core.leases import moment
+from app.core.leases import precise_now
 from app.jobs import maintenance
 from app.notifications.delivery import AttemptResult
 from app.notifications.models import SystemEmail
@@ -81,7 +81,7 @@ def test_a_test_mail(desk: Desk, session: Session, alice: User) -> None:
         is_delivered=False,
         is_permanent=True,
         detail="The mail server refuses.",
-        datetime=moment(),
+        datetime=precise_now(),
         duration_ms=1,
     )
     settle(session, letter.delivery, result)

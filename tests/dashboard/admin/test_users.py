@@ -286,7 +286,7 @@ def test_used_many_times_at_once_it_makes_one_account(
                 user = invitations.accept(token, f"new{number}@example.com", "hash", "")
                 db.session.commit()
                 outcomes.append(user.email)
-            except invitations.Over as over:
+            except invitations.InvitationClosed as over:
                 db.session.rollback()
                 outcomes.append(over.state)
 

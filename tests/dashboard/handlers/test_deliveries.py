@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from app.accounts.models import User
-from app.core.leases import moment
+from app.core.leases import precise_now
 from app.notifications.delivery import AttemptResult
 from app.notifications.models import Delivery, NotificationHandler
 from app.notifications.outbox import deliver, settle, switch_off
@@ -53,7 +53,7 @@ def tell(session: Any) -> Callable[..., Delivery]:
             known = {
                 "is_delivered": status < 300,
                 "detail": detail,
-                "datetime": moment(),
+                "datetime": precise_now(),
                 "duration_ms": 1234,
                 "status_code": status,
             }
@@ -148,7 +148,7 @@ def test_send_again_begins_anew_with_the_same_id(
     before = row.webhook_id
     session.expire_all()
     assert (row.status, row.tries, row.webhook_id, len(row.attempts)) == ("pending", 0, before, 1)
-    assert row.due is not None and row.due <= moment()
+    assert row.due is not None and row.due <= precise_now()
 
 
 def test_nothing_is_sent_again_to_what_is_off(
