@@ -116,10 +116,10 @@ class Line:
 
 
 class Attacker(asyncio.Protocol):
-    """One connection. `told` counts answers by status, and connections that ended without one."""
+    """One connection. `answers` counts answers by status, and connections that ended without one."""
 
-    def __init__(self, attack: Attack, line: Line, numbers: Iterator[int], told: Counter[str]) -> None:
-        self.attack, self.line, self.numbers, self.told = attack, line, numbers, told
+    def __init__(self, attack: Attack, line: Line, numbers: Iterator[int], answers: Counter[str]) -> None:
+        self.attack, self.line, self.numbers, self.answers = attack, line, numbers, answers
         self.left = attack.requests
         self.transport: asyncio.Transport
         self.ended = asyncio.get_running_loop().create_future()
@@ -170,7 +170,7 @@ class Attacker(asyncio.Protocol):
         self.answer += data
         if not is_whole(self.answer):
             return
-        self.told[self.answer[9:12].decode()] += 1
+        self.answers[self.answer[9:12].decode()] += 1
         is_sent = next(self.pieces, None) is None
         if self.left and is_sent and b"connection: close" not in self.answer[:2000].lower():
             self.send()
@@ -179,7 +179,7 @@ class Attacker(asyncio.Protocol):
 
     def connection_lost(self, _error: Exception | None) -> None:
         if self.answer == b"":
-            self.told["cut"] += 1
+            self.answers["cut"] += 1
         if not self.ended.done():  # cancelled at the end of the attack
             self.ended.set_result(None)
 
@@ -192,19 +192,24 @@ def is_whole(answer: bytes) -> bool:
 
 
 async def attack_for_ever(
-    attack: Attack, line: Line, port: int, networks: Iterator[int], numbers: Iterator[int], told: Counter[str]
+    attack: Attack,
+    line: Line,
+    port: int,
+    networks: Iterator[int],
+    numbers: Iterator[int],
+    answers: Counter[str],
 ) -> None:
     while True:
         network = next(networks) if attack.has_many_networks else 0
         source = (f"127.{64 + network // 256 % 128}.{network % 256}.1" if network else "127.0.0.1", 0)
         try:
             _, attacker = await asyncio.get_running_loop().create_connection(
-                lambda: Attacker(attack, line, numbers, told), "127.0.0.1", port, local_addr=source
+                lambda: Attacker(attack, line, numbers, answers), "127.0.0.1", port, local_addr=source
             )
             await attacker.ended
             is_refused = attack.is_slow
         except OSError:
-            told["no connection"] += 1
+            answers["no connection"] += 1
             is_refused = True
         if is_refused:
             await asyncio.sleep(RETRY_SECONDS)
@@ -214,13 +219,13 @@ def run(name: str, port: int, connections: int, is_over: Event, out: Connection)
     """Attack until `is_over`, then send the counts of answers."""
     # the prober shares the core and would wait for slices of the attack, which is on another machine in truth
     os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-    attack, told = make_attack(name, port), Counter[str]()
+    attack, answers = make_attack(name, port), Counter[str]()
     out.send(None)
 
     async def main() -> None:
         line, networks, numbers = Line(), itertools.count(1), itertools.count()
         tasks = [
-            asyncio.create_task(attack_for_ever(attack, line, port, networks, numbers, told))
+            asyncio.create_task(attack_for_ever(attack, line, port, networks, numbers, answers))
             for _ in range(connections)
         ]
         await asyncio.to_thread(is_over.wait)
@@ -229,14 +234,14 @@ def run(name: str, port: int, connections: int, is_over: Event, out: Connection)
         await asyncio.gather(*tasks, return_exceptions=True)
 
     asyncio.run(main())
-    out.send(told)
+    out.send(answers)
 
 
 @contextmanager
 def attacking(name: str, port: int, connections: int) -> Iterator[Counter[str]]:
     """Runs the attack inside the block, on the load's core. After it the counts of answers are filled in."""
     context = multiprocessing.get_context("spawn")
-    is_over, told = context.Event(), Counter[str]()
+    is_over, answers = context.Event(), Counter[str]()
     mine, its = context.Pipe()
     process = context.Process(target=run, args=(name, port, connections, is_over, its))
     with on_core(0):
@@ -244,9 +249,9 @@ def attacking(name: str, port: int, connections: int) -> Iterator[Counter[str]]:
     try:
         assert mine.poll(START_SECONDS), "the attack did not start"
         mine.recv()
-        yield told
+        yield answers
     finally:
         is_over.set()
         if mine.poll(STOP_SECONDS):
-            told.update(mine.recv())
+            answers.update(mine.recv())
         process.join(STOP_SECONDS)

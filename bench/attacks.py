@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 from app.core.scheduling import LONG_MS, SHORT_MS, set_slice
 from bench._attackers import HOST, NAMES, attacking
-from bench.redirects import TIMES, make_link, need, on_core
+from bench.redirects import TIMES, make_link, on_core, require_programs
 from tests.proxies import WRITERS, running
 from tests.server import BROWSER, Server
 from tests.slices import read_slice
@@ -69,9 +69,9 @@ def main() -> None:
     parser.add_argument("--seconds", type=int, default=6, help="of load in quiet, and under attack")
     parser.add_argument("--connections", type=int, default=500)
     parser.add_argument("--processes", default="2", help="web processes")
-    asked = parser.parse_args()
-    proxies = asked.proxy or [NO_PROXY, *WRITERS]
-    need("wrk", *(name for name in proxies if name != NO_PROXY))
+    options = parser.parse_args()
+    proxies = options.proxy or [NO_PROXY, *WRITERS]
+    require_programs("wrk", *(name for name in proxies if name != NO_PROXY))
     print(
         TABLE.format(
             "attack",
@@ -86,9 +86,9 @@ def main() -> None:
     )
     missed = []
     for proxy in proxies:
-        with tempfile.TemporaryDirectory() as place, serving(Path(place), proxy, asked.processes) as served:
-            for attack in asked.attack or NAMES:
-                missed += measure(Round(attack, proxy, *served), asked.connections, asked.seconds)
+        with tempfile.TemporaryDirectory() as place, serving(Path(place), proxy, options.processes) as served:
+            for attack in options.attack or NAMES:
+                missed += measure(Round(attack, proxy, *served), options.connections, options.seconds)
     if missed:
         sys.exit("\n".join(["MISSED:", *missed]))
 
@@ -122,7 +122,7 @@ def measure(one: Round, connections: int, seconds: int) -> list[str]:
     quiet = probe(one, seconds)
     pids = web_processes(one.server)
     before = {pid: mib(pid) for pid in pids}
-    with attacking(one.attack, one.port, connections) as told:
+    with attacking(one.attack, one.port, connections) as answers:
         time.sleep(WARM_UP_SECONDS)
         with weighing(pids) as most:
             under = probe(one, seconds)
@@ -136,7 +136,7 @@ def measure(one: Round, connections: int, seconds: int) -> list[str]:
             f"{under.share:.3%}",
             str(memory),
             f"{os.getloadavg()[0]:.1f}",
-            describe(told, seconds + WARM_UP_SECONDS),
+            describe(answers, seconds + WARM_UP_SECONDS),
         ),
         flush=True,
     )
@@ -149,8 +149,10 @@ def measure(one: Round, connections: int, seconds: int) -> list[str]:
     return [f"{one.attack}, {one.proxy}: {name}" for name, is_met in targets.items() if not is_met]
 
 
-def describe(told: Counter[str], seconds: int) -> str:
-    return ", ".join(f"{status} {count / seconds:,.0f}/s" for status, count in told.most_common(4)) or "none"
+def describe(answers: Counter[str], seconds: int) -> str:
+    return (
+        ", ".join(f"{status} {count / seconds:,.0f}/s" for status, count in answers.most_common(4)) or "none"
+    )
 
 
 def probe(one: Round, seconds: int) -> Latency:
@@ -188,12 +190,12 @@ def before_others() -> Iterator[None]:
 
 
 def read(output: str) -> Latency:
-    asked = int(number(output, r"(\d+) requests in"))
+    options = int(number(output, r"(\d+) requests in"))
     failed = number(output, r"Non-2xx or 3xx responses: (\d+)")
     lost = sum(
         number(output, rf"Socket errors: .*{kind} (\d+)") for kind in ("connect", "read", "write", "timeout")
     )
-    share = (asked - failed) / (asked + lost) if asked else 0.0
+    share = (options - failed) / (options + lost) if options else 0.0
     return Latency(percentile(output, "50"), percentile(output, "99"), share)
 
 

@@ -21,7 +21,7 @@ from app.journal import segments
 from app.journal.codec import encode
 from app.journal.writer import Journal
 from bench.ingest import visits
-from bench.redirects import Load, load, make_link, need
+from bench.redirects import Load, load, make_link, require_programs
 from tests.server import Server, wait_for
 
 RATE, WORSE, LINKS = 20_000, 1.2, 100_000
@@ -90,9 +90,9 @@ def main() -> None:
     parser.add_argument("--seconds", type=int, default=5, help="of each round")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--rate", type=int, default=RATE, help="visits a second beside the redirects")
-    asked = parser.parse_args()
-    need("wrk")
-    lines = [encode(visit) for visit in visits(asked.rate, LINKS)]
+    options = parser.parse_args()
+    require_programs("wrk")
+    lines = [encode(visit) for visit in visits(options.rate, LINKS)]
     with tempfile.TemporaryDirectory() as place:
         script = Path(place) / "calm.lua"
         script.write_text(CALM)
@@ -100,7 +100,7 @@ def main() -> None:
         try:
             make_link(server)
             alone(server, script, 1)  # the first second is not measured
-            report(server, script, lines, asked.seconds, asked.rounds, asked.rate)
+            report(server, script, lines, options.seconds, options.rounds, options.rate)
         finally:
             server.stop()
 

@@ -227,29 +227,29 @@ class Asker:
         found = re.search(r'name="csrf_token" value="([^"]+)"', self.client.get(path).text)
         return found[1] if found else ""
 
-    def page(self, asked: Mapping[str, str], number: int) -> TestResponse:
-        last = max(1, self.links // int(asked.get("results_per_page", 25)))
-        page = asked.get("page", "").replace("any", str(number * 7919 % last + 1))
-        return self.client.get(f"/dashboard/links/?{urlencode({**asked, 'page': page})}")
+    def page(self, query: Mapping[str, str], number: int) -> TestResponse:
+        last = max(1, self.links // int(query.get("results_per_page", 25)))
+        page = query.get("page", "").replace("any", str(number * 7919 % last + 1))
+        return self.client.get(f"/dashboard/links/?{urlencode({**query, 'page': page})}")
 
-    def api(self, asked: Mapping[str, str], number: int) -> TestResponse:  # noqa: ARG002
+    def api(self, query: Mapping[str, str], number: int) -> TestResponse:  # noqa: ARG002
         headers = {"Authorization": f"Bearer {self.key}"}
-        return self.client.get(f"/api/links/?{urlencode(asked)}", headers=headers)
+        return self.client.get(f"/api/links/?{urlencode(query)}", headers=headers)
 
-    def select_all(self, asked: Mapping[str, str], number: int) -> TestResponse:  # noqa: ARG002
+    def select_all(self, query: Mapping[str, str], number: int) -> TestResponse:  # noqa: ARG002
         """Ask to delete all that match. The answer shows how many, and asks before anything is deleted."""
-        data = {"csrf_token": self.csrf, "do": "delete", "all": "1", "query": urlencode(asked)}
+        data = {"csrf_token": self.csrf, "do": "delete", "all": "1", "query": urlencode(query)}
         return self.client.post("/dashboard/links/many", data=data)
 
     def ways(self) -> Iterator[Way]:
         questions = dict(self.questions())
-        for name, asked in questions.items():
-            yield Way(name, partial(self.page, asked))
-        for name, asked in questions.items():
-            if not API_STATUS & asked.keys() and "page" not in asked:
-                yield Way(f"API: {name}", partial(self.api, asked))
-            if "order_by" not in asked and "results_per_page" not in asked:
-                yield Way(f"select all: {name}", partial(self.select_all, asked))
+        for name, query in questions.items():
+            yield Way(name, partial(self.page, query))
+        for name, query in questions.items():
+            if not API_STATUS & query.keys() and "page" not in query:
+                yield Way(f"API: {name}", partial(self.api, query))
+            if "order_by" not in query and "results_per_page" not in query:
+                yield Way(f"select all: {name}", partial(self.select_all, query))
 
     def questions(self) -> Iterator[tuple[str, dict[str, str]]]:
         yield "plain", {}

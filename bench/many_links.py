@@ -17,7 +17,7 @@ import time
 from contextlib import closing
 from pathlib import Path
 
-from bench.redirects import Load, load, need, started
+from bench.redirects import Load, load, require_programs, running_server
 from tests.crowds import Owner
 from tests.server import BROWSER, Server, wait_for
 
@@ -48,19 +48,19 @@ def main() -> None:
     parser.add_argument("--seconds", type=int, default=5, help="of load for each in each round")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--links", type=int, default=1_000_000)
-    asked = parser.parse_args()
-    need("wrk")
-    with tempfile.TemporaryDirectory() as place, started(Path(place)) as server:
+    options = parser.parse_args()
+    require_programs("wrk")
+    with tempfile.TemporaryDirectory() as place, running_server(Path(place)) as server:
         Owner(server)
-        store(server.data_dir / "main.db", asked.links)
+        store(server.data_dir / "main.db", options.links)
         wait_for(lambda: is_at_rest(server), "the end of reading")
-        scripts = {count: script(Path(place), server.port, count) for count in (FEW, asked.links)}
+        scripts = {count: script(Path(place), server.port, count) for count in (FEW, options.links)}
         load(server.url, 2, scripts[FEW])  # the first seconds are not measured
         found = [
-            {count: load(server.url, asked.seconds, path) for count, path in scripts.items()}
-            for _ in range(asked.rounds)
+            {count: load(server.url, options.seconds, path) for count, path in scripts.items()}
+            for _ in range(options.rounds)
         ]
-    told(found, asked.links)
+    report(found, options.links)
 
 
 def store(path: Path, links: int) -> None:
@@ -98,7 +98,7 @@ def script(directory: Path, port: int, count: int) -> Path:
     return path
 
 
-def told(found: list[dict[int, Load]], links: int) -> None:
+def report(found: list[dict[int, Load]], links: int) -> None:
     for count in (FEW, links):
         rates = statistics.median(each[count].rate for each in found)
         p99 = statistics.median(each[count].p99_ms for each in found)

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 from bench.many_links import store, web_process
-from bench.redirects import load, need, started
+from bench.redirects import load, require_programs, running_server
 from bench.targeting import requests
 from tests.crowds import Owner
 from tests.server import Server
@@ -37,13 +37,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--visits", type=int, default=1_000_000)
     parser.add_argument("--seconds", type=int, default=5, help="of load between two weighings")
-    asked = parser.parse_args()
-    need("wrk")
-    with tempfile.TemporaryDirectory() as place, started(Path(place)) as server:
+    options = parser.parse_args()
+    require_programs("wrk")
+    with tempfile.TemporaryDirectory() as place, running_server(Path(place)) as server:
         Owner(server)
         store(server.data_dir / "main.db", LINKS)
-        weights = weighed(server, Path(place), asked.visits, asked.seconds)
-    told(weights)
+        weights = weighed(server, Path(place), options.visits, options.seconds)
+    report(weights)
 
 
 def weighed(server: Server, directory: Path, visits: int, seconds: int) -> list[tuple[int, float]]:
@@ -77,7 +77,7 @@ def size(server: Server) -> float:
     return pages * os.sysconf("SC_PAGE_SIZE") / MIB
 
 
-def told(found: list[tuple[int, float]]) -> None:
+def report(found: list[tuple[int, float]]) -> None:
     """Print the result and exit with an error above the targets. Memory must not grow in the second half."""
     visits, last = found[-1]
     middle = next(weight for count, weight in found if count >= visits / 2)

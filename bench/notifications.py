@@ -26,7 +26,7 @@ from app.core.config import load_settings
 from app.core.database import begin_write
 from app.core.extensions import db
 from app.notifications.outbox import deliver
-from bench.redirects import load, need, on_core, started
+from bench.redirects import load, on_core, require_programs, running_server
 from tests.crowds import Owner
 from tests.server import BROWSER, Server, wait_for
 
@@ -94,20 +94,20 @@ def main() -> None:
     parser.add_argument("--waiting", type=int, default=10_000, help="deliveries")
     parser.add_argument("--events", type=int, default=100)
     parser.add_argument("--rounds", type=int, default=7, help="of redirects")
-    asked = parser.parse_args()
-    need("wrk")
+    options = parser.parse_args()
+    require_programs("wrk")
     with (
         tempfile.TemporaryDirectory() as directory,
-        started(Path(directory), ALLOW_PRIVATE_NETWORKS="127.0.0.0/8") as server,
+        running_server(Path(directory), ALLOW_PRIVATE_NETWORKS="127.0.0.0/8") as server,
         on_core(0),
         receivers() as sink,
     ):
         owner = Owner(server)
         owner.make_link(url="hot", location_url="https://example.com/a/page?x=1")
         met = [
-            throughput(server, owner, sink, asked.waiting),
-            promptness(server, owner, sink, asked.events),
-            hanging(server, owner, sink, asked.events, asked.rounds),
+            throughput(server, owner, sink, options.waiting),
+            promptness(server, owner, sink, options.events),
+            hanging(server, owner, sink, options.events, options.rounds),
         ]
     if not all(met):
         sys.exit("BELOW TARGET")
@@ -151,10 +151,10 @@ def promptness(server: Server, owner: Owner, sink: Receivers, events: int) -> bo
 
 def told_within(server: Server, owner: Owner, sink: Receivers, events: int, path: str) -> float:
     """The 95th percentile of the seconds from using up a limit until its receiver is notified."""
-    told = [handler(owner, sink.url(path))]
+    handlers = [handler(owner, sink.url(path))]
     ids = [
         owner.make_link(
-            location_url="https://example.com/", clicks_limit=1, email_reports=told, url=f"{path[1:]}-{n}"
+            location_url="https://example.com/", clicks_limit=1, email_reports=handlers, url=f"{path[1:]}-{n}"
         )
         for n in range(events)
     ]

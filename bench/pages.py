@@ -141,10 +141,10 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=20, help="how often each is asked")
     parser.add_argument("--only", default="", help="those whose name has this in it")
     parser.add_argument("--keep", type=Path, help="a directory in which what is made stays")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     logging.disable(logging.INFO)
     with tempfile.TemporaryDirectory() as place:
-        data_dir = asked.keep or Path(place) / "data"
+        data_dir = options.keep or Path(place) / "data"
         if is_new := not (data_dir / "made").exists():
             make(data_dir)
         settings = load_settings(environ(data_dir))
@@ -157,10 +157,10 @@ def main() -> None:
             owner.is_admin = True
             db.session.commit()
         visitor = Visitor(Asker(app.test_client(), "", LINKS))
-        print(f"{f'{LINKS:,} links, ms of {asked.times} each':<46}{'p50':>8}{'p95':>8}")
+        print(f"{f'{LINKS:,} links, ms of {options.times} each':<46}{'p50':>8}{'p95':>8}")
         held = [tell(visitor.throws_away(), THROWN)] if is_new else []
         ways = [*visitor.pages(), *visitor.figures(), *visitor.writes()]
-        held += [tell(way, asked.times) for way in ways if asked.only in way.name]
+        held += [tell(way, options.times) for way in ways if options.only in way.name]
     if not all(held):
         sys.exit(f"{held.count(False)} are over {TARGET_MS} ms")
 

@@ -23,7 +23,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from bench.redirects import TABLE, Load, load, make_link, need, on_core, started
+from bench.redirects import TABLE, Load, load, make_link, on_core, require_programs, running_server
 from tests.crowds import Owner
 from tests.server import BROWSER, Server
 
@@ -37,12 +37,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seconds", type=int, default=5, help="of load in each round")
     parser.add_argument("--rounds", type=int, default=3)
-    asked = parser.parse_args()
-    need("wrk")
-    with tempfile.TemporaryDirectory() as directory, started(Path(directory), TRUSTED_PROXIES="1") as server:
+    options = parser.parse_args()
+    require_programs("wrk")
+    with (
+        tempfile.TemporaryDirectory() as directory,
+        running_server(Path(directory), TRUSTED_PROXIES="1") as server,
+    ):
         make_link(server)
         Owner(server).make_link(url="locked", location_url="https://example.com/", password="open sesame")
-        report(server, asked.seconds, asked.rounds)
+        report(server, options.seconds, options.rounds)
 
 
 def report(server: Server, seconds: int, rounds: int) -> None:
@@ -66,8 +69,8 @@ def one_round(server: Server, seconds: int) -> tuple[Load, Load, Load]:
 def beside(server: Server, seconds: int, name: str, way: Way) -> Load:
     with crowd(server.port, way) as statuses:
         found = load(f"{server.url}/hot", seconds)
-    asked, hashed = sum(statuses.values()) / seconds, statuses[403] / seconds
-    figures = f"{found.rate:,.0f}", f"{found.p99_ms:.2f}", f"{asked:,.0f}", f"{hashed:,.0f}"
+    answered, hashed = sum(statuses.values()) / seconds, statuses[403] / seconds
+    figures = f"{found.rate:,.0f}", f"{found.p99_ms:.2f}", f"{answered:,.0f}", f"{hashed:,.0f}"
     print(TABLE.format(name, *figures))
     return found
 

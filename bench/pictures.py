@@ -23,7 +23,7 @@ from PIL import Image
 
 from app.links import picture_decoder, pictures
 from bench.memory import size
-from bench.redirects import started
+from bench.redirects import running_server
 from tests.crowds import Owner
 from tests.server import Server
 
@@ -34,11 +34,11 @@ SIDE, UPLOADS, AT_ONCE, SMALL_PICTURES = 4_400, 30, 8, 20
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--uploads", type=int, default=UPLOADS)
-    asked = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
         measure_helper(Path(directory))
-        with started(Path(directory)) as server:
-            measure_memory(server, asked.uploads)
+        with running_server(Path(directory)) as server:
+            measure_memory(server, options.uploads)
 
 
 def measure_helper(directory: Path) -> None:

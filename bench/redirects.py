@@ -53,17 +53,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--seconds", type=int, default=5, help="of load in each round")
     parser.add_argument("--rounds", type=int, default=3)
-    asked = parser.parse_args()
-    need("wrk", "nginx")
+    options = parser.parse_args()
+    require_programs("wrk", "nginx")
     with (
         tempfile.TemporaryDirectory() as directory,
         nginx(Path(directory)) as limit,
         service(Path(directory)) as server,
     ):
-        report(server, limit, asked.seconds, asked.rounds)
+        report(server, limit, options.seconds, options.rounds)
 
 
-def need(*programs: str) -> None:
+def require_programs(*programs: str) -> None:
     if missing := [name for name in programs if shutil.which(name) is None]:
         sys.exit(f"This needs {' and '.join(missing)}: apt-get install {' '.join(missing)}")
 
@@ -155,7 +155,7 @@ def on_core(number: int) -> Iterator[None]:
 
 
 @contextmanager
-def started(directory: Path, **settings: str) -> Iterator[Server]:
+def running_server(directory: Path, **settings: str) -> Iterator[Server]:
     """Runs the worker and one web process, unless `settings` say more, on a core of their own."""
     server = Server(directory / "data", API_RATE_LIMIT="0", **settings)
     with on_core(1):
@@ -168,7 +168,7 @@ def started(directory: Path, **settings: str) -> Iterator[Server]:
 
 @contextmanager
 def service(directory: Path) -> Iterator[Server]:
-    with started(directory) as server:
+    with running_server(directory) as server:
         make_link(server)
         yield server
 

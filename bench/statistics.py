@@ -68,8 +68,8 @@ def reports(links: int, now: dt.datetime) -> Iterator[Figure]:
     month = StatisticsQuery(user_id=USER, start=(now - dt.timedelta(29)).date(), end=now.date(), zone=ZONE)
     most, few = replace(month, link_ids=(1,)), replace(month, link_ids=(links // 2,))
 
-    def ask(asked: StatisticsQuery) -> float:
-        return took(partial(query_statistics, db.session, asked))
+    def ask(query: StatisticsQuery) -> float:
+        return took(partial(query_statistics, db.session, query))
 
     yield Figure("30 days of the link with most", ask(most), ONE_LINK_MS)
     yield Figure("30 days of a link with few", ask(few), ONE_LINK_MS)
@@ -160,7 +160,7 @@ def run(place: Path, clicks: int, links: int, days: int, seconds: float) -> list
     return measure(settings, clicks, links, made)
 
 
-def told(found: dict[int, list[Figure]]) -> bool:
+def report(found: dict[int, list[Figure]]) -> bool:
     """Print the table. Returns whether every target is met at every size."""
     line = "{:<46}" + "{:>14}" * len(found) + "{:>10}"
     print(line.format("ms", *(f"{clicks:,}" for clicks in found), "at most"))
@@ -180,16 +180,16 @@ def main() -> None:
     parser.add_argument("--days", type=int, default=60, help="that the clicks are of")
     parser.add_argument("--seconds", type=float, default=3600, help="of rolling up, at most")
     parser.add_argument("--keep", type=Path, help="a directory in which what is made stays")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     logging.disable(logging.INFO)
     with tempfile.TemporaryDirectory() as temporary:
-        place = asked.keep or Path(temporary)
+        place = options.keep or Path(temporary)
         place.mkdir(exist_ok=True)
         found = {
-            clicks: run(place / str(clicks), clicks, asked.links, asked.days, asked.seconds)
-            for clicks in asked.clicks
+            clicks: run(place / str(clicks), clicks, options.links, options.days, options.seconds)
+            for clicks in options.clicks
         }
-    if not told(found):
+    if not report(found):
         sys.exit("BELOW TARGET")
 
 

@@ -25,7 +25,7 @@ from typing import NamedTuple
 from app.jobs.maintenance import heartbeat
 from bench._crowd import visiting
 from bench.attacks import web_processes
-from bench.redirects import clicks, make_link, need
+from bench.redirects import clicks, make_link, require_programs
 from tests.server import SECONDS, Server, wait_for
 
 STOPS, MAX_SECONDS = 20, 2.0
@@ -54,7 +54,7 @@ def main() -> None:
     parser.add_argument("--connections", type=int, default=32)
     parser.add_argument("--processes", default="2", help="web processes")
     parsed = parser.parse_args()
-    need(NO_CAPABILITIES[0])
+    require_programs(NO_CAPABILITIES[0])
     with tempfile.TemporaryDirectory() as directory:
         server = make_server(Path(directory), parsed.processes)
         try:

@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 from app.geo.countries import COUNTRIES
-from bench.redirects import Load, load, need, started
+from bench.redirects import Load, load, require_programs, running_server
 from tests.crowds import Owner
 from tests.geo.geo_files import write_geo_file
 from tests.server import Server
@@ -58,13 +58,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--seconds", type=int, default=5, help="of load for each link in each round")
     parser.add_argument("--rounds", type=int, default=3)
-    asked = parser.parse_args()
-    need("wrk")
+    options = parser.parse_args()
+    require_programs("wrk")
     with tempfile.TemporaryDirectory() as place:
         directory = Path(place)
         geo_file = write_geo_file(directory / "geo.mmdb", places())
-        with started(directory, TRUSTED_PROXIES="1", GEOIP_DB=str(geo_file)) as server:
-            report(server, directory, asked.seconds, asked.rounds)
+        with running_server(directory, TRUSTED_PROXIES="1", GEOIP_DB=str(geo_file)) as server:
+            report(server, directory, options.seconds, options.rounds)
 
 
 def places() -> dict[str, dict[str, object]]:
@@ -88,7 +88,7 @@ def report(server: Server, directory: Path, seconds: int, rounds: int) -> None:
         {alias: load(f"{server.url}/{alias}", seconds, script) for alias, script in scripts.items()}
         for _ in range(rounds)
     ]
-    told(found)
+    print_report(found)
 
 
 def pairs(kind: str, keys: list[str]) -> dict[str, list[str]]:
@@ -123,16 +123,16 @@ def agent(chance: random.Random) -> str:
     )
 
 
-def told(found: list[dict[str, Load]]) -> None:
+def print_report(found: list[dict[str, Load]]) -> None:
     print(LINE.format("", "answers/s", "p99 ms", "ratio"))
-    slow = [alias for alias in found[0] if told_of(alias, found) < RATIO]
+    slow = [alias for alias in found[0] if share_of_plain(alias, found) < RATIO]
     if failed := sum(one.failed for each in found for one in each.values()):
         sys.exit(f"WRONG: {failed} answers failed")
     if slow:
         sys.exit(f"BELOW TARGET ({RATIO} of the plain rate): {', '.join(slow)}")
 
 
-def told_of(alias: str, found: list[dict[str, Load]]) -> float:
+def share_of_plain(alias: str, found: list[dict[str, Load]]) -> float:
     rate = statistics.median(each[alias].rate for each in found)
     p99 = statistics.median(each[alias].p99_ms for each in found)
     ratio = statistics.median(each[alias].rate / each["plain"].rate for each in found)

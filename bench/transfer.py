@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 
 from bench.ingest_beside import CALM
-from bench.redirects import Load, load, make_link, need
+from bench.redirects import Load, load, make_link, require_programs
 from tests.server import ROOT, Server
 
 SECONDS_IN, SECONDS_OUT, MEMORY_MIB, P99_TIMES = 60, 10, 150, 2
@@ -31,14 +31,14 @@ WHO = ("--email", "bench@example.com")
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--rows", type=int, default=100_000)
-    asked = parser.parse_args()
-    need("wrk")
+    options = parser.parse_args()
+    require_programs("wrk")
     with tempfile.TemporaryDirectory() as directory:
         base = Path(directory)
         server = Server(base / "data", API_RATE_LIMIT="0", PROCESSES="1").start()
         try:
             make_link(server)
-            report(server, base, asked.rows)
+            report(server, base, options.rows)
         finally:
             server.stop()
 
@@ -52,7 +52,7 @@ def report(server: Server, base: Path, rows: int) -> None:
     visitors.write_text(CALM)
     load(f"{server.url}/hot", 1, visitors)  # the first second is not measured
     calm = rounds(server, visitors)
-    process = started(server, "import", str(table), *WHO)
+    process = start_command(server, "import", str(table), *WHO)
     began = time.monotonic()
     busy = rounds(server, visitors)
     if process.poll() is not None:
@@ -67,7 +67,7 @@ def report(server: Server, base: Path, rows: int) -> None:
         f"{SECONDS_IN} s for 100,000",
     )
     line("its memory, more than for 100 rows", f"{grown:.0f} MiB", grown < MEMORY_MIB, f"{MEMORY_MIB} MiB")
-    told(calm, busy)
+    print_report(calm, busy)
     began = time.monotonic()
     run(server, "export", *WHO, "--output", str(base / "out.csv"))
     seconds = time.monotonic() - began
@@ -85,7 +85,7 @@ def rounds(server: Server, visitors: Path) -> list[Load]:
     return [load(f"{server.url}/hot", ROUND_SECONDS, visitors) for _ in range(ROUNDS)]
 
 
-def told(calm: list[Load], busy: list[Load]) -> None:
+def print_report(calm: list[Load], busy: list[Load]) -> None:
     without, beside = (statistics.median(one.p99_ms for one in loads) for loads in (calm, busy))
     rate = statistics.median(one.rate for one in busy)
     shown = f"p99 {without:.1f} ms without, {beside:.1f} ms with: {beside / without:.2f}, {rate:,.0f}/s"
@@ -102,7 +102,7 @@ def write(path: Path, rows: int) -> None:
         file.writelines(ROW.format(number, number % 50) for number in range(rows))
 
 
-def started(server: Server, *arguments: str) -> subprocess.Popen[bytes]:
+def start_command(server: Server, *arguments: str) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "flask", "--app", "wsgi", *arguments]
     return subprocess.Popen(
         ["nice", "-n", "10", *command], cwd=ROOT, env=server.environ, stdout=subprocess.DEVNULL
@@ -118,7 +118,7 @@ def waited(process: subprocess.Popen[bytes]) -> tuple[int, resource.struct_rusag
 
 
 def run(server: Server, *arguments: str) -> resource.struct_rusage:
-    return waited(started(server, *arguments))[1]
+    return waited(start_command(server, *arguments))[1]
 
 
 def count(server: Server) -> int:

@@ -86,19 +86,19 @@ class Person:
             self.page.evaluate("vitals.blink()")
             self.page.wait_for_timeout(80)
         self.page.evaluate("vitals.settled()")
-        told = self.page.evaluate("vitals.read()")
-        if told["hidden"]:
+        read = self.page.evaluate("vitals.read()")
+        if read["hidden"]:
             sys.exit(f"WRONG: the page was hidden, so that nothing was painted ({kind})")
         longest: dict[int, Press] = {}
-        for one in told["events"]:
+        for one in read["events"]:
             press = Press(one["took"], one["waited"], one["handled"], one["what"])
             longest[one["id"]] = max(press, longest.get(one["id"], Press(0)))
-        untold = told["presses"] - before - len(longest)
-        if not longest and untold <= 0:
+        unread = read["presses"] - before - len(longest)
+        if not longest and unread <= 0:
             sys.exit(f"WRONG: the browser took no notice of a press ({kind})")
-        self.presses[kind] += [*longest.values(), *[Press(LEAST_MS)] * untold]
-        self.frames[kind].append(max(told["frames"], default=0))
-        self.cls = told["cls"]
+        self.presses[kind] += [*longest.values(), *[Press(LEAST_MS)] * unread]
+        self.frames[kind].append(max(read["frames"], default=0))
+        self.cls = read["cls"]
 
     def clicks(self, kind: str, on: str | Locator, **options: Any) -> None:
         """Click by moving the pointer alone: the driver's own click inspects the page in between."""
@@ -252,7 +252,7 @@ def signed_in(browser: Browser, server: Server) -> Any:
     return state
 
 
-def started(data_dir: Path, ends: ExitStack) -> Server:
+def start_server(data_dir: Path, ends: ExitStack) -> Server:
     secret = environ(data_dir)["WAYPOST_SECRET_KEY"]
     server = Server(data_dir, API_RATE_LIMIT="0", SECRET_KEY=secret).start()
     ends.callback(server.stop)
@@ -286,8 +286,8 @@ def tell(name: str, rounds: list[Found]) -> int:
     )
     size = max(one.kilobytes for one in rounds)
     missed: int = sum((lcp > LCP_MS, cls > CLS, size > KB))
-    told = f"LCP {lcp:5.0f} ms  CLS {cls:.3f}  {size:4.0f} kB  ({rounds[0].lcp_of})"
-    print(f"{name:<30}{told}{'  ABOVE TARGET' if missed else ''}")
+    figures = f"LCP {lcp:5.0f} ms  CLS {cls:.3f}  {size:4.0f} kB  ({rounds[0].lcp_of})"
+    print(f"{name:<30}{figures}{'  ABOVE TARGET' if missed else ''}")
     for kind in rounds[0].presses:
         presses = [press for one in rounds for press in one.presses[kind]]
         times = [press.took for press in presses]
@@ -304,21 +304,21 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--only", default="", help="pages whose name has this in it")
     parser.add_argument("--keep", type=Path, help="a directory in which what is made stays")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     missed = 0
     with tempfile.TemporaryDirectory() as place, ExitStack() as ends, sync_playwright() as driver:
-        data_dir = asked.keep or Path(place) / "data"
+        data_dir = options.keep or Path(place) / "data"
         if not (data_dir / "made").exists():
             make(data_dir)
-        server = started(data_dir, ends)
+        server = start_server(data_dir, ends)
         browser = driver.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
         state = signed_in(browser, server)
-        told = "the longest: waited + handled + painted"
-        print(f"{'ms, of presses of a kind':<32}{'n':>4}{'p50':>6}{'p98':>6}{'frame':>7}  {told}")
+        legend = "the longest: waited + handled + painted"
+        print(f"{'ms, of presses of a kind':<32}{'n':>4}{'p50':>6}{'p98':>6}{'frame':>7}  {legend}")
         for name, (path, use) in PAGES.items():
-            if asked.only in name:
+            if options.only in name:
                 address = f"{server.url}/dashboard/{path}"
-                missed += tell(name, [measure(browser, state, address, use) for _ in range(asked.rounds)])
+                missed += tell(name, [measure(browser, state, address, use) for _ in range(options.rounds)])
         browser.close()
     if missed:
         sys.exit(f"{missed} are above the target")
