@@ -7,6 +7,7 @@ find them. A catalogue whose Language-Team is "visitors" gets the messages of vi
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,7 @@ def api_texts() -> list[str]:
     return sorted({text for text in texts if text})
 
 
+@cache
 def all_messages() -> dict[Message, str]:
     return {(text, None): "the description of the API" for text in api_texts()} | find_messages(*EVERYTHING)
 

@@ -22,6 +22,7 @@ def last_line(written: bytes) -> bytes:
     return written.splitlines()[-1].partition(b" ")[2] if written else b""
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("case", CASES)
 def test_the_same_code_and_output(case: str, tmp_path: Path) -> None:
     environs = [os.environ | {"WAYPOST_DATA_DIR": str(tmp_path / name)} for name in ("fork", "process")]

@@ -81,6 +81,7 @@ def link_to(target: Path, link: Path) -> Path:
     return link
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", FROM_ANYWHERE)
 def test_a_command_works_from_any_folder(name: str, data_dir: Path, tmp_path: Path) -> None:
     """Runs in a process of its own (2 s), where nothing of Waypost is on the path yet."""

@@ -26,6 +26,7 @@ def test_while_another_holds_the_database_writes_are_503_and_reads_go_on(busy: K
     assert total(client) == before
 
 
+@pytest.mark.full
 def test_without_space_writes_are_507_and_reads_go_on(full: Keys) -> None:
     client = Client(full.url, full.write)
     before = total(client)

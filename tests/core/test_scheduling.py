@@ -37,6 +37,7 @@ def test_a_slice_is_that_of_the_thread_and_of_those_it_starts(milliseconds: floa
     assert read_slice(0) == usual
 
 
+@pytest.mark.full
 def test_threads_that_answer_redirects_go_first(make_server: Callable[..., Server]) -> None:
     server = make_server(PROCESSES="1")
     assert server.process is not None

@@ -148,7 +148,7 @@ BAD: dict[str, tuple[str, str]] = {
 
 
 @pytest.mark.databases
-@pytest.mark.parametrize("state", ["checking", "taking"])
+@pytest.mark.parametrize("state", [pytest.param("checking", marks=pytest.mark.full), "taking"])
 def test_a_bad_one_is_a_failed_row_and_leaves_nothing(
     session: Session, alice: User, take: Take, state: str
 ) -> None:
