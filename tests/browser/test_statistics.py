@@ -264,6 +264,8 @@ def test_all_links_projects_and_longer_lists(
     desk.keyboard.press("f")
     desk.wait_for_url("**/statistics/?period=28d")
     shown.row("places", "France").click()
+    desk.wait_for_url("**/statistics/?period=28d&country_code=FR")
+    expect(shown.total()).to_have_text("12")  # the page before it has a tab of this name, too
     shown.part("places").get_by_role("link", name="Cities", exact=True).click()
     shown.part("places").get_by_role("link", name="All cities").click()
     dialog = desk.get_by_role("dialog")
