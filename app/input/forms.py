@@ -110,6 +110,10 @@ class ResourceForm(Form):
     #: fields that are ignored on update, and those that are ignored on create
     create_only: ClassVar[frozenset[str]] = frozenset()
     update_only: ClassVar[frozenset[str]] = frozenset()
+    #: groups of fields that make up one value: of two edits at once one has all of a group
+    together: ClassVar[tuple[tuple[str, ...], ...]] = ()
+    #: what the dashboard knows of the stored row while its form is open (`dashboard.shared.concurrent_edits`)
+    edit: Any = None
 
     def __init__(
         self,

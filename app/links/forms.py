@@ -32,6 +32,7 @@ class LinkForm(ResourceForm):
     """
 
     create_only = frozenset({"is_bulk", "location_urls"})
+    together = (DATES, ("targeting_type", *PAIRS))
 
     def stored_values(self, stored: Link) -> dict[str, Any]:
         return super().stored_values(stored) | {

@@ -21,6 +21,7 @@ class HandlerForm(ResourceForm):
     """A handler: a name, a type, and the settings of that type. Settings of other types are ignored."""
 
     update_only = frozenset({"is_enabled"})
+    together = (("type", *SETTINGS),)
 
     type = ChoiceField(
         _l("Type"),

@@ -12,6 +12,8 @@ PROVIDERS = all_providers()
 class PixelForm(ResourceForm):
     """A pixel: its provider, a name for people, and the provider's own identifier."""
 
+    together = (("type", "pixel"),)
+
     type = ChoiceField(
         _l("Provider"),
         required=True,

@@ -74,9 +74,9 @@ function fill(row) {
         );
   find("[data-key=y]", menu).dataset.copy = address;
   find("[data-key=o]", menu).href = address;
-  find("[data-switch]", menu).textContent = find("[data-switch]", menu).dataset[
-    row.classList.contains("is-off") ? "on" : "off"
-  ];
+  const isOff = row.classList.contains("is-off");
+  find("[data-switch]", menu).textContent = find("[data-switch]", menu).dataset[isOff ? "on" : "off"];
+  find("[name=is_enabled]", menu).value = isOff ? "1" : "0";
   htmx.process(menu);
 }
 

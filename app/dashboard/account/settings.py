@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 from flask import make_response, render_template, url_for
 from flask.typing import ResponseReturnValue
@@ -18,20 +20,23 @@ from app.dashboard.auth import proofs, sessions
 from app.dashboard.auth.access import signed_in_user, submitted_form
 from app.dashboard.shared import rendering, security_email
 from app.dashboard.shared.blueprint import blueprint
+from app.dashboard.shared.concurrent_edits import asks, read_edit
 from app.i18n.messages import gettext as _
+from app.input.data import RequestData
 
 
 @blueprint.get("/account/", endpoint="account")
 def show() -> ResponseReturnValue:
-    return render_account(
-        AccountForm(None, owner=signed_in_user(), stored=signed_in_user()),
-        PasswordForm(None, owner=signed_in_user()),
-    )
+    return render_account(account_form(None), PasswordForm(None, owner=signed_in_user()))
+
+
+def account_form(sent: RequestData | None) -> Any:
+    return read_edit(partial(AccountForm, owner=signed_in_user(), stored=signed_in_user()), sent)
 
 
 @blueprint.post("/account/", endpoint="account_write")
 def save() -> ResponseReturnValue:
-    form = AccountForm(submitted_form(), owner=signed_in_user(), stored=signed_in_user())
+    form = account_form(submitted_form())
     return kept(form, lambda: services.update_user(signed_in_user(), form.changes)) or back_to_account(
         _("Your account is saved.")
     )
@@ -44,9 +49,7 @@ def save_password() -> ResponseReturnValue:
     if form.validate():
         proofs.ask_password(form)
     if form.problems:
-        return render_account(
-            AccountForm(None, owner=signed_in_user(), stored=signed_in_user()), form, proofs.status_of(form)
-        )
+        return render_account(account_form(None), form, proofs.status_of(form))
     password_hash, signed_in_at = passwords.hash_password(form.password.data), sessions.this_one().datetime
     begin_write(db.session)
     services.store_password(signed_in_user(), password_hash)
@@ -65,6 +68,8 @@ def kept(form: AccountForm, write: Callable[[], object]) -> ResponseReturnValue 
     """None when the change is written; else the page with what is wrong."""
     try:
         form.require_valid()
+        if asks(form):
+            return render_account(form, PasswordForm(None, owner=signed_in_user()), 409)
         begin_write(db.session)
         write()
         db.session.commit()

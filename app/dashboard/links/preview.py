@@ -15,6 +15,7 @@ from app.core.extensions import db
 from app.dashboard.auth.access import signed_in_user
 from app.dashboard.links.sample_visitors import Sample, at, samples
 from app.dashboard.links.verdicts import verdict_on
+from app.dashboard.shared.concurrent_edits import SHOWN
 from app.domains.models import Domain
 from app.i18n.messages import gettext as _
 from app.input.data import RequestData
@@ -34,7 +35,7 @@ from app.web import urls
 # not needed for the preview, and too long or too private to be sent at each keystroke
 NOT_ASKED = frozenset(name for name, one in SETTINGS.items() if not one.is_previewed)
 # that there is a password matters: the page sends a mask for it
-NOT_SENT = sorted(NOT_ASKED - {"password"})
+NOT_SENT = sorted({*NOT_ASKED, SHOWN} - {"password"})
 NETWORK = "facebookexternalhit/1.1 (+http://www.facebook.com/externalhit_uatext.php)"
 CODE_SIZE = 240
 

@@ -134,10 +134,11 @@ def show_more(id: int) -> Response:
 
 @blueprint.post("/links/<int:id>/switch", endpoint="links_switch")
 def switch(id: int) -> ResponseReturnValue:
-    """Turn the link on or off."""
+    """Turn the link on (`is_enabled` 1) or off (0): what the button said, whatever happened meanwhile."""
+    is_enabled = "1" in submitted_form().getlist("is_enabled")
     begin_write(db.session)
     row = get_owned(signed_in_user(), Link, id)
-    services.update(row, {"is_enabled": not row.is_enabled})
+    services.update(row, {"is_enabled": is_enabled})
     db.session.commit()
     address = short_address(row)
     is_on = _("%(address)s is on.", address=address)
@@ -151,9 +152,7 @@ def ask_destination(id: int) -> Response:
 
 @blueprint.post("/links/<int:id>/destination", endpoint="links_destination_write")
 def update_destination(id: int) -> ResponseReturnValue:
-    form = FAMILY.read_form(submitted_form(), get_owned(signed_in_user(), Link, id))
-    change = lambda: services.update(get_owned(signed_in_user(), Link, id), form.changes)  # noqa: E731
-    return FAMILY.write(form, change, FAMILY.updated, destination_page)
+    return FAMILY.edit(id, FAMILY.updated, destination_page)
 
 
 def destination_page(form: ResourceForm, status: int = 200) -> Response:

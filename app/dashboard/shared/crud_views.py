@@ -7,6 +7,7 @@ A browser without JavaScript gets whole pages, and is redirected to the list wit
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar, NamedTuple, TypeVar
@@ -16,14 +17,14 @@ from flask.typing import ResponseReturnValue
 
 from app.accounts.models import User
 from app.accounts.ownership import get_owned
-from app.core.database import begin_write
-from app.core.errors import AliasTaken, Invalid, TooLarge, WaypostError
+from app.core.database import begin_write, reread
+from app.core.errors import AliasTaken, Conflict, Invalid, TooLarge, WaypostError
 from app.core.extensions import db
 from app.dashboard.auth.access import signed_in_user, submitted_form
 from app.dashboard.auth.reauthentication import reauthenticated
-from app.dashboard.shared import list_params, rendering
+from app.dashboard.shared import concurrent_edits, list_params, rendering
 from app.dashboard.shared.blueprint import blueprint
-from app.dashboard.shared.form_input import touched
+from app.dashboard.shared.concurrent_edits import EditedMeanwhile
 from app.dashboard.shared.list_params import Control
 from app.i18n.messages import gettext as _
 from app.input.data import RequestData
@@ -31,6 +32,7 @@ from app.input.forms import ResourceForm
 from app.input.listing import Listing, find_page
 from app.web.errors import status_of
 
+MOST_READS = 5  # of a form whose row is changed between reading and writing
 Context = dict[str, Any]
 View = Callable[..., ResponseReturnValue]
 Views = TypeVar("Views", bound="type[CrudViews]")
@@ -142,9 +144,7 @@ class CrudViews:
         return self.done(message, partial(self.list_with, row), warning=self.warning([row]))
 
     def update(self, id: int) -> ResponseReturnValue:
-        form = self.read_form(submitted_form(), get_owned(signed_in_user(), self.model, id))
-        change = lambda: self.services.update(get_owned(signed_in_user(), self.model, id), form.changes)  # noqa: E731
-        return self.write(form, change, self.updated)
+        return self.edit(id, self.updated)
 
     def updated(self, row: Any, message: str = "") -> ResponseReturnValue:
         message = message or _("%(name)s is saved.", name=self.title_of(row))
@@ -181,7 +181,7 @@ class CrudViews:
 
     def read_form(self, fields: RequestData | None, stored: Any, like: Any = None) -> ResourceForm:
         """The form with the sent fields (None: none yet). A new row starts with the values of `like`."""
-        make = partial(
+        make: Callable[[RequestData | None], ResourceForm] = partial(
             self.form,
             owner=signed_in_user(),
             stored=stored,
@@ -192,7 +192,28 @@ class CrudViews:
             host=request.host,
         )
         typed = None if fields is None else self.typed(fields)
-        return make(typed if typed is None or stored is None else touched(typed, make(None)))
+        return make(typed) if stored is None else concurrent_edits.read_edit(make, typed)
+
+    def edit(
+        self,
+        id: int,
+        then: Callable[[Any], ResponseReturnValue],
+        show: Callable[[ResourceForm, int], Response] | None = None,
+    ) -> ResponseReturnValue:
+        """Change a row by the sent form, which is read again if the row is changed at the same moment."""
+
+        def change() -> Any:
+            row = get_owned(signed_in_user(), self.model, id)
+            reread(db.session, row)
+            if self.read_form(None, row).edit.marks != form.edit.marks:
+                raise EditedMeanwhile
+            return self.services.update(row, form.changes)
+
+        for _again in range(MOST_READS):
+            form = self.read_form(submitted_form(), get_owned(signed_in_user(), self.model, id))
+            with suppress(EditedMeanwhile):
+                return self.write(form, change, then, show)
+        raise Conflict
 
     def write(
         self,
@@ -207,9 +228,14 @@ class CrudViews:
             return show(form, 200)
         try:
             form.require_valid()
+            if concurrent_edits.asks(form):
+                return show(form, 409)
             begin_write(db.session)
             result = act()
             db.session.commit()
+        except EditedMeanwhile:
+            db.session.rollback()
+            raise
         except (Invalid, AliasTaken, TooLarge) as error:
             note(form, error)
             return show(form, status_of(error))
