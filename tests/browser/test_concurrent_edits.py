@@ -95,9 +95,7 @@ def test_in_its_row_both_are_asked(desk: Page, session: scoped_session[Session],
     assert stored(session).location_url == THEIRS
 
 
-def test_two_that_turn_it_off_turn_it_off(
-    desk: Page, session: scoped_session[Session], link_id: int
-) -> None:
+def test_two_that_turn_it_off_turn_it_off(desk: Page, session: scoped_session[Session], link_id: int) -> None:
     desk.reload()
     other = desk.context.new_page()
     other.goto(desk.url)

@@ -125,12 +125,7 @@ def conflict(
     sent: RequestData, group: Sequence[str], mine: ResourceForm, stored: ResourceForm
 ) -> EditConflict | None:
     """Both values of the fields of a group that differ; None where none does."""
-    differ = [
-        name
-        for name in group
-        if (name in sent if isinstance(mine[name], UploadField) else mine[name].sent)
-        and mark_of(mine[name]) != mark_of(stored[name])
-    ]
+    differ = [name for name in group if differs(sent, mine[name], stored[name])]
     if not differ:
         return None
     sides = [words_of_all([form[name] for name in differ]) for form in (mine, stored)]
@@ -138,6 +133,12 @@ def conflict(
     if uploaded:
         sides[0] = _("Another picture") if isinstance(sent.last(uploaded[0]), Upload) else ""
     return EditConflict(group[0], str(mine[differ[0]].label.text), *(text or _("Nothing") for text in sides))
+
+
+def differs(sent: RequestData, mine: SentField, stored: SentField) -> bool:
+    if isinstance(mine, UploadField):
+        return mine.name in sent
+    return mine.sent and mark_of(mine) != mark_of(stored)
 
 
 def words_of_all(fields: Sequence[SentField]) -> str:
@@ -188,6 +189,8 @@ def mark_of(field: SentField) -> str:
     elif isinstance(field, ListField | PairsField | IdsField):
         data = sorted(field.data or ()) if isinstance(field, IdsField) else [*(field.data or ())]
         text = json.dumps(data)
+    elif isinstance(field, LinkPasswordField):  # its control never shows what was typed
+        text = str(field.data or "")
     elif isinstance(field, DateTimeField):  # a control has a T between, and leaves out seconds that are 0
         text = field.raw_text().replace("T", " ")
         text = f"{text}:00" if len(text) == len("2026-11-24 10:30") else text
