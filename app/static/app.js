@@ -84,23 +84,34 @@ function showSheet() {
   raise(find("#toasts"));
 }
 
-function openSheet() {
+// `isAnew`: not the same form again, with what was wrong in it
+function openSheet(isAnew = true) {
   const first = firstError(sheet) ?? find("[autofocus]", sheet) ?? find("h2", sheet);
   sheet.classList.toggle("is-small", Boolean(find("[data-small]", sheet)));
   showSheet();
   prepare(sheet);
-  sheet.dataset.as = contents();
+  noteInitial(sheet, isAnew);
   openFoldOf(first);
   first?.focus();
 }
 
-const contents = () => {
-  const form = find("form[method=post]", sheet);
-  return form
-    ? JSON.stringify([...new FormData(form)].map(([key, value]) => [key, value.name ?? value]))
-    : "";
-};
-const isTouched = () => Boolean(find("form[data-keep]", sheet)) && sheet.dataset.as !== contents();
+// ---------------------------------------------- forms that were begun
+const KEPT = "form[data-keep]";
+const initial = new WeakMap(); // what a form held when it was opened
+
+const contents = (form) =>
+  JSON.stringify([...new FormData(form)].map(([key, value]) => [key, value.name ?? value]));
+const isTouched = (form) => Boolean(form) && initial.has(form) && initial.get(form) !== contents(form);
+
+// a form that came back with what was wrong in it has been typed into, whatever it holds
+function noteInitial(within, isAnew) {
+  for (const form of all(KEPT, within)) initial.set(form, isAnew ? contents(form) : "");
+}
+
+// reloading, going back or closing the tab asks first, in the browser's own words
+addEventListener("beforeunload", (event) => {
+  if (all(KEPT).some((form) => isTouched(form) && !form.hasAttribute("data-sent"))) event.preventDefault();
+});
 
 function closeSheet() {
   sheet.close();
@@ -117,7 +128,6 @@ document.addEventListener("htmx:beforeSwap", ({ detail }) => {
 
 if (sheet) {
   document.body.addEventListener("sheet-close", () => {
-    sheet.dataset.as = contents();
     closeSheet();
   });
   on("click", "[data-close]", leaveSheet);
@@ -136,7 +146,7 @@ if (sheet) {
 }
 
 function leaveSheet() {
-  if (!isTouched() || confirm(gettext("Close and lose what you have typed?"))) closeSheet();
+  if (!isTouched(find(KEPT, sheet)) || confirm(gettext("Close and lose what you have typed?"))) closeSheet();
 }
 
 // -------------------------------------------------------------------- htmx
@@ -148,7 +158,7 @@ document.addEventListener("htmx:beforeRequest", ({ target }) => {
   returning = null;
 });
 document.addEventListener("htmx:afterSwap", ({ detail }) => {
-  if (detail.target?.id === "sheet-box") return openSheet();
+  if (detail.target?.id === "sheet-box") return openSheet(detail.xhr.status < 400);
   if (isList(detail)) return;
   prepare(document); // also after Back, when all of the page is swapped
   if (detail.requestConfig?.verb !== "post" || detail.elt.closest("[data-quiet]")) return;
@@ -450,6 +460,7 @@ prepare(document);
 const wrong = find("main") && firstError(find("main"));
 openFoldOf(wrong);
 wrong?.focus();
+if (find("main")) noteInitial(find("main"), !wrong && !find(".conflict"));
 
 // a part that a script asks for: that it failed is said where all of htmx's requests are
 const fetchPart = (address, into) => htmx.ajax("GET", address, into).catch(() => {});
