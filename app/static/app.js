@@ -22,6 +22,7 @@ const ngettext = (one, many, num, values = {}) =>
 
 // ------------------------------------------------------------------ messages
 const SHOWN_MS = 6000;
+const UNDO_SHOWN_MS = 20_000; // time to think
 
 function toast(text, tone = "good", ...more) {
   const region = find("#toasts");
@@ -50,15 +51,25 @@ function raise(region) {
 }
 
 function fade(one) {
+  if (one.classList.contains("bad")) return; // what went wrong stays until it is read
   let timer;
-  const start = () => (timer = setTimeout(() => one.remove(), SHOWN_MS));
-  one.addEventListener("pointerenter", () => clearTimeout(timer));
-  one.addEventListener("focusin", () => clearTimeout(timer));
+  const hold = () => clearTimeout(timer);
+  const start = () => {
+    hold();
+    if (!one.matches(":hover, :focus-within"))
+      timer = setTimeout(() => one.remove(), find("form", one) ? UNDO_SHOWN_MS : SHOWN_MS);
+  };
+  one.addEventListener("pointerenter", hold);
+  one.addEventListener("focusin", hold);
   one.addEventListener("pointerleave", start);
-  if (!one.classList.contains("bad")) start(); // what went wrong stays until it is read
+  one.addEventListener("focusout", start);
+  start();
 }
 
-on("click", "[data-dismiss]", (button) => button.closest(".toast").remove());
+on("click", "[data-dismiss]", (button) => {
+  button.closest(".toast").remove();
+  if (!sheet?.open) (opener?.isConnected ? opener : find("main"))?.focus();
+});
 document.body.addEventListener("toast", ({ detail: { value, copy: address } }) =>
   address ? toastAndCopy(value, address) : toast(value),
 );
@@ -103,9 +114,14 @@ const contents = (form) =>
   JSON.stringify([...new FormData(form)].map(([key, value]) => [key, value.name ?? value]));
 const isTouched = (form) => Boolean(form) && initial.has(form) && initial.get(form) !== contents(form);
 
-// a form that came back with what was wrong in it has been typed into, whatever it holds
+// a form that came back with what was wrong in it still counts from what it held when it was opened
+let inSheet = "";
 function noteInitial(within, isAnew) {
-  for (const form of all(KEPT, within)) initial.set(form, isAnew ? contents(form) : "");
+  for (const form of all(KEPT, within)) {
+    const before = isAnew ? contents(form) : within === sheet ? inSheet : "";
+    initial.set(form, before);
+    if (within === sheet) inSheet = before;
+  }
 }
 
 // reloading, going back or closing the tab asks first, in the browser's own words
@@ -166,9 +182,19 @@ document.addEventListener("htmx:afterSwap", ({ detail }) => {
   else (firstError(find("main")) ?? find("main")).focus();
 });
 
-// the row that was made or changed gets the focus
+// the rows after and before the one that the next answer may take away
+let neighbours = [];
+document.addEventListener("htmx:beforeSwap", ({ detail }) => {
+  const row = detail.target?.id === "results" && opener?.closest("#rows > .row");
+  const ids = row ? [...row.parentElement.children].map((one) => one.id) : [];
+  const at = row ? ids.indexOf(row.id) : 0;
+  neighbours = [...ids.slice(at + 1), ...ids.slice(0, at).reverse()];
+});
+
+// the row that was made or changed gets the focus, or the next of one that is gone
 function afterWrite() {
-  const row = find("#rows > .is-new");
+  const next = neighbours.map((id) => document.getElementById(id)).find(Boolean);
+  const row = find("#rows > .is-new") ?? next;
   opener = row && find("a[href], button", row);
   (opener ?? find("main")).focus();
 }
@@ -456,6 +482,18 @@ document.body.addEventListener("toast-undo", ({ detail: { value, undo } }) => {
 });
 on("htmx:afterRequest", ".toast form", (form) => form.closest(".toast").remove());
 
+const isField = (element) =>
+  Boolean(
+    element?.closest?.("input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]"),
+  );
+document.addEventListener("keydown", (event) => {
+  const isUndo = (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key === "z";
+  const button = isUndo && !sheet?.open && !isField(event.target) && all("#toasts .toast form button").at(-1);
+  if (!button) return;
+  event.preventDefault();
+  button.click();
+});
+
 prepare(document);
 const wrong = find("main") && firstError(find("main"));
 openFoldOf(wrong);
@@ -471,6 +509,7 @@ export {
   fetchPart,
   find,
   gettext,
+  isField,
   isList,
   LOST,
   ngettext,

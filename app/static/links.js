@@ -1,15 +1,11 @@
 // What the list of links does beyond plain HTML: making one from anywhere, a menu and keys for each row,
 // changing a destination in its place, selecting many.
 
-import { all, copy, fetchPart, find, on, openSheet, returnTo, sheet, toast } from "./app.js";
+import { all, copy, fetchPart, find, isField, on, openSheet, returnTo, sheet, toast } from "./app.js";
 
 // those of links alone: other lists have rows, too
 const rows = () => all("#rows > .row[data-id]");
 const rowOf = (element) => element?.closest?.("#rows > .row[data-id]");
-const isField = (element) =>
-  Boolean(
-    element?.closest?.("input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]"),
-  );
 
 // ------------------------------------------------------------------- create
 const ADDRESS = /^(https?:\/\/\S+|[^\s/?#:@]+\.[^\s/?#:@.]{2,}([:/?#]\S*)?)$/i;

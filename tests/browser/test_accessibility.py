@@ -40,6 +40,17 @@ def violations(page: Page, within: str = "html", rules: list[str] | None = None)
     return [(one["id"], [node["html"] for node in one["nodes"]]) for one in found["violations"]]
 
 
+def deleted_and_restored(page: Page) -> list[Any]:
+    """Delete a link from its menu, which is open, check the message, and undo it."""
+    page.get_by_role("link", name="Delete").first.click()
+    undo = page.get_by_role("status").get_by_role("button", name="Undo")
+    expect(undo).to_be_visible()
+    found = [*violations(page), *sideways(page)]
+    undo.click()
+    expect(undo).to_have_count(0)
+    return found
+
+
 def seen(page: Page) -> dict[str, list[Any]]:
     """Check a page in both themes, on a desktop's screen and on a phone's."""
     page.emulate_media(color_scheme="light", reduced_motion="reduce")
@@ -171,6 +182,8 @@ def test_dialogs_menus_and_messages(theme: Any, desk: Page, site: str, rows: dic
             if family == "links":
                 desk.locator("[data-menu]").first.click()
                 found[f"menu, {width}"] = [*violations(desk, "#row-menu"), *sideways(desk)]
+                found[f"undo, {width}"] = deleted_and_restored(desk)
+                continue
             desk.get_by_role("link", name="Delete").first.click()
             expect(desk.get_by_role("dialog")).to_be_visible()
             found[f"{family}, delete, {width}"] = [*violations(desk), *sideways(desk)]

@@ -108,8 +108,6 @@ def test_many_at_once_trash_and_undo(
     expect(rows.filter(has_text="Off")).to_have_count(2)
     desk.keyboard.press("j")
     desk.keyboard.press("Delete")
-    expect(dialog.get_by_role("heading", name="Delete this link?")).to_be_visible()
-    press(desk, dialog.get_by_role("button", name="Delete link"))
     expect(rows).to_have_count(2)
     undo = desk.get_by_role("status").get_by_role("button", name="Undo")
     undo.dispatch_event("focusin")  # stops the message's timer, which could end first on a slow machine
@@ -117,7 +115,6 @@ def test_many_at_once_trash_and_undo(
     expect(rows).to_have_count(3)
     desk.keyboard.press("j")
     desk.keyboard.press("Delete")
-    press(desk, dialog.get_by_role("button", name="Delete link"))
     expect(rows).to_have_count(2)
     press(desk, desk.get_by_role("navigation").get_by_role("link", name="Trash").first)
     restore = desk.locator("#rows").get_by_role("button", name="Restore")

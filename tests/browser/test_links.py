@@ -198,24 +198,54 @@ def test_pictures_come_and_go(desk: Page, session: scoped_session[Session]) -> N
     assert only_link(session).cloaking_opengraph is None
 
 
-def test_delete_asks_first(desk: Page, alice: User, make_link: Callable[..., Link]) -> None:
-    make_link(alice, "doomed")
-    make_link(alice, "safe")
+@pytest.mark.parametrize("way", ["mouse", "keys", "phone"])
+def test_a_deleted_link_can_be_had_back(
+    desk: Page, alice: User, make_link: Callable[..., Link], way: str
+) -> None:
+    for name in ("first", "doomed", "last"):
+        make_link(alice, name)
+    if way == "phone":
+        desk.set_viewport_size({"width": 390, "height": 800})
     desk.reload()
     doomed = desk.get_by_role("listitem").filter(has_text="/doomed")
-    more = doomed.get_by_role("link", name="More")
-    more.click()
-    desk.get_by_role("link", name="Delete").click()
-    dialog = desk.get_by_role("dialog", name="Delete this link?")
-    dialog.get_by_role("button", name="Cancel").click()
-    expect(dialog).to_be_hidden()
-    expect(more).to_be_focused()
-    more.click()
-    desk.get_by_role("link", name="Delete").click()
-    dialog.get_by_role("button", name="Delete link").click()
+    if way == "keys":
+        doomed.locator("a.name").focus()
+        desk.keyboard.press("Delete")
+    else:
+        doomed.get_by_role("link", name="More").click()
+        desk.get_by_role("link", name="Delete").click()
     expect(doomed).to_have_count(0)
-    expect(desk.get_by_role("listitem").filter(has_text="/safe")).to_be_visible()
-    expect(desk.get_by_text("1 to 1 of 1")).to_be_visible()
+    expect(desk.get_by_text("1 to 2 of 2")).to_be_visible()
+    expect(desk.locator("#rows > .row", has_text="/first").locator(":focus")).to_have_count(1)  # the next row
+    undo = desk.get_by_role("status").get_by_role("button", name="Undo")
+    if way == "keys":
+        desk.keyboard.press("Control+z")
+    else:
+        undo.click()
+    expect(doomed.locator(":focus")).to_have_count(1)
+    expect(undo).to_have_count(0)
+
+
+def test_a_message_stays_while_it_is_looked_at(
+    desk: Page, alice: User, make_link: Callable[..., Link]
+) -> None:
+    make_link(alice, "doomed")
+    desk.clock.install()
+    desk.reload()
+    desk.locator("#rows a.name").focus()
+    desk.keyboard.press("Delete")
+    toast = desk.locator(".toast", has_text="Undo")
+    expect(toast).to_be_visible()
+    toast.hover()
+    desk.clock.run_for(60_000)
+    expect(toast).to_be_visible()
+    toast.get_by_role("button", name="Undo").focus()
+    desk.mouse.move(0, 0)
+    desk.clock.run_for(60_000)
+    expect(toast).to_be_visible()
+    desk.locator("#main").focus()
+    desk.clock.run_for(60_000)
+    expect(toast).to_have_count(0)
 
 
 def test_many_at_once_with_the_errors_of_each_line(desk: Page, session: scoped_session[Session]) -> None:
