@@ -111,7 +111,11 @@ const KEPT = "form[data-keep]";
 const initial = new WeakMap(); // what a form held when it was opened
 
 const contents = (form) =>
-  JSON.stringify([...new FormData(form)].map(([key, value]) => [key, value.name ?? value]));
+  JSON.stringify(
+    [...new FormData(form)]
+      .filter(([key]) => key !== "csrf_token" && key !== "shown_values")
+      .map(([key, value]) => [key, value.name ?? value]),
+  );
 const isTouched = (form) => Boolean(form) && initial.has(form) && initial.get(form) !== contents(form);
 
 // a form that came back with what was wrong in it still counts from what it held when it was opened
@@ -185,7 +189,7 @@ document.addEventListener("htmx:afterSwap", ({ detail }) => {
 // the rows after and before the one that the next answer may take away
 let neighbours = [];
 document.addEventListener("htmx:beforeSwap", ({ detail }) => {
-  const row = detail.target?.id === "results" && opener?.closest("#rows > .row");
+  const row = detail.target?.id === "results" && (returning ?? opener)?.closest("#rows > .row");
   const ids = row ? [...row.parentElement.children].map((one) => one.id) : [];
   const at = row ? ids.indexOf(row.id) : 0;
   neighbours = [...ids.slice(at + 1), ...ids.slice(0, at).reverse()];
@@ -196,6 +200,7 @@ function afterWrite() {
   const next = neighbours.map((id) => document.getElementById(id)).find(Boolean);
   const row = find("#rows > .is-new") ?? next;
   opener = row && find("a[href], button", row);
+  returning = null;
   (opener ?? find("main")).focus();
 }
 

@@ -71,11 +71,8 @@ def reauthenticated(ask: View, needs: Callable[[], bool] = lambda: True) -> Call
             form = None if is_recent() or not needs() else check_sent()
             if form is None or not form.problems:
                 return write(**values)
-            status = proofs.status_of(form)
-            if FIELD not in submitted_form():  # it is asked for the first time: nothing was typed wrong
-                g.password_again = None
             response = make_response(ask(**values))
-            response.status_code = status
+            response.status_code = proofs.status_of(form)
             return response
 
         return view
