@@ -169,9 +169,10 @@ on("change", "#rows input[name=ids], #many [name=all]", (box) => {
 });
 on("click", "[data-select-page]", () => selectAll(true));
 on("click", "[data-select-none]", () => {
-  selectAll(false);
+  selectNone();
   find("#rows a.name")?.focus();
 });
+const selectNone = () => selectAll(false); // the focus stays
 function selectAll(isOn) {
   boxes().forEach((box) => (box.checked = isOn));
   tellSelected();
@@ -245,6 +246,7 @@ document.addEventListener("keydown", (event) => {
   )
     return;
   const row = rowOf(document.activeElement);
+  if (key === "Escape" && many()?.classList.contains("is-on")) return selectNone();
   if (event.ctrlKey || event.metaKey) return withControl(event, row);
   const isLetter = key.length === 1;
   if (isLetter && !areOn()) return;

@@ -32,6 +32,12 @@ document.addEventListener("htmx:beforeSwap", ({ detail }) => {
   if (detail.target?.id === "results") detail.swapOverride = isList(detail) ? "rows swap:1ms" : "rows"; // a letter may come before
 });
 
+// a region that was there before is read out, one that comes with the list is not
+document.addEventListener("htmx:afterSwap", ({ detail }) => {
+  const region = isList(detail) && find("#list-status");
+  if (region) region.textContent = find("#results [data-found]")?.dataset.found ?? "";
+});
+
 // --------------------------------------------------------------- its address
 // the letters of one search are one step of the browser's history: Back does not walk through them
 let isSearching = false;

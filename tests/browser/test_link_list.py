@@ -77,7 +77,8 @@ def test_keys_of_the_focused_row(
     expect(desk.get_by_role("searchbox")).to_be_focused()
     desk.keyboard.press("Control+v")
     expect(desk.get_by_role("searchbox")).to_have_value(f"{site}/apple")
-    expect(desk.get_by_role("heading", name="Nothing found")).to_be_visible()
+    expect(row(desk, "fig")).to_have_count(0)
+    expect(row(desk, "apple")).to_be_visible()
     desk.get_by_role("searchbox").fill("")
     expect(row(desk, "fig")).to_be_visible()
     desk.get_by_role("heading", name="Links").click()
@@ -333,3 +334,29 @@ def test_what_the_list_shows_is_in_its_address(desk: Page, names: list[str], sit
     expect(desk).to_have_url(re.compile(r"/\?state=active&columns"))
     desk.go_back()
     expect(desk.get_by_role("heading", name="Nothing found")).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_search_says_how_many_it_found(desk: Page, names: list[str], site: str, width: int) -> None:
+    desk.set_viewport_size({"width": width, "height": 800})
+    desk.reload()
+    search = desk.get_by_role("searchbox")
+    found = desk.locator("#list-status")
+    for text, said in (
+        (f"{site}/apple", "1 found"),
+        ("no such link", "0 found"),
+        ("", f"{len(names)} found"),
+    ):
+        search.fill(text)
+        expect(found).to_have_text(said)
+    expect(found).to_have_attribute("role", "status")
+
+
+def test_escape_selects_nothing_and_the_focus_stays(desk: Page, names: list[str]) -> None:
+    desk.reload()
+    row(desk, names[0]).locator("a.name").focus()
+    desk.keyboard.press("x")
+    expect(desk.locator("#many")).to_contain_text("1 selected")
+    desk.keyboard.press("Escape")
+    expect(desk.locator("#rows input[name=ids]:checked")).to_have_count(0)
+    expect(row(desk, names[0]).locator("a.name")).to_be_focused()

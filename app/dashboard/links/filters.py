@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Column, ColumnElement, select
 
 from app.core import clock
+from app.dashboard.links.search import find_words
 from app.dashboard.links.states import STATES, state_word
 from app.i18n.messages import lazy_gettext as _l
 from app.input.forms import MAX_ID
@@ -57,7 +58,7 @@ def tells_handler(text: str, params: QueryParams) -> ColumnElement[bool]:  # noq
     return Link.id.in_(select(link_notification_handler.c.link_id).where(is_it))
 
 
-OWN = {"state": in_state, "rule": has_rule, "handler_id": tells_handler}
+OWN = {"search": find_words, "state": in_state, "rule": has_rule, "handler_id": tells_handler}
 # `state` says more than `is_enabled`
 SHARED = {name: read for name, read in lists.LISTING.filters.items() if name != "is_enabled"}
 LISTING = replace(lists.LISTING, filters={**SHARED, **OWN})
