@@ -35,7 +35,7 @@ from app.core.extensions import db
 from app.dashboard.links.filters import LISTING, RULES
 from app.dashboard.links.states import STATES
 from app.domains.models import Domain
-from app.links.models import Alias, Link, LinkTag, link_notification_handler, link_pixel
+from app.links.models import Alias, Link, LinkTag, folded_notes, link_notification_handler, link_pixel
 from app.links.targeting import TYPES
 from app.notifications.models import NotificationHandler
 from app.pixels.models import Pixel
@@ -159,10 +159,7 @@ def store(user_id: int, numbers: list[int], around: Mapping[str, list[int]]) -> 
     ]
     db.session.execute(sa.insert(Alias), aliases)
     tags = [
-        {"link_id": n, "tag": tag, "position": i}
-        for n in numbers
-        for i, tag in enumerate({WORDS[n % 5], f"tag {n % 300}"})
-        if n % 3
+        {"link_id": n, "tag": tag, "position": i} for n in numbers for i, tag in enumerate(tags_of(n))
     ]
     db.session.execute(sa.insert(LinkTag), tags)
     pixels = [{"link_id": n, "pixel_id": around["pixel"][n % SOME]} for n in numbers if n % 4 == 0]
@@ -171,6 +168,10 @@ def store(user_id: int, numbers: list[int], around: Mapping[str, list[int]]) -> 
         {"link_id": n, "notification_handler_id": around["handler"][n % SOME]} for n in numbers if n % 5 == 0
     ]
     db.session.execute(sa.insert(link_notification_handler), handlers)
+
+
+def tags_of(number: int) -> list[str]:
+    return [WORDS[number % 5], f"tag {number % 300}"] if number % 3 else []
 
 
 def link_row(number: int, user_id: int, around: Mapping[str, list[int]]) -> dict[str, Any]:
@@ -184,6 +185,7 @@ def link_row(number: int, user_id: int, around: Mapping[str, list[int]]) -> dict
         **(chance.choice(KINDS) if chance.random() < 0.2 else {}),
         "id": number,
         "user_id": user_id,
+        "search_notes": folded_notes(None, tags_of(number)),
         "url": f"{a}-{number}" if number % 3 else f"{number:07x}",
         "location_url": f"https://{number % 500}.example.com/{a}/{b}/{number}?ref=bench&page={number % 17}",
         "title": f"{a} {b} no. {number}".title() if number % 4 else None,

@@ -63,6 +63,18 @@ def test_decomposed_texts_of_before_are_found_composed(session, alice, make_link
 
 
 @pytest.mark.databases
+def test_notes_and_tags_of_before_are_found(session, alice, make_link) -> None:
+    for url, tags, notes in (("a", ("Müller", "x"), None), ("b", (), "GRÜSSE\nan alle"), ("c", (), None)):
+        make_link(alice, url, tags=tags, notes=notes)
+    found = sa.select(Link.search_notes).order_by(Link.id)
+    wanted = session.scalars(found).all()
+    session.close()
+    command.downgrade(alembic_config(), "3b9f60d8e2a1-1")
+    command.upgrade(alembic_config(), "head")
+    assert session.scalars(found).all() == wanted == ["müller\nx", "grüsse an alle", None]
+
+
+@pytest.mark.databases
 def test_links_of_before_are_found(session, alice, make_link) -> None:
     """Older links get the text that the search reads."""
     link = make_link(alice, "Straße", title="Two\nLINES")

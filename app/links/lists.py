@@ -26,8 +26,17 @@ def searched(text: str, params: QueryParams) -> ColumnElement[bool]:
     by = params.get("search_by")
     before = SEARCHED.index(by) if by in SEARCHED else 0
     after = len(SEARCHED) - 1 - before if by in SEARCHED else 0
-    literal = re.sub(r"[%_/]", r"/\g<0>", folded(text))
-    return Link.search_text.like("%\n" * before + f"%{literal}%" + "\n%" * after, escape="/")
+    return Link.search_text.like("%\n" * before + f"%{literal(text)}%" + "\n%" * after, escape="/")
+
+
+def noted(text: str) -> ColumnElement[bool]:
+    """Links with this text in their notes or in a tag: literally, ignoring case."""
+    return Link.search_notes.like(f"%{literal(text)}%", escape="/")
+
+
+def literal(text: str) -> str:
+    """The text as the searched columns have it, escaped for LIKE with `/`."""
+    return re.sub(r"[%_/]", r"/\g<0>", folded(text))
 
 
 def is_known_column(text: str, params: QueryParams) -> None:  # noqa: ARG001  `search` itself uses it

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sqlalchemy import (
@@ -68,6 +68,15 @@ def folded_of_row(context: DefaultExecutionContext) -> str:
     return folded(*(row.get(name) for name in SEARCHED))
 
 
+def folded_notes_of_row(context: DefaultExecutionContext) -> str | None:
+    row: Mapping[str, Any] = context.get_current_parameters()  # type: ignore[no-untyped-call]
+    return folded_notes(row.get("notes"), [])
+
+
+def folded_notes(notes: str | None, tags: Iterable[str]) -> str | None:
+    return folded(notes, *tags).strip("\n") or None
+
+
 STARTS, ENDS = text("start_due IS NOT NULL"), text("end_due IS NOT NULL")
 
 
@@ -97,6 +106,8 @@ class Link(db.Model):
         Text, default=folded_of_row, server_default="", deferred=True, info={"is_trashed": False}
     )
     notes: Mapped[str | None] = mapped_column(Text)
+    # `folded` of the notes and the tags, for the dashboard's search; computed like `search_text`
+    search_notes: Mapped[str | None] = mapped_column(Text, default=folded_notes_of_row, deferred=True)
 
     schedule: Mapped[bool] = mapped_column(default=False)
     start_date: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
@@ -145,11 +156,14 @@ class Link(db.Model):
     tag_rows: Mapped[list[LinkTag]] = relationship(cascade="all, delete-orphan", order_by="LinkTag.position")
 
 
+@event.listens_for(Link, "before_insert")
 @event.listens_for(Link, "before_update")
 def fold(_mapper: object, _connection: object, link: Link) -> None:
     state: InstanceState[Link] = inspect(link)
     if any(state.attrs[name].history.has_changes() for name in SEARCHED):
         link.search_text = folded(*(getattr(link, name) for name in SEARCHED))
+    if any(state.attrs[name].history.has_changes() for name in ("notes", "tag_rows")):
+        link.search_notes = folded_notes(link.notes, (row.tag for row in link.tag_rows))
 
 
 class LinkTag(db.Model):

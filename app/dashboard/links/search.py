@@ -15,11 +15,10 @@ from app.core.extensions import db
 from app.dashboard.auth.access import signed_in_user
 from app.dashboard.links.rows import own_host
 from app.domains.models import Domain
-from app.input.listing import contains
 from app.input.params import QueryParams
 from app.links import lists
 from app.links.aliases import key_of
-from app.links.models import Alias, Link, LinkTag
+from app.links.models import Alias, Link
 
 MAX_WORDS = 8  # each costs the database a look at all rows; the rest are taken as one text
 # a host, perhaps with a port, and an alias; `+` asks for the destination
@@ -35,8 +34,7 @@ def find_words(text: str, params: QueryParams) -> ColumnElement[bool] | None:
 
 
 def find_word(word: str, params: QueryParams) -> ColumnElement[bool]:
-    tagged = select(LinkTag.link_id).where(contains(word, LinkTag.tag))
-    found = [lists.searched(word, params), contains(word, Link.notes), Link.id.in_(tagged)]
+    found = [lists.searched(word, params), lists.noted(word)]
     if (link_id := id_of_short_address(word)) is not None:
         found.append(Link.id == link_id)
     return or_(*found)
