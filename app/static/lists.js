@@ -50,6 +50,30 @@ document.addEventListener("htmx:beforeHistoryUpdate", ({ detail }) => {
   isSearching = isLetter;
 });
 
+// Back asks for the page of its address. What was asked for before that, another such page or a list, may come later
+// and would be shown at an address that is not its own.
+let backs = 0;
+let restoring = null;
+const askedAfter = new WeakMap(); // how many times somebody had gone back by then
+const isLate = (xhr) => askedAfter.get(xhr) !== backs;
+document.addEventListener("htmx:historyCacheMiss", ({ detail: { xhr } }) => {
+  restoring?.abort();
+  restoring = xhr;
+  backs += 1;
+  xhr.addEventListener("loadend", () => restoring === xhr && (restoring = null));
+});
+document.addEventListener("htmx:beforeRequest", (event) => {
+  if (restoring && isList(event.detail)) event.preventDefault(); // one that has waited for another
+});
+document.addEventListener("htmx:beforeSend", ({ detail: { xhr } }) => askedAfter.set(xhr, backs));
+document.addEventListener("htmx:beforeSwap", ({ detail }) => {
+  if (isList(detail) && isLate(detail.xhr)) detail.shouldSwap = false;
+});
+document.addEventListener("htmx:beforeHistoryUpdate", ({ detail }) => {
+  if (isLate(detail.xhr))
+    Object.assign(detail.history, { type: "replace", path: location.pathname + location.search });
+});
+
 // ------------------------------------------------------------------ its rows
 // one listener for all of them: htmx would set up each link of each row
 on("click", "#rows a[aria-haspopup=dialog]:not([hx-get])", (link, event) => {
