@@ -1,6 +1,6 @@
 // How does a list that was asked for come, without holding up who goes on typing?
 
-import { fetchPart, find, isList, on } from "./app.js";
+import { all, fetchPart, find, isList, on } from "./app.js";
 
 // ---------------------------------------------------------------- its place
 // htmx says good-bye to every element of the old rows, which takes longer than to draw the new ones. Those
@@ -19,12 +19,13 @@ htmx.defineExtension("rows", {
 // Whatever puts a list there does it so. An answer that a newer letter has overtaken is nothing anybody waits for.
 let isOvertaken = false;
 const SEARCH = ".tools input[type=search]";
+const NARROW = "[data-narrow]"; // finds among the values of a filter, here alone
 on("input", SEARCH, () => (isOvertaken = true));
 document.addEventListener("htmx:beforeRequest", (event) => {
   if (!isList(event.detail)) return;
   const cause = event.detail.requestConfig.triggeringEvent;
   // the letters have asked already: rows that come again would lose what was ticked or begun in them meanwhile
-  if (cause?.type === "change" && cause.target.matches(SEARCH)) event.preventDefault();
+  if (cause?.type === "change" && cause.target.matches(`${SEARCH}, ${NARROW}`)) event.preventDefault();
   else isOvertaken = false;
 });
 document.addEventListener("htmx:beforeSwap", ({ detail }) => {
@@ -46,7 +47,8 @@ addEventListener("popstate", () => (isSearching = false));
 document.addEventListener("htmx:beforeHistoryUpdate", ({ detail }) => {
   if (!isList(detail)) return;
   const isLetter = detail.requestConfig.triggeringEvent?.type === "input";
-  if (isLetter && isSearching) detail.history.type = "replace";
+  const isSame = detail.history.path === location.pathname + location.search;
+  if ((isLetter && isSearching) || isSame) detail.history.type = "replace";
   isSearching = isLetter;
 });
 
@@ -73,6 +75,14 @@ document.addEventListener("htmx:beforeHistoryUpdate", ({ detail }) => {
   if (isLate(detail.xhr))
     Object.assign(detail.history, { type: "replace", path: location.pathname + location.search });
 });
+
+// --------------------------------------------------------------- its filters
+on("input", NARROW, (field) => {
+  const wanted = field.value.trim().toLowerCase();
+  for (const label of all("label", field.parentElement))
+    label.hidden = !label.textContent.toLowerCase().includes(wanted) && !find("input", label).checked;
+});
+on("keydown", NARROW, (_, event) => event.key === "Enter" && event.preventDefault());
 
 // ------------------------------------------------------------------ its rows
 // one listener for all of them: htmx would set up each link of each row
