@@ -76,7 +76,14 @@ document.addEventListener("htmx:beforeHistoryUpdate", ({ detail }) => {
     Object.assign(detail.history, { type: "replace", path: location.pathname + location.search });
 });
 
-// --------------------------------------------------------------- its filters
+// ------------------------------------------------------- its filters and views
+// of many views, the shown one is seen
+document.addEventListener("htmx:load", () => {
+  const shown = find(".views [aria-current]");
+  const bar = shown?.closest("ul");
+  if (bar) bar.scrollLeft = shown.offsetLeft - bar.clientWidth / 2;
+});
+
 on("input", NARROW, (field) => {
   const wanted = field.value.trim().toLowerCase();
   for (const label of all("label", field.parentElement))
