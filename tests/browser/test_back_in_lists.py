@@ -90,8 +90,8 @@ def test_a_list_that_is_still_loading_changes_nothing_after_back(
     held = hold(desk, lambda request: "search=pear" in request.url or restores(request))
     with desk.expect_request(re.compile("search=pear")):
         desk.get_by_role("searchbox").fill("pear")
-    desk.locator("summary", has_text="Order").click()
-    desk.get_by_label("Order by").select_option("url")  # waits for the answer of the search
+    desk.locator("summary", has_text="Sort").click()
+    desk.get_by_label("Sort by").select_option("url")  # waits for the answer of the search
     with desk.expect_request(restores):
         desk.go_back()
     with desk.expect_event("requestfinished", lambda request: "search=pear" in request.url):
