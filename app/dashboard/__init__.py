@@ -12,7 +12,7 @@ from app.dashboard.admin import audit_log, instance, invitations, users  # noqa:
 from app.dashboard.auth import access, login, password_reset, reauthentication, two_factor_login  # noqa: F401
 from app.dashboard.handlers import confirmation, deliveries, unsubscribe  # noqa: F401
 from app.dashboard.imports import exports  # noqa: F401
-from app.dashboard.links import bulk, history, qr, sample_data, simulate  # noqa: F401
+from app.dashboard.links import bulk, history, qr, sample_data, saved_views, simulate  # noqa: F401
 from app.dashboard.shared import assets, compression, icons, rendering, security_headers
 from app.dashboard.shared.blueprint import blueprint
 from app.dashboard.statistics import views  # noqa: F401

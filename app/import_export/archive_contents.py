@@ -25,7 +25,7 @@ from app.import_export.exporter import as_csv, as_json, pages
 from app.import_export.row_pictures import FOLDER
 from app.links import uploads
 from app.links.history import PICTURES
-from app.links.models import Link, LinkChange
+from app.links.models import Link, LinkChange, SavedView
 from app.notifications.models import NotificationHandler
 from app.notifications.site import SiteUrls
 from app.pixels.models import Pixel
@@ -41,6 +41,7 @@ TABLES: Mapping[str, Any] = {
     "notification-handlers.json": NotificationHandler,
     "projects.json": Project,
     "domains.json": Domain,
+    "saved-views.json": SavedView,
     "api-keys.json": ApiKey,
     "sessions.json": UserSession,
     "history.json": LinkChange,
@@ -52,6 +53,7 @@ account.json                 the account and its settings
 links.csv, links.json        all links; an import takes this whole ZIP, or one of the two without the pictures
 pixels.json, notification-handlers.json, projects.json, domains.json
                              as the API returns them, with the secrets that are yours
+saved-views.json             names of saved views of the list of links, and what each shows
 api-keys.json                names of API keys; the keys themselves nobody has but you
 sessions.json                where you are signed in: browser, system, since when, last seen
 history.json                 who changed what on links, and when

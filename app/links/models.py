@@ -16,6 +16,7 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    UniqueConstraint,
     event,
     false,
     inspect,
@@ -226,6 +227,22 @@ class LinkChange(db.Model):
     who: Mapped[str] = mapped_column(String(128), default="")
     # encrypted: it holds password hashes, and other values that owners removed for a reason
     fields: Mapped[dict[str, Any]] = mapped_column(SealedJson)
+    datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)
+
+
+class SavedView(db.Model):
+    """What a list of links shows (search, filters, sort, columns), under a name of its owner.
+
+    `key`: the name without regard to case. `query`: the parameters of the list, as its address has them.
+    """
+
+    __table_args__ = (UniqueConstraint("user_id", "key"), {"sqlite_autoincrement": True})
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("user.id", ondelete="CASCADE"))
+    name: Mapped[str] = mapped_column(String(64))
+    key: Mapped[str] = mapped_column(String(256))
+    query: Mapped[str] = mapped_column(Text)
     datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)
 
 

@@ -24,7 +24,7 @@ from app.dashboard.links import choices as links_choices
 from app.dashboard.links.filters import LISTING
 from app.dashboard.links.rows import short_address
 from app.dashboard.links.views import FAMILY
-from app.dashboard.shared import rendering
+from app.dashboard.shared import list_params, rendering
 from app.dashboard.shared.blueprint import blueprint
 from app.i18n import digits
 from app.i18n.messages import gettext as _
@@ -77,7 +77,7 @@ class BulkAction:
 
     @property
     def list_params(self) -> dict[str, str]:
-        return dict(parse_query(self.query.encode()))
+        return read_filters(self.query)
 
     def next_ids(self) -> Sequence[int]:
         if self.is_all:
@@ -217,7 +217,7 @@ def chosen() -> BulkAction:
         return BulkAction(do, ids=ids, total=len(ids))
     upto = db.session.scalar(select(func.max(Link.id)).where(Link.user_id == signed_in_user().id)) or 0
     query = read_text(fields, "query")
-    total = FAMILY.total(dict(parse_query(query.encode())))
+    total = FAMILY.total(read_filters(query))
     return BulkAction(do, is_all=True, query=query, upto=upto, total=total)
 
 
@@ -238,6 +238,11 @@ def read_work() -> BulkAction:
         failures=[BulkFailure(*pair) for pair in zip(ids, reasons, strict=False)],
         **whole,
     )
+
+
+def read_filters(query: str) -> dict[str, str]:
+    """The filters of the list that was shown. Raises Malformed, Invalid."""
+    return list_params.of_pairs(parse_query(query.encode()), several=LISTING.several)
 
 
 def read_text(fields: RequestData, name: str) -> str:

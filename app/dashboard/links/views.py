@@ -19,9 +19,11 @@ from app.dashboard.links.choices import beside_form, controls, copied_link
 from app.dashboard.links.filters import LISTING
 from app.dashboard.links.preview import has_password, previewed, previewed_fields
 from app.dashboard.links.rows import COLUMNS, beside_rows, places, short_address, short_url
+from app.dashboard.links.view_bar import view_bar
 from app.dashboard.shared import form_input
 from app.dashboard.shared.blueprint import blueprint
-from app.dashboard.shared.crud_views import CrudViews, FamilyWords, crud_route
+from app.dashboard.shared.crud_views import Context, CrudViews, FamilyWords, crud_route
+from app.dashboard.shared.list_params import ListParams
 from app.i18n import digits
 from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
@@ -51,6 +53,10 @@ class LinkViews(CrudViews):
                 form, has_password=has_password(self.sent_now(), form.stored or copied_link())
             )
         return super().form_page(form, status, name, heading)
+
+    def list_context(self, parameters: ListParams, fresh: Sequence[Any] = ()) -> Context:
+        bar = view_bar(signed_in_user().id, parameters)
+        return super().list_context(parameters, fresh) | {"bar": bar}
 
     def sent_now(self) -> RequestData:
         return submitted_form() if request.method == "POST" else RequestData()

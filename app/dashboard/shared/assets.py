@@ -22,6 +22,7 @@ FILES = (
     "link-form.js",
     "handlers.css",
     "links.css",
+    "filters.css",
     "links.js",
     "lists.js",
     "icon.svg",

@@ -30,6 +30,7 @@ from app.i18n.messages import gettext as _
 from app.input.data import RequestData
 from app.input.forms import ResourceForm
 from app.input.listing import Listing, find_page
+from app.input.params import Several
 from app.web.errors import status_of
 
 MOST_READS = 5  # of a form whose row is changed between reading and writing
@@ -114,11 +115,12 @@ class CrudViews:
 
     def address(self, page: str = "", id: int | None = None, /, **query: str) -> str:
         values: dict[str, Any] = query if id is None else {**query, "id": id}
-        return url_for(f"dashboard.{self.endpoint(page)}", **values)
+        several = {name: list(value.values) for name, value in query.items() if isinstance(value, Several)}
+        return url_for(f"dashboard.{self.endpoint(page)}", **{**values, **several})
 
     def show_list(self) -> Response:
         """The rows that the parameters select; newest first unless they say otherwise."""
-        parameters = list_params.of_request(self.columns)
+        parameters = list_params.of_request(self.columns, self.listing.several)
         context = self.list_context(parameters)
         response = self.render_page("list", 422 if context["wrong"] else 200, **context)
         if rendering.is_fragment():  # without the empty controls
@@ -266,7 +268,7 @@ class CrudViews:
 
     def asked_now(self) -> list_params.ListParams:
         """The parameters of the list that the user is looking at."""
-        return list_params.of_current_page(self.address(), self.columns)
+        return list_params.of_current_page(self.address(), self.columns, self.listing.several)
 
     def total(self, parameters: list_params.ListParams) -> int:
         """Number of rows that these parameters select. Raises Invalid."""
