@@ -16,7 +16,7 @@ from app.dashboard.links.rows import own_host
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
 from app.dashboard.shared.crud_views import Context, CrudViews, FamilyWords, crud_route
-from app.dashboard.shared.form_input import complete
+from app.dashboard.shared.form_input import ADDRESSES, complete
 from app.dashboard.shared.list_params import Control
 from app.domains import services, verification
 from app.domains.forms import DomainForm
@@ -103,7 +103,7 @@ def normalize_fields(sent: RequestData) -> Iterator[tuple[str, Value]]:
     for name, index, value in sent.pairs():
         if name == "host" and isinstance(value, str):
             value = re.sub(r"^https?://|/$", "", value.strip(), flags=re.IGNORECASE)
-        elif name.startswith("custom_") and isinstance(value, str):
+        elif name in ADDRESSES and isinstance(value, str):
             value = complete(value)
         yield f"{name}[{index}]", value
 

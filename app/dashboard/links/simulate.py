@@ -18,7 +18,7 @@ from app.dashboard.links.verdicts import QUESTIONS, verdict_on
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
 from app.dashboard.shared.crud_views import Context
-from app.geo.countries import CONTINENTS, COUNTRIES
+from app.geo.names import CONTINENT_NAMES, COUNTRY_NAMES
 from app.i18n import dated
 from app.i18n.messages import gettext
 from app.i18n.messages import gettext as _
@@ -168,9 +168,9 @@ def is_as(params: Mapping[str, Any], parts: Mapping[str, str]) -> bool:
 def visitor_facts(explanation: Explanation, zone: dt.tzinfo) -> list[tuple[str, str]]:
     """What is known about the visitor, as icons and words."""
     visitor, device = explanation.visitor, explanation.visitor.device
-    country = COUNTRIES.get(visitor.country_code, "")
+    country = COUNTRY_NAMES.get(visitor.country_code, "")
     place = ", ".join(
-        word for word in (visitor.city_name, country or CONTINENTS.get(visitor.continent_code)) if word
+        word for word in (visitor.city_name, country or CONTINENT_NAMES.get(visitor.continent_code)) if word
     )
     kind = targeting.DEVICES.get(device.device_type, "")
     machine = ", ".join(str(word) for word in (kind, device.os_name, device.browser_name) if word)
