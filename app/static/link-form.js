@@ -1,4 +1,5 @@
-// What the form of a link does beyond plain HTML: its preview, and the lines of "Who goes where".
+// What the form of a link does beyond plain HTML: its preview, what it says before saving, and the lines of
+// "Who goes where".
 
 import { all, find, on } from "./app.js";
 
@@ -42,11 +43,37 @@ function sayOfAlias(form) {
   place.replaceChildren(...said.childNodes);
 }
 
+// what is to be said before saving comes with the preview, too; a box that is ticked stays as it is
+function caution(form) {
+  for (const came of all("template[data-cautions-of]", form)) {
+    const place = find(`[data-cautions="${came.dataset.cautionsOf}"]`, form);
+    if (place && place.textContent.trim() !== came.content.textContent.trim())
+      place.replaceChildren(came.content);
+  }
+}
+
+// the random alias that a new link will get, unless one is typed
+function propose(form) {
+  const proposed = find("[data-proposed]", form)?.dataset.proposed;
+  const kept = find("[name=proposed_alias]", form);
+  if (!proposed || !kept) return;
+  kept.value = find("[name=url]", form).placeholder = proposed;
+  find("[data-proposed-alias]", form).textContent = proposed;
+}
+
+on("click", "[data-shuffle]", (button) => {
+  const { form } = button;
+  find("[name=proposed_alias]", form).value = find("[name=url]", form).value = "";
+  htmx.trigger(find("#preview", form), "shuffle");
+});
+
 document.addEventListener("htmx:afterSwap", ({ detail: { target } }) => {
   const form = target?.id === "preview" && target.closest("form");
   if (!form) return;
   showPicture(form);
   sayOfAlias(form);
+  propose(form);
+  caution(form);
 });
 
 // -------------------------------------------------------------- many lines

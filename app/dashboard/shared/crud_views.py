@@ -22,8 +22,10 @@ from app.core.errors import AliasTaken, Conflict, Invalid, TooLarge, WaypostErro
 from app.core.extensions import db
 from app.dashboard.auth.access import signed_in_user, submitted_form
 from app.dashboard.auth.reauthentication import reauthenticated
+from app.dashboard.shared import cautions as before_saving
 from app.dashboard.shared import concurrent_edits, list_params, rendering
 from app.dashboard.shared.blueprint import blueprint
+from app.dashboard.shared.cautions import Caution
 from app.dashboard.shared.concurrent_edits import EditedMeanwhile
 from app.dashboard.shared.list_params import Control
 from app.i18n.messages import gettext as _
@@ -89,6 +91,7 @@ class CrudViews:
     beside_rows: Callable[[Sequence[Any]], Context] = field(default=lambda rows: {})  # noqa: ARG005
     typed: Callable[[RequestData], RequestData] = field(default=lambda fields: fields)
     warning: Callable[[Sequence[Any]], str | None] = field(default=lambda rows: None)  # noqa: ARG005  after saving
+    cautions: Callable[[Any], Sequence[Caution]] = field(default=lambda form: ())  # noqa: ARG005  before saving
     new: Mapping[str, Any] = field(default_factory=dict)  # initial values of a new one
     columns: Mapping[str, str] = field(
         default_factory=dict
@@ -230,6 +233,9 @@ class CrudViews:
             form.require_valid()
             if concurrent_edits.asks(form):
                 return show(form, 409)
+            if before_saving.asks(self.cautions(form)):
+                form.is_asked = True
+                return show(form, 409)
             begin_write(db.session)
             result = act()
             db.session.commit()
@@ -257,6 +263,7 @@ class CrudViews:
     ) -> Response:
         heading = heading or (self.words.edit if form.stored is not None else self.words.create)
         beside = {"form": form, "row": form.stored, "heading": heading}
+        beside |= {"cautions": self.cautions(form), "asked": form.is_asked}
         return self.render_page(name, status, **(beside | self.beside_form(form)))
 
     def row(self, row: Any) -> str:
