@@ -31,7 +31,7 @@ NOT_COLUMNS = frozenset(
 def create(user: User, changes: dict[str, Any]) -> Link:
     """Create a link, with a random alias unless `changes` has one. Raises AliasTaken, Invalid.
 
-    `proposed_url` in `changes`: a random alias that was shown before. If it is taken now, another one is drawn.
+    `proposed_url` in `changes`: a random alias that was shown before. Another is drawn if it is taken now.
     """
     return make(user.id, changes, [changes["location_url"]])[0]
 

@@ -60,7 +60,7 @@ def in_dialog(answer: Response) -> Response:
 
 @blueprint.post("/links/<int:id>/history/<int:change_id>", endpoint="links_revert")
 def revert(id: int, change_id: int) -> ResponseReturnValue:
-    """Restore the link as it was right after this change. Questions and errors are shown above the history."""
+    """Restore the link as it was right after this change. A question or error is shown above the history."""
     begin_write(db.session)
     link = get_owned(signed_in_user(), Link, id)
     try:
