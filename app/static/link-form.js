@@ -76,6 +76,28 @@ document.addEventListener("htmx:afterSwap", ({ detail: { target } }) => {
   caution(form);
 });
 
+// ------------------------------------------ what is wrong, beside its form
+// an answer that leaves the form as it is says what is wrong in it: that belongs to the fields, too
+const BOUND = "data-bound";
+function bindErrors(place) {
+  for (const control of all(`[${BOUND}]`)) {
+    control.setAttribute("aria-describedby", control.getAttribute(BOUND));
+    for (const name of ["aria-invalid", BOUND]) control.removeAttribute(name);
+  }
+  for (const error of all("[data-error-of]", place)) {
+    const control = document.getElementById(error.dataset.errorOf);
+    if (!control) continue;
+    const before = control.getAttribute("aria-describedby") ?? "";
+    control.setAttribute(BOUND, before);
+    control.setAttribute("aria-invalid", "true");
+    control.setAttribute("aria-describedby", `${error.id} ${before}`.trim());
+  }
+}
+document.addEventListener(
+  "htmx:afterSwap",
+  ({ detail: { target } }) => target?.matches("[data-has-errors]") && bindErrors(target),
+);
+
 // -------------------------------------------------------------- many lines
 // their numbers stand beside them, those of the wrong ones marked until lines come or go
 function numberLines(area) {
