@@ -36,7 +36,7 @@ def fold(text: str) -> str:
     """The text as names are compared: without accents, case, punctuation and small words."""
     plain = unicodedata.normalize("NFKD", text).casefold()
     letters = "".join(
-        c if c.isalnum() else " " for c in plain if not unicodedata.combining(c) and c not in "’'"
+        c if c.isalnum() else " " for c in plain if not unicodedata.combining(c) and c not in "’'."
     )
     words = [SHORT_FOR.get(word, word) for word in letters.split()]
     return " ".join([word for word in words if word not in SMALL_WORDS] or words)

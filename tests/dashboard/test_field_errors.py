@@ -30,7 +30,25 @@ from tests.dashboard.conftest import Desk
 from tests.factories import Factory
 
 FAMILIES = (links.FAMILY, domains.FAMILY, pixels.FAMILY, handlers.FAMILY, projects.FAMILY)
-VOID = frozenset(["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr", "path", "circle"])
+VOID = frozenset(
+    [
+        "area",
+        "base",
+        "br",
+        "col",
+        "embed",
+        "hr",
+        "img",
+        "input",
+        "link",
+        "meta",
+        "source",
+        "track",
+        "wbr",
+        "path",
+        "circle",
+    ]
+)
 # the page says by itself which one link is made of
 NOT_SENT = {"is_bulk", "type"}
 
