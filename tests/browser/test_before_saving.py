@@ -18,7 +18,7 @@ from app.analytics.models import Click, Counter
 from app.core.clock import now
 from app.core.config import Settings
 from app.links.models import Link
-from tests.browser.test_accessibility import sideways, violations
+from tests.browser.test_accessibility import OF_COLOURS, sideways, violations
 from tests.factories import Factory
 
 pytestmark = [pytest.mark.browser, pytest.mark.full]
@@ -86,7 +86,11 @@ def fold(within: Locator | Page, title: str) -> None:
 
 
 def accessible(page: Page) -> None:
+    """Nothing for axe in both themes, and nothing to scroll sideways."""
     assert (violations(page), sideways(page)) == ([], [])
+    page.emulate_media(color_scheme="dark")
+    assert violations(page, rules=OF_COLOURS) == []
+    page.emulate_media(color_scheme="light")
 
 
 # ------------------------------------------------------------------- rename

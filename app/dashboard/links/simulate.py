@@ -26,7 +26,7 @@ from app.i18n.messages import gettext_noop as _noop
 from app.i18n.messages import lazy_gettext as _l
 from app.input.data import RequestData
 from app.links import targeting
-from app.links.language_names import describe_language
+from app.links.language_names import describe_language, find_language
 from app.links.models import Link
 from app.redirects.outcomes import Outcome, Step
 from app.redirects.request_context import redirect_context
@@ -100,13 +100,15 @@ def try_address(link: Link, params: Mapping[str, Any]) -> str:
 
 
 def read_simulation_params() -> dict[str, Any]:
-    """The values of the controls. An empty one is left out; a query may be pasted with its `?`."""
+    """The values of the controls, without empty ones. A query may have its `?`, a language its name."""
     sent = RequestData(read_query())
     found: dict[str, Any] = {
         name: str(sent.last(name)) for name in LABELS if name in sent and sent.last(name) != ""
     }
     if "query" in found:
         found["query"] = found["query"].removeprefix("?").replace(" ", "%20")
+    if "accept_language" in found:
+        found["accept_language"] = find_language(found["accept_language"]) or found["accept_language"]
     if "unlocked" in found:
         found["unlocked"] = [str(value) for _, value in sent.members("unlocked")]
     return found

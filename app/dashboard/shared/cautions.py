@@ -13,6 +13,7 @@ from typing import NamedTuple
 from flask import request
 
 from app.dashboard.auth.access import submitted_form
+from app.input.forms import ResourceForm
 
 AGREED = "agreed"
 
@@ -39,3 +40,9 @@ def agreed() -> frozenset[str]:
 def asks(cautions: Sequence[Caution]) -> bool:
     """Whether the page must ask before anything is written."""
     return any(not one.is_agreed for one in cautions)
+
+
+def asks_about(form: ResourceForm, cautions: Sequence[Caution]) -> bool:
+    """The same for a form, which then is shown as one that asks."""
+    form.is_asked = asks(cautions)
+    return form.is_asked

@@ -22,10 +22,9 @@ from app.core.errors import AliasTaken, Conflict, Invalid, TooLarge, WaypostErro
 from app.core.extensions import db
 from app.dashboard.auth.access import signed_in_user, submitted_form
 from app.dashboard.auth.reauthentication import reauthenticated
-from app.dashboard.shared import cautions as before_saving
 from app.dashboard.shared import concurrent_edits, list_params, rendering
 from app.dashboard.shared.blueprint import blueprint
-from app.dashboard.shared.cautions import Caution
+from app.dashboard.shared.cautions import Caution, asks_about
 from app.dashboard.shared.concurrent_edits import EditedMeanwhile
 from app.dashboard.shared.list_params import Control
 from app.i18n.messages import gettext as _
@@ -231,10 +230,7 @@ class CrudViews:
             return show(form, 200)
         try:
             form.require_valid()
-            if concurrent_edits.asks(form):
-                return show(form, 409)
-            if before_saving.asks(self.cautions(form)):
-                form.is_asked = True
+            if concurrent_edits.asks(form) or asks_about(form, self.cautions(form)):
                 return show(form, 409)
             begin_write(db.session)
             result = act()
@@ -262,9 +258,8 @@ class CrudViews:
         self, form: ResourceForm, status: int = 200, name: str = "form", heading: str = ""
     ) -> Response:
         heading = heading or (self.words.edit if form.stored is not None else self.words.create)
-        beside = {"form": form, "row": form.stored, "heading": heading}
-        beside |= {"cautions": self.cautions(form), "asked": form.is_asked}
-        return self.render_page(name, status, **(beside | self.beside_form(form)))
+        beside = {"cautions": self.cautions(form), "asked": form.is_asked, **self.beside_form(form)}
+        return self.render_page(name, status, form=form, row=form.stored, heading=heading, **beside)
 
     def row(self, row: Any) -> str:
         shown = list_params.columns_of(self.asked_now(), self.columns)
