@@ -62,6 +62,7 @@ ROWS: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
         {"forward_query_parameters_is_enabled": True}, {"query": "?a=b c"},
         [f"{THERE}?a=b%20c", f"From {THERE} to {THERE}?a=b%20c"]),
     "a language": ({}, {"accept_language": "de-AT,en;q=0.5"}, ["German (Austria), English"]),
+    "a language by its name": ({}, {"accept_language": "Deutsch"}, ["German"]),
 }  # fmt: skip
 
 
