@@ -90,7 +90,7 @@ function bindErrors(place) {
     const before = control.getAttribute("aria-describedby") ?? "";
     control.setAttribute(BOUND, before);
     control.setAttribute("aria-invalid", "true");
-    control.setAttribute("aria-describedby", `${error.id} ${before}`.trim());
+    control.setAttribute("aria-describedby", `${error.id} ${before.trim()}`.trim());
   }
 }
 document.addEventListener(

@@ -88,7 +88,7 @@ def fold(within: Locator | Page, title: str) -> None:
 def accessible(page: Page) -> None:
     """Nothing for axe in both themes, and nothing to scroll sideways."""
     assert (violations(page), sideways(page)) == ([], [])
-    page.emulate_media(color_scheme="dark")
+    page.emulate_media(color_scheme="dark", reduced_motion="reduce")
     assert violations(page, rules=OF_COLOURS) == []
     page.emulate_media(color_scheme="light")
 
