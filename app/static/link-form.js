@@ -1,5 +1,5 @@
 // What the form of a link does beyond plain HTML: its preview, what it says before saving, and the lines of
-// "Who goes where".
+// "Targeting".
 
 import { all, find, on } from "./app.js";
 
@@ -35,7 +35,7 @@ function showPicture(form) {
   image.src = chosen.get(form);
   place.replaceWith(image);
 }
-// what is said of the short address comes with the preview, and belongs beside its field
+// what is said of the short link comes with the preview, and belongs beside its field
 function sayOfAlias(form) {
   const [said, place] = [find("[data-alias-note]", form), find("#alias-note", form)];
   if (!said || place.textContent === said.textContent) return;

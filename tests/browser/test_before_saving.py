@@ -77,7 +77,7 @@ def open_form(page: Page, site: str, id: int) -> Locator:
     page.goto(f"{site}/dashboard/links/")
     page.locator(f"#row-{id} a[aria-haspopup=dialog]").first.click()
     dialog = page.get_by_role("dialog")
-    expect(dialog.get_by_label("Short address")).to_be_visible()
+    expect(dialog.get_by_label("Short link")).to_be_visible()
     return dialog
 
 
@@ -100,7 +100,7 @@ def test_a_rename_says_what_breaks_at_once_and_asks(
     wide: Page, site: str, old: Link, session: scoped_session[Session]
 ) -> None:
     dialog = open_form(wide, site, old.id)
-    dialog.get_by_label("Short address").fill("new")
+    dialog.get_by_label("Short link").fill("new")
     said = dialog.locator('[data-cautions="url"]')
     expect(said).to_contain_text("Printed QR codes, bookmarks and posts with 127")
     expect(said).to_contain_text("/old stop working. It had 1,204 clicks; the last one 2 hours ago.")
@@ -110,7 +110,7 @@ def test_a_rename_says_what_breaks_at_once_and_asks(
     expect(box).to_be_focused()  # the browser asks for the tick
     assert alias_of(session, old) == "old"
     wide.keyboard.press("Space")
-    fold(dialog, "Labels")
+    fold(dialog, "Organize")
     dialog.locator("[name=title]").fill("More is typed")
     expect(dialog.locator("aside .address")).to_contain_text("/new")
     expect(box).to_be_checked()
@@ -123,7 +123,7 @@ def test_a_rename_that_is_taken_back_says_nothing(desk: Page, site: str, old: Li
     dialog = open_form(desk, site, old.id)
     said = dialog.locator('[data-cautions="url"]')
     for typed, is_said in (("new", True), ("OLD", False), ("", True), ("old", False)):
-        dialog.get_by_label("Short address").fill(typed)
+        dialog.get_by_label("Short link").fill(typed)
         expect(said).to_have_text(re.compile("stop working" if is_said else r"^\s*$"))
 
 
@@ -132,11 +132,11 @@ def test_who_is_faster_than_the_preview_is_asked_by_the_answer(
 ) -> None:
     dialog = open_form(desk, site, old.id)
     desk.route("**/preview", lambda route: route.fulfill(status=204))
-    dialog.get_by_label("Short address").fill("new")
+    dialog.get_by_label("Short link").fill("new")
     desk.keyboard.press("Enter")
     box = dialog.get_by_role("checkbox", name="Change it all the same")
     expect(box).to_be_focused()
-    expect(dialog.get_by_label("Short address")).to_have_value("new")
+    expect(dialog.get_by_label("Short link")).to_have_value("new")
     assert alias_of(session, old) == "old"
     desk.keyboard.press("Space")
     desk.keyboard.press("Enter")
@@ -148,7 +148,7 @@ def test_a_rename_asks_without_javascript(
     plain: Page, site: str, old: Link, session: scoped_session[Session]
 ) -> None:
     plain.goto(f"{site}/dashboard/links/{old.id}")
-    plain.get_by_label("Short address").fill("new")
+    plain.get_by_label("Short link").fill("new")
     plain.get_by_role("button", name="Save link").click()
     expect(plain.get_by_text("It had 1,204 clicks; the last one 2 hours ago.")).to_be_visible()
     assert alias_of(session, old) == "old"
@@ -163,7 +163,7 @@ def test_the_history_asks_before_it_renames(
 ) -> None:
     dialog = open_form(wide, site, old.id)
     for alias in ("second", "third"):
-        dialog.get_by_label("Short address").fill(alias)
+        dialog.get_by_label("Short link").fill(alias)
         dialog.get_by_role("checkbox", name="Change it all the same").check()
         dialog.get_by_role("button", name="Save link").click()
         expect(wide.get_by_role("status").filter(has_text=f"/{alias} is saved.")).to_be_visible()
@@ -175,7 +175,7 @@ def test_the_history_asks_before_it_renames(
     expect(again).to_be_focused()
     accessible(wide)
     wide.keyboard.press("Enter")
-    expect(wide.get_by_role("status").filter(has_text="/second is as it was.")).to_be_visible()
+    expect(wide.get_by_role("status").filter(has_text="/second is unchanged.")).to_be_visible()
     assert alias_of(session, old) == "second"
 
 
@@ -197,8 +197,8 @@ def test_an_end_in_the_past_is_said_while_it_is_typed(
     expect(preview).to_contain_text(
         "This link has ended. At the moment visitors get the “expired” page (410)."
     )
-    expect(preview).not_to_contain_text("Who ends up where")
-    dialog.get_by_label("Where visitors go afterwards").fill("example.com/over")
+    expect(preview).not_to_contain_text("Targeting")
+    dialog.get_by_label("Expiration URL").fill("example.com/over")
     expect(said).to_contain_text("Visitors will be sent to the expiration URL at once.")
     expect(preview).to_contain_text(AFTER)
     accessible(wide)
@@ -238,7 +238,7 @@ def test_every_preview_says_that_a_link_is_over(
     desk: Page, alice: User, site: str, factory: Factory, click: Callable[[Link, int], None]
 ) -> None:
     verdicts = {
-        "off": "Finds nothing here",
+        "off": "Not found",
         "not yet": "Is too early",
         "ended": "Is too late",
         "ended, goes on": "Goes to the expiration URL",
@@ -254,7 +254,7 @@ def test_every_preview_says_that_a_link_is_over(
         expect(preview, name).to_contain_text("No card. What a network’s bot sees:")
         is_later = name in {"off", "not yet"}
         expect(preview.get_by_text("Leads to, once it is active"), name).to_have_count(int(is_later))
-        expect(preview.get_by_text("Leads to", exact=True), name).to_have_count(0)
+        expect(preview.get_by_text("Redirects to", exact=True), name).to_have_count(0)
         desk.goto(f"{site}/dashboard/links/{link.id}/qr")
         expect(desk.locator(".notice"), name).to_contain_text(words)
         desk.goto(f"{site}/dashboard/links/{link.id}/try")
@@ -288,7 +288,7 @@ def test_the_alias_is_seen_shuffled_and_given(
 ) -> None:
     wide.get_by_role("link", name="Create link").first.click()
     dialog = wide.get_by_role("dialog")
-    field = dialog.get_by_label("Short address")
+    field = dialog.get_by_label("Short link")
     preview = dialog.get_by_role("complementary", name="Preview")
     first = field.get_attribute("placeholder") or ""
     assert RANDOM.fullmatch(first)
@@ -325,7 +325,7 @@ def test_a_proposal_that_is_taken_meanwhile_is_no_error(
     desk.keyboard.press("c")
     dialog = desk.get_by_role("dialog")
     dialog.get_by_label("Destination", exact=True).fill("example.com")
-    field = dialog.get_by_label("Short address")
+    field = dialog.get_by_label("Short link")
     expect(dialog.locator("aside .location")).to_have_text("https://example.com")
     desk.route("**/preview", lambda route: route.fulfill(status=204))
     lost = field.get_attribute("placeholder") or ""
@@ -343,7 +343,7 @@ def test_a_duplicate_and_a_page_without_javascript_have_a_proposal(
 ) -> None:
     link = make_link(alice, "first")
     plain.goto(f"{site}/dashboard/links/new?copy={link.id}")
-    proposed = plain.get_by_label("Short address").get_attribute("placeholder")
+    proposed = plain.get_by_label("Short link").get_attribute("placeholder")
     expect(plain.get_by_role("button", name="Another random one")).to_be_hidden()
     plain.get_by_role("button", name="Create link").click()
     expect(plain.get_by_role("status").filter(has_text=f"/{proposed} is created.")).to_be_visible()

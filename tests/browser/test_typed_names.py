@@ -36,8 +36,8 @@ def test_countries_by_usual_names_and_destinations_without_scheme(
     dialog.get_by_label("Destination", exact=True).fill("example.com")
     dialog.locator("summary", has_text="When").click()
     dialog.locator("[name=expiration_url]").fill("example.com/over")
-    dialog.locator("summary", has_text="Who goes where").click()
-    dialog.get_by_label("Send visitors by").select_option("Country")
+    dialog.locator("summary", has_text="Targeting").click()
+    dialog.get_by_label("Target visitors by").select_option("Country")
     group = dialog.get_by_role("group", name="Country")
     rows = (("UK", "gb.example"), ("ivory coast", "ci.example/a"), ("Atlantis", "no.example"))
     for number, (country, to) in enumerate(rows, 1):

@@ -73,7 +73,7 @@ def revert(id: int, change_id: int) -> ResponseReturnValue:
         db.session.rollback()
         problem = " ".join(str(one.title) for one in error.errors)
         return in_dialog(render_history(get_owned(signed_in_user(), Link, id), problem, status_of(error)))
-    message = _("%(address)s is as it was.", address=short_address(link))
+    message = _("%(address)s is unchanged.", address=short_address(link))
     if rendering.is_fragment() and rendering.is_at(FAMILY.address()):
         return rendering.swap_part(message, FAMILY.row(link), f"#row-{link.id}", "outerHTML")
     return rendering.redirect_with(message, FAMILY.address())

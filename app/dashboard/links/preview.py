@@ -157,7 +157,7 @@ def option(form: LinkForm, name: str, unset: Any) -> Any:
 
 
 def alias_words(form: LinkForm, proposed: str) -> tuple[str, str] | None:
-    """A tone and words for the short address that was typed, or for another one that was asked for."""
+    """A tone and words for the short link that was typed, or for another one that was asked for."""
     typed, stored = form.url.data, form.stored
     if form.url.errors:
         return "bad", str(form.url.errors[0])
@@ -166,8 +166,8 @@ def alias_words(form: LinkForm, proposed: str) -> tuple[str, str] | None:
     if not typed or (stored is not None and not form.url.sent and not form.domain_id.sent):
         return None
     if is_taken(good(form, "domain_id") or 0, typed, signed_in_user().id, stored and stored.id):
-        return "bad", _("This short address is taken already.")
-    return "good", _("This short address is free.")
+        return "bad", _("This short link is taken already.")
+    return "good", _("This short link is free.")
 
 
 def gates(compiled_link: CompiledLink) -> Iterator[str]:
@@ -196,7 +196,7 @@ def card(form: LinkForm, compiled_link: CompiledLink, clicks: int, address: str)
             "text": good(form, "cloaking_meta_description") or "",
             "picture": urls.media_url(picture),
         }
-        return {"card": texts, "card_words": _("What your link says of itself.")}
+        return {"card": texts, "card_words": _("What your link shows of itself.")}
     if outcome.outcome == "redirect":
         return {"card_words": _("The destination’s own card: networks follow the link.")}
     return {
