@@ -22,10 +22,12 @@ from app.dashboard.auth.access import signed_in_user, submitted_form
 from app.dashboard.auth.reauthentication import FIELD, PERMIT, has_permit, permit, reauthenticated
 from app.dashboard.links import choices as links_choices
 from app.dashboard.links.filters import LISTING
+from app.dashboard.links.link_cautions import bulk_cautions
 from app.dashboard.links.rows import short_address
 from app.dashboard.links.views import FAMILY
 from app.dashboard.shared import list_params, rendering
 from app.dashboard.shared.blueprint import blueprint
+from app.dashboard.shared.cautions import asks
 from app.i18n import digits
 from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
@@ -105,8 +107,10 @@ def ask(work: BulkAction, form: ManyForm, status: int = 200) -> Response:
         heading = ngettext("Delete 1 link?", "Delete %(number)s links?", work.total, number=number)
     else:
         heading = ngettext("Change 1 link", "Change %(number)s links", work.total, number=number)
-    beside = links_choices.beside_many() if work.do == "change" else {}
-    return FAMILY.render_page("many", status, work=work, some=some, form=form, heading=heading, **beside)
+    beside = links_choices.beside_many() | {"cautions": bulk_cautions(form)} if work.do == "change" else {}
+    return FAMILY.render_page(
+        "many", status, work=work, some=some, form=form, heading=heading, asked=status == 409, **beside
+    )
 
 
 def is_new_deletion() -> bool:
@@ -128,6 +132,8 @@ def go() -> ResponseReturnValue:
             form.require_valid()
         except Invalid:
             return ask(work, form, 422)
+        if asks(bulk_cautions(form)):
+            return ask(work, form, 409)
     return carry_on(work, DOINGS.get(work.do, form.changes))
 
 

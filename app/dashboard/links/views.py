@@ -17,7 +17,9 @@ from app.dashboard.auth.access import signed_in_user, submitted_form
 from app.dashboard.links import framing_check
 from app.dashboard.links.choices import beside_form, controls, copied_link
 from app.dashboard.links.filters import LISTING
+from app.dashboard.links.link_cautions import link_cautions
 from app.dashboard.links.preview import has_password, previewed, previewed_fields
+from app.dashboard.links.proposals import sent_proposal
 from app.dashboard.links.rows import COLUMNS, beside_rows, places, short_address, short_url
 from app.dashboard.links.view_bar import view_bar
 from app.dashboard.shared import form_input
@@ -79,7 +81,8 @@ class LinkViews(CrudViews):
     def changes_of(self, form: ResourceForm) -> dict[str, Any]:
         """The sent fields, for a duplicate also those that no control can carry over."""
         copied = copied_link()
-        return {**(services.carried_over(copied) if copied else {}), **form.changes}
+        proposed = {"proposed_url": sent_proposal()} if not form.changes.get("url") else {}
+        return {**(services.carried_over(copied) if copied else {}), **form.changes, **proposed}
 
     def created(self, row: Link) -> ResponseReturnValue:
         """Show the new link in the list, and copy its address to the clipboard."""
@@ -113,6 +116,7 @@ FAMILY = LinkViews(
     beside_rows=beside_rows,
     typed=form_input.link_fields,
     warning=framing_check.warning,
+    cautions=link_cautions,
     columns=COLUMNS,
     new={"is_enabled": True, "http_status_code": 302},
 )
@@ -126,7 +130,8 @@ def preview(id: int | None = None) -> Response:
     form = FAMILY.read_form(previewed_fields(submitted_form()), stored)
     form.validate()
     shown = previewed(form, has_password=has_password(submitted_form(), stored))
-    return make_response(render_template("dashboard/links/_preview.html", preview=shown, is_anew=True))
+    beside = {"cautions": link_cautions(form), "asked": False, "is_anew": True}
+    return make_response(render_template("dashboard/links/_preview.html", preview=shown, **beside))
 
 
 @blueprint.get("/links/<int:id>/more", endpoint="links_more")

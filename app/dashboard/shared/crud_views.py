@@ -24,6 +24,7 @@ from app.dashboard.auth.access import signed_in_user, submitted_form
 from app.dashboard.auth.reauthentication import reauthenticated
 from app.dashboard.shared import concurrent_edits, list_params, rendering
 from app.dashboard.shared.blueprint import blueprint
+from app.dashboard.shared.cautions import Caution, asks_about
 from app.dashboard.shared.concurrent_edits import EditedMeanwhile
 from app.dashboard.shared.list_params import Control
 from app.i18n.messages import gettext as _
@@ -90,6 +91,7 @@ class CrudViews:
     beside_rows: Callable[[Sequence[Any]], Context] = field(default=lambda rows: {})  # noqa: ARG005
     typed: Callable[[RequestData], RequestData] = field(default=lambda fields: fields)
     warning: Callable[[Sequence[Any]], str | None] = field(default=lambda rows: None)  # noqa: ARG005  after saving
+    cautions: Callable[[Any], Sequence[Caution]] = field(default=lambda form: ())  # noqa: ARG005  before saving
     new: Mapping[str, Any] = field(default_factory=dict)  # initial values of a new one
     columns: Mapping[str, str] = field(
         default_factory=dict
@@ -230,7 +232,7 @@ class CrudViews:
             return show(form, 200)
         try:
             form.require_valid()
-            if concurrent_edits.asks(form):
+            if concurrent_edits.asks(form) or asks_about(form, self.cautions(form)):
                 return show(form, 409)
             begin_write(db.session)
             result = act()
@@ -258,8 +260,8 @@ class CrudViews:
         self, form: ResourceForm, status: int = 200, name: str = "form", heading: str = ""
     ) -> Response:
         heading = heading or (self.words.edit if form.stored is not None else self.words.create)
-        beside = {"form": form, "row": form.stored, "heading": heading}
-        return self.render_page(name, status, **(beside | self.beside_form(form)))
+        beside = {"cautions": self.cautions(form), "asked": form.is_asked, **self.beside_form(form)}
+        return self.render_page(name, status, form=form, row=form.stored, heading=heading, **beside)
 
     def row(self, row: Any) -> str:
         shown = list_params.columns_of(self.asked_now(), self.columns)
