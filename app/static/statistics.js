@@ -22,6 +22,7 @@ const faded = (rgb, part) =>
 
 // ------------------------------------------------------------------- the line
 const charts = new Map();
+const PAPER_WIDTH = 660; // within the margins of A4
 
 function linesOf(box) {
   const metric = Number(box.dataset.metric);
@@ -39,62 +40,67 @@ function linesOf(box) {
   };
 }
 
+// `k`: how much larger than on the screen all is drawn
+function chartOptions(box, { short: names, data }, width, height, k = 1) {
+  const [accent, grey, grid] = [colour("--accent"), colour("--ink-3"), colour("--line")];
+  const font = `${12 * k}px ${getComputedStyle(box).fontFamily}`;
+  const axis = { stroke: grey, font, ticks: { show: false }, gap: 5 * k };
+  return {
+    width: width * k,
+    height: height * k,
+    legend: { show: false },
+    padding: [8 * k, 28 * k, 0, 0],
+    cursor: {
+      y: false,
+      drag: { x: false, y: false },
+      points: { size: 8, width: 2, fill: accent, stroke: colour("--surface") },
+    },
+    scales: {
+      x: { time: false, range: (_, low, high) => (low === high ? [low - 1, high + 1] : [low, high]) },
+      y: { range: (_, __, high) => [0, Math.max(high * 1.08, 4)] },
+    },
+    axes: [
+      {
+        ...axis,
+        grid: { show: false },
+        size: 30 * k,
+        space: 70 * k,
+        incrs: [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 15, 20, 30, 60, 90, 120, 180, 365],
+        values: (_, at) => at.map((i) => names[i] ?? ""),
+      },
+      {
+        ...axis,
+        grid: { stroke: grid, width: k },
+        size: 44 * k,
+        space: 44 * k,
+        incrs: [1, 2, 5]
+          .flatMap((n) => [...Array(10).keys()].map((e) => n * 10 ** e))
+          .sort((a, b) => a - b),
+        values: (_, at) => at.map((n) => short.format(n)),
+      },
+    ],
+    series: [
+      {},
+      { stroke: grey, width: 1.5 * k, dash: [5 * k, 4 * k], points: { show: false } },
+      {
+        stroke: accent,
+        width: 2 * k,
+        fill: (u) => shadeUnder(u, accent),
+        points: { show: data[0].length < 2 },
+      },
+    ],
+  };
+}
+
 function drawLine(box) {
   if (box.hidden || !window.uPlot) return;
   forget(box);
-  const { words, before, short: names, data } = linesOf(box);
-  const [accent, grey, grid] = [colour("--accent"), colour("--ink-3"), colour("--line")];
-  const axis = { stroke: grey, font: `12px ${getComputedStyle(box).fontFamily}`, ticks: { show: false } };
-  const chart = new uPlot(
-    {
-      width: box.clientWidth,
-      height: box.clientHeight,
-      legend: { show: false },
-      padding: [8, 28, 0, 0],
-      cursor: {
-        y: false,
-        drag: { x: false, y: false },
-        points: { size: 8, width: 2, fill: accent, stroke: colour("--surface") },
-      },
-      scales: {
-        x: { time: false, range: (_, low, high) => (low === high ? [low - 1, high + 1] : [low, high]) },
-        y: { range: (_, __, high) => [0, Math.max(high * 1.08, 4)] },
-      },
-      axes: [
-        {
-          ...axis,
-          grid: { show: false },
-          size: 30,
-          space: 70,
-          incrs: [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 15, 20, 30, 60, 90, 120, 180, 365],
-          values: (_, at) => at.map((i) => names[i] ?? ""),
-        },
-        {
-          ...axis,
-          grid: { stroke: grid, width: 1 },
-          size: 44,
-          space: 44,
-          incrs: [1, 2, 5]
-            .flatMap((n) => [...Array(10).keys()].map((e) => n * 10 ** e))
-            .sort((a, b) => a - b),
-          values: (_, at) => at.map((n) => short.format(n)),
-        },
-      ],
-      series: [
-        {},
-        { stroke: grey, width: 1.5, dash: [5, 4], points: { show: false } },
-        {
-          stroke: accent,
-          width: 2,
-          fill: (u) => shadeUnder(u, accent),
-          points: { show: data[0].length < 2 },
-        },
-      ],
-      plugins: [tip(box, words, before, data)],
-    },
-    data,
-    box,
-  );
+  const lines = linesOf(box);
+  // on paper there is less room, and a picture made for the screen would be small there
+  const width = root.classList.contains("printing") ? PAPER_WIDTH : box.clientWidth;
+  const options = chartOptions(box, lines, width, box.clientHeight);
+  const plugins = [tip(box, lines.words, lines.before, lines.data)];
+  const chart = new uPlot({ ...options, plugins }, lines.data, box);
   const watch = new ResizeObserver(
     () => box.clientWidth && chart.setSize({ width: box.clientWidth, height: box.clientHeight }),
   );
@@ -166,6 +172,10 @@ function loadScript(source) {
   });
 }
 
+const heat = () => Object.fromEntries(Array.from({ length: 7 }, (_, i) => [i, colour(`--heat-${i}`)]));
+const countriesOf = (box) =>
+  new Map(all("tr[data-country]", box.parentElement).map((row) => [row.dataset.country, row]));
+
 async function drawWorld(box) {
   if (box.dataset.world) return; // being drawn
   box.dataset.world = "drawing";
@@ -178,8 +188,8 @@ async function drawWorld(box) {
   box.dataset.world = "";
   if (box.hidden || !box.isConnected) return;
   forget(box);
-  const rows = new Map(all("tr[data-country]", box.parentElement).map((row) => [row.dataset.country, row]));
-  const shades = Object.fromEntries(Array.from({ length: 7 }, (_, i) => [i, colour(`--heat-${i}`)]));
+  const rows = countriesOf(box);
+  const shades = heat();
   const options = {
     selector: box,
     map: "world",
@@ -235,6 +245,7 @@ document.addEventListener("htmx:load", ({ detail }) => draw(detail.elt.parentEle
 // other colours: a canvas keeps those it was drawn with
 const redraw = () =>
   [...charts.keys()].forEach((box) => ("chart" in box.dataset ? drawLine(box) : drawWorld(box)));
+const redrawLines = () => all("[data-chart]").forEach(drawLine);
 new MutationObserver(redraw).observe(root, { attributeFilter: ["data-theme"] });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
 
@@ -316,3 +327,5 @@ on("click", "[data-retry]", (button) =>
 ); // said where all requests are
 
 draw(document);
+
+export { chartOptions, colour, countriesOf, heat, linesOf, redrawLines };
