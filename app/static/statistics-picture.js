@@ -134,14 +134,15 @@ function sheet(height, metric, keys) {
     pen.fillText(text, x, y, WIDTH - MARGIN - x);
     return x + pen.measureText(text).width;
   };
-  write(`${find("h1").textContent.trim()} · ${metric}`, MARGIN, 34, "600 18px", "--ink");
+  const { title, period } = find("[data-file]").dataset;
+  write(`${title} · ${metric}`, MARGIN, 34, "600 18px", "--ink");
   let x = MARGIN;
   for (const key of keys) {
     pen.fillStyle = colour(key.matches(".before") ? "--ink-3" : "--accent");
     pen.fillRect(x, 52, 14, 3);
     x = write(key.textContent, x + 20, 58, "13px", "--ink-2") + 24;
   }
-  if (!keys.length) write(find("[data-file]").dataset.period, MARGIN, 58, "13px", "--ink-2");
+  if (!keys.length) write(period, MARGIN, 58, "13px", "--ink-2");
   const draw = (image, width) => pen.drawImage(image, MARGIN, HEAD, width, height);
   return { canvas, draw };
 }
