@@ -26,7 +26,6 @@ from app.analytics.periods import DAY_MS
 from app.analytics.rollup_models import LinkValue, OwnerDay, OwnerValue, Seen
 from app.analytics.scope import add_counts
 from app.analytics.statistics import (
-    DIMENSIONS,
     StatisticsQuery,
     StatisticsReport,
     StatisticsResult,

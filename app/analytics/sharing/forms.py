@@ -39,11 +39,18 @@ PERIODS: Mapping[str, str] = {
     "all": _l("All time"),
     CUSTOM: _l("Fixed days"),
 }
-DEFAULTS = {"parts": ["referrer_host", "country_code", "device_type"], "period": "30d", "least": 5, "expires": 90}
+DEFAULTS = {
+    "parts": ["referrer_host", "country_code", "device_type"],
+    "period": "30d",
+    "least": 5,
+    "expires": 90,
+}
 MAX_LEAST = 1000
 MAX_HOSTS, MAX_HOST = 20, 253
 # a host, perhaps all of its subdomains, perhaps with a port: it becomes a part of a security policy
-HOST = re.compile(r"(?:\*\.)?[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*(?::[0-9]{1,5})?")
+HOST = re.compile(
+    r"(?:\*\.)?[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*(?::[0-9]{1,5})?"
+)
 SCHEME = re.compile(r"https?://|/.*", re.DOTALL)
 
 
@@ -108,7 +115,9 @@ class ShareForm(ResourceForm):
         if self.period.data == CUSTOM:
             self.check_days()
         if self.is_embeddable.data and self.password.data:
-            text = _l("What has a password can't be embedded: a password must not be typed into another site.")
+            text = _l(
+                "What has a password can't be embedded: a password must not be typed into another site."
+            )
             self.reject("is_embeddable", text, "password")
 
     def check_days(self) -> None:
@@ -121,7 +130,7 @@ class ShareForm(ResourceForm):
 
     @property
     def changes(self) -> dict[str, Any]:
-        """The changes as `services.create` takes them: the expiry as a point in time, days of fixed periods."""
+        """The changes as `services.create` takes them: the expiry as a point in time."""
         found = {**super().changes}
         if days := found.pop("expires", None):
             found["expires_datetime"] = clock.now() + dt.timedelta(days=days)

@@ -36,11 +36,14 @@ _uses: dict[int, int] = {}
 _written: dict[int, float] = {}
 
 
-def create(user: User, changes: dict[str, Any], password_hash: str | None = None) -> tuple[StatisticsShare, str]:
+def create(
+    user: User, changes: dict[str, Any], password_hash: str | None = None
+) -> tuple[StatisticsShare, str]:
     """Create a share address from `changes`. Returns it with its token. Raises Invalid for one too many."""
     usable = select(func.count()).where(StatisticsShare.user_id == user.id, is_usable())
     if (db.session.scalar(usable) or 0) >= MAX_USABLE:
-        text = _l("There may be at most %(most)s share addresses. Revoke one first.", most=lazy_digits(MAX_USABLE))
+        most = lazy_digits(MAX_USABLE)
+        text = _l("There may be at most %(most)s share addresses. Revoke one first.", most=most)
         raise Invalid(FieldError(text, "too_many", "name"))
     forget_oldest(user)
     token = secrets.token_urlsafe(TOKEN_BYTES)

@@ -36,11 +36,11 @@ class FilterReach(NamedTuple):
         return span.end < self.since
 
     def closes(self, span: Span, filters: int) -> bool:
-        """Whether that many filters show nothing of a period. One shows its days, but not the hours of a day."""
+        """Whether that many filters show nothing of a period. One shows days, but not the hours of a day."""
         return self.is_none(span) and (filters > 1 or (filters == 1 and span.days == 1))
 
     def note(self, span: Span) -> str:
-        """What the menu says of a period beside its name, with the filters that are on. "" where all is known."""
+        """What the menu says of a period, with the filters that are on. "" where all is known."""
         if not self.filters or not self.is_cut(span):
             return ""
         if self.closes(span, self.filters):
@@ -58,23 +58,28 @@ class FilterReach(NamedTuple):
         if self.is_none(span):
             return (
                 _(
-                    "Single clicks of these days are no longer kept. With this filter, only clicks and visitors over time are known."
+                    "Single clicks of these days are no longer kept. "
+                    "With this filter, only clicks and visitors over time are known."
                 )
                 if self.filters
                 else _(
-                    "Single clicks of these days are no longer kept. A filter shows clicks and visitors over time, and nothing else."
+                    "Single clicks of these days are no longer kept. "
+                    "A filter shows clicks and visitors over time, and nothing else."
                 )
             )
-        return (
-            _(
-                "Clicks and visitors over time cover the whole period. Other lists with this filter, and everything with a second one, begin on %(day)s: single clicks from before are no longer kept.",
+        return self.notice_of_part()
+
+    def notice_of_part(self) -> str:
+        if self.filters:
+            return _(
+                "Clicks and visitors over time cover the whole period. Other lists with this filter, and "
+                "everything with a second one, begin on %(day)s: older single clicks are no longer kept.",
                 day=self.day,
             )
-            if self.filters
-            else _(
-                "Filters reach back to %(day)s: single clicks from before are no longer kept. With one filter, clicks and visitors over time still cover the whole period.",
-                day=self.day,
-            )
+        return _(
+            "Filters reach back to %(day)s: single clicks from before are no longer kept. "
+            "With one filter, clicks and visitors over time still cover the whole period.",
+            day=self.day,
         )
 
     def part_note(self, span: Span) -> str:

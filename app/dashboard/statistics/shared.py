@@ -90,7 +90,7 @@ def with_share(token: str, view: View) -> Response:
 
 def show_page(share: StatisticsShare, token: str) -> Response:
     if share.password_hash is not None and not has_passed(share):
-        return ask_password(share, token)
+        return ask_password(token)
     return render_statistics(share, "page", address=url_for("shared.show", token=token))
 
 
@@ -124,11 +124,11 @@ def check(share: StatisticsShare, token: str) -> Response:
         return make_response(redirect(here, HTTPStatus.SEE_OTHER))
     try:
         if not is_right(share, share.password_hash, sent_password()):
-            return ask_password(share, token, HTTPStatus.FORBIDDEN, WRONG)
+            return ask_password(token, HTTPStatus.FORBIDDEN, WRONG)
     except Busy as busy:
-        return ask_password(share, token, HTTPStatus.SERVICE_UNAVAILABLE, BUSY, busy.seconds)
+        return ask_password(token, HTTPStatus.SERVICE_UNAVAILABLE, BUSY, busy.seconds)
     except RetryLater as later:
-        return ask_password(share, token, HTTPStatus.TOO_MANY_REQUESTS, TOO_MANY, later.seconds)
+        return ask_password(token, HTTPStatus.TOO_MANY_REQUESTS, TOO_MANY, later.seconds)
     answer = make_response(redirect(here, HTTPStatus.SEE_OTHER))
     answer.set_cookie(
         secure_cookie(COOKIE),
@@ -184,9 +184,7 @@ def bound_to(share: StatisticsShare) -> list[Any]:
     return [share.id, share.digest[:16]]
 
 
-def ask_password(
-    share: StatisticsShare, token: str, status: int = HTTPStatus.OK, problem: str = "", seconds: int = 0
-) -> Response:
+def ask_password(token: str, status: int = HTTPStatus.OK, problem: str = "", seconds: int = 0) -> Response:
     """The form; the share's name is not shown before the password is typed."""
     response = render("password", status, problem=problem, address=url_for("shared.show", token=token))
     if seconds:
@@ -209,7 +207,9 @@ def render(name: str, status: int, **context: Any) -> Response:
     """A page in the colours that `theme` names, else the reader's system's."""
     theme = read_params().get("theme", "")
     theme = theme if theme in THEMES else ""
-    body = render_template(f"shared/{name}.html", **{**context, "theme": theme, "site_title": _("Statistics")})
+    body = render_template(
+        f"shared/{name}.html", **{**context, "theme": theme, "site_title": _("Statistics")}
+    )
     response = make_response(body, status)
     # a page of an embedded address is framed by nobody unless it says so itself
     response.headers.update({name: value for name, value in PAGE.items() if name != "Referrer-Policy"})

@@ -364,7 +364,12 @@ def prune(settings: Settings, session: Any, monkeypatch: Any, days: int = 5) -> 
     two = {"country_code": "DE", "device_type": "mobile"}
     user_id = session.scalar(select(Link.user_id).limit(1))
     end = today()
-    common: dict[str, Any] = {"user_id": user_id, "zone": KOLKATA, "start": end - dt.timedelta(29), "end": end}
+    common: dict[str, Any] = {
+        "user_id": user_id,
+        "zone": KOLKATA,
+        "start": end - dt.timedelta(29),
+        "end": end,
+    }
     covers = answer(session, StatisticsQuery(**common, filters=two)).covers
     assert covers
     assert covers[0] > end - dt.timedelta(7)
@@ -417,7 +422,9 @@ def test_one_filter_is_answered_for_all_days(
             int(row[1]) for row in rows(page, "figures")
         )
     assert "was " in desk.get(queries[1], headers=HTMX).text
-    assert rows(desk.get("/statistics/places?country_code=DE", headers=HTMX).text, "top") == rows(listed, "top")
+    assert rows(desk.get("/statistics/places?country_code=DE", headers=HTMX).text, "top") == rows(
+        listed, "top"
+    )
 
 
 def days_before(since: dt.date) -> str:

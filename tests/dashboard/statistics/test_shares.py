@@ -83,7 +83,7 @@ def test_it_is_created_and_opened_without_an_account(
 SCOPES: dict[str, Callable[[Past], dict[str, Any]]] = {
     "a link": lambda past: {"link_id": past.first.id},
     "a project": lambda past: {"project_id": past.project.id},
-    "all links": lambda past: {},  # noqa: ARG005
+    "all links": lambda past: {},
 }
 
 
@@ -243,7 +243,9 @@ def test_a_deleted_links_address_ends_and_comes_back(
     desk: Desk, alice: User, factory: Factory, stranger: FlaskClient, session: scoped_session[Session]
 ) -> None:
     link = factory.link(alice, "gone")
-    _, token = factory.share(alice, link_id=link.id, start_date="2026-01-01", end_date="2026-02-01", period="custom")
+    _, token = factory.share(
+        alice, link_id=link.id, start_date="2026-01-01", end_date="2026-02-01", period="custom"
+    )
     assert desk.post(f"/links/{link.id}/delete", {}).status_code == 303
     assert page_of(stranger, token).status_code == 404
     restore = re.search(r"/dashboard/trash/undo/\w+", desk.get("/links/").text)
@@ -259,7 +261,7 @@ def test_a_deleted_links_address_ends_and_comes_back(
 def test_a_password_is_asked_for(
     alice: User, factory: Factory, stranger: FlaskClient, monkeypatch: Any
 ) -> None:
-    share, token = factory.share(alice, name="hidden-name", password_hash=hash_password("open sesame"))
+    _, token = factory.share(alice, name="hidden-name", password_hash=hash_password("open sesame"))
     path = f"/dashboard/shared/{token}"
     asked = page_of(stranger, token)
     assert asked.status_code == 200
@@ -292,7 +294,9 @@ def test_guesses_are_limited(alice: User, factory: Factory, stranger: FlaskClien
     assert int(limited.headers["Retry-After"]) > 0
 
 
-def test_bad_tokens_are_limited(alice: User, factory: Factory, stranger: FlaskClient, monkeypatch: Any) -> None:
+def test_bad_tokens_are_limited(
+    alice: User, factory: Factory, stranger: FlaskClient, monkeypatch: Any
+) -> None:
     monkeypatch.setattr(shared, "UNKNOWN", at_most(2, minutes=10, name="share-unknown"))
     _, token = factory.share(alice)
     assert [page_of(stranger, NOBODYS).status_code for _ in range(3)] == [404, 404, 429]
@@ -312,7 +316,10 @@ def test_views_are_limited(alice: User, factory: Factory, stranger: FlaskClient,
 HOSTS: dict[str, tuple[str, str]] = {
     "any": ("", "*"),
     "one": ("Shop.example", "shop.example"),
-    "several": ("https://shop.example/path\n*.blog.example\nlocalhost:3000", "shop.example *.blog.example localhost:3000"),
+    "several": (
+        "https://shop.example/path\n*.blog.example\nlocalhost:3000",
+        "shop.example *.blog.example localhost:3000",
+    ),
 }
 
 
