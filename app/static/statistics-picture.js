@@ -1,71 +1,15 @@
-// Statistics on paper and as pictures: prints the page with all of its parts, in light colours, and saves the
-// chart or the map as a PNG.
+// Statistics as pictures: saves the chart or the map as a PNG. Loaded when the first one is asked for.
 
-import { all, find, gettext, on, toast } from "./app.js";
-import { chartOptions, colour, countriesOf, heat, linesOf, redrawLines } from "./statistics.js";
+import { all, find, gettext, toast } from "./app.js";
+import { chartOptions, colour, linesOf } from "./statistics.js";
 
-const root = document.documentElement;
-
-// -------------------------------------------------------------------- paper
-const PATIENCE_MS = 15_000;
-const STEP_MS = 50;
-
-on("click", "[data-print]", printAll);
-document.addEventListener("keydown", (event) => {
-  const isPrint = (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key === "p";
-  if (!isPrint || !all("#statistics [data-part] > [hx-get]").length) return;
-  event.preventDefault(); // parts that are below the fold have not come yet
-  printAll();
-});
-
-async function printAll() {
-  all("details.pop[open]").forEach((menu) => (menu.open = false));
-  all("#statistics [data-part] > [hx-get]").forEach((part) => htmx.trigger(part, "revealed"));
-  const isComing = () => find("#statistics [data-part] > [hx-get] .skeleton, [data-world='drawing']");
-  for (let waited = 0; isComing() && waited < PATIENCE_MS; waited += STEP_MS)
-    await new Promise((done) => setTimeout(done, STEP_MS));
-  await new Promise(requestAnimationFrame); // the map is drawn once it has its size
-  window.print();
-}
-
-addEventListener("beforeprint", () => {
-  root.classList.add("printing");
-  redrawLines();
-  all("[data-world]").forEach(fitWorld);
-});
-addEventListener("afterprint", () => {
-  root.classList.remove("printing");
-  redrawLines();
-  all("[data-world]").forEach(paintWorld);
-});
-
-// the map shrinks with its box, whatever it was drawn for
-function fitWorld(box) {
-  const svg = paintWorld(box);
-  if (svg && !svg.hasAttribute("viewBox"))
-    svg.setAttribute("viewBox", `0 0 ${box.clientWidth} ${box.clientHeight}`);
-}
-
-function paintWorld(box) {
-  const rows = countriesOf(box);
-  const shades = heat();
-  for (const region of all("[data-code]", box)) {
-    region.setAttribute("fill", shades[rows.get(region.dataset.code)?.dataset.shade ?? 0]);
-    region.setAttribute("stroke", colour("--map-line"));
-  }
-  return find("svg", box);
-}
-
-// ----------------------------------------------------------------- pictures
 const SCALE = 2;
 const WIDTH = 960;
 const HEIGHTS = { chart: 360, map: 480 };
 const MARGIN = 24;
 const HEAD = 76;
 
-on("click", "[data-png]", async (button) => {
-  button.closest("details.pop")?.removeAttribute("open");
-  const name = button.dataset.png || "chart";
+export async function savePicture(name) {
   const box = find(name === "map" ? "[data-world]" : "[data-chart]");
   if (!box || box.hidden) return toast(gettext("There is nothing to draw."), "bad");
   try {
@@ -73,7 +17,7 @@ on("click", "[data-png]", async (button) => {
   } catch {
     toast(gettext("The picture could not be made."), "bad");
   }
-});
+}
 
 const fileName = (name) => {
   const { file } = find("[data-file]").dataset;

@@ -73,9 +73,7 @@ function chartOptions(box, { short: names, data }, width, height, k = 1) {
         grid: { stroke: grid, width: k },
         size: 44 * k,
         space: 44 * k,
-        incrs: [1, 2, 5]
-          .flatMap((n) => [...Array(10).keys()].map((e) => n * 10 ** e))
-          .sort((a, b) => a - b),
+        incrs: [1, 2, 5].flatMap((n) => [...Array(10).keys()].map((e) => n * 10 ** e)).sort((a, b) => a - b),
         values: (_, at) => at.map((n) => short.format(n)),
       },
     ],
@@ -101,9 +99,10 @@ function drawLine(box) {
   const options = chartOptions(box, lines, width, box.clientHeight);
   const plugins = [tip(box, lines.words, lines.before, lines.data)];
   const chart = new uPlot({ ...options, plugins }, lines.data, box);
-  const watch = new ResizeObserver(
-    () => box.clientWidth && chart.setSize({ width: box.clientWidth, height: box.clientHeight }),
-  );
+  const watch = new ResizeObserver(() => {
+    if (box.clientWidth && !root.classList.contains("printing"))
+      chart.setSize({ width: box.clientWidth, height: box.clientHeight });
+  });
   watch.observe(box);
   charts.set(box, () => {
     watch.disconnect();
@@ -245,7 +244,6 @@ document.addEventListener("htmx:load", ({ detail }) => draw(detail.elt.parentEle
 // other colours: a canvas keeps those it was drawn with
 const redraw = () =>
   [...charts.keys()].forEach((box) => ("chart" in box.dataset ? drawLine(box) : drawWorld(box)));
-const redrawLines = () => all("[data-chart]").forEach(drawLine);
 new MutationObserver(redraw).observe(root, { attributeFilter: ["data-theme"] });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
 
@@ -304,6 +302,12 @@ on("click", "[data-pause]", (button) =>
   button.setAttribute("aria-pressed", button.getAttribute("aria-pressed") !== "true"),
 );
 
+// ------------------------------------------------------------ forms of links
+// no part of the page opens one: what they need is loaded when something else does
+document.addEventListener("htmx:beforeRequest", ({ detail }) => {
+  if (/\/links\/(new|bulk|\d+)(\?|$)/.test(detail.pathInfo.requestPath)) import("./link-form.js");
+});
+
 // ------------------------------------------------------------------- failures
 const partOf = ({ detail, target }) => (detail.target ?? target).closest?.("[data-part]");
 
@@ -326,6 +330,57 @@ on("click", "[data-retry]", (button) =>
     .catch(() => {}),
 ); // said where all requests are
 
+// ------------------------------------------------------ pictures and paper
+on("click", "[data-png]", async (button) => {
+  button.closest("details.pop")?.removeAttribute("open");
+  const { savePicture } = await import("./statistics-picture.js");
+  savePicture(button.dataset.png || "chart");
+});
+
+const PATIENCE_MS = 15_000;
+const STEP_MS = 50;
+const unloaded = "#statistics [data-part] > [hx-get]:has(> .skeleton)";
+
+// the browser's own key prints at once, and parts below the fold have not come yet
+document.addEventListener("keydown", (event) => {
+  const isPrint = (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key === "p";
+  if (!isPrint || !find(unloaded)) return;
+  event.preventDefault();
+  printAll();
+});
+on("click", "[data-print]", printAll);
+
+async function printAll() {
+  all("details.pop[open]").forEach((menu) => (menu.open = false));
+  all(unloaded).forEach((part) => htmx.trigger(part, "revealed"));
+  for (let waited = 0; waited < PATIENCE_MS && find(`${unloaded}, [data-world=drawing]`); waited += STEP_MS)
+    await new Promise((done) => setTimeout(done, STEP_MS));
+  await new Promise(requestAnimationFrame); // the map is drawn once it has its size
+  window.print();
+}
+
+function forPaper(isPrinting) {
+  root.classList.toggle("printing", isPrinting);
+  all("[data-chart]").forEach(drawLine);
+  all("[data-world]").forEach(paintWorld);
+}
+addEventListener("beforeprint", () => forPaper(true));
+addEventListener("afterprint", () => forPaper(false));
+
+// its colours are written into the map; with a view box it shrinks with its box
+function paintWorld(box) {
+  const rows = countriesOf(box);
+  const shades = heat();
+  for (const region of all("[data-code]", box)) {
+    region.setAttribute("fill", shades[rows.get(region.dataset.code)?.dataset.shade ?? 0]);
+    region.setAttribute("stroke", colour("--map-line"));
+  }
+  const svg = find("svg", box);
+  if (root.classList.contains("printing"))
+    svg?.setAttribute("viewBox", `0 0 ${box.clientWidth} ${box.clientHeight}`);
+  else svg?.removeAttribute("viewBox");
+}
+
 draw(document);
 
-export { chartOptions, colour, countriesOf, heat, linesOf, redrawLines };
+export { chartOptions, colour, linesOf };

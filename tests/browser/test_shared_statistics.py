@@ -195,7 +195,7 @@ def test_not_embedded_where_it_is_not_allowed(
     snippet = desk.locator("#share-snippet").inner_text()
     page = framed(visitor, site, snippet)
     expect(page.get_by_role("heading", name="Theirs")).to_be_visible()
-    page.wait_for_function("frames.length === 1")
+    expect(page.locator("iframe")).to_be_visible()
     expect(page.frame_locator("iframe").get_by_role("heading", name="Our clicks")).to_have_count(0)
     assert page.frames[1].url.startswith("chrome-error:")
 

@@ -33,17 +33,17 @@ def address(site: str, past: Past, scope: str) -> str:
 
 
 def note_printing(page: Page) -> None:
-    """Instead of the browser's dialog."""
+    """Instead of the browser's dialog: note on the page whether all of its parts are there."""
     page.evaluate(
         """void (window.print = () => {
-            window.printed = document.querySelectorAll("#statistics .skeleton").length === 0
+            const isWhole = document.querySelectorAll("#statistics .skeleton").length === 0;
+            document.documentElement.dataset.printed = isWhole ? "whole" : "in parts";
         })"""
     )
 
 
-def was_printed_whole(page: Page) -> bool:
-    page.wait_for_function("window.printed !== undefined")
-    return bool(page.evaluate("window.printed"))
+def expect_printed_whole(page: Page) -> None:
+    expect(page.locator("html")).to_have_attribute("data-printed", "whole")
 
 
 @pytest.mark.parametrize("scope", ["a link", "a project", "all links"])
@@ -57,7 +57,7 @@ def test_all_parts_fit_on_a4(theme: Any, scope: str, desk: Page, site: str, past
     note_printing(desk)
     desk.locator("#share > summary").click()
     desk.get_by_role("button", name="Print").click()
-    assert was_printed_whole(desk)
+    expect_printed_whole(desk)
     paper = desk.pdf(format="A4")
     boxes = re.findall(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]", paper)
     assert len(boxes) >= 2
@@ -106,7 +106,7 @@ def test_ctrl_p_waits_for_parts_below_the_fold(desk: Page, site: str, past: Past
     expect(desk.locator("[data-chart] canvas")).to_be_visible()
     note_printing(desk)
     desk.keyboard.press("Control+p")
-    assert was_printed_whole(desk)
+    expect_printed_whole(desk)
 
 
 def test_after_printing_the_chart_is_as_before(desk: Page, site: str, past: Past) -> None:
@@ -201,7 +201,7 @@ def test_a_shared_page_prints_and_saves(desk: Page, site: str, past: Past, facto
     expect(desk.locator("[data-chart] canvas")).to_be_visible()
     note_printing(desk)
     desk.get_by_role("button", name="Print").click()
-    assert was_printed_whole(desk)
+    expect_printed_whole(desk)
     with desk.expect_download() as saved:
         desk.get_by_role("button", name="Chart as PNG").click()
     assert saved.value.suggested_filename.startswith("waypost-Figures-")
