@@ -306,8 +306,8 @@ def test_nothing_yet(desk: Desk, alice: User, make_link: Callable[..., Link]) ->
         for part in PARTS:
             page = desk.get(f"{path}{part}?period={period}", headers=HTMX)
             assert page.status_code == 200
-            assert "No clicks in this time." in page.text, part
-    assert "No click is like that." in desk.get(f"{path}sources?utm_source=x", headers=HTMX).text
+            assert "No clicks in this period." in page.text, part
+    assert "No clicks match" in desk.get(f"{path}sources?utm_source=x", headers=HTMX).text
 
 
 def test_what_visitors_sent_is_shown_escaped(desk: Desk, past: Past, settings: Settings) -> None:
@@ -388,12 +388,12 @@ def test_what_filters_still_cover_is_said(
     two = {"country_code": "DE", "device_type": "mobile"}
     asked_for = "country_code=DE&device_type=mobile"
     page = desk.get(f"/statistics/overview?{asked_for}&period=7d", headers=HTMX).text
-    assert "kept for a while" not in page
+    assert "stored for a limited time" not in page
     since = prune(settings, session, monkeypatch)
     report = answer(session, asked(past, filters=two))
     page = desk.get(f"/statistics/overview?{asked_for}", headers=HTMX).text
     words = figures.span_words(Span(since, today()))
-    assert f"kept for a while only: what you see covers {words}." in " ".join(page.split())
+    assert f"stored for a limited time: what you see covers {words}." in " ".join(page.split())
     assert f'<span class="value">{report.pageviews:,}</span>' in page
     page = desk.get(f"/statistics/overview?{asked_for}&period=7d", headers=HTMX).text
     assert "of which no day is still known" in page
@@ -417,7 +417,7 @@ def test_one_filter_is_answered_for_all_days(
     prune(settings, session, monkeypatch)
     for query, page in zip(queries, before, strict=True):
         after = desk.get(query, headers=HTMX).text
-        assert "kept for a while" not in after
+        assert "stored for a limited time" not in after
         assert sum(int(row[1]) for row in rows(after, "figures")) == sum(
             int(row[1]) for row in rows(page, "figures")
         )
@@ -530,4 +530,4 @@ def test_a_projects_visitors_are_those_of_each_link(desk: Desk, past: Past, sess
     page = desk.get(f"{path}overview", headers=HTMX).text
     for count in (sum(each.pageviews for each in of_each), sum(each.visitors for each in of_each)):
         assert f'<span class="value">{count:,}</span>' in page
-    assert "is a visitor of each" in desk.get(path).text
+    assert "counts once for each" in desk.get(path).text
