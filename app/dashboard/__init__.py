@@ -15,7 +15,7 @@ from app.dashboard.imports import exports  # noqa: F401
 from app.dashboard.links import bulk, history, qr, sample_data, saved_views, simulate  # noqa: F401
 from app.dashboard.shared import assets, compression, icons, rendering, security_headers
 from app.dashboard.shared.blueprint import blueprint
-from app.dashboard.statistics import views  # noqa: F401
+from app.dashboard.statistics import shared, shares, views  # noqa: F401
 
 
 def init_app(app: Flask) -> None:
@@ -31,6 +31,7 @@ def init_app(app: Flask) -> None:
         rendering,
         access,
         instance,
+        shared,
     ):
         part.init_app(app)
     app.register_blueprint(blueprint)

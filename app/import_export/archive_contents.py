@@ -16,6 +16,7 @@ from app.analytics import export, statistics
 from app.analytics.dimensions import TYPES
 from app.analytics.periods import QUARTER_MS
 from app.analytics.rollup_models import OwnerDay, OwnerQuarter
+from app.analytics.sharing.models import StatisticsShare
 from app.analytics.statistics import StatisticsQuery
 from app.core.clock import format_utc, now
 from app.core.csv_files import csv_pieces
@@ -44,6 +45,7 @@ TABLES: Mapping[str, Any] = {
     "saved-views.json": SavedView,
     "api-keys.json": ApiKey,
     "sessions.json": UserSession,
+    "share-addresses.json": StatisticsShare,
     "history.json": LinkChange,
     "trash.json": Trashed,
 }
@@ -56,6 +58,7 @@ pixels.json, notification-handlers.json, projects.json, domains.json
 saved-views.json             names of saved views of the list of links, and what each shows
 api-keys.json                names of API keys; the keys themselves nobody has but you
 sessions.json                where you are signed in: browser, system, since when, last seen
+share-addresses.json         addresses at which others see your statistics
 history.json                 who changed what on links, and when
 trash.json                   what was deleted and can still be restored
 pictures/                    uploaded pictures; pictures.csv says which link has which

@@ -30,6 +30,7 @@ FILES = (
     "sending.js",
     "imports.js",
     "people.css",
+    "statistics-picture.js",
     "statistics.css",
     "statistics.js",
     "vendor/htmx.min.js",

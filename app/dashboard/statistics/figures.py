@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -80,6 +81,12 @@ def span_words(span: Span) -> str:
 
 def between(first: str, last: str) -> str:
     return _("%(first)s to %(last)s", first=first, last=last)
+
+
+def file_name(title: str, span: Span) -> str:
+    """`waypost-go.example-spring-2026-11-01-2026-11-24`: the name of a file, without its ending."""
+    plain = re.sub(r"[^\w.-]+", "-", title).strip("-.")[:80]
+    return f"waypost-{plain or 'statistics'}-{span.start}-{span.end}"
 
 
 def part_words(day: dt.date, interval: str, selected: Span) -> str:
