@@ -1,14 +1,14 @@
 """share addresses of statistics
 
 Revision ID: 6c1d93e7f5b8
-Revises: 3b9f60d8e2a1
+Revises: fdfaa24d7ef5
 """
 
 import sqlalchemy as sa
 from alembic import op
 
 revision = "6c1d93e7f5b8"
-down_revision = "3b9f60d8e2a1"
+down_revision = "fdfaa24d7ef5"
 branch_labels = None
 depends_on = None
 
