@@ -38,13 +38,10 @@ def changes_of(link: Link, asked: Mapping[str, Any]) -> dict[str, Any]:
     found = {name: asked[name] for name in ("is_enabled", "project_id") if name in asked}
     if asked.get("add_tags") or asked.get("remove_tags"):
         found["tags"] = tags_of(link, asked)
-    for name, rows, field in (
-        ("pixels", link.pixels, "pixels_ids"),
-        ("handlers", link.handlers, "email_reports"),
-    ):
+    for name, field in (("pixels", "pixels_ids"), ("handlers", "email_reports")):
         add, remove = asked.get(f"add_{name}") or (), asked.get(f"remove_{name}") or ()
-        if add or remove:
-            found[field] = sorted(({row.id for row in rows} | set(add)) - set(remove))
+        if add or remove:  # only then, for reading them is a query for each link
+            found[field] = sorted(({row.id for row in getattr(link, name)} | set(add)) - set(remove))
     found |= dates_of(asked) | values_of(link, asked)
     for name in ("targeting", "replacement"):
         if name in asked:

@@ -72,9 +72,11 @@ def show(work: BulkAction, form: ManyForm) -> Response:
     asked = form.changes
     work = replace(work, seen=work.seen or bulk_edit.next_change())
     until = time.monotonic() + SECONDS
-    while ids := work.next_ids(work.counts.scanned, BATCH_SIZE):
+    ids = work.next_ids(work.counts.scanned, BATCH_SIZE)
+    while ids:
         work = replace(work, counts=counted(work.counts, ids, preview(signed_in_user(), ids, asked)))
-        if time.monotonic() > until:
+        ids = work.next_ids(work.counts.scanned, BATCH_SIZE)
+        if time.monotonic() > until and ids:
             return show_progress(work)
     return show_part(work, form)
 

@@ -57,8 +57,9 @@ class PreviewCounts:
 class BulkAction:
     """What to do with which links, and the progress.
 
-    `seen`: the id of the next change of any link when the preview began, 0 without one. `batch`: of the deleted links
-    in the trash, or of the changes that are undone as one. `undoes`: the batch that an undo takes back.
+    `seen`: the id of the next change of any link when the preview began, 0 without one. `batch`: of the
+    deleted links in the trash, or of the changes that are undone as one. `undoes`: the batch that an undo
+    takes back.
     """
 
     do: str
