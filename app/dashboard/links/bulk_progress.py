@@ -80,7 +80,7 @@ class BulkAction:
 
     @property
     def list_params(self) -> dict[str, str]:
-        return dict(parse_query(self.query.encode()))
+        return read_filters(self.query)
 
     def next_ids(self, after: int | None = None, most: int = 0) -> Sequence[int]:
         """The ids of the next links, rising: after those that are done, unless `after` says otherwise."""
@@ -116,7 +116,7 @@ def chosen() -> BulkAction:
         return BulkAction(do, ids=ids, total=len(ids))
     upto = db.session.scalar(select(func.max(Link.id)).where(Link.user_id == signed_in_user().id)) or 0
     query = read_text(fields, "query")
-    total = FAMILY.total(dict(parse_query(query.encode())))
+    total = FAMILY.total(read_filters(query))
     return BulkAction(do, is_all=True, query=query, upto=upto, total=total)
 
 
@@ -135,6 +135,11 @@ def read_work() -> BulkAction:
         counts=PreviewCounts(**{name: number(fields, name) for name in COUNTS}),
         **{name: number(fields, name) for name in WHOLE},
     )
+
+
+def read_filters(query: str) -> dict[str, str]:
+    """The filters of the list that was shown."""
+    return dict(parse_query(query.encode()))
 
 
 def read_action(fields: RequestData) -> str:
