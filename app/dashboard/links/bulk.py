@@ -88,7 +88,7 @@ def go() -> ResponseReturnValue:
     work, fields = read_work(), submitted_form()
     form = read_form(asked_fields(fields))
     if work.do in {"change", "replace"}:
-        if "back" in fields or "again" in fields:
+        if "revise" in fields or "again" in fields:
             return ask(work, form)
         try:
             form.require_valid()

@@ -35,7 +35,7 @@ WHOLE = ("upto", "after", "done", "total", "failed", "untouched", "seen")
 COUNTS = ("scanned", "changing", "same", "wrong", "losing")
 CARRIED = {"do", "ids", "all", "query", "failed_id", "reason", "batch", "undoes", *WHOLE, *COUNTS}
 BUTTONS = {"go", "stop", "csrf_token", PERMIT, FIELD}
-PREVIEW_BUTTONS = {"preview", "apply", "back", "again", "only", "shown_after"}
+PREVIEW_BUTTONS = {"preview", "apply", "revise", "again", "only", "shown_after"}
 BATCH = re.compile(r"[0-9a-f]{32}", re.ASCII)
 # an address has no white space: what was pasted with it around would find nothing
 STRIPPED = {"find", "replace"}
