@@ -22,7 +22,7 @@ from app.links.models import Link, LinkChange
 
 # links in one transaction: visitors of limited links wait for its end
 BATCH_SIZE = 20
-GONE = _l("It is gone: somebody has deleted it meanwhile.")
+GONE = _l("It no longer exists: it was deleted meanwhile.")
 CHANGED_SINCE = _l("It was changed elsewhere since the preview.")
 
 
@@ -57,7 +57,7 @@ def tags_of(link: Link, asked: Mapping[str, Any]) -> list[str]:
         raise Invalid(
             FieldError(
                 _l(
-                    "It would have %(number)s tags; %(most)s is the most.",
+                    "It would have %(number)s tags; the limit is %(most)s.",
                     number=len(tags),
                     most=MAX_TAGS,
                 ),

@@ -51,8 +51,8 @@ class ManyForm(ResourceForm):
     remove_tags = TagsField(_l("Remove tags"), most_members=1000)
     add_pixels = IdsField(_l("Add pixels"), model=Pixel)
     remove_pixels = IdsField(_l("Remove pixels"), model=Pixel)
-    add_handlers = IdsField(_l("Also tell"), model=NotificationHandler)
-    remove_handlers = IdsField(_l("Tell no more"), model=NotificationHandler)
+    add_handlers = IdsField(_l("Also notify"), model=NotificationHandler)
+    remove_handlers = IdsField(_l("Stop notifications"), model=NotificationHandler)
     schedule = FlagField(_l("Schedule"))
     start_date = DateTimeField(_l("Start"))
     end_date = DateTimeField(_l("End"))
@@ -101,7 +101,7 @@ class ManyForm(ResourceForm):
         if self.schedule.data and first and last and last <= first:
             self.reject("end_date", _l("The end must be after the start."), "order")
         if self.schedule.data and self.is_good("start_date") and not (first or last):
-            self.reject("start_date", _l("Give a start, an end, or both."), "required")
+            self.reject("start_date", _l("Set a start, an end, or both."), "required")
 
     def check_values(self) -> None:
         for name in VALUES:

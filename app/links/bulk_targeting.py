@@ -60,7 +60,7 @@ class TargetingEdit:
             raise Invalid(
                 FieldError(
                     _l(
-                        "It would have %(number)s targeting lines; %(most)s is the most.",
+                        "It would have %(number)s targeting lines; the limit is %(most)s.",
                         number=len(found),
                         most=MAX_PAIRS,
                     ),

@@ -22,7 +22,7 @@ from app.links.aliases import read_alias
 
 MAX_URL_LENGTH = 8192
 BATCH_SIZE = 500
-OWN_ADDRESS = _l("This is a short address of this instance.")
+OWN_ADDRESS = _l("This is a short link of this instance.")
 VERIFIED = select(Domain.host).where(Domain.host.in_(bindparam("hosts", expanding=True)), Domain.is_verified)
 
 

@@ -1,8 +1,9 @@
-// What the form of a link does beyond plain HTML: its preview, and the lines of "Who goes where".
+// What the form of a link does beyond plain HTML: its preview, and the lines of "Targeting".
 
 import { all, find, on } from "./app.js";
 
 // ------------------------------------------------------------------ preview
+const percent = new Intl.NumberFormat(document.documentElement.lang, { style: "percent" });
 const MASK = "********";
 
 // that there is a password matters; which one it is does not leave the form before it is saved
@@ -34,7 +35,7 @@ function showPicture(form) {
   image.src = chosen.get(form);
   place.replaceWith(image);
 }
-// what is said of the short address comes with the preview, and belongs beside its field
+// what is said of the short link comes with the preview, and belongs beside its field
 function sayOfAlias(form) {
   const [said, place] = [find("[data-alias-note]", form), find("#alias-note", form)];
   if (!said || place.textContent === said.textContent) return;
@@ -173,7 +174,7 @@ function tellShares(group) {
   const total = weights.reduce((sum, weight) => sum + weight, 0);
   rowsOf(group).forEach((row, i) => {
     const share = find("[data-share]", row);
-    if (share) share.textContent = weights[i] ? `${Math.round((100 * weights[i]) / total)} %` : "";
+    if (share) share.textContent = weights[i] ? percent.format(weights[i] / total) : "";
   });
 }
 on("input", "[data-rows]", tellShares);

@@ -58,7 +58,7 @@ def test_later_changes_of_the_same_field_stay(alice: User, make_link: Any, datab
     db.session.commit()
     assert undo_all(alice) == {
         kept.id: "It was changed since.",
-        gone_id: "It is gone: somebody has deleted it meanwhile.",
+        gone_id: "It no longer exists: it was deleted meanwhile.",
     }
     assert kept.location_url == "https://later.example/"
     assert (titled.location_url, titled.title) == ("https://old.example/", "A title")

@@ -100,7 +100,7 @@ def test_only_where_it_was_asked_for(places: tuple[str, ...], changes: dict[str,
         pytest.param("old.example", "", "This address has no host", id="no host"),
         pytest.param("old.example", "a b", "An address can't contain white space.", id="white space"),
         pytest.param("e", "e" * 5000, "This may have at most 8,192 characters; it has ", id="too long"),
-        pytest.param("old.example/", "go.example/abc", "This is a short address of this instance.", id="own"),
+        pytest.param("old.example/", "go.example/abc", "This is a short link of this instance.", id="own"),
     ],
 )
 def test_results_that_are_wrong(find: str, replace: str, problem: str, app: Any) -> None:

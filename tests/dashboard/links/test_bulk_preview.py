@@ -171,7 +171,7 @@ def test_nothing_of_others_is_shown_changed_or_undone(
         ({"do": "change", "expiration_url_action": "set", "expiration_url": "x"}, "This must be an address"),
         (
             {"do": "change", "expiration_url_action": "set", "expiration_url": "http://localhost/abc"},
-            "This is a short address of this instance.",
+            "This is a short link of this instance.",
         ),
         ({"do": "change", "targeting_action": "set"}, "Choose what to target by."),
         ({"do": "change", "targeting_action": "set", "targeting_type": "x"}, "This must be one of"),
@@ -196,7 +196,7 @@ def test_nothing_of_others_is_shown_changed_or_undone(
                 "targeting_country_code_key[]": "ZZ",
                 "targeting_country_code_value[]": "http://localhost/abc",
             },
-            "This is a short address of this instance.",
+            "This is a short link of this instance.",
         ),
     ],
 )
