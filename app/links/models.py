@@ -78,6 +78,7 @@ def folded_notes(notes: str | None, tags: Iterable[str]) -> str | None:
     return folded(notes, *tags).strip("\n") or None
 
 
+BATCHED = text("batch IS NOT NULL")
 STARTS, ENDS = text("start_due IS NOT NULL"), text("end_due IS NOT NULL")
 
 
@@ -217,7 +218,11 @@ class LinkChange(db.Model):
     `fields`: attribute → [before, after]. There is no foreign key, so a link in the trash keeps its history.
     """
 
-    __table_args__ = (Index(None, "link_id", "id"), {"sqlite_autoincrement": True})
+    __table_args__ = (
+        Index(None, "link_id", "id"),
+        Index("ix_link_change_batch", "batch", "link_id", sqlite_where=BATCHED, postgresql_where=BATCHED),
+        {"sqlite_autoincrement": True},
+    )
 
     id: Mapped[int] = mapped_column(Id, primary_key=True)
     link_id: Mapped[int] = mapped_column(Id)
@@ -225,6 +230,7 @@ class LinkChange(db.Model):
     kind: Mapped[str] = mapped_column(String(16))  # created changed reverted deleted restored sample
     way: Mapped[str] = mapped_column(String(16), default="")
     who: Mapped[str] = mapped_column(String(128), default="")
+    batch: Mapped[str | None] = mapped_column(String(32))  # the same for changes that are undone as one
     # encrypted: it holds password hashes, and other values that owners removed for a reason
     fields: Mapped[dict[str, Any]] = mapped_column(SealedJson)
     datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)

@@ -130,6 +130,8 @@ def beside_many() -> Context:
         "projects": named(Project, Project.name),
         "own_tags": own_tags(),
         "zone_name": signed_in_user().timezone.replace("_", " "),
+        "types": targeting.TYPES,
+        **place_notes(),
     }
 
 

@@ -20,7 +20,7 @@ from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
 from app.dashboard.shared.cautions import Caution, asks
 from app.i18n.messages import gettext as _
-from app.links import services
+from app.links import bulk_undo, services
 from app.links.history import changes_back_to, history_of
 from app.links.models import Link
 from app.web.errors import status_of
@@ -45,6 +45,7 @@ def render_history(
         link=link,
         history=history,
         wording=Wording(link.user_id, history, rendering.owner_zone()),
+        together=bulk_undo.count_links(link.user_id, (one.batch for one in history if one.batch)),
         zone=rendering.owner_zone(),
         heading=_("History of %(address)s", address=short_address(link)),
         problem=problem,
