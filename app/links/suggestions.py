@@ -65,7 +65,7 @@ class Suggestions:
 
 
 def fetch_suggestions(url: str, allowed: Sequence[Network], languages: str = "") -> Suggestions:
-    """What the destination suggests. Raises Invalid with words for its owner, Busy. It needs no transaction."""
+    """What the destination suggests. Raises Invalid with words for its owner, Busy."""
     if not _fetches.acquire(blocking=False):
         text = _l("Too many destinations are being asked at this moment. Try again in a few seconds.")
         raise Busy(RETRY_SECONDS, FieldError(text, "busy"))

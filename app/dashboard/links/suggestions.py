@@ -153,7 +153,7 @@ def used_tokens(fields: RequestData) -> dict[str, str]:
 
 
 def link_fields(sent: RequestData) -> RequestData:
-    """The fields of a link as the form reads them, with what a pressed button uses and used pictures as files."""
+    """The fields of a link as the form reads them, with what a pressed button uses, and used pictures."""
     return RequestData([*plain(form_input.link_fields(sent), used_text(sent)), *used_files(sent)])
 
 
