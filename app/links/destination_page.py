@@ -13,6 +13,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from html import unescape
 from html.parser import HTMLParser
 from typing import NamedTuple
 from urllib.parse import urljoin, urlsplit
@@ -47,6 +48,9 @@ BYTE_ORDER_MARKS = {b"\xef\xbb\xbf": "utf-8", b"\xff\xfe": "utf-16", b"\xfe\xff"
 TURNING = frozenset(
     "\u061c\u200b\u200e\u200f\u2060\ufeff\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 )
+
+# whether the library knows that markup in a title is text; before, it must be told
+READS_TITLES = hasattr(HTMLParser, "RCDATA_CONTENT_ELEMENTS")
 
 TITLES = ("og:title", "twitter:title")
 DESCRIPTIONS = ("og:description", "twitter:description", "description")
@@ -192,6 +196,8 @@ class HeadParser(HTMLParser):
                 self.found.metas.setdefault(name, content)
         elif tag == "title" and self.found.title is None:
             self.title_parts = []
+            if not READS_TITLES:
+                self.set_cdata_mode(tag)
         elif tag == "base":
             self.found.base = self.found.base or named.get("href", "").strip()
         elif tag == "link" and "icon" in named.get("rel", "").lower() and len(self.found.icons) < MAX_ICONS:
@@ -200,6 +206,8 @@ class HeadParser(HTMLParser):
     def handle_endtag(self, tag: str) -> None:
         if tag == "title" and self.title_parts is not None:
             self.found.title, self.title_parts = "".join(self.title_parts), None
+            if not READS_TITLES:
+                self.found.title = unescape(self.found.title)
         elif tag == "head":
             raise HeadIsOver
 

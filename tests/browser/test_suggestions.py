@@ -23,7 +23,7 @@ pytestmark = [
     pytest.mark.settings(ALLOW_PRIVATE_NETWORKS="127.0.0.0/8"),
 ]
 
-FETCH = "Fetch title and picture from the destination"
+FETCH = "Fetch title and picture"
 HEIGHTS = {1280: 800, 390: 844}
 
 
@@ -46,7 +46,7 @@ def shop(peers: Peers) -> str:
 
 def new_link(desk: Page, width: int = 1280) -> Locator:
     desk.set_viewport_size({"width": width, "height": HEIGHTS[width]})
-    desk.locator("[data-create], a[href$='/links/new']").locator("visible=true").first.click()
+    desk.get_by_role("link", name="Create link").first.click()
     dialog = desk.get_by_role("dialog")
     expect(dialog).to_be_visible()
     return dialog
@@ -64,7 +64,7 @@ def test_fetch_use_and_save(desk: Page, shop: str, session: scoped_session[Sessi
     dialog.get_by_role("button", name=FETCH).click()
     panel = dialog.get_by_role("group", name="What 127.0.0.1 says of itself")
     expect(panel.get_by_text("For everybody")).to_be_visible()
-    title = dialog.get_by_label("Title", exact=True).first
+    title = dialog.locator("[name=title]")
     expect(title).to_have_value("")  # nothing is filled in by itself
     assert violations(desk, "dialog") == []
     assert sideways(desk) == []
@@ -72,7 +72,7 @@ def test_fetch_use_and_save(desk: Page, shop: str, session: scoped_session[Sessi
     expect(title).to_have_value("Tools & <!-- --> more")
     expect(dialog.locator("summary", has_text="Labels")).to_contain_text("Tools &")
     panel.get_by_role("button", name="Use description").click()
-    expect(dialog.get_by_label("Card description")).to_have_value("For everybody")
+    expect(dialog.locator("[name=cloaking_meta_description]")).to_have_value("For everybody")
     panel.get_by_role("button", name="Use picture").click()
     expect(dialog.locator("summary", has_text="Appearance")).to_contain_text("Social card")
     if width > 1000:  # the preview shows it before anything is saved
@@ -100,7 +100,7 @@ def test_by_keys(desk: Page, shop: str, session: scoped_session[Session]) -> Non
     desk.keyboard.press("Tab")
     expect(used).to_be_focused()
     desk.keyboard.press("Space")
-    expect(dialog.get_by_label("Card title")).to_have_value("Tools & <!-- --> more")
+    expect(dialog.locator("[name=cloaking_title]")).to_have_value("Tools & <!-- --> more")
     destination.press("Enter")  # saves, and presses no button of the panel
     expect(desk.get_by_text("is created.")).to_be_visible()
     link = only_link(session)

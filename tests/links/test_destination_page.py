@@ -43,7 +43,7 @@ def title_of(head: str) -> str:
         "an empty card": ('<title>Shop</title><meta property="og:title" content=" ">', "Shop"),
         "none": ("<p>x", ""),
         "in capitals": ("<TITLE>Shop</TITLE>", "Shop"),
-        "markup within": ("<title><b>Shop</b></title>", "Shop"),
+        "markup within is text": ("<title><b>A</b> <!-- &amp; --></title>", "<b>A</b> <!-- & -->"),
         "in a script": ("<script>'<title>No</title>'</script><title>Yes</title>", "Yes"),
         "in a comment": ("<!-- <title>No</title> --><title>Yes</title>", "Yes"),
         "of a drawing in the body": ("</head><body><svg><title>No</title></svg>", ""),
