@@ -205,9 +205,8 @@ class HeadParser(HTMLParser):
 
     def handle_endtag(self, tag: str) -> None:
         if tag == "title" and self.title_parts is not None:
-            self.found.title, self.title_parts = "".join(self.title_parts), None
-            if not READS_TITLES:
-                self.found.title = unescape(self.found.title)
+            title, self.title_parts = "".join(self.title_parts), None
+            self.found.title = title if READS_TITLES else unescape(title)
         elif tag == "head":
             raise HeadIsOver
 
@@ -224,14 +223,17 @@ def parse_page(url: str, text: str) -> DestinationPage:
         parser.feed(text)
     found = parser.found
     base = absolute(url, found.base) or url
-    first = lambda names: next((found.metas[name] for name in names if name in found.metas), "")  # noqa: E731
     return DestinationPage(
         url,
-        clean(first(TITLES) or found.title or "", TITLE_LENGTH),
-        clean(first(DESCRIPTIONS), DESCRIPTION_LENGTH),
-        absolute(base, first(PICTURES)),
+        clean(first_of(found.metas, TITLES) or found.title or "", TITLE_LENGTH),
+        clean(first_of(found.metas, DESCRIPTIONS), DESCRIPTION_LENGTH),
+        absolute(base, first_of(found.metas, PICTURES)),
         icons_of(found.icons, base),
     )
+
+
+def first_of(metas: Mapping[str, str], names: Sequence[str]) -> str:
+    return next((metas[name] for name in names if name in metas), "")
 
 
 def icons_of(links: Sequence[Mapping[str, str]], base: str) -> list[Icon]:
