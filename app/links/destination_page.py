@@ -136,8 +136,8 @@ def decode(body: bytes, content_type: str) -> str:
             return body.decode(encoding, "replace").removeprefix("\ufeff")
     for source in (content_type.encode("latin-1", "replace"), body[:CHARSET_WITHIN]):
         match = CHARSET.search(source)
-        if match and (encoding := known_encoding(match[1].decode("ascii"))):
-            return body.decode(encoding, "replace")
+        if match and (named := known_encoding(match[1].decode("ascii"))):
+            return body.decode(named, "replace")
     try:
         return body.decode()
     except UnicodeDecodeError as error:
