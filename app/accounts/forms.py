@@ -180,7 +180,7 @@ class KeyForm(ResourceForm):
     """A new API key. `expires` is a number of days from now; empty means never."""
 
     name = TextField(_l("Name"), most=128, required=True)
-    scope = ChoiceField(_l("Scope"), choices=SCOPES)
+    scope = ChoiceField(_l("Permissions"), choices=SCOPES)
     expires = WholeField(_l("Expires after days"), least=1, most=MAX_DAYS)
 
     @property

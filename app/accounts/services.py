@@ -25,7 +25,7 @@ class ShutOut(Forbidden):
     def __init__(self, user: User) -> None:
         text = _l("This account is disabled. An admin can enable it again.")
         if user.deleted_datetime is not None:
-            text = _l("This account was deleted. For 30 days an admin can bring it back.")
+            text = _l("This account was deleted. For 30 days an admin can restore it.")
         super().__init__(FieldError(text, "shut_out"))
 
 

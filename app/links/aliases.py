@@ -65,10 +65,10 @@ def read_alias(text: str) -> str:
     if len(text) > MAX_TYPED_LENGTH or len(plain) > MAX_LENGTH:
         raise Rejected(_l("This may have at most %(most)s characters.", most=MAX_LENGTH), "too_long")
     if is_reserved(key_of(plain).partition("/")[0]):
-        raise Rejected(_l("This address is Waypost's own. Choose another one."), "reserved")
+        raise Rejected(_l("This alias is used by Waypost itself. Choose another one."), "reserved")
     if not ALIAS.fullmatch(plain):
         if INVISIBLE.search(plain):
-            raise Rejected(_l("This has a character that shows nothing. Remove it."), "invisible")
+            raise Rejected(_l("This contains an invisible character. Remove it."), "invisible")
         raise Rejected(NOT_AN_ALIAS, "alias")
     return text
 

@@ -25,7 +25,7 @@ from app.projects.models import Project
 # links in one transaction: visitors of limited links wait for its end
 BATCH_SIZE = 20
 MAX_TAGS = 20
-GONE = _l("It is gone: somebody has deleted it meanwhile.")
+GONE = _l("It no longer exists: it was deleted meanwhile.")
 
 
 class ManyForm(ResourceForm):
@@ -37,8 +37,8 @@ class ManyForm(ResourceForm):
     remove_tags = TagsField(_l("Remove tags"), most_members=1000)
     add_pixels = IdsField(_l("Add pixels"), model=Pixel)
     remove_pixels = IdsField(_l("Remove pixels"), model=Pixel)
-    add_handlers = IdsField(_l("Also tell"), model=NotificationHandler)
-    remove_handlers = IdsField(_l("Tell no more"), model=NotificationHandler)
+    add_handlers = IdsField(_l("Also notify"), model=NotificationHandler)
+    remove_handlers = IdsField(_l("Stop notifications"), model=NotificationHandler)
     schedule = FlagField(_l("Schedule"))
     start_date = DateTimeField(_l("Start"))
     end_date = DateTimeField(_l("End"))
@@ -48,7 +48,7 @@ class ManyForm(ResourceForm):
         if self.schedule.data and first and last and last <= first:
             self.reject("end_date", _l("The end must be after the start."), "order")
         if self.schedule.data and self.is_good("start_date") and not (first or last):
-            self.reject("start_date", _l("Give a start, an end, or both."), "required")
+            self.reject("start_date", _l("Set a start, an end, or both."), "required")
         if not self.asks_something and not self.problems:
             self.reject("is_enabled", _l("Choose something to change."), "required")
 
@@ -90,7 +90,7 @@ def tags_of(link: Link, asked: Mapping[str, Any]) -> list[str]:
         raise Invalid(
             FieldError(
                 _l(
-                    "It would have %(number)s tags; %(most)s is the most.",
+                    "It would have %(number)s tags; the limit is %(most)s.",
                     number=len(tags),
                     most=MAX_TAGS,
                 ),

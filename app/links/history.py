@@ -24,7 +24,7 @@ from app.pixels.models import Pixel
 from app.projects.models import Project
 
 MAX_CHANGES = 100  # changes of a link
-UNREADABLE = _l("A change since then can't be read with the secret key of this Waypost.")
+UNREADABLE = _l("A later change can't be read with this instance's secret key.")
 COLUMNS = [name for name, one in SETTINGS.items() if one.is_recorded and name in Link.__table__.columns]
 MOMENTS = {column.key for column in Link.__table__.columns if isinstance(column.type, UtcDateTime)}
 ATTACHED = {"pixels_ids": ("pixels", Pixel), "email_reports": ("handlers", NotificationHandler)}

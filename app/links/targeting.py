@@ -237,7 +237,7 @@ TYPES: Mapping[str, Type] = {
         simulate=city_visitor,
         is_by_place=True,
         placeholder="Berlin, DE",
-        hint=_l("The first line that fits decides. Berlin, or Berlin, DE where there are several."),
+        hint=_l("The first line that matches decides. Berlin, or Berlin, DE if there are several."),
     ),
     "device_type": Type(
         label=_l("Device"),
@@ -256,19 +256,17 @@ TYPES: Mapping[str, Type] = {
         describe=describe_language,
         names=LANGUAGE_NAMES,
         placeholder=_l("Portuguese (Brazil)"),
-        hint=_l(
-            "As visitors’ browsers rank them. de fits everybody’s German, pt-BR only Brazil’s Portuguese."
-        ),
+        hint=_l("As visitors’ browsers rank them. de matches all German, pt-BR only Brazilian Portuguese."),
     ),
     "rotation": Type(
-        label=_l("Share of visitors"),
+        label=_l("A/B split"),
         read=weight,
         matcher=None,
         key_label=_l("Weight"),
         placeholder="50",
         hint=_l(
-            "Weights are whole numbers from 1 to 100; 50, 30 and 20 share visitors out so. "
-            "Each gets the same one all day."
+            "Weights are whole numbers from 1 to 100, such as 50, 30 and 20. Each visitor gets the same "
+            "one all day."
         ),
     ),
     "os_name": Type(

@@ -189,10 +189,10 @@ def facts_of(report: Data) -> tuple[tuple[str, str], ...]:
 
 def change_in_words(percent: int | None, before: int) -> str:
     if percent is None:
-        return _("none the time before")
+        return _("none in the previous period")
     sign = "+" if percent > 0 else "−" if percent < 0 else "±"  # a true minus sign
     changed = f"{sign}{digits(abs(percent))}"
-    return _("%(change)s %% (%(before)s the time before)", change=changed, before=digits(before))
+    return _("%(change)s%% (%(before)s in the previous period)", change=changed, before=digits(before))
 
 
 def table_of(name: str, rows: Sequence[Row]) -> BreakdownTable:

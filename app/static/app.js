@@ -166,7 +166,7 @@ if (sheet) {
 }
 
 function leaveSheet() {
-  if (!isTouched(find(KEPT, sheet)) || confirm(gettext("Close and lose what you have typed?"))) closeSheet();
+  if (!isTouched(find(KEPT, sheet)) || confirm(gettext("Discard what you have typed?"))) closeSheet();
 }
 
 // -------------------------------------------------------------------- htmx

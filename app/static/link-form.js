@@ -1,4 +1,4 @@
-// What the form of a link does beyond plain HTML: its preview, and the lines of "Who goes where".
+// What the form of a link does beyond plain HTML: its preview, and the lines of "Targeting".
 
 import { all, find, on } from "./app.js";
 
@@ -34,7 +34,7 @@ function showPicture(form) {
   image.src = chosen.get(form);
   place.replaceWith(image);
 }
-// what is said of the short address comes with the preview, and belongs beside its field
+// what is said of the short link comes with the preview, and belongs beside its field
 function sayOfAlias(form) {
   const [said, place] = [find("[data-alias-note]", form), find("#alias-note", form)];
   if (!said || place.textContent === said.textContent) return;

@@ -354,7 +354,9 @@ def test_a_handler_that_fails_for_days_is_switched_off_on_the_record(
     session, alice: User, make_handler
 ) -> None:
     handler = make_handler(alice)
-    outbox.switch_off(handler, "Nothing has arrived for five days. The last answer: a-secret-of-theirs")
+    outbox.switch_off(
+        handler, "No notification has arrived for five days. The last answer: a-secret-of-theirs"
+    )
     session.commit()
     entry = session.scalars(sa.select(AuditEntry).where(AuditEntry.action == "handler.switched_off")).one()
     assert entry.account_id == alice.id

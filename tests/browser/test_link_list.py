@@ -109,14 +109,14 @@ def test_what_else_a_key_opens(desk: Page, names: list[str], site: str) -> None:
     assert re.match(r'"\d+ \w+ \d{4}, \d\d:\d\d:\d\d UTC"', desk.evaluate(exact))
     row(desk, "apple").locator("a.name").focus()
     desk.keyboard.press("s")
-    expect(desk.get_by_role("heading", name="Nobody has opened this link yet")).to_be_visible()
+    expect(desk.get_by_role("heading", name="This link has no clicks yet")).to_be_visible()
 
 
 def test_keys_are_listed_and_letters_can_be_turned_off(desk: Page, names: list[str]) -> None:
     desk.reload()
     desk.keyboard.press("?")
     dialog = desk.get_by_role("dialog", name="Keyboard shortcuts")
-    expect(dialog).to_contain_text("Copy its short address")
+    expect(dialog).to_contain_text("Copy short link")
     dialog.get_by_role("switch", name="Single-letter keys").uncheck()
     desk.keyboard.press("Escape")
     expect(dialog).to_be_hidden()
@@ -151,7 +151,7 @@ def test_a_row_has_a_menu_and_a_duplicate_is_like_its_original(
     more = row(desk, "one").get_by_role("link", name="More")
     more.click()
     menu = desk.locator("#row-menu")
-    expect(menu.get_by_role("button", name="Copy short address")).to_be_focused()
+    expect(menu.get_by_role("button", name="Copy short link")).to_be_focused()
     desk.keyboard.press("ArrowUp")
     expect(menu.get_by_role("link", name="Delete")).to_be_focused()
     desk.keyboard.press("Escape")
@@ -160,8 +160,8 @@ def test_a_row_has_a_menu_and_a_duplicate_is_like_its_original(
     more.click()
     menu.get_by_role("link", name="Duplicate").click()
     dialog = desk.get_by_role("dialog", name="Duplicate link")
-    expect(dialog.get_by_label("Short address")).to_have_value("")
-    dialog.get_by_label("Short address").fill("two")
+    expect(dialog.get_by_label("Short link")).to_have_value("")
+    dialog.get_by_label("Short link").fill("two")
     dialog.get_by_role("button", name="Create link").click()
     said(desk, "/two is created.")
     other = stored(session, "two")
@@ -212,7 +212,7 @@ def test_many_by_ranges_and_all_that_match(
     dialog.get_by_label("State").select_option("On")
     dialog.get_by_role("button", name="Change 4 links").click()
     expect(dialog.get_by_role("heading", name="3 done, 1 failed")).to_be_visible()
-    expect(dialog).to_contain_text("/fig It would have 21 tags; 20 is the most.")
+    expect(dialog).to_contain_text("/fig It would have 21 tags; the limit is 20.")
     expect(row(desk, "pear")).to_contain_text("fruit")
     dialog.get_by_role("button", name="Done").click()
     assert [stored(session, name).is_enabled for name in names] == [True, True, True, False]
@@ -221,7 +221,7 @@ def test_many_by_ranges_and_all_that_match(
     bar.get_by_role("button", name="Delete").click()
     dialog.get_by_role("button", name="Delete 4 links").click()
     said(desk, "4 links are deleted.")
-    expect(desk.get_by_role("heading", name="Make your first short link")).to_be_visible()
+    expect(desk.get_by_role("heading", name="Create your first short link")).to_be_visible()
 
 
 def test_a_search_that_was_typed_on_is_not_shown(desk: Page, names: list[str]) -> None:
@@ -312,8 +312,8 @@ def test_what_the_list_shows_is_in_its_address(desk: Page, names: list[str], sit
     desk.get_by_label("State").select_option("Active")
     expect(row(desk, "apple")).to_be_visible()
     desk.keyboard.press("Escape")
-    desk.locator("summary", has_text="Order").click()
-    desk.get_by_label("Order by").select_option("Short address")
+    desk.locator("summary", has_text="Sort").click()
+    desk.get_by_label("Sort by").select_option("Short link")
     expect(desk).to_have_url(re.compile("order_by=url"))
     desk.get_by_label("Direction").select_option("ASC")
     first = desk.get_by_role("list", name="Links").get_by_role("listitem").first

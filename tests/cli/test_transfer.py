@@ -45,7 +45,7 @@ def test_in_and_out_and_in_again(run: Run, file: Path, tmp_path: Path, alice, bo
     done = run("import", out, "--email", alice.email, "--check")
     assert (done.exit_code, done.stdout.splitlines()[-1]) == (
         0,
-        "1 links would be made, 0 there already, 0 failed",
+        "1 links would be imported, 0 there already, 0 failed",
     )
     assert session.query(Link).count() == 0
 

@@ -68,9 +68,9 @@ def test_those_that_fail_stay_as_they_were_and_say_why(
     changes = asked(alice, ("add_tags", "new"), ("is_enabled", "0"))
     failures = bulk_edit.act_on(alice, [full.id, foreign.id, 10**9, good.id], bulk_edit.change(changes))
     assert {one.id: one.reason for one in failures} == {
-        full.id: "It would have 21 tags; 20 is the most.",
-        foreign.id: "It is gone: somebody has deleted it meanwhile.",
-        10**9: "It is gone: somebody has deleted it meanwhile.",
+        full.id: "It would have 21 tags; the limit is 20.",
+        foreign.id: "It no longer exists: it was deleted meanwhile.",
+        10**9: "It no longer exists: it was deleted meanwhile.",
     }
     db.session.expire_all()
     assert (full.is_enabled, len(full.tag_rows), foreign.is_enabled) == (True, 20, True)

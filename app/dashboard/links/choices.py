@@ -44,18 +44,18 @@ Context = dict[str, Any]
 
 BY_PLACE = tuple(name for name, one in targeting.TYPES.items() if one.is_by_place)
 UNKNOWN = _l(
-    "This Waypost does not know where visitors are, so these lines never fit, and everybody goes to "
-    "the destination."
+    "This instance does not know where visitors are, so these lines never match, and all "
+    "visitors go to the destination."
 )
 DAMAGED = _l(
-    "This Waypost's place database is damaged, so these lines never fit, and everybody goes to the "
-    "destination."
+    "This instance's geolocation database is damaged, so these lines never match, and all "
+    "visitors go to the destination."
 )
 NO_CITIES = _l(
-    "This Waypost knows of visitors' countries, but not of their cities, so these lines never fit, "
-    "and everybody goes to the destination."
+    "This instance knows visitors' countries, but not their cities, so these lines never match, "
+    "and all visitors go to the destination."
 )
-WHAT_TO_DO = _l("Its operator can fetch a free place database with “flask geo update”.")
+WHAT_TO_DO = _l("The operator can download a free geolocation database with “flask geo update”.")
 
 
 def controls(owner: User) -> list[Control]:  # noqa: ARG001
@@ -160,7 +160,7 @@ def with_state(handlers: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Mark the handlers that Waypost has switched off, so that the link form shows it."""
     ended = {row.id for row in switched_off(signed_in_user().id)}
     return [
-        row | {"kind": _("%(kind)s: switched off", kind=row["kind"])} if row["id"] in ended else row
+        row | {"kind": _("%(kind)s: turned off", kind=row["kind"])} if row["id"] in ended else row
         for row in handlers
     ]
 

@@ -61,7 +61,7 @@ def revert(id: int, change_id: int) -> ResponseReturnValue:
         )
         answer.headers["HX-Retarget"] = "#sheet-box"
         return answer
-    message = _("%(address)s is as it was.", address=short_address(link))
+    message = _("%(address)s is unchanged.", address=short_address(link))
     if rendering.is_fragment() and rendering.is_at(FAMILY.address()):
         return rendering.swap_part(message, FAMILY.row(link), f"#row-{link.id}", "outerHTML")
     return rendering.redirect_with(message, FAMILY.address())

@@ -26,7 +26,7 @@ from app.projects.models import Project
 KINDS = {
     "created": _l("Created"),
     "changed": _l("Changed"),
-    "reverted": _l("Set back"),
+    "reverted": _l("Reset"),
     "deleted": _l("Deleted"),
     "restored": _l("Restored"),
     "sample": _l("Sample data"),
@@ -40,7 +40,7 @@ NAMED = {
 }
 # a setting of an earlier version, which an old change may name
 UNKNOWN = LinkSetting()
-GONE = _l("One that is gone")
+GONE = _l("A deleted one")
 PICTURE, OTHER_PICTURE, GONE_PICTURE = _l("A picture"), _l("Another picture"), _l("A picture that is gone")
 
 
@@ -107,7 +107,7 @@ class Wording:
 
 def words_of_secret(before: Any, after: Any) -> tuple[str, str]:
     """Words that say only whether a secret is set, and whether it was replaced."""
-    return _("Set") if before else "", _("Set anew") if before and after else _("Set") if after else ""
+    return _("Set") if before else "", _("Set again") if before and after else _("Set") if after else ""
 
 
 def words_of_picture(link_id: int, before: str | None, after: str | None) -> tuple[str, str]:

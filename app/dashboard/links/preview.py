@@ -130,15 +130,15 @@ def option(form: LinkForm, name: str, unset: Any) -> Any:
 
 
 def alias_words(form: LinkForm) -> tuple[str, str] | None:
-    """A tone and words for the short address that was typed."""
+    """A tone and words for the short link that was typed."""
     typed, stored = form.url.data, form.stored
     if form.url.errors:
         return "bad", str(form.url.errors[0])
     if not typed or (stored is not None and not form.url.sent and not form.domain_id.sent):
         return None
     if is_taken(good(form, "domain_id") or 0, typed, signed_in_user().id, stored and stored.id):
-        return "bad", _("This short address is taken already.")
-    return "good", _("This short address is free.")
+        return "bad", _("This short link is taken already.")
+    return "good", _("This short link is free.")
 
 
 def gates(compiled_link: CompiledLink) -> Iterator[str]:
@@ -167,7 +167,7 @@ def card(form: LinkForm, compiled_link: CompiledLink, clicks: int, address: str)
             "text": good(form, "cloaking_meta_description") or "",
             "picture": urls.media_url(picture),
         }
-        return {"card": texts, "card_words": _("What your link says of itself.")}
+        return {"card": texts, "card_words": _("What your link shows of itself.")}
     if outcome.outcome == "redirect":
         return {"card_words": _("The destination’s own card: networks follow the link.")}
     return {

@@ -82,6 +82,6 @@ def inside(kind: str, content: bytes) -> str:
 
 
 def file_name(link: Link) -> str:
-    """File name like the short address, with "-" for characters that a file system may refuse."""
+    """File name like the short link, with "-" for characters that a file system may refuse."""
     plain = re.sub(r"[^A-Za-z0-9._-]+", "-", short_address(link).replace(":", "-")).strip("-.")
     return f"qr-{plain[:80] or link.id}"

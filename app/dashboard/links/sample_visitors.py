@@ -44,7 +44,7 @@ USUAL = (
         sample_profile("BR", "mobile", "Android", "Chrome", "pt-BR,pt"),
     ),
 )
-ELSE = ("user-round", _l("Anybody else"), VisitorProfile())
+ELSE = ("user-round", _l("Any other user"), VisitorProfile())
 
 
 class Sample(NamedTuple):
@@ -87,7 +87,7 @@ def shares(columns: Mapping[str, Any], clicks: int) -> Iterator[Sample]:
         )
         yield sample(
             "split",
-            _("%(share)s %% of visitors", share=f"{100 * int(pair[0]) / total:.0f}"),
+            _("%(share)s%% of visitors", share=f"{100 * int(pair[0]) / total:.0f}"),
             at(compiled_link, VisitorProfile(), clicks),
         )
 

@@ -180,7 +180,7 @@ def visitor_facts(explanation: Explanation, zone: dt.tzinfo) -> list[tuple[str, 
             "user-round",
             _("Bot: %(bot_name)s", bot_name=visitor.bot_name) if visitor.is_bot else _("A person"),
         ),
-        ("globe", place or _("Somewhere unknown")),
+        ("globe", place or _("Unknown")),
         (
             "smartphone" if device.device_type in {"mobile", "tablet"} else "monitor",
             machine or _("Unknown device"),

@@ -85,18 +85,18 @@ class LinkViews(CrudViews):
 FAMILY = LinkViews(
     name="links",
     title=_l("Links"),
-    intro=_l("Short addresses, and where they lead."),
+    intro=_l("Short links and their destinations."),
     search_hint=_l("Search address, destination, title, tags, notes"),
     words=FamilyWords(
         create=_l("Create link"),
         edit=_l("Edit link"),
         delete=_l("Delete link"),
         ask_delete=_l("Delete this link?"),
-        none_found=_l("No link is like that."),
+        none_found=_l("No links match"),
         show_all=_l("Show all links"),
     ),
     is_kept=True,
-    loss=_l("Its short address stops working at once, and nobody else can have it for 30 days."),
+    loss=_l("Its short link stops working at once, and other users can't take it for 30 days."),
     model=Link,
     form=LinkForm,
     services=services,
@@ -183,4 +183,4 @@ def created_bulk(rows: Sequence[Link]) -> ResponseReturnValue:
 
 
 def bulk_page(form: Any, status: int = 200) -> Response:
-    return FAMILY.form_page(form, status, "bulk", _("Create many links"))
+    return FAMILY.form_page(form, status, "bulk", _("Bulk create links"))

@@ -25,7 +25,7 @@ MAX_PAGE_SIZE = 250  # rows of a page; the API's lists have up to 1,000
 ORDER_WORDS = {
     "last_datetime": _l("Last edit"),
     "clicks": _l("Clicks"),
-    "url": _l("Short address"),
+    "url": _l("Short link"),
     "name": _l("Name"),
     "host": _l("Host"),
 }

@@ -169,7 +169,7 @@ class VisitRow(NamedTuple):
     machine: str
     icon: str
     source: str
-    link: str  # short address; both empty where the page is about one link
+    link: str  # short link; both empty where the page is about one link
     address: str
 
 

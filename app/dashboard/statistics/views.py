@@ -62,7 +62,7 @@ PARTS = {
     "sources": card_of("sources", _l("Sources"), _l("Sources are loading.")),
     "destinations": card_of("destinations", _l("Destinations"), _l("Destinations are loading.")),
     "map": PagePart(_l("Map"), _l("Map is loading."), world, "map"),
-    "places": card_of("places", _l("Places"), _l("Places are loading.")),
+    "places": card_of("places", _l("Locations"), _l("Locations are loading.")),
     "devices": card_of("devices", _l("Devices"), _l("Devices are loading.")),
     "campaigns": card_of("campaigns", _l("Campaigns"), _l("Campaigns are loading.")),
     "week": PagePart(_l("Hours of the week"), _l("Hours of the week are loading."), week, "week"),

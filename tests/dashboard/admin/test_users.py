@@ -70,14 +70,14 @@ def test_the_list(
         "Bob the Builder",
         "1 link<",
         "Last seen",
-        "Gone for good after",
+        "Deleted for good after",
         "Disabled",
         "You",
         "Admin",
     ):
         assert text in page, text
     erin = make_user("erin@example.com")
-    assert desk.get("/users/?search=erin").text.count("Not seen lately") == 1
+    assert desk.get("/users/?search=erin").text.count("Not seen recently") == 1
     signed_in(app, erin)
     assert desk.get("/users/?search=erin").text.count("Last seen") == 1
     session.execute(sa.delete(UserSession).where(UserSession.user_id == erin.id))
@@ -157,7 +157,7 @@ def test_who_lost_app_and_codes_comes_in_again(
     assert (
         re.findall(r"/users/(\d)/reset-two-factor", page) == ["2"] * 2
     )  # the address, and the fragment that htmx requests
-    assert "Be sure who asks you." in desk.get("/users/2/reset-two-factor").text
+    assert "Make sure who is asking." in desk.get("/users/2/reset-two-factor").text
     assert desk.post("/users/2/reset-two-factor", {}).status_code == 303
     session.expire_all()
     assert (second_factor.is_on(alice), second_factor.is_on(bob)) == (True, False)
@@ -233,7 +233,7 @@ def test_what_has_ended_says_so(app: Flask, desk: Desk, session: Session, alice:
     answer = app.test_client().get(address)
     assert answer.status_code == 410
     assert ("withdrawn" if how == "of no admin" else how) in answer.text
-    assert "is no invitation" in app.test_client().get("/setup/invitation?token=x").text
+    assert "is not an invitation" in app.test_client().get("/setup/invitation?token=x").text
     assert app.test_client().get("/setup/invitation").status_code == 404
 
 

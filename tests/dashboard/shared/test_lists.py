@@ -141,7 +141,7 @@ def test_why_a_destination_fails_is_told(desk: Desk, alice: User, factory: Any, 
 
 
 def test_three_kinds_of_nothing(desk: Desk, alice: User, factory: Any, database: str) -> None:
-    assert "Make your first short link" in desk.get("/links/").text
+    assert "Create your first short link" in desk.get("/links/").text
     factory.link(alice)
     assert "Nothing found" in desk.get("/links/?search=zzz").text
     assert "Nothing found" in desk.get("/links/?page=9").text

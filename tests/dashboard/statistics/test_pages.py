@@ -306,8 +306,8 @@ def test_nothing_yet(desk: Desk, alice: User, make_link: Callable[..., Link]) ->
         for part in PARTS:
             page = desk.get(f"{path}{part}?period={period}", headers=HTMX)
             assert page.status_code == 200
-            assert "No clicks in this time." in page.text, part
-    assert "No click is like that." in desk.get(f"{path}sources?utm_source=x", headers=HTMX).text
+            assert "No clicks in this period." in page.text, part
+    assert "No clicks match" in desk.get(f"{path}sources?utm_source=x", headers=HTMX).text
 
 
 def test_what_visitors_sent_is_shown_escaped(desk: Desk, past: Past, settings: Settings) -> None:
@@ -359,7 +359,7 @@ def test_what_filters_still_cover_is_said(
     """Single clicks are deleted after a while: the page names the days that filters still cover, and compares
     no period with an incomplete one."""
     page = desk.get("/statistics/overview?country_code=DE&period=7d", headers=HTMX).text
-    assert "kept for a while" not in page
+    assert "stored for a limited time" not in page
     monkeypatch.setattr(upkeep, "REST_SECONDS", 0.0)
     worker = Upkeep(replace(settings, click_retention_days=5))
     while worker.step(clock.now()):
@@ -371,7 +371,7 @@ def test_what_filters_still_cover_is_said(
     assert report.covers[0] > today() - dt.timedelta(7)
     page = desk.get("/statistics/overview?country_code=DE", headers=HTMX).text
     words = figures.span_words(Span(*report.covers))
-    assert f"kept for a while only: what you see covers {words}." in " ".join(page.split())
+    assert f"stored for a limited time: what you see covers {words}." in " ".join(page.split())
     assert f'<span class="value">{report.pageviews:,}</span>' in page
     page = desk.get("/statistics/overview?country_code=DE&period=7d", headers=HTMX).text
     assert "of which no day is still known" in page
@@ -410,4 +410,4 @@ def test_a_projects_visitors_are_those_of_each_link(desk: Desk, past: Past, sess
     page = desk.get(f"{path}overview", headers=HTMX).text
     for count in (sum(each.pageviews for each in of_each), sum(each.visitors for each in of_each)):
         assert f'<span class="value">{count:,}</span>' in page
-    assert "is a visitor of each" in desk.get(path).text
+    assert "counts once for each" in desk.get(path).text
