@@ -24,6 +24,7 @@ FILES = (
     "handlers.css",
     "links.css",
     "filters.css",
+    "filters.js",
     "links.js",
     "lists.js",
     "icon.svg",
