@@ -156,6 +156,6 @@ def test_many_views_are_accessible_and_fit(
     expect(tab(desk, "View 49")).to_contain_text("changed")
     expect(tab(desk, "View 49")).to_be_in_viewport()
     assert seen(desk) == {}
-    for page in ("new?tag=a", str(views[0].id), f"{views[0].id}/delete"):
+    for page in ("new?tag=a", str(views[0].id), f"{views[0].id}/remove"):
         desk.goto(f"{site}/dashboard/links/views/{page}")
         assert seen(desk) == {}

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from flask import Response, render_template
 from flask.typing import ResponseReturnValue
@@ -108,27 +106,25 @@ PAGES = SavedViewPages(
 @blueprint.post("/links/views/<int:id>/update", endpoint="saved_views_update")
 def update_query(id: int) -> ResponseReturnValue:
     """Keep what the list shows now under the name of this view."""
-    query = kept_fields(submitted_form())
-    if "query" not in query or not query.last("query"):
-        raise Invalid(FieldError(_l("This is required."), "required", "query"))
-    return change(id, lambda view: saved_views.update(view, {"query": str(query.last("query"))}))
-
-
-def change(id: int, act: Callable[[SavedView], Any]) -> ResponseReturnValue:
     begin_write(db.session)
     view = get_owned(signed_in_user(), SavedView, id)
-    act(view)
+    fields = kept_fields(submitted_form())
+    form = SavedViewForm(fields, owner=signed_in_user(), stored=view)
+    form.require_valid()
+    if "query" not in fields:
+        raise Invalid(FieldError(_l("This is required."), "required", "query"))
+    saved_views.update(view, {"query": form.changes["query"]})
     db.session.commit()
     return PAGES.show(_("%(name)s is saved.", name=view.name), params_to_show(view))
 
 
-@blueprint.get("/links/views/<int:id>/delete", endpoint="saved_views_delete")
+@blueprint.get("/links/views/<int:id>/remove", endpoint="saved_views_remove")
 def ask_delete(id: int) -> Response:
     view = get_owned(signed_in_user(), SavedView, id)
     return PAGES.render_page("delete_view", row=view, heading=PAGES.words.ask_delete, here="links")
 
 
-@blueprint.post("/links/views/<int:id>/delete", endpoint="saved_views_delete_write")
+@blueprint.post("/links/views/<int:id>/remove", endpoint="saved_views_remove_write")
 def delete(id: int) -> ResponseReturnValue:
     begin_write(db.session)
     view = get_owned(signed_in_user(), SavedView, id)

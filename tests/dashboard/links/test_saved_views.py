@@ -63,7 +63,7 @@ def test_names_are_free_again_only_when_their_view_is_gone(
     view_id = stored(session, alice)[1].id
     answer = desk.post(f"/links/views/{view_id}", {"name": "MINE", "shown_values": ""})
     assert (answer.status_code, errors(answer.text)) == (422, ["Another saved view has this name."])
-    assert desk.post(f"/links/views/{view.id}/delete", {}).status_code == 303
+    assert desk.post(f"/links/views/{view.id}/remove", {}).status_code == 303
     assert save(desk, "mine").status_code == 303
     assert [one.name for one in stored(session, alice)] == ["Other", "mine"]
     assert [one.name for one in stored(session, bob)] == ["Mine"]
@@ -128,7 +128,7 @@ def test_deleting_a_view_keeps_what_is_shown(
     save(desk, "One")
     (view,) = stored(session, alice)
     shown = f"http://localhost/dashboard/links/?tag=summer&tag=winter&view={view.id}"
-    answer = desk.post(f"/links/views/{view.id}/delete", {}, headers={**HTMX, "HX-Current-URL": shown})
+    answer = desk.post(f"/links/views/{view.id}/remove", {}, headers={**HTMX, "HX-Current-URL": shown})
     assert answer.headers["HX-Push-Url"] == "/dashboard/links/?tag=summer&tag=winter"
     assert stored(session, alice) == []
 
@@ -140,9 +140,9 @@ def test_views_of_others_are_not_there(
     session.add(view)
     session.commit()
     at = f"/links/views/{view.id}"
-    assert [desk.get(at + page).status_code for page in ("", "/delete")] == [404, 404]
+    assert [desk.get(at + page).status_code for page in ("", "/remove")] == [404, 404]
     sent = {"name": "x", "query": "state=off"}
-    assert [desk.post(at + page, sent).status_code for page in ("", "/update", "/delete")] == [404, 404, 404]
+    assert [desk.post(at + page, sent).status_code for page in ("", "/update", "/remove")] == [404, 404, 404]
     assert "Secret plans" not in desk.get(f"/links/?view={view.id}").text
     assert [one.query for one in stored(session, bob)] == [QUERY]
 
