@@ -52,6 +52,8 @@ WHOLE = ("short url", "short urls", "secure short url", "short link", "bitlink",
 # (bookmarks.py).
 # The headings of a link's settings stand in `links.schema`; here are those of all else.
 OTHERS: dict[str, Column] = {
+    # of a link that exists: see `guess` for the files in which it is another service's
+    "id": own(_l("ID"), "id"),
     "url": own(
         _l("Alias"),
         *("url", "alias", "short code", "keyword", "slashtag", "custom back half", "back half", "slug"),
@@ -100,7 +102,7 @@ OF_SETTINGS = {
 }
 # first what a reader of an export looks for, then the settings
 FIRST = (
-    *("location_url", "url", "short_url", "domain", "title", "notes", "tags", "project", "datetime"),
+    *("id", "location_url", "url", "short_url", "domain", "title", "notes", "tags", "project", "datetime"),
     *("last_datetime", "clicks", "is_enabled", "is_disabled"),
 )
 # The order matters: a heading belongs to the first field that lists it
@@ -159,7 +161,9 @@ def normalize_heading(heading: str) -> str:
 def guess(columns: Sequence[str]) -> dict[str, str]:
     """Field → column, as far as the headings show it."""
     left = {normalize_heading(column): column for column in reversed(columns)}
-    meant = MEANT.get(origin_of(columns) or "", {})
+    origin = origin_of(columns)
+    # an id of another service is none of Waypost's
+    meant = {**({} if origin in {None, WAYPOST} else {"id": ""}), **MEANT.get(origin or "", {})}
     found = {field: left.pop(heading) for field, heading in meant.items() if heading in left}
     for field, column in COLUMNS.items():
         if field not in found and meant.get(field) != "":
