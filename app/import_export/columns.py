@@ -203,8 +203,18 @@ def guess_by_content(columns: Sequence[str], rows: Iterable[Mapping[str, str]]) 
 def guess_from_table(table: TableFormat) -> dict[str, str]:
     """Field → column for a table, by its headings, or without any by the contents of its first rows."""
     if table.has_headings:
-        return guess(table.columns)
+        return with_alias(guess(table.columns), table)
     return guess_by_content(table.columns, [row.cells for row in islice(table.rows(), SOME)])
+
+
+def with_alias(found: dict[str, str], table: TableFormat) -> dict[str, str]:
+    """Where what is called the destination has no address in it, it is the alias: `url,title` of some links."""
+    if "location_url" not in found or "url" in found:
+        return found
+    texts = [row.cells.get(found["location_url"], "") for row in islice(table.rows(), SOME)]
+    if not any(texts) or any("://" in text or "." in text for text in texts):
+        return found
+    return {("url" if name == "location_url" else name): column for name, column in found.items()}
 
 
 def left_out(table_columns: Iterable[str], chosen: Mapping[str, str]) -> list[str]:

@@ -90,6 +90,8 @@ class RowChange(NamedTuple):
 class ChangeForm(RowForm):
     """The form of a row for a link that exists. The link is not read again for it."""
 
+    create_only = frozenset()  # a table has none of these fields
+
     def stored_values(self, stored: Link) -> dict[str, Any]:
         return {
             **ResourceForm.stored_values(self, stored),
