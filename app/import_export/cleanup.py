@@ -43,7 +43,10 @@ def tidy(session: Session, data_dir: Path) -> int:
 def forget_previews(session: Session) -> None:
     """Remove what was checked of each row, some days after an import's end. Its failed rows stay."""
     moment = now() - RETENTION
-    over = LinkImport.state.not_in(UNFINISHED), func.coalesce(LinkImport.last_datetime, LinkImport.datetime) < moment
+    over = (
+        LinkImport.state.not_in(UNFINISHED),
+        func.coalesce(LinkImport.last_datetime, LinkImport.datetime) < moment,
+    )
     old = select(PreviewRow.import_id).join(LinkImport, LinkImport.id == PreviewRow.import_id).where(*over)
     while import_id := session.scalar(old.limit(1)):
         while forget(session, import_id):

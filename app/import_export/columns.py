@@ -208,7 +208,7 @@ def guess_from_table(table: TableFormat) -> dict[str, str]:
 
 
 def with_alias(found: dict[str, str], table: TableFormat) -> dict[str, str]:
-    """Where what is called the destination has no address in it, it is the alias: `url,title` of some links."""
+    """The same with the alias in place of a destination that has no address in it: `url,title`."""
     if "location_url" not in found or "url" in found:
         return found
     texts = [row.cells.get(found["location_url"], "") for row in islice(table.rows(), SOME)]

@@ -272,10 +272,10 @@ def start(job: LinkImport, state: str) -> None:
 
     Of an import that updates links, rows that were found wrong stay so, and are not read again.
     """
-    earlier = [FailedRow.import_id == job.id]
+    earlier = delete(FailedRow).where(FailedRow.import_id == job.id)
     if state == "taking" and job.is_update:
-        earlier.append(FailedRow.is_made)
-    db.session.execute(delete(FailedRow).where(*earlier))
+        earlier = earlier.where(FailedRow.is_made)
+    db.session.execute(earlier)
     job.state, job.position, job.tries = state, 0, 0
     job.made = job.changed = job.known = job.failed = 0
     db.session.flush()

@@ -8,7 +8,6 @@ write, and `late_problems` which would do something else by now.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from os.path import commonprefix
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -73,7 +72,6 @@ def values_of(import_id: int, one: Previewed) -> dict[str, Any]:
     key = None if isinstance(outcome, RowResult) else alias_key(outcome)
     # a wrong row has claimed nothing: a later one may be right
     is_first = result.what != "failed"
-    is_change = isinstance(outcome, RowChange)
     return {
         "import_id": import_id,
         "number": row.number,
@@ -83,7 +81,7 @@ def values_of(import_id: int, one: Previewed) -> dict[str, Any]:
         "alias_digest": digest_of(key) if key and is_first else None,
         "alias": storable(alias_of(outcome)[:MAX_SHOWN_ALIAS]),
         "differences": [shorten(each) for each in differences_of(outcome)],
-        "digest": outcome.digest if is_change else "",
+        "digest": outcome.digest if isinstance(outcome, RowChange) else "",
     }
 
 
@@ -105,8 +103,14 @@ def shorten(difference: Difference) -> Difference:
     """The difference with as much of long values as shows what differs."""
     name, *values = difference
     texts = [value for value in values if isinstance(value, str)]
-    start = max(0, len(commonprefix(texts)) - CONTEXT) if max(map(len, texts), default=0) > MAX_VALUE else 0
+    start = max(0, common_length(texts) - CONTEXT) if max(map(len, texts), default=0) > MAX_VALUE else 0
     return [name, *(shorten_value(value, start) for value in values)]
+
+
+def common_length(texts: Sequence[str]) -> int:
+    """How many characters all texts begin with."""
+    pairs = enumerate(zip(*texts, strict=False))
+    return next((at for at, found in pairs if len(set(found)) > 1), min(map(len, texts), default=0))
 
 
 def shorten_value(value: Any, start: int = 0) -> Any:
@@ -124,7 +128,7 @@ def claims_of(job: LinkImport) -> Claims:
     mine = PreviewRow.import_id == job.id, PreviewRow.number <= job.position
     aliases = select(PreviewRow.alias_digest).where(*mine, PreviewRow.alias_digest.is_not(None))
     links = select(PreviewRow.link_id).where(*mine, PreviewRow.link_id.is_not(None))
-    found = Claims(set(db.session.scalars(aliases)), set(db.session.scalars(links)))  # type: ignore[arg-type]
+    found = Claims(set(db.session.scalars(aliases)), set(db.session.scalars(links)))
     db.session.rollback()
     return found
 
@@ -147,7 +151,7 @@ def settled(before: Mapping[int, PreviewRow]) -> dict[int, RowResult]:
 
 
 def late_problems(outcome: Outcome, said: PreviewRow | None) -> RowResult | None:
-    """The failure of a row that would do something else than its preview says. None where it does the same."""
+    """The failure of a row that would not do what its preview says. None for one that does."""
     if said is None or isinstance(outcome, RowResult):
         return None
     if isinstance(outcome, ParsedLink):
@@ -187,4 +191,4 @@ def page_of(job: LinkImport, kind: str, page: int) -> Sequence[PreviewRow]:
 def count_listed(job: LinkImport) -> dict[str, int]:
     """How many rows of each kind the preview has."""
     mine = select(PreviewRow.kind, func.count()).where(PreviewRow.import_id == job.id)
-    return dict(db.session.execute(mine.group_by(PreviewRow.kind)).all())  # type: ignore[arg-type]
+    return dict(db.session.execute(mine.group_by(PreviewRow.kind)).all())

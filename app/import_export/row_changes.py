@@ -1,7 +1,7 @@
 """The changes that a row makes to a link that exists: of the cells that differ from an export of it.
 
-What differs goes through the link form, as one edit does. A cell that says what is stored already is not read,
-so that an export that was edited in a spreadsheet changes what was edited and nothing else.
+What differs goes through the link form, as one edit does. A cell that says what is stored already is not
+read, so that an export that was edited in a spreadsheet changes what was edited and nothing else.
 """
 
 # see docs/decisions/2026-11-24-imports-that-update.md
@@ -49,7 +49,12 @@ BESIDE = frozenset(
 )
 DATES = ("start_date", "end_date")
 # column → the name that its value has among a link's changes
-CHANGES = {"project": "project_id", "domain": "domain_id", "pixels": "pixels_ids", "handlers": "email_reports"}
+CHANGES = {
+    "project": "project_id",
+    "domain": "domain_id",
+    "pixels": "pixels_ids",
+    "handlers": "email_reports",
+}
 COLUMN_OF = {change: column for column, change in CHANGES.items()}
 
 NO_TYPE = _l("Say in the column of targeting types what these pairs are about.")
@@ -171,7 +176,14 @@ class ChangeReader:
             (name, text) for name, text in self.edited.items() if name not in BESIDE
         ]
         sent += [(name, "") for name in self.emptied - BESIDE]
-        sent += [*self.address(), *self.flags(), *self.dates(), *self.tags(), *self.targeting(), *self.pictures()]
+        sent += [
+            *self.address(),
+            *self.flags(),
+            *self.dates(),
+            *self.tags(),
+            *self.targeting(),
+            *self.pictures(),
+        ]
         project = read("project", lambda text: plain_text(text.strip(), 128), "")
         self.password()
         pixels, handlers = self.attachments()
@@ -187,9 +199,11 @@ class ChangeReader:
         problems += [problem for problem in form.problems if problem.field not in named]
         if problems:
             raise Invalid(*problems)
-        self.beside |= {CHANGES[name]: None for name in self.emptied & {"project"}}
+        if "project" in self.emptied:
+            self.beside["project_id"], self.after["project"] = None, ""
+        elif project:
+            self.after["project"] = project
         changes = {**self.differing(form.changes), **self.beside}
-        self.after |= {name: "" for name in self.emptied & {"project"}} | ({"project": project} if project else {})
         return RowChange(
             self.stored.id,
             self.stored.row.url,

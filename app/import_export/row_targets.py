@@ -69,11 +69,10 @@ def find_targets(
     }
 
 
-def target_of(
-    meaning: Meaning, holders: Mapping[AliasKey, int], links: Mapping[int, StoredLink]
-) -> Target:
+def target_of(meaning: Meaning, holders: Mapping[AliasKey, int], links: Mapping[int, StoredLink]) -> Target:
     if meaning.id is None:
-        return links.get(holders[meaning.key]) if meaning.key in holders else None
+        holder = holders.get(meaning.key) if meaning.key else None
+        return None if holder is None else links.get(holder)
     if meaning.id in links:
         return links[meaning.id]
     return [["id", _l("You have none with the id %(named)s.", named=str(meaning.id))]]
@@ -103,10 +102,9 @@ def ids_by_alias(user_id: int, keys: Collection[AliasKey]) -> dict[AliasKey, int
     for domain_id, key in keys:
         by_domain.setdefault(domain_id, []).append(key)
     wanted = or_(*(and_(Alias.domain_id == id_, Alias.key.in_(found)) for id_, found in by_domain.items()))
-    mine = select(Alias.domain_id, Alias.key, Alias.link_id).where(
-        Alias.user_id == user_id, Alias.link_id.is_not(None), wanted
-    )
-    return {(domain_id, key): link_id for domain_id, key, link_id in db.session.execute(mine)}
+    mine = select(Alias.domain_id, Alias.key, Alias.link_id).where(Alias.user_id == user_id, wanted)
+    # None: a deleted link had it
+    return {(domain_id, key): id_ for domain_id, key, id_ in db.session.execute(mine) if id_ is not None}
 
 
 def stored_links(user_id: int, ids: Collection[int]) -> dict[int, StoredLink]:

@@ -188,22 +188,26 @@ def make(
     return outcomes
 
 
-def changes_of(one: ParsedLink | RowChange, projects: dict[str, int], pixels: Ids, handlers: Ids) -> dict[str, object]:
-    """The changes for the new link. Raises Invalid where something the row names was deleted meanwhile."""
+def changes_of(
+    one: ParsedLink | RowChange, projects: dict[str, int], pixels: Ids, handlers: Ids
+) -> dict[str, object]:
+    """The changes for the link. Raises Invalid where something the row names was deleted meanwhile."""
     found = dict(one.changes)
     if one.project:
         found["project_id"] = projects[one.project]
     if one.datetime:
         found["datetime"] = one.datetime
-    for field, named, known in (
+    for change, named, known in (
         ("pixels_ids", one.pixels, pixels),
         ("email_reports", one.handlers, handlers),
     ):
         if missing := missing_names(named.names, known):
             said = ", ".join(" ".join(name[:2]) for name in missing)
-            raise Invalid(FieldError(_l("This has gone meanwhile: %(said)s.", said=said), "not_found", field))
+            raise Invalid(
+                FieldError(_l("This has gone meanwhile: %(said)s.", said=said), "not_found", change)
+            )
         if named.names:
-            found[field] = named_ids(named.names, known)
+            found[change] = named_ids(named.names, known)
     return found
 
 

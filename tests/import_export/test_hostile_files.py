@@ -58,7 +58,9 @@ def test_a_row_that_raises_anything_is_a_failed_row(session, take, alice, monkey
     monkeypatch.setattr(row_reading, "read_row", broken)
     job = take(alice, f"location_url,title\n{GOOD}/1,one\n{GOOD}/2,broken\n{GOOD}/3,three\n")
     assert (job.state, job.made, job.failed) == ("done", 2, 1)
-    assert [(row.line, row.problems[0][1]) for row in failed(session, job)] == [(3, row_reading.UNREADABLE_ROW)]
+    assert [(row.line, row.problems[0][1]) for row in failed(session, job)] == [
+        (3, row_reading.UNREADABLE_ROW)
+    ]
 
 
 @pytest.mark.databases

@@ -227,7 +227,9 @@ def test_relations_are_changed_by_name(
     assert (link.targeting_type, link.targeting) == ("browser_language", [["de", "https://example.com/de"]])
 
 
-def test_what_a_spreadsheet_rewrites_is_no_change(session: Session, alice: User, full: Link, check: Check) -> None:
+def test_what_a_spreadsheet_rewrites_is_no_change(
+    session: Session, alice: User, full: Link, check: Check
+) -> None:
     """Times without seconds, states in capitals, and other ends of lines."""
     cells = {
         "start_date": "2030-01-02 03:04",
@@ -245,20 +247,38 @@ EMPTY: dict[str, tuple[bool, int]] = {"keeps the value": (False, 0), "clears it,
 def test_an_empty_cell(
     session: Session, alice: User, full: Link, check: Check, apply: Any, *, clears: bool, changed: int
 ) -> None:
-    names = ("title", "tags", "project", "end_date", "targeting_type", "pixels", "handlers", "is_enabled", "domain")
+    names = (
+        "title",
+        "tags",
+        "project",
+        "end_date",
+        "targeting_type",
+        "pixels",
+        "handlers",
+        "is_enabled",
+        "domain",
+    )
     job = check(alice, edited(exported(alice), Full=dict.fromkeys(names, "")), clears_empty=clears)
     assert (counts(job), problems(session, job)) == ((0, changed, 3 - changed, 0), {})
     apply(job)
     link = by_alias(session, alice)["Full"]
-    assert (link.title is None, link.tag_rows == [], link.project is None, link.end_date is None) == (clears,) * 4
+    assert (link.title is None, link.tag_rows == [], link.project is None, link.end_date is None) == (
+        clears,
+    ) * 4
     assert (link.targeting_type is None, link.pixels == [], link.handlers == []) == (clears,) * 3
-    assert (link.is_enabled, link.domain is not None, link.schedule) == (False, True, True), "one of each stays"
+    assert (link.is_enabled, link.domain is not None, link.schedule) == (False, True, True), (
+        "one of each stays"
+    )
 
 
-def test_an_empty_destination_can_not_be_cleared(session: Session, alice: User, full: Link, check: Check) -> None:
+def test_an_empty_destination_can_not_be_cleared(
+    session: Session, alice: User, full: Link, check: Check
+) -> None:
     job = check(alice, edited(exported(alice), plain={"location_url": ""}), clears_empty=True)
     assert counts(job) == (0, 0, 2, 1)
-    assert [found[0] for found in problems(session, job).values()] == [("location_url", "This can't be empty.")]
+    assert [found[0] for found in problems(session, job).values()] == [
+        ("location_url", "This can't be empty.")
+    ]
 
 
 def test_whose_the_link_is(session: Session, alice: User, bob: User, check: Check, apply: Any) -> None:
@@ -278,7 +298,10 @@ def test_whose_the_link_is(session: Session, alice: User, bob: User, check: Chec
     session.expire_all()
     assert (mine.title, his.title) == ("new", "his")
     job = check(alice, "url,location_url,title\nhis,https://example.com/,new\n")
-    assert (counts(job), problems(session, job)[2]) == ((0, 0, 0, 1), [("url", "This short address is taken.")])
+    assert (counts(job), problems(session, job)[2]) == (
+        (0, 0, 0, 1),
+        [("url", "This short address is taken.")],
+    )
 
 
 def test_an_alias_without_case_on_its_domain(
@@ -299,7 +322,9 @@ def test_an_alias_without_case_on_its_domain(
     ]  # fmt: skip
 
 
-def test_a_domain_that_can_not_carry_the_link(session: Session, alice: User, full: Link, check: Check) -> None:
+def test_a_domain_that_can_not_carry_the_link(
+    session: Session, alice: User, full: Link, check: Check
+) -> None:
     session.add(Domain(user_id=alice.id, host="new.example", token="t"))
     session.commit()
     text = edited(exported(alice), plain={"domain": "new.example"}, other={"domain": "unknown.example"})
@@ -335,7 +360,12 @@ def test_the_later_of_two_rows_is_wrong(
         session.refresh(job)
     assert counts(job) == (1, 2, 0, 4)
     said = problems(session, job)
-    assert said == {3: [("", TWICE_CHANGED)], 4: [("", TWICE_CHANGED)], 6: [("url", TWICE)], 8: [("url", TWICE)]}
+    assert said == {
+        3: [("", TWICE_CHANGED)],
+        4: [("", TWICE_CHANGED)],
+        6: [("url", TWICE)],
+        8: [("url", TWICE)],
+    }
     assert counts(apply(job)) == (1, 2, 0, 4)
     assert problems(session, job) == said
     found = by_alias(session, alice)
@@ -345,7 +375,7 @@ def test_the_later_of_two_rows_is_wrong(
 def test_an_alias_that_is_another_link_s(session: Session, alice: User, full: Link, check: Check) -> None:
     job = check(alice, edited(exported(alice), plain={"url": "OTHER"}))
     assert counts(job) == (0, 0, 2, 1)
-    assert [found for found in problems(session, job).values()] == [[("url", "This short address is taken.")]]
+    assert list(problems(session, job).values()) == [[("url", "This short address is taken.")]]
 
 
 MEANWHILE: dict[str, tuple[dict[str, Any] | None, tuple[int, int, int, int], str]] = {
@@ -408,7 +438,9 @@ def test_a_link_that_changes_while_it_is_written(
     assert by_alias(session, alice)["one"].title == "theirs"
 
 
-def test_a_link_that_is_made_after_the_preview(session: Session, alice: User, check: Check, apply: Any) -> None:
+def test_a_link_that_is_made_after_the_preview(
+    session: Session, alice: User, check: Check, apply: Any
+) -> None:
     job = check(alice, "url,location_url,title\none,https://example.com/,new\n")
     assert counts(job) == (1, 0, 0, 0)
     services.create(alice, {"url": "one", "location_url": "https://example.com/", "title": "theirs"})
@@ -433,7 +465,9 @@ def test_one_that_fails_in_the_write_leaves_the_others(
     assert counts(apply(job)) == (0, 1, 0, 1)
     found = by_alias(session, alice)
     assert (found["one"].title, found["two"].title) == ("old", "new")
-    kinds = session.scalars(sa.select(PreviewRow.kind).filter_by(import_id=job.id).order_by(PreviewRow.number))
+    kinds = session.scalars(
+        sa.select(PreviewRow.kind).filter_by(import_id=job.id).order_by(PreviewRow.number)
+    )
     assert list(kinds) == ["wrong", "changed"], "the page says what became of each"
 
 

@@ -32,7 +32,7 @@ class Kind(NamedTuple):
 
     name: str
     word: str
-    count: int
+    rows: int
     is_shown: bool
 
 
@@ -46,7 +46,7 @@ class PreviewPage(NamedTuple):
     page: int
     pages: int
     listed: int
-    count: int
+    total: int
 
 
 def read_page(job: LinkImport, params: Mapping[str, Any]) -> PreviewPage:
@@ -68,7 +68,7 @@ def read_page(job: LinkImport, params: Mapping[str, Any]) -> PreviewPage:
         page=page,
         pages=pages,
         listed=listed.get(kind, 0),
-        count=counts[kind],
+        total=counts[kind],
     )
 
 
