@@ -153,9 +153,7 @@ def import_links(
         raise click.UsageError("--empty clear needs --update.")
     migrate_first()
     existing = services.Existing(is_update, empty == "clear")
-    chosen = Chosen(
-        dict(each.partition("=")[::2] for each in named), date_order or "", project, existing
-    )
+    chosen = Chosen(dict(each.partition("=")[::2] for each in named), date_order or "", project, existing)
     job = brought(require_user(email), file, chosen)
     print_columns(job)
     with files.lock_table(settings().data_dir, job.file):  # locked before a worker sees that the import waits

@@ -115,8 +115,8 @@ class FailedRow(db.Model):
 class PreviewRow(db.Model):
     """What the check of an import says about one row, and later what became of it.
 
-    `kind` is one of the values of `preview.KINDS`. `differences` are `[field, before, after]`, shortened to be
-    shown; `digest` is of the whole ones: an import that updates links writes a row only while it is the same.
+    `kind` is one of the values of `preview.KINDS`. `differences` are `[field, before, after]`, shortened to
+    be shown; `digest` is of the whole ones: an import that updates links writes a row only while it is the same.
     `alias_digest` is that of an alias that the row takes.
     """
 
