@@ -116,7 +116,7 @@ class PreviewRow(db.Model):
     """What the check of an import says about one row, and later what became of it.
 
     `kind` is one of the values of `preview.KINDS`. `differences` are `[field, before, after]`, shortened to
-    be shown; `digest` is of the whole ones: an import that updates links writes a row only while it is the same.
+    be shown; `digest` is of the whole ones: an import that updates links writes a row only while it stays so.
     `alias_digest` is that of an alias that the row takes.
     """
 
