@@ -30,12 +30,12 @@ from app.import_export.cell_text import storable
 from app.import_export.conventions import Conventions, conventions_of
 from app.import_export.link_passwords import hide_secrets
 from app.import_export.lookups import around_of
-from app.import_export.models import FailedRow, LinkImport, PreviewRow
-from app.import_export.preview import Outcome, Previewed
+from app.import_export.models import FailedRow, LinkImport
+from app.import_export.preview import Checked, Outcome, Previewed
 from app.import_export.row_changes import RowChange
 from app.import_export.row_pictures import DATA_FIELDS
 from app.import_export.row_reading import GONE as GONE
-from app.import_export.row_reading import UNREADABLE_ROW, errors, outcome_of
+from app.import_export.row_reading import UNREADABLE_ROW, errors, meanings_of, outcome_of
 from app.import_export.row_reading import ImportSuperseded as ImportSuperseded
 from app.import_export.row_targets import find_targets
 from app.import_export.row_to_link import Claims, RowResult, make, predict_results
@@ -71,7 +71,7 @@ class RunningImport:
     # of earlier rows, and of this step: a check makes no links to compare with
     claims: Claims = field(default_factory=Claims)
     new_claims: Claims = field(default_factory=Claims)
-    before: dict[int, PreviewRow] = field(default_factory=dict)  # what the check said of this step's rows
+    before: dict[int, Checked] = field(default_factory=dict)  # what the check said of this step's rows
 
     def __post_init__(self) -> None:
         self.position, self.state = self.job.position, self.job.state
@@ -107,7 +107,8 @@ class RunningImport:
         """Each row with what it asks for. One whose preview says that it writes nothing is not read again."""
         settled = preview.settled(self.before) if self.job.is_update else {}
         left = [row for row in rows if row.number not in settled and not row.problem]
-        targets = find_targets(left, self.job.columns, around) if self.job.is_update else {}
+        meanings = meanings_of(left, self.job.columns, around) if self.job.is_update else {}
+        targets = find_targets(self.job.user_id, meanings)
         for row in rows:
             if row.number in settled:
                 yield row, settled[row.number]

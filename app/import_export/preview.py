@@ -48,6 +48,14 @@ class Previewed(NamedTuple):
     result: RowResult
 
 
+class Checked(NamedTuple):
+    """What the check of a row said, apart from the session: each step's transaction ends it."""
+
+    kind: str
+    digest: str
+    differences: list[Difference]
+
+
 def forget(session: AnySession, import_id: int) -> int:
     """Remove one batch of the preview of an import, and commit. Returns how many rows it had."""
     begin_write(session)
@@ -136,21 +144,22 @@ def claims_of(job: LinkImport) -> Claims:
 # --- while rows are written
 
 
-def of_rows(job: LinkImport, rows: Sequence[TableRow]) -> dict[int, PreviewRow]:
+def of_rows(job: LinkImport, rows: Sequence[TableRow]) -> dict[int, Checked]:
     """What the check said of these rows, by their number."""
     if not rows:
         return {}
     mine = PreviewRow.import_id == job.id, PreviewRow.number.between(rows[0].number, rows[-1].number)
-    return {one.number: one for one in db.session.scalars(select(PreviewRow).where(*mine))}
+    wanted = select(PreviewRow.number, PreviewRow.kind, PreviewRow.digest, PreviewRow.differences)
+    return {number: Checked(*values) for number, *values in db.session.execute(wanted.where(*mine))}
 
 
-def settled(before: Mapping[int, PreviewRow]) -> dict[int, RowResult]:
+def settled(before: Mapping[int, Checked]) -> dict[int, RowResult]:
     """Results of rows that write nothing, whatever has changed since: their preview said so."""
     results = {"unchanged": RowResult("known"), "wrong": RowResult("failed", is_listed=True)}
     return {number: results[one.kind] for number, one in before.items() if one.kind in results}
 
 
-def late_problems(outcome: Outcome, said: PreviewRow | None) -> RowResult | None:
+def late_problems(outcome: Outcome, said: Checked | None) -> RowResult | None:
     """The failure of a row that would not do what its preview says. None for one that does."""
     if said is None or isinstance(outcome, RowResult):
         return None
@@ -166,7 +175,7 @@ def late_problems(outcome: Outcome, said: PreviewRow | None) -> RowResult | None
     return RowResult("failed", [[name, MEANWHILE] for name in late or [""]])
 
 
-def follow(job: LinkImport, found: Sequence[Previewed], before: Mapping[int, PreviewRow]) -> None:
+def follow(job: LinkImport, found: Sequence[Previewed], before: Mapping[int, Checked]) -> None:
     """Store what became of rows where it is not what the preview says."""
     for row, _, result in found:
         if row.number in before and before[row.number].kind != KINDS[result.what]:

@@ -5,6 +5,7 @@ A row that raises anything else is unreadable, and no other row suffers from it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
 from sqlalchemy.exc import NoResultFound
@@ -15,10 +16,11 @@ from app.core.error_boundary import ErrorBoundary
 from app.core.errors import Busy, Invalid
 from app.i18n.messages import lazy_gettext as _l
 from app.import_export.row_changes import RowChange, read_change
-from app.import_export.row_targets import StoredLink, Target
+from app.import_export.row_targets import Meaning, Problems, StoredLink, Target, meaning_of
 from app.import_export.row_to_link import RowResult
 from app.import_export.rows import ImportContext, ParsedLink, read_row
 from app.import_export.sniff import TableRow
+from app.input.parsers import Rejected
 
 BUSY_TRIES = 3  # to read a row's pictures; each try waits up to ten seconds
 UNREADABLE_ROW = _l("Waypost failed to read this row. Make it by hand, or change it and try again.")
@@ -37,6 +39,21 @@ def is_no_rows_fault(error: Exception) -> bool:
 
 
 errors = ErrorBoundary("import rows", is_passed=is_no_rows_fault)
+
+
+def meanings_of(
+    rows: Iterable[TableRow], columns: Mapping[str, str], around: ImportContext
+) -> dict[int, Meaning | Problems]:
+    """Which link each row means, by the row's number; or the problems of a row that can't say it."""
+    found: dict[int, Meaning | Problems] = {}
+    for row in rows:
+        found[row.number] = [["", UNREADABLE_ROW]]
+        with errors.attempt():
+            try:
+                found[row.number] = meaning_of(row.cells, columns, around)
+            except Rejected as rejected:
+                found[row.number] = [["id", rejected.args[0].title]]
+    return found
 
 
 def outcome_of(

@@ -3,7 +3,7 @@
 # see docs/decisions/2026-11-24-imports-that-update.md
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -12,10 +12,10 @@ from sqlalchemy import and_, or_, select
 
 from app.core.extensions import db
 from app.i18n.messages import lazy_gettext as _l
+from app.import_export.cell_text import storable
 from app.import_export.exporter import TABLE, described
 from app.import_export.row_texts import alias_of, hosts_of, texts_and_alias
 from app.import_export.rows import ImportContext
-from app.import_export.sniff import TableRow
 from app.import_export.value_parsers import host_of
 from app.input.forms import MAX_ID
 from app.input.parsers import Rejected, parse_integer
@@ -49,20 +49,12 @@ class Meaning(NamedTuple):
 Target = StoredLink | Problems | None  # None: the row means no link that exists
 
 
-def find_targets(
-    rows: Sequence[TableRow], columns: Mapping[str, str], around: ImportContext
-) -> dict[int, Target]:
-    """The link that each row means, by the row's number; the row's problems where its id is none."""
-    meanings: dict[int, Meaning | Problems] = {}
-    for row in rows:
-        try:
-            meanings[row.number] = meaning_of(row.cells, columns, around)
-        except Rejected as rejected:
-            meanings[row.number] = [["id", rejected.args[0].title]]
+def find_targets(user_id: int, meanings: Mapping[int, Meaning | Problems]) -> dict[int, Target]:
+    """The link that each row means, by the row's number; the row's problems where it means none."""
     known = [one for one in meanings.values() if isinstance(one, Meaning)]
     ids = {one.id for one in known if one.id is not None}
-    holders = ids_by_alias(around.owner.id, {one.key for one in known if one.key})
-    links = stored_links(around.owner.id, ids | set(holders.values()))
+    holders = ids_by_alias(user_id, {one.key for one in known if one.key})
+    links = stored_links(user_id, ids | set(holders.values()))
     return {
         number: target_of(one, holders, links) if isinstance(one, Meaning) else one
         for number, one in meanings.items()
@@ -91,7 +83,9 @@ def meaning_of(cells: Mapping[str, str], columns: Mapping[str, str], around: Imp
     whole = [text for text in (alias.text, alias.whole_address) if "/" in text.strip("/")]
     named = texts.get("domain") or (whole[0] if whole else "")
     domain_id = around.all_domains.get(host_of(named), around.domain_id) if named else around.domain_id
-    return Meaning(key=(domain_id or 0, key_of(url))) if url else Meaning()
+    key = key_of(url)
+    # what no database stores is no link's alias
+    return Meaning(key=(domain_id or 0, key)) if key and storable(key) == key else Meaning()
 
 
 def ids_by_alias(user_id: int, keys: Collection[AliasKey]) -> dict[AliasKey, int]:

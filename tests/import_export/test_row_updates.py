@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 from app.accounts.models import User
 from app.core.config import Settings
 from app.domains.models import Domain
-from app.import_export import importer, preview, row_updates, runs
+from app.import_export import columns, importer, preview, row_updates, runs
 from app.import_export.exporter import export
 from app.import_export.models import FailedRow, LinkImport, PreviewRow
 from app.import_export.row_to_link import TWICE, TWICE_CHANGED
@@ -25,6 +25,7 @@ from app.links.bulk_edit import GONE
 from app.links.history import history_of
 from app.links.models import Link
 from app.projects.models import Project
+from tests.import_export.hostile import HOSTILE, as_json
 
 pytestmark = pytest.mark.databases
 
@@ -520,3 +521,25 @@ def test_a_new_check_forgets_the_one_before(
     session.refresh(job)
     assert counts(job) == (0, 0, 3, 0)
     assert preview.count_listed(job) == {"unchanged": 3}
+
+
+@pytest.mark.full
+def test_no_cell_stops_an_update(
+    session: Session, settings: Settings, alice: User, full: Link, check: Check, apply: Any
+) -> None:
+    """Each hostile text in each column, for new links and for one that exists, by id and by alias."""
+    texts = [*HOSTILE.values(), "\ud800", "\udfff\ud800", "http://\ud800/", "//[", "x" * 2_000]
+    means: list[dict[str, object]] = [
+        {"id": full.id},
+        {"url": "plain"},
+        {"location_url": "https://example.com/"},
+    ]
+    cells = [{field: text} for text in texts for field in columns.COLUMNS]
+    rows = [{**means[number % len(means)], **cell} for number, cell in enumerate(cells)]
+    before = session.query(Link).count()
+    job = check(alice, as_json([*rows, {"url": "other", "title": "good"}]))
+    assert (job.position, sum(counts(job))) == (len(rows) + 1,) * 2
+    apply(job)
+    assert sum(counts(job)) == len(rows) + 1
+    assert by_alias(session, alice)["other"].title == "good"
+    assert session.query(Link).count() == before + job.made
