@@ -245,8 +245,10 @@ def print_import(job: LinkImport) -> None:
     is_checked = job.state == "checked"
     if job.is_update:
         what = " would be" if is_checked else ""
-        said = (f"{job.made:,} links{what} new, {job.changed:,}{what} changed", f"{job.known:,} unchanged")
-        click.echo(", ".join((*said, f"{job.failed:,} failed")))
+        click.echo(
+            f"{job.made:,} links{what} new, {job.changed:,}{what} changed, "
+            f"{job.known:,} unchanged, {job.failed:,} failed"
+        )
     else:
         what = "would be made" if is_checked else "made"
         click.echo(f"{job.made:,} links {what}, {job.known:,} there already, {job.failed:,} failed")
