@@ -44,6 +44,7 @@ SHOWN = 20  # failed rows
 TURN_SECONDS = 5.0  # before it makes room for another owner's, where one waits
 STEP_SECONDS = 300  # a step that takes longer hangs: the process is killed, which counts as a failed try
 MAX_BYTES = 1024**3  # of memory: a row that needs more is a failed row
+EMPTY = click.Choice(["keep", "clear"])
 OPTIONS = {"date_order": f"--dates {'|'.join(dates.PLACES)}"}
 
 
@@ -108,13 +109,7 @@ def write(found: Iterator[str], put: object) -> None:
 )
 @click.option("--project", default="", help="The project of rows that name none.")
 @click.option("--update", "is_update", is_flag=True, help="Update links that exist: by ID, else by alias.")
-@click.option(
-    "--empty",
-    type=click.Choice(["keep", "clear"]),
-    default="keep",
-    show_default=True,
-    help="With --update: what an empty cell does to a link's value.",
-)
+@click.option("--empty", type=EMPTY, default="keep", help="With --update: whether empty cells clear values.")
 @click.option("--check", "is_check", is_flag=True, help="Report what would happen, and change nothing.")
 @click.option("--run", "import_id", type=int, hidden=True, help="Continue an import.")
 @click.option("--parent", type=int, hidden=True, help="The process whose end ends this one.")
@@ -151,15 +146,20 @@ def import_links(
         raise click.UsageError("give FILE and --email.")
     if empty == "clear" and not is_update:
         raise click.UsageError("--empty clear needs --update.")
-    migrate_first()
     existing = services.Existing(is_update, empty == "clear")
-    chosen = Chosen(dict(each.partition("=")[::2] for each in named), date_order or "", project, existing)
+    columns = dict(each.partition("=")[::2] for each in named)
+    take_file(email, file, Chosen(columns, date_order or "", project, existing), is_check=is_check)
+
+
+def take_file(email: str, file: IO[bytes], chosen: Chosen, *, is_check: bool) -> None:
+    """Checks the rows of a file, imports them, or both: what is updated is what a check has found."""
+    migrate_first()
     job = brought(require_user(email), file, chosen)
     print_columns(job)
     with files.lock_table(settings().data_dir, job.file):  # locked before a worker sees that the import waits
-        if is_check or is_update:  # what is updated is what a check has found
+        if is_check or job.is_update:
             go_on(job, "checking")
-        if is_update and job.state == "checked":
+        if job.is_update and job.state == "checked":
             print_changes(job)
         if not is_check and job.state in ("new", "checked"):
             go_on(job, "taking")
@@ -226,7 +226,7 @@ def print_changes(job: LinkImport) -> None:
     """Prints before and after of each field, of the first links that an import changes."""
     for row in preview.page_of(job, "changed", 1)[:SHOWN]:
         for name, before, after in row.differences:
-            label = str(COLUMNS[name].label) if name in COLUMNS else name
+            label = COLUMNS[name].label if name in COLUMNS else name
             was, becomes = (printable(format_cell(value)) or "nothing" for value in (before, after))
             click.echo(f"line {row.line}: {printable(row.alias)}: {label}: {was} → {becomes}")
     if job.changed > SHOWN:
