@@ -24,11 +24,12 @@ from app.audit.services import record
 from app.cli.failures import Command, OperatorCommand
 from app.cli.users import require_user
 from app.core.config import Settings
+from app.core.csv_files import format_cell
 from app.core.database import begin_write
 from app.core.error_boundary import flush_counts
 from app.core.errors import Invalid
 from app.core.extensions import db
-from app.import_export import archive_writer, dates, files, importer, runs, services, sniff
+from app.import_export import archive_writer, dates, files, importer, preview, runs, services, sniff
 from app.import_export.columns import COLUMNS
 from app.import_export.conventions import date_orders
 from app.import_export.exporter import KINDS, export
@@ -43,6 +44,7 @@ SHOWN = 20  # failed rows
 TURN_SECONDS = 5.0  # before it makes room for another owner's, where one waits
 STEP_SECONDS = 300  # a step that takes longer hangs: the process is killed, which counts as a failed try
 MAX_BYTES = 1024**3  # of memory: a row that needs more is a failed row
+EMPTY = click.Choice(["keep", "clear"])
 OPTIONS = {"date_order": f"--dates {'|'.join(dates.PLACES)}"}
 
 
@@ -106,6 +108,8 @@ def write(found: Iterator[str], put: object) -> None:
     help="The order of day and month in dates.",
 )
 @click.option("--project", default="", help="The project of rows that name none.")
+@click.option("--update", "is_update", is_flag=True, help="Update links that exist: by ID, else by alias.")
+@click.option("--empty", type=EMPTY, default="keep", help="With --update: whether empty cells clear values.")
 @click.option("--check", "is_check", is_flag=True, help="Report what would happen, and change nothing.")
 @click.option("--run", "import_id", type=int, hidden=True, help="Continue an import.")
 @click.option("--parent", type=int, hidden=True, help="The process whose end ends this one.")
@@ -116,6 +120,8 @@ def import_links(
     named: tuple[str, ...],
     date_order: str | None,
     project: str,
+    is_update: bool,
+    empty: str,
     is_check: bool,
     import_id: int | None,
     parent: int | None,
@@ -125,6 +131,9 @@ def import_links(
     account.
 
     The same file a second time adds nothing. Exits with 1 if a row failed; all others are imported.
+
+    With --update, cells of an edited export change the links that exist, and each change is printed before;
+    with --check as well, nothing but that happens.
     """
     if parent is not None:
         leave_with_parent(parent)
@@ -135,24 +144,44 @@ def import_links(
         return
     if file is None or email is None:
         raise click.UsageError("give FILE and --email.")
+    if empty == "clear" and not is_update:
+        raise click.UsageError("--empty clear needs --update.")
+    existing = services.Existing(is_update, empty == "clear")
+    columns = dict(each.partition("=")[::2] for each in named)
+    take_file(email, file, Chosen(columns, date_order or "", project, existing), is_check=is_check)
+
+
+def take_file(email: str, file: IO[bytes], chosen: Chosen, *, is_check: bool) -> None:
+    """Checks the rows of a file, imports them, or both: what is updated is what a check has found."""
     migrate_first()
-    chosen = Chosen(dict(each.partition("=")[::2] for each in named), date_order or "", project)
     job = brought(require_user(email), file, chosen)
     print_columns(job)
     with files.lock_table(settings().data_dir, job.file):  # locked before a worker sees that the import waits
-        begin_write(db.session)
-        importer.start(job, "checking" if is_check else "taking")
-        db.session.commit()
-        runs.go_on(job, settings())
+        if is_check or job.is_update:
+            go_on(job, "checking")
+        if job.is_update and job.state == "checked":
+            print_changes(job)
+        if not is_check and job.state in ("new", "checked"):
+            go_on(job, "taking")
     print_import(job)
 
 
+def go_on(job: LinkImport, state: str) -> None:
+    begin_write(db.session)
+    importer.start(job, state)
+    db.session.commit()
+    runs.go_on(job, settings())
+    db.session.refresh(job)
+
+
 class Chosen(NamedTuple):
-    """Options given for a file: field → column, `date_order`, the project of rows that name none."""
+    """Options given for a file: field → column, `date_order`, the project of rows that name none, and what
+    rows of links that exist do."""
 
     columns: dict[str, str]
     date_order: str
     project: str
+    existing: services.Existing
 
 
 def brought(user: User, file: IO[bytes], chosen: Chosen) -> LinkImport:
@@ -168,7 +197,7 @@ def brought(user: User, file: IO[bytes], chosen: Chosen) -> LinkImport:
         orders = date_orders(table, {field: column for column, field in fields.items()})
         begin_write(db.session)
         job = services.bring(user, copy, Path(file.name).name, looked)
-        services.choose(job, table, fields, orders, chosen.date_order)
+        services.choose(job, table, fields, orders, chosen.date_order, chosen.existing)
     except Invalid as invalid:
         files.remove(copy)
         says = {OPTIONS.get(each.field or "", "--column FIELD=COLUMN") for each in invalid.errors}
@@ -193,6 +222,17 @@ def print_columns(job: LinkImport) -> None:
         click.echo(f"Dates: {dates.EXAMPLES[job.date_order]}")
 
 
+def print_changes(job: LinkImport) -> None:
+    """Prints before and after of each field, of the first links that an import changes."""
+    for row in preview.page_of(job, "changed", 1)[:SHOWN]:
+        for name, before, after in row.differences:
+            label = COLUMNS[name].label if name in COLUMNS else name
+            was, becomes = (printable(format_cell(value)) or "none" for value in (before, after))
+            click.echo(f"line {row.line}: {printable(row.alias)}: {label}: {was} → {becomes}")
+    if job.changed > SHOWN:
+        click.echo(f"{job.changed - SHOWN:,} more links that change are not shown.")
+
+
 def printable(text: str) -> str:
     """The text without characters that a terminal would take for a command."""
     return "".join(character if character.isprintable() else "\ufffd" for character in text)
@@ -202,8 +242,16 @@ def print_import(job: LinkImport) -> None:
     db.session.refresh(job)
     if job.problem:
         raise click.ClickException(job.problem)
-    what = "would be made" if job.state == "checked" else "made"
-    click.echo(f"{job.made:,} links {what}, {job.known:,} there already, {job.failed:,} failed")
+    is_checked = job.state == "checked"
+    if job.is_update:
+        what = " would be" if is_checked else ""
+        click.echo(
+            f"{job.made:,} links{what} new, {job.changed:,}{what} changed, "
+            f"{job.known:,} unchanged, {job.failed:,} failed"
+        )
+    else:
+        what = "would be made" if is_checked else "made"
+        click.echo(f"{job.made:,} links {what}, {job.known:,} there already, {job.failed:,} failed")
     for is_made in (True, False):
         for row in services.listed_rows(job, SHOWN, is_made=is_made):
             said = "; ".join(f"{field}: {text}" if field else str(text) for field, text in row.problems)

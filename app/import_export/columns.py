@@ -52,6 +52,8 @@ WHOLE = ("short url", "short urls", "secure short url", "short link", "bitlink",
 # (bookmarks.py).
 # The headings of a link's settings stand in `links.schema`; here are those of all else.
 OTHERS: dict[str, Column] = {
+    # of a link that exists: see `guess` for the files in which it is another service's
+    "id": own(_l("ID"), "id"),
     "url": own(
         _l("Alias"),
         *("url", "alias", "short code", "keyword", "slashtag", "custom back half", "back half", "slug"),
@@ -100,7 +102,7 @@ OF_SETTINGS = {
 }
 # first what a reader of an export looks for, then the settings
 FIRST = (
-    *("location_url", "url", "short_url", "domain", "title", "notes", "tags", "project", "datetime"),
+    *("id", "location_url", "url", "short_url", "domain", "title", "notes", "tags", "project", "datetime"),
     *("last_datetime", "clicks", "is_enabled", "is_disabled"),
 )
 # The order matters: a heading belongs to the first field that lists it
@@ -159,7 +161,9 @@ def normalize_heading(heading: str) -> str:
 def guess(columns: Sequence[str]) -> dict[str, str]:
     """Field → column, as far as the headings show it."""
     left = {normalize_heading(column): column for column in reversed(columns)}
-    meant = MEANT.get(origin_of(columns) or "", {})
+    origin = origin_of(columns)
+    # an id of another service is none of Waypost's
+    meant = {**({} if origin in {None, WAYPOST} else {"id": ""}), **MEANT.get(origin or "", {})}
     found = {field: left.pop(heading) for field, heading in meant.items() if heading in left}
     for field, column in COLUMNS.items():
         if field not in found and meant.get(field) != "":
@@ -199,8 +203,18 @@ def guess_by_content(columns: Sequence[str], rows: Iterable[Mapping[str, str]]) 
 def guess_from_table(table: TableFormat) -> dict[str, str]:
     """Field → column for a table, by its headings, or without any by the contents of its first rows."""
     if table.has_headings:
-        return guess(table.columns)
+        return with_alias(guess(table.columns), table)
     return guess_by_content(table.columns, [row.cells for row in islice(table.rows(), SOME)])
+
+
+def with_alias(found: dict[str, str], table: TableFormat) -> dict[str, str]:
+    """The same with the alias in place of a destination that has no address in it: `url,title`."""
+    if "location_url" not in found or "url" in found:
+        return found
+    texts = [row.cells.get(found["location_url"], "") for row in islice(table.rows(), SOME)]
+    if not any(texts) or any("://" in text or "." in text for text in texts):
+        return found
+    return {("url" if name == "location_url" else name): column for name, column in found.items()}
 
 
 def left_out(table_columns: Iterable[str], chosen: Mapping[str, str]) -> list[str]:

@@ -1,74 +1,59 @@
 """Import of a table's rows as links, in small steps, each row once even if processes are killed.
 
 A step reads some rows, validates them, and writes links, failures and the position in one transaction.
-`checking` does all of that but the links. A row that raises is a failed row: where it raises in the
-transaction, the rows of that step are imported again one by one.
+`checking` does all of that but the links, and stores a preview. A row that raises is a failed row: where it
+raises in the transaction, the rows of that step are imported again one by one.
 """
 
 # see docs/decisions/2026-11-21-imports.md
+# see docs/decisions/2026-11-24-imports-that-update.md
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
 from sqlalchemy import delete, insert, select, update
-from sqlalchemy.exc import NoResultFound
-from sqlalchemy.orm.exc import ObjectDeletedError
 
 from app.accounts.models import User
 from app.core.actor import Actor, act_as
 from app.core.clock import now
 from app.core.config import Settings
-from app.core.database import begin_write, is_outage
-from app.core.error_boundary import ErrorBoundary
-from app.core.errors import Busy, Invalid
+from app.core.database import begin_write
 from app.core.extensions import db
 from app.i18n.messages import in_english, lazy_digits
 from app.i18n.messages import lazy_gettext as _l
-from app.import_export import services
+from app.import_export import preview, services
 from app.import_export.archive_reader import ArchiveReader
 from app.import_export.cell_text import storable
 from app.import_export.conventions import Conventions, conventions_of
 from app.import_export.link_passwords import hide_secrets
 from app.import_export.lookups import around_of
 from app.import_export.models import FailedRow, LinkImport
+from app.import_export.preview import Checked, Outcome, Previewed
+from app.import_export.row_changes import RowChange
 from app.import_export.row_pictures import DATA_FIELDS
-from app.import_export.row_to_link import RowResult, make, predict_results
-from app.import_export.rows import ImportContext, ParsedLink, read_row
+from app.import_export.row_reading import GONE as GONE
+from app.import_export.row_reading import UNREADABLE_ROW, errors, meanings_of, outcome_of
+from app.import_export.row_reading import ImportSuperseded as ImportSuperseded
+from app.import_export.row_targets import find_targets
+from app.import_export.row_to_link import Claims, RowResult, make, predict_results
+from app.import_export.row_updates import update_each
+from app.import_export.rows import ImportContext, ParsedLink
 from app.import_export.services import MAX_ROWS, TOO_MANY
 from app.import_export.sniff import TableFormat, TableRow
 
 BATCH_SIZE = 200  # in a transaction: a long one would delay other writers
+MAX_UPDATES = 20  # likewise: each takes as long as several new links
 MAX_CHARACTERS = 4_000_000  # of the rows of a step
 MAX_FAILED = 100_000
 AFTER = {"checking": "checked", "taking": "done"}
 MAX_PROBLEM = 1_000
 MAX_CELL = 10_000  # characters that are kept of a cell
 MAX_GLANCE = 100
-BUSY_TRIES = 3  # to read a row's pictures; each try waits up to ten seconds
-UNREADABLE_ROW = _l(
-    "Waypost failed to read this row. Create the link by hand, or change the row and try again."
-)
 
-ReadRow = tuple[TableRow, ParsedLink | list[list[str]]]  # the link to make, or the row's problems
-
-
-class ImportSuperseded(Exception):
-    """Another process has taken over this import, or its owner has ended it."""
-
-
-GONE = (ImportSuperseded, NoResultFound, ObjectDeletedError)  # the latter where owner and import are deleted
-
-
-def is_no_rows_fault(error: Exception) -> bool:
-    """Whether the import was taken over, or the database does not answer."""
-    return isinstance(error, GONE) or is_outage(error)
-
-
-errors = ErrorBoundary("import rows", is_passed=is_no_rows_fault)
+ReadRow = tuple[TableRow, Outcome]  # the link to make, the change of one, or the row's result
 
 
 @dataclass
@@ -83,14 +68,23 @@ class RunningImport:
     rows: Iterator[TableRow] = field(init=False)
     position: int = field(init=False)  # of this process; the database may have another by now
     state: str = field(init=False)
-    # digests of aliases in earlier rows, and in this step: a check makes no links to compare with
-    aliases: set[int] = field(default_factory=set)
-    new_aliases: set[int] = field(default_factory=set)
+    # of earlier rows, and of this step: a check makes no links to compare with
+    claims: Claims = field(default_factory=Claims)
+    new_claims: Claims = field(default_factory=Claims)
+    before: dict[int, Checked] = field(default_factory=dict)  # what the check said of this step's rows
 
     def __post_init__(self) -> None:
         self.position, self.state = self.job.position, self.job.state
         self.conventions = conventions_of(self.table, self.job.columns, self.job.date_order)
         self.rows = islice(self.table.rows(), self.position, None)
+
+    def prepare(self) -> None:
+        """Remove the preview of an earlier check, or read on where another process has stopped."""
+        if self.state == "checking" and not self.position:
+            while preview.forget(db.session, self.job.id):
+                pass
+        elif self.state == "checking":
+            self.claims = preview.claims_of(self.job)
 
     def step(self) -> bool:
         """Import the next rows. Returns whether to go on. Raises ImportSuperseded."""
@@ -98,12 +92,30 @@ class RunningImport:
         owner = db.session.get_one(User, self.job.user_id)
         around = around_of(owner, self.job, self.settings, self.archive)
         around = replace(around, conventions=self.conventions)
-        read = [(row, outcome_of(row, self.job.columns, around)) for row in rows]
-        with errors.attempt() as made:
-            self.store(read)
-        if made.error is not None:  # caused by one of these rows; storing each alone shows which
-            self.store_each(read)
+        self.before = preview.of_rows(self.job, rows) if self.state == "taking" else {}
+        read = list(self.read(rows, around))
+        for part in parts(read) if self.state == "taking" else [read]:
+            with errors.attempt() as made:
+                self.store(part)
+            if made.error is not None:  # caused by one of these rows; storing each alone shows which
+                self.store_each(part)
+            if self.job.state != self.state:
+                break
         return bool(rows) and self.job.state == self.state
+
+    def read(self, rows: Sequence[TableRow], around: ImportContext) -> Iterator[ReadRow]:
+        """Each row with what it asks for. One whose preview says that it writes nothing is not read again."""
+        settled = preview.settled(self.before) if self.job.is_update else {}
+        left = [row for row in rows if row.number not in settled and not row.problem]
+        meanings = meanings_of(left, self.job.columns, around) if self.job.is_update else {}
+        targets = find_targets(self.job.user_id, meanings)
+        for row in rows:
+            if row.number in settled:
+                yield row, settled[row.number]
+                continue
+            outcome = outcome_of(row, self.job.columns, around, targets.get(row.number))
+            late = preview.late_problems(outcome, self.before.get(row.number)) if self.job.is_update else None
+            yield row, late or outcome
 
     def next_rows(self) -> list[TableRow]:
         """The rows of the next step.
@@ -124,7 +136,7 @@ class RunningImport:
 
     def store(self, read: Sequence[ReadRow]) -> None:
         """Write the results of some rows in one transaction."""
-        self.new_aliases = set()
+        self.new_claims = Claims()
         begin_write(db.session)
         self.take_turn()
         if read:
@@ -133,7 +145,7 @@ class RunningImport:
             self.advance(0, state=AFTER[self.state], rows=self.position)
         db.session.commit()
         self.position += len(read)
-        self.aliases |= self.new_aliases
+        self.claims.add(self.new_claims)
 
     def store_each(self, read: Sequence[ReadRow]) -> None:
         """Write each row in a transaction of its own; one that raises is a failed row."""
@@ -141,7 +153,7 @@ class RunningImport:
             with errors.attempt() as made:
                 self.store([(row, outcome)])
             if made.error is not None:
-                self.store([(row, [["", UNREADABLE_ROW]])])
+                self.store([(row, RowResult("failed", [["", UNREADABLE_ROW]]))])
             if self.job.state != self.state:
                 return
 
@@ -156,28 +168,48 @@ class RunningImport:
     def write(self, read: Sequence[ReadRow]) -> None:
         self.advance(len(read))
         act_as(Actor("import", self.job.name[:128]))
-        wanted = [one for _, one in read if isinstance(one, ParsedLink)]
-        user_id, is_real = self.job.user_id, self.state == "taking"
-        colors = self.archive.colors if self.archive else {}
-        made = (
-            make(user_id, wanted, colors)
-            if is_real
-            else predict_results(user_id, wanted, self.aliases, self.new_aliases)
-        )
-        outcomes = iter(made)
+        found = [
+            Previewed(row, one, result)
+            for (row, one), result in zip(read, self.results([one for _, one in read]), strict=True)
+        ]
         listed = []
-        for row, one in read:
-            outcome = next(outcomes) if isinstance(one, ParsedLink) else RowResult("failed", one)
-            setattr(self.job, outcome.what, getattr(self.job, outcome.what) + 1)
-            if outcome.what == "failed":
-                listed.append(self.listed(row, outcome.problems))
-            elif outcome.what == "made" and isinstance(one, ParsedLink) and one.notices:
+        for row, one, result in found:
+            setattr(self.job, result.what, getattr(self.job, result.what) + 1)
+            if result.what == "failed" and not result.is_listed:
+                listed.append(self.listed(row, result.problems))
+            elif result.what == "made" and isinstance(one, ParsedLink) and one.notices:
                 listed.append(self.listed(row, one.notices, is_made=True))
         if listed:
             db.session.connection().execute(insert(FailedRow.__table__), listed)
+        if self.state == "checking":
+            preview.store(self.job, found)
+        else:
+            preview.follow(self.job, found, self.before)
         if said := self.reason_to_stop():
             services.fail(self.job, said, self.settings)
         db.session.flush()
+
+    def results(self, outcomes: Sequence[Outcome]) -> list[RowResult]:
+        """The result of each row: links are made and changed, or predicted to be."""
+        user_id = self.job.user_id
+        if self.state == "checking":
+            wanted = [one for one in outcomes if not isinstance(one, RowResult)]
+            predicted = iter(predict_results(user_id, wanted, self.claims, self.new_claims))
+            return [one if isinstance(one, RowResult) else next(predicted) for one in outcomes]
+        colors = self.archive.colors if self.archive else {}
+        made = iter(make(user_id, [one for one in outcomes if isinstance(one, ParsedLink)], colors))
+        changes = [one for one in outcomes if isinstance(one, RowChange) and not one.is_unchanged]
+        changed = iter(update_each(user_id, changes, colors))
+        return [
+            one
+            if isinstance(one, RowResult)
+            else next(made)
+            if isinstance(one, ParsedLink)
+            else RowResult("known")
+            if one.is_unchanged
+            else next(changed)
+            for one in outcomes
+        ]
 
     def reason_to_stop(self) -> str:
         """Why the import can't go on, in words; "" where it can. A wrong table must not fill the database."""
@@ -222,29 +254,29 @@ def storable_message(text: str) -> str:
     return text if found == english else found
 
 
-def outcome_of(row: TableRow, columns: dict[str, str], around: ImportContext) -> ParsedLink | list[list[str]]:
-    """The link that a row describes, or all problems of the row."""
-    if row.problem:
-        return [["", row.problem]]
-    with errors.attempt():
-        try:
-            return read_patiently(row, columns, around)
-        except (Invalid, Busy) as error:
-            return [[problem.field or "", problem.title] for problem in error.errors]
-    return [["", UNREADABLE_ROW]]
-
-
-def read_patiently(row: TableRow, columns: dict[str, str], around: ImportContext) -> ParsedLink:
-    """Read a row, again while picture helpers are busy. Raises Invalid, and Busy after `BUSY_TRIES`."""
-    for _ in range(BUSY_TRIES - 1):
-        with suppress(Busy):
-            return read_row(row.cells, columns, around)
-    return read_row(row.cells, columns, around)
+def parts(read: Sequence[ReadRow]) -> Iterator[Sequence[ReadRow]]:
+    """The rows of a step in parts of a transaction each: with few links to change in one."""
+    part: list[ReadRow] = []
+    updates = 0
+    for each in read:
+        part.append(each)
+        updates += isinstance(each[1], RowChange)
+        if updates == MAX_UPDATES:
+            yield part
+            part, updates = [], 0
+    if part or not read:
+        yield part
 
 
 def start(job: LinkImport, state: str) -> None:
-    """Schedule the rows for checking or importing from the first one. Earlier results are deleted."""
-    db.session.execute(delete(FailedRow).where(FailedRow.import_id == job.id))
+    """Schedule the rows for checking or importing from the first one. Earlier results are deleted.
+
+    Of an import that updates links, rows that were found wrong stay so, and are not read again.
+    """
+    earlier = delete(FailedRow).where(FailedRow.import_id == job.id)
+    if state == "taking" and job.is_update:
+        earlier = earlier.where(FailedRow.is_made)
+    db.session.execute(earlier)
     job.state, job.position, job.tries = state, 0, 0
-    job.made = job.known = job.failed = 0
+    job.made = job.changed = job.known = job.failed = 0
     db.session.flush()

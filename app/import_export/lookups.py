@@ -19,8 +19,10 @@ from app.pixels.models import Pixel
 def around_of(
     owner: User, job: LinkImport, settings: Settings, archive: ArchiveReader | None = None
 ) -> ImportContext:
-    mine = select(Domain).where(Domain.user_id == owner.id, Domain.is_verified, Domain.is_enabled)
-    domains = {domain.host: domain.id for domain in db.session.scalars(mine)}
+    # of a host that stands twice the verified one
+    mine = select(Domain).where(Domain.user_id == owner.id).order_by(Domain.is_verified, Domain.id)
+    every = list(db.session.scalars(mine))
+    domains = {domain.host: domain.id for domain in every if domain.is_verified and domain.is_enabled}
     return ImportContext(
         owner=owner,
         settings=settings,
@@ -34,6 +36,8 @@ def around_of(
         domain_id=job.domain_id if job.domain_id in domains.values() else None,
         project=job.project,
         archive=archive,
+        all_domains={domain.host: domain.id for domain in every},
+        clears_empty=job.clears_empty,
     )
 
 

@@ -1,10 +1,11 @@
-"""Tables of imports with their failed rows, and of archives."""
+"""Tables of imports with their previews and failed rows, and of archives."""
 
 from __future__ import annotations
 
 import datetime as dt
+from typing import Any
 
-from sqlalchemy import JSON, Dialect, ForeignKey, Index, String, false
+from sqlalchemy import JSON, BigInteger, Dialect, ForeignKey, Index, String, false
 from sqlalchemy.orm import Mapped, mapped_column
 from sqlalchemy.types import TypeDecorator
 
@@ -12,6 +13,8 @@ from app.core.clock import now
 from app.core.database import Id, LongMessageText, UtcDateTime
 from app.core.extensions import db
 from app.i18n.stored import pack, unpack
+
+MAX_SHOWN_ALIAS = 300  # characters
 
 
 class ProblemsJson(TypeDecorator[list[list[str]]]):
@@ -52,13 +55,18 @@ class LinkImport(db.Model):
     # for rows that name none
     project: Mapped[str] = mapped_column(String(128), default="")
     domain_id: Mapped[int | None] = mapped_column(Id)
+    # rows of links that exist change them, else they are left alone or reported
+    is_update: Mapped[bool] = mapped_column(default=False, server_default=false())
+    # an empty cell of such a row clears the value, else the link keeps it
+    clears_empty: Mapped[bool] = mapped_column(default=False, server_default=false())
     # of the upload's request, which is also a host of this instance
     host: Mapped[str] = mapped_column(String(261), default="")
 
     rows: Mapped[int | None] = mapped_column(Id)  # known once all were read
     position: Mapped[int] = mapped_column(Id, default=0)
     made: Mapped[int] = mapped_column(Id, default=0)
-    known: Mapped[int] = mapped_column(Id, default=0)  # links that existed already, from any table
+    changed: Mapped[int] = mapped_column(Id, default=0, server_default="0")
+    known: Mapped[int] = mapped_column(Id, default=0)  # links that exist as the row says, from any table
     failed: Mapped[int] = mapped_column(Id, default=0)
     problem: Mapped[str] = mapped_column(LongMessageText, default="")  # of the table as a whole
     # processes that were started for it since `position` last moved: one more than have died
@@ -102,6 +110,30 @@ class FailedRow(db.Model):
     # [[field or "", what is wrong], …]
     problems: Mapped[list[list[str]]] = mapped_column(ProblemsJson)
     is_made: Mapped[bool] = mapped_column(default=False, server_default=false())
+
+
+class PreviewRow(db.Model):
+    """What the check of an import says about one row, and later what became of it.
+
+    `kind` is one of the values of `preview.KINDS`. `differences` are `[field, before, after]`, shortened to
+    be shown; `digest` is of the whole ones: an import that updates links writes a row only while it stays so.
+    `alias_digest` is that of an alias that the row takes.
+    """
+
+    __table_args__ = (Index(None, "import_id", "kind", "number"),)
+
+    import_id: Mapped[int] = mapped_column(
+        ForeignKey("link_import.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
+    )
+    number: Mapped[int] = mapped_column(Id, primary_key=True, autoincrement=False)
+    line: Mapped[int] = mapped_column(Id)
+    kind: Mapped[str] = mapped_column(String(16))
+    # no foreign key: of a link that was deleted since, the row still says what it was about
+    link_id: Mapped[int | None] = mapped_column(Id)
+    alias_digest: Mapped[int | None] = mapped_column(BigInteger)
+    alias: Mapped[str] = mapped_column(String(MAX_SHOWN_ALIAS), default="")
+    differences: Mapped[list[list[Any]]] = mapped_column(JSON, default=list)
+    digest: Mapped[str] = mapped_column(String(32), default="")
 
 
 class ImportedRow(db.Model):

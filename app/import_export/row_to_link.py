@@ -1,8 +1,9 @@
-"""The results of readable rows: a new link, a link that exists already, or a problem."""
+"""The results of readable rows: a new link, a changed one, one that exists as the row says, or a problem."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -15,6 +16,8 @@ from app.core.extensions import db
 from app.i18n.messages import lazy_gettext as _l
 from app.import_export.attachments import Ids, handlers_for, pixels_for
 from app.import_export.models import ImportedRow
+from app.import_export.row_changes import RowChange
+from app.import_export.row_targets import AliasKey
 from app.import_export.rows import ParsedLink
 from app.import_export.value_parsers import missing_names, named_ids
 from app.links.aliases import key_of
@@ -25,59 +28,106 @@ from app.projects.models import Project
 TAKEN = _l("This short link is taken.")
 ELSEWHERE = _l("One of your links has this short link and another destination.")
 TWICE = _l("An earlier row has the same short link.")
-AliasKey = tuple[int, str]
+TWICE_CHANGED = _l("A row before this one is about the same link.")
 
 
 class RowResult(NamedTuple):
-    """The result of one row. `what`: `made`, `known` or `failed`, as the import counts them."""
+    """The result of one row. `what`: `made`, `changed`, `known` or `failed`, as the import counts them.
+
+    `is_listed`: whether its problems are stored already.
+    """
 
     what: str
     problems: list[list[str]] = []  # noqa: RUF012  never changed
+    is_listed: bool = False
 
 
-def alias_key(wanted: ParsedLink) -> AliasKey | None:
-    """The domain and alias of the row; None where the alias is to be generated."""
+@dataclass
+class Claims:
+    """What the rows of a table have taken so far: digests of aliases (`digest_of`), and ids of links."""
+
+    aliases: set[int] = field(default_factory=set)
+    links: set[int] = field(default_factory=set)
+
+    def add(self, others: Claims) -> None:
+        self.aliases |= others.aliases
+        self.links |= others.links
+
+
+def alias_key(wanted: ParsedLink | RowChange) -> AliasKey | None:
+    """The domain and alias that the row takes; None where it takes none, or a generated one."""
+    if isinstance(wanted, RowChange):
+        return wanted.alias_key
     url = wanted.changes.get("url")
     return (wanted.changes.get("domain_id") or 0, key_of(url)) if url else None
 
 
 def digest_of(key: AliasKey) -> int:
     """A 64-bit digest of a domain and alias, which saves memory with large tables."""
-    return int.from_bytes(blake2b(f"{key[0]} {key[1]}".encode(), digest_size=8).digest())
+    return int.from_bytes(blake2b(f"{key[0]} {key[1]}".encode(), digest_size=8).digest(), signed=True)
 
 
 def predict_results(
-    user_id: int, wanted: Sequence[ParsedLink], before: Container[int] = (), taken: set[int] | None = None
+    user_id: int,
+    wanted: Sequence[ParsedLink | RowChange],
+    before: Claims | None = None,
+    now_taken: Claims | None = None,
 ) -> list[RowResult]:
     """What the results of these rows would be now, in their order.
 
-    `before`: digests (`digest_of`) of the aliases of earlier rows. Those of these rows are added to `taken`.
+    `before`: the claims of earlier rows. Those of these rows are added to `now_taken`.
     """
-    digests = known_digests(user_id, [one.digest for one in wanted])
+    digests = known_digests(user_id, [one.digest for one in wanted if isinstance(one, ParsedLink)])
     holders = holders_of([key for one in wanted if (key := alias_key(one))])
-    taken = set() if taken is None else taken
+    before, taken = before or Claims(), Claims() if now_taken is None else now_taken
     found = []
     for one in wanted:
         key = alias_key(one)
-        if one.digest in digests:
+        digest = digest_of(key) if key else None
+        holder = holders.get(key) if key else None
+        if isinstance(one, ParsedLink) and one.digest in digests:
             found.append(RowResult("known"))
-        elif key and (digest_of(key) in taken or digest_of(key) in before):
-            found.append(RowResult("failed", [["url", TWICE]]))
+            continue
+        if problem := said_before(one, digest, before, taken):
+            found.append(RowResult("failed", [problem]))
         else:
-            found.append(free_or_not(user_id, one, holders.get(key) if key else None))
-            if key:
-                taken.add(digest_of(key))
-        digests.add(one.digest)
+            found.append(outcome_of(user_id, one, holder))
+            taken.aliases |= {digest} if digest is not None else set()
+        if isinstance(one, RowChange):
+            taken.links.add(one.link_id)
+        else:
+            digests.add(one.digest)
     return found
 
 
-def free_or_not(user_id: int, one: ParsedLink, holder: Holder | None) -> RowResult:
-    if holder is None or holder.is_free_for(user_id):
-        return RowResult("made")
+def said_before(
+    one: ParsedLink | RowChange, digest: int | None, before: Claims, taken: Claims
+) -> list[str] | None:
+    """The problem of a row about a link or an alias that an earlier row has. None for the first one."""
+    if isinstance(one, RowChange) and (one.link_id in taken.links or one.link_id in before.links):
+        return ["", TWICE_CHANGED]
+    if digest is not None and (digest in taken.aliases or digest in before.aliases):
+        return ["url", TWICE]
+    return None
+
+
+def outcome_of(user_id: int, one: ParsedLink | RowChange, holder: Holder | None) -> RowResult:
+    """The result of a row that is the first about its link; `holder` has the alias that the row takes."""
+    is_free = holder is None or holder.is_free_for(user_id)
+    if isinstance(one, RowChange):
+        return RowResult("known" if one.is_unchanged else "changed") if is_free else failed_alias(TAKEN)
+    return RowResult("made") if is_free or holder is None else not_free(user_id, one, holder)
+
+
+def not_free(user_id: int, one: ParsedLink, holder: Holder) -> RowResult:
     if holder.user_id == user_id:
         is_same = holder.location_url == one.changes["location_url"]
-        return RowResult("known") if is_same else RowResult("failed", [["url", ELSEWHERE]])
-    return RowResult("failed", [["url", TAKEN]])
+        return RowResult("known") if is_same else failed_alias(ELSEWHERE)
+    return failed_alias(TAKEN)
+
+
+def failed_alias(why: str) -> RowResult:
+    return RowResult("failed", [["url", why]])
 
 
 class Holder(NamedTuple):
@@ -138,24 +188,26 @@ def make(
     return outcomes
 
 
-def changes_of(one: ParsedLink, projects: dict[str, int], pixels: Ids, handlers: Ids) -> dict[str, object]:
-    """The changes for the new link. Raises Invalid where something the row names was deleted meanwhile."""
+def changes_of(
+    one: ParsedLink | RowChange, projects: dict[str, int], pixels: Ids, handlers: Ids
+) -> dict[str, object]:
+    """The changes for the link. Raises Invalid where something the row names was deleted meanwhile."""
     found = dict(one.changes)
     if one.project:
         found["project_id"] = projects[one.project]
     if one.datetime:
         found["datetime"] = one.datetime
-    for field, named, known in (
+    for change, named, known in (
         ("pixels_ids", one.pixels, pixels),
         ("email_reports", one.handlers, handlers),
     ):
         if missing := missing_names(named.names, known):
             said = ", ".join(" ".join(name[:2]) for name in missing)
             raise Invalid(
-                FieldError(_l("This is no longer available: %(said)s.", said=said), "not_found", field)
+                FieldError(_l("This is no longer available: %(said)s.", said=said), "not_found", change)
             )
         if named.names:
-            found[field] = named_ids(named.names, known)
+            found[change] = named_ids(named.names, known)
     return found
 
 

@@ -49,7 +49,7 @@ LEFT_OUT |= {"domain_id", "project_id", "pixels_ids", "email_reports"}
 ALWAYS = {"location_url", "url", "password", "schedule", "start_date", "end_date", "targeting_type"}
 MOMENTS = ("datetime", "last_datetime", "start_date", "end_date")
 MAX_CLICKS = 2**53
-NOT_IN_DIGEST = {"clicks", "project_color", "handler_settings", *DATA_FIELDS.values()}
+NOT_IN_DIGEST = {"id", "clicks", "project_color", "handler_settings", *DATA_FIELDS.values()}
 OTHER_DOMAIN = _l("Its domain is not one of your verified domains. The link uses this site's own address.")
 
 
@@ -67,6 +67,9 @@ class ImportContext:
     project: str = ""
     conventions: Conventions = PLAIN
     archive: ArchiveReader | None = None  # the ZIP that the table came in
+    # for rows of links that exist
+    all_domains: Mapping[str, int] = field(default_factory=dict)  # also those that can't be used now
+    clears_empty: bool = False
 
 
 class ParsedLink(NamedTuple):
@@ -118,7 +121,7 @@ class Reader:
 
 
 @lru_cache(64)
-def form_for(fields: frozenset[str]) -> type[RowForm]:
+def form_for(fields: frozenset[str], base: type[RowForm] = RowForm) -> type[RowForm]:
     """A form class with these fields only: building all forty takes longer than the rest of a row's work."""
     named = [name for name in dir(LinkForm) if hasattr(getattr(LinkForm, name), "field_class")]
     kept = (
@@ -128,7 +131,7 @@ def form_for(fields: frozenset[str]) -> type[RowForm]:
         | (set(PAIRS) if "targeting" in fields else set())
         | {name for name, data in DATA_FIELDS.items() if data in fields}
     )
-    return type("RowForm", (RowForm,), dict.fromkeys(set(named) - kept | LEFT_OUT))
+    return type("RowForm", (base,), dict.fromkeys(set(named) - kept | LEFT_OUT))
 
 
 def read_row(cells: Mapping[str, str], columns: Mapping[str, str], around: ImportContext) -> ParsedLink:

@@ -99,6 +99,8 @@ def go_on(job: LinkImport, settings: Settings, is_over: Callable[[], bool] = lam
     """Run an import to its end. The caller has locked the table: two processes would keep colliding."""
     taking = begin(job, settings)
     try:
+        if taking is not None:
+            taking.prepare()
         while taking is not None and taking.step() and not is_over():
             pass
     except GONE:

@@ -27,7 +27,10 @@ MAX_OPEN = 10  # imports of one owner
 NO_ROWS = _l("This file has headings only.")
 TOO_MANY = _l("This table has more than %(most)s rows. Divide it into several.", most=lazy_digits(MAX_ROWS))
 NO_ORDER = _l("Choose the order of day, month and year: these dates can be read in several ways.")
+NO_LINK = _l("To update links, say which column is the alias, the short link or the ID.")
 UNFINISHED = ("new", "checking", "checked", "taking")
+# the columns by which a row says which link it means
+NAMING = frozenset({"id", "url", "short_url"})
 
 
 class FileOverview(NamedTuple):
@@ -35,6 +38,28 @@ class FileOverview(NamedTuple):
 
     columns: dict[str, str]
     rows: int
+
+
+class Existing(NamedTuple):
+    """What rows of links that exist do: update these or not; and whether their empty cells clear values."""
+
+    is_update: bool
+    clears_empty: bool = False
+
+
+KEEP = Existing(is_update=False)
+
+
+def read_existing(existing: str, empty: str) -> Existing:
+    """The choice by its two words. Raises Invalid."""
+    problems = []
+    if existing not in {"", "keep", "update"}:
+        problems.append(FieldError(_l("Choose one of the two."), "choice", "existing"))
+    if empty not in {"", "keep", "clear"}:
+        problems.append(FieldError(_l("Choose one of the two."), "choice", "empty"))
+    if problems:
+        raise Invalid(*problems)
+    return Existing(existing == "update", empty == "clear")
 
 
 def look(path: Path, *, is_hasty: bool = False) -> FileOverview:
@@ -102,8 +127,9 @@ def choose(
     fields: Mapping[str, str],
     orders: Orders = NO_ORDERS,
     date_order: str = "",
+    existing: Existing = KEEP,
 ) -> None:
-    """Set the columns and the order of dates. Raises Invalid.
+    """Set the columns, the order of dates, and what rows of existing links do. Raises Invalid.
 
     `fields`: column → field, as the owner chose; other columns are not read. `orders`: the orders that the
     table's dates allow; `date_order`: the owner's choice.
@@ -120,7 +146,9 @@ def choose(
             FieldError(_l("There is no field %(field)s.", field=field), "choice", field)
             for field in sorted(unknown)
         ]
-    if "location_url" not in chosen.values():
+    if existing.is_update and not NAMING & set(chosen.values()):
+        problems.append(FieldError(NO_LINK, "required", "url"))
+    if not existing.is_update and "location_url" not in chosen.values():
         problems.append(FieldError(_l("Say which column is the destination."), "required", "location_url"))
     if date_order not in {"", *dates.PLACES}:
         problems.append(FieldError(_l("Dates start with the day, month or year."), "choice", "date_order"))
@@ -131,6 +159,7 @@ def choose(
     job.columns = {field: column for column, field in chosen.items()}
     job.left_out = columns.left_out(table.columns, job.columns)
     job.date_order = date_order or orders.order
+    job.is_update, job.clears_empty = existing.is_update, existing.is_update and existing.clears_empty
 
 
 def require_new(job: LinkImport) -> None:
@@ -146,10 +175,11 @@ def project_of(text: str) -> str:
         raise Invalid(FieldError(rejected.args[0].title, rejected.args[0].code, "project")) from None
 
 
-def listed_rows(job: LinkImport, most: int, *, is_made: bool) -> Sequence[FailedRow]:
-    """The first failed rows, or (`is_made`) the first made ones with a notice for the owner."""
+def listed_rows(job: LinkImport, most: int, *, is_made: bool, page: int = 1) -> Sequence[FailedRow]:
+    """Failed rows, or (`is_made`) made ones with a notice for the owner: `most` a page."""
     mine = FailedRow.import_id == job.id, FailedRow.is_made.is_(is_made)
-    return db.session.scalars(select(FailedRow).where(*mine).order_by(FailedRow.number).limit(most)).all()
+    ordered = select(FailedRow).where(*mine).order_by(FailedRow.number)
+    return db.session.scalars(ordered.offset((page - 1) * most).limit(most)).all()
 
 
 def count_made_rows(job: LinkImport) -> int:

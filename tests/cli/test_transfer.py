@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 from flask import Flask
+from sqlalchemy.orm import Session, scoped_session
 
+from app.accounts.models import User
 from app.accounts.passwords import HASHER
+from app.links import services
 from app.links.models import Link
 
 TABLE = "keyword,url,title,timestamp,ip,clicks\nfoo,https://example.com/,Foo,2024-01-02 03:04:05,1.2.3.4,7\n"
@@ -125,3 +128,52 @@ def test_names_of_columns_command_no_terminal(run: Run, file: Path, alice) -> No
     done = run("import", file, "--email", alice.email)
     assert "Left out: \ufffd[2J\ufffdsecret\n" in done.stdout
     assert "\x1b" not in done.output
+
+
+UPDATE = "alias,title\none,new\ntwo,old\nthree,x\n"
+
+
+@pytest.fixture
+def updated(tmp_path: Path, alice: User, session: scoped_session[Session]) -> str:
+    """A file that changes one link, says of another what it is, and has a row that is wrong."""
+    for alias in ("one", "two"):
+        services.create(alice, {"url": alias, "location_url": "https://example.com/", "title": "old"})
+    session.commit()
+    file = tmp_path / "edited.csv"
+    file.write_text(UPDATE)
+    return str(file)
+
+
+def titles(session: scoped_session[Session]) -> dict[str, str | None]:
+    session.rollback()
+    return {link.url: link.title for link in session.query(Link)}
+
+
+def test_an_update_prints_each_change_and_makes_it(
+    run: Callable[..., Result], alice: User, session: scoped_session[Session], updated: str
+) -> None:
+    done = run("import", updated, "--email", alice.email, "--update", "--check")
+    assert "line 2: one: Title: old → new" in done.stdout
+    assert "0 links would be new, 1 would be changed, 1 unchanged, 1 failed" in done.stdout
+    assert "line 4: location_url: This is required." in done.stderr
+    assert (done.exit_code, titles(session)) == (1, {"one": "old", "two": "old"})
+    done = run("import", updated, "--email", alice.email, "--update")
+    assert "line 2: one: Title: old → new" in done.stdout
+    assert "0 links new, 1 changed, 1 unchanged, 1 failed" in done.stdout
+    assert (done.exit_code, titles(session)) == (1, {"one": "new", "two": "old"})
+    assert run("import", updated, "--email", alice.email).exit_code == 1, "there is no destination to add"
+
+
+def test_an_update_without_a_wrong_row(
+    run: Callable[..., Result], alice: User, session: scoped_session[Session], updated: str
+) -> None:
+    Path(updated).write_text("alias,title\none,\ntwo,old\n")
+    assert run("import", updated, "--email", alice.email, "--update").exit_code == 0
+    assert titles(session)["one"] == "old"
+    done = run("import", updated, "--email", alice.email, "--update", "--empty", "clear")
+    assert ("line 2: one: Title: old → nothing" in done.stdout, done.exit_code) == (True, 0)
+    assert titles(session)["one"] is None
+    assert run("import", updated, "--email", alice.email, "--empty", "clear").exit_code == 2
+    Path(updated).write_text("title\nnew\n")
+    done = run("import", updated, "--email", alice.email, "--update")
+    assert ("To update links, say which column" in done.stderr, done.exit_code) == (True, 1)

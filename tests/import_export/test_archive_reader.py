@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from PIL import Image
 
 from app.core.errors import Busy, Invalid
-from app.import_export import archive_reader, files, importer, runs, services
+from app.import_export import archive_reader, files, importer, row_reading, runs, services
 from app.import_export.cleanup import tidy
 from app.import_export.models import FailedRow, LinkImport
 from app.links import bulk_create, pictures, uploads
@@ -338,10 +338,10 @@ def test_a_row_waits_for_a_picture_helper_and_says_so_in_the_end(session, alice,
         return real(*arguments, **options)
 
     monkeypatch.setattr("app.links.fields.read_picture", busy_at_first)
-    wanted = importer.BUSY_TRIES - 1
+    wanted = row_reading.BUSY_TRIES - 1
     assert take(alice, with_pictures(ICON, GOOD_CARD)).made == 3
     calls.clear()
-    wanted = importer.BUSY_TRIES
+    wanted = row_reading.BUSY_TRIES
     table = links_json({"url": "late", "cloaking_favicon": FAVICON})
     assert take(alice, zip_of([table, ICON])).failed == 1
     assert "Too many pictures" in session.scalars(sa.select(FailedRow)).one().problems[0][1]

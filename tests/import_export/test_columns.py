@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from app.import_export import sniff
 from app.import_export.columns import (
     COLUMNS,
     EXPORTED,
     guess,
     guess_by_content,
+    guess_from_table,
     left_out,
     normalize_heading,
     origin_of,
@@ -163,3 +167,31 @@ def test_dub_by_its_api() -> None:
 
 def test_a_table_without_a_destination_says_so() -> None:
     assert "location_url" not in guess(["slug", "title"])
+
+
+IDS: dict[str, tuple[str, bool]] = {
+    # headings, and whether an id among them is one of Waypost's
+    "an export of Waypost": ("id,url,location_url,targeting_type", True),
+    "a table of one's own": ("id,alias,destination", True),
+    "Linkly": ("id,name,url,full_url,slug,clicks_total", False),
+    "Switchy": ("id,uniq,url", False),
+}
+
+
+@pytest.mark.parametrize(("headings", "is_ours"), IDS.values(), ids=IDS)
+def test_whose_an_id_is(headings: str, *, is_ours: bool) -> None:
+    assert ("id" in guess(headings.split(","))) == is_ours
+
+
+COLUMNS_CALLED_URL: dict[str, tuple[str, str]] = {
+    "addresses are the destination": ("https://example.com/", "location_url"),
+    "addresses without a scheme, too": ("example.com", "location_url"),
+    "words are the alias": ("spring", "url"),
+}
+
+
+@pytest.mark.parametrize(("cell", "field"), COLUMNS_CALLED_URL.values(), ids=COLUMNS_CALLED_URL)
+def test_what_a_column_called_url_is(tmp_path: Path, cell: str, field: str) -> None:
+    file = tmp_path / "table.csv"
+    file.write_text(f"url,title\n{cell},Spring\n")
+    assert guess_from_table(sniff.open_table(file)) == {field: "url", "title": "title"}

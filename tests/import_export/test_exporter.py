@@ -66,7 +66,7 @@ def full(session, alice, make_pixel, make_handler, make_domain):
 def described(session, user):
     texts = rows_of(exported(user))
     for row in texts:
-        del row["last_datetime"]
+        del row["last_datetime"], row["id"]
     return texts
 
 

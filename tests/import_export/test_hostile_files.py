@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 
 from app.core.errors import Invalid
-from app.import_export import columns, files, importer, runs, services, sniff
+from app.import_export import columns, files, importer, row_reading, runs, services, sniff
 from app.import_export.models import FailedRow, LinkImport
 from app.links.models import Link
 from tests.import_export.hostile import FILES, GOOD, HOSTILE, as_json
@@ -48,17 +48,19 @@ def test_no_cell_stops_an_import(session, take, alice, state):
 
 
 def test_a_row_that_raises_anything_is_a_failed_row(session, take, alice, monkeypatch):
-    read = importer.read_row
+    read = row_reading.read_row
 
     def broken(cells, names, around):
         if cells.get("title") == "broken":
             raise RecursionError("maximum recursion depth exceeded")
         return read(cells, names, around)
 
-    monkeypatch.setattr(importer, "read_row", broken)
+    monkeypatch.setattr(row_reading, "read_row", broken)
     job = take(alice, f"location_url,title\n{GOOD}/1,one\n{GOOD}/2,broken\n{GOOD}/3,three\n")
     assert (job.state, job.made, job.failed) == ("done", 2, 1)
-    assert [(row.line, row.problems[0][1]) for row in failed(session, job)] == [(3, importer.UNREADABLE_ROW)]
+    assert [(row.line, row.problems[0][1]) for row in failed(session, job)] == [
+        (3, row_reading.UNREADABLE_ROW)
+    ]
 
 
 @pytest.mark.databases

@@ -24,7 +24,7 @@ from app.core.config import Settings
 from app.core.database import begin_write
 from app.core.error_boundary import ErrorBoundary
 from app.import_export.files import path_of
-from app.import_export.models import FailedRow, LinkImport
+from app.import_export.models import FailedRow, LinkImport, PreviewRow
 from app.links import previous_uploads, trash_purge, uploads
 from app.links.history import PICTURES
 from app.links.models import Alias, Link, LinkChange, PlanChange
@@ -86,6 +86,7 @@ def removals() -> Iterator[Remove]:
     yield remove_trash
     yield remove_deliveries
     yield remove_failed_rows
+    yield remove_preview_rows
     yield remove_tables
     for table in reversed(User.metadata.sorted_tables):
         for key in table.foreign_keys:
@@ -128,6 +129,11 @@ def remove_deliveries(session: Session, _settings: Settings, user_id: int) -> in
 def remove_failed_rows(session: Session, _settings: Settings, user_id: int) -> int:
     imports = select(LinkImport.id).where(LinkImport.user_id == user_id)
     return remove_some(session, FailedRow.__table__, FailedRow.import_id.in_(imports))
+
+
+def remove_preview_rows(session: Session, _settings: Settings, user_id: int) -> int:
+    imports = select(LinkImport.id).where(LinkImport.user_id == user_id)
+    return remove_some(session, PreviewRow.__table__, PreviewRow.import_id.in_(imports))
 
 
 def remove_tables(session: Session, settings: Settings, user_id: int) -> int:

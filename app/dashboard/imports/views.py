@@ -1,4 +1,4 @@
-"""Pages of imports: upload, choice of columns, check, progress and result."""
+"""Pages of imports: upload, choice of columns, preview, progress and result."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from app.core.database import begin_write, reread
 from app.core.errors import FieldError, Invalid
 from app.core.extensions import db
 from app.dashboard.auth.access import signed_in_user, submitted_form
+from app.dashboard.imports import preview_page
 from app.dashboard.imports.upload import receive
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
@@ -34,9 +35,10 @@ from app.import_export.link_passwords import hide_secrets
 from app.import_export.models import LinkImport
 from app.import_export.sniff import TableFormat, UnreadableTable, open_table
 from app.web import application
+from app.web.body import read_list_query
 
 FOLDER = "dashboard/imports"
-SHOWN = 100  # failed rows on a page
+SHOWN = 100  # rows that became links and need a look
 EXAMPLES = 3
 LISTED = 50
 UNDER_WAY = ("checking", "taking")
@@ -81,14 +83,14 @@ def show(id: int) -> ResponseReturnValue:
 def one(job: LinkImport) -> Response:
     """Progress and failed rows of an import. The page polls it while it is under way."""
     part = "state" if rendering.is_fragment() else "one"
-    failed, off = (services.listed_rows(job, SHOWN, is_made=is_made) for is_made in (False, True))
-    off_count = services.count_made_rows(job)
     return render_page(
         part,
         job=job,
-        failed=failed,
-        off=off,
-        off_count=off_count,
+        found=preview_page.read_page(job, dict(read_list_query())),
+        field_changes=lambda row: preview_page.field_changes(row, rendering.owner_zone()),
+        untouched=preview_page.untouched(job),
+        off=services.listed_rows(job, SHOWN, is_made=True),
+        off_count=services.count_made_rows(job),
         labels=labels(),
         under_way=UNDER_WAY,
         order_labels=order_labels(),
@@ -118,7 +120,7 @@ def naming(job: LinkImport, errors: Sequence[FieldError] = (), status: int = 200
 
 @blueprint.post("/imports/<int:id>/check", endpoint="imports_check_write")
 def check(id: int) -> ResponseReturnValue:
-    """Store the choice of columns, and have the worker check every row. No link is created yet."""
+    """Store the choices, and have the worker check every row. Nothing is created or changed yet."""
     fields = {
         name.removeprefix("column:"): submitted_text(name)
         for name in submitted_form()
@@ -132,12 +134,15 @@ def check(id: int) -> ResponseReturnValue:
     reread(db.session, job)
     try:
         services.require_new(job)
-        services.choose(job, table, fields, orders, submitted_text("date_order"))
+        existing = services.read_existing(submitted_text("existing"), submitted_text("empty"))
+        services.choose(job, table, fields, orders, submitted_text("date_order"), existing)
         job.project = services.project_of(submitted_text("project"))
     except Invalid as invalid:
         db.session.rollback()
         job.columns = {field: column for column, field in fields.items() if field}
         job.date_order = order if (order := submitted_text("date_order")) in dates.PLACES else ""
+        job.is_update = submitted_text("existing") == "update"
+        job.clears_empty = submitted_text("empty") == "clear"
         found = naming(job, invalid.errors, 422)
         db.session.rollback()
         return found
@@ -148,7 +153,7 @@ def check(id: int) -> ResponseReturnValue:
 
 @blueprint.post("/imports/<int:id>/take", endpoint="imports_take_write")
 def take(id: int) -> ResponseReturnValue:
-    """Have the worker create the links. The page may be closed."""
+    """Have the worker create and change the links. The page may be closed."""
     return apply_change(id, "checked", lambda job: importer.start(job, "taking"))
 
 

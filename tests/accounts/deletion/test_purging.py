@@ -30,7 +30,7 @@ from app.core.config import Settings
 from app.core.database import begin_write
 from app.core.extensions import db
 from app.import_export import files
-from app.import_export.models import FailedRow, ImportedRow, LinkImport
+from app.import_export.models import FailedRow, ImportedRow, LinkImport, PreviewRow
 from app.links import previous_uploads, uploads
 from app.links import services as links
 from app.links.models import Alias, Link
@@ -85,6 +85,7 @@ def furnish(session: Session, factory: Any, user: User, settings: Settings) -> N
     session.add_all(
         [
             FailedRow(import_id=job.id, number=1, line=1, cells=[], problems=[]),
+            *(PreviewRow(import_id=job.id, number=number, line=number, kind="new") for number in (1, 2, 3)),
             ImportedRow(link_id=first.id, user_id=user.id, digest=name),
             Report(user_id=user.id, period="weekly", start_date=now().date()),
             IdempotencyKey(user_id=user.id, key="k", digest="d", token="t", lease_until=now(), answer={}),
@@ -147,6 +148,7 @@ def test_nothing_is_left_and_of_others_everything(
         "link_change",
         "delivery",
         "failed_row",
+        "preview_row",
         "uploads",
         "replaced",
         "imports",
@@ -196,7 +198,7 @@ def test_a_killed_run_is_begun_anew(
     write(leaving.leave, bob)
     bob.deleted_datetime = now() - RETENTION
     session.commit()
-    for step in ("remove_trash", "remove_failed_rows", "finish"):
+    for step in ("remove_trash", "remove_failed_rows", "remove_preview_rows", "finish"):
         with monkeypatch.context() as broken:
             broken.setattr(purging, step, killed)
             with pytest.raises(KeyboardInterrupt):

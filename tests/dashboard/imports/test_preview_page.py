@@ -1,0 +1,193 @@
+"""The preview of an import: its kinds, its pages, and the words of the button that writes."""
+
+from __future__ import annotations
+
+import datetime as dt
+import html
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from app.accounts.models import User
+from app.core.config import Settings
+from app.dashboard.imports import preview_page
+from app.import_export import preview, runs
+from app.import_export.models import LinkImport
+from app.links import services
+from tests.import_export.conftest import bring
+
+__all__ = ["bring"]
+
+Preview = Callable[..., LinkImport]
+TABLE = (
+    "alias,destination,title\n"
+    "one,https://example.com/,new\n"
+    "two,https://example.com/,old\n"
+    "three,https://example.com/,\n"
+    "four,javascript:alert(1),\n"
+)
+
+
+@pytest.fixture
+def checked(desk: Any, session: Any, settings: Settings, alice: User, bring: Any) -> Preview:
+    """`checked(text, **choices)`: an import of alice's as the worker has checked it, with these choices."""
+    for url in ("one", "two"):
+        services.create(alice, {"url": url, "location_url": "https://example.com/", "title": "old"})
+    session.commit()
+
+    def make(text: str = TABLE, **choices: str) -> LinkImport:
+        job = bring(alice, text, "new")
+        named = {f"column:{column}": field for field, column in job.columns.items()}
+        answer = desk.post(f"/imports/{job.id}/check", {**named, "existing": "update", **choices})
+        assert answer.status_code == 303, answer.text
+        runs.run(job.id, settings)
+        session.refresh(job)
+        return job
+
+    return make
+
+
+def page_of(desk: Any, job: LinkImport, query: str = "") -> str:
+    answer = desk.get(f"/imports/{job.id}{query}")
+    assert answer.status_code == 200
+    return html.unescape(answer.text)
+
+
+def test_each_kind_has_its_rows(desk: Any, checked: Preview) -> None:
+    job = checked()
+    page = page_of(desk, job)
+    for word in ("New", "Changed", "Unchanged", "Wrong"):
+        assert f"<span>{word}</span> <b>1</b>" in page
+    assert "Links that change" in page, "what is to be looked at comes first"
+    assert "<del><bdi>old</bdi></del> <ins><bdi>new</bdi></ins>" in page
+    assert "Import 1 link, update 1" in page
+    assert "three" in page_of(desk, job, "?kind=new")
+    assert "Links that stay as they are" in page_of(desk, job, "?kind=unchanged")
+    wrong = page_of(desk, job, "?kind=wrong")
+    assert "Line 5" in wrong
+    assert "<b>Destination:</b> This must be an address" in wrong
+    assert f"/imports/{job.id}/failed.csv" in wrong
+
+
+def test_it_says_afterwards_what_became_of_them(
+    desk: Any, session: Any, settings: Settings, alice: User, checked: Preview
+) -> None:
+    job = checked()
+    desk.post(f"/imports/{job.id}/take", {})
+    runs.run(job.id, settings)
+    session.refresh(job)
+    assert (job.state, job.made, job.changed, job.known, job.failed) == ("done", 1, 1, 1, 1)
+    page = page_of(desk, job)
+    assert "Links that were changed" in page
+    assert "1 new, 1 changed, 1 wrong" in html.unescape(desk.get("/imports/").text)
+
+
+QUERIES = [
+    "?kind=",
+    "?kind=nothing",
+    "?page=0",
+    "?page=-1",
+    "?page=x",
+    "?page=²",
+    "?page=99999999999999999999",
+]
+
+
+@pytest.mark.parametrize("query", [*QUERIES, "?kind=wrong&page=5", "?kind=a&kind=b"])
+def test_any_other_address_is_the_first_page(desk: Any, checked: Preview, query: str) -> None:
+    assert "Links that change" in page_of(desk, checked(), query) or "wrong" in query
+
+
+def test_many_rows_come_in_pages(desk: Any, checked: Preview, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(preview, "PAGE_SIZE", 2)
+    job = checked("alias,destination\n" + "".join(f"a{n},https://example.com/\n" for n in range(5)))
+    first, last = page_of(desk, job), page_of(desk, job, "?kind=new&page=3")
+    assert (">a0<" in first, ">a4<" in first, "Page 1 of 3" in first, 'rel="prev"' in first) == (
+        True,
+        False,
+        True,
+        False,
+    )
+    assert (">a0<" in last, ">a4<" in last, "Page 3 of 3" in last, 'rel="next"' in last) == (
+        False,
+        True,
+        True,
+        False,
+    )
+
+
+def test_an_import_that_adds_lists_only_the_first(
+    desk: Any, checked: Preview, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(preview, "MAX_LISTED", 3)
+    text = "alias,destination\n" + "".join(f"a{n},https://example.com/\n" for n in range(5))
+    page = page_of(desk, checked(text, existing="keep"))
+    assert (">a2<" in page, ">a3<" in page) == (True, False)
+    assert "The first 3 of 5 are shown." in page
+    assert "Import 5 links" in page
+    assert "<span>Changed</span>" not in page
+
+
+BUTTONS = {
+    "only new": ("x,https://example.com/,\ny,https://example.com/,\n", "Import 2 links"),
+    "only changed": ("one,https://example.com/,new\n", "Update 1 link"),
+    "both": ("x,https://example.com/,\none,,1\ntwo,,2\n", "Import 1 link, update 2"),
+    "nothing": ("one,https://example.com/,old\n", "Import 0 links"),
+}
+
+
+@pytest.mark.parametrize(("rows", "words"), BUTTONS.values(), ids=BUTTONS)
+def test_the_button_says_how_many(desk: Any, checked: Preview, rows: str, words: str) -> None:
+    page = page_of(desk, checked(f"alias,destination,title\n{rows}"))
+    [button] = [each for each in page.split("<button")[1:] if "button primary" in each.split(">")[0]]
+    assert button.split("</button>")[0].rpartition("</svg>")[2].strip() == words
+    assert ("disabled" in button.split(">")[0]) == (words == "Import 0 links")
+
+
+WRONG = {
+    "an unknown choice": {"existing": "delete"},
+    "an unknown choice for empty cells": {"existing": "update", "empty": "drop"},
+    "no column that says which link": {"existing": "update", "column:alias": ""},
+}
+
+
+@pytest.mark.parametrize("choices", WRONG.values(), ids=WRONG)
+def test_a_wrong_choice_is_said_and_kept(
+    desk: Any, session: Any, alice: User, bring: Any, choices: dict[str, str]
+) -> None:
+    job = bring(alice, TABLE, "new")
+    named = {f"column:{column}": field for field, column in job.columns.items()}
+    answer = desk.post(f"/imports/{job.id}/check", {**named, **choices})
+    assert answer.status_code == 422
+    assert 'role="alert"' in answer.text
+    assert ('value="update" checked' in answer.text) == (choices["existing"] == "update")
+    session.refresh(job)
+    assert (job.state, job.is_update) == ("new", False)
+
+
+def test_what_never_changes_a_link_is_said(desk: Any, checked: Preview) -> None:
+    page = page_of(desk, checked("alias,destination,clicks,created\none,https://example.com/,7,\n"))
+    assert "Only for new links:" in page
+    assert "Created, Clicks so far" in page
+
+
+DIFFERENCES: dict[str, tuple[list[Any], tuple[str, str]]] = {
+    "a state": (["is_enabled", True, False], ("On", "Off")),
+    "tags": (["tags", [], ["a", "b"]], ("", "a, b")),
+    "targeting": (["targeting", [["DE", "https://a.b/"]], []], ("DE → https://a.b/", "")),
+    "pixels": (["pixels", [["social_a", "1", "Mine"]], []], ("Mine", "")),
+    "a redirect": (["http_status_code", 302, 301], ("302 Found", "301 Moved Permanently")),
+    "a password": (["password_hash", True, True], ("Set", "Set again")),
+    "a picture": (["cloaking_favicon", False, True], ("", "A picture")),
+    "a text": (["title", None, "x"], ("", "x")),
+}
+
+
+@pytest.mark.parametrize(("difference", "words"), DIFFERENCES.values(), ids=DIFFERENCES)
+def test_values_are_said_in_words(
+    app: Any, alice: User, difference: list[Any], words: tuple[str, str]
+) -> None:
+    with app.test_request_context():
+        found = preview_page.words_of(*difference, zone=dt.UTC)
+    assert (found.before, found.after) == words
