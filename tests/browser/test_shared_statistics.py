@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator
+from threading import Thread
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session, scoped_session
+from werkzeug.serving import make_server
 
 from app.accounts.passwords import hash_password
 from app.analytics.sharing.models import StatisticsShare
@@ -161,25 +162,46 @@ def test_an_expired_one(
     expect(page.get_by_role("heading")).to_have_text("This address has ended")
 
 
-def framed(visitor: BrowserContext, site: str, snippet: str) -> Page:
-    """A page of another site that has the code in it."""
-    there = f"http://{ELSEWHERE}:{urlsplit(site).port}/their-page"
-    page = visitor.new_page()
-    page.route(there, lambda route: route.fulfill(body=f"<h1>Theirs</h1>{snippet}", content_type="text/html"))
-    page.goto(there)
-    return page
+class TheirSite:
+    """Another site on this machine: a page of its own with the code in it. (A page that a test makes up has no
+    address, and Chromium lets such a page frame nothing on this machine.)"""
+
+    def __init__(self, port: int, page: dict[str, str]) -> None:
+        self.host, self.page = f"{ELSEWHERE}:{port}", page
+
+    def open(self, visitor: BrowserContext, snippet: str, width: int = 1280) -> Page:
+        self.page["body"] = f"<h1>Theirs</h1>{snippet}"
+        page = visitor.new_page()
+        resize(page, width)
+        page.goto(f"http://{self.host}/")
+        return page
+
+
+@pytest.fixture
+def theirs() -> Iterator[TheirSite]:
+    page = {"body": ""}
+
+    def answer(environ: Any, start_response: Any) -> list[bytes]:
+        start_response("200 OK", [("Content-Type", "text/html")])
+        return [page["body"].encode()]
+
+    server = make_server("127.0.0.1", 0, answer)
+    thread = Thread(target=server.serve_forever)
+    thread.start()
+    yield TheirSite(server.server_port, page)
+    server.shutdown()
+    thread.join()
+    server.server_close()
 
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_embedded_in_another_site(
-    width: int, desk: Page, site: str, past: Past, visitor: BrowserContext
+    width: int, desk: Page, site: str, past: Past, visitor: BrowserContext, theirs: TheirSite
 ) -> None:
-    where = f"{site}/dashboard/statistics/"
-    create(desk, where, "Our clicks", hosts=f"{ELSEWHERE}:{urlsplit(site).port}")
+    create(desk, f"{site}/dashboard/statistics/", "Our clicks", hosts=theirs.host)
     snippet = desk.locator("#share-snippet").inner_text()
     assert snippet.startswith(f'<iframe src="{site}/dashboard/shared/')
-    resize(framed(visitor, site, snippet), width)
-    page = visitor.pages[-1]
+    page = theirs.open(visitor, snippet, width)
     frame = page.frame_locator("iframe")
     expect(frame.get_by_role("heading", name="Our clicks")).to_be_visible()
     expect(frame.locator("[data-chart] canvas")).to_be_visible()
@@ -189,15 +211,17 @@ def test_embedded_in_another_site(
 
 
 def test_not_embedded_where_it_is_not_allowed(
-    desk: Page, site: str, past: Past, visitor: BrowserContext
+    desk: Page, site: str, past: Past, visitor: BrowserContext, theirs: TheirSite
 ) -> None:
     create(desk, f"{site}/dashboard/statistics/", "Our clicks", hosts="another.example")
-    snippet = desk.locator("#share-snippet").inner_text()
-    page = framed(visitor, site, snippet)
+    said: list[str] = []
+    visitor.on("console", lambda message: said.append(message.text))
+    page = theirs.open(visitor, desk.locator("#share-snippet").inner_text())
     expect(page.get_by_role("heading", name="Theirs")).to_be_visible()
     expect(page.locator("iframe")).to_be_visible()
     expect(page.frame_locator("iframe").get_by_role("heading", name="Our clicks")).to_have_count(0)
     assert page.frames[1].url.startswith("chrome-error:")
+    assert any("frame-ancestors" in text for text in said), said
 
 
 def test_without_javascript(browser: Browser, site: str, past: Past, factory: Factory) -> None:
