@@ -24,6 +24,8 @@ FILES = (
     "links.css",
     "links.js",
     "lists.js",
+    "counts.js",
+    "palette.js",
     "icon.svg",
     "imports.css",
     "sending.js",
