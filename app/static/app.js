@@ -451,7 +451,7 @@ function tagBox(area) {
   };
   const chip = (tag) => {
     const one = document.createElement("span");
-    const text = document.createElement("span");
+    const text = document.createElement("bdi");
     const remove = document.createElement("button");
     one.className = "chip";
     text.textContent = tag;
