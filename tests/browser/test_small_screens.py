@@ -48,7 +48,7 @@ UNSEEN = r"""() => {
     const rects = [...one.getClientRects()];
     const { left, right, top } = rects[0];
     const { bottom } = rects.at(-1);
-    const isTall = bottom - top > innerHeight / 2;
+    const isTall = bottom - top > innerHeight / 2 || one.matches("textarea"); // its caret is what is scrolled to
     const x = Math.min(Math.max((left + right) / 2, 1), innerWidth - 2);
     const points = isTall ? [Math.max(top, 0) + 3] : [top + 3, bottom - 3];
     const isHit = (y) => {
@@ -87,3 +87,84 @@ def test_every_page(screen: Screen, desk: Page, site: str, app: Flask, rows: dic
             seen += 1
     assert {path: what for path, what in found.items() if what} == {}
     assert seen > 15
+
+
+BARS = {"a desktop": Screen(1280, 800), "a phone": Screen(390, 844), "a zoom of 400 %": Screen(320, 256)}
+
+
+@pytest.mark.parametrize("screen", BARS.values(), ids=BARS)
+def test_the_focus_is_never_behind_the_selection_bar(
+    screen: Screen, desk: Page, alice: User, factory: Factory
+) -> None:
+    """Nor behind the bar of a phone: by Tab, forward and back, through a list that has ticked rows."""
+    for number in range(12):
+        factory.link(alice, f"a{number}", tags=("spring",))
+    adjust(desk, screen)
+    desk.reload()
+    desk.locator("#rows input[name=ids]").first.check(force=True)
+    expect(desk.locator("#many")).to_be_visible()
+    desk.locator("#rows a.name").first.focus()
+    hidden = []
+    for key in (*["Tab"] * 50, *["Shift+Tab"] * 50):
+        desk.keyboard.press(key)
+        hidden += desk.evaluate(BEHIND)
+    assert hidden == []
+
+
+# What lies over the focused element, unless it is in that bar itself.
+BEHIND = """() => {
+  const one = document.activeElement;
+  const { top, bottom } = one.getBoundingClientRect();
+  return [...document.querySelectorAll("#many, .side nav")]
+    .filter((bar) => getComputedStyle(bar).position === "fixed" && bar.offsetHeight && !bar.contains(one))
+    .filter((bar) => bar.getBoundingClientRect().top < bottom && bar.getBoundingClientRect().bottom > top)
+    .map((bar) => `${bar.id || "nav"} over ${one.outerHTML.slice(0, 90)}`);
+}"""
+
+
+def look_of(one: Locator) -> tuple[str, ...]:
+    """What the eye has to tell it by: its colours and its border, in the system's own colours."""
+    names = ["backgroundColor", "color", "borderTopColor", "outlineStyle", "outlineColor", "appearance"]
+    parts = "[null, '::before'].flatMap(part => names.map(name => getComputedStyle(one, part)[name]))"
+    return tuple(one.evaluate(f"(one, names) => {parts}", names))
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_forced_colours_tell_on_from_off(
+    scheme: Any, desk: Page, site: str, alice: User, factory: Factory
+) -> None:
+    factory.link(alice, "one")
+    factory.link(alice, "two")
+    desk.emulate_media(forced_colors="active", color_scheme=scheme, reduced_motion="reduce")
+    desk.reload()
+    rows = desk.locator("#rows > .row")
+    rows.first.get_by_role("checkbox").check(force=True)
+    desk.locator("h1").click()
+    pairs = {
+        "a ticked row": (rows.nth(0), rows.nth(1)),
+        "here and elsewhere": (
+            desk.get_by_role("link", name="Links", exact=True),
+            desk.get_by_role("link", name="Projects", exact=True),
+        ),
+        "a density": (
+            desk.get_by_role("button", name="Compact"),
+            desk.get_by_role("button", name="Comfortable"),
+        ),
+        "a theme": (
+            desk.get_by_role("button", name="As the system"),
+            desk.get_by_role("button", name="Light"),
+        ),
+    }
+    assert {name for name, (on, off) in pairs.items() if look_of(on) == look_of(off)} == set()
+    desk.goto(f"{site}/dashboard/links/new")
+    switch = desk.get_by_role("switch").first
+    off = look_of(switch)
+    opened(desk)
+    switch.check(force=True)
+    desk.locator("h1").click()
+    assert look_of(switch) != off
+    desk.goto(f"{site}/dashboard/links/")
+    desk.keyboard.press("ControlOrMeta+k")
+    options = desk.get_by_role("option")
+    expect(options.nth(1)).to_be_visible()
+    assert look_of(options.nth(0)) != look_of(options.nth(1))
