@@ -27,7 +27,7 @@ addEventListener(
   (event) => {
     if (!event.isComposing && event.keyCode !== 229) return;
     event.stopImmediatePropagation();
-    if (event.key === "Enter" && !event.isComposing) event.preventDefault();
+    if (event.key === "Enter") event.preventDefault();
   },
   true,
 );
