@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from flask import render_template, url_for
+from flask import render_template
 from sqlalchemy import select
 from sqlalchemy.orm import joinedload
 

@@ -165,7 +165,10 @@ function tellSelected() {
 // the room that the bar takes at the foot: what has the focus is scrolled clear of it
 let measured = null;
 const bar = new ResizeObserver(([{ target }]) =>
-  document.documentElement.style.setProperty("--bar", `${target.offsetHeight ? target.offsetHeight + 20 : 0}px`),
+  document.documentElement.style.setProperty(
+    "--bar",
+    `${target.offsetHeight ? target.offsetHeight + 20 : 0}px`,
+  ),
 );
 
 function selectTo(box) {

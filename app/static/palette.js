@@ -79,11 +79,7 @@ function option(item, number) {
 
 // ------------------------------------------------------------------ choosing
 // without accents and case, so that "gerate" finds "Geräte"
-const plain = (text) =>
-  text
-    .normalize("NFKD")
-    .replace(/\p{M}/gu, "")
-    .toLowerCase();
+const plain = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
 const options = () => all("[role=option]", list).filter((one) => !one.hidden);
 
 // how well an option fits: its words begin with what was typed, a later word does, or it is in it somewhere
@@ -107,7 +103,9 @@ function show() {
   const number = options().length;
   list.hidden = number === 0;
   field.setAttribute("aria-expanded", String(number > 0));
-  said.textContent = number ? ngettext("%(num)s result", "%(num)s results", number) : gettext("Nothing found");
+  said.textContent = number
+    ? ngettext("%(num)s result", "%(num)s results", number)
+    : gettext("Nothing found");
   said.classList.toggle("sr", number > 0);
   activate(typed ? best : (options()[0] ?? null));
   list.scrollTop = 0;
@@ -122,10 +120,10 @@ function activate(one) {
 }
 
 function step(by) {
-  const all = options();
-  if (!all.length) return;
-  const at = all.indexOf(active) + by;
-  activate(all.at(Math.abs(by) > 1 ? Math.min(Math.max(at, 0), all.length - 1) : at % all.length));
+  const shown = options();
+  if (!shown.length) return;
+  const at = shown.indexOf(active) + by;
+  activate(shown.at(Math.abs(by) > 1 ? Math.min(Math.max(at, 0), shown.length - 1) : at % shown.length));
   active.scrollIntoView({ block: "nearest" });
 }
 
@@ -176,13 +174,18 @@ async function copyActive(event) {
 }
 
 // --------------------------------------------------------------- what is done
-const press = (name, value) => all(`button[name=${name}]`).find((one) => one.value === value)?.click();
+const press = (name, value) =>
+  all(`button[name=${name}]`)
+    .find((one) => one.value === value)
+    ?.click();
 const ACTS = {
   create: () => create(),
   bulk: (one) => pressOr(find("[data-create=many]"), one.href),
   search: (one) => (find("#ask-search") ? find("#ask-search").focus() : location.assign(one.href)),
   edit: (one) =>
-    find("[data-create]") ? fetchPart(one.href, { source: field, target: "#sheet-box" }) : location.assign(one.href),
+    find("[data-create]")
+      ? fetchPart(one.href, { source: field, target: "#sheet-box" })
+      : location.assign(one.href),
   keys: () => showHelp(),
   theme: (one, value) => press("theme", value),
   density: (one, value) => keepChoice("density", { value }),

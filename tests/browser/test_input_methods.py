@@ -40,9 +40,7 @@ PLACES = {"search": in_search, "destination": in_destination, "tags": in_tags, "
 
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("code", [13, 229], ids=["composing", "just composed, as in Safari"])
-def test_enter_takes_the_word_alone(
-    desk: Page, alice: User, factory: Factory, place: str, code: int
-) -> None:
+def test_enter_takes_the_word_alone(desk: Page, alice: User, factory: Factory, place: str, code: int) -> None:
     factory.link(alice, "one")
     desk.reload()
     field = PLACES[place](desk)
@@ -50,7 +48,10 @@ def test_enter_takes_the_word_alone(
     field.fill("")
     field.focus()
     writes: list[str] = []
-    desk.on("request", lambda request: writes.append(request.url) if is_write(request.method, request.url) else None)
+    desk.on(
+        "request",
+        lambda request: writes.append(request.url) if is_write(request.method, request.url) else None,
+    )
     method = desk.context.new_cdp_session(desk)
     method.send("Input.imeSetComposition", {"text": WORD, "selectionStart": 3, "selectionEnd": 3})
     expect(field).to_have_value(WORD)

@@ -54,7 +54,12 @@ def test_the_newest_few_come(desk: Desk, alice: User, factory: Factory) -> None:
     assert addresses(desk.get("/palette/links?search=a").text) == newest
 
 
-ASKED = {"nothing": ("", 200), "spaces": ("  ", 200), "no link": ("nothing-like-it", 200), "too long": ("x" * 3000, 422)}
+ASKED = {
+    "nothing": ("", 200),
+    "spaces": ("  ", 200),
+    "no link": ("nothing-like-it", 200),
+    "too long": ("x" * 3000, 422),
+}
 
 
 @pytest.mark.parametrize(("text", "status"), ASKED.values(), ids=ASKED)

@@ -36,7 +36,7 @@ def show_clicks() -> Response:
     known = params.read("known", dict[int, int](), parse_known, MAX_CHARACTERS)
     params.require_valid()
     counts = clicks_of(list(known))
-    return jsonify(changed_rows({id: count for id, count in counts.items() if count != known[id]}))
+    return jsonify(changed_rows({link: count for link, count in counts.items() if count != known[link]}))
 
 
 def parse_known(text: str) -> dict[int, int]:
@@ -44,7 +44,7 @@ def parse_known(text: str) -> dict[int, int]:
     pairs = [pair.partition("-") for pair in text.split(",")]
     if len(pairs) > MAX_ROWS:
         raise Rejected(_l("At most %(most)s rows at once.", most=MAX_ROWS), "too_many")
-    return {parse_integer(id, 1, MAX_ID): parse_integer(clicks, 0, MAX_CLICKS) for id, _, clicks in pairs}
+    return {parse_integer(link, 1, MAX_ID): parse_integer(clicks, 0, MAX_CLICKS) for link, _, clicks in pairs}
 
 
 def changed_rows(counts: Mapping[int, int]) -> dict[int, dict[str, object]]:

@@ -17,8 +17,8 @@ def test_only_rows_with_other_clicks_come(
 ) -> None:
     one, two, three = (factory.link(alice, name).id for name in ("one", "two", "three"))
     of_bob = factory.link(bob, "secret").id
-    for id, clicks in ((one, 1234), (two, 5), (of_bob, 7)):
-        factory.session.add(LimitCounter(link_id=id, clicks=clicks))
+    for link_id, clicks in ((one, 1234), (two, 5), (of_bob, 7)):
+        factory.session.add(LimitCounter(link_id=link_id, clicks=clicks))
     factory.session.commit()
     answer = desk.get(f"/links/clicks?known={one}-9,{two}-5,{three}-0,{of_bob}-0,{of_bob + 99}-3")
     assert list(answer.json) == [str(one)]
