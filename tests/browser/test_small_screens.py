@@ -157,9 +157,8 @@ def test_forced_colours_tell_on_from_off(
     }
     assert {name for name, (on, off) in pairs.items() if look_of(on) == look_of(off)} == set()
     desk.goto(f"{site}/dashboard/links/new")
-    switch = desk.get_by_role("switch").first
+    switch = opened(desk).get_by_role("switch", name="Warning page")
     off = look_of(switch)
-    opened(desk)
     switch.check(force=True)
     desk.locator("h1").click()
     assert look_of(switch) != off
