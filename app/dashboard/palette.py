@@ -26,7 +26,7 @@ from app.web.body import read_params
 MAX_LINKS = 6
 
 
-class Command(NamedTuple):
+class PaletteCommand(NamedTuple):
     """Something to do from anywhere: a page to open, or what the palette's script does.
 
     `also`: other words by which it is found.
@@ -41,22 +41,22 @@ class Command(NamedTuple):
 
 
 COMMANDS = (
-    Command(_l("Create link"), "plus", "links_new", "create", "C", also=_l("new shorten")),
-    Command(_l("Bulk create"), "list-plus", "links_bulk", "bulk", also=_l("new many links")),
-    Command(_l("Search links"), "search", "links", "search", "/"),
-    Command(_l("Import links"), "arrow-left-right", "imports", also=_l("upload CSV")),
-    Command(_l("Create project"), "folder", "projects_new", also=_l("new")),
-    Command(_l("Create domain"), "globe", "domains_new", also=_l("new host")),
-    Command(_l("Create pixel"), "radio", "pixels_new", also=_l("new")),
-    Command(_l("Create handler"), "bell", "handlers_new", also=_l("new webhook notification")),
-    Command(_l("Create API key"), "key-round", "keys_new", also=_l("new")),
-    Command(_l("Light theme"), "sun", act="theme:light", also=_l("colours")),
-    Command(_l("Dark theme"), "moon", act="theme:dark", also=_l("colours")),
-    Command(_l("Theme of the system"), "monitor", act="theme:", also=_l("colours")),
-    Command(_l("Compact list"), "rows-4", act="density:", also=_l("density")),
-    Command(_l("Comfortable list"), "rows-2", act="density:comfortable", also=_l("density")),
-    Command(_l("Keyboard shortcuts"), "keyboard", act="keys", key="?", also=_l("help")),
-    Command(_l("Sign out"), "log-out", act="sign-out", also=_l("log out")),
+    PaletteCommand(_l("Create link"), "plus", "links_new", "create", "C", also=_l("new shorten")),
+    PaletteCommand(_l("Bulk create"), "list-plus", "links_bulk", "bulk", also=_l("new many links")),
+    PaletteCommand(_l("Search links"), "search", "links", "search", "/"),
+    PaletteCommand(_l("Import links"), "arrow-left-right", "imports", also=_l("upload CSV")),
+    PaletteCommand(_l("Create project"), "folder", "projects_new", also=_l("new")),
+    PaletteCommand(_l("Create domain"), "globe", "domains_new", also=_l("new host")),
+    PaletteCommand(_l("Create pixel"), "radio", "pixels_new", also=_l("new")),
+    PaletteCommand(_l("Create handler"), "bell", "handlers_new", also=_l("new webhook notification")),
+    PaletteCommand(_l("Create API key"), "key-round", "keys_new", also=_l("new")),
+    PaletteCommand(_l("Light theme"), "sun", act="theme:light", also=_l("colours")),
+    PaletteCommand(_l("Dark theme"), "moon", act="theme:dark", also=_l("colours")),
+    PaletteCommand(_l("Theme of the system"), "monitor", act="theme:", also=_l("colours")),
+    PaletteCommand(_l("Compact list"), "rows-4", act="density:", also=_l("density")),
+    PaletteCommand(_l("Comfortable list"), "rows-2", act="density:comfortable", also=_l("density")),
+    PaletteCommand(_l("Keyboard shortcuts"), "keyboard", act="keys", key="?", also=_l("help")),
+    PaletteCommand(_l("Sign out"), "log-out", act="sign-out", also=_l("log out")),
 )
 
 

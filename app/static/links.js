@@ -299,7 +299,7 @@ async function openPalette(event) {
   rowBefore = rowOf(document.activeElement);
   palette.showModal();
   try {
-    (await import(palette.dataset.script)).begin(rowBefore);
+    (await import("./palette.js")).begin(rowBefore);
   } catch {
     palette.close();
     toast(LOST(), "bad");

@@ -5,6 +5,13 @@
 import { all, copy, fetchPart, find, gettext, keepChoice, LOST, ngettext, returnTo, toast } from "./app.js";
 import { act, create, fill, menu, palette, showHelp } from "./links.js";
 
+// its own style sheet comes with it
+const style = document.createElement("link");
+const isStyled = new Promise((done) => (style.onload = style.onerror = done));
+style.rel = "stylesheet";
+style.href = new URL("palette.css", import.meta.url);
+document.head.append(style);
+
 const PAUSE_MS = 150;
 const MOST_LETTERS = 200; // of a search: with escapes an address stays short enough
 const field = find("input", palette);
@@ -25,6 +32,8 @@ let asked = new AbortController(); // for links; a newer letter takes the questi
 
 // ------------------------------------------------------------------- opening
 async function begin(focused) {
+  await isStyled;
+  if (!palette.open) return;
   row = focused;
   asked.abort();
   found.replaceChildren();
@@ -82,12 +91,15 @@ function option(item, number) {
 const plain = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
 const options = () => all("[role=option]", list).filter((one) => !one.hidden);
 
-// how well an option fits: its words begin with what was typed, a later word does, or it is in it somewhere
+// how well an option fits: its title begins with what was typed, a later word of it does, it is in the title
+// somewhere, or only in the other words by which it is found
 function rank(one, typed) {
   const title = plain(one.textContent).trim();
   const text = `${title} ${plain(one.dataset.also ?? "")}`;
   if (!typed.split(/\s+/).every((word) => text.includes(word))) return 0;
-  return title.startsWith(typed) ? 3 : text.includes(` ${typed}`) ? 2 : 1;
+  if (title.startsWith(typed)) return 4;
+  if (title.includes(` ${typed}`)) return 3;
+  return title.includes(typed) ? 2 : 1;
 }
 
 function show() {
