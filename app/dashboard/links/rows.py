@@ -114,7 +114,7 @@ def load_around(ids: Sequence[int]) -> None:
 
 def load_addresses(links: Sequence[Link]) -> None:
     """Load what the short addresses of new links are made of, with one query instead of one for each."""
-    ids = [inspect(link).identity[0] for link in links]  # to read the id of a link would load it
+    ids: list[int] = [inspect(link).identity[0] for link in links]  # to read the id of a link would load it
     with_domains = select(Link).where(Link.id.in_(ids)).options(joinedload(Link.domain))
     db.session.scalars(with_domains.execution_options(populate_existing=True)).all()
 
