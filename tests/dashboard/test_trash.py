@@ -134,7 +134,7 @@ def test_history_in_words_and_back(desk: Desk, alice: User, make_pixel: Any, api
     page = desk.get(f"/links/{id_}/history").text
     for words in (
         "Created",
-        "test (API key)",
+        "<bdi>test</bdi> (API key)",
         "https://example.com/one",
         "https://example.com/two",
         "My pixel",
