@@ -1,13 +1,16 @@
-"""Start page of the dashboard, and the choice of its colours."""
+"""Start page of the dashboard, and what a browser keeps of its look: the colours, and the room of a row."""
 
+# see docs/decisions/2026-11-24-rows-of-links.md
 from __future__ import annotations
 
-from flask import make_response, redirect, request, url_for
+from collections.abc import Container
+
+from flask import Response, make_response, redirect, request, url_for
 from flask.typing import ResponseReturnValue
 
 from app.dashboard.auth.access import submitted_form
 from app.dashboard.shared.blueprint import blueprint
-from app.dashboard.shared.rendering import THEME_COOKIE, THEMES
+from app.dashboard.shared.rendering import DENSITIES, DENSITY_COOKIE, THEME_COOKIE, THEMES
 from app.web.cookies import host_cookie
 
 YEAR = 365 * 24 * 3600
@@ -21,9 +24,20 @@ def home() -> ResponseReturnValue:
 @blueprint.post("/theme")
 def theme() -> ResponseReturnValue:
     """Keep the colours for a year and go back. Scripts set the same cookie without this request."""
-    chosen, name = submitted_text("theme"), host_cookie(THEME_COOKIE)
+    return keep_choice("theme", THEME_COOKIE, THEMES)
+
+
+@blueprint.post("/density")
+def density() -> ResponseReturnValue:
+    """Keep the density of lists for a year and go back. Scripts set the same cookie without this request."""
+    return keep_choice("density", DENSITY_COOKIE, DENSITIES)
+
+
+def keep_choice(field: str, cookie: str, choices: Container[str]) -> Response:
+    """Keep what the field says in this cookie; anything but one of the choices means none."""
+    chosen, name = submitted_text(field), host_cookie(cookie)
     response = make_response(redirect(local_path(submitted_text("back")), 303))
-    if chosen in THEMES:
+    if chosen in choices:
         response.set_cookie(name, chosen, max_age=YEAR, samesite="Lax", secure=request.is_secure)
     else:
         response.delete_cookie(name, samesite="Lax", secure=request.is_secure)

@@ -20,6 +20,18 @@ const gettext = (text, values = {}) => filled(MESSAGES[text] ?? text, values);
 const ngettext = (one, many, num, values = {}) =>
   filled(MESSAGES[one]?.[plurals.select(num)] ?? (num === 1 ? one : many), { num, ...values });
 
+// The keys by which an input method composes a word are its own: an Enter that takes the word neither sends a
+// form nor chooses anything. (Safari ends the composition first: there only the key's code, 229, tells.)
+addEventListener(
+  "keydown",
+  (event) => {
+    if (!event.isComposing && event.keyCode !== 229) return;
+    event.stopImmediatePropagation();
+    if (event.key === "Enter") event.preventDefault();
+  },
+  true,
+);
+
 // ------------------------------------------------------------------ messages
 const SHOWN_MS = 6000;
 const UNDO_SHOWN_MS = 20_000; // time to think
@@ -37,10 +49,15 @@ function toast(text, tone = "good", ...more) {
 
 // what was made is copied at once; where the browser wants a click for that, the message has a button
 async function toastAndCopy(text, address) {
-  if (await copy(address)) return toast(`${text} ${find("#toasts").dataset.copied}`);
-  const button = find("#copy-template").content.firstElementChild.cloneNode(true);
-  button.dataset.copy = address;
-  toast(text, "good", button);
+  const buttons = canShare ? [buttonIn("share", address)] : [];
+  if (await copy(address)) return toast(`${text} ${find("#toasts").dataset.copied}`, "good", ...buttons);
+  toast(text, "good", buttonIn("copy", address), ...buttons);
+}
+
+function buttonIn(name, address) {
+  const button = find(`#${name}-template`).content.firstElementChild.cloneNode(true);
+  button.dataset[name] = address;
+  return button;
 }
 
 // an open dialog lies above everything: the region must be opened again to lie above it
@@ -241,6 +258,19 @@ on("click", "[data-copy]", async (button) => {
   toast(find("#toasts").dataset.copied);
 });
 
+// the device's own way to give something on: on phones, mostly
+const canShare = typeof navigator.share === "function";
+root.classList.toggle("can-share", canShare);
+on("click", "[data-share]", async ({ dataset: { share: text } }) => {
+  try {
+    await navigator.share(text.includes("\n") ? { text } : { url: text });
+  } catch (error) {
+    if (error.name === "AbortError") return; // closed without a choice
+    const { copied, notCopied } = find("#toasts").dataset;
+    toast(...((await copy(text)) ? [copied] : [notCopied, "bad"]));
+  }
+});
+
 async function copy(text) {
   try {
     await navigator.clipboard.writeText(text);
@@ -267,14 +297,25 @@ function copyBySelection(text) {
 // ------------------------------------------------------------------ colours
 on("submit", "[data-theme-form]", (form, event) => {
   event.preventDefault();
-  const chosen = event.submitter.value;
-  const [prefix, secure] = location.protocol === "https:" ? ["__Host-", "; Secure"] : ["", ""];
-  document.cookie = `${prefix}waypost_theme=${chosen}; Path=/; SameSite=Lax; Max-Age=${chosen ? 31536000 : 0}${secure}`;
-  if (chosen) root.dataset.theme = chosen;
-  else delete root.dataset.theme;
-  find("meta[name=color-scheme]").content = chosen || "light dark";
-  all("button[name=theme]").forEach((button) => button.setAttribute("aria-pressed", button.value === chosen));
+  find("meta[name=color-scheme]").content = keepChoice("theme", event.submitter) || "light dark";
 });
+
+on("submit", "[data-density-form]", (form, event) => {
+  event.preventDefault();
+  keepChoice("density", event.submitter);
+});
+
+// what is pressed of a group of buttons: kept in a cookie, as the server does it, and told on the root
+function keepChoice(name, { value }) {
+  const [prefix, secure] = location.protocol === "https:" ? ["__Host-", "; Secure"] : ["", ""];
+  document.cookie = `${prefix}waypost_${name}=${value}; Path=/; SameSite=Lax; Max-Age=${value ? 31536000 : 0}${secure}`;
+  if (value) root.dataset[name] = value;
+  else delete root.dataset[name];
+  all(`button[name=${name}]`).forEach((button) =>
+    button.setAttribute("aria-pressed", button.value === value),
+  );
+  return value;
+}
 
 // -------------------------------------------------------------- small panels
 const panels = () => all("details.pop[open]");
@@ -410,7 +451,7 @@ function tagBox(area) {
   };
   const chip = (tag) => {
     const one = document.createElement("span");
-    const text = document.createElement("span");
+    const text = document.createElement("bdi");
     const remove = document.createElement("button");
     one.className = "chip";
     text.textContent = tag;
@@ -437,6 +478,7 @@ function tagBox(area) {
     return true;
   };
   input.addEventListener("keydown", (event) => {
+    if (event.isComposing) return;
     if (event.key === "," || event.key === "Enter") {
       const typed = input.value.trim();
       if (typed || event.key === ",") event.preventDefault();
@@ -516,6 +558,7 @@ export {
   gettext,
   isField,
   isList,
+  keepChoice,
   LOST,
   ngettext,
   on,

@@ -1,7 +1,7 @@
 // What the list of links does beyond plain HTML: making one from anywhere, a menu and keys for each row,
 // changing a destination in its place, selecting many.
 
-import { all, copy, fetchPart, find, isField, on, openSheet, returnTo, sheet, toast } from "./app.js";
+import { all, copy, fetchPart, find, isField, LOST, on, openSheet, returnTo, sheet, toast } from "./app.js";
 
 // those of links alone: other lists have rows, too
 const rows = () => all("#rows > .row[data-id]");
@@ -69,6 +69,7 @@ function fill(row) {
             .replace(/copy=0$/, `copy=${row.dataset.id}`),
         );
   find("[data-key=y]", menu).dataset.copy = address;
+  find("[data-share]", menu).dataset.share = address;
   find("[data-key=o]", menu).href = address;
   const isOff = row.classList.contains("is-off");
   find("[data-switch]", menu).textContent = find("[data-switch]", menu).dataset[isOff ? "on" : "off"];
@@ -114,6 +115,12 @@ menu?.addEventListener("keydown", (event) => {
   items.at(to % items.length).focus();
 });
 
+// ------------------------------------------------- what was created in bulk
+on("click", "[data-created-end]", (button) => {
+  button.closest("[data-created]").remove();
+  (find("#rows a.name") ?? find("main")).focus();
+});
+
 // ------------------------------------------------------------- in its place
 on("click", "[data-inplace]", (link, event) => {
   const row = rowOf(link) ?? rowOf(menuOf);
@@ -150,7 +157,19 @@ function tellSelected() {
   find("[data-selected]", form).textContent = isAll ? matching.dataset.total : chosen;
   find("[data-select-page]", form).hidden = chosen === boxes().length || isAll;
   find("label.matching", form).hidden = chosen < boxes().length && !isAll;
+  if (measured === form) return;
+  bar.disconnect();
+  bar.observe((measured = form));
 }
+
+// the room that the bar takes at the foot: what has the focus is scrolled clear of it
+let measured = null;
+const bar = new ResizeObserver(([{ target }]) =>
+  document.documentElement.style.setProperty(
+    "--bar",
+    `${target.offsetHeight ? target.offsetHeight + 20 : 0}px`,
+  ),
+);
 
 function selectTo(box) {
   const list = boxes();
@@ -235,6 +254,8 @@ const PAGE = {
 
 document.addEventListener("keydown", (event) => {
   const { target, key } = event;
+  if (isForPalette(event)) return openPalette(event);
+  if (palette?.open) return;
   const form = target.closest?.(".inplace");
   if (key === "Escape" && form) return endInPlace(form);
   if (
@@ -264,6 +285,30 @@ document.addEventListener("keydown", (event) => {
   if (done) event.preventDefault();
 });
 
+// ------------------------------------------------------------------ palette
+const palette = find("#palette");
+let rowBefore = null; // the row that had the focus when the palette was opened
+
+const isForPalette = ({ key, ctrlKey, metaKey, shiftKey, altKey }) =>
+  (ctrlKey || metaKey) && !shiftKey && !altKey && key.toLowerCase() === "k" && palette && !sheet.open;
+
+// It opens at once, so that what is typed goes into its field; what it can do comes when it is needed first.
+async function openPalette(event) {
+  event.preventDefault();
+  if (palette.open) return palette.close();
+  rowBefore = rowOf(document.activeElement);
+  palette.showModal();
+  try {
+    (await import("./palette.js")).begin(rowBefore);
+  } catch {
+    palette.close();
+    toast(LOST(), "bad");
+  }
+}
+on("click", "[data-palette]", (button, event) => openPalette(event));
+on("click", "[data-palette-end]", () => palette.close());
+palette?.addEventListener("pointerdown", ({ target }) => target === palette && palette.close());
+
 // the usual combinations mean the row while it is focused
 function withControl(event, row) {
   if (!row || event.shiftKey) return;
@@ -288,3 +333,5 @@ addEventListener("load", () => {
   sessionStorage.removeItem(LIST);
   create(brought);
 });
+
+export { act, create, fill, menu, palette, showHelp };

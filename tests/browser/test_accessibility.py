@@ -218,7 +218,7 @@ def test_the_list_in_every_state_and_what_it_opens(
             found[f"{where}, {width}"] = [*violations(desk), *sideways(desk)]
 
     desk.goto(f"{site}/dashboard/links/")
-    for state in STATES.values():
+    for state in filter(lambda state: state.needs_look, STATES.values()):
         expect(desk.locator(".row .badge", has_text=str(state.word)).first).to_be_visible()
     look("states")
     desk.locator(".side .more > summary").press("Enter")

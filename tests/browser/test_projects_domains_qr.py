@@ -67,7 +67,7 @@ def test_a_domain_is_made_and_verified(
     proofs[0] = True
     dialog.get_by_role("button", name="Verify now").click()
     said(desk, "go.example is verified.")
-    expect(row.get_by_text("Verified", exact=True)).to_be_visible()
+    expect(row).not_to_contain_text("erified")
     session.rollback()
     assert session.query(Domain).one().is_verified
 

@@ -134,7 +134,7 @@ def test_history_in_words_and_back(desk: Desk, alice: User, make_pixel: Any, api
     page = desk.get(f"/links/{id_}/history").text
     for words in (
         "Created",
-        "test (API key)",
+        "<bdi>test</bdi> (API key)",
         "https://example.com/one",
         "https://example.com/two",
         "My pixel",
@@ -158,11 +158,11 @@ def test_history_says_by_which_way_and_which_pictures_are_gone(desk: Desk, api: 
     desk.post("/links/many", {"do": "off", "ids": str(id_)})
     page = desk.get(f"/links/{id_}/history").text
     assert "(bulk change)" in page
-    assert "<del>A picture</del> <ins>Another picture</ins>" in page
+    assert "<del><bdi>A picture</bdi></del> <ins><bdi>Another picture</bdi></ins>" in page
     assert ".png" not in page
     for file in previous_uploads.of_links([id_]):  # versions before kept none
         file.unlink()
-    assert "<del>A picture that is gone</del>" in desk.get(f"/links/{id_}/history").text
+    assert "<del><bdi>A picture that is gone</bdi></del>" in desk.get(f"/links/{id_}/history").text
 
 
 def test_going_back_to_an_address_that_is_taken(desk: Desk, api: Api) -> None:

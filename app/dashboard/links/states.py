@@ -20,6 +20,11 @@ class Badge(NamedTuple):
     word: str
     tone: str
 
+    @property
+    def needs_look(self) -> bool:
+        """Whether a list shows it: what is as it should be needs no badge in each row."""
+        return self.tone != "good"
+
 
 OFF = Badge(_l("Off"), "")
 SCHEDULED = Badge(_l("Scheduled"), "info")

@@ -20,7 +20,7 @@ from app.dashboard.links.filters import LISTING
 from app.dashboard.links.link_cautions import link_cautions
 from app.dashboard.links.preview import has_password, previewed, previewed_fields
 from app.dashboard.links.proposals import sent_proposal
-from app.dashboard.links.rows import COLUMNS, beside_rows, places, short_address, short_url
+from app.dashboard.links.rows import COLUMNS, beside_rows, load_addresses, places, short_address, short_url
 from app.dashboard.links.view_bar import view_bar
 from app.dashboard.shared import form_input
 from app.dashboard.shared.blueprint import blueprint
@@ -196,8 +196,14 @@ def created_bulk(rows: Sequence[Link]) -> ResponseReturnValue:
         "1 link is created.", "%(number)s links are created.", len(rows), number=digits(len(rows))
     )
     # the newest first, as in the list, and one page of them at most
-    shown = lambda: FAMILY.list_with(*reversed(rows[-25:]))  # noqa: E731
+    shown = lambda: created_box(rows) + FAMILY.list_with(*reversed(rows[-25:]))  # noqa: E731
     return FAMILY.done(message, shown, warning=FAMILY.warning(rows))
+
+
+def created_box(rows: Sequence[Link]) -> str:
+    """What stands above the list until it is asked for again: all new short links to copy or share."""
+    load_addresses(rows)
+    return render_template("dashboard/links/_created.html", addresses=[short_url(row) for row in rows])
 
 
 def bulk_page(form: Any, status: int = 200) -> Response:

@@ -6,7 +6,7 @@ import datetime as dt
 import json
 import re
 import zlib
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import SplitResult
 from zoneinfo import ZoneInfo
@@ -24,6 +24,8 @@ from app.web.cookies import host_cookie
 
 THEMES = {"light", "dark"}
 THEME_COOKIE = "waypost_theme"
+DENSITIES = {"comfortable"}  # a list is compact unless the reader chose otherwise
+DENSITY_COOKIE = "waypost_density"
 HTMX = {
     "allowEval": False,
     "includeIndicatorStyles": False,
@@ -94,6 +96,7 @@ def init_app(app: Flask) -> None:
 def common() -> dict[str, Any]:
     return {
         "theme": theme(),
+        "density": density(),
         "htmx_config": HTMX,
         "navigation": navigation,
         "here": None,
@@ -113,8 +116,18 @@ def own_switched_off() -> Sequence[Any]:
 
 def theme() -> str:
     """The colours that the reader chose, or "" for the system's. Sent with the page: nothing flashes."""
-    chosen = request.cookies.get(host_cookie(THEME_COOKIE), "")
-    return chosen if chosen in THEMES else ""
+    return chosen(THEME_COOKIE, THEMES)
+
+
+def density() -> str:
+    """How much room the rows of a list take, "" for the compact one. Sent with the page: nothing jumps."""
+    return chosen(DENSITY_COOKIE, DENSITIES)
+
+
+def chosen(cookie: str, choices: Container[str]) -> str:
+    """What the reader's browser keeps in this cookie, if that is one of the choices."""
+    kept = request.cookies.get(host_cookie(cookie), "")
+    return kept if kept in choices else ""
 
 
 def is_fragment() -> bool:

@@ -394,8 +394,8 @@ def test_how_columns_are_read_is_shown_and_what_is_left_out(desk, brought, work)
     for state in ("checking", "checked", "taking", "done"):
         assert job.state == state
         page = desk.get(f"/imports/{job.id}").text
-        assert '<dt>Alias</dt><dd translate="no">keyword</dd>' in page
-        assert 'Skipped:</b> <span class="muted" translate="no">ip, &lt;b&gt;</span>' in page
+        assert '<dt>Alias</dt><dd translate="no"><bdi>keyword</bdi></dd>' in page
+        assert 'Skipped:</b> <span class="muted" translate="no"><bdi>ip, &lt;b&gt;</bdi></span>' in page
         desk.post(f"/imports/{job.id}/take", {}) if state == "checked" else work(job)
 
 

@@ -1,0 +1,299 @@
+"""Rows of links: density, badges, copying and sharing, and clicks that keep up by themselves."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+from sqlalchemy.orm import Session, scoped_session
+
+from app.accounts.models import User
+from app.core.clock import now
+from app.links.models import DestinationCheck, LimitCounter, Link
+from tests.browser.conftest import Watch
+from tests.browser.test_accessibility import violations
+from tests.factories import Factory
+
+pytestmark = [pytest.mark.browser, pytest.mark.full]
+
+DAY = dt.timedelta(days=1)
+WIDTHS = pytest.mark.parametrize("width", [1280, 390])
+WHOLLY_SEEN = """[...document.querySelectorAll('#rows > .row')].filter(row => {
+  const { top, bottom } = row.getBoundingClientRect();
+  return top >= 0 && bottom <= innerHeight;
+}).length"""
+# a device that shares: what it was given is kept
+SHARES = "navigator.share = data => { (window.shared ??= []).push(data); return Promise.resolve(); }"
+SHARES_NOT = "delete Navigator.prototype.share; delete navigator.share"
+# how much the page has moved by itself
+MOVED = """new PerformanceObserver(list => list.getEntries().forEach(one => {
+  window.moved = (window.moved ?? 0) + one.value; })).observe({type: 'layout-shift', buffered: false})"""
+EVERY = 6000  # longer than the rows wait between two questions
+
+
+def row(page: Page, name: str) -> Locator:
+    return page.get_by_role("list", name="Links").get_by_role("listitem").filter(has_text=f"/{name}")
+
+
+def full_list(alice: User, factory: Factory) -> None:
+    project = factory.project(alice, name="Spring & more")
+    for number in range(25):
+        factory.link(
+            alice,
+            f"an-alias-{number}",
+            title=f"A link of a usual length, {number}",
+            location_url=f"https://example.com/{number}/{'a-long-address/' * 8}",
+            tags=("spring", "sale"),
+            project_id=project.id,
+        )
+
+
+@pytest.mark.parametrize(
+    ("density", "least", "most"),
+    {"compact": ("", 12, 14), "comfortable": ("comfortable", 6, 9)}.values(),
+    ids=["compact", "comfortable"],
+)
+def test_rows_on_a_screen(
+    desk: Page, site: str, alice: User, factory: Factory, density: str, least: int, most: int
+) -> None:
+    """With titles, tags and projects, as owners have them."""
+    full_list(alice, factory)
+    desk.set_viewport_size({"width": 1280, "height": 900})
+    desk.context.add_cookies([{"name": "waypost_density", "value": density, "url": site}])
+    desk.reload()
+    assert least <= desk.evaluate(WHOLLY_SEEN) <= most
+
+
+@WIDTHS
+def test_the_density_is_chosen_and_kept(desk: Page, alice: User, factory: Factory, width: int) -> None:
+    full_list(alice, factory)
+    desk.set_viewport_size({"width": width, "height": 900})
+    desk.reload()
+    before = desk.evaluate(WHOLLY_SEEN)
+    group = desk.get_by_role("group", name="Density")
+    expect(group.get_by_role("button", name="Compact")).to_have_attribute("aria-pressed", "true")
+    group.get_by_role("button", name="Comfortable").focus()
+    desk.keyboard.press("Enter")
+    expect(group.get_by_role("button", name="Comfortable")).to_have_attribute("aria-pressed", "true")
+    assert desk.evaluate(WHOLLY_SEEN) < before
+    desk.reload()
+    expect(group.get_by_role("button", name="Comfortable")).to_have_attribute("aria-pressed", "true")
+    assert desk.evaluate(WHOLLY_SEEN) < before
+    assert width == 390 or violations(desk) == []  # there the bar covers a part of the last row
+    group.get_by_role("button", name="Compact").click()
+    assert desk.evaluate(WHOLLY_SEEN) == before
+
+
+def test_the_density_is_chosen_without_javascript(
+    browser: Browser, sign_in: Any, alice: User, factory: Factory
+) -> None:
+    full_list(alice, factory)
+    context = browser.new_context(java_script_enabled=False)
+    page = sign_in(context, alice)
+    page.goto(f"{page.url}?search=alias-1")
+    page.get_by_role("button", name="Comfortable").click()
+    expect(page).to_have_url(re.compile(r"\?search=alias-1$"))
+    expect(page.locator("html")).to_have_attribute("data-density", "comfortable")
+    page.get_by_role("button", name="Compact").click()
+    expect(page.locator("html[data-density]")).to_have_count(0)
+    context.close()
+
+
+@WIDTHS
+def test_the_alias_stands_first(desk: Page, alice: User, factory: Factory, width: int) -> None:
+    """It is seen whole where the host is cut, and read out after it."""
+    factory.link(alice, "spring-sale", domain_id=factory.domain(alice, f"{'long-' * 9}name.example").id)
+    desk.set_viewport_size({"width": width, "height": 800})
+    desk.reload()
+    name = row(desk, "spring-sale").locator("a.name")
+    expect(name).to_have_accessible_name(re.compile(r"name\.example/spring-sale \(opens"))
+    alias, host = name.locator(".alias"), name.locator(".host")
+    assert alias.evaluate("one => one.scrollWidth <= one.clientWidth")
+    box, other = alias.bounding_box(), host.bounding_box()
+    assert box and other and box["x"] < other["x"]
+    assert alias.evaluate("one => getComputedStyle(one).color") != host.evaluate(
+        "one => getComputedStyle(one).color"
+    )
+    expect(row(desk, "spring-sale").locator(".tile .site")).to_be_visible()
+
+
+def test_only_states_that_need_a_look_have_a_badge(desk: Page, alice: User, factory: Factory) -> None:
+    factory.link(alice, "usual", schedule=True, start_date=now() - DAY, end_date=now() + DAY)
+    factory.link(alice, "turned-off", is_enabled=False)
+    factory.link(alice, "soon", schedule=True, start_date=now() + DAY)
+    factory.link(alice, "over", schedule=True, end_date=now() - DAY)
+    factory.session.add(LimitCounter(link_id=factory.link(alice, "used", clicks_limit=1).id, clicks=1))
+    broken = factory.link(alice, "broken")
+    times = {"failing_since": now(), "due": now(), "planned": now(), "checked_datetime": now()}
+    factory.session.add(DestinationCheck(link_id=broken.id, url=broken.location_url, failures=3, **times))
+    factory.session.commit()
+    desk.reload()
+    words = {"usual": [], "turned-off": ["Off"], "soon": ["Scheduled"], "over": ["Ended"]}
+    words |= {"used": ["Limit reached"], "broken": ["Failing"]}
+    assert {name: row(desk, name).locator(".badge").all_text_contents() for name in words} == words
+
+
+@WIDTHS
+def test_all_that_bulk_creation_made_is_copied(desk: Page, site: str, width: int) -> None:
+    """The button has the focus. What it copies is one short link a line, in the order of the destinations."""
+    desk.set_viewport_size({"width": width, "height": 800})
+    desk.add_init_script(SHARES)
+    desk.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    desk.reload()
+    desk.get_by_role("link", name="Paste many addresses").click()
+    desk.get_by_label("Destinations").fill("\n".join(f"https://example.com/{n}" for n in range(30)))
+    desk.get_by_role("button", name="Create links").click()
+    button = desk.get_by_role("button", name="Copy all")
+    expect(button).to_be_focused()
+    expect(desk.get_by_role("group", name="30 new short links")).to_be_visible()
+    assert violations(desk) == []
+    desk.keyboard.press("Enter")
+    expect(desk.get_by_role("status").filter(has_text="Copied.").first).to_be_visible()
+    lines = desk.evaluate("navigator.clipboard.readText()").splitlines()
+    assert len(set(lines)) == 30
+    shown = desk.locator("#rows a.name").evaluate_all("all => all.map(one => one.href)")
+    assert lines[:-26:-1] == shown
+    desk.get_by_role("group", name="new short links").get_by_role("button", name="Share").click()
+    assert desk.evaluate("window.shared") == [{"text": "\n".join(lines)}]
+    desk.get_by_role("group", name="new short links").get_by_role("button", name="Close").click()
+    expect(button).to_have_count(0)
+    expect(desk.locator("#rows a.name").first).to_be_focused()
+
+
+@WIDTHS
+def test_a_link_is_shared_from_its_menu_and_after_creation(
+    desk: Page, site: str, alice: User, factory: Factory, width: int
+) -> None:
+    factory.link(alice, "one")
+    desk.set_viewport_size({"width": width, "height": 800})
+    desk.add_init_script(SHARES)
+    desk.reload()
+    row(desk, "one").get_by_role("link", name="More").click()
+    desk.locator("#row-menu").get_by_role("button", name="Share").click()
+    assert desk.evaluate("window.shared") == [{"url": f"{site}/one"}]
+    expect(desk.locator("#row-menu")).to_be_hidden()
+    desk.get_by_role("link", name="Create link").click()
+    desk.get_by_label("Destination", exact=True).first.fill("https://example.com/two")
+    desk.get_by_label("Short link").fill("two")
+    desk.keyboard.press("Enter")
+    message = desk.get_by_role("status").filter(has_text="/two is created.")
+    message.get_by_role("button", name="Share").click()
+    assert desk.evaluate("window.shared")[1:] == [{"url": f"{site}/two"}]
+
+
+def test_what_can_not_be_shared_is_copied_and_nothing_is_said_of_a_choice_not_made(
+    desk: Page, site: str, alice: User, factory: Factory
+) -> None:
+    factory.link(alice, "one")
+    desk.add_init_script("navigator.share = () => Promise.reject(new DOMException('', window.why))")
+    desk.reload()
+    for why in ("AbortError", "NotAllowedError"):
+        expect(desk.get_by_role("status").filter(has_text="Copied.")).to_have_count(0)
+        desk.evaluate(f"window.why = {json.dumps(why)}")
+        row(desk, "one").get_by_role("link", name="More").click()
+        desk.locator("#row-menu").get_by_role("button", name="Share").click()
+    expect(desk.get_by_role("status").filter(has_text="Copied.").first).to_be_visible()
+
+
+def test_where_nothing_can_be_shared_no_button_says_so(desk: Page, alice: User, factory: Factory) -> None:
+    factory.link(alice, "one")
+    desk.add_init_script(SHARES_NOT)
+    desk.reload()
+    row(desk, "one").get_by_role("link", name="More").click()
+    expect(desk.locator("#row-menu").get_by_role("button", name="Copy short link")).to_be_visible()
+    expect(desk.locator("#row-menu").get_by_role("button", name="Share")).to_be_hidden()
+
+
+def count(session: scoped_session[Session], link_id: int, clicks: int) -> None:
+    session.merge(LimitCounter(link_id=link_id, clicks=clicks))
+    session.commit()
+
+
+@WIDTHS
+def test_clicks_refresh_by_themselves(
+    desk: Page,
+    alice: User,
+    make_link: Callable[..., Link],
+    session: scoped_session[Session],
+    width: int,
+) -> None:
+    """One request for all rows that are seen. The focus stays, a tick stays, nothing moves."""
+    one, two = (make_link(alice, name).id for name in ("one", "two"))
+    count(session, one, 9)
+    desk.set_viewport_size({"width": width, "height": 800})
+    desk.clock.install()
+    desk.reload()
+    row(desk, "two").get_by_role("checkbox").check(force=True)
+    focused = row(desk, "one").locator(".stat")
+    focused.focus()
+    desk.evaluate(MOVED)
+    asked: list[str] = []
+    desk.on("request", lambda request: asked.append(request.url))
+    count(session, one, 1234)
+    with desk.expect_response(re.compile(r"/links/clicks\?")) as first:
+        desk.clock.fast_forward(EVERY)
+    assert list(first.value.json()) == [str(one)]
+    expect(row(desk, "one")).to_contain_text("1,234 clicks")
+    expect(row(desk, "two")).to_contain_text("0 clicks")
+    expect(focused).to_be_focused()
+    expect(row(desk, "two").get_by_role("checkbox")).to_be_checked()
+    with desk.expect_response(re.compile(r"/links/clicks\?")) as second:
+        desk.clock.fast_forward(EVERY)
+    assert second.value.json() == {}
+    count(session, two, 1)
+    desk.clock.fast_forward(EVERY)
+    expect(row(desk, "two")).to_contain_text(re.compile("1 click,"))
+    assert all("/links/clicks?known=" in url for url in asked)
+    if width == 1280:  # on a phone the number stands alone and grows to its left
+        assert (desk.evaluate("window.moved") or 0) == 0
+
+
+def test_clicks_are_not_asked_for_while_nobody_looks(
+    desk: Page, alice: User, make_link: Callable[..., Link], session: scoped_session[Session]
+) -> None:
+    link_id = make_link(alice, "one").id
+    desk.clock.install()
+    desk.reload()
+    expect(row(desk, "one")).to_contain_text("0 clicks")
+    count(session, link_id, 5)
+    hide = "Object.defineProperty(document, 'hidden', {get: () => window.away, configurable: true})"
+    desk.evaluate(f"window.away = true; {hide}")
+    asked: list[str] = []
+    desk.on("request", lambda request: asked.append(request.url))
+    desk.clock.run_for(10 * EVERY)
+    assert asked == []
+    expect(row(desk, "one")).to_contain_text("0 clicks")
+    desk.evaluate("window.away = false; document.dispatchEvent(new Event('visibilitychange'))")
+    expect(row(desk, "one")).to_contain_text("5 clicks")
+
+
+def test_signed_out_the_rows_stop_asking(
+    desk: Page, watch: Watch, alice: User, make_link: Callable[..., Link]
+) -> None:
+    make_link(alice, "one")
+    desk.clock.install()
+    desk.reload()
+    expect(row(desk, "one")).to_contain_text("0 clicks")
+    desk.context.clear_cookies()
+    asked: list[str] = []
+    desk.on("request", lambda request: asked.append(request.url))
+    with desk.expect_response(lambda answer: answer.status == 401):
+        desk.clock.fast_forward(EVERY)
+    desk.clock.run_for(10 * EVERY)
+    assert len(asked) == 1
+    assert [text.partition(" status of ")[2][:3] for text in watch.complaints] == ["401"]
+    watch.complaints.clear()
+
+
+def test_what_owners_typed_keeps_its_own_direction(desk: Page, alice: User, factory: Factory) -> None:
+    """In the sentences around it nothing trades places with a word that is read from right to left."""
+    project = factory.project(alice, name="مشروع (2)")
+    factory.link(alice, "שלום", title="עברית!", tags=("تاج",), project_id=project.id)
+    desk.reload()
+    isolated = desk.locator("#rows bdi").all_text_contents()
+    assert {"שלום", "עברית!", "تاج", "مشروع (2)"} <= set(isolated)
