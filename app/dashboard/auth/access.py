@@ -21,6 +21,7 @@ from app.web.body import MAX_BYTES, MAX_SMALL_BYTES, read_sent
 
 SAFE = {"GET", "HEAD", "OPTIONS"}
 TOKEN_HEADER = "X-CSRFToken"  # noqa: S105  a header's name
+ACCOUNT_HEADER = "X-Account"
 # the body may be larger than memory: imports/upload.py checks the token before it takes the file
 STREAMED = {"dashboard.imports_write"}
 # the colour scheme: needs no session, and there is nothing to protect
@@ -92,6 +93,8 @@ def token_of(fields: RequestData) -> str | None:
 def with_fresh_token(response: Response) -> Response:
     """Add a token for the page's script to try again with. Only a script of this origin can read it."""
     response.headers[TOKEN_HEADER] = str(generate_csrf())
+    if current_user.is_authenticated:  # the page of another account must not go on with it
+        response.headers[ACCOUNT_HEADER] = str(signed_in_user().id)
     return response
 
 

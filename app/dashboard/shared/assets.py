@@ -25,6 +25,7 @@ FILES = (
     "links.js",
     "lists.js",
     "icon.svg",
+    "leaving.js",
     "imports.css",
     "sending.js",
     "imports.js",
