@@ -36,7 +36,7 @@ from tests.migrations import environ
 from tests.server import Server
 
 SLOWER = 4
-LCP_MS, INP_MS, CLS, KB = 2500, 200, 0.1, 150
+LCP_MS, INP_MS, CLS, KB = 2500, 200, 0.01, 150
 LINKS, CLICKS, DAYS, ROUNDS = 100_000, 200_000, 60, 3
 LEAST_MS = 16.0
 BETWEEN_KEYS_MS, SLOWLY_MS = (
@@ -139,6 +139,8 @@ def in_list(one: Person) -> None:
     for n in (1, 3, 6):
         one.clicks("open a row's menu", f"#rows > .row:nth-child({n}) [data-menu]")
         one.presses_key("close a menu", "Escape")
+    for _ in range(2):
+        one.clicks("next page", "a[rel=next]")
     one.clicks("open the filters", one.page.locator("summary", has_text="Filter"))
     one.presses_key("close a menu", "Escape")
     one.clicks("into a field", "#ask-search")

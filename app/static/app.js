@@ -193,7 +193,9 @@ document.addEventListener("htmx:afterSwap", ({ detail }) => {
 // the rows after and before the one that the next answer may take away
 let neighbours = [];
 document.addEventListener("htmx:beforeSwap", ({ detail }) => {
-  const row = detail.target?.id === "results" && (returning ?? opener)?.closest("#rows > .row");
+  const by = detail.target?.id === "results" && (returning ?? opener);
+  const row =
+    by && (by.closest("#rows > .row") ?? (by.closest("#many") && all("#rows > .row:has([name=ids]:checked)").at(-1)));
   const ids = row ? [...row.parentElement.children].map((one) => one.id) : [];
   const at = row ? ids.indexOf(row.id) : 0;
   neighbours = [...ids.slice(at + 1), ...ids.slice(0, at).reverse()];
