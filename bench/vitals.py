@@ -139,8 +139,6 @@ def in_list(one: Person) -> None:
     for n in (1, 3, 6):
         one.clicks("open a row's menu", f"#rows > .row:nth-child({n}) [data-menu]")
         one.presses_key("close a menu", "Escape")
-    for _ in range(2):
-        one.clicks("next page", "a[rel=next]")
     one.clicks("open the filters", one.page.locator("summary", has_text="Filter"))
     one.presses_key("close a menu", "Escape")
     one.clicks("into a field", "#ask-search")
@@ -191,6 +189,7 @@ def nothing(one: Person) -> None:
 
 PAGES: dict[str, tuple[str, Callable[[Person], None]]] = {
     "links": ("links/", in_list),
+    "links, the next page": ("links/?page=2", nothing),
     "links, the dialog": ("links/", in_dialog),
     "statistics of all": ("statistics/", in_statistics),
     "statistics of a link": ("links/1/statistics/", in_statistics),
@@ -200,6 +199,7 @@ PAGES: dict[str, tuple[str, Callable[[Person], None]]] = {
     "handlers": ("handlers/", in_another),
     "keys": ("keys/", in_another),
     **{name: (f"{name}/", nothing) for name in ("api", "imports", "trash", "account")},
+    "many links": ("links/bulk", nothing),
     "a link's form": ("links/1", nothing),
     "a link's QR code": ("links/1/qr", nothing),
 }

@@ -20,7 +20,7 @@ MAKE: dict[str, Callable[[Factory, User, str], Any]] = {
     "handlers": lambda factory, owner, name: factory.handler(owner, name=name),
     "projects": lambda factory, owner, name: factory.project(owner, name=name),
     "domains": lambda factory, owner, name: factory.domain(owner, f"{name}.example"),
-    "users": lambda factory, owner, name: factory.user(f"{name}@example.org"),  # noqa: ARG005
+    "users": lambda factory, owner, name: factory.user(f"{name}@example.org"),
 }
 
 

@@ -34,6 +34,15 @@ def init_app(app: Flask) -> None:
     app.config["WTF_CSRF_TIME_LIMIT"] = None  # a token lives as long as its session
 
 
+class SignedOut(Unauthorized):
+    """The request needs a signed-in user, and is no page that the sign-in could lead back to."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            _l("You are signed out. Sign in again in another tab, then send this once more.")  # type: ignore[arg-type]
+        )
+
+
 @blueprint.before_request
 def require_user() -> ResponseReturnValue | None:
     """Let signed-in users pass. Others are redirected to the sign-in page, and come back from there."""
@@ -44,7 +53,7 @@ def require_user() -> ResponseReturnValue | None:
         act_as(actor_of(signed_in_user()))
         return None
     if is_fragment() or request.method not in SAFE:
-        raise Unauthorized(_l("You are signed out. Sign in again in another tab, then send this once more."))
+        raise SignedOut
     return redirect(url_for("accounts.login", next=request.full_path.rstrip("?")))
 
 
@@ -83,6 +92,11 @@ def require_same_origin() -> None:
 def submitted_form() -> RequestData:
     """The fields of this request. Without a signed-in user the body must be small."""
     return read_sent(MAX_BYTES if current_user.is_authenticated else MAX_SMALL_BYTES)
+
+
+def is_shown_again() -> bool:
+    """Whether the form is to be shown with what was sent, and nothing is to be saved yet."""
+    return "again" in submitted_form()
 
 
 def token_of(fields: RequestData) -> str | None:
