@@ -22,7 +22,11 @@ const ngettext = (one, many, num, values = {}) =>
 
 // Enter that ends a word of an input method is not for us, and a search waits for the word
 const isOfInputMethod = (event) => event.isComposing || (event.key === "Enter" && event.keyCode === 229);
-document.addEventListener("keydown", (event) => isOfInputMethod(event) && event.stopImmediatePropagation(), true);
+document.addEventListener(
+  "keydown",
+  (event) => isOfInputMethod(event) && event.stopImmediatePropagation(),
+  true,
+);
 document.addEventListener(
   "input",
   (event) => event.isComposing && event.target.type === "search" && event.stopImmediatePropagation(),
@@ -195,7 +199,9 @@ let neighbours = [];
 document.addEventListener("htmx:beforeSwap", ({ detail }) => {
   const by = detail.target?.id === "results" && (returning ?? opener);
   const row =
-    by && (by.closest("#rows > .row") ?? (by.closest("#many") && all("#rows > .row:has([name=ids]:checked)").at(-1)));
+    by &&
+    (by.closest("#rows > .row") ??
+      (by.closest("#many") && all("#rows > .row:has([name=ids]:checked)").at(-1)));
   const ids = row ? [...row.parentElement.children].map((one) => one.id) : [];
   const at = row ? ids.indexOf(row.id) : 0;
   neighbours = [...ids.slice(at + 1), ...ids.slice(0, at).reverse()];
