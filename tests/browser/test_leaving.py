@@ -158,3 +158,21 @@ def test_a_phone_that_closes_without_asking_is_held(listed: Page, width: int) ->
     listed.evaluate("document.querySelector('#sheet').close()")
     expect(dialog).to_be_visible()
     expect(dialog.get_by_label("Destination", exact=True)).to_have_value(TYPED)
+
+
+@WIDTHS
+def test_dialogs_work_after_a_step_back(listed: Page, width: int) -> None:
+    """The list's step before comes as a whole page: its dialogs ask, and close, as those of the first."""
+    back(listed)
+    expect(rows(listed)).to_have_count(2)
+    dialog = begin(listed, TYPED)
+    back(listed)
+    question(listed).get_by_role("button", name="Keep editing").click()
+    expect(dialog.get_by_label("Destination", exact=True)).to_have_value(TYPED)
+    listed.keyboard.press("Escape")
+    question(listed).get_by_role("button", name="Discard").click()
+    expect(dialog).to_be_hidden()
+    begin(listed)
+    dialog.get_by_role("button", name="Close").click()
+    expect(dialog).to_be_hidden()
+    expect(listed.get_by_role("link", name="Create link")).to_be_focused()

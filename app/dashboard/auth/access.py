@@ -38,9 +38,7 @@ class SignedOut(Unauthorized):
     """The request needs a signed-in user, and is no page that the sign-in could lead back to."""
 
     def __init__(self) -> None:
-        super().__init__(
-            _l("You are signed out. Sign in again in another tab, then send this once more.")  # type: ignore[arg-type]
-        )
+        super().__init__(_l("You are signed out. Sign in again in another tab, then send this once more."))
 
 
 @blueprint.before_request
