@@ -176,3 +176,5 @@ def test_dialogs_work_after_a_step_back(listed: Page, width: int) -> None:
     dialog.get_by_role("button", name="Close").click()
     expect(dialog).to_be_hidden()
     expect(listed.get_by_role("link", name="Create link")).to_be_focused()
+    listed.locator("[data-menu]").first.click()
+    expect(listed.locator("#row-menu")).to_be_visible()
