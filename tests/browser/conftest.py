@@ -36,7 +36,7 @@ QUIET = [
 EXPECTED = re.compile(
     r"Failed to load resource: the server responded with a status of 4(09|13|22) |Applying inline style violates"
 )
-SECONDS = 12  # to wait for what a page does next: a busy machine may take long
+SECONDS = 60  # to wait for what a page does next: a busy machine may take long
 expect.set_options(timeout=SECONDS * 1000)
 
 
