@@ -32,8 +32,8 @@ LOOK_ALIKES = (
 )
 MIN_PART, MAX_REST = 3, 2  # letters of what counts as a part of the owner's data; letters left beside parts
 
-TRIVIAL = _l("This password is one of the first that anybody would try. Choose another one.")
-OWN = _l("This password is made of your e-mail address or name. Choose another one.")
+TRIVIAL = _l("This password is one of the most common ones. Choose another one.")
+OWN = _l("This password contains your e-mail address or name. Choose another one.")
 
 
 def find_weakness(password: str, *about: str) -> str | None:

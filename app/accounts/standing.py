@@ -21,7 +21,7 @@ from app.core.extensions import db
 from app.i18n.messages import lazy_gettext as _l
 
 RETENTION = dt.timedelta(days=30)  # of a deleted account, with all that is the user's
-LAST_ADMIN = _l("This is the last admin. Make somebody else admin first.")
+LAST_ADMIN = _l("This is the last admin. Make another user admin first.")
 
 
 class LastAdmin(Invalid):
@@ -59,7 +59,7 @@ def make_admin(user: User) -> None:
     """Makes the user an admin. Raises Invalid for one who may not sign in."""
     hold(user)
     if not user.is_active:
-        raise Invalid(FieldError(_l("Only somebody who may sign in can be admin."), "not_active"))
+        raise Invalid(FieldError(_l("Only users who can sign in can be admins."), "not_active"))
     if not user.is_admin:
         record(db.session, "user.made_admin", account=user)
     user.is_admin = True

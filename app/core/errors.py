@@ -59,7 +59,7 @@ class AliasTaken(WaypostError):
     """The alias belongs to another link already."""
 
     def __init__(self) -> None:
-        super().__init__(FieldError(_l("This short address is taken already."), "taken", "url"))
+        super().__init__(FieldError(_l("This short link is taken already."), "taken", "url"))
 
 
 class Conflict(WaypostError):

@@ -19,10 +19,10 @@ from app.dashboard.auth import (  # noqa: F401
 )
 from app.dashboard.handlers import confirmation, deliveries, unsubscribe  # noqa: F401
 from app.dashboard.imports import exports  # noqa: F401
-from app.dashboard.links import bulk, history, qr, sample_data, simulate  # noqa: F401
+from app.dashboard.links import bulk, history, qr, sample_data, saved_views, simulate  # noqa: F401
 from app.dashboard.shared import assets, compression, icons, rendering, security_headers
 from app.dashboard.shared.blueprint import blueprint
-from app.dashboard.statistics import views  # noqa: F401
+from app.dashboard.statistics import shared, shares, views  # noqa: F401
 
 
 def init_app(app: Flask) -> None:
@@ -38,6 +38,7 @@ def init_app(app: Flask) -> None:
         rendering,
         access,
         instance,
+        shared,
     ):
         part.init_app(app)
     app.register_blueprint(blueprint)

@@ -153,7 +153,7 @@ def restore(id: int) -> ResponseReturnValue:
         services.require_readable([one])
         kind = KINDS[one.kind]
         row = link_services.restore(one, form.changes) if one.kind == LINK else kind.restore(one)
-        message = _("%(name)s is back.", name=kind.family.title_of(row))
+        message = _("%(name)s is restored.", name=kind.family.title_of(row))
         db.session.commit()
     except (Invalid, AliasTaken) as error:
         note(form, error)
@@ -181,17 +181,17 @@ def undo(batch: str) -> ResponseReturnValue:
 
 def restored_message(count: int, names: Sequence[str], stuck: Sequence[Trashed]) -> tuple[str, str | None]:
     message = (
-        _("%(name)s is back.", name=names[0])
+        _("%(name)s is restored.", name=names[0])
         if count == 1
-        else _("%(count)s are back.", count=digits(count))
+        else _("%(count)s restored.", count=digits(count))
         if count
         else ""
     )
     if not stuck:
         return message, None
     warning = ngettext(
-        "%(name)s needs another short address. Restore from the trash to choose one.",
-        "%(number)s need another short address. Restore from the trash to choose one.",
+        "%(name)s needs another short link. Restore from the trash to choose one.",
+        "%(number)s need another short link. Restore from the trash to choose one.",
         len(stuck),
         name=stuck[0].name,
         number=digits(len(stuck)),
@@ -229,7 +229,7 @@ def erase(id: int) -> ResponseReturnValue:
     name = services.find(signed_in_user().id, id).name
     empty_trash(signed_in_user().id, [id])
     db.session.commit()
-    return done(_("%(name)s is gone.", name=name))
+    return done(_("%(name)s is deleted.", name=name))
 
 
 @blueprint.get("/trash/empty", endpoint="trash_empty")

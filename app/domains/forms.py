@@ -42,8 +42,8 @@ class DomainForm(ResourceForm):
     scheme = ChoiceField(
         _l("Scheme"), choices=SCHEMES, also={"https": "https://", "http": "http://"}, clears_to="https://"
     )
-    custom_index_url = RedirectUrlField(_l("Where its front page leads"))
-    custom_not_found_url = RedirectUrlField(_l("Where unknown addresses lead"))
+    custom_index_url = RedirectUrlField(_l("Root redirect"))
+    custom_not_found_url = RedirectUrlField(_l("404 redirect"))
     is_enabled = FlagField(_l("On"))
 
     def validate_host(self, field: HostField) -> None:
@@ -55,7 +55,7 @@ class DomainForm(ResourceForm):
         if is_like(name_of(host), self.own_names()):
             raise Rejected(_l("This looks like an address of Waypost itself."), "look_alike")
         if is_anothers(host, self.owner.id):
-            raise Rejected(_l("This domain is somebody else's here."), "taken")
+            raise Rejected(_l("This domain belongs to another user."), "taken")
         if is_known(host, self.owner.id):
             raise Rejected(_l("You have this domain already."), "exists")
 
@@ -74,7 +74,7 @@ class DomainForm(ResourceForm):
             names.add(name_of(own))
         for name, address in found:
             if address.host in names:
-                self.reject(name, _l("This leads to a domain of Waypost's own again."), "circle")
+                self.reject(name, _l("This redirects to a domain of Waypost's own again."), "circle")
 
     @property
     def host_that_results(self) -> str | None:

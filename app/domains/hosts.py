@@ -50,9 +50,9 @@ def read_name(text: str) -> str:
     if DOTTED.fullmatch(name):
         raise Rejected(_l("An IP address can't be a domain."), "ip_address")
     if name == LOCAL:
-        raise Rejected(_l("This is the machine itself, for everybody another one."), "own")
+        raise Rejected(_l("This is the server's own machine, and a different one for every visitor."), "own")
     if is_look_alike(idna.decode(name)):
-        raise Rejected(_l("This looks like another name, and would be taken for it."), "look_alike")
+        raise Rejected(_l("This looks like another name and could be confused with it."), "look_alike")
     return name
 
 

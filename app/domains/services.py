@@ -118,7 +118,7 @@ def new_token() -> str:
 def refuse_anothers(domain: Domain) -> None:
     with db.session.no_autoflush:
         if is_anothers(domain.host, domain.user_id):
-            raise Invalid(FieldError(_l("This domain is somebody else's here."), "taken", "host"))
+            raise Invalid(FieldError(_l("This domain belongs to another user."), "taken", "host"))
 
 
 def is_anothers(host: str, user_id: int) -> bool:

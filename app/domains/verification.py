@@ -57,7 +57,7 @@ def verify(user: User, id: int) -> tuple[Domain, list[ProofResult]]:
 
 def require_room(user: User) -> None:
     if seconds := rate_limiter().take(OFTEN, str(user.id)):
-        text = _l("These were many tries. Wait %(minutes)s min, then try again.", minutes=ceil(seconds / 60))
+        text = _l("Too many attempts. Wait %(minutes)s min, then try again.", minutes=ceil(seconds / 60))
         raise RateLimited(seconds, FieldError(text, "too_many_tries"))
 
 

@@ -199,7 +199,8 @@ def unpack(path: Path) -> None:
     """
     if not _slots.acquire(timeout=WAIT_SECONDS):
         raise Busy(
-            RETRY_SECONDS, FieldError(_l("Others import ZIPs at this moment. Try again soon."), "busy")
+            RETRY_SECONDS,
+            FieldError(_l("Other users are importing ZIPs at the moment. Try again soon."), "busy"),
         )
     draft = path.with_suffix(".part")
     try:

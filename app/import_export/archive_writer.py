@@ -22,7 +22,7 @@ from app.import_export.models import Archive
 
 TOLD_SECONDS = 0.5
 LEVEL = 6
-PROBLEM = _l("Waypost failed to make this file; its log says why.")
+PROBLEM = _l("Waypost failed to create this file; see its log.")
 
 
 class ArchiveSuperseded(Exception):

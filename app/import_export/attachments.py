@@ -185,7 +185,7 @@ def changes_of(form: ResourceForm, name: Name) -> dict[str, Any]:
     if form.validate():
         return form.changes
     said = " ".join(str(problem.title) for problem in form.problems)
-    raise Rejected(_l("%(name)s can't be made: %(reason)s", name=" ".join(name), reason=said), "format")
+    raise Rejected(_l("%(name)s can't be created: %(reason)s", name=" ".join(name), reason=said), "format")
 
 
 # --- inside the write

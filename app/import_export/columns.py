@@ -45,8 +45,8 @@ WHOLE = ("short url", "short urls", "secure short url", "short link", "bitlink",
 # Dub and of Shlink's web client; Shlink's API (docs/swagger/definitions/ShortUrl.json: `meta.validSince`,
 # `visitsSummary.total`); Rebrandly's page "Branded short links" (`slashtag`, `shortUrl` without a scheme,
 # `domain.fullName`, `forwardParameters`); Kutt's program (`sanitize.link`: `password` is a boolean, `link`
-# the short address, `banned`); YOURLS's table in the database and what its plugin Import Export writes;
-# Linkly's API and `links.csv` (`url` is the destination and `full_url` the short address, `inserted_at`,
+# the short link, `banned`); YOURLS's table in the database and what its plugin Import Export writes;
+# Linkly's API and `links.csv` (`url` is the destination and `full_url` the short link, `inserted_at`,
 # `expiry_*`, `clicks_total`); Switchy's help "How to use the CSV template" (`link` is the destination) and
 # its pages for developers (`linkExpiration`, `passwordProtect`); the Netscape Bookmark File Format
 # (bookmarks.py).
@@ -74,11 +74,11 @@ OTHERS: dict[str, Column] = {
         *("visits summary total", "clicks total", "total engagements", "hits"),
     ),
     "is_disabled": foreign(
-        _l("Switched off"), "is disabled", "disabled", "deleted", "is deleted", "banned", "blocked", "trashed"
+        _l("Turned off"), "is disabled", "disabled", "deleted", "is deleted", "banned", "blocked", "trashed"
     ),
-    "targeting": own(_l("Who goes where"), "targeting"),
+    "targeting": own(_l("Targeting"), "targeting"),
     "pixels": own(_l("Pixels"), "pixels"),
-    "handlers": own(_l("Tell"), "handlers"),
+    "handlers": own(_l("Notifications"), "handlers"),
     "password_hash": own(_l("Password hash"), "password hash"),
     "password_version": own(_l("Password version"), "password version"),
     # also where a service's file has the password itself: it is not read, but marks the link

@@ -31,8 +31,8 @@ PLACES: Mapping[str, tuple[int, int, int]] = MappingProxyType(
 )
 CENTURY_ENDS = 70  # 69 is 2069, 70 is 1970, as POSIX has it
 NOON = 12
-UNKNOWN = _l("Say in which order the dates have day, month and year: this one can be read in several.")
-NO_DAY = _l("There is no such day, in the order of day, month and year that this file has.")
+UNKNOWN = _l("Choose the order of day, month and year: this date can be read in several ways.")
+NO_DAY = _l("There is no such day in this file's order of day, month and year.")
 
 DATE = re.compile(
     r"(?P<first>\d{4}|\d{1,2})(?P<sign>[/.-])\s?(?P<second>\d{1,2})(?P=sign)\s?(?P<third>\d{4}|\d{1,2})\.?"

@@ -32,7 +32,7 @@ def tell_failed(session: AnySession, job: LinkImport, settings: Settings) -> Non
             name=job.name,
             rows=digits(job.position),
         )
-        now_what = _("Links that were made stay. The import's page says what to do.")
+        now_what = _("Links that were imported stay. The import's page says what to do.")
         content = system_email.Content(
             title=_("An import has failed"),
             text=f"{ended} {now_what}",

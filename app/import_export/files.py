@@ -50,7 +50,7 @@ def require_room(place: Path | int, more: int = 0) -> None:
     """Raises Invalid where `more` bytes would leave too little free space for the journal."""
     space = os.statvfs(place)
     if space.f_bavail * space.f_frsize < more + SPARE_BYTES:
-        raise Invalid(FieldError(_l("There is no room for this file on the server."), "no_room", "file"))
+        raise Invalid(FieldError(_l("The server has no space for this file."), "no_room", "file"))
 
 
 @contextmanager

@@ -49,7 +49,9 @@ MAX_PROBLEM = 1_000
 MAX_CELL = 10_000  # characters that are kept of a cell
 MAX_GLANCE = 100
 BUSY_TRIES = 3  # to read a row's pictures; each try waits up to ten seconds
-UNREADABLE_ROW = _l("Waypost failed to read this row. Make it by hand, or change it and try again.")
+UNREADABLE_ROW = _l(
+    "Waypost failed to read this row. Create the link by hand, or change the row and try again."
+)
 
 ReadRow = tuple[TableRow, ParsedLink | list[list[str]]]  # the link to make, or the row's problems
 
@@ -181,7 +183,7 @@ class RunningImport:
         """Why the import can't go on, in words; "" where it can. A wrong table must not fill the database."""
         if self.job.failed > MAX_FAILED:
             return _l(
-                "More than %(most)s rows can't be made: are the columns right?",
+                "More than %(most)s rows can't be imported: are the columns right?",
                 most=lazy_digits(MAX_FAILED),
             )
         return TOO_MANY if self.job.position > MAX_ROWS else ""

@@ -31,7 +31,7 @@ COUNTRY = re.compile(r"[A-Z]{2}")
 BLANK = re.compile(r"[\s,:\ufeff]*")
 
 NOT_CLOSED = _l("This JSON is not closed.")
-NO_OBJECT = _l("This is no object of JSON.")
+NO_OBJECT = _l("This is not a JSON object.")
 TOO_DEEP = _l("This JSON is nested more than %(most)s levels deep.", most=MAX_DEPTH)
 TOO_LONG = _l(
     "This object has more than %(most)s characters. A picture may have 5 MiB.",

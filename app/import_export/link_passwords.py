@@ -44,13 +44,11 @@ HEADINGS, NOT_STORED_HEADINGS = (
 )
 ANY_HASH = "$argon2"
 
-NO_HASH = _l(
-    "This is no argon2id hash as an export of Waypost has it. Remove it, and set a password afterwards."
-)
+NO_HASH = _l("This is not an argon2id hash as exported by Waypost. Remove it, and set a password afterwards.")
 COSTLY = _l(
     "Checking this hash would take too much memory or time. Remove it, and set a password afterwards."
 )
-SWITCHED_OFF = _l("It had a password that this file does not hold. It is off: set one, then switch it on.")
+SWITCHED_OFF = _l("It had a password that this file does not hold. It is off: set one, then turn it on.")
 
 
 def read_hash(text: str) -> str:

@@ -29,7 +29,7 @@ MAX_BASE64 = 4 * (MAX_PICTURE_BYTES // 3 + 1)
 
 NO_DATA_URL = _l("This must be a picture as a data URL: data:image/png;base64,…")
 NO_BASE64 = _l("This picture is damaged: its base64 can't be read.")
-NO_PICTURE = _l("This file does not hold its picture. Waypost's JSON and its file of everything do.")
+NO_PICTURE = _l("This file does not contain its picture. Waypost's JSON and its file of everything do.")
 
 
 class ReadPictures(NamedTuple):

@@ -22,9 +22,9 @@ from app.links.bulk_create import create_each
 from app.links.models import Alias, LimitCounter, Link
 from app.projects.models import Project
 
-TAKEN = _l("This short address is taken.")
-ELSEWHERE = _l("One of your links has this short address, and leads elsewhere.")
-TWICE = _l("A row before this one has the same short address.")
+TAKEN = _l("This short link is taken.")
+ELSEWHERE = _l("One of your links has this short link and another destination.")
+TWICE = _l("An earlier row has the same short link.")
 AliasKey = tuple[int, str]
 
 
@@ -151,7 +151,9 @@ def changes_of(one: ParsedLink, projects: dict[str, int], pixels: Ids, handlers:
     ):
         if missing := missing_names(named.names, known):
             said = ", ".join(" ".join(name[:2]) for name in missing)
-            raise Invalid(FieldError(_l("This has gone meanwhile: %(said)s.", said=said), "not_found", field))
+            raise Invalid(
+                FieldError(_l("This is no longer available: %(said)s.", said=said), "not_found", field)
+            )
         if named.names:
             found[field] = named_ids(named.names, known)
     return found

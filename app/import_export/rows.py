@@ -50,7 +50,7 @@ ALWAYS = {"location_url", "url", "password", "schedule", "start_date", "end_date
 MOMENTS = ("datetime", "last_datetime", "start_date", "end_date")
 MAX_CLICKS = 2**53
 NOT_IN_DIGEST = {"clicks", "project_color", "handler_settings", *DATA_FIELDS.values()}
-OTHER_DOMAIN = _l("Its domain is none of your verified domains here. The link is on this site's own address.")
+OTHER_DOMAIN = _l("Its domain is not one of your verified domains. The link uses this site's own address.")
 
 
 @dataclass(frozen=True)

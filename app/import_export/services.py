@@ -24,9 +24,9 @@ from app.input.parsers import Rejected, plain_text
 LARGE = 10 * 1024 * 1024
 MAX_ROWS = 1_000_000
 MAX_OPEN = 10  # imports of one owner
-NO_ROWS = _l("There are headings in this file, and nothing else.")
+NO_ROWS = _l("This file has headings only.")
 TOO_MANY = _l("This table has more than %(most)s rows. Divide it into several.", most=lazy_digits(MAX_ROWS))
-NO_ORDER = _l("Say in which order the dates have day, month and year: these can be read in several.")
+NO_ORDER = _l("Choose the order of day, month and year: these dates can be read in several ways.")
 UNFINISHED = ("new", "checking", "checked", "taking")
 
 
@@ -90,7 +90,7 @@ def require_few(user: User) -> None:
     unfinished = LinkImport.user_id == user.id, LinkImport.state.in_(UNFINISHED)
     if (db.session.scalar(select(func.count()).select_from(LinkImport).where(*unfinished)) or 0) >= MAX_OPEN:
         said = _l(
-            "%(most)s of your imports are not at their end. Finish or leave one of them first.",
+            "%(most)s of your imports are unfinished. Finish or discard one of them first.",
             most=MAX_OPEN,
         )
         raise Invalid(FieldError(said, "too_many", "file"))
@@ -123,7 +123,7 @@ def choose(
     if "location_url" not in chosen.values():
         problems.append(FieldError(_l("Say which column is the destination."), "required", "location_url"))
     if date_order not in {"", *dates.PLACES}:
-        problems.append(FieldError(_l("Dates are day, month or year first."), "choice", "date_order"))
+        problems.append(FieldError(_l("Dates start with the day, month or year."), "choice", "date_order"))
     elif orders.is_open and not date_order:
         problems.append(FieldError(NO_ORDER, "required", "date_order"))
     if problems:

@@ -114,7 +114,7 @@ def open_table(path: Path) -> TableFormat:
         file.seek(0)
         head = next((cells for _, cells, _ in nonempty_records(Lines(file), delimiter)), None)
     if not head:
-        raise UnreadableTable(_l("There is nothing in this file."))
+        raise UnreadableTable(_l("This file is empty."))
     refuse_many(head)
     has_headings = not any("://" in cell for cell in head)
     return TableFormat(
@@ -183,7 +183,7 @@ def encoding_of(path: Path) -> str:
                 return name
         while block:
             if b"\0" in block:
-                raise UnreadableTable(_l("This is no text. Save the table as CSV (UTF-8) first."))
+                raise UnreadableTable(_l("This is not text. Save the table as CSV (UTF-8) first."))
             is_utf8 = is_utf8 and decodes(decoder, block)
             block = file.read(BLOCK)
     return "utf-8" if is_utf8 and decodes(decoder, b"", is_end=True) else "cp1252"

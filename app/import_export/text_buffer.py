@@ -15,7 +15,7 @@ from app.import_export.csv_reader import MAX_LINE
 BLOCK = 1 << 16
 MAX_BROKEN = 1_000  # unreadable values: each may cost another reading of the same MAX_LINE characters
 MAX_STEPS = 200_000  # tags, keys or statements that are skipped between two links
-NOTHING = _l("Much of this file is nothing that is read, so reading ends here.")
+NOTHING = _l("Much of this file can't be used, so reading stops here.")
 TOO_LONG = _l("This has more than %(most)s characters.", most=lazy_digits(MAX_LINE))
 
 

@@ -112,7 +112,7 @@ def when(text: str, date_order: str = "") -> dt.datetime:
     if found is None:
         raise no_moment()
     if not EARLIEST <= found <= now() + LATEST:
-        raise Rejected(_l("This is no time at which a link was made, or will end."), "datetime")
+        raise Rejected(_l("This can't be the time at which a link was created, or will end."), "datetime")
     return found
 
 

@@ -65,16 +65,32 @@ def read_alias(text: str) -> str:
     if len(text) > MAX_TYPED_LENGTH or len(plain) > MAX_LENGTH:
         raise Rejected(_l("This may have at most %(most)s characters.", most=MAX_LENGTH), "too_long")
     if is_reserved(key_of(plain).partition("/")[0]):
-        raise Rejected(_l("This address is Waypost's own. Choose another one."), "reserved")
+        raise Rejected(_l("This alias is used by Waypost itself. Choose another one."), "reserved")
     if not ALIAS.fullmatch(plain):
         if INVISIBLE.search(plain):
-            raise Rejected(_l("This has a character that shows nothing. Remove it."), "invisible")
+            raise Rejected(_l("This contains an invisible character. Remove it."), "invisible")
         raise Rejected(NOT_AN_ALIAS, "alias")
     return text
 
 
 def random_alias() -> str:
     return "".join(secrets.choice(RANDOM_CHARACTERS) for _ in range(RANDOM_LENGTH))
+
+
+def is_like_random(text: str) -> bool:
+    """Whether a text may be what `random_alias` returns."""
+    return len(text) == RANDOM_LENGTH and set(text) <= set(RANDOM_CHARACTERS)
+
+
+def is_unheld(domain_id: int, alias: str) -> bool:
+    """Whether `claim_random` would give this alias now."""
+    return db.session.get(Alias, (domain_id, key_of(alias))) is None
+
+
+def free_random_alias(domain_id: int) -> str:
+    """A random alias that is free now. (Of 27 thousand million, one that is taken hardly comes up.)"""
+    drawn = (random_alias() for _ in range(TRIES))
+    return next((alias for alias in drawn if is_unheld(domain_id, alias)), random_alias())
 
 
 def is_taken(domain_id: int, alias: str, user_id: int, link_id: int | None) -> bool:

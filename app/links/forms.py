@@ -13,7 +13,7 @@ from app.i18n.messages import lazy_gettext as _l
 from app.input.forms import OwnIdField, ResourceForm
 from app.input.parsers import Rejected
 from app.links import targeting
-from app.links.destination import is_own_short_address, own_hosts
+from app.links.destination import OWN_ADDRESS, is_own_short_address, own_hosts
 from app.links.fields import MASK, AliasField, DestinationField, Named, PairsField
 from app.links.models import Link, link_notification_handler, link_pixel
 from app.links.relations import attached_ids
@@ -41,7 +41,7 @@ class LinkForm(ResourceForm):
             "tags": [row.tag for row in stored.tag_rows],
             "password": MASK if stored.password_hash else None,
             f"targeting_{stored.targeting_type}": stored.targeting,
-            **({} if stored is self.stored else {"url": None}),  # a short address is one link's alone
+            **({} if stored is self.stored else {"url": None}),  # a short link is one link's alone
         }
 
     def is_own_address(self, name: str, text: str) -> bool:
@@ -65,7 +65,7 @@ class LinkForm(ResourceForm):
     def validate_domain_id(self, field: OwnIdField) -> None:
         domain = db.session.get(Domain, field.data) if field.data else None
         if domain and domain.user_id == self.owner.id and not (domain.is_verified and domain.is_enabled):
-            raise Rejected(_l("This domain is not verified, or is switched off."), "domain")
+            raise Rejected(_l("This domain is not verified, or is turned off."), "domain")
 
     def check(self) -> None:
         self.check_dates()
@@ -87,7 +87,7 @@ class LinkForm(ResourceForm):
         own = self.own_hosts([one.address for _, one in found]) if found else ()
         for name, one in found:
             if is_own_short_address(one.address, own):
-                self.reject(name, _l("This is a short address of this instance."), "circle", one.field)
+                self.reject(name, OWN_ADDRESS, "circle", one.field)
 
     def own_hosts(self, addresses: Sequence[Address]) -> Collection[str]:
         return own_hosts(addresses, self.settings, self.asked_host)
@@ -133,7 +133,7 @@ class LinkForm(ResourceForm):
 class RestoreForm(ResourceForm):
     """Alias and domain for a link that is restored from the trash, if it can't have its former ones."""
 
-    url = AliasField(_l("Short address"))
+    url = AliasField(_l("Short link"))
     domain_id = OwnIdField(_l("Domain"), model=Domain)
 
 

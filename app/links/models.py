@@ -16,6 +16,7 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    UniqueConstraint,
     event,
     false,
     inspect,
@@ -77,6 +78,7 @@ def folded_notes(notes: str | None, tags: Iterable[str]) -> str | None:
     return folded(notes, *tags).strip("\n") or None
 
 
+BATCHED = text("batch IS NOT NULL")
 STARTS, ENDS = text("start_due IS NOT NULL"), text("end_due IS NOT NULL")
 
 
@@ -216,7 +218,11 @@ class LinkChange(db.Model):
     `fields`: attribute → [before, after]. There is no foreign key, so a link in the trash keeps its history.
     """
 
-    __table_args__ = (Index(None, "link_id", "id"), {"sqlite_autoincrement": True})
+    __table_args__ = (
+        Index(None, "link_id", "id"),
+        Index("ix_link_change_batch", "batch", "link_id", sqlite_where=BATCHED, postgresql_where=BATCHED),
+        {"sqlite_autoincrement": True},
+    )
 
     id: Mapped[int] = mapped_column(Id, primary_key=True)
     link_id: Mapped[int] = mapped_column(Id)
@@ -224,8 +230,25 @@ class LinkChange(db.Model):
     kind: Mapped[str] = mapped_column(String(16))  # created changed reverted deleted restored sample
     way: Mapped[str] = mapped_column(String(16), default="")
     who: Mapped[str] = mapped_column(String(128), default="")
+    batch: Mapped[str | None] = mapped_column(String(32))  # the same for changes that are undone as one
     # encrypted: it holds password hashes, and other values that owners removed for a reason
     fields: Mapped[dict[str, Any]] = mapped_column(SealedJson)
+    datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)
+
+
+class SavedView(db.Model):
+    """What a list of links shows (search, filters, sort, columns), under a name of its owner.
+
+    `key`: the name without regard to case. `query`: the parameters of the list, as its address has them.
+    """
+
+    __table_args__ = (UniqueConstraint("user_id", "key"), {"sqlite_autoincrement": True})
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("user.id", ondelete="CASCADE"))
+    name: Mapped[str] = mapped_column(String(64))
+    key: Mapped[str] = mapped_column(String(256))
+    query: Mapped[str] = mapped_column(Text)
     datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)
 
 

@@ -181,9 +181,9 @@ def small(content: bytes, most: int) -> Image.Image:
 def warning(look: Look) -> str | None:
     """A message for the owner if a code is hard to read, else None."""
     if contrast(look.dark, look.light) < MIN_CONTRAST:
-        return _l("These colours are too alike: many phones won't read it.")
+        return _l("These colours are too similar: many phones can't read it.")
     if luminance(look.dark) > luminance(look.light):
         return _l("It is light on dark: some phones read only dark on light.")
     if look.margin < MARGIN:
-        return _l("A margin below 4 may not be enough where something stands close by.")
+        return _l("A margin below 4 may be too small when other content is close to the code.")
     return None

@@ -53,9 +53,7 @@ def attachments(user_id: int, changes: dict[str, Any]) -> dict[str, Any]:
 
 def refuse_unusable(domain: Domain) -> None:
     if not (domain.is_verified and domain.is_enabled):
-        raise Invalid(
-            FieldError(_l("This domain is not verified, or is switched off."), "domain", "domain_id")
-        )
+        raise Invalid(FieldError(_l("This domain is not verified, or is turned off."), "domain", "domain_id"))
 
 
 def attach(link: Link, found: dict[str, Any], changes: dict[str, Any]) -> None:

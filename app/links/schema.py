@@ -35,7 +35,7 @@ SETTINGS: dict[str, LinkSetting] = {
         is_recorded=False,
     ),
     # with it, a create makes a link for each of `location_urls`; neither is stored
-    "is_bulk": LinkSetting(field=FlagField(_l("Many at once"))),
+    "is_bulk": LinkSetting(field=FlagField(_l("Bulk actions"))),
     "location_url": LinkSetting(
         field=DestinationField(_l("Destination"), required=True),
         answer="destination",
@@ -46,7 +46,7 @@ SETTINGS: dict[str, LinkSetting] = {
         read_by=REDIRECT,
     ),
     "location_urls": LinkSetting(field=DestinationsField(_l("Destinations"), required=True)),
-    "url": LinkSetting(field=AliasField(_l("Short address")), answer="string", read_by=REDIRECT),
+    "url": LinkSetting(field=AliasField(_l("Short link")), answer="string", read_by=REDIRECT),
     "domain_id": LinkSetting(
         field=OwnIdField(_l("Domain"), model=Domain), answer="integer", read_by=REDIRECT
     ),
@@ -86,7 +86,7 @@ SETTINGS: dict[str, LinkSetting] = {
         field=IdsField(_l("Pixels"), model=Pixel), answer="[integer]", section="tracking", summary=VALUE
     ),
     "email_reports": LinkSetting(
-        field=IdsField(_l("Tell"), model=NotificationHandler),
+        field=IdsField(_l("Notifications"), model=NotificationHandler),
         answer="[integer]",
         section="tell",
         summary=VALUE,
@@ -136,12 +136,12 @@ SETTINGS: dict[str, LinkSetting] = {
         rule="confirmation",
     ),
     "expiration_url": LinkSetting(
-        field=DestinationField(_l("Destination afterwards")),
+        field=DestinationField(_l("Expiration URL")),
         answer="destination?",
         headings=("expired url", "expiry destination", "link expiration url"),
         read_by=REDIRECT,
         section="when",
-        summary=_l("Next address"),
+        summary=_l("Expiration URL"),
     ),
     # the API has it in `settings`
     "sensitive_content": LinkSetting(
@@ -153,7 +153,7 @@ SETTINGS: dict[str, LinkSetting] = {
         rule="sensitive_content",
     ),
     "http_status_code": LinkSetting(
-        field=ChoiceField(_l("Kind of redirect"), choices=STATUS_CODES, clears_to=302),
+        field=ChoiceField(_l("Redirect type"), choices=STATUS_CODES, clears_to=302),
         answer="integer",
         headings=("redirect type", "redirect code"),
         read_by=REDIRECT,
@@ -231,12 +231,12 @@ SETTINGS: dict[str, LinkSetting] = {
         title=_l("Password"), read_by=REDIRECT, is_secret=True, summary=_l("Password"), rule="password"
     ),
     "forward_query_parameters_is_enabled": LinkSetting(
-        field=FlagField(_l("Forward the visitor's query")),
+        field=FlagField(_l("Forward query parameters")),
         answer="boolean",
         headings=("forward query", "forward parameters", "forward params"),
         read_by=REDIRECT,
         section="tracking",
-        summary=_l("Passes parameters on"),
+        summary=_l("Forwards query parameters"),
     ),
     "utm_source": LinkSetting(
         field=TextField("UTM source", most=256),
@@ -263,7 +263,7 @@ SETTINGS: dict[str, LinkSetting] = {
         summary=VALUE,
     ),
     "targeting_type": LinkSetting(
-        field=ChoiceField(_l("Send visitors by"), choices=targeting.LABELS),
+        field=ChoiceField(_l("Target visitors by"), choices=targeting.LABELS),
         answer="string?",
         headings=(),
         read_by=REDIRECT,

@@ -155,7 +155,7 @@ def printable(text: object) -> str:
 
 # Kinds of failure, of which the first that fits counts: the code for programs, the text for people.
 WORDS: tuple[tuple[type[Exception], str, str | Callable[[Any], str]], ...] = (
-    (NotPublic, "private_address", _l("This address leads into a private network, or to this very server.")),
+    (NotPublic, "private_address", _l("This address is in a private network, or is this server itself.")),
     (TimeoutError, "timed_out", TOO_SLOW),
     (socket.gaierror, "not_resolved", _l("The name of the server could not be resolved.")),
     (UnicodeError, "not_resolved", _l("This can't be the name of a server.")),

@@ -127,7 +127,7 @@ def redirect_target(url: str, answer: HttpResponse) -> str | None:
         target = urljoin(url, location)
         target_of(target)
     except (ValueError, NoAnswer) as error:
-        text = _l("The server redirects to an address that can't be opened.")
+        text = _l("The server redirects to an invalid address.")
         raise NoAnswer("bad_redirect", text, answer.duration_ms) from error
     return target
 

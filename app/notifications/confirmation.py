@@ -74,9 +74,9 @@ def post_confirmation(session: AnySession, handler: NotificationHandler, site: S
             title=_("Confirm your e-mail address"),
             text=" ".join(
                 (
-                    _("Somebody wants to have reports about short links sent to this address."),
+                    _("Someone wants to send reports about short links to this address."),
                     _("Confirm it by the link below within seven days, if you want to get them."),
-                    _("If not, there is nothing to do: nothing else is sent to you."),
+                    _("If not, you need not do anything: nothing else is sent to you."),
                 )
             ),
             url=site.confirm_page(token_of(handler)),

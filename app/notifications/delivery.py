@@ -63,7 +63,7 @@ def attempt(
         return failed(DeliveryFailed(_l("The server did not answer in time.")), start, outbound)
     except Exception:  # a bug in a transport must not end the worker; the handler's log shows it to the owner
         log.exception("The transport %s failed", type_)
-        return failed(DeliveryFailed(_l("Waypost failed to send this; its log says why.")), start, outbound)
+        return failed(DeliveryFailed(_l("Waypost failed to send this; see its log.")), start, outbound)
 
 
 def delivered(sent: Delivered, start: dt.datetime, outbound: OutboundSession) -> AttemptResult:

@@ -62,7 +62,7 @@ WORDS: dict[str, Callable[[str, Mapping[str, Any]], tuple[str, str]]] = {
     ),
     TEST: lambda name, data: (  # noqa: ARG005
         _("A test from Waypost"),
-        _("It works: what %(handler)s is told arrives here.", handler=data["handler"]["name"]),
+        _("It works: notifications to %(handler)s arrive here.", handler=data["handler"]["name"]),
     ),
 }
 
@@ -104,7 +104,7 @@ def facts(data: Mapping[str, Any]) -> Facts:
     if not link:
         return ()
     return (
-        (_("Short address"), link["short_url"]),
+        (_("Short link"), link["short_url"]),
         (_("Destination"), link["location_url"]),
         (_("Clicks"), digits(link["clicks"])),
     )

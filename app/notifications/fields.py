@@ -56,7 +56,7 @@ class UrlField(SettingField):
             raise Rejected(str(bad), bad.code) from None
         if not may_be_called(host, self.allowed_networks):
             raise Rejected(
-                _l("This address leads into a private network, or to this server itself."), "private_address"
+                _l("This address is in a private network, or is this server itself."), "private_address"
             )
         return text
 

@@ -32,7 +32,9 @@ def text_of(answer: HttpResponse) -> str:
 
 def reason_of(status: int) -> str:
     if 300 <= status < 400:
-        return _l("The server redirects elsewhere (%(status)s), which is not followed.", status=status)
+        return _l(
+            "The server redirects elsewhere (%(status)s), and redirects are not followed.", status=status
+        )
     try:
         return _l(
             "The server answered %(status)s %(phrase)s.", status=status, phrase=HTTPStatus(status).phrase

@@ -57,7 +57,7 @@ def compose_email(message: Message, sender: str, to: str) -> EmailMessage:
 
 
 def text_of(message: Message) -> str:
-    end = f"\n-- \n{_('Have no more of these mails')}: {message.stop_url}\n" if message.stop_url else ""
+    end = f"\n-- \n{_('Unsubscribe')}: {message.stop_url}\n" if message.stop_url else ""
     return in_plain_text(message) + end
 
 

@@ -11,10 +11,10 @@ from app.i18n.messages import lazy_gettext as _l
 
 # why a mail was sent, as its last words
 NOTES: Mapping[str, str] = {
-    "handler": _l("Sent to %(to)s by Waypost, which keeps this address as a place to be told at."),
-    "asked": _l("Sent to %(to)s by Waypost, because somebody here asked for it."),
+    "handler": _l("Sent to %(to)s by Waypost, where this address is set up for notifications."),
+    "asked": _l("Sent to %(to)s by Waypost, because a user there asked for it."),
     "account": _l("Sent to %(to)s by Waypost, because it is about your account."),
-    "address": _l("Sent to %(to)s by Waypost, because somebody entered this address."),
+    "address": _l("Sent to %(to)s by Waypost, because this address was entered there."),
 }
 
 

@@ -35,8 +35,8 @@ JITTER = 0.1  # a pause is up to 10 % longer, so that those that failed together
 LONGEST_PAUSE = 86_400.0  # the longest `Retry-After` that is obeyed
 PATIENCE = dt.timedelta(days=5)
 OWN = 0  # in place of a handler's id
-OFF = _l("Not sent: the handler is switched off.")
-FAULT = _l("Waypost failed to send this; its log says why.")
+OFF = _l("Not sent: the handler is turned off.")
+FAULT = _l("Waypost failed to send this; see its log.")
 
 Row = TypeVar("Row", bound=Any)
 
@@ -214,7 +214,10 @@ def learn(handler: NotificationHandler, outcome: AttemptResult, *, is_test: bool
         elif now() - handler.failing_since >= PATIENCE:
             switch_off(
                 handler,
-                _l("Nothing has arrived for five days. The last answer: %(detail)s", detail=outcome.detail),
+                _l(
+                    "No notification has arrived for five days. The last answer: %(detail)s",
+                    detail=outcome.detail,
+                ),
             )
 
 

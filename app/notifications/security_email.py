@@ -33,12 +33,12 @@ class SecurityMail:
 
     def two_factor_is_on(self, user: User) -> None:
         with in_language(user.language):
-            text = _("From now on a code of your authenticator app is asked for when somebody signs in.")
+            text = _("From now on, signing in asks for a code from your authenticator app.")
             self.tell(user, _("Two-factor authentication is on"), text, not_you())
 
     def two_factor_is_off(self, user: User) -> None:
         with in_language(user.language):
-            text = _("From now on your password alone opens your account.")
+            text = _("From now on your password alone signs in to your account.")
             self.tell(user, _("Two-factor authentication is off"), text, not_you())
 
     def reset_two_factor(self, user: User) -> None:
@@ -49,14 +49,14 @@ class SecurityMail:
         second_factor.forget(user)
         standing.end_sessions(user)
         with in_language(user.language):
-            text = _("Whoever runs this Waypost has switched it off, and signed you out everywhere.")
-            password = _("From now on your password alone opens your account.")
+            text = _("The operator of this instance has disabled it, and signed you out everywhere.")
+            password = _("From now on your password alone signs in to your account.")
             asked = _("If you did not ask for this, talk to them, and set a new password.")
             self.tell(user, _("Two-factor authentication is off"), text, password, asked)
 
     def recovery_code_used(self, user: User, left: int) -> None:
         with in_language(user.language):
-            text = _("Somebody signed in with one of your recovery codes.")
+            text = _("Someone signed in with one of your recovery codes.")
             rest = ngettext("One code is left.", "%(left)s codes are left.", left, left=left)
             self.tell(user, _("A recovery code was used"), text, rest, not_you())
 
@@ -84,7 +84,7 @@ class SecurityMail:
         system_email.withdraw(self.session, about_reset(user))
         with in_language(user.language):
             text = _("From now on %(email)s signs in to your account, and mails go there.", email=user.email)
-            you = _("If this was not you, tell whoever runs this Waypost at once.")
+            you = _("If this was not you, tell the operator of this instance at once.")
             self.tell(user, _("Your account has another e-mail address"), text, you, to=old)
 
     def new_password(self, user: User, token: str) -> None:
@@ -95,9 +95,9 @@ class SecurityMail:
                 title=_("A new password for Waypost"),
                 text=" ".join(
                     (
-                        _("Somebody asked for a new password for your account."),
+                        _("Someone asked for a new password for your account."),
                         _("Choose one by the address below within an hour."),
-                        _("If this was not you, there is nothing to do: your password stays as it is."),
+                        _("If this was not you, you need not do anything: your password is unchanged."),
                     )
                 ),
                 url=f"{site_of(self.settings).owners}/login/reset?token={token}",

@@ -120,8 +120,8 @@ def ask_again(user: User, id: int) -> NotificationHandler:
         raise Invalid(FieldError(lacks, "no_mail_server"))
     if seconds := seconds_to_wait(handler):
         text = lazy_ngettext(
-            "A mail was sent not long ago. Another one can be sent in 1 minute.",
-            "A mail was sent not long ago. Another one can be sent in %(num)s minutes.",
+            "An e-mail was sent recently. Another one can be sent in 1 minute.",
+            "An e-mail was sent recently. Another one can be sent in %(num)s minutes.",
             minutes_of(seconds),
         )
         raise RateLimited(ceil(seconds), FieldError(text, "too_many_confirmations"))

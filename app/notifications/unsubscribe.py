@@ -16,7 +16,7 @@ from app.notifications.transport import all_transports
 
 # mails are kept for years, so the tokens in them never expire
 TOKENS = MailTokens("unsubscribe", "waypost: no more messages")
-REASON = _l("Somebody who got its messages has ended them, by the link in one of them.")
+REASON = _l("A recipient has unsubscribed with the link in one of its messages.")
 
 
 def stop_url(handler: NotificationHandler, site: SiteUrls) -> str:

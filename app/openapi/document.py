@@ -23,14 +23,14 @@ PREFER: Schema = {"type": "string", "examples": ["return=representation"]}
 KEY: Schema = {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[ -~]+$"}
 PROBLEMS = {
     "400": "It can't be read.",
-    "401": "There is no key, or none that is good.",
+    "401": "The API key is missing, malformed, unknown, revoked or expired.",
     "403": "The key can only read.",
-    "404": "There is no such thing, or it is somebody else's.",
-    "409": "Something stands in the way: the short address is taken, the domain has links.",
+    "404": "It does not exist, or it belongs to another user.",
+    "409": "It conflicts with what exists: the alias is taken, or the domain has links.",
     "413": "It is too large.",
     "415": "The body is of a type that is not read.",
-    "422": "Values break a rule; every one of them is listed.",
-    "429": "These were too many; `Retry-After` says when to come again.",
+    "422": "Some values are invalid; each of them is listed.",
+    "429": "Too many requests. `Retry-After` says when to try again.",
     "default": "Anything else that went wrong.",
 }
 OF_READS = ("401", "404", "422", "429", "default")

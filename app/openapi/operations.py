@@ -217,7 +217,7 @@ OTHERS: tuple[Operation, ...] = (
         query=PROFILE_PARAMS, example={"device_type": "mobile"},
     ),
     call(
-        "links_qr", "GET", "/links/{id}/qr", LINKS, "Draw a QR code", "image/*",
+        "links_qr", "GET", "/links/{id}/qr", LINKS, "Create a QR code", "image/*",
         query=LOOK, example={"format": "png", "size": "512"},
     ),
     call(
@@ -234,7 +234,7 @@ OTHERS: tuple[Operation, ...] = (
         query=REPORT,
     ),
     call(
-        "notification-handlers_deliveries", "GET", f"{HANDLER}/deliveries", HANDLERS, "List what it was told",
+        "notification-handlers_deliveries", "GET", f"{HANDLER}/deliveries", HANDLERS, "List its deliveries",
         "Delivery", is_list=True,
         query={**of_list(log_of(NotificationHandler())), "type": {"type": "string", "enum": all_types()}},
     ),
@@ -247,7 +247,7 @@ OTHERS: tuple[Operation, ...] = (
         "notification-handlers_confirmation", "POST", f"{HANDLER}/confirmation", HANDLERS,
         "Ask again for confirmation of its e-mail address", "NotificationHandler",
     ),
-    call("domains_verify", "POST", "/domains/{id}/verify", DOMAINS, "Look for its proof now", "Verification"),
+    call("domains_verify", "POST", "/domains/{id}/verify", DOMAINS, "Look for the proof now", "Verification"),
     call("user", "GET", "/user", ACCOUNT, "Read whose key it is", "User"),
     call(
         "openapi", "GET", "/openapi.json", ACCOUNT, "Read this description", "application/json",

@@ -118,7 +118,7 @@ def is_used_up(resolution: Resolution) -> StepResult:
     if clicks is None:
         return StepResult(
             True,
-            _l("%(limit)s clicks, and nobody knows how many are used", limit=limit),
+            _l("%(limit)s clicks, and the number used is unknown", limit=limit),
             outcomes.unavailable(),
         )
     if clicks < limit:
@@ -154,7 +154,7 @@ def is_withheld(resolution: Resolution) -> StepResult:
         return NO_LIMIT
     if resolution.visitor.is_head or resolution.visitor.is_bot:
         return StepResult(
-            True, _l("a bot or HEAD does not learn where a limited link leads"), outcomes.preview()
+            True, _l("a bot or HEAD does not see the destination of a limited link"), outcomes.preview()
         )
     return StepResult(False, _l("a person, who uses up a click"))
 

@@ -211,7 +211,7 @@ document.addEventListener("htmx:beforeSwap", ({ detail }) => {
 function afterWrite() {
   const next = neighbours.map((id) => document.getElementById(id)).find(Boolean);
   const row = find("#rows > .is-new") ?? next;
-  opener = row && find("a[href], button", row);
+  opener = find("#results [data-lands]") ?? (row && find("a[href], button", row));
   returning = null;
   (opener ?? find("main")).focus();
 }

@@ -2,6 +2,10 @@
 
 import { all, fetchPart, find, gettext, isList, LOST, on, toast, useToken } from "./app.js";
 
+// a new account begins in the time zone of its browser
+for (const field of all("input[data-time-zone]"))
+  field.value = Intl.DateTimeFormat().resolvedOptions().timeZone ?? "";
+
 const PATIENCE_MS = 20_000;
 const sign = find("#progress");
 

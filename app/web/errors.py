@@ -85,11 +85,11 @@ def of_werkzeug(error: HTTPException) -> ErrorAnswer:
 
 WORDS = {
     400: (_l("The request can't be read."), "malformed"),
-    404: (_l("There is nothing at this address."), "not_found"),
+    404: (_l("There is no page at this address."), "not_found"),
     405: (_l("This method can't be used here."), "method_not_allowed"),
     413: (_l("The body is too large."), "too_large"),
     415: (_l("The body is of a type that is not read here."), "content_type"),
-    429: (_l("These were too many requests; try again later."), "rate_limited"),
+    429: (_l("Too many requests. Try again later."), "rate_limited"),
     500: (_l("Something went wrong on our side."), "internal"),
 }
 

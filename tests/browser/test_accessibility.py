@@ -99,7 +99,9 @@ def rows(alice: User, factory: Any) -> dict[str, int]:
     pixel = factory.pixel(
         alice, name="A pixel with a name of many words that goes on", pixel="nothing-like-it"
     )
-    handler = factory.handler(alice, is_enabled=False, off_reason="Nothing has arrived for five days.")
+    handler = factory.handler(
+        alice, is_enabled=False, off_reason="No notification has arrived for five days."
+    )
     delivery = deliver(factory.session, handler.id, "link.started", {"long": "w" * 300})
     delivery.attempts = [DeliveryAttempt(detail="It failed.", answer="<html>" + "x" * 300, duration_ms=1234)]
     targeting = {"targeting_type": "country_code", "targeting": [["DE", "https://example.de/" + "x" * 200]]}
@@ -167,7 +169,7 @@ def test_dialogs_menus_and_messages(theme: Any, desk: Page, site: str, rows: dic
         desk.set_viewport_size({"width": width, "height": 700})
         for family, name in (("links", "link"), ("pixels", "pixel"), ("handlers", "handler")):
             desk.goto(f"{site}/dashboard/{family}/")
-            for summary in ("Filter", "Order"):
+            for summary in ("Filter", "Sort"):
                 desk.locator("summary", has_text=summary).click()
                 found[f"{family}, {summary}, {width}"] = [
                     *violations(desk, "details[open] .panel"),
@@ -230,7 +232,7 @@ def test_the_list_in_every_state_and_what_it_opens(
     look("keys")
     desk.keyboard.press("Escape")
     desk.get_by_role("link", name="Edit 127").click()
-    expect(desk.get_by_role("dialog")).to_contain_text("does not answer as it should")
+    expect(desk.get_by_role("dialog")).to_contain_text("has not answered correctly")
     look("failing")
     desk.keyboard.press("Escape")
     desk.locator("#rows input[name=ids]").check(force=True)
@@ -244,7 +246,7 @@ def test_the_list_in_every_state_and_what_it_opens(
         desk.goto(f"{site}/dashboard/{page}")
         look(page)
     desk.goto(f"{site}/dashboard/links/")
-    desk.get_by_role("link", name="Create many").click()
+    desk.get_by_role("link", name="Bulk create").click()
     desk.get_by_label("Destinations").fill("https://example.com/\nnot one")
     desk.get_by_role("button", name="Create links").click()
     expect(desk.get_by_role("button", name="Line 2")).to_be_visible()

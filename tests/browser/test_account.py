@@ -28,8 +28,8 @@ def test_what_an_owner_is_told(desk: Page, alice: User, session: scoped_session[
     desk.get_by_role("link", name="Account").click()
     desk.get_by_label("Reports").select_option("Every day")
     desk.get_by_label("At", exact=True).select_option("21:00")
-    desk.get_by_label("Check where links lead").check()
-    desk.get_by_role("button", name="Save what you are told").click()
+    desk.get_by_label("Check destinations").check()
+    desk.get_by_role("button", name="Save notifications").click()
     expect(desk.get_by_role("status").filter(has_text="Your account is saved.")).to_be_visible()
     session.rollback()
     assert (alice.report_period, alice.report_hour, alice.checks_destinations) == ("daily", 21, True)
@@ -64,5 +64,5 @@ def test_the_colours_are_kept(desk: Page) -> None:
     assert desk.evaluate(colour) == dark
     # set in the HTML, before any script runs: nothing flashes
     assert 'data-theme="dark"' in desk.request.get(desk.url).text()
-    desk.get_by_role("button", name="As the system").click()
+    desk.get_by_role("button", name="System").click()
     assert desk.evaluate(colour) == light

@@ -19,23 +19,23 @@ def test_a_handler_that_fails(
 ) -> None:
     settings = {"webhook": "http://127.0.0.1:9/hook", "secret": "whsec_" + "A" * 44}
     handler = make_handler(alice, "webhook", name="Shop", settings=settings)
-    switch_off(handler, "Nothing has arrived for five days.")
+    switch_off(handler, "No notification has arrived for five days.")
     session.commit()
     desk.get_by_role("link", name="Handlers").click()
     row = desk.get_by_role("listitem").filter(has_text="Shop")
-    expect(row).to_contain_text("Switched off")
+    expect(row).to_contain_text("Turned off")
     row.get_by_role("button", name="Turn on Shop").click()
     expect(desk.get_by_text("Shop is on again.")).to_be_visible()
-    expect(row).not_to_contain_text("Switched off")
+    expect(row).not_to_contain_text("Turned off")
     row.get_by_role("button", name="Test Shop").click()
-    told = "The test has not arrived at Shop: This address leads into a private network"
+    told = "The test has not arrived at Shop: This address is in a private network"
     expect(desk.get_by_text(told)).to_be_visible()
     expect(row).to_contain_text("Test failed")
-    row.get_by_role("link", name="What Shop was told").click()
-    expect(desk.get_by_role("heading", name="What Shop was told")).to_be_visible()
+    row.get_by_role("link", name="Delivery log of Shop").click()
+    expect(desk.get_by_role("heading", name="Delivery log of Shop")).to_be_visible()
     first = desk.get_by_role("list", name="Deliveries").get_by_role("listitem").first
     first.locator("summary").press("Enter")
-    expect(first).to_contain_text("This address leads into a private network")
+    expect(first).to_contain_text("This address is in a private network")
     expect(first).to_contain_text('"type": "handler.test"')
     desk.get_by_role("button", name="Test Shop").click()
     expect(desk.get_by_text(told)).to_be_visible()
@@ -43,5 +43,5 @@ def test_a_handler_that_fails(
     desk.get_by_role("link", name="Edit Shop").click()
     secret = desk.locator("pre[aria-labelledby=made-secret]")
     before = secret.text_content()
-    desk.get_by_role("button", name="Make a new secret").click()
+    desk.get_by_role("button", name="Create a new secret").click()
     expect(secret).not_to_have_text(before or "")

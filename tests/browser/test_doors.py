@@ -45,8 +45,8 @@ def sign_in(page: Page, password: str = PASSWORD) -> None:
 
 def test_two_factor_from_on_to_off(desk: Page, alice: User, tmp_path: Path) -> None:
     desk.get_by_role("link", name="Account").click()
-    desk.get_by_role("link", name="Switch two-factor on").click()
-    look(desk, desk.get_by_role("button", name="Go on"))
+    desk.get_by_role("link", name="Turn two-factor on").click()
+    look(desk, desk.get_by_role("button", name="Continue"))
     desk.get_by_label("Current password").fill(PASSWORD)
     desk.keyboard.press("Enter")
     secret = desk.locator("#totp-key").inner_text()
@@ -79,14 +79,14 @@ def test_two_factor_from_on_to_off(desk: Page, alice: User, tmp_path: Path) -> N
     desk.get_by_role("link", name="See two-factor").click()
     look(desk, desk.get_by_text("Recovery codes left"))
     desk.get_by_role("link", name="New recovery codes").click()
-    look(desk, desk.get_by_role("button", name="Make new codes"))
+    look(desk, desk.get_by_role("button", name="Create new codes"))
     desk.go_back()
-    desk.get_by_role("link", name="Switch off").click()
-    look(desk, desk.get_by_role("button", name="Switch off"))
+    desk.get_by_role("link", name="Turn off").click()
+    look(desk, desk.get_by_role("button", name="Turn off"))
     desk.get_by_label("Current password").fill(PASSWORD)
     desk.get_by_label("Code of the app, or a recovery code").fill(codes[0])
-    desk.get_by_role("button", name="Switch off").click()
-    expect(desk.get_by_role("link", name="Switch two-factor on")).to_be_visible()
+    desk.get_by_role("button", name="Turn off").click()
+    expect(desk.get_by_role("link", name="Turn two-factor on")).to_be_visible()
 
 
 def test_a_forgotten_password(
@@ -98,7 +98,7 @@ def test_a_forgotten_password(
     look(page, page.get_by_role("heading", name="Forgotten password"))
     page.get_by_label("E-mail").fill(alice.email)
     page.keyboard.press("Enter")
-    look(page, page.get_by_role("heading", name="Look into your mail"))
+    look(page, page.get_by_role("heading", name="Check your mail"))
     session.rollback()
     work(settings)
     content = session.scalars(select(SystemEmail)).one().content
@@ -114,7 +114,7 @@ def test_a_forgotten_password(
     response = page.goto(site + path)
     assert response
     assert response.status == 410
-    look(page, page.get_by_role("heading", name="This address is used up"))
+    look(page, page.get_by_role("heading", name="This invitation is used up"))
 
 
 def test_another_address(desk: Page, alice: User, session: scoped_session[Session]) -> None:

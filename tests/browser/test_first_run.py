@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
@@ -62,13 +63,13 @@ def test_from_the_set_up_address_to_a_link_copied(
     page = watch.on(own_context.new_page())
     hand = Hand(page)
     page.goto(server.url)
-    expect(page.get_by_text("There is no account here yet. Open the set-up address")).to_be_visible()
+    expect(page.get_by_text("There is no account yet. Open the set-up address")).to_be_visible()
     page.goto(server.setup_address())
     expect(page.get_by_label("E-mail")).to_be_focused()
     hand.types(page.get_by_label("E-mail"), "owner@example.com")
     hand.types(page.get_by_label("Password"), "five small boats go upriver")
     hand.press("Enter")
-    expect(page.get_by_role("heading", name="Make your first short link")).to_be_visible()
+    expect(page.get_by_role("heading", name="Create your first short link")).to_be_visible()
     page.wait_for_load_state("load")
     hand.press("c")
     destination = page.get_by_role("dialog").get_by_label("Destination", exact=True)
@@ -121,6 +122,24 @@ def test_from_the_set_up_address_to_the_first_counted_click(
     assert hand.count <= 6
     assert time.monotonic() - began < 60
     visitor.close()
+
+
+def test_the_first_account_has_the_browsers_language_and_time_zone(
+    browser: Browser, make_server: Callable[..., Server]
+) -> None:
+    server = make_server()
+    watch = Watch(server.url)
+    with closing(browser.new_context(timezone_id="Europe/Berlin", locale="de-DE")) as context:
+        page = watch.on(context.new_page())
+        page.goto(server.setup_address())
+        page.get_by_label("E-Mail").fill("owner@example.com")
+        page.get_by_label("Passwort").fill("five small boats go upriver")
+        page.keyboard.press("Enter")
+        expect(page).to_have_url(re.compile("/dashboard/links/"))
+        page.goto(f"{server.url}/dashboard/account/")
+        expect(page.locator("[name=timezone]")).to_have_value("Europe/Berlin")
+        expect(page.locator("[name=language]")).to_have_value("de")
+    assert watch.complaints == []
 
 
 def test_shortened_and_copied_after_a_paste(

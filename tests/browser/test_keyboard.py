@@ -14,7 +14,7 @@ from app.links.models import Link
 
 pytestmark = pytest.mark.browser
 MOST_STOPS = 120
-FOLDS = ("Labels", "Address", "When", "Protection", "Appearance", "Tracking", "Tell me")
+FOLDS = ("Organize", "Address", "Schedule & limits", "Protection", "Appearance", "Tracking", "Notifications")
 FOCUSED = "element => element === document.activeElement"
 
 
@@ -61,10 +61,10 @@ def test_a_link_with_every_fold(desk: Page, session: scoped_session[Session]) ->
         assert inside.evaluate_all("all => all.includes(document.activeElement)"), fold
         desk.keyboard.press("Shift+Tab")
         press(desk, summary)
-    press(desk, dialog.locator("summary", has_text="Who goes where"))
-    reach(desk, dialog.get_by_label("Send visitors by"))
+    press(desk, dialog.locator("summary", has_text="Targeting"))
+    reach(desk, dialog.get_by_label("Target visitors by"))
     desk.keyboard.type("Share")
-    group = dialog.get_by_role("group", name="Share of visitors")
+    group = dialog.get_by_role("group", name="A/B split")
     for number, weight in enumerate(("20", "30", "50"), 1):
         if number > 1:
             press(desk, group.get_by_role("button", name="Add a line"))

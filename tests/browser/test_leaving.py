@@ -43,7 +43,7 @@ def begin(page: Page, text: str = "") -> Any:
 
 
 def question(page: Page) -> Locator:
-    return page.get_by_role("dialog", name="Discard what you typed?")
+    return page.get_by_role("dialog", name="Discard what you have typed?")
 
 
 def back(page: Page) -> None:

@@ -73,15 +73,15 @@ def test_the_preview_follows_and_the_alias_is_checked(
     expect(dialog.get_by_label("Destination", exact=True)).to_be_focused()
     desk.keyboard.type("example.com/shop?utm_source=old#top")
     expect(preview).to_contain_text("https://example.com/shop?utm_source=old#top")
-    alias = dialog.get_by_label("Short address")
+    alias = dialog.get_by_label("Short link")
     alias.fill("TAKEN")
-    expect(note).to_have_text("This short address is taken already.")
+    expect(note).to_have_text("This short link is taken already.")
     alias.fill("api")
     expect(note).to_contain_text("Waypost's own")
     alias.fill("spring//sale")
     expect(note).to_contain_text("and / between them")
     alias.fill("taken/brand-new")
-    expect(note).to_have_text("This short address is free.")
+    expect(note).to_have_text("This short link is free.")
     expect(preview.get_by_role("img", name="QR code of 127")).to_have_attribute(
         "alt", re.compile(r"taken\Wbrand-new$")
     )
@@ -92,7 +92,7 @@ def test_the_preview_follows_and_the_alias_is_checked(
     dialog.get_by_role("switch", name="Cloaking").check()
     dialog.get_by_label("Card title").fill("Spring is here")
     expect(preview).to_contain_text("Spring is here")
-    dialog.locator("summary", has_text="When").click()
+    dialog.locator("summary", has_text="Schedule & limits").click()
     dialog.get_by_role("switch", name="Ask for a tap").check()
     dialog.get_by_label("Click limit").fill("3")
     expect(preview).to_contain_text("Asks for a tap first")
@@ -109,8 +109,8 @@ def test_lines_of_who_goes_where_are_named_and_moved(desk: Page, session: scoped
     dialog = desk.get_by_role("dialog")
     preview = dialog.get_by_role("complementary", name="Preview")
     dialog.get_by_label("Destination", exact=True).fill("example.com")
-    dialog.locator("summary", has_text="Who goes where").click()
-    dialog.get_by_label("Send visitors by").select_option("Country")
+    dialog.locator("summary", has_text="Targeting").click()
+    dialog.get_by_label("Target visitors by").select_option("Country")
     group = dialog.get_by_role("group", name="Country")
     for number, (country, to) in enumerate(
         (("Germany", "https://de.example/"), ("fr", "https://fr.example/")), 1
@@ -120,7 +120,7 @@ def test_lines_of_who_goes_where_are_named_and_moved(desk: Page, session: scoped
         group.get_by_label(f"Country {number}").fill(country)
         group.get_by_label(f"Destination {number}").fill(to)
     expect(preview).to_contain_text("https://de.example/")
-    expect(preview).to_contain_text("Anybody else")
+    expect(preview).to_contain_text("All other visitors")
     group.get_by_label("Country 2").press("Alt+ArrowUp")
     expect(group.get_by_label("Country 1")).to_have_value("fr")
     expect(group.get_by_label("Country 1")).to_be_focused()
@@ -140,26 +140,26 @@ def test_lines_of_who_goes_where_are_named_and_moved(desk: Page, session: scoped
     expect(desk.get_by_role("status").filter(has_text="is created.")).to_be_visible()
     assert only_link(session).targeting == [["FR", "https://fr.example/"], ["DE", "https://de.example/"]]
     desk.get_by_role("link", name="Edit 127").click()
-    dialog.locator("summary", has_text="Who goes where").click()
+    dialog.locator("summary", has_text="Targeting").click()
     expect(group.get_by_label("Country 1")).to_have_value("France")
     for type_, first, some in (  # the suggestions while typing
         ("browser_language", "Language", {"Portuguese (Brazil)", "German"}),
         ("os_name", "Operating system", {"Windows", "Chrome OS"}),
         ("country_code", "Country", {"Germany", "Japan"}),
     ):
-        dialog.get_by_label("Send visitors by").select_option(type_)
+        dialog.get_by_label("Target visitors by").select_option(type_)
         field = dialog.get_by_role("group", name=first).get_by_label(f"{first} 1")
         expect(field).to_be_visible()
         assert some <= set(field.evaluate("field => [...field.list.options].map(option => option.value)"))
-    dialog.get_by_label("Send visitors by").select_option("Share of visitors")
-    shares = dialog.get_by_role("group", name="Share of visitors")
+    dialog.get_by_label("Target visitors by").select_option("A/B split")
+    shares = dialog.get_by_role("group", name="A/B split")
     shares.get_by_label("Weight 1").fill("50")
     shares.get_by_label("Destination 1").fill("https://a.example/")
     shares.get_by_role("button", name="Add a line").click()
     shares.get_by_label("Weight 2").fill("25")
     shares.get_by_label("Destination 2").fill("https://b.example/")
-    expect(shares.locator("[data-share]").nth(0)).to_have_text("67 %")
-    expect(preview).to_contain_text("33 % of visitors")
+    expect(shares.locator("[data-share]").nth(0)).to_have_text("67%")
+    expect(preview).to_contain_text("33% of visitors")
 
 
 # --- dragging: Chromium gets the events of a touch screen and of a pen
@@ -204,9 +204,9 @@ def test_lines_are_dragged_by_finger_and_by_pen(
     hand = context.new_cdp_session(page)
     page.keyboard.press("c")
     dialog = page.get_by_role("dialog")
-    dialog.locator("summary", has_text="Who goes where").click()
-    dialog.get_by_label("Send visitors by").select_option("Share of visitors")
-    group = dialog.get_by_role("group", name="Share of visitors")
+    dialog.locator("summary", has_text="Targeting").click()
+    dialog.get_by_label("Target visitors by").select_option("A/B split")
+    group = dialog.get_by_role("group", name="A/B split")
     for number in (1, 2, 3):
         if number > 1:
             group.get_by_role("button", name="Add a line").click()

@@ -36,25 +36,25 @@ def fold(dialog: Any, title: str) -> Any:
 
 
 def test_first_link(desk: Page, session: scoped_session[Session]) -> None:
-    expect(desk.get_by_role("heading", name="Make your first short link")).to_be_visible()
+    expect(desk.get_by_role("heading", name="Create your first short link")).to_be_visible()
     dialog = open_create(desk)
     desk.keyboard.type("example.com/a/long/address")
-    dialog.get_by_label("Short address").fill("first")
+    dialog.get_by_label("Short link").fill("first")
     desk.keyboard.press("Enter")
     expect(desk.get_by_role("status").filter(has_text="/first is created.")).to_be_visible()
     row = desk.get_by_role("listitem").filter(has_text="/first")
     expect(row).to_contain_text("https://example.com/a/long/address")
     expect(row).to_contain_text("Active")
     expect(dialog).to_be_hidden()
-    expect(desk.get_by_role("heading", name="Make your first short link")).to_be_hidden()
+    expect(desk.get_by_role("heading", name="Create your first short link")).to_be_hidden()
     assert only_link(session).location_url == "https://example.com/a/long/address"
 
 
 def test_what_is_wrong_stands_beside_the_fields_and_what_was_typed_stays(desk: Page) -> None:
     dialog = open_create(desk)
     dialog.get_by_label("Destination", exact=True).fill("javascript:alert(1)")
-    dialog.get_by_label("Short address").fill("api")
-    fold(dialog, "When")
+    dialog.get_by_label("Short link").fill("api")
+    fold(dialog, "Schedule & limits")
     dialog.get_by_label("Click limit").fill("-1")
     dialog.get_by_role("button", name="Create link").click()
     destination = dialog.get_by_label("Destination", exact=True)
@@ -63,7 +63,7 @@ def test_what_is_wrong_stands_beside_the_fields_and_what_was_typed_stays(desk: P
     expect(destination).to_have_value("javascript:alert(1)")
     expect(dialog.get_by_label("Click limit")).to_have_value("-1")
     expect(dialog.locator("details[data-fold=when]")).to_have_attribute("open", "")
-    expect(dialog.locator("details[data-fold=when] .says")).to_have_text("Needs another look")
+    expect(dialog.locator("details[data-fold=when] .says")).to_have_text("Needs attention")
     assert dialog.locator(".error").count() == 3
 
 
@@ -98,20 +98,20 @@ def test_every_fold_is_kept_and_says_what_is_on(
     make_handler(alice, name="Team")
     dialog = open_create(desk)
     dialog.get_by_label("Destination", exact=True).fill("https://example.com/")
-    fold(dialog, "Labels")
+    fold(dialog, "Organize")
     dialog.get_by_role("textbox", name="Title optional", exact=True).fill("Spring")
     dialog.get_by_label("Tags").fill("red, blue")
     dialog.get_by_label("Notes").fill("two\nlines")
     fold(dialog, "Address")
-    dialog.get_by_label("Kind of redirect").select_option("301")
+    dialog.get_by_label("Redirect type").select_option("301")
     dialog.get_by_role("switch", name="Open in apps").check()
-    fold(dialog, "When")
+    fold(dialog, "Schedule & limits")
     dialog.get_by_role("switch", name="Schedule").check()
     dialog.get_by_label("Start").fill("2030-01-31T09:30")
     dialog.get_by_label("Click limit").fill("100")
-    dialog.get_by_label("Where visitors go afterwards").fill("https://example.com/late")
-    fold(dialog, "Who goes where")
-    dialog.get_by_label("Send visitors by").select_option("device_type")
+    dialog.get_by_label("Expiration URL").fill("https://example.com/late")
+    fold(dialog, "Targeting")
+    dialog.get_by_label("Target visitors by").select_option("device_type")
     dialog.get_by_label("Device 1").select_option("mobile")
     dialog.get_by_label("Destination 1").locator("visible=true").fill("https://m.example.com/")
     dialog.get_by_role("button", name="Add a line").click()
@@ -126,7 +126,7 @@ def test_every_fold_is_kept_and_says_what_is_on(
     fold(dialog, "Tracking")
     dialog.get_by_role("checkbox", name="Shop").check()
     dialog.get_by_label("UTM source").fill("letter")
-    fold(dialog, "Tell me")
+    fold(dialog, "Notifications")
     dialog.get_by_role("checkbox", name="Team").check()
     said = {
         one.get_attribute("data-fold"): one.locator(".says").inner_text()
@@ -135,7 +135,7 @@ def test_every_fold_is_kept_and_says_what_is_on(
     assert said == {
         "labels": "Spring, Tags, Notes",
         "address": "301 Moved Permanently, Opens apps",
-        "when": "Schedule, Click limit, Next address",
+        "when": "Schedule, Click limit, Expiration URL",
         "where": "Device",
         "protection": "Password, Warning page",
         "appearance": "Social card, Cloaked",
@@ -249,7 +249,7 @@ def test_a_message_stays_while_it_is_looked_at(
 
 
 def test_many_at_once_with_the_errors_of_each_line(desk: Page, session: scoped_session[Session]) -> None:
-    desk.get_by_role("link", name="Create many").click()
+    desk.get_by_role("link", name="Bulk create").click()
     dialog = desk.get_by_role("dialog")
     lines = dialog.get_by_label("Destinations, one a line")
     lines.fill("https://example.com/1\n\nftp://example.com/3\nexample.com/4")
@@ -277,7 +277,7 @@ def chosen(page: Page) -> str:
 @pytest.mark.full
 def test_a_thousand_lines_of_which_some_are_wrong(desk: Page, session: scoped_session[Session]) -> None:
     """Lines are numbered, and each error selects its line."""
-    desk.get_by_role("link", name="Create many").click()
+    desk.get_by_role("link", name="Bulk create").click()
     dialog = desk.get_by_role("dialog")
     lines = dialog.get_by_label("Destinations, one a line")
     text = [f"https://example.com/{number}" for number in range(1, 1001)]
@@ -285,7 +285,7 @@ def test_a_thousand_lines_of_which_some_are_wrong(desk: Page, session: scoped_se
     lines.fill("\n".join(text))
     expect(dialog.locator(".numbers > *")).to_have_count(1000)
     dialog.get_by_role("button", name="Create links").click()
-    expect(dialog.get_by_text("2 lines are wrong. No link is made yet.")).to_be_visible()
+    expect(dialog.get_by_text("2 lines are wrong. No link is created yet.")).to_be_visible()
     assert chosen(desk) == "not one"
     assert dialog.locator(".numbers b").all_text_contents() == ["7\n", "900\n"]
     dialog.get_by_role("button", name="Line 900").click()

@@ -22,10 +22,10 @@ pytestmark = [pytest.mark.browser, pytest.mark.full]
 
 def test_inviting_and_letting_go(browser: Browser, desk: Page, site: str, watch: Any, bob: User) -> None:
     desk.goto(f"{site}/dashboard/users/")
-    desk.get_by_role("link", name="Invite somebody").click()
+    desk.get_by_role("link", name="Invite a user").click()
     dialog = desk.get_by_role("dialog")
     dialog.get_by_label("E-mail").fill("eve@example.com")
-    dialog.get_by_role("button", name="Make the invitation").click()
+    dialog.get_by_role("button", name="Create the invitation").click()
     address = dialog.locator("#new-invitation").inner_text()
     expect(dialog.get_by_role("button", name="Copy the address")).to_be_visible()
     dialog.get_by_role("button", name="Done").click()
@@ -41,7 +41,7 @@ def test_inviting_and_letting_go(browser: Browser, desk: Page, site: str, watch:
         expect(page.get_by_role("link", name="Users")).to_have_count(0)
         desk.reload()
         desk.get_by_role("link", name="Disable eve@example.com").click()
-        expect(dialog).to_contain_text("Its links go on")
+        expect(dialog).to_contain_text("Its links keep working")
         dialog.get_by_role("button", name="Disable user").click()
         expect(desk.get_by_role("status").filter(has_text="is disabled.")).to_be_visible()
         page.goto(f"{site}/dashboard/links/")
@@ -50,7 +50,7 @@ def test_inviting_and_letting_go(browser: Browser, desk: Page, site: str, watch:
     desk.get_by_role("link", name="Delete bob@example.com").click()
     dialog.get_by_role("button", name="Delete user").click()
     row = desk.locator(f"#row-{bob.id}")
-    expect(row).to_contain_text("Gone for good after")
+    expect(row).to_contain_text("Deleted for good after")
     desk.get_by_role("button", name="Undo").last.click()
     expect(row).to_contain_text("Active")
     db.session.rollback()  # or it would go on with what it read before
@@ -73,7 +73,7 @@ def test_figures_move_and_the_focus_does_not(desk: Page, site: str, app: Flask) 
 
 def test_taking_everything(desk: Page, site: str, settings: Settings, tmp_path: Any) -> None:
     desk.goto(f"{site}/dashboard/account/")
-    desk.get_by_role("button", name="Make the file").click()
+    desk.get_by_role("button", name="Create the file").click()
     expect(desk.locator("#download")).to_contain_text("You may leave this page")
     db.session.rollback()
     row = db.session.scalars(select(Archive)).one()
@@ -95,7 +95,7 @@ def test_leaving(desk: Page, site: str, alice: User) -> None:
     dialog.get_by_label("Current password").fill("correct horse battery staple")
     dialog.get_by_role("button", name="Delete my account").click()
     desk.wait_for_url("**/login**")
-    expect(desk.get_by_role("status").first).to_contain_text("an admin can bring it back")
+    expect(desk.get_by_role("status").first).to_contain_text("an admin can restore it")
     db.session.rollback()
     db.session.refresh(alice)
     assert alice.deleted_datetime

@@ -170,7 +170,7 @@ def test_signing_in_importing_and_the_account_wait_for_the_server(
     table = tmp_path / "links.csv"
     table.write_text("url,location_url\none,https://example.com/\n")
     page.get_by_label("File", exact=True).set_input_files(table)
-    away_and_back("Look at this file")
+    away_and_back("Read this file")
     expect(page.get_by_role("heading", name="links.csv")).to_be_visible()
     page.goto(f"{own_site.url}/dashboard/account/")
     page.locator("main [name=name]").fill("Alice")

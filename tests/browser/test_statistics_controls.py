@@ -146,7 +146,7 @@ def test_every_period_comparison_and_interval(shown: Shown, years: Past) -> None
     was = shown.part("overview").locator(".was")
     month = spans(years.first)["Last 30 days"]
     year_ago = year_before(month[0]), year_before(month[1])
-    choose(page, "Compared with", "Year before")
+    choose(page, "Compared with", "Previous year")
     page.wait_for_url(re.compile("compare=year"))
     before = known.total(year_ago)
     assert before[0] > 20
@@ -156,7 +156,7 @@ def test_every_period_comparison_and_interval(shown: Shown, years: Past) -> None
     assert [int(cell) for cell in compared] == [row["pageviews"] for row in known.rows("overview", year_ago)]
     choose(page, "Compared with", "No comparison")
     expect(was).to_have_count(0)
-    choose(page, "Compared with", "Period before")
+    choose(page, "Compared with", "Previous period")
     expect(was.first).to_contain_text(f"was {known.total((ago(59), ago(30)))[0]}")
 
     choose(page, "Period", "Yesterday")
@@ -325,11 +325,11 @@ def test_loading_failing_and_nothing(
 
     unvisited = factory.link(years.owner, "unvisited")
     page.goto(f"{site}/dashboard/links/{unvisited.id}/statistics/")
-    expect(page.get_by_role("heading", name="Nobody has opened this link yet")).to_be_visible()
-    page.get_by_role("button", name="Copy short address").click()
+    expect(page.get_by_role("heading", name="This link has no clicks yet")).to_be_visible()
+    page.get_by_role("button", name="Copy short link").click()
     expect(page.get_by_role("status").filter(has_text="Copied.")).to_be_visible()
     page.get_by_role("link", name="Wait for the first click").click()
-    expect(shown.part("latest")).to_contain_text("No clicks in this time.")
+    expect(shown.part("latest")).to_contain_text("No clicks in this period.")
     take_in(settings, [years.visits[-1]._replace(link_id=unvisited.id)])  # a year ago
     page.goto(f"{site}/dashboard/links/{unvisited.id}/statistics/")
     totals(shown, (0, 0))
@@ -344,9 +344,9 @@ def test_loading_failing_and_nothing(
         "week",
         "latest",
     ):
-        expect(shown.part(part)).to_contain_text("No clicks in this time.")
+        expect(shown.part(part)).to_contain_text("No clicks in this period.")
     page.goto(f"{site}/dashboard/links/{years.first.id}/statistics/?country_code=FR")
-    expect(shown.part("places")).to_contain_text("No click is like that.")
+    expect(shown.part("places")).to_contain_text("No clicks match")
     page.get_by_role("link", name="Clear all").click()
     totals(shown, Known(years).total((ago(29), today())))
 

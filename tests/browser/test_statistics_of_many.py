@@ -87,7 +87,7 @@ def test_every_control(
         totals(shown, known.total(span))
     choose(page, "Period", "Last 30 days")
     assert shown.days() == [tuple(row.values())[1:] for row in known.rows("overview", month())]
-    for title in ("Year before", "No comparison", "Period before"):
+    for title in ("Previous year", "No comparison", "Previous period"):
         choose(page, "Compared with", title)
         expect(shown.part("overview").locator(".was")).to_have_count(0 if title == "No comparison" else 2)
     page.goto(where)

@@ -29,11 +29,11 @@ def test_undo_trash_and_history(desk: Page, alice: User, make_pixel: Any, site: 
     delete(desk, "My pixel")
     desk.get_by_role("status").get_by_role("button", name="Undo").click()
     expect(desk.get_by_role("listitem").filter(has_text="My pixel")).to_be_visible()
-    expect(desk.get_by_role("status").filter(has_text="My pixel is back.")).to_be_visible()
+    expect(desk.get_by_role("status").filter(has_text="My pixel is restored.")).to_be_visible()
     delete(desk, "My pixel")
     desk.goto(f"{site}/dashboard/trash/")
     desk.get_by_role("button", name="Restore My pixel").click()
-    expect(desk.get_by_role("status").filter(has_text="My pixel is back.")).to_be_visible()
+    expect(desk.get_by_role("status").filter(has_text="My pixel is restored.")).to_be_visible()
     expect(desk.get_by_role("heading", name="The trash is empty")).to_be_visible()
 
 
@@ -45,7 +45,7 @@ def test_a_link_whose_address_was_used_again(desk: Page, site: str) -> None:
     def create(destination: str) -> None:
         desk.keyboard.press("c")
         dialog.get_by_label("Destination", exact=True).fill(destination)
-        dialog.get_by_label("Short address").fill("gone")
+        dialog.get_by_label("Short link").fill("gone")
         dialog.get_by_role("button", name="Create link").click()
         expect(row).to_contain_text(destination)
 
@@ -60,20 +60,20 @@ def test_a_link_whose_address_was_used_again(desk: Page, site: str) -> None:
     create("https://example.com/another")
     desk.goto(f"{site}/dashboard/trash/")
     desk.get_by_role("button", name=re.compile("Restore .*gone")).click()
-    alias = dialog.get_by_label("Short address")
+    alias = dialog.get_by_label("Short link")
     expect(alias).to_have_attribute("aria-invalid", "true")
     expect(alias).to_have_value("gone")
     expect(alias).to_be_focused()
     alias.fill("back-again")
     alias.press("Enter")
-    expect(desk.get_by_role("status").filter(has_text="/back-again is back.")).to_be_visible()
+    expect(desk.get_by_role("status").filter(has_text="/back-again is restored.")).to_be_visible()
     desk.goto(f"{site}/dashboard/links/")
     row = desk.get_by_role("listitem").filter(has_text="/back-again")
     row.get_by_role("link", name="Edit 127").click()
     dialog.get_by_role("link", name="History").click()
     expect(desk.locator(".history")).to_contain_text("https://example.com/second")
     desk.get_by_role("button", name="Restore the state of").last.click()
-    expect(desk.get_by_role("status").filter(has_text="is as it was.")).to_be_visible()
+    expect(desk.get_by_role("status").filter(has_text="is unchanged.")).to_be_visible()
     expect(row).to_contain_text("example.com/first")
 
 

@@ -28,7 +28,7 @@ def test_the_answer_follows_what_is_chosen(desk: Page, link: Link) -> None:
     answer = desk.get_by_role("region", name="What the visitor gets")
     expect(answer.get_by_role("status")).to_contain_text("Sees the warning page first")
     desk.get_by_role("checkbox", name="The warning page").check()
-    expect(answer.get_by_role("status")).to_contain_text("Goes to the address below")
+    expect(answer.get_by_role("status")).to_contain_text("Redirects to the address below")
     desk.get_by_label("Country", exact=True).select_option("Germany")
     expect(answer).to_contain_text(GERMAN)
     desk.get_by_label("Internet address").fill("nowhere")

@@ -66,7 +66,7 @@ def test_a_form_with_an_error_asks_still(desk: Page) -> None:
     desk.keyboard.press("Enter")
     expect(dialog.get_by_label("Destination", exact=True)).to_have_attribute("aria-invalid", "true")
     desk.keyboard.press("Escape")
-    question = desk.get_by_role("dialog", name="Discard what you typed?")
+    question = desk.get_by_role("dialog", name="Discard what you have typed?")
     expect(question.get_by_role("button", name="Keep editing")).to_be_focused()
     desk.keyboard.press("Escape")
     expect(question).to_be_hidden()

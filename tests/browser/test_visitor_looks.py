@@ -125,7 +125,7 @@ def test_the_page_with_pixels(theme: str, browser: Browser, link: Callable[..., 
     page = context.new_page()
     page.add_init_script(STAYS)
     page.goto(f"{site}/a", wait_until="commit")
-    expect(page.get_by_role("link", name="Go on now")).to_be_visible()
+    expect(page.get_by_role("link", name="Continue now")).to_be_visible()
     assert [*violations(page), *sideways(page)] == []
     for route in outside.held:
         route.abort()
@@ -144,7 +144,7 @@ def test_the_page_that_opens_an_app(
     context, page = opened(browser, site, theme, "en-GB")
     page.goto(f"{site}/a", wait_until="commit")
     expect(page.get_by_role("link", name="Open YouTube")).to_be_visible()
-    expect(page.get_by_role("link", name="Go on in the browser")).to_be_visible()
+    expect(page.get_by_role("link", name="Continue in the browser")).to_be_visible()
     assert [*violations(page), *sideways(page)] == []
     context.close()
 

@@ -587,12 +587,12 @@ def test_consent_is_asked_and_both_answers_lead_on(
     page.goto(f"{site}/a")
     expect(page.get_by_text("Meta (Facebook) and TikTok")).to_be_visible()
     assert outside.asked == []
-    page.get_by_role("button", name="Go on without it").click()
+    page.get_by_role("button", name="Continue without it").click()
     page.wait_for_url(there)
     assert not outside.said
     assert requests[-1].method == "GET"
     page.goto(f"{site}/a")
-    page.get_by_role("button", name="Allow, and go on").click()
+    page.get_by_role("button", name="Allow and continue").click()
     page.wait_for_url(there)
     assert set(said(outside)) == {"social_a", "social_f"}
     assert page.context.cookies() == []
@@ -602,8 +602,8 @@ def test_consent_is_asked_and_both_answers_lead_on(
 def test_consent_before_a_frame(page: Page, outside: Outside, link: Callable[..., Link], site: str) -> None:
     link("a", [("social_a", "123")], cloaking_is_enabled=True, cloaking_title="Mine")
     for button, fired in (
-        ("Go on without it", {}),
-        ("Allow, and go on", {"social_a": EXPECTED["social_a"]("123")}),
+        ("Continue without it", {}),
+        ("Allow and continue", {"social_a": EXPECTED["social_a"]("123")}),
     ):
         page.goto(f"{site}/a")
         page.get_by_role("button", name=button).click()

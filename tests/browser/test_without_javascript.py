@@ -30,17 +30,17 @@ def said(page: Page, text: str) -> None:
 def test_a_link_is_made_changed_and_deleted(desk: Page, session: scoped_session[Session], site: str) -> None:
     desk.get_by_role("link", name="Create link").click()
     expect(desk).to_have_url(f"{site}/dashboard/links/new")
-    desk.get_by_label("Short address").fill("first")
+    desk.get_by_label("Short link").fill("first")
     desk.get_by_label("Destination", exact=True).first.fill("javascript:alert(1)")
     desk.get_by_role("button", name="Create link").click()
     expect(desk.get_by_text("This must be an address that begins with http")).to_be_visible()
-    expect(desk.get_by_label("Short address")).to_have_value("first")
+    expect(desk.get_by_label("Short link")).to_have_value("first")
     desk.get_by_label("Destination", exact=True).first.fill("https://example.com/")
-    desk.get_by_label("Short address").press("Enter")
+    desk.get_by_label("Short link").press("Enter")
     said(desk, "/first is created.")
     desk.get_by_role("link", name="Edit 127").click()
-    desk.locator("summary", has_text="Who goes where").click()
-    desk.get_by_label("Send visitors by").select_option("os_name")
+    desk.locator("summary", has_text="Targeting").click()
+    desk.get_by_label("Target visitors by").select_option("os_name")
     for number, (key, value) in enumerate(
         [("Linux", "https://l.example/"), ("iOS", "https://i.example/")], 1
     ):
@@ -49,7 +49,7 @@ def test_a_link_is_made_changed_and_deleted(desk: Page, session: scoped_session[
         group.get_by_label(f"Destination {number}").fill(value)
         if number == 1:
             group.get_by_role("button", name="Add a line").click()
-            desk.locator("summary", has_text="Who goes where").click()
+            desk.locator("summary", has_text="Targeting").click()
     desk.get_by_role("button", name="Save link").click()
     said(desk, "/first is saved.")
     session.rollback()
@@ -68,7 +68,7 @@ def test_a_link_is_made_changed_and_deleted(desk: Page, session: scoped_session[
     desk.get_by_role("link", name="Delete").click()
     desk.get_by_role("button", name="Delete link").click()
     said(desk, "/first is deleted.")
-    expect(desk.get_by_role("heading", name="Make your first short link")).to_be_visible()
+    expect(desk.get_by_role("heading", name="Create your first short link")).to_be_visible()
 
 
 @pytest.mark.full
@@ -96,7 +96,7 @@ def test_many_at_once(desk: Page, alice: User, make_link: Callable[..., Link], s
 
 @pytest.mark.full
 def test_many_links(desk: Page) -> None:
-    desk.get_by_role("link", name="Create many").click()
+    desk.get_by_role("link", name="Bulk create").click()
     desk.get_by_label("Destinations, one a line").fill("example.com/1\nnot one\nexample.com/2")
     desk.get_by_role("button", name="Create links").click()
     expect(desk.locator(".wrong-lines li")).to_contain_text("Line 2")
@@ -114,7 +114,8 @@ def test_search_and_filters(desk: Page, alice: User, make_link: Callable[..., Li
     desk.goto(f"{site}/dashboard/links/")
     expect(rows).to_have_count(2)
     desk.locator("summary", has_text="Filter").click()
-    desk.get_by_label("State").select_option("off")
+    desk.locator(".filters summary", has_text="State").click()
+    desk.get_by_role("checkbox", name="Off").check()
     desk.get_by_role("button", name="Show").click()
     expect(rows).to_have_count(1)
     expect(rows).to_contain_text("/pear")

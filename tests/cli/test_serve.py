@@ -163,7 +163,7 @@ def test_nobody_outlives_a_killed_main_process_and_the_next_one_starts(make_serv
     os.kill(main_pid(server), signal.SIGKILL)
     assert server.process
     server.process.wait()
-    wait_for(lambda: not any(map(is_alive, family)), "their end")
+    wait_for(lambda: not any(map(is_alive, family)), "unfinished")
     server.start()
     assert server.status("/healthz") == 200
 

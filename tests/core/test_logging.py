@@ -225,13 +225,13 @@ def test_once_a_minute_and_then_how_often(log: logging.Logger, kept: Kept, clock
 
 def test_another_warning_and_every_error_pass(log: logging.Logger, kept: Kept, clock: list[float]) -> None:
     for name in ("a", "b", "a"):
-        log.warning("handler %s is switched off", name)
+        log.warning("handler %s is turned off", name)
     for _ in range(2):
         log.error("it failed")
         log.info("request")
     assert kept.lines == [
-        "handler a is switched off",
-        "handler b is switched off",
+        "handler a is turned off",
+        "handler b is turned off",
         *["it failed", "request"] * 2,
     ]
 

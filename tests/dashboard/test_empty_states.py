@@ -18,19 +18,19 @@ from tests.past import take_in
 FAMILIES = ("links", "projects", "domains", "pixels", "handlers")
 # the list, what it says before there are rows, and the address of the link that it offers
 FIRST: Mapping[str, tuple[str, str]] = {
-    "/links/": ("Make your first short link", "/dashboard/links/new"),
+    "/links/": ("Create your first short link", "/dashboard/links/new"),
     "/projects/": ("No projects yet", "/dashboard/projects/new"),
     "/domains/": ("No domains yet", "/dashboard/domains/new"),
     "/pixels/": ("No pixels yet", "/dashboard/pixels/new"),
-    "/handlers/": ("Nobody is told yet", "/dashboard/handlers/new"),
+    "/handlers/": ("No one is notified yet", "/dashboard/handlers/new"),
     "/keys/": ("No API keys yet", "/dashboard/keys/new"),
     "/trash/": ("The trash is empty", ""),
-    "/handlers/{handler}/deliveries": ("Nothing was told yet", "/dashboard/links/"),
+    "/handlers/{handler}/deliveries": ("No deliveries yet", "/dashboard/links/"),
     "/statistics/": ("No clicks yet", "/dashboard/links/"),
-    "/links/{link}/statistics/": ("Nobody has opened this link yet", "/dashboard/links/{link}/qr"),
+    "/links/{link}/statistics/": ("This link has no clicks yet", "/dashboard/links/{link}/qr"),
     "/projects/{empty}/statistics/": ("No clicks yet", "/dashboard/links/"),
     "/projects/{project}/statistics/": (
-        "Nobody has opened a link of this project yet",
+        "No link of this project has clicks yet",
         "/dashboard/links/?project_id={project}",
     ),
 }
@@ -98,7 +98,7 @@ def test_visits_elsewhere_are_none_of_a_projects(
     owner, other, moment = alice.id, factory.link(alice, "other").id, int(now().timestamp() * 1000)
     factory.session.commit()
     take_in(settings, [Visit(moment, other, owner, is_bot=0)])
-    assert "Nobody has opened" in shown(desk, f"/projects/{rows['project']}/statistics/")
-    assert "Nobody has opened" not in shown(desk, "/statistics/")
+    assert "has clicks yet" in shown(desk, f"/projects/{rows['project']}/statistics/")
+    assert "has clicks yet" not in shown(desk, "/statistics/")
     take_in(settings, [Visit(moment, rows["link"], owner, is_bot=0)])
-    assert "Nobody has opened" not in shown(desk, f"/projects/{rows['project']}/statistics/")
+    assert "has clicks yet" not in shown(desk, f"/projects/{rows['project']}/statistics/")

@@ -43,7 +43,7 @@ def test_undo_without_scripts(desk: Desk, alice: User, make_link: Callable[..., 
     page = desk.post(f"/links/{link.id}/delete", {}, follow_redirects=True).text
     assert count() == 0
     again = desk.post(undo_of(page), {}, follow_redirects=True).text
-    assert "/gone is back." in again
+    assert "/gone is restored." in again
     assert count() == 1
 
 
@@ -61,15 +61,15 @@ def test_undo_of_what_needs_another_address(desk: Desk, alice: User, make_link: 
     page = desk.post(f"/links/{first.id}/delete", {}, follow_redirects=True).text
     desk.post("/links/new", {"location_url": "https://example.com", "url": "gone"})
     again = desk.post(undo_of(page), {}, follow_redirects=True).text
-    assert "gone needs another short address" in again
+    assert "gone needs another short link" in again
     one = trashed()[0]
     refused = desk.post(f"/trash/{one.id}/restore", {}, headers=HTMX)
     assert refused.status_code == 409
     assert refused.headers["HX-Retarget"] == "#sheet-box"
-    assert "This short address is taken already." in refused.text
+    assert "This short link is taken already." in refused.text
     assert desk.post(f"/trash/{one.id}/restore", {"url": "api"}).status_code == 422
     done = desk.post(f"/trash/{one.id}/restore", {"url": "other"}, follow_redirects=True)
-    assert "/other is back." in done.text
+    assert "/other is restored." in done.text
     assert trashed() == []
 
 
@@ -88,7 +88,7 @@ def test_the_list_of_what_lies_there(
     assert all(name in page for name in ("mine", "My pixel", "My handler", " days left"))
     assert "bobs" not in page
     for one in trashed()[1:3]:
-        assert "is back." in desk.post(f"/trash/{one.id}/restore", {}, follow_redirects=True).text
+        assert "is restored." in desk.post(f"/trash/{one.id}/restore", {}, follow_redirects=True).text
     [mine, foreign] = trashed()
     for path in (f"/trash/{foreign.id}/restore", f"/trash/{foreign.id}/delete"):
         assert desk.get(path).status_code == 404
@@ -138,16 +138,16 @@ def test_history_in_words_and_back(desk: Desk, alice: User, make_pixel: Any, api
         "https://example.com/one",
         "https://example.com/two",
         "My pixel",
-        "Set anew",
+        "Set again",
     ):
         assert words in page, words
     assert "secret" not in page
     assert "argon2" not in page
     change = re.findall(rf"/dashboard(/links/{id_}/history/\d+)", page)[-1]
-    assert "/tale is as it was." in desk.post(change, {}, follow_redirects=True).text
+    assert "/tale is unchanged." in desk.post(change, {}, follow_redirects=True).text
     data = api.get(f"/links/{id_}").json["data"]
     assert (data["location_url"], data["pixels_ids"]) == ("https://example.com/one", [])
-    assert "Set back" in desk.get(f"/links/{id_}/history").text
+    assert "Reset" in desk.get(f"/links/{id_}/history").text
 
 
 def test_history_says_by_which_way_and_which_pictures_are_gone(desk: Desk, api: Api) -> None:
@@ -157,7 +157,7 @@ def test_history_says_by_which_way_and_which_pictures_are_gone(desk: Desk, api: 
     assert api.post(f"/links/{id_}", data=again).status_code == 200
     desk.post("/links/many", {"do": "off", "ids": str(id_)})
     page = desk.get(f"/links/{id_}/history").text
-    assert "(many at once)" in page
+    assert "(bulk change)" in page
     assert "<del>A picture</del> <ins>Another picture</ins>" in page
     assert ".png" not in page
     for file in previous_uploads.of_links([id_]):  # versions before kept none

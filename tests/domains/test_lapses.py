@@ -70,7 +70,7 @@ def test_gone_for_days_and_back(
         )
         desk.sign_in()
         assert "Proof missing" in desk.get("/domains/").text
-        assert "its proof was not there" in desk.get(f"/domains/{verified.id}/verify").text
+        assert "its proof was missing" in desk.get(f"/domains/{verified.id}/verify").text
     name_server.records[TXT] = [VALUE]
     with time_machine.travel(begun + 9 * A_DAY, tick=False):
         check_proofs(session(), settings)

@@ -74,7 +74,7 @@ def after_adding(desk: Desk, host: str) -> str:
 
 
 WARNING = {
-    "en": ("This host looks like a domain that somebody else has here.", "Looks like another"),
+    "en": ("This host looks like another user's domain on this instance.", "Looks like another"),
     "de": ("Dieser Host sieht aus wie eine Domain, die hier jemand anderes hat.", "Verwechselbar"),
 }
 

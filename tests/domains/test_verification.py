@@ -198,9 +198,9 @@ def test_the_page_says_what_to_do_with_its_links(
     factory.link(alice, domain_id=domain.id)
     assert "1 link answers" in desk.get(f"/domains/{domain.id}/delete").text
     assert desk.post(f"/domains/{domain.id}/delete", {}).status_code == 409
-    waiting = "Its links wait, and go on when it is switched on."
+    waiting = "Its links wait, and work again when it is turned on."
     assert waiting not in desk.get("/domains/").text
     form = desk.get(f"/domains/{domain.id}").text
-    assert "While it is off, nothing is answered on it: its links are not found." in form
+    assert "While it is off, its links are not found." in form
     domain.is_enabled = False
     assert waiting in desk.get("/domains/").text

@@ -161,7 +161,9 @@ def test_what_is_stored_is_read_in_german(german: Desk, alice: Any, factory: Any
     answer = lazy_gettext(
         "The server answered %(status)s %(phrase)s.", status=503, phrase="Service Unavailable"
     )
-    reason = lazy_gettext("Nothing has arrived for five days. The last answer: %(detail)s", detail=answer)
+    reason = lazy_gettext(
+        "No notification has arrived for five days. The last answer: %(detail)s", detail=answer
+    )
     handler = factory.handler(alice, is_enabled=False, off_reason=reason)
     delivery = deliver(factory.session, handler.id, "link.started", {})
     delivery.attempts = [DeliveryAttempt(detail=TOO_SLOW, duration_ms=1)]

@@ -48,7 +48,9 @@ def test_what_is_stored_is_worded_where_it_is_read(app: Flask, name: str) -> Non
 def test_a_message_that_is_too_long_for_its_column_is_kept_in_english(
     session: Any, alice: Any, factory: Any
 ) -> None:
-    reason = lazy_gettext("Nothing has arrived for five days. The last answer: %(detail)s", detail="x" * 600)
+    reason = lazy_gettext(
+        "No notification has arrived for five days. The last answer: %(detail)s", detail="x" * 600
+    )
     handler = factory.handler(alice, off_reason=reason)
     session.expire_all()
     assert handler.off_reason == str(reason)[:512]

@@ -81,7 +81,7 @@ def name_of(node: nodes.Node) -> str:
 FORGOTTEN = {
     "between tags": "<p> Some text </p>",
     "around a value": "<p>Made {{ x }}</p>",
-    "what is read out": '<a aria-label="Go on" class="x"></a>',
+    "what is read out": '<a aria-label="Continue" class="x"></a>',
     "a string of an expression": '{{ f("Some text", "icon-name") }}',
     "one of two": '<b>{{ "One" if x else _("Two") }}</b>',
     "a joined one": '{{ f("Delete " ~ one) }}',

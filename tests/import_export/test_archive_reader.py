@@ -248,7 +248,7 @@ BAD_ZIPS: dict[str, tuple[Callable[[], bytes], str]] = {
     "links in a folder": (lambda: zip_of([("waypost/links.json", b"[]")]), "no links.json in this ZIP"),
     "empty": (lambda: zip_of([]), "no links.json in this ZIP"),
     "no link": (lambda: zip_of([("links.json", b"[]")]), "no list of links"),
-    "links that are no JSON": (lambda: zip_of([("links.json", b"\0\1\2")]), "This is no text"),
+    "links that are no JSON": (lambda: zip_of([("links.json", b"\0\1\2")]), "This is not text"),
     "cut off": (lambda: with_pictures(ICON)[:-40], "damaged, or not all of it"),
     "a head alone": (lambda: b"PK\x03\x04" + b"\1" * 500, "damaged, or not all of it"),
     "four bytes": (lambda: b"PK\x03\x04", "damaged, or not all of it"),
@@ -307,7 +307,7 @@ def test_a_list_of_links_is_unpacked_up_to_a_limit(settings, alice, take, monkey
 
 def test_a_full_disk_ends_unpacking(settings, alice, take, monkeypatch) -> None:
     monkeypatch.setattr(files, "SPARE_BYTES", 1 << 60)
-    with pytest.raises(Invalid, match="no room"):
+    with pytest.raises(Invalid, match="no space for this file"):
         take(alice, with_pictures(ICON))
     assert left(settings) == []
 
@@ -465,7 +465,7 @@ def test_a_table_without_its_zip_says_which_pictures_it_lacks(session, alice, br
     session.refresh(job)
     [row] = session.scalars(sa.select(FailedRow))
     assert (job.made, row.is_made, row.problems[0][0]) == (1, True, "cloaking_favicon")
-    assert "does not hold its picture" in row.problems[0][1]
+    assert "does not contain its picture" in row.problems[0][1]
 
 
 def test_both_files_go_when_nobody_needs_them(session, settings, alice, take) -> None:

@@ -67,7 +67,7 @@ CONTENT = {
     "destination alone": ([{"a": "https://x.example/"}], {"location_url": "a"}),
     "alias first": ([{"a": "foo", "b": "https://x.example/"}], {"location_url": "b", "url": "a"}),
     "alias last": ([{"a": "https://x.example/", "b": "foo"}], {"location_url": "a", "url": "b"}),
-    "a short address": (
+    "a short link": (
         [{"a": "https://s.example/foo", "b": "https://x.example/"}],
         {"location_url": "b", "url": "a"},
     ),

@@ -314,7 +314,7 @@ def test_dates_that_can_be_read_in_several_orders_are_asked_for(session, bring) 
         bring(table)
     assert [(error.field, error.code) for error in refused.value.errors] == [("date_order", "required")]
     session.rollback()
-    with pytest.raises(Invalid, match="day, month or year first"):
+    with pytest.raises(Invalid, match="start with the day, month or year"):
         bring(table, date_order="never")
     session.rollback()
     assert bring(table, date_order="month").date_order == "month"

@@ -156,10 +156,10 @@ def test_whose_an_address_is(session, take, alice, bob):
     job = take(alice, text)
     assert counts(job) == ("done", 6, 1, 1, 4)
     assert [found[0][1] for _, found in problems(session, job)] == [
-        "A row before this one has the same short address.",
-        "This short address is taken.",
-        "This short address is taken.",
-        "A row before this one has the same short address.",
+        "An earlier row has the same short link.",
+        "This short link is taken.",
+        "This short link is taken.",
+        "An earlier row has the same short link.",
     ]
 
 
@@ -205,7 +205,7 @@ def test_projects_are_found_or_made(session, take, alice, bob):
 
 def test_to_an_address_of_this_instance(session, take, alice):
     job = take(alice, "location_url\nhttp://go.example/foo\n", host="go.example")
-    assert problems(session, job)[0][1] == [["location_url", "This is a short address of this instance."]]
+    assert problems(session, job)[0][1] == [["location_url", "This is a short link of this instance."]]
 
 
 def test_it_goes_on_where_it_was(session, settings, bring, alice, monkeypatch):

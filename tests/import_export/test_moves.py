@@ -144,7 +144,7 @@ class Instance:
         wait_for(lambda: "Waits for you" in self.page(address).text, "a check of all rows")
         assert self.page(f"{address}/take", {}).ok
         wait_for(lambda: "Done" in self.page(address).text, "the links")
-        assert "Can't be made" not in re.sub(
+        assert "Can't be created" not in re.sub(
             r"<dt>[^<]*</dt><dd>0</dd>", "", html.unescape(self.page(address).text)
         )
 

@@ -68,10 +68,10 @@ def test_a_cell_of_several_lines(tmp_path: Path) -> None:
 
 
 NO_TABLE = {
-    "nothing": (b"", "nothing in this file"),
-    "empty lines": (b"\n\n  \n", "nothing in this file"),
+    "nothing": (b"", "file is empty"),
+    "empty lines": (b"\n\n  \n", "file is empty"),
     "three hundred columns": (b",".join([b"x"] * 300), "300 columns"),
-    "a picture": (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "no text"),
+    "a picture": (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "not text"),
 }
 
 

@@ -106,8 +106,8 @@ def test_what_can_not_be_drawn() -> None:
 WARNINGS = [
     (Look(), None),
     (Look(dark="#862e9c", light="#fff3bf"), None),
-    (Look(dark="#cccccc"), "too alike"),
-    (Look(dark="#ff0000", light="#00aa00"), "too alike"),
+    (Look(dark="#cccccc"), "too similar"),
+    (Look(dark="#ff0000", light="#00aa00"), "too similar"),
     (Look(dark="#ffffff", light="#000000"), "light on dark"),
     (Look(margin=2), "margin"),
 ]

@@ -32,7 +32,7 @@ def event(**changes: Any) -> Message:
         "title": "go.example/launch has reached its click limit",
         "text": "All 500 clicks are used up.",
         "facts": (
-            ("Short address", LINK["short_url"]),
+            ("Short link", LINK["short_url"]),
             ("Destination", LINK["location_url"]),
             ("Clicks", "500"),
         ),

@@ -110,7 +110,7 @@ def test_one_mail_until_its_reader_agrees(
 
     path = link_in(mail.mails[0][1])
     page = client.get(path)  # as mail servers do that scan links
-    assert page.status_code == 200 and "Get these mails?" in page.text
+    assert page.status_code == 200 and "Receive these e-mails?" in page.text
     assert not is_confirmed(api, id_)
     assert "Your address is confirmed" in client.post(path, headers={"Origin": "https://mail.example"}).text
     assert is_confirmed(api, id_)
@@ -174,7 +174,7 @@ def test_which_invited_accounts_have_a_verified_address(
     session: Session, alice: User, invited: str, typed: str, is_verified: bool
 ) -> None:
     _, token = invitations.invite(alice, email=invited)
-    user = invitations.accept(token, typed, "hash", "")
+    user = invitations.accept(token, typed, "hash")
     assert user.is_own_address(typed) is is_verified
 
 
@@ -384,14 +384,14 @@ def test_the_dashboard_says_so(
     handler = services.create(alice, {"type": "email", "name": "Team", "settings": {"email": STRANGER}})
     session.commit()
     page = desk.get("/handlers/").text
-    assert "Not confirmed" in page and "A mail with a link for that is on its way." in page
+    assert "Not confirmed" in page and "An e-mail with a confirmation link is on its way." in page
     run_worker()
     for path in ("/handlers/", f"/handlers/{handler.id}/deliveries"):
         page = desk.get(path).text
-        assert "Nothing is sent to this address until it is confirmed." in page
+        assert "No notifications are sent to this address until it is confirmed." in page
         assert "Send the link again" in page
     answer = desk.post(f"/handlers/{handler.id}/confirmation", {}, follow_redirects=True)
-    assert "A mail was sent not long ago. Another one can be sent in 10 minutes." in answer.text
+    assert "An e-mail was sent recently. Another one can be sent in 10 minutes." in answer.text
     answer = desk.post(f"/handlers/{handler.id}/test", {}, follow_redirects=True)
     assert "This address is not confirmed yet" in answer.text
     handler.confirmation_datetime -= dt.timedelta(minutes=11)

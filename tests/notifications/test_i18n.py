@@ -224,7 +224,7 @@ def test_each_owner_of_a_batch_is_told_in_their_language(
             ("Its end date has come.", "Sein Ende ist gekommen."),
             ("See it in Waypost", "In Waypost ansehen"),
             ("Sent to alice@example.com by Waypost, which", "Von Waypost an bob@example.com gesendet, das"),
-            ("Have no more of these mails", "Keine solchen Mails mehr"),
+            ("Unsubscribe", "Keine solchen Mails mehr"),
             ("12,345", "12.345"),
         ):
             assert (german in page.get_content()) == is_german

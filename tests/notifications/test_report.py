@@ -64,7 +64,7 @@ def test_what_people_get_of_one_link():
     assert section.facts == (
         ("Visits", "12"),
         ("People", "6"),
-        ("Change", "+50 % (8 the time before)"),
+        ("Change", "+50% (8 in the previous period)"),
         ("Best day", "18 November 2026, 12 visits"),
     )
     assert [table.title for table in section.tables] == ["Countries", "Referrers"]
@@ -86,7 +86,7 @@ def test_several_links_are_one_report():
 
 def test_a_quiet_week_has_neither_a_best_day_nor_a_picture():
     [section] = message_of(figures(pageviews=0)).sections
-    assert section.facts == (("Visits", "0"), ("People", "0"), ("Change", "−100 % (8 the time before)"))
+    assert section.facts == (("Visits", "0"), ("People", "0"), ("Change", "−100% (8 in the previous period)"))
     assert (section.picture, section.tables) == (None, ())
 
 

@@ -180,7 +180,7 @@ def test_who_is_gone_gets_nothing_more(session, make_receiver, make_sender, sink
     assert not session.get(NotificationHandler, handler.id).is_enabled
     assert len(sink.heard) == 1
     details = Counter(session.scalars(select(DeliveryAttempt.detail)))
-    assert details == {"The server answered 410 Gone.": 1, "Not sent: the handler is switched off.": 39}
+    assert details == {"The server answered 410 Gone.": 1, "Not sent: the handler is turned off.": 39}
 
 
 def test_a_mistake_of_a_transport_is_one_failed_try(session, make_receiver, make_sender, sink, monkeypatch, caplog):  # fmt: skip
@@ -189,7 +189,7 @@ def test_a_mistake_of_a_transport_is_one_failed_try(session, make_receiver, make
     [row] = send(session, make_receiver())
     make_sender()
     wait_for(lambda: tries(session) == {1: 1}, "the try")
-    assert [one.detail for one in row.attempts] == ["Waypost failed to send this; its log says why."]
+    assert [one.detail for one in row.attempts] == ["Waypost failed to send this; see its log."]
     assert "ZeroDivisionError" in caplog.text
 
 

@@ -89,7 +89,7 @@ def test_redirects_are_failures_and_not_followed(
 ) -> None:
     sink.web.answers.append(Says(302, "", {"Location": f"{sink.web.url}/elsewhere"}))
     outcome = attempt(type_, filled(type_, sink.web.url), event(), way_out)
-    assert outcome.detail == "The server redirects elsewhere (302), which is not followed."
+    assert outcome.detail == "The server redirects elsewhere (302), and redirects are not followed."
     assert not outcome.is_permanent and sink.count() == 1
 
 

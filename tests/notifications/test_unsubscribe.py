@@ -32,7 +32,7 @@ def test_one_click_switches_it_off(
     """As mail programs send it: a POST without cookies and origin."""
     handler, other = make_handler(alice), make_handler(alice)
     answer = client.post(path(handler), data=ONE_CLICK, headers={"Origin": "https://mail.example"})
-    assert answer.status_code == 200 and "These mails have ended" in answer.text
+    assert answer.status_code == 200 and "You are unsubscribed" in answer.text
     session.expire_all()
     assert (handler.is_enabled, handler.off_reason, other.is_enabled) == (False, REASON, True)
     assert client.post(path(handler), data=ONE_CLICK).status_code == 200  # twice is no error
@@ -46,7 +46,7 @@ def test_opening_the_address_asks_first(
 ) -> None:
     handler = make_handler(alice)
     page = client.get(path(handler))
-    assert page.status_code == 200 and "Have no more of these mails?" in page.text
+    assert page.status_code == 200 and "Unsubscribe from these e-mails?" in page.text
     assert page.headers["Cache-Control"] == "no-store" and alice.email not in page.text
     session.expire_all()
     assert handler.is_enabled
@@ -54,7 +54,7 @@ def test_opening_the_address_asks_first(
     assert action and client.post(action[1]).status_code == 200
     session.expire_all()
     assert not handler.is_enabled
-    assert "These mails have ended" in client.get(path(handler)).text
+    assert "You are unsubscribed" in client.get(path(handler)).text
 
 
 def test_what_the_owner_switched_off_keeps_its_reason(

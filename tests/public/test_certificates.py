@@ -15,7 +15,7 @@ ASKED = {
     "in capitals": ("GO.example", 200),
     "the dashboard's": ("admin.example", 200),
     "a verified domain": ("brand.example", 200),
-    "a verified one that is switched off": ("off.example", 200),
+    "a verified one that is turned off": ("off.example", 200),
     "one that is not verified": ("claimed.example", 404),
     "a name below it": ("x.brand.example", 404),
     "anybody's": ("evil.example", 404),

@@ -288,7 +288,7 @@ def test_a_body_that_can_not_be_read(person: Person, tap: Links, clicks: Any) ->
 WAYS: dict[str, tuple[dict[str, Any], list[tuple[str, str]], str]] = {
     "a frame": (CLOAKED, [], 'class="whole"'),
     "an app": ({"app_linking_is_enabled": True, "location_url": FILM}, [], "Open YouTube"),
-    "pixels": ({}, META, "You are on your way"),
+    "pixels": ({}, META, "You are being redirected"),
 }
 
 
@@ -334,7 +334,7 @@ def test_a_gates_form_is_the_tap(
 
 
 @ask
-@pytest.mark.parametrize(("answer", "mark"), [("yes", "You are on your way"), ("no", "")])
+@pytest.mark.parametrize(("answer", "mark"), [("yes", "You are being redirected"), ("no", "")])
 def test_the_question_about_pixels_is_the_tap(
     answer: str, mark: str, person: Person, tap: Links, clicks: Any
 ) -> None:

@@ -73,7 +73,7 @@ WAYS = {
 MARKS = {
     "app": "Open YouTube",
     "cloak": 'class="whole"',
-    "pixels": "You are on your way",
+    "pixels": "You are being redirected",
     "preview": '<meta property="og:title" content="Mine &amp; &lt;yours&gt;">',
 }
 

@@ -88,7 +88,7 @@ HANDED_ON: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "in an app": ({"app_linking_is_enabled": True, "location_url": "https://youtu.be/abc"}, {"agent": PHONE}),
     "a pair's destination is planted": (by_device(mobile="javascript:alert(1)"), {"agent": PHONE}),
     "another method": (by_device(mobile=OTHER), {"agent": PHONE, "method": "POST"}),
-    "ahead of the visit": (by_device(mobile=OTHER), {"agent": PHONE, "headers": {"Sec-Purpose": "prefetch"}}),
+    "before the visit": (by_device(mobile=OTHER), {"agent": PHONE, "headers": {"Sec-Purpose": "prefetch"}}),
 }
 
 

@@ -21,7 +21,7 @@ from app.links.models import PlanChange
 from app.notifications.models import SystemEmail
 from app.notifications.outbox import end_pending
 
-LAST = _l("You are the last admin, and others use this Waypost. Make one of them admin first.")
+LAST = _l("You are the last admin, and others use this instance. Make one of them admin first.")
 
 
 def leave(user: User) -> None:

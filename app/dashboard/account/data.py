@@ -121,7 +121,7 @@ def delete() -> ResponseReturnValue:
     until = standing.gone_from(row)
     db.session.commit()
     return left(
-        _("Your account is deleted. Until %(until)s an admin can bring it back.", until=f"{until:%Y-%m-%d}")
+        _("Your account is deleted. Until %(until)s an admin can restore it.", until=f"{until:%Y-%m-%d}")
     )
 
 

@@ -24,7 +24,7 @@ from app.i18n.messages import lazy_gettext as _l
 from app.input.forms import ResourceForm
 
 OFF, BEGUN, ON = "off", "begun", "on"
-RAN_OUT = _l("The key that was shown has run out. Begin again, please.")
+RAN_OUT = _l("The key that was shown has expired. Please begin again.")
 
 
 def state() -> str:

@@ -49,21 +49,24 @@ PARTS: Mapping[str, HealthItem] = {
         _l("Database"), _noop("It answers."), _l("Is the database running, and is the disk not full?")
     ),
     "migrations": HealthItem(
-        _l("Tables"), _noop("They are of this version."), _l("Run “flask db upgrade”, or start Waypost anew.")
+        _l("Tables"), _noop("They are of this version."), _l("Run “flask db upgrade”, or restart Waypost.")
     ),
     "worker": HealthItem(
         _l("Worker"),
-        _noop("It was there %(seconds)s seconds ago."),
-        _l("Nothing is counted or sent without it. Is “flask serve” or “flask worker” running?"),
+        _noop("It was last seen %(seconds)s seconds ago."),
+        _l(
+            "Without it no clicks are counted and nothing is sent. Is “flask serve” or “flask worker” "
+            "running?"
+        ),
     ),
     "journal": HealthItem(
         _l("Counting"),
         _noop("Clicks are %(seconds)s seconds behind, statistics %(rows_seconds)s."),
-        _l("Visits wait and are not lost. See what the worker's log says."),
+        _l("Visits are waiting, not lost. Check the worker's log."),
     ),
     "limited": HealthItem(
         _l("Limited links"),
-        _noop("%(waiting)s visits are on their way to the statistics."),
+        _noop("%(waiting)s visits are not in the statistics yet."),
         _l("See what the worker's log says."),
     ),
 }
@@ -115,7 +118,7 @@ def sizes() -> dict[str, int]:
         }
     main = Path(str(db.engine.url.database))
     return {
-        _("What owners write"): size(main) + maintenance.wal_bytes(db.engine),
+        _("Owners' changes"): size(main) + maintenance.wal_bytes(db.engine),
         _("Clicks of all links"): size(clicks_path(settings)),
     }
 

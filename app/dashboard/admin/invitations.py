@@ -46,7 +46,7 @@ def ask_new_again() -> ResponseReturnValue:
 
 
 def form_page(form: InvitationForm, status: int = 200) -> Response:
-    return render_page("invite", status, form=form, has_mail=has_mail(), heading=_("Invite somebody"))
+    return render_page("invite", status, form=form, has_mail=has_mail(), heading=_("Invite a user"))
 
 
 def has_mail() -> bool:
@@ -99,9 +99,9 @@ def email_content(row: Invitation, address: str) -> system_email.Content:
     until = format_utc(row.expires_datetime)
     return system_email.Content(
         title=_("%(who)s invites you to Waypost", who=who),
-        text=_("Make your account by the address below. It works once, until %(until)s UTC.", until=until),
+        text=_("Create your account with the link below. It works once, until %(until)s UTC.", until=until),
         url=address,
-        button=_("Make your account"),
+        button=_("Create your account"),
         language=signed_in_user().language,
     )
 
@@ -177,7 +177,7 @@ def accept() -> ResponseReturnValue:
 def account_of(form: NewUserForm) -> User:
     password_hash = passwords.hash_password(form.password.data)
     begin_write(db.session)
-    made = invitations.accept(submitted_text("token"), form.email.data, password_hash, form.name.data or "")
+    made = invitations.accept(submitted_text("token"), form.email.data, password_hash, form.profile)
     db.session.commit()
     return made
 

@@ -36,7 +36,7 @@ ACTIONS: Mapping[str, UserAction] = {
     "admin": UserAction(
         _l("Make this user admin?"),
         (
-            _l("Admins look after users, invitations and this instance."),
+            _l("Admins manage users, invitations and this instance."),
             _l("They do not see other users' links or statistics."),
         ),
         _l("Make admin"),
@@ -44,20 +44,20 @@ ACTIONS: Mapping[str, UserAction] = {
         _noop("%(name)s is admin now."),
     ),
     "not-admin": UserAction(
-        _l("Take the admin's rights away?"),
-        (_l("The user keeps everything else. Invitations that this admin made no longer open."),),
-        _l("Take rights away"),
+        _l("Remove admin rights?"),
+        (_l("The user keeps everything else. Invitations that this admin created no longer work."),),
+        _l("Remove rights"),
         standing.unmake_admin,
-        _noop("%(name)s is no admin any more."),
+        _noop("%(name)s is no longer an admin."),
     ),
     "reset-two-factor": UserAction(
-        _l("Switch two-factor off for this user?"),
+        _l("Turn two-factor off for this user?"),
         (
-            _l("For somebody who has lost both the app and the recovery codes. Be sure who asks you."),
+            _l("For a user who has lost both the app and the recovery codes. Make sure who is asking."),
             _l("The password alone opens the account then. Every session ends."),
-            _l("The user is told by mail, where a mail server is set."),
+            _l("The user is told by e-mail, if a mail server is set up."),
         ),
-        _l("Switch off"),
+        _l("Turn off"),
         reset_two_factor,
         _noop("%(name)s signs in without a code now."),
         is_danger=True,
@@ -66,8 +66,8 @@ ACTIONS: Mapping[str, UserAction] = {
     "disable": UserAction(
         _l("Disable this user?"),
         (
-            _l("Nobody can sign in to this account any more. Its sessions and API keys stop at once."),
-            _l("Its links go on, with their reports and messages: visitors notice nothing."),
+            _l("No one can sign in to this account any more. Its sessions and API keys stop at once."),
+            _l("Its links keep working, with their reports and notifications: visitors notice nothing."),
             _l("You can enable it again whenever you like."),
         ),
         _l("Disable user"),
@@ -87,9 +87,12 @@ ACTIONS: Mapping[str, UserAction] = {
     "delete": UserAction(
         _l("Delete this user?"),
         (
-            _l("All links of this user stop at once: visitors are told that there is no such page."),
+            _l("All links of this user stop working at once: visitors get a “not found” page."),
             _l("Sessions and API keys stop too, and no more messages are sent."),
-            _l("For 30 days you can undo this. Then links, visits, pictures and history are gone for good."),
+            _l(
+                "For 30 days you can undo this. Then links, visits, pictures and history are deleted for "
+                "good."
+            ),
         ),
         _l("Delete user"),
         leaving.leave,
@@ -99,10 +102,10 @@ ACTIONS: Mapping[str, UserAction] = {
         is_for_others=True,
     ),
     "restore": UserAction(
-        _l("Bring this user back?"),
-        (_l("All links answer again, and the password and the API keys work as before."),),
-        _l("Bring back"),
+        _l("Restore this user?"),
+        (_l("All links work again, and the password and the API keys work as before."),),
+        _l("Restore"),
         leaving.come_back,
-        _noop("%(name)s is back."),
+        _noop("%(name)s is restored."),
     ),
 }

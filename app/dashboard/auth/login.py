@@ -38,7 +38,7 @@ from app.web.errors import status_of
 # `next` may name pages of the dashboard only: any other path of this host may be a short link to any site
 OWN_PAGE = re.compile(r"/dashboard(/[A-Za-z0-9_-]+)*/?(\?[^\\#\s]*)?", re.ASCII)
 NOT_THE_ADDRESS = _l("This is not the set-up address. Open the one that Waypost prints when it starts.")
-WRONG = _l("This e-mail address and this password do not belong together.")
+WRONG = _l("This e-mail address and password do not match.")
 
 blueprint = Blueprint("accounts", __name__)
 
@@ -208,7 +208,7 @@ def make_first_user() -> ResponseReturnValue:
 def first_user(form: NewUserForm) -> User | None:
     password_hash = passwords.hash_password(form.password.data)
     begin_write(db.session)
-    user = setup.create_first_user(form.email.data, password_hash, form.name.data or "")
+    user = setup.create_first_user(form.email.data, password_hash, form.profile)
     db.session.commit()
     return user
 
@@ -237,5 +237,5 @@ def setup_page(form: NewUserForm, *, status: int = 200) -> Response:
 
 def too_late() -> ResponseReturnValue:
     """The form was sent twice, or another request was quicker."""
-    flash(_("This Waypost is set up. Sign in with the account that was made."))
+    flash(_("This instance is set up. Sign in with the account that was created."))
     return redirect(url_for("accounts.login"), 303)

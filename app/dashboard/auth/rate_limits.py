@@ -83,8 +83,8 @@ def count_try(counts: Sequence[TryLimit]) -> None:
         if seconds := rate_limiter().take(count.limit, count.who):
             minutes = ceil(seconds / 60)
             text = lazy_ngettext(
-                "There were too many tries. Wait a minute, then try again.",
-                "There were too many tries. Wait %(num)s minutes, then try again.",
+                "Too many attempts. Wait a minute, then try again.",
+                "Too many attempts. Wait %(num)s minutes, then try again.",
                 minutes,
             )
             raise RateLimited(seconds, FieldError(text, "too_many_tries"))

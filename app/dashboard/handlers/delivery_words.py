@@ -23,7 +23,7 @@ from app.notifications.models import (
 
 ON = Badge(_l("On"), "good")
 OFF = Badge(_l("Off"), "")
-SWITCHED_OFF = Badge(_l("Switched off"), "bad")
+SWITCHED_OFF = Badge(_l("Turned off"), "bad")
 FAILING = Badge(_l("Failing"), "warn")
 UNCONFIRMED = Badge(_l("Not confirmed"), "warn")
 

@@ -44,40 +44,37 @@ Context = dict[str, Any]
 
 BY_PLACE = tuple(name for name, one in targeting.TYPES.items() if one.is_by_place)
 UNKNOWN = _l(
-    "This Waypost does not know where visitors are, so these lines never fit, and everybody goes to "
-    "the destination."
+    "This instance does not know where visitors are, so these lines never match, and all "
+    "visitors go to the destination."
 )
 DAMAGED = _l(
-    "This Waypost's place database is damaged, so these lines never fit, and everybody goes to the "
-    "destination."
+    "This instance's geolocation database is damaged, so these lines never match, and all "
+    "visitors go to the destination."
 )
 NO_CITIES = _l(
-    "This Waypost knows of visitors' countries, but not of their cities, so these lines never fit, "
-    "and everybody goes to the destination."
+    "This instance knows visitors' countries, but not their cities, so these lines never match, "
+    "and all visitors go to the destination."
 )
-WHAT_TO_DO = _l("Its operator can fetch a free place database with “flask geo update”.")
+WHAT_TO_DO = _l("The operator can download a free geolocation database with “flask geo update”.")
 
 
 def controls(owner: User) -> list[Control]:  # noqa: ARG001
     """Filters of the list. One without options is left out, as that of projects where there are none."""
-    rows: list[tuple[str, str, Mapping[Any, str]]] = [
-        ("project_id", _("Project"), named(Project, Project.name)),
-        ("domain_id", _("Domain"), named(Domain, Domain.host)),
-        ("tag", _("Tag"), {tag: tag for tag in own_tags()}),
-        ("pixel_id", _("Pixel"), named(Pixel, Pixel.name)),
-        ("handler_id", _("Handler"), named(NotificationHandler, NotificationHandler.name)),
-    ]
-    choices = [
-        Control(name, label, [("", _("Any")), *((str(value), word) for value, word in options.items())])
-        for name, label, options in rows
-        if options
+    rows: list[tuple[str, str, Mapping[Any, str], Mapping[Any, str]]] = [
+        ("state", _("State"), {name: state.word for name, state in STATES.items()}, {}),
+        ("rule", _("Rule"), {name: rule.word for name, rule in RULES.items()}, {}),
+        ("project_id", _("Project"), named(Project, Project.name), {0: _("No project")}),
+        ("domain_id", _("Domain"), named(Domain, Domain.host), {0: own_host()}),
+        ("tag", _("Tag"), {tag: tag for tag in own_tags()}, {}),
+        ("pixel_id", _("Pixel"), named(Pixel, Pixel.name), {}),
+        ("handler_id", _("Handler"), named(NotificationHandler, NotificationHandler.name), {}),
     ]
     return [
-        Control(
-            "state", _("State"), [("", _("Any")), *((name, state.word) for name, state in STATES.items())]
+        *(
+            Control(name, label, [(str(value), word) for value, word in {**options, **none}.items()], True)
+            for name, label, options, none in rows
+            if options
         ),
-        Control("rule", _("Rule"), [("", _("Any")), *((name, rule.word) for name, rule in RULES.items())]),
-        *choices,
         Control("datetime_start", _("Created from")),
         Control("datetime_end", _("Created until")),
     ]
@@ -133,6 +130,8 @@ def beside_many() -> Context:
         "projects": named(Project, Project.name),
         "own_tags": own_tags(),
         "zone_name": signed_in_user().timezone.replace("_", " "),
+        "types": targeting.TYPES,
+        **place_notes(),
     }
 
 
@@ -160,7 +159,7 @@ def with_state(handlers: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Mark the handlers that Waypost has switched off, so that the link form shows it."""
     ended = {row.id for row in switched_off(signed_in_user().id)}
     return [
-        row | {"kind": _("%(kind)s: switched off", kind=row["kind"])} if row["id"] in ended else row
+        row | {"kind": _("%(kind)s: turned off", kind=row["kind"])} if row["id"] in ended else row
         for row in handlers
     ]
 

@@ -26,10 +26,10 @@ def section(name: str, title: str, icon: str, *first: str) -> Fold:
 
 
 FOLDS = {
-    "labels": section("labels", _l("Labels"), "tag", "title", "tags"),
+    "labels": section("labels", _l("Organize"), "tag", "title", "tags"),
     "address": section("address", _l("Address"), "route"),
-    "when": section("when", _l("When"), "calendar-clock"),
-    "where": section("where", _l("Who goes where"), "split"),
+    "when": section("when", _l("Schedule & limits"), "calendar-clock"),
+    "where": section("where", _l("Targeting"), "split"),
     "protection": section("protection", _l("Protection"), "shield", "password"),
     "appearance": section(
         "appearance",
@@ -46,7 +46,7 @@ FOLDS = {
         "utm_medium",
         "utm_campaign",
     ),
-    "tell": section("tell", _l("Tell me"), "bell"),
+    "tell": section("tell", _l("Notifications"), "bell"),
 }
 WORDS = {name: word for fold in FOLDS.values() for name, word in fold.fields.items()}
 # defaults: a field that has its default is not in the summary

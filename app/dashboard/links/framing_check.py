@@ -44,7 +44,7 @@ def warning(links: Sequence[Link]) -> str | None:
     them = ", ".join(dict.fromkeys(hosts))
     return _(
         "Saved, but visitors will see an empty page: %(hosts)s forbids being shown in a frame. Turn "
-        "cloaking off, and visitors go there instead.",
+        "cloaking off to redirect visitors there instead.",
         hosts=them,
     )
 

@@ -14,6 +14,7 @@ from flask import Response, current_app
 from app.accounts.ownership import get_owned
 from app.dashboard.auth.access import signed_in_user, submitted_form
 from app.dashboard.links.rows import short_address, short_url
+from app.dashboard.links.standing import standing_of
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
 from app.i18n.messages import gettext as _
@@ -54,6 +55,7 @@ def render_page(name: str, link: Link, form: QrForm, look: qr.Look | None) -> Re
         "here": "links",
         "heading": _("QR code of %(address)s", address=short_address(link)),
         "address": short_url(link),
+        "standing": standing_of(link),
         "sizes": [(size, _("%(size)s × %(size)s pixels", size=size)) for size in SIZES],
         "margins": [
             (margin, _("%(margin)s modules", margin=margin) if margin else _("None")) for margin in MARGINS
@@ -82,6 +84,6 @@ def inside(kind: str, content: bytes) -> str:
 
 
 def file_name(link: Link) -> str:
-    """File name like the short address, with "-" for characters that a file system may refuse."""
+    """File name like the short link, with "-" for characters that a file system may refuse."""
     plain = re.sub(r"[^A-Za-z0-9._-]+", "-", short_address(link).replace(":", "-")).strip("-.")
     return f"qr-{plain[:80] or link.id}"

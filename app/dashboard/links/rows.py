@@ -117,7 +117,7 @@ def short_url(link: Link) -> str:
 
 
 def short_address(link: Link) -> str:
-    """The short address as people read it: without the scheme, and with every letter as it was typed."""
+    """The short link as people read it: without the scheme, and with every letter as it was typed."""
     return f"{link.domain.host if link.domain else own_host()}/{link.url}"
 
 

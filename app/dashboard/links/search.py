@@ -1,6 +1,6 @@
 """The search of the link list: every word must be found, in any order and in any place.
 
-Places are alias, destination, title, notes and tags. A pasted short address finds its link, whatever is
+Places are alias, destination, title, notes and tags. A pasted short link finds its link, whatever is
 written before or behind it. (The API's `search` takes its text as one literal.)
 """
 
@@ -41,7 +41,7 @@ def find_word(word: str, params: QueryParams) -> ColumnElement[bool]:
 
 
 def id_of_short_address(text: str) -> int | None:
-    """The user's link with this short address, on this instance's own host or on a domain of the user."""
+    """The user's link with this short link, on this instance's own host or on a domain of the user."""
     match = SHORT_ADDRESS.fullmatch(text)
     if not match:
         return None

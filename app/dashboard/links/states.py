@@ -81,7 +81,7 @@ MARKS: list[tuple[Callable[[Link], object], Mark]] = [
     (lambda link: link.clicks_limit, Mark("timer", _l("Click limit"))),
     (lambda link: link.cloaking_is_enabled, Mark("palette", _l("Cloaked"))),
     (lambda link: link.app_linking_is_enabled, Mark("smartphone", _l("Opens apps"))),
-    (lambda link: link.handlers, Mark("bell", _l("Tells you"))),
+    (lambda link: link.handlers, Mark("bell", _l("Sends notifications"))),
 ]
 
 

@@ -21,72 +21,71 @@ class Verdict(NamedTuple):
 
 VERDICTS: Mapping[str, Verdict] = {
     "redirect": Verdict(
-        _l("Goes to the address below"), _l("At once, without a page in between."), "circle-check", "good"
+        _l("Redirects to the address below"),
+        _l("At once, without an interstitial page."),
+        "circle-check",
+        "good",
     ),
     "cloak": Verdict(
         _l("Sees the address below in a frame"),
-        _l("Your short address stays in the address bar."),
+        _l("The short link stays in your address bar."),
         "palette",
         "good",
     ),
     "app": Verdict(
-        _l("Gets the app opened"), _l("Who does not have it goes to the address below."), "smartphone", "good"
+        _l("The app opens"), _l("Visitors without it go to the address below."), "smartphone", "good"
     ),
     "pixels": Verdict(
-        _l("Goes to the address below, past your pixels"),
+        _l("Redirects to the address below, past your pixels"),
         _l("They fire within a second, on a page of ours."),
         "radio",
         "good",
     ),
     "consent": Verdict(
         _l("Is asked about pixels first"),
-        _l("Whatever the answer is, the way leads to the address below."),
+        _l("In either case visitors go to the address below."),
         "radio",
         "info",
     ),
     "preview": Verdict(
         _l("Gets a preview"),
-        _l("A bot sees the title and the picture, and not where the link leads."),
+        _l("Bots see the title and the picture, but not the destination."),
         "eye-off",
         "info",
     ),
-    "password": Verdict(
-        _l("Is asked for the password"), _l("Nothing shows of where the link leads."), "lock", "warn"
-    ),
+    "password": Verdict(_l("Is asked for the password"), _l("The destination is not shown."), "lock", "warn"),
     "warning": Verdict(
-        _l("Sees the warning page first"), _l("Nothing shows of where the link leads."), "eye-off", "warn"
+        _l("Sees the warning page first"), _l("The destination is not shown."), "eye-off", "warn"
     ),
     "confirmation": Verdict(
         _l("Is asked for a tap first"),
-        _l("A page with one button, and nothing of where the link leads."),
+        _l("A page with one button, without the destination."),
         "mouse-pointer-click",
         "info",
     ),
-    "not_found": Verdict(
-        _l("Finds nothing here"), _l("A page says that there is no such address."), "ban", "bad"
-    ),
+    "not_found": Verdict(_l("Not found"), _l("A page says that there is no such link."), "ban", "bad"),
     "not_yet": Verdict(
         _l("Is too early"),
-        _l("A page says that the link is not active yet, and not when it will be."),
+        _l("A page says that the link is not active yet, without the date."),
         "timer",
         "warn",
     ),
     "expired": Verdict(_l("Is too late"), _l("A page says that the link has ended."), "timer", "warn"),
     "limit": Verdict(_l("Is too late"), _l("A page says that the link was used up."), "timer", "warn"),
     "unavailable": Verdict(
-        _l("Is told to come again"), _l("The link can't be answered for at the moment."), "timer", "bad"
+        _l("Is asked to try again"), _l("The link can't be opened at the moment."), "timer", "bad"
     ),
 }
 ELSEWHERE = {
     "expired": Verdict(
-        _l("Goes to the next address"), _l("The link has ended."), "corner-down-right", "warn"
+        _l("Goes to the expiration URL"), _l("The link has ended."), "corner-down-right", "warn"
     ),
     "limit": Verdict(
-        _l("Goes to the next address"), _l("All clicks of the link are used."), "corner-down-right", "warn"
+        _l("Goes to the expiration URL"), _l("All clicks of the link are used."), "corner-down-right", "warn"
     ),
     "not_found": Verdict(
-        _l("Goes to your domain's other address"),
-        _l("There is nothing here, and the domain sends people on."),
+        _l("Redirects to your domain's 404 redirect"),
+        _l("There is no page here, and the domain redirects visitors."),
         "corner-down-right",
         "warn",
     ),
@@ -94,18 +93,18 @@ ELSEWHERE = {
 
 # the question of each step, worded so that the answer is yes or no
 QUESTIONS: Mapping[str, str] = {
-    "link": _l("Is there no such link?"),
+    "link": _l("Does the link exist?"),
     "is_enabled": _l("Is the link off?"),
     "start_date": _l("Is it too early?"),
     "end_date": _l("Has it ended?"),
     "clicks_limit": _l("Are all clicks used?"),
-    "password": _l("Does a password stand in the way?"),
-    "sensitive_content": _l("Does a warning stand in the way?"),
-    "preview": _l("Is a bot kept from a limited link?"),
-    "targeting_type": _l("Does a line of “Who goes where” fit?"),
-    "query": _l("Is the address changed by parameters?"),
+    "password": _l("Is there a password?"),
+    "sensitive_content": _l("Is there a warning page?"),
+    "preview": _l("Are bots kept out of a limited link?"),
+    "targeting_type": _l("Does a targeting line match?"),
+    "query": _l("Do parameters change the address?"),
     "confirmation": _l("Is a tap asked for?"),
-    "delivery": _l("How does the visitor get there?"),
+    "delivery": _l("How is the destination delivered?"),
 }
 
 

@@ -17,11 +17,15 @@ from app.dashboard.auth.access import signed_in_user, submitted_form
 from app.dashboard.links import framing_check
 from app.dashboard.links.choices import beside_form, controls, copied_link
 from app.dashboard.links.filters import LISTING
+from app.dashboard.links.link_cautions import link_cautions
 from app.dashboard.links.preview import has_password, previewed, previewed_fields
+from app.dashboard.links.proposals import sent_proposal
 from app.dashboard.links.rows import COLUMNS, beside_rows, places, short_address, short_url
+from app.dashboard.links.view_bar import view_bar
 from app.dashboard.shared import form_input
 from app.dashboard.shared.blueprint import blueprint
-from app.dashboard.shared.crud_views import CrudViews, FamilyWords, crud_route
+from app.dashboard.shared.crud_views import Context, CrudViews, FamilyWords, crud_route
+from app.dashboard.shared.list_params import ListParams
 from app.i18n import digits
 from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
@@ -52,6 +56,10 @@ class LinkViews(CrudViews):
             )
         return super().form_page(form, status, name, heading)
 
+    def list_context(self, parameters: ListParams, fresh: Sequence[Any] = ()) -> Context:
+        bar = view_bar(signed_in_user().id, parameters)
+        return super().list_context(parameters, fresh) | {"bar": bar}
+
     def sent_now(self) -> RequestData:
         return submitted_form() if request.method == "POST" else RequestData()
 
@@ -73,7 +81,8 @@ class LinkViews(CrudViews):
     def changes_of(self, form: ResourceForm) -> dict[str, Any]:
         """The sent fields, for a duplicate also those that no control can carry over."""
         copied = copied_link()
-        return {**(services.carried_over(copied) if copied else {}), **form.changes}
+        proposed = {"proposed_url": sent_proposal()} if not form.changes.get("url") else {}
+        return {**(services.carried_over(copied) if copied else {}), **form.changes, **proposed}
 
     def created(self, row: Link) -> ResponseReturnValue:
         """Show the new link in the list, and copy its address to the clipboard."""
@@ -85,18 +94,18 @@ class LinkViews(CrudViews):
 FAMILY = LinkViews(
     name="links",
     title=_l("Links"),
-    intro=_l("Short addresses, and where they lead."),
+    intro=_l("Short links and their destinations."),
     search_hint=_l("Search address, destination, title, tags, notes"),
     words=FamilyWords(
         create=_l("Create link"),
         edit=_l("Edit link"),
         delete=_l("Delete link"),
         ask_delete=_l("Delete this link?"),
-        none_found=_l("No link is like that."),
+        none_found=_l("No links match"),
         show_all=_l("Show all links"),
     ),
     is_kept=True,
-    loss=_l("Its short address stops working at once, and nobody else can have it for 30 days."),
+    loss=_l("Its short link stops working at once, and other users can't take it for 30 days."),
     model=Link,
     form=LinkForm,
     services=services,
@@ -107,6 +116,7 @@ FAMILY = LinkViews(
     beside_rows=beside_rows,
     typed=form_input.link_fields,
     warning=framing_check.warning,
+    cautions=link_cautions,
     columns=COLUMNS,
     new={"is_enabled": True, "http_status_code": 302},
 )
@@ -120,7 +130,8 @@ def preview(id: int | None = None) -> Response:
     form = FAMILY.read_form(previewed_fields(submitted_form()), stored)
     form.validate()
     shown = previewed(form, has_password=has_password(submitted_form(), stored))
-    return make_response(render_template("dashboard/links/_preview.html", preview=shown, is_anew=True))
+    beside = {"cautions": link_cautions(form), "asked": False, "is_anew": True}
+    return make_response(render_template("dashboard/links/_preview.html", preview=shown, **beside))
 
 
 @blueprint.get("/links/<int:id>/more", endpoint="links_more")
@@ -183,4 +194,4 @@ def created_bulk(rows: Sequence[Link]) -> ResponseReturnValue:
 
 
 def bulk_page(form: Any, status: int = 200) -> Response:
-    return FAMILY.form_page(form, status, "bulk", _("Create many links"))
+    return FAMILY.form_page(form, status, "bulk", _("Bulk create links"))

@@ -132,7 +132,7 @@ def conflict(
     uploaded = [name for name in differ if isinstance(mine[name], UploadField)]
     if uploaded:
         sides[0] = _("Another picture") if isinstance(sent.last(uploaded[0]), Upload) else ""
-    return EditConflict(group[0], str(mine[differ[0]].label.text), *(text or _("Nothing") for text in sides))
+    return EditConflict(group[0], str(mine[differ[0]].label.text), *(text or _("None") for text in sides))
 
 
 def differs(sent: RequestData, mine: SentField, stored: SentField) -> bool:
@@ -144,7 +144,7 @@ def differs(sent: RequestData, mine: SentField, stored: SentField) -> bool:
 def words_of_all(fields: Sequence[SentField]) -> str:
     if len(fields) == 1:
         return words_of(fields[0])
-    return ", ".join(f"{field.label.text}: {words_of(field) or _('Nothing')}" for field in fields)
+    return ", ".join(f"{field.label.text}: {words_of(field) or _('None')}" for field in fields)
 
 
 def words_of(field: SentField) -> str:

@@ -21,7 +21,7 @@ from app.input.params import ParamReader, QueryParams
 from app.input.parsers import parse_boolean
 
 PREVIOUS, YEAR, OFF = "previous", "year", "off"
-COMPARE = {PREVIOUS: _l("Period before"), YEAR: _l("Year before"), OFF: _l("No comparison")}
+COMPARE = {PREVIOUS: _l("Previous period"), YEAR: _l("Previous year"), OFF: _l("No comparison")}
 METRICS = {"pageviews": _l("Clicks"), "visitors": _l("Visitors")}
 INTERVALS = ("hour", "day", "week", "month")
 # the breakdowns of each card, the default first
@@ -156,9 +156,7 @@ def read_custom_period(reader: ParamReader, today: dt.date) -> Span:
     """The days of a custom period, without those in the future."""
     for name in ("start_date", "end_date"):
         if not reader.params.get(name):
-            reader.problems.append(
-                FieldError(_l("This is needed for a period of your own."), "required", name)
-            )
+            reader.problems.append(FieldError(_l("This is needed for a custom period."), "required", name))
     start = min(reader.read("start_date", today, day), today)
     end = min(reader.read("end_date", today, day), today)
     if start > end and not reader.problems:

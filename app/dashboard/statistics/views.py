@@ -30,6 +30,7 @@ from app.dashboard.statistics import figures, words
 from app.dashboard.statistics.lists import card, latest, links, listed, week, world
 from app.dashboard.statistics.menus import menus
 from app.dashboard.statistics.overview import overview
+from app.dashboard.statistics.reach import find_reach
 from app.dashboard.statistics.scopes import PageScope, all_links_scope, of_link, of_project
 from app.dashboard.statistics.state import PageState, read
 from app.i18n.messages import gettext as _
@@ -62,7 +63,7 @@ PARTS = {
     "sources": card_of("sources", _l("Sources"), _l("Sources are loading.")),
     "destinations": card_of("destinations", _l("Destinations"), _l("Destinations are loading.")),
     "map": PagePart(_l("Map"), _l("Map is loading."), world, "map"),
-    "places": card_of("places", _l("Places"), _l("Places are loading.")),
+    "places": card_of("places", _l("Locations"), _l("Locations are loading.")),
     "devices": card_of("devices", _l("Devices"), _l("Devices are loading.")),
     "campaigns": card_of("campaigns", _l("Campaigns"), _l("Campaigns are loading.")),
     "week": PagePart(_l("Hours of the week"), _l("Hours of the week are loading."), week, "week"),
@@ -113,9 +114,9 @@ def show(scope: PageScope) -> Response:
     state, wrong = read_page_state(scope, read_params())
     if rendering.is_fragment():  # the parts keep their views
         state = replace(state, views=read_page_state(scope, read_current_parameters())[0].views)
-    context = {
-        **page_context(scope, state),
-        **menus(scope, state),
+    context = page_context(scope, state)
+    context |= {
+        **menus(scope, state, context["reach"]),
         "wrong": wrong,
         "parts": parts_of(scope, state),
     }
@@ -248,7 +249,10 @@ def page_context(scope: PageScope, state: PageState) -> Context:
         "here": "links" if scope.link else "projects" if scope.project else "statistics",
         "scope": scope,
         "state": state,
-        "zone": rendering.owner_zone(),
+        "zone": scope.zone,
+        "now": clock.now(),
+        "reach": find_reach(scope, state),
+        "picture_file": figures.file_name(scope.title, state.span),
         "is_whole": "whole" in read_params(),
         "to": lambda other: scope.address(**other.query()),
         "share": figures.share,

@@ -126,7 +126,7 @@ TRANSPORT = Transport(
             kind="address",
             words=("slack",),
             example="https://hooks.slack.com/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXXXXX",
-            guidance=_l("Whoever has it can post in the channel: keep it secret."),
+            guidance=_l("Anyone who has it can post in the channel: keep it secret."),
             is_secret=True,
         ),
     ),

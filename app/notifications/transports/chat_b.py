@@ -114,14 +114,14 @@ TRANSPORT = Transport(
             kind="address",
             words=("discord",),
             example="https://discord.com/api/webhooks/000000000000000000/XXXXXXXXXXXXXXXX",
-            guidance=_l("Whoever has it can post in the channel: keep it secret."),
+            guidance=_l("Anyone who has it can post in the channel: keep it secret."),
             is_secret=True,
         ),
     ),
     steps=(
         _l("In Discord, point at the channel and open its settings (the cog)."),
         _l("Open Integrations, then Webhooks, and choose New Webhook."),
-        _l("Look that the channel is the right one, and choose Copy Webhook URL."),
+        _l("Check that the channel is the right one, and choose Copy Webhook URL."),
     ),
     send=send,
 )

@@ -149,7 +149,7 @@ TRANSPORT = Transport(
             kind="token",
             words=("telegram",),
             example="123456789:AAExampleExampleExampleExampleExampl",
-            guidance=_l("Whoever has it is your bot: keep it secret."),
+            guidance=_l("Anyone who has it controls your bot: keep it secret."),
             is_secret=True,
         ),
         Setting(
@@ -166,7 +166,7 @@ TRANSPORT = Transport(
             "In Telegram, write /newbot to @BotFather, name your bot, and copy the token that it "
             "answers with."
         ),
-        _l("To be told yourself, open your bot and press Start."),
+        _l("To be notified yourself, open your bot and press Start."),
         _l("For a group add the bot to it, for a channel make it an administrator."),
         _l("Write something there, and open https://api.telegram.org/bot<token>/getUpdates in a browser."),
         _l("After “chat” and “id” stands the number of the chat."),

@@ -130,7 +130,9 @@ TRANSPORT = Transport(
             kind="address",
             words=("microsoft_teams",),
             example="https://example.westeurope.logic.azure.com/workflows/0000/triggers/manual/paths/invoke",
-            guidance=_l("All of it, also what follows “sig=”. Whoever has it can post: keep it secret."),
+            guidance=_l(
+                "The whole address, also what follows “sig=”. Anyone who has it can post: keep it secret."
+            ),
             is_secret=True,
         ),
     ),
@@ -140,7 +142,7 @@ TRANSPORT = Transport(
             "Choose “Send webhook alerts to a channel” (“Post to a channel when a webhook request is "
             "received”)."
         ),
-        _l("Go through its pages, and copy the address that it shows at the end."),
+        _l("Follow its pages, and copy the address that it shows at the end."),
     ),
     send=send,
 )

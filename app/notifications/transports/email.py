@@ -13,7 +13,7 @@ from app.notifications.message import Message
 from app.notifications.smtp import SmtpMessage, hand_in
 from app.notifications.transport import Delivered, DeliveryFailed, Setting, Transport
 
-NOT_SET_UP = _l("This Waypost can't send e-mail yet: its operator has to set WAYPOST_SMTP_URL.")
+NOT_SET_UP = _l("This instance can't send e-mail yet: its operator has to set WAYPOST_SMTP_URL.")
 
 
 def send(fields: Mapping[str, str], message: Message, outbound: OutboundSession) -> Delivered:
@@ -40,7 +40,7 @@ TRANSPORT = Transport(
             kind="email",
             example="team@example.com",
             guidance=_l(
-                "Reports and events go there once it is confirmed. Each mail has a link that ends them."
+                "Reports and events go there once it is confirmed. Each e-mail has a link to unsubscribe."
             ),
         ),
     ),

@@ -84,7 +84,7 @@ TRANSPORT = Transport(
     send=send,
     renew=replaced,
     steps=(
-        _l("Give your server an address that answers a POST with a status of 200 to 299, within 15 seconds."),
+        _l("Give your server a URL that answers a POST with a status of 200 to 299, within 15 seconds."),
         _l("Save the handler here, edit it again, and copy its signing secret to your server."),
         _l("Verify each call with a library of Standard Webhooks: see standardwebhooks.com."),
     ),

@@ -52,7 +52,7 @@ def accepted(text: str) -> str:
 def query(text: str) -> str:
     """A raw query: what comes after the `?`."""
     if UNSENDABLE.search(plain_text(text, LONGEST_QUERY)):
-        raise Rejected(_l("This may contain no # and no spaces: a browser never sends them."), "query")
+        raise Rejected(_l("This must not contain # or spaces: a browser never sends them."), "query")
     return text
 
 

@@ -34,11 +34,11 @@ def invitation(admin: Person, mail: MailReceiver) -> str:
     assert envelope.rcpt_tos == ["new@example.com"]
     body = message.get_body(("plain",))
     assert body
-    assert f"Make your account: {shown[0]}" in body.get_content()
+    assert f"Create your account: {shown[0]}" in body.get_content()
     html = message.get_body(("html",))
     assert html
     assert shown[0] in html.get_content()
-    assert "place to be told at" not in html.get_content()
+    assert "set up for notifications" not in html.get_content()
     return shown[0].partition("/setup")[1] + shown[0].partition("/setup")[2]
 
 

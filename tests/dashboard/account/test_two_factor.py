@@ -35,7 +35,7 @@ def send_code(client, code: str):
 
 @WITH_MAIL
 def test_it_is_switched_on_with_password_and_code(desk: Desk, alice: User, session) -> None:
-    assert "Switch two-factor on" in desk.get("/account/").text
+    assert "Turn two-factor on" in desk.get("/account/").text
     wrong = desk.post("/account/two-factor/start", {"current_password": "not this one"})
     assert (wrong.status_code, "not your current password" in wrong.text) == (422, True)
     assert desk.post("/account/two-factor/start", {"current_password": PASSWORD}).status_code == 303
@@ -118,7 +118,7 @@ def test_codes_can_not_be_guessed(client, alice: User) -> None:
     tried = [send_code(client, f"{number:06}").status_code for number in range(11)]
     assert tried == [403] * 10 + [429]
     answer = send_code(client, code_of(alice, 1))
-    assert (answer.status_code, "too many tries" in answer.text) == (429, True)
+    assert (answer.status_code, "Too many attempts" in answer.text) == (429, True)
     assert int(answer.headers["Retry-After"]) > 0
 
 
@@ -168,7 +168,7 @@ def test_without_a_mail_server_no_mail_waits(client, alice: User, session) -> No
 def test_what_was_sent_for_another_state_is_answered_with_the_state_that_is(desk: Desk, alice: User) -> None:
     early = desk.post("/account/two-factor/confirm", {"code": "000000"})
     assert (early.status_code, early.location) == (303, "/dashboard/account/two-factor")
-    assert "has run out" in desk.get("/account/two-factor").text
+    assert "has expired" in desk.get("/account/two-factor").text
     desk.post("/account/two-factor/start", {"current_password": PASSWORD})
     secret = second_factor.find(alice).settings["secret"]
     wrong = desk.post("/account/two-factor/start", {"current_password": "not this one"})
@@ -184,7 +184,7 @@ def test_a_code_that_comes_after_its_secret_was_hidden_switches_nothing_on(desk:
             assert (late.status_code, late.location) == (303, "/dashboard/account/two-factor")
         assert not second_factor.is_on(alice)
         page = desk.get("/account/two-factor").text
-        assert "has run out" in page
+        assert "has expired" in page
         assert 'name="current_password"' in page
 
 

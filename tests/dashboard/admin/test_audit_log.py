@@ -84,7 +84,7 @@ def test_failed_tries_show_from_where(app: Flask, desk: Desk) -> None:
     assert "Sign-in failed" in page
     assert "Wrong password" in page
     assert "198.51.100.0/24" in page
-    assert "Somebody who is not signed in" in page
+    assert "A visitor who is not signed in" in page
 
 
 FILTERS = {

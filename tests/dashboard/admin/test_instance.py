@@ -34,7 +34,7 @@ def test_the_page(desk: Desk, factory: Any, alice: User, settings: Any) -> None:
     factory.link(alice)
     page = desk.get("/instance/").text
     assert "Not ready" in page  # there is no worker
-    assert "Nothing is counted or sent without it." in page
+    assert "Without it no clicks are counted and nothing is sent." in page
     assert "./waypost geo update" in page
     assert all(f"WAYPOST_{name}" in page for name in TABLE)
     assert settings.secret_key not in page

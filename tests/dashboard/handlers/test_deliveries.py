@@ -75,7 +75,7 @@ def text(page: Any) -> str:
 def test_the_list_says_how_each_one_does(
     desk: Desk, hook: NotificationHandler, make_handler: Any, alice: User, tell: Any
 ) -> None:
-    assert "Was told nothing yet" in text(desk.get("/handlers/"))
+    assert "No deliveries yet" in text(desk.get("/handlers/"))
     tell(hook, 200)
     tell(hook, 503)
     make_handler(
@@ -116,15 +116,15 @@ def test_a_test_says_its_answer_in_a_message(desk: Desk, hook: NotificationHandl
 def test_the_log_shows_payload_answer_and_next_try(
     desk: Desk, hook: NotificationHandler, tell: Any, session: Any
 ) -> None:
-    assert "Nothing was told yet" in text(desk.get(f"/handlers/{hook.id}/deliveries"))
+    assert "No deliveries yet" in text(desk.get(f"/handlers/{hook.id}/deliveries"))
     row = tell(hook, 503, answer="<b>come later</b>")
     page = desk.get(f"/handlers/{hook.id}/deliveries")
-    for words in ("What Ours was told", "Waiting", "Click limit reached: launch", "The server answered 503.", "1,234 ms",
+    for words in ("Delivery log of Ours", "Waiting", "Click limit reached: launch", "The server answered 503.", "1,234 ms",
                   "Next try", row.webhook_id, "Send now"):  # fmt: skip
         assert words in text(page)
     assert "&lt;b&gt;come later&lt;/b&gt;" in page.text and "<b>come later</b>" not in page.text
     assert "&#34;type&#34;: &#34;link.clicks_limit_reached&#34;" in page.text
-    assert "No delivery is like that." in text(desk.get(f"/handlers/{hook.id}/deliveries?status=failed"))
+    assert "No deliveries match" in text(desk.get(f"/handlers/{hook.id}/deliveries?status=failed"))
     assert desk.get(f"/handlers/{hook.id}/deliveries?status=lost").status_code == 422
 
 
@@ -181,13 +181,13 @@ def test_switched_off_by_itself_is_said_everywhere(
     link = make_link(alice)
     make_handler(alice, name="Off by me", is_enabled=False)
     assert "switched off" not in text(desk.get("/links/"))
-    switch_off(hook, "Nothing has arrived for five days. The last answer: The server answered 500.")
+    switch_off(hook, "No notification has arrived for five days. The last answer: The server answered 500.")
     session.commit()
-    assert "1 switched off" in text(desk.get("/links/"))  # in the navigation of every page
-    assert "Webhook: switched off" in text(desk.get(f"/links/{link.id}"))  # on a link that uses the handler
+    assert "1 turned off" in text(desk.get("/links/"))  # in the navigation of every page
+    assert "Webhook: turned off" in text(desk.get(f"/links/{link.id}"))  # on a link that uses the handler
     for path in ("/handlers/", f"/handlers/{hook.id}", f"/handlers/{hook.id}/deliveries"):
         page = text(desk.get(path))
-        assert "Nothing has arrived for five days" in page and "urn it on" in page
+        assert "No notification has arrived for five days" in page and "urn it on" in page
     assert desk.post(f"/handlers/{hook.id}/on", {}).location == "/dashboard/handlers/"
     session.expire_all()
     assert (hook.is_enabled, hook.off_reason) == (True, None)

@@ -70,7 +70,7 @@ def test_from_the_file_to_the_links(desk, session, brought, work, alice) -> None
     assert 'hx-trigger="load delay:1s"' in desk.get(f"/imports/{job.id}").text
     assert work(job) == "checked"
     page = desk.get(f"/imports/{job.id}").text
-    assert "Make 1 link" in page
+    assert "Import 1 link" in page
     assert "<b>Destination:</b>" in page
     assert session.query(Link).count() == 0
     desk.post(f"/imports/{job.id}/take", {})
@@ -93,7 +93,7 @@ def test_links_without_their_passwords_are_listed_and_failed_rows_apart(desk, se
     assert "Links that need a look" in page
     assert str(link_passwords.SWITCHED_OFF) in html.unescape(page)
     assert "a · https://example.com/" in page
-    assert "Rows that can&#39;t be made" in page or "Rows that can't be made" in page
+    assert "Rows that can&#39;t be imported" in page or "Rows that can't be imported" in page
     file = f"/imports/{job.id}/failed.csv"
     [_, failed] = csv.reader(io.StringIO(desk.get(file).text))
     assert failed[0] == "b"
@@ -144,7 +144,7 @@ def test_the_file_of_failed_rows_brings_in_what_the_first_one_would_have(desk, b
 BAD = {
     "no file": ({}, "Choose a file first."),
     "a text": ({"file": "x"}, "Choose a file first."),
-    "a picture": ({"file": (io.BytesIO(b"\x89PNG\0"), "x.png")}, "This is no text."),
+    "a picture": ({"file": (io.BytesIO(b"\x89PNG\0"), "x.png")}, "This is not text."),
     "headings alone": ({"file": (io.BytesIO(b"url,location_url\n"), "x.csv")}, "and nothing else"),
     "300 columns": ({"file": (io.BytesIO(b"x," * 300), "x.csv")}, "columns; at most"),
 }
@@ -246,7 +246,7 @@ def test_nothing_stays_of_what_does_not_come_whole(desk, session, settings, monk
     assert desk.client.post("/dashboard/imports/", **raw([token, ("x", "", "y" * 10_001)])).status_code == 413
     monkeypatch.setattr(files, "SPARE_BYTES", 1 << 60)
     answer = desk.client.post("/dashboard/imports/", **good)
-    assert (answer.status_code, "no room for this file" in answer.text) == (422, True)
+    assert (answer.status_code, "no space for this file" in answer.text) == (422, True)
     assert left(settings) == []
     assert session.query(LinkImport).count() == 0
 
@@ -270,7 +270,7 @@ class Endless(io.RawIOBase):
 
 @pytest.mark.parametrize(
     ("module", "changed", "status", "said"),
-    [(imports_upload, "MAX_BYTES", 413, "at most"), (files, "SPARE_BYTES", 422, "no room for this file")],
+    [(imports_upload, "MAX_BYTES", 413, "at most"), (files, "SPARE_BYTES", 422, "no space for this file")],
     ids=["too large", "no room"],
 )
 def test_a_file_without_an_end(
@@ -298,7 +298,7 @@ def test_a_file_without_an_end(
 def test_ten_at_once_are_enough(desk, session, brought, settings) -> None:
     jobs = [brought(TABLE.encode()) for _ in range(10)]
     answer = desk.post("/imports/", {"file": (io.BytesIO(TABLE.encode()), "a.csv")})
-    assert (answer.status_code, "Finish or leave one" in answer.text) == (422, True)
+    assert (answer.status_code, "Finish or discard one" in answer.text) == (422, True)
     assert len(left(settings)) == 10
     desk.post(f"/imports/{jobs[0].id}/end", {})
     brought(TABLE.encode())
@@ -339,7 +339,10 @@ def test_what_is_no_table_of_links_ends_early(desk, session, brought, work, monk
     job = brought(b"location_url\n" + b"x\n" * 1000)
     desk.post(f"/imports/{job.id}/check", {"column:location_url": "location_url"})
     assert work(job) == "failed"
-    assert (job.position, job.problem) == (400, "More than 300 rows can't be made: are the columns right?")
+    assert (job.position, job.problem) == (
+        400,
+        "More than 300 rows can't be imported: are the columns right?",
+    )
     monkeypatch.setattr(importer, "MAX_ROWS", 300)
     job = brought(b"location_url\n" + b"".join(b"https://example.com/%d\n" % n for n in range(500)))
     desk.post(f"/imports/{job.id}/check", {"column:location_url": "location_url"})
@@ -392,19 +395,19 @@ def test_how_columns_are_read_is_shown_and_what_is_left_out(desk, brought, work)
         assert job.state == state
         page = desk.get(f"/imports/{job.id}").text
         assert '<dt>Alias</dt><dd translate="no">keyword</dd>' in page
-        assert 'Left out:</b> <span class="muted" translate="no">ip, &lt;b&gt;</span>' in page
+        assert 'Skipped:</b> <span class="muted" translate="no">ip, &lt;b&gt;</span>' in page
         desk.post(f"/imports/{job.id}/take", {}) if state == "checked" else work(job)
 
 
 def test_the_order_of_dates_is_asked_for_where_they_do_not_tell(desk, session, brought, work) -> None:
     job = brought(b"url,created\nhttps://example.com/,01/02/2024\n")
     page = desk.get(f"/imports/{job.id}").text
-    assert "can be read in several orders" in page
+    assert "can be read in several ways" in page
     named = {"column:url": "location_url", "column:created": "datetime"}
     answer = desk.post(f"/imports/{job.id}/check", named)
-    assert (answer.status_code, "Say in which order" in answer.text) == (422, True)
+    assert (answer.status_code, "Choose the order" in answer.text) == (422, True)
     answer = desk.post(f"/imports/{job.id}/check", {**named, "date_order": "x" * 1000})
-    assert (answer.status_code, "day, month or year first" in answer.text) == (422, True)
+    assert (answer.status_code, "start with the day, month or year" in answer.text) == (422, True)
     assert desk.post(f"/imports/{job.id}/check", {**named, "date_order": "day"}).status_code == 303
     assert work(job) == "checked"
     assert "Day first: 31/01/2026" in desk.get(f"/imports/{job.id}").text

@@ -70,7 +70,7 @@ def test_long_work_goes_on_from_page_to_page(
     assert "1 failed so far" in page
     page = desk.post("/links/many/go", fields(page), headers=HTMX).text
     assert "4 done, 1 failed" in page
-    assert "<b>localhost/n3</b> It would have 21 tags; 20 is the most." in page
+    assert "<b>localhost/n3</b> It would have 21 tags; the limit is 20." in page
     assert 'hx-swap-oob="innerHTML"' in page
     assert off(session) == {"n0", "n1", "n2", "n4"}
 

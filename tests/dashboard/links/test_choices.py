@@ -11,8 +11,8 @@ from tests.dashboard.conftest import Desk
 from tests.geo.geo_files import write_geo_file
 
 NOWHERE = "does not know where visitors are"
-NO_CITIES = "but not of their cities"
-DAMAGED = "place database is damaged"
+NO_CITIES = "but not their cities"
+DAMAGED = "geolocation database is damaged"
 THANKS = "GeoLite Data created by MaxMind"
 
 

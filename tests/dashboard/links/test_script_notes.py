@@ -76,7 +76,7 @@ def test_set_up_recommends_an_address_of_its_own_for_the_dashboard(
 ) -> None:
     token = setup_token(app.config["WAYPOST"].data_dir)
     shown = client.get(f"/setup?token={token}").text
-    assert "This is a new Waypost" in shown
+    assert "This is a new instance" in shown
     assert (SETUP in shown) is is_recommended
 
 

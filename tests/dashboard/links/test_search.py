@@ -1,4 +1,4 @@
-"""The search of the link list: words in any order and place, and pasted short addresses."""
+"""The search of the link list: words in any order and place, and pasted short links."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ CASES = {
     "a note": ("gr\u00fc\u00dfe", {"noted"}),
     "decomposed": ("cafe\u0301", {"caf\u00e9"}),
     "a sign of LIKE": ("%", set()),
-    "a short address": (f"http://{OWN}/spring", {"spring"}),
+    "a short link": (f"http://{OWN}/spring", {"spring"}),
     "without its scheme": (f"{OWN}/spring", {"spring"}),
     "in capitals": (f"HTTP://{OWN.upper()}/SPRING", {"spring"}),
     "with what follows": (f"https://{OWN}/spring?utm_source=x#top", {"spring"}),

@@ -26,42 +26,43 @@ THEN = dt.datetime(2027, 3, 28, 1, tzinfo=dt.UTC)
 BY_COUNTRY = {"targeting_type": "country_code", "targeting": [["DE", AFTER]]}
 BOT = "Googlebot/2.1 (+http://www.google.com/bot.html)"
 LIMITED = {"clicks_limit": 5, "clicks_limit_confirmation_is_enabled": True}
-NOTHING_SHOWS = "Nothing shows of where the link leads."
+NOTHING_SHOWS = "The destination is not shown."
 
 ROWS: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
-    "nothing special": ({}, {}, ["Goes to the address below", THERE, "Counts as a click", "Answer 302"]),
+    "nothing special": ({}, {}, ["Redirects to the address below", THERE, "Counts as a click", "Answer 302"]),
     "a country that fits": (BY_COUNTRY, {"country_code": "DE"}, [AFTER, "Germany", "Country: de is line 1: DE"]),
     "a country that does not": (
         BY_COUNTRY, {"country_code": "FR"}, [THERE, "Country: fr is none of: DE"]),
-    "off": ({"is_enabled": False}, {}, ["Finds nothing here", "The link is disabled", "Counts as no click"]),
+    "off": ({"is_enabled": False}, {}, ["Not found", "The link is disabled", "Counts as no click"]),
     "too early, in the owner's zone": (
         {"start_date": THEN}, {"at": "2027-03-28T01:59"}, ["Is too early", "Starts 28 March 2027, 03:00"]),
     "in time, in the owner's zone": (
-        {"start_date": THEN}, {"at": "2027-03-28T03:00"}, ["Goes to the address below"]),
+        {"start_date": THEN}, {"at": "2027-03-28T03:00"}, ["Redirects to the address below"]),
     "too late": ({"end_date": THEN}, {"at": "2028-01-01T00:00:30"}, ["Is too late", "1 January 2028, 00:00:30"]),
     "too late, and another address": (
-        {"end_date": THEN, "expiration_url": AFTER}, {"at": "2028-01-01T00:00"}, ["Goes to the next address", AFTER]),
-    "a password": ({"password_hash": "x"}, {}, ["Is asked for the password", NOTHING_SHOWS, "Not asked any more"]),
+        {"end_date": THEN, "expiration_url": AFTER}, {"at": "2028-01-01T00:00"}, ["Goes to the expiration URL", AFTER]),
+    "a password": ({"password_hash": "x"}, {}, ["Is asked for the password", NOTHING_SHOWS, "No longer asked"]),
     "past both gates": (
         {"password_hash": "x", "sensitive_content": True}, {"unlocked": ["password", "warning"]},
-        ["Goes to the address below", "The password was given", "The warning was read"]),
+        ["Redirects to the address below", "The password was given", "The warning was read"]),
     "a warning": ({"sensitive_content": True}, {}, ["Sees the warning page first"]),
     "a frame": ({"cloaking_is_enabled": True}, {}, ["Sees the address below in a frame"]),
     "a bot at a limited link": (
         {"clicks_limit": 5}, {"user_agent": BOT}, ["Gets a preview", "Bot: googlebot", "Counts as no click"]),
     "a tap": (LIMITED, {}, ["Is asked for a tap first", "A tap is asked for", "Counts as no click"]),
     "a tap was given": (
-        LIMITED, {"unlocked": ["confirmation"]}, ["Goes to the address below", "The button was tapped", "Counts as a click"]),
+        LIMITED, {"unlocked": ["confirmation"]}, ["Redirects to the address below", "The button was tapped", "Counts as a click"]),
     "a tap after a warning": (
         {**LIMITED, "sensitive_content": True}, {"unlocked": ["warning"]},
-        ["Goes to the address below", "The form before it was the tap"]),
+        ["Redirects to the address below", "The form before it was the tap"]),
     "an app": (
         {"app_linking_is_enabled": True, "location_url": "https://www.youtube.com/watch?v=dQw4w9WgXcQ"},
-        {"device_type": "mobile", "os_name": "Android"}, ["Gets the app opened", "Phone, Android"]),
+        {"device_type": "mobile", "os_name": "Android"}, ["The app opens", "Phone, Android"]),
     "a query with its question mark": (
         {"forward_query_parameters_is_enabled": True}, {"query": "?a=b c"},
         [f"{THERE}?a=b%20c", f"From {THERE} to {THERE}?a=b%20c"]),
     "a language": ({}, {"accept_language": "de-AT,en;q=0.5"}, ["German (Austria), English"]),
+    "a language by its name": ({}, {"accept_language": "Deutsch"}, ["German"]),
 }  # fmt: skip
 
 
@@ -174,7 +175,7 @@ def test_an_address_has_its_place_and_its_source_is_named(
 
 
 def test_without_places_the_page_says_so(desk: Desk, alice: User, make_link: Callable[..., Link]) -> None:
-    assert "no place database" in desk.get(f"/links/{make_link(alice).id}/try").text
+    assert "no geolocation database" in desk.get(f"/links/{make_link(alice).id}/try").text
 
 
 def test_another_owners_link_is_not_there(desk: Desk, bob: User, make_link: Callable[..., Link]) -> None:

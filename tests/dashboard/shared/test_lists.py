@@ -66,9 +66,9 @@ def test_filters_are_named_and_can_be_taken_away(
     factory.link(alice, "without")
     page = desk.get(f"/links/?pixel_id={pixel.id}&state=active&search=").text
     assert names(page) == ["with"]
-    assert "Pixel: Shop &amp; more" in page
-    assert "State: Active" in page
-    assert f'href="/dashboard/links/?pixel_id={pixel.id}"' in page
+    assert "Pixel: <bdi>Shop &amp; more</bdi>" in page
+    assert "State: <bdi>Active</bdi>" in page
+    assert f'href="/dashboard/links/?pixel_id={pixel.id}#rows"' in page
 
 
 def test_rules_handlers_and_columns(desk: Desk, alice: User, factory: Any, database: str) -> None:
@@ -141,7 +141,7 @@ def test_why_a_destination_fails_is_told(desk: Desk, alice: User, factory: Any, 
 
 
 def test_three_kinds_of_nothing(desk: Desk, alice: User, factory: Any, database: str) -> None:
-    assert "Make your first short link" in desk.get("/links/").text
+    assert "Create your first short link" in desk.get("/links/").text
     factory.link(alice)
     assert "Nothing found" in desk.get("/links/?search=zzz").text
     assert "Nothing found" in desk.get("/links/?page=9").text
