@@ -142,6 +142,7 @@ class AccountForm(ResourceForm):
     report_period = ChoiceField(_l("Reports"), choices=REPORT_PERIODS, required=True)
     report_hour = ChoiceField(_l("At"), choices=REPORT_HOURS, required=True)
     checks_destinations = FlagField(_l("Check destinations"))
+    fetches_favicons = FlagField(_l("Show icons of destinations"))
 
 
 class NewPasswordForm(ResourceForm):

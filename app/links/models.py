@@ -13,6 +13,7 @@ from sqlalchemy import (
     ForeignKey,
     Index,
     Integer,
+    LargeBinary,
     String,
     Table,
     Text,
@@ -201,6 +202,31 @@ class DestinationCheck(Claimed, db.Model):
     # what was wrong at the last check, and when that was
     reason: Mapped[str | None] = mapped_column(MessageText(LONGEST_REASON))
     checked_datetime: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
+
+
+IS_WAITING = text("due IS NOT NULL")
+
+
+class Favicon(Claimed, db.Model):
+    """The icon of a site that an owner's links lead to, and the work of fetching it.
+
+    `site` is the scheme and host of a destination. `due` is null once the icon is there, or given up.
+    """
+
+    __table_args__ = (
+        UniqueConstraint("user_id", "site"),
+        Index("ix_favicon_due", "due", sqlite_where=IS_WAITING, postgresql_where=IS_WAITING),
+        {"sqlite_autoincrement": True},  # browsers keep an icon by its id
+    )
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("user.id", ondelete="CASCADE"))
+    site: Mapped[str] = mapped_column(String(300))
+    tries: Mapped[int] = mapped_column(default=0)
+    # a PNG of 32 by 32 pixels at most, and the beginning of its SHA-256; null while there is none
+    content: Mapped[bytes | None] = mapped_column(LargeBinary, deferred=True)
+    digest: Mapped[str | None] = mapped_column(String(16))
+    datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)  # of the last answer
 
 
 class LimitCounter(db.Model):

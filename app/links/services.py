@@ -13,6 +13,7 @@ from app.core.extensions import db
 from app.i18n.messages import lazy_gettext as _l
 from app.links import previous_uploads, uploads
 from app.links.aliases import claim, claim_random, random_alias, release
+from app.links.favicons import request_icons
 from app.links.history import PICTURES, changes_back_to, fields_of, note, note_change
 from app.links.invalidation import place_of, replan
 from app.links.models import Link
@@ -59,6 +60,7 @@ def make(user_id: int, changes: dict[str, Any], destinations: Sequence[str]) -> 
     else:
         claim_random(links)
     note(links, "created")
+    request_icons(user_id, destinations)
     db.session.flush()
     return links  # misses are never cached, so there is no compiled link to invalidate
 
@@ -86,6 +88,8 @@ def update(link: Link, changes: dict[str, Any], kind: str = "changed") -> Link:
     move(link, before, changes)
     link.last_datetime = now()
     db.session.flush()
+    if "location_url" in changes:
+        request_icons(link.user_id, [link.location_url])
     note_change(link, told, changes, kind)
     return link
 

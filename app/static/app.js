@@ -130,7 +130,7 @@ const initial = new WeakMap(); // what a form held when it was opened
 const contents = (form) =>
   JSON.stringify(
     [...new FormData(form)]
-      .filter(([key]) => key !== "csrf_token" && key !== "shown_values")
+      .filter(([key]) => !/^(csrf_token|shown_values|suggested_.+)$/.test(key))
       .map(([key, value]) => [key, value.name ?? value]),
   );
 const isTouched = (form) => Boolean(form) && initial.has(form) && initial.get(form) !== contents(form);

@@ -37,8 +37,16 @@ from app.redirects.simulation.explanation import of_domain
 from app.redirects.simulation.visitor import VisitorProfile
 from app.web import urls
 
+# what a destination suggests for the link, and which of that is used: no field of the form itself
+SUGGESTIONS = frozenset(
+    {
+        *("suggested_site", "suggested_title", "suggested_description"),
+        *("suggested_cloaking_opengraph", "suggested_cloaking_favicon"),
+        *("fetched_cloaking_opengraph", "fetched_cloaking_favicon"),
+    }
+)
 # not needed for the preview, and too long or too private to be sent at each keystroke
-NOT_ASKED = frozenset(name for name, one in SETTINGS.items() if not one.is_previewed)
+NOT_ASKED = SUGGESTIONS | {name for name, one in SETTINGS.items() if not one.is_previewed}
 # that there is a password matters: the page sends a mask for it
 NOT_SENT = sorted({*NOT_ASKED, SHOWN} - {"password"})
 NETWORK = "facebookexternalhit/1.1 (+http://www.facebook.com/externalhit_uatext.php)"

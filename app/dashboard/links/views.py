@@ -14,7 +14,7 @@ from app.accounts.ownership import get_owned
 from app.core.database import begin_write
 from app.core.extensions import db
 from app.dashboard.auth.access import signed_in_user, submitted_form
-from app.dashboard.links import framing_check
+from app.dashboard.links import framing_check, suggestions
 from app.dashboard.links.choices import beside_form, controls, copied_link
 from app.dashboard.links.filters import LISTING
 from app.dashboard.links.link_cautions import link_cautions
@@ -51,6 +51,7 @@ class LinkViews(CrudViews):
     ) -> Response:
         """The form, with the preview of the link beside it."""
         if name == "form":
+            g.suggested = suggestions.panel_of_request()
             g.preview = previewed(
                 form, has_password=has_password(self.sent_now(), form.stored or copied_link())
             )
@@ -59,6 +60,12 @@ class LinkViews(CrudViews):
     def list_context(self, parameters: ListParams, fresh: Sequence[Any] = ()) -> Context:
         bar = view_bar(signed_in_user().id, parameters)
         return super().list_context(parameters, fresh) | {"bar": bar}
+
+    def read_form(self, fields: RequestData | None, stored: Any, like: Any = None) -> ResourceForm:
+        form = super().read_form(fields, stored, like)
+        if fields is not None and "again" not in fields:
+            suggestions.refuse_lost(form, fields)
+        return form
 
     def sent_now(self) -> RequestData:
         return submitted_form() if request.method == "POST" else RequestData()
@@ -114,7 +121,7 @@ FAMILY = LinkViews(
     controls=controls,
     beside_form=beside_form,
     beside_rows=beside_rows,
-    typed=form_input.link_fields,
+    typed=suggestions.link_fields,
     warning=framing_check.warning,
     cautions=link_cautions,
     columns=COLUMNS,

@@ -20,6 +20,7 @@ FILES = (
     "app.css",
     "app.js",
     "link-form.js",
+    "link-suggestions.js",
     "handlers.css",
     "links.css",
     "filters.css",
