@@ -158,9 +158,7 @@ def store(user_id: int, numbers: list[int], around: Mapping[str, list[int]]) -> 
         for row in rows
     ]
     db.session.execute(sa.insert(Alias), aliases)
-    tags = [
-        {"link_id": n, "tag": tag, "position": i} for n in numbers for i, tag in enumerate(tags_of(n))
-    ]
+    tags = [{"link_id": n, "tag": tag, "position": i} for n in numbers for i, tag in enumerate(tags_of(n))]
     db.session.execute(sa.insert(LinkTag), tags)
     pixels = [{"link_id": n, "pixel_id": around["pixel"][n % SOME]} for n in numbers if n % 4 == 0]
     db.session.execute(sa.insert(link_pixel), pixels)

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import ApiKey, User
+from app.analytics.sharing.models import StatisticsShare
 from app.domains.models import Domain
 from app.links.models import Alias, Link, LinkTag
 from app.notifications.models import NotificationHandler
@@ -82,3 +83,13 @@ class Factory:
         settings = {"email": "owner@example.com"} if type == "email" else {}
         columns = {"name": f"Handler {next(self.numbers)}", "settings": settings, **columns}
         return self.add(NotificationHandler(user_id=user.id, type=type, **columns))
+
+    def share(self, user: User, **columns: Any) -> tuple[StatisticsShare, str]:
+        """A share address of all the user's links, unless the test says otherwise, and its token."""
+        from app.analytics.sharing.services import create
+
+        changes = {"name": f"Share {next(self.numbers)}", "parts": ["country_code"], **columns}
+        password_hash = changes.pop("password_hash", None)
+        share, token = create(user, changes, password_hash)
+        self.session.commit()
+        return share, token

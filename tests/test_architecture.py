@@ -311,6 +311,7 @@ CALLED_BY_LIBRARIES = {
     *("preprocess", "to_python"),  # an extension of Jinja, a converter of Werkzeug
     *("get_cookie_domain", "get_cookie_name", "get_cookie_path", "get_cookie_secure", "should_set_cookie"),
     *("acquire_entry", "get_moving_window", "incr"),  # the storage of limits
+    *("handle_starttag", "handle_endtag", "handle_data"),  # the HTML parser
     *("readinto", "_last_partial_boundary_index"),  # a raw stream, Werkzeug's decoder
 }
 PLAIN_DECORATORS = {"property", "staticmethod", "classmethod", "contextmanager", "cache", "cached_property"}

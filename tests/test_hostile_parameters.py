@@ -42,7 +42,7 @@ LONG = {
     "many digits": "9" * 5000,
     "many members": "x," * 1000,
 }
-LISTS = ("page", "results_per_page", "order_by", "order_type", "columns", *LISTING.filters)
+LISTS = ("page", "results_per_page", "order_by", "order_type", "columns", "not", "view", *LISTING.filters)
 STATISTICS = (
     "period", "date", "start_date", "end_date", "timezone", "compare", "bots", "type", "format", "seen", "turned",
     *VIEWS, *DIMENSIONS,

@@ -7,7 +7,9 @@ from app.accounts.models import User
 
 
 def create_user(email: str, password: str, *, name: str = "", is_admin: bool | None = None) -> User:
-    return services.store_user(email, passwords.hash_password(password), name=name, is_admin=is_admin)
+    return services.store_user(
+        email, passwords.hash_password(password), services.Profile(name), is_admin=is_admin
+    )
 
 
 def set_password(user: User, password: str) -> None:

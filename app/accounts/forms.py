@@ -11,8 +11,9 @@ from email_validator import EmailNotValidError, validate_email
 from app.accounts.keys import SCOPES
 from app.accounts.models import User
 from app.accounts.password_rules import MAX_LENGTH, find_weakness
-from app.accounts.services import written_email
+from app.accounts.services import Profile, written_email
 from app.core import clock
+from app.i18n import language
 from app.i18n.languages import dashboard_languages
 from app.i18n.messages import lazy_gettext as _l
 from app.input.forms import ChoiceField, FlagField, Rejected, ResourceForm, TextField, WholeField
@@ -105,15 +106,31 @@ class AddressForm(ResourceForm):
     email = EmailField(_l("E-mail"), required=True)
 
 
+class BrowserZoneField(TextField):
+    """The time zone that a script of the page reads from the browser; UTC where it is unknown here."""
+
+    def __init__(self, label: str = "", **options: Any) -> None:
+        super().__init__(label, most=64, **options)
+
+    def parse(self, text: str) -> str:
+        return text if text in zones() else "UTC"
+
+
 class NewUserForm(ResourceForm):
     """A new account; `name` may be left out."""
 
     email = EmailField(_l("E-mail"), required=True)
     name = TextField(_l("Name"), most=128, clears_to="")
     password = PasswordField(_l("Password"), required=True)
+    timezone = BrowserZoneField(_l("Time zone"))
 
     def validate_password(self, field: PasswordField) -> None:
         refuse_weak(field, self.email.data or "", self.name.data or "")
+
+    @property
+    def profile(self) -> Profile:
+        """Name, time zone and language of the new account, the last two those of the browser."""
+        return Profile(self.name.data or "", self.timezone.data or "UTC", language())
 
 
 class AccountForm(ResourceForm):
@@ -125,6 +142,7 @@ class AccountForm(ResourceForm):
     report_period = ChoiceField(_l("Reports"), choices=REPORT_PERIODS, required=True)
     report_hour = ChoiceField(_l("At"), choices=REPORT_HOURS, required=True)
     checks_destinations = FlagField(_l("Check destinations"))
+    fetches_favicons = FlagField(_l("Show icons of destinations"))
 
 
 class NewPasswordForm(ResourceForm):

@@ -9,7 +9,7 @@ import secrets
 from sqlalchemy import select, update
 
 from app.accounts.models import Invitation, User
-from app.accounts.services import store_user, written_email
+from app.accounts.services import UNKNOWN_PROFILE, Profile, store_user, written_email
 from app.audit.services import Object, record
 from app.core.clock import now
 from app.core.errors import WaypostError
@@ -70,7 +70,7 @@ def state_of(row: Invitation) -> str:
     return OPEN if row.expires_datetime > now() else EXPIRED
 
 
-def accept(token: str, email: str, password_hash: str, name: str) -> User:
+def accept(token: str, email: str, password_hash: str, profile: Profile = UNKNOWN_PROFILE) -> User:
     """Creates the account that the invitation is for. Exactly one concurrent call wins.
 
     Raises Over, and Invalid if there is an account with this e-mail address (roll back then: the invitation
@@ -87,7 +87,7 @@ def accept(token: str, email: str, password_hash: str, name: str) -> User:
         raise InvitationClosed(REVOKED)
     # only the invited address is verified: any other was typed freely, which proves nothing
     is_invited = bool(row.email) and written_email(row.email) == written_email(email)
-    user = store_user(email, password_hash, name=name, is_admin=row.is_admin, is_verified=is_invited)
+    user = store_user(email, password_hash, profile, is_admin=row.is_admin, is_verified=is_invited)
     row.account_id = user.id
     db.session.flush()
     return user

@@ -6,7 +6,7 @@ import datetime as dt
 from typing import Any
 
 from flask_login import UserMixin
-from sqlalchemy import ForeignKey, String
+from sqlalchemy import ForeignKey, String, true
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from app.core.clock import now
@@ -34,6 +34,8 @@ class User(UserMixin, db.Model):
     report_hour: Mapped[int] = mapped_column(default=8)
     report_since: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)
     checks_destinations: Mapped[bool] = mapped_column(default=False)
+    # whether the icons of new destinations are fetched for the list of links
+    fetches_favicons: Mapped[bool] = mapped_column(default=True, server_default=true())
     # when an admin disabled the account; its links keep working
     disabled_datetime: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
     # from then on nothing of the user works or is shown; 30 days later everything is purged

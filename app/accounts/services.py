@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import delete, exists, func, select, text, update
 
@@ -13,10 +13,22 @@ from app.core.clock import now
 from app.core.database import begin_write
 from app.core.errors import FieldError, Forbidden, Invalid
 from app.core.extensions import db
+from app.i18n.languages import DEFAULT
 from app.i18n.messages import lazy_gettext as _l
 
 # any number that no other use of PostgreSQL's advisory locks has
 FIRST_USER_LOCK = 0x57415950
+
+
+class Profile(NamedTuple):
+    """What a new account knows of its user."""
+
+    name: str = ""
+    timezone: str = "UTC"
+    language: str = DEFAULT
+
+
+UNKNOWN_PROFILE = Profile()
 
 
 class ShutOut(Forbidden):
@@ -41,8 +53,8 @@ class EmailTaken(Invalid):
 def store_user(
     email: str,
     password_hash: str,
+    profile: Profile = UNKNOWN_PROFILE,
     *,
-    name: str = "",
     is_admin: bool | None = None,
     is_verified: bool = True,
 ) -> User:
@@ -56,7 +68,7 @@ def store_user(
     one_at_a_time()
     if find_user(email):
         raise EmailTaken()
-    user = User(email=written_email(email), password_hash=password_hash, name=name)
+    user = User(email=written_email(email), password_hash=password_hash, **profile._asdict())
     user.verified_email = user.email if is_verified else None
     user.is_admin = bool(is_admin) or not has_users()
     db.session.add(user)

@@ -7,7 +7,7 @@ import stat
 from pathlib import Path
 
 from app.accounts.models import User
-from app.accounts.services import has_users, one_at_a_time, store_user
+from app.accounts.services import Profile, has_users, one_at_a_time, store_user
 from app.core.config import Settings
 from app.core.secret_keys.ring import create_key, read_key
 
@@ -47,10 +47,10 @@ def is_right(data_dir: Path, token: str) -> bool:
     return len(right) > 32 and hmac.compare_digest(right, token.encode("utf-8", "replace"))
 
 
-def create_first_user(email: str, password_hash: str, name: str) -> User | None:
+def create_first_user(email: str, password_hash: str, profile: Profile) -> User | None:
     """Creates the first account, an admin; None if there is one already. The caller has begun the write."""
     one_at_a_time()
-    return None if has_users() else store_user(email, password_hash, name=name, is_admin=True)
+    return None if has_users() else store_user(email, password_hash, profile, is_admin=True)
 
 
 def forget_token(data_dir: Path) -> None:

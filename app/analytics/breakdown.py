@@ -6,7 +6,7 @@ today, the parts of UTC days at the edges of another time zone's days, and a lin
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
@@ -15,7 +15,7 @@ from sqlalchemy import ColumnElement, Table, func, select
 from app.analytics import day_state, raw_queries
 from app.analytics.day_state import Day, Stretch, merge_days
 from app.analytics.dimensions import DIMENSIONS
-from app.analytics.interned_texts import texts_of
+from app.analytics.interned_texts import numbers_of, texts_of
 from app.analytics.periods import QUARTERS
 from app.analytics.rollup_models import LinkValue, OwnerValue
 from app.analytics.scope import BATCH_SIZE, NONE, Bind, Scope, VisitCounts, add_counts
@@ -30,6 +30,10 @@ Shares = dict[Key, VisitCounts]
 def by_value(bind: Bind, scope: Scope, name: str, first: int, last: int) -> Shares:
     """Clicks of each value between two quarters of an hour, keyed by the ids of its texts (0 for none)."""
     found: Shares = {}
+    if [*scope.filters] == [name]:
+        counts = add_counts(of_filter(bind, scope, first, last).values())
+        key = value_key(bind, name, scope.filters[name])
+        return {key: counts} if key and counts.pageviews else {}
     if scope.filters:  # no roll-up holds combinations of values
         for part in scope.parts:
             count_clicks(found, bind, part, name, first, last)
@@ -41,6 +45,53 @@ def by_value(bind: Bind, scope: Scope, name: str, first: int, last: int) -> Shar
             for stretch in (*merge_days({*days.rows, *missing}, first, last), *whole(days.leaving)):
                 count_clicks(found, bind, each, name, *stretch)
     return found
+
+
+def of_filter(bind: Bind, scope: Scope, first: int, last: int) -> dict[int, VisitCounts]:
+    """Clicks by quarter of an hour, with the scope's only filter. Those of a pruned day are at its noon."""
+    found: dict[int, VisitCounts] = {}
+    days = split_days(day_state.days_of(bind, scope.user_id, first, last), first, last)
+    for part in scope.parts:
+        for stretch in merge_days({*days.rolled, *days.rows}, first, last):
+            add_quarters(found, raw_queries.by_quarter(bind, part, *stretch))
+        for day in days.leaving:
+            counts = raw_queries.by_quarter(bind, part, day * QUARTERS, (day + 1) * QUARTERS)
+            add_quarters(found, {day_state.noon(day): add_counts(counts.values())})
+        add_quarters(found, rolled_by_day(bind, part, days.alone))
+    return found
+
+
+def add_quarters(found: dict[int, VisitCounts], counts: Mapping[int, VisitCounts]) -> None:
+    for quarter, count in counts.items():
+        found[quarter] = add_counts([found.get(quarter, NONE), count])
+
+
+def rolled_by_day(bind: Bind, scope: Scope, days: set[int]) -> dict[int, VisitCounts]:
+    """Clicks with the scope's only filter on these days, from the roll-ups, at the noon of each day."""
+    [(name, value)] = scope.filters.items()
+    key = value_key(bind, name, value)
+    if key is None:
+        return {}
+    table = OWNERS if scope.link_ids is None else LINKS
+    is_value = [column == id_ for column, id_ in zip((table.c.value_id, table.c.path_id), key, strict=False)]
+    sums = func.sum(table.c.pageviews), func.sum(table.c.visitors)
+    found: dict[int, VisitCounts] = {}
+    ordered = sorted(days)
+    for start in range(0, len(ordered), BATCH_SIZE):
+        some = conditions(table, scope, name, ordered[start : start + BATCH_SIZE])
+        wanted = select(table.c.day, *sums).where(*some, *is_value).group_by(table.c.day)
+        for day, pageviews, visitors in bind.execute(wanted):
+            found[day_state.noon(day)] = VisitCounts(int(pageviews), int(visitors))
+    return found
+
+
+def value_key(bind: Bind, name: str, value: str | None) -> Key | None:
+    """The ids of a value's texts; None where no click has such a text."""
+    if value is None:
+        return (raw_queries.NO_VALUE,) * len(DIMENSIONS[name].columns)
+    texts = raw_queries.texts_of_value(name, value)
+    ids = numbers_of(bind, texts)
+    return tuple(ids[text] for text in texts) if len(ids) == len(set(texts)) else None
 
 
 def count_clicks(found: Shares, bind: Bind, scope: Scope, name: str, first: int, last: int) -> None:

@@ -76,7 +76,12 @@ def is_whole(day: int, first: int, last: int) -> bool:
 
 def is_mostly(day: int, first: int, last: int) -> bool:
     """Whether a UTC day's noon is within: that decides for a day that can't be divided any more."""
-    return first <= day * QUARTERS + QUARTERS // 2 < last
+    return first <= noon(day) < last
+
+
+def noon(day: int) -> int:
+    """The quarter of an hour at a UTC day's noon."""
+    return day * QUARTERS + QUARTERS // 2
 
 
 def merge_days(days: Iterable[int], first: int, last: int) -> Iterator[Stretch]:

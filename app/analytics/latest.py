@@ -53,6 +53,13 @@ def latest_visits(bind: Bind, asked: StatisticsQuery, limit: int = 20) -> list[L
     ]
 
 
+def latest_click(bind: Bind, link_id: int) -> dt.datetime | None:
+    """The time of a person's last click on a link, among the clicks that are kept."""
+    of_link = select(CLICKS.c.time_ms).where(CLICKS.c.link_id == link_id, CLICKS.c.is_bot.is_(False))
+    found = bind.execute(of_link.order_by(CLICKS.c.time_ms.desc()).limit(1)).scalar()
+    return None if found is None else dt.datetime.fromtimestamp(found // 1000, dt.UTC)
+
+
 def find_newest(bind: Bind, asked: StatisticsQuery, limit: int) -> Sequence[Row[Any]]:
     found: list[Row[Any]] = []
     for part in asked.scope.parts:

@@ -132,7 +132,7 @@ def filter_by(bind: Bind, name: str, value: str | None) -> ColumnElement[bool]:
     first, *more = (column(each) for each in DIMENSIONS[name].columns)
     if value is None:
         return first.is_(None)
-    texts = split_path(value) if more else (value,)
+    texts = texts_of_value(name, value)
     ids = numbers_of(bind, texts)
     if len(ids) < len(texts):
         return false()
@@ -148,6 +148,11 @@ def source(names: Sequence[str] | Any) -> FromClause:
     if OF_AGENT.isdisjoint(each for name in names for each in DIMENSIONS[name].columns):
         return CLICKS
     return CLICKS.outerjoin(AGENTS, AGENTS.c.id == CLICKS.c.agent_id)
+
+
+def texts_of_value(name: str, value: str) -> tuple[str, ...]:
+    """The texts that make up a value: one for each column of its dimension."""
+    return split_path(value) if len(DIMENSIONS[name].columns) > 1 else (value,)
 
 
 def split_path(value: str) -> tuple[str, str]:

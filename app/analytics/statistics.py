@@ -73,9 +73,9 @@ class StatisticsReport:
 class StatisticsResult:
     """`rows` as in the API; totals of the whole period, whatever the rows leave out.
 
-    `covers` is None if the answer covers the whole period. Filters need rows of single clicks, which may
-    exist for fewer days: then `covers` has the first and last of these. If the first is after the last, there
-    are none.
+    `covers` is None if the answer covers the whole period. Filters need rows of single clicks, unless the
+    roll-ups know the answer (`is_rolled_up`), and these may exist for fewer days: then `covers` has the first
+    and last of these. If the first is after the last, there are none.
     """
 
     rows: list[Row]
@@ -85,7 +85,7 @@ class StatisticsResult:
 
 
 def query_statistics(session: Bind, asked: StatisticsQuery) -> StatisticsResult:
-    period, (known, covers) = asked.period, find_covered(session, asked)
+    period, (known, covers) = asked.period, find_answered(session, asked)
     if asked.type == HOUR:
         counts = by_hour(session, asked, known)
         return StatisticsResult(
@@ -110,7 +110,7 @@ def make_report(session: Bind, asked: StatisticsQuery) -> StatisticsReport:
     if not asked.filters or asked.type not in DIMENSIONS:
         found = query_statistics(session, asked)
         return StatisticsReport(found.rows, found.pageviews, found.covers)
-    known, covers = find_covered(session, asked)
+    known, covers = find_answered(session, asked)
     counts = count_values(session, asked, known)
     return StatisticsReport(rank_rows(session, asked, counts), add_counts(counts.values()).pageviews, covers)
 
@@ -149,6 +149,16 @@ def last_days(
     return totals.of_links(session, links, Period(last - (days - 1) * ONE_DAY, last, zone))
 
 
+def is_rolled_up(asked: StatisticsQuery) -> bool:
+    """Whether roll-ups know the answer with filters: by day, or by the dimension of the only filter."""
+    return len(asked.filters) == 1 and asked.type in {OVERVIEW, *asked.filters}
+
+
+def find_answered(session: Bind, asked: StatisticsQuery) -> tuple[int, tuple[dt.date, dt.date] | None]:
+    """As `find_covered`; where roll-ups know the answer, the whole period."""
+    return (asked.period.first, None) if is_rolled_up(asked) else find_covered(session, asked)
+
+
 def find_covered(session: Bind, asked: StatisticsQuery) -> tuple[int, tuple[dt.date, dt.date] | None]:
     """The first quarter of an hour that can be answered, and the days covered, if these are not all."""
     period = asked.period
@@ -165,7 +175,12 @@ def by_day(session: Bind, asked: StatisticsQuery, known: int) -> list[VisitCount
     period = asked.period
     if not asked.filters:
         return totals.by_day(session, asked.scope, period)
-    return fold_quarters(by_quarter(session, asked, known), len(period.days), period.number)
+    quarters = (
+        breakdown.of_filter(session, asked.scope, known, period.last)
+        if is_rolled_up(asked)
+        else by_quarter(session, asked, known)
+    )
+    return fold_quarters(quarters, len(period.days), period.number)
 
 
 def by_hour(session: Bind, asked: StatisticsQuery, known: int) -> list[VisitCounts]:

@@ -49,6 +49,8 @@ ACTIONS: Mapping[str, Action] = {
     "handler.secret_renewed": Action(SETTINGS, is_content=True),
     "handler.restored": Action(SETTINGS, is_content=True),
     "handler.switched_off": Action(SETTINGS, is_content=True),
+    "share.created": Action(SETTINGS, is_content=True),
+    "share.revoked": Action(SETTINGS, is_content=True),
     "secret_key.rotated": Action(SETTINGS),
     "secret_key.adopted": Action(SETTINGS),
     "domain.created": Action(DOMAINS, is_content=True),

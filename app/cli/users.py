@@ -39,7 +39,7 @@ def create(email: str, name: str, *, admin: bool, password_stdin: bool) -> None:
     form.require_valid()
     password_hash = passwords.hash_password(password)
     begin_write(db.session)
-    user = services.store_user(form.email.data, password_hash, name=name, is_admin=admin)
+    user = services.store_user(form.email.data, password_hash, services.Profile(name), is_admin=admin)
     db.session.commit()
     setup.forget_token(settings().data_dir)
     click.echo(f"Created user {user.id}: {user.email}{' (admin)' if user.is_admin else ''}")

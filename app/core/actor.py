@@ -16,7 +16,8 @@ class Actor(NamedTuple):
 
     `way`: `dashboard`, `many` (links at once), `api`, `import`, `command` (the operator on the machine), or
     `` for Waypost itself. `name`: of the person, the API key or the file, or the operator's login.
-    `user_id`, `email` and `key_prefix` identify the account and the API key, where there is one.
+    `user_id`, `email` and `key_prefix` identify the account and the API key, where there is one. `batch` is
+    the same for all changes that are undone as one, "" where each stands alone.
     """
 
     way: str = ""
@@ -24,6 +25,7 @@ class Actor(NamedTuple):
     user_id: int | None = None
     email: str = ""
     key_prefix: str = ""
+    batch: str = ""
 
 
 class Origin(NamedTuple):

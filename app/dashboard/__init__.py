@@ -9,13 +9,20 @@ from app.dashboard import domains, home, pixels, projects, trash  # noqa: F401
 from app.dashboard.account import api_keys, api_page, data, email, settings, two_factor  # noqa: F401
 from app.dashboard.account import sessions as account_sessions  # noqa: F401
 from app.dashboard.admin import audit_log, instance, invitations, users  # noqa: F401
-from app.dashboard.auth import access, login, password_reset, reauthentication, two_factor_login  # noqa: F401
+from app.dashboard.auth import (  # noqa: F401
+    access,
+    login,
+    password_reset,
+    reauthentication,
+    sign_in_beside,
+    two_factor_login,
+)
 from app.dashboard.handlers import confirmation, deliveries, unsubscribe  # noqa: F401
 from app.dashboard.imports import exports  # noqa: F401
-from app.dashboard.links import bulk, history, qr, sample_data, simulate  # noqa: F401
+from app.dashboard.links import bulk, history, qr, sample_data, saved_views, simulate  # noqa: F401
 from app.dashboard.shared import assets, compression, icons, rendering, security_headers
 from app.dashboard.shared.blueprint import blueprint
-from app.dashboard.statistics import views  # noqa: F401
+from app.dashboard.statistics import shared, shares, views  # noqa: F401
 
 
 def init_app(app: Flask) -> None:
@@ -31,6 +38,7 @@ def init_app(app: Flask) -> None:
         rendering,
         access,
         instance,
+        shared,
     ):
         part.init_app(app)
     app.register_blueprint(blueprint)

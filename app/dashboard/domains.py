@@ -15,8 +15,9 @@ from app.dashboard.auth.access import signed_in_user
 from app.dashboard.links.rows import own_host
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
+from app.dashboard.shared.cautions import Caution
 from app.dashboard.shared.crud_views import Context, CrudViews, FamilyWords, crud_route
-from app.dashboard.shared.form_input import complete
+from app.dashboard.shared.form_input import ADDRESSES, complete
 from app.dashboard.shared.list_params import Control
 from app.domains import services, verification
 from app.domains.forms import DomainForm
@@ -26,8 +27,10 @@ from app.domains.lists import LISTING
 from app.domains.models import Domain
 from app.domains.proofs import proofs
 from app.domains.verification import ProofResult
+from app.i18n import digits
 from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
+from app.i18n.messages import ngettext
 from app.input.data import RequestData, Value
 from app.links.models import Link
 from app.links.totals import LinkTotals, totals_by
@@ -68,6 +71,27 @@ class DomainViews(CrudViews):
         return self.render_page("in_use", row=domain, total=total, heading=heading)
 
 
+def host_cautions(form: DomainForm) -> list[Caution]:
+    """That another host breaks the addresses of the links on it."""
+    domain: Domain | None = form.stored
+    if domain is None or not form.host.sent or form.host.errors or form.host.data == domain.host:
+        return []
+    if not (links := total_of(domain).links):
+        return []
+    host = readable(domain.host)
+    lines = (
+        ngettext(
+            "Its short link stops working on %(host)s.",
+            "All %(number)s short links on %(host)s stop working.",
+            links,
+            number=digits(links),
+            host=host,
+        ),
+        _("Printed QR codes, bookmarks and posts with them lead nowhere."),
+    )
+    return [Caution(f"host:{domain.host}", "host", lines, _("Change the host all the same"))]
+
+
 def total_of(domain: Domain) -> LinkTotals:
     return totals_by(Link.domain_id, [domain.id])[domain.id]
 
@@ -103,7 +127,7 @@ def normalize_fields(sent: RequestData) -> Iterator[tuple[str, Value]]:
     for name, index, value in sent.pairs():
         if name == "host" and isinstance(value, str):
             value = re.sub(r"^https?://|/$", "", value.strip(), flags=re.IGNORECASE)
-        elif name.startswith("custom_") and isinstance(value, str):
+        elif name in ADDRESSES and isinstance(value, str):
             value = complete(value)
         yield f"{name}[{index}]", value
 
@@ -130,6 +154,7 @@ FAMILY = DomainViews(
     controls=controls,
     beside_rows=beside_rows,
     typed=normalize_submitted,
+    cautions=host_cautions,
     new={"is_enabled": True, "scheme": "https://"},
 )
 

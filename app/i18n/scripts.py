@@ -13,7 +13,8 @@ from flask_babel import get_locale
 from app.i18n.languages import DEFAULT, translations
 
 SCRIPTS = Path(__file__).parent.parent / "static"
-SAMPLES = range(101)  # every plural form of a language is that of one of these numbers
+# every plural form of a language is that of one of these numbers; French and Spanish have one for millions
+SAMPLES = (*range(101), 1_000_000)
 
 Texts = Mapping[str, str | Mapping[str, str]]
 

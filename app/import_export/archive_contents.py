@@ -16,6 +16,7 @@ from app.analytics import export, statistics
 from app.analytics.dimensions import TYPES
 from app.analytics.periods import QUARTER_MS
 from app.analytics.rollup_models import OwnerDay, OwnerQuarter
+from app.analytics.sharing.models import StatisticsShare
 from app.analytics.statistics import StatisticsQuery
 from app.core.clock import format_utc, now
 from app.core.csv_files import csv_pieces
@@ -25,7 +26,7 @@ from app.import_export.exporter import as_csv, as_json, pages
 from app.import_export.row_pictures import FOLDER
 from app.links import uploads
 from app.links.history import PICTURES
-from app.links.models import Link, LinkChange
+from app.links.models import Link, LinkChange, SavedView
 from app.notifications.models import NotificationHandler
 from app.notifications.site import SiteUrls
 from app.pixels.models import Pixel
@@ -41,8 +42,10 @@ TABLES: Mapping[str, Any] = {
     "notification-handlers.json": NotificationHandler,
     "projects.json": Project,
     "domains.json": Domain,
+    "saved-views.json": SavedView,
     "api-keys.json": ApiKey,
     "sessions.json": UserSession,
+    "share-addresses.json": StatisticsShare,
     "history.json": LinkChange,
     "trash.json": Trashed,
 }
@@ -52,8 +55,10 @@ account.json                 the account and its settings
 links.csv, links.json        all links; an import takes this whole ZIP, or one of the two without the pictures
 pixels.json, notification-handlers.json, projects.json, domains.json
                              as the API returns them, with the secrets that are yours
+saved-views.json             names of saved views of the list of links, and what each shows
 api-keys.json                names of API keys; the keys themselves nobody has but you
 sessions.json                where you are signed in: browser, system, since when, last seen
+share-addresses.json         addresses at which others see your statistics
 history.json                 who changed what on links, and when
 trash.json                   what was deleted and can still be restored
 pictures/                    uploaded pictures; pictures.csv says which link has which

@@ -114,6 +114,8 @@ class ResourceForm(Form):
     together: ClassVar[tuple[tuple[str, ...], ...]] = ()
     #: what the dashboard knows of the stored row while its form is open (`dashboard.shared.concurrent_edits`)
     edit: Any = None
+    #: whether the dashboard asks about something before it saves (`dashboard.shared.cautions`)
+    is_asked: bool = False
 
     def __init__(
         self,

@@ -6,22 +6,25 @@ A resource describes its list once, as a `Listing`. The API and the dashboard re
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from sqlalchemy import ColumnElement, Select, func, or_, select
+from sqlalchemy import ColumnElement, Select, func, or_, select, true
 from sqlalchemy.orm import InstrumentedAttribute
 
 from app.core.extensions import db
+from app.i18n.messages import lazy_digits
 from app.i18n.messages import lazy_gettext as _l
-from app.input.params import ParamReader, QueryParams
+from app.input.params import MAX_CHARACTERS, ParamReader, QueryParams, bounded, values_of
 from app.input.parsers import Rejected, parse_integer, plain_whole
 
 Row = TypeVar("Row", bound=Any)
 SIZES = (10, 25, 50, 100, 250, 500, 1000)
 DEFAULT_SIZE = 25
 ORDER_TYPES = ("ASC", "DESC")
+NOT = "not"  # names the filters whose values are those that a row must not have
+MAX_VALUES = 50  # of one filter: each is a condition of the query
 
 #: reads one parameter (the others beside it) into a condition, None for none; raises Rejected
 Filter = Callable[[str, QueryParams], ColumnElement[bool] | None]
@@ -31,13 +34,15 @@ Filter = Callable[[str, QueryParams], ColumnElement[bool] | None]
 class Listing(Generic[Row]):
     """Description of one resource's list: its filters by parameter, its orders by the word of `order_by`.
 
-    `mine`: the condition for the user's rows, where that is not their `user_id`. `beside`: for an order by a
-    value that is not in the row, what joins it to the query.
+    `several`: the filters of which several values may be sent; a row must have one of them, or none where
+    `not` names the filter. `mine`: the condition for the user's rows, where that is not their `user_id`.
+    `beside`: for an order by a value that is not in the row, what joins it to the query.
     """
 
     model: type[Row]
     filters: Mapping[str, Filter]
     orders: Mapping[str, ColumnElement[Any] | InstrumentedAttribute[Any]]
+    several: Collection[str] = ()
     mine: ColumnElement[bool] | None = None
     beside: Mapping[str, Callable[[Select[Any]], Select[Any]]] = field(default_factory=dict)
 
@@ -127,16 +132,43 @@ def ordered(listing: Listing[Row], order: tuple[str, bool], found: Select[Any]) 
 
 def read_conditions(reader: ParamReader, listing: Listing[Row]) -> list[ColumnElement[bool]]:
     """Conditions of all filters. One sent empty, as an untouched control sends it, filters nothing."""
-    found = [
-        read_condition(reader, name, read)
-        for name, read in listing.filters.items()
-        if reader.params.get(name)
-    ]
+    excluded = read_excluded(reader, listing)
+    found = []
+    for name, read in listing.filters.items():
+        if not reader.params.get(name):
+            continue
+        condition = (
+            read_any(reader, name, read) if name in listing.several else read_condition(reader, name, read)
+        )
+        if condition is not None and name in excluded:
+            condition = condition.is_not(true())  # unlike NOT, this is true of a row without a value
+        found.append(condition)
     return [condition for condition in found if condition is not None]
 
 
 def read_condition(reader: ParamReader, name: str, read: Filter) -> ColumnElement[bool] | None:
     return reader.read(name, None, lambda text: read(text, reader.params))
+
+
+def read_any(reader: ParamReader, name: str, read: Filter) -> ColumnElement[bool] | None:
+    """The condition that a row has one of the values of a filter."""
+    found = []
+    values = values_of(reader.params[name])
+    for value in values if len(values) <= MAX_VALUES else ():
+        one = reader.parse(name, value, None, lambda text: read(bounded(text, MAX_CHARACTERS), reader.params))
+        found += [one] if one is not None else []
+    if len(values) > MAX_VALUES:
+        text = _l("There may be at most %(most)s values.", most=lazy_digits(MAX_VALUES))
+        reader.add_problem(name, Rejected(text, "too_many"))
+    return or_(*found) if found else None
+
+
+def read_excluded(reader: ParamReader, listing: Listing[Row]) -> Collection[str]:
+    """The filters whose values a row must not have."""
+    if not listing.several or not reader.params.get(NOT):
+        return ()
+    known = one_of(sorted(listing.several))
+    return [reader.parse(NOT, name, "", known) for name in values_of(reader.params[NOT])]
 
 
 def read_order(reader: ParamReader, listing: Listing[Row]) -> tuple[str, bool]:

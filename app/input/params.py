@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from app.core.errors import FieldError, Invalid
@@ -14,10 +14,31 @@ MAX_CHARACTERS = 2048
 # Characters of a list's whole query with its escapes, which the links to its pages repeat.
 MAX_QUERY = 3500
 
-#: the parameters of a query; of one sent twice the last
+#: the parameters of a query; of one sent twice the last (or all, as Several)
 QueryParams = Mapping[str, str]
 Parsed = TypeVar("Parsed")
 Default = TypeVar("Default")
+
+
+class Several(str):
+    """All values of a parameter that was sent more than once; as a text it is the last of them."""
+
+    values: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, values: Sequence[str]) -> str:
+        """One value as it is, several as one text that knows all of them, each once."""
+        unique = tuple(dict.fromkeys(values))
+        if len(unique) == 1:
+            return unique[0]
+        found = cls(unique[-1])
+        found.values = unique
+        return found
+
+
+def values_of(text: str) -> Sequence[str]:
+    """All values of a parameter, most often one."""
+    return text.values if isinstance(text, Several) else (text,)
 
 
 class ParamReader:

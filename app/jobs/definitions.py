@@ -16,6 +16,7 @@ from app.jobs.geo_update import refresh_places
 from app.jobs.reports import make_reports
 from app.jobs.retention import forget_deliveries, forget_mails, forget_redeemed_tickets
 from app.jobs.schedule import Scheduled
+from app.links.favicons import remove_unused
 from app.links.orphan_uploads import remove_strays
 from app.links.trash_purge import purge
 
@@ -45,5 +46,6 @@ TABLE: tuple[Scheduled, ...] = (
     Scheduled("redeemed tickets", "42 * * * *", forget_redeemed_tickets),
     Scheduled("proofs of domains", "*/5 * * * *", check_proofs),
     Scheduled("stray pictures", "50 4 * * *", lambda session, _settings: remove_strays(session)),
+    Scheduled("unused icons", "55 4 * * *", lambda session, _settings: remove_unused(session)),
     Scheduled("places", "23 4 * * *", refresh_places),
 )

@@ -49,6 +49,12 @@ class FairPool:
         self.owners[item.user_id] -= 1
         self.asked[item.server] = time.monotonic() + SERVER_PAUSE
 
+    def forget_rested(self) -> None:
+        """Forget servers that may be asked again, and owners without a thread: a loop meets ever new ones."""
+        moment = time.monotonic()
+        self.asked = {server: until for server, until in self.asked.items() if until > moment}
+        self.owners = +self.owners
+
 
 def run_fairly(
     items: Sequence[T], work: Callable[[T], R], *, seconds: float

@@ -27,6 +27,7 @@ from app.core.file_locks import lock_file
 from app.core.poll_loop import take_turns
 from app.jobs.confirmations import post_confirmations
 from app.jobs.definitions import TABLE
+from app.jobs.favicons import FaviconFetcher
 from app.jobs.maintenance import WORKER_LOCK, beat, checkpoint, forget_heartbeat, prune_changes
 from app.jobs.password_resets import answer_forgotten
 from app.jobs.schedule import Scheduler
@@ -155,16 +156,18 @@ class WorkerThreads:
         self.scheduler = Scheduler(self.engine, settings, TABLE)
         self.importer = Importer(self.engine, settings)
         self.archiver = Archiver(self.engine, settings)
+        self.favicons = FaviconFetcher(self.engine, settings)
 
     def start(self) -> None:
         self.sender.start()
         self.scheduler.start()
         self.importer.start()
         self.archiver.start()
+        self.favicons.start()
 
     def stop(self) -> None:
         """Ends all threads. Work under way has LAST_SECONDS altogether; what takes longer is abandoned."""
-        parts = (self.importer, self.archiver, self.sender, self.scheduler)
+        parts = (self.importer, self.archiver, self.sender, self.scheduler, self.favicons)
         until = time.monotonic() + LAST_SECONDS
         for part in parts:
             part.ended.set()

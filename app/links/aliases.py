@@ -77,6 +77,22 @@ def random_alias() -> str:
     return "".join(secrets.choice(RANDOM_CHARACTERS) for _ in range(RANDOM_LENGTH))
 
 
+def is_like_random(text: str) -> bool:
+    """Whether a text may be what `random_alias` returns."""
+    return len(text) == RANDOM_LENGTH and set(text) <= set(RANDOM_CHARACTERS)
+
+
+def is_unheld(domain_id: int, alias: str) -> bool:
+    """Whether `claim_random` would give this alias now."""
+    return db.session.get(Alias, (domain_id, key_of(alias))) is None
+
+
+def free_random_alias(domain_id: int) -> str:
+    """A random alias that is free now. (Of 27 thousand million, one that is taken hardly comes up.)"""
+    drawn = (random_alias() for _ in range(TRIES))
+    return next((alias for alias in drawn if is_unheld(domain_id, alias)), random_alias())
+
+
 def is_taken(domain_id: int, alias: str, user_id: int, link_id: int | None) -> bool:
     """Whether `claim` would fail now. An alias that the link `link_id` itself has is not taken."""
     held = db.session.get(Alias, (domain_id, key_of(alias)))

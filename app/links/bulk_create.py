@@ -11,6 +11,7 @@ from sqlalchemy import delete
 from app.core.extensions import db
 from app.links import uploads
 from app.links.aliases import claim_random, claim_those_free, key_of, random_alias
+from app.links.favicons import request_icons
 from app.links.history import PICTURES, note
 from app.links.models import Link
 from app.links.relations import attach, attachments
@@ -37,6 +38,7 @@ def create_each(user_id: int, wanted: Sequence[Changes]) -> list[Link | None]:
     made = {number: link for number, link in links.items() if link.id not in lost}
     if made:
         note(list(made.values()), "created")
+        request_icons(user_id, [link.location_url for link in made.values()])
     db.session.flush()
     return [made.get(number) for number in range(len(wanted))]
 

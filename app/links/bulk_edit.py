@@ -3,61 +3,27 @@
 # see docs/decisions/2026-11-21-many-links-together.md
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from app.accounts.models import User
 from app.accounts.ownership import get_owned
-from app.core.database import begin_write
+from app.core.database import begin_write, reread
+from app.core.encryption import UnreadableSecret
 from app.core.errors import FieldError, Invalid, NotFound, WaypostError
 from app.core.extensions import db
 from app.i18n.messages import lazy_gettext as _l
-from app.input.forms import DateTimeField, FlagField, IdsField, OwnIdField, ResourceForm
 from app.links import services, uploads
-from app.links.fields import TagsField
-from app.links.models import Link
-from app.notifications.models import NotificationHandler
-from app.pixels.models import Pixel
-from app.projects.models import Project
+from app.links.bulk_forms import MAX_TAGS
+from app.links.history import changed_values
+from app.links.models import Link, LinkChange
 
 # links in one transaction: visitors of limited links wait for its end
 BATCH_SIZE = 20
-MAX_TAGS = 20
 GONE = _l("It no longer exists: it was deleted meanwhile.")
-
-
-class ManyForm(ResourceForm):
-    """What to change in each of many links. As in every form, only what was sent changes."""
-
-    is_enabled = FlagField(_l("State"))
-    project_id = OwnIdField(_l("Project"), model=Project)
-    add_tags = TagsField(_l("Add tags"), most_members=MAX_TAGS)
-    remove_tags = TagsField(_l("Remove tags"), most_members=1000)
-    add_pixels = IdsField(_l("Add pixels"), model=Pixel)
-    remove_pixels = IdsField(_l("Remove pixels"), model=Pixel)
-    add_handlers = IdsField(_l("Also notify"), model=NotificationHandler)
-    remove_handlers = IdsField(_l("Stop notifications"), model=NotificationHandler)
-    schedule = FlagField(_l("Schedule"))
-    start_date = DateTimeField(_l("Start"))
-    end_date = DateTimeField(_l("End"))
-
-    def check(self) -> None:
-        first, last = self.start_date.data, self.end_date.data
-        if self.schedule.data and first and last and last <= first:
-            self.reject("end_date", _l("The end must be after the start."), "order")
-        if self.schedule.data and self.is_good("start_date") and not (first or last):
-            self.reject("start_date", _l("Set a start, an end, or both."), "required")
-        if not self.asks_something and not self.problems:
-            self.reject("is_enabled", _l("Choose something to change."), "required")
-
-    @property
-    def asks_something(self) -> bool:
-        lists = [name for name in self.changes if name.startswith(("add_", "remove_"))]
-        return bool(set(self.changes) - set(lists) - {"start_date", "end_date"}) or any(
-            self.changes[name] for name in lists
-        )
+CHANGED_SINCE = _l("It was changed elsewhere since the preview.")
 
 
 class BulkFailure(NamedTuple):
@@ -72,14 +38,15 @@ def changes_of(link: Link, asked: Mapping[str, Any]) -> dict[str, Any]:
     found = {name: asked[name] for name in ("is_enabled", "project_id") if name in asked}
     if asked.get("add_tags") or asked.get("remove_tags"):
         found["tags"] = tags_of(link, asked)
-    for name, rows, field in (
-        ("pixels", link.pixels, "pixels_ids"),
-        ("handlers", link.handlers, "email_reports"),
-    ):
+    for name, field in (("pixels", "pixels_ids"), ("handlers", "email_reports")):
         add, remove = asked.get(f"add_{name}") or (), asked.get(f"remove_{name}") or ()
-        if add or remove:
-            found[field] = sorted(({row.id for row in rows} | set(add)) - set(remove))
-    return found | dates_of(asked)
+        if add or remove:  # only then, for reading them is a query for each link
+            found[field] = sorted(({row.id for row in getattr(link, name)} | set(add)) - set(remove))
+    found |= dates_of(asked) | values_of(link, asked)
+    for name in ("targeting", "replacement"):
+        if name in asked:
+            found |= asked[name].changes_of(link)
+    return found
 
 
 def tags_of(link: Link, asked: Mapping[str, Any]) -> list[str]:
@@ -111,8 +78,47 @@ def dates_of(asked: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def change(asked: Mapping[str, Any]) -> Callable[[Link], object]:
-    return lambda link: services.update(link, changes_of(link, asked))
+def values_of(link: Link, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of one text each that change: set on all, set where there is none, or cleared."""
+    return {
+        name: None if action == "clear" else text
+        for name, (action, text) in asked.get("values", {}).items()
+        if action != "fill" or not getattr(link, name)
+    }
+
+
+class BulkChange:
+    """Changes one link by what was asked, and counts those that are so already.
+
+    `seen`: `next_change()` at the time of the preview. What was changed elsewhere after it is not
+    overwritten. 0 where there was no preview.
+    """
+
+    def __init__(self, asked: Mapping[str, Any], seen: int = 0) -> None:
+        self.asked, self.seen, self.untouched = asked, seen, 0
+
+    def __call__(self, link: Link) -> None:
+        reread(db.session, link)
+        changes = changes_of(link, self.asked)
+        names = changed_values(link, changes).keys()
+        if self.seen and is_changed_since(link, self.seen, names):
+            raise Invalid(FieldError(CHANGED_SINCE, "changed_since"))
+        self.untouched += not names
+        services.update(link, changes if names else {})
+
+
+def next_change() -> int:
+    """The least id of changes that are yet to come, to tell them later from those before."""
+    return (db.session.scalar(select(func.max(LinkChange.id))) or 0) + 1
+
+
+def is_changed_since(link: Link, seen: int, names: Collection[str]) -> bool:
+    """Whether a change that came later changed any of these fields. One that can't be read may have."""
+    later = select(LinkChange).where(LinkChange.link_id == link.id, LinkChange.id >= seen)
+    return any(
+        isinstance(one.fields, UnreadableSecret) or not one.fields.keys().isdisjoint(names)
+        for one in db.session.scalars(later)
+    )
 
 
 def act_on(user: User, ids: Sequence[int], act: Callable[[Link], object]) -> list[BulkFailure]:

@@ -16,11 +16,13 @@ from app.core.config import Settings
 from app.core.extensions import db
 from app.core.urls import WEB, Address, BadAddress, read_address
 from app.domains.models import Domain
+from app.i18n.messages import lazy_gettext as _l
 from app.input.parsers import Rejected
 from app.links.aliases import read_alias
 
 MAX_URL_LENGTH = 8192
 BATCH_SIZE = 500
+OWN_ADDRESS = _l("This is a short link of this instance.")
 VERIFIED = select(Domain.host).where(Domain.host.in_(bindparam("hosts", expanding=True)), Domain.is_verified)
 
 
@@ -57,6 +59,25 @@ def verified(hosts: Collection[str]) -> set[str]:
 def is_own_short_address(address: Address, own: Collection[str]) -> bool:
     """Whether this instance could redirect a visitor who opens the address."""
     return (address.netloc in own or address.host in own) and names_alias(address.path)
+
+
+class DestinationRules:
+    """What the link form asks of a destination, for many of them: each host is looked up once."""
+
+    def __init__(self, settings: Settings | None, host: str | None) -> None:
+        self.settings, self.host = settings, host
+        self.own: dict[tuple[str, str], Collection[str]] = {}
+
+    def check(self, text: str) -> None:
+        """Raises Rejected where no link may redirect there."""
+        if self.is_own(read_destination(text, self.settings)):
+            raise Rejected(OWN_ADDRESS, "circle")
+
+    def is_own(self, address: Address) -> bool:
+        names = (address.netloc, address.host)
+        if names not in self.own:
+            self.own[names] = own_hosts([address], self.settings, self.host)
+        return is_own_short_address(address, self.own[names])
 
 
 def names_alias(path: str) -> bool:

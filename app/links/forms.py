@@ -13,7 +13,7 @@ from app.i18n.messages import lazy_gettext as _l
 from app.input.forms import OwnIdField, ResourceForm
 from app.input.parsers import Rejected
 from app.links import targeting
-from app.links.destination import is_own_short_address, own_hosts
+from app.links.destination import OWN_ADDRESS, is_own_short_address, own_hosts
 from app.links.fields import MASK, AliasField, DestinationField, Named, PairsField
 from app.links.models import Link, link_notification_handler, link_pixel
 from app.links.relations import attached_ids
@@ -87,7 +87,7 @@ class LinkForm(ResourceForm):
         own = self.own_hosts([one.address for _, one in found]) if found else ()
         for name, one in found:
             if is_own_short_address(one.address, own):
-                self.reject(name, _l("This is a short link of this instance."), "circle", one.field)
+                self.reject(name, OWN_ADDRESS, "circle", one.field)
 
     def own_hosts(self, addresses: Sequence[Address]) -> Collection[str]:
         return own_hosts(addresses, self.settings, self.asked_host)

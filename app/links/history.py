@@ -43,6 +43,13 @@ def fields_of(link: Link, changes: Fields) -> Fields:
     return found
 
 
+def changed_values(link: Link, changes: Fields) -> dict[str, list[Any]]:
+    """What `changes` would change: field → [before, after], as the history records it."""
+    before = fields_of(link, changes)
+    after = {name: json_value(value) for name, value in changes.items() if name in before}
+    return {name: [before[name], value] for name, value in after.items() if before[name] != value}
+
+
 def json_value(value: Any) -> Any:
     return value.isoformat() if isinstance(value, dt.datetime) else value
 
@@ -68,6 +75,7 @@ def note(links: Sequence[Link], kind: str, fields: Fields | None = None) -> None
                 "kind": kind,
                 "way": actor.way,
                 "who": actor.name,
+                "batch": actor.batch or None,
                 "fields": fields or {},
                 "datetime": moment,
             }
@@ -107,6 +115,12 @@ def changes_back_to(link: Link, change_id: int) -> Fields:
         if isinstance(change.fields, UnreadableSecret):
             raise Invalid(FieldError(UNREADABLE, "unreadable"))
         found |= {name: before for name, (before, _) in change.fields.items()}
+    return as_changes(link, found)
+
+
+def as_changes(link: Link, values: Fields) -> Fields:
+    """Recorded values as the changes that put them back. Those that can't come back are left out."""
+    found = dict(values)
     for name in PICTURES:
         if found.get(name) and not (file := find(link.id, found[name])):
             del found[name]

@@ -1,9 +1,14 @@
-"""Names of languages, by their BCP 47 tags."""
+"""Names of languages by their BCP 47 tags, and the tags for the names that people type."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
 
+from app.geo.names import find_country, fold, spellings
+from app.i18n import language
+from app.i18n.languages import DEFAULT, every_language, locale_of
 from app.i18n.messages import lazy_gettext as _l
 
 LANGUAGES = {
@@ -60,6 +65,29 @@ LANGUAGES = {
     "zh-TW": _l("Chinese (Taiwan)"),
 }
 
+# CLDR has these for scripts and regions of which browsers do not tell, or by other words
+OTHER_NAMES = {
+    "zh": ["Mandarin", "Mandarin Chinese", "Hochchinesisch", "Mandarín"],
+    "zh-CN": [
+        *("Simplified Chinese", "Chinese (simplified)", "Chinesisch vereinfacht", "Vereinfachtes Chinesisch"),
+        *("Chinois simplifié", "Chino simplificado"),
+    ],
+    "zh-TW": [
+        *("Traditional Chinese", "Chinese (traditional)", "Chinesisch traditionell"),
+        *("Traditionelles Chinesisch", "Chinois traditionnel", "Chino tradicional"),
+    ],
+    "nb": ["Norwegian", "Norwegisch", "Norvégien", "Noruego", "Bokmål"],
+    "fa": ["Farsi"],
+    "es": ["Castilian", "Castellano", "Kastilisch", "Castillan"],
+    "fil": ["Tagalog", "Pilipino"],
+    "en-GB": ["British"],
+    "en-US": ["American"],
+    "pt-BR": ["Brazilian"],
+}
+WITH_REGION = re.compile(r"\s*(?P<language>[^()]+?)\s*\((?P<region>[^()]+)\)\s*")
+# `de`, `de_AT`, `es_419`: without those of scripts and of the whole world, which browsers do not send
+USUAL_TAG = re.compile(r"[a-z]{2,3}(_[A-Z]{2}|_419)?", re.ASCII)
+
 
 def describe_language(tag: str) -> str:
     """`German (de-LI)`; the tag alone where the language has no word here."""
@@ -76,3 +104,38 @@ def cased(subtags: Iterable[str]) -> Iterable[str]:
             yield subtag.upper()
         else:
             yield subtag.title() if not is_plain and len(subtag) == 4 and subtag.isalpha() else subtag.lower()
+
+
+def find_language(text: str) -> str | None:
+    """The tag of a language by a name of it (`German`, `Deutsch (Österreich)`); None where it is no name."""
+    known = tags_by_name(language())
+    if re.fullmatch(r"\s*[A-Za-z]{2}\s*", text):
+        return None  # a tag: `ga` is Irish, though there is a language called Ga
+    if found := known.get(fold(text)):
+        return found
+    match = WITH_REGION.fullmatch(text)
+    primary = known.get(fold(match["language"])) if match else None
+    country = find_country(match["region"]) if match and primary else None
+    return f"{primary}-{country}" if primary and country and "-" not in primary else None
+
+
+@cache
+def tags_by_name(reader: str) -> dict[str, str]:
+    """The tag for each name of a language as it is compared; where languages differ, the reader's decides."""
+    found: dict[str, str] = {}
+    for tag, name in names_by_preference(reader):
+        for spelling in spellings(name):
+            found.setdefault(spelling, tag)
+    return found
+
+
+def names_by_preference(reader: str) -> Iterator[tuple[str, str]]:
+    for tag, names in OTHER_NAMES.items():
+        yield from ((tag, name) for name in names)
+    for each in (reader, DEFAULT, *every_language()):
+        for tag, name in locale_of(each).languages.items():
+            if USUAL_TAG.fullmatch(tag):
+                yield tag.replace("_", "-"), str(name)
+    for tag in LANGUAGES:  # each by its own word for itself, as `Deutsch`
+        if "-" not in tag and (own := locale_of(tag).languages.get(tag)):
+            yield tag, str(own)

@@ -13,9 +13,11 @@ from sqlalchemy import (
     ForeignKey,
     Index,
     Integer,
+    LargeBinary,
     String,
     Table,
     Text,
+    UniqueConstraint,
     event,
     false,
     inspect,
@@ -77,6 +79,7 @@ def folded_notes(notes: str | None, tags: Iterable[str]) -> str | None:
     return folded(notes, *tags).strip("\n") or None
 
 
+BATCHED = text("batch IS NOT NULL")
 STARTS, ENDS = text("start_due IS NOT NULL"), text("end_due IS NOT NULL")
 
 
@@ -201,6 +204,31 @@ class DestinationCheck(Claimed, db.Model):
     checked_datetime: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
 
 
+IS_WAITING = text("due IS NOT NULL")
+
+
+class Favicon(Claimed, db.Model):
+    """The icon of a site that an owner's links lead to, and the work of fetching it.
+
+    `site` is the scheme and host of a destination. `due` is null once the icon is there, or given up.
+    """
+
+    __table_args__ = (
+        UniqueConstraint("user_id", "site"),
+        Index("ix_favicon_due", "due", sqlite_where=IS_WAITING, postgresql_where=IS_WAITING),
+        {"sqlite_autoincrement": True},  # browsers keep an icon by its id
+    )
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("user.id", ondelete="CASCADE"))
+    site: Mapped[str] = mapped_column(String(300))
+    tries: Mapped[int] = mapped_column(default=0)
+    # a PNG of 32 by 32 pixels at most, and the beginning of its SHA-256; null while there is none
+    content: Mapped[bytes | None] = mapped_column(LargeBinary, deferred=True)
+    digest: Mapped[str | None] = mapped_column(String(16))
+    datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)  # of the last answer
+
+
 class LimitCounter(db.Model):
     """The number of visits that a link let through while it had a limit. (Others: the journal's counter.)"""
 
@@ -216,7 +244,11 @@ class LinkChange(db.Model):
     `fields`: attribute → [before, after]. There is no foreign key, so a link in the trash keeps its history.
     """
 
-    __table_args__ = (Index(None, "link_id", "id"), {"sqlite_autoincrement": True})
+    __table_args__ = (
+        Index(None, "link_id", "id"),
+        Index("ix_link_change_batch", "batch", "link_id", sqlite_where=BATCHED, postgresql_where=BATCHED),
+        {"sqlite_autoincrement": True},
+    )
 
     id: Mapped[int] = mapped_column(Id, primary_key=True)
     link_id: Mapped[int] = mapped_column(Id)
@@ -224,8 +256,25 @@ class LinkChange(db.Model):
     kind: Mapped[str] = mapped_column(String(16))  # created changed reverted deleted restored sample
     way: Mapped[str] = mapped_column(String(16), default="")
     who: Mapped[str] = mapped_column(String(128), default="")
+    batch: Mapped[str | None] = mapped_column(String(32))  # the same for changes that are undone as one
     # encrypted: it holds password hashes, and other values that owners removed for a reason
     fields: Mapped[dict[str, Any]] = mapped_column(SealedJson)
+    datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)
+
+
+class SavedView(db.Model):
+    """What a list of links shows (search, filters, sort, columns), under a name of its owner.
+
+    `key`: the name without regard to case. `query`: the parameters of the list, as its address has them.
+    """
+
+    __table_args__ = (UniqueConstraint("user_id", "key"), {"sqlite_autoincrement": True})
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("user.id", ondelete="CASCADE"))
+    name: Mapped[str] = mapped_column(String(64))
+    key: Mapped[str] = mapped_column(String(256))
+    query: Mapped[str] = mapped_column(Text)
     datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)
 
 

@@ -65,12 +65,17 @@ def main() -> None:
     parser.add_argument("--icon", action="store_true", help="the picture may be an icon")
     parser.add_argument("--width", type=int, help="of a smaller picture, at most, and its height")
     parser.add_argument("--bytes", type=int, help="of the new picture, at most; it is made smaller")
+    parser.add_argument("--png", action="store_true", help="the new picture is a PNG, whatever it was")
     asked = parser.parse_args()
     limit_resources()
     os.nice(LOW_PRIORITY)
     try:
         suffix, content = rewrite_picture(
-            sys.stdin.buffer.read(), may_be_icon=asked.icon, width=asked.width, most_bytes=asked.bytes
+            sys.stdin.buffer.read(),
+            may_be_icon=asked.icon,
+            width=asked.width,
+            most_bytes=asked.bytes,
+            as_png=asked.png,
         )
     except TOO_MANY:
         suffix, content = "!too_many_pixels", b""
@@ -98,7 +103,12 @@ def limit_resources() -> None:
 
 
 def rewrite_picture(
-    content: bytes, *, may_be_icon: bool = False, width: int | None = None, most_bytes: int | None = None
+    content: bytes,
+    *,
+    may_be_icon: bool = False,
+    width: int | None = None,
+    most_bytes: int | None = None,
+    as_png: bool = False,
 ) -> tuple[str, bytes]:
     """The suffix and the content of the same picture, without what else was in the file.
 
@@ -118,7 +128,7 @@ def rewrite_picture(
     plain.info.clear()
     if width:
         plain.thumbnail((width, width), Image.Resampling.LANCZOS)
-    if kind == "WEBP" and is_clear and plain.width * plain.height > MAX_CLEAR_WEBP_PIXELS:
+    if as_png or (kind == "WEBP" and is_clear and plain.width * plain.height > MAX_CLEAR_WEBP_PIXELS):
         kind = "PNG"
     suffix, rewritten = encode(plain, kind)
     while most_bytes and len(rewritten) > most_bytes:

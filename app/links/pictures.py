@@ -55,9 +55,16 @@ def use_lock_directory(directory: Path) -> None:
 
 
 def read_picture(
-    content: bytes, *, may_be_icon: bool = False, max_width: int | None = None, most_bytes: int | None = None
+    content: bytes,
+    *,
+    may_be_icon: bool = False,
+    max_width: int | None = None,
+    most_bytes: int | None = None,
+    as_png: bool = False,
 ) -> Picture:
     """The same picture re-encoded, no wider and no higher than `max_width`, in `most_bytes` at most.
+
+    With `as_png` it becomes a PNG, whatever it was.
 
     Raises Rejected if it is no picture or too large, Busy if too many are being read.
     """
@@ -65,6 +72,7 @@ def read_picture(
     command += ["--icon"] if may_be_icon else []
     command += ["--width", str(max_width)] if max_width else []
     command += ["--bytes", str(most_bytes)] if most_bytes else []
+    command += ["--png"] if as_png else []
     with reserve_helper():
         suffix, _, rewritten = run_helper(command, content).partition(b"\n")
     if suffix.startswith(b"!"):

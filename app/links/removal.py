@@ -19,6 +19,7 @@ from app.core.extensions import db
 from app.domains.models import Domain
 from app.links import previous_uploads, uploads
 from app.links.aliases import HELD, claim, claim_random, key_of
+from app.links.favicons import request_icons
 from app.links.history import PICTURES, note
 from app.links.invalidation import place_of, replan
 from app.links.models import Alias, Link, LinkChange
@@ -110,6 +111,7 @@ def restore(trashed: Trashed, changes: dict[str, Any] | None = None) -> Link:
     expect(link, {})
     replan(place_of(link))
     note([link], "restored")
+    request_icons(link.user_id, [link.location_url])
     db.session.flush()
     return link
 
@@ -136,6 +138,7 @@ def restore_many(trashed: Sequence[Trashed]) -> tuple[list[Link], list[Trashed]]
     if links:
         replan(*map(place_of, links))
         note(links, "restored")
+        request_icons(links[0].user_id, [link.location_url for link in links])
     return links, [one for one in trashed if one.id in stuck]
 
 

@@ -13,6 +13,7 @@ from app.core.extensions import db
 from app.i18n.messages import lazy_gettext as _l
 from app.links import previous_uploads, uploads
 from app.links.aliases import claim, claim_random, random_alias, release
+from app.links.favicons import request_icons
 from app.links.history import PICTURES, changes_back_to, fields_of, note, note_change
 from app.links.invalidation import place_of, replan
 from app.links.models import Link
@@ -23,17 +24,22 @@ from app.links.removal import restore as restore
 from app.links.removal import restore_many as restore_many
 from app.links.schedule_events import dates_of, expect
 
-NOT_COLUMNS = frozenset({"url", "pixels_ids", "email_reports", "tags", "location_urls", *PICTURES})
+NOT_COLUMNS = frozenset(
+    {"url", "proposed_url", "pixels_ids", "email_reports", "tags", "location_urls", *PICTURES}
+)
 
 
 def create(user: User, changes: dict[str, Any]) -> Link:
-    """Create a link, with a random alias unless `changes` has one. Raises AliasTaken, Invalid."""
+    """Create a link, with a random alias unless `changes` has one. Raises AliasTaken, Invalid.
+
+    `proposed_url` in `changes`: a random alias that was shown before. Another is drawn if it is taken now.
+    """
     return make(user.id, changes, [changes["location_url"]])[0]
 
 
 def create_bulk(user: User, changes: dict[str, Any]) -> list[Link]:
     """Create a link for each of `location_urls`, in their order, with random aliases; all else is shared."""
-    return make(user.id, {**changes, "url": None}, changes["location_urls"])
+    return make(user.id, {**changes, "url": None, "proposed_url": None}, changes["location_urls"])
 
 
 def make(user_id: int, changes: dict[str, Any], destinations: Sequence[str]) -> list[Link]:
@@ -42,7 +48,7 @@ def make(user_id: int, changes: dict[str, Any], destinations: Sequence[str]) -> 
     columns["password_version"] = int(bool(changes.get("password_hash")))
     links = [Link(**{**columns, "location_url": destination}) for destination in destinations]
     for link in links:
-        link.url = changes.get("url") or random_alias()
+        link.url = changes.get("url") or changes.get("proposed_url") or random_alias()
         attach(link, found, changes)
         settle(link)
         expect(link, {})
@@ -54,6 +60,7 @@ def make(user_id: int, changes: dict[str, Any], destinations: Sequence[str]) -> 
     else:
         claim_random(links)
     note(links, "created")
+    request_icons(user_id, destinations)
     db.session.flush()
     return links  # misses are never cached, so there is no compiled link to invalidate
 
@@ -81,6 +88,8 @@ def update(link: Link, changes: dict[str, Any], kind: str = "changed") -> Link:
     move(link, before, changes)
     link.last_datetime = now()
     db.session.flush()
+    if "location_url" in changes:
+        request_icons(link.user_id, [link.location_url])
     note_change(link, told, changes, kind)
     return link
 

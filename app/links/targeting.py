@@ -14,11 +14,12 @@ from itertools import accumulate
 from typing import Any, NamedTuple, Protocol
 
 from app.core.caches import cache_texts
+from app.geo import names as geo_names
 from app.geo.countries import CONTINENTS, COUNTRIES
 from app.i18n.messages import lazy_gettext as _l
 from app.input.parsers import Rejected, parse_integer, plain_text
 from app.links.language_names import LANGUAGES as LANGUAGE_NAMES
-from app.links.language_names import cased, describe_language
+from app.links.language_names import cased, describe_language, find_language
 from app.web.device_names import browser_name, system_name
 
 MAX_PAIRS = 100
@@ -181,8 +182,8 @@ class Type:
     words. `is_by_place`: it needs the visitor's location.
 
     The control of a key in the form: `keys` to choose from, if they are few; `is_menu`: in a menu, and no
-    others; `names` that may be typed in place of keys; `key_label` where it is called otherwise than the
-    type; `placeholder` and `hint`.
+    others; `names` that are shown in place of keys; `find`: the key for a name that somebody typed, None for
+    no name; `key_label` where it is called otherwise than the type; `placeholder` and `hint`.
     """
 
     label: str
@@ -192,6 +193,7 @@ class Type:
     describe: Callable[[str], str] = str
     keys: Mapping[str, str] = field(default_factory=dict)
     names: Mapping[str, str] = field(default_factory=dict)
+    find: Callable[[str], str | None] = lambda text: None  # noqa: ARG005
     is_menu: bool = False
     is_by_place: bool = False
     key_label: str = ""
@@ -201,7 +203,9 @@ class Type:
     @property
     def suggestions(self) -> list[str]:
         """Texts that the control of a key suggests."""
-        return [] if self.is_menu else list((self.names or self.keys).values())
+        return (
+            [] if self.is_menu else sorted(map(str, (self.names or self.keys).values()), key=geo_names.fold)
+        )
 
 
 def named(*words: str) -> dict[str, str]:
@@ -214,25 +218,28 @@ TYPES: Mapping[str, Type] = {
         read=one_of(CONTINENTS, _l("This must be a continent's code, like EU.")),
         matcher=Matcher(lambda visitor: one(visitor.continent_code)),
         simulate=lambda key: {"continent_code": key},
-        describe=word_of(CONTINENTS),
-        keys=CONTINENTS,
+        describe=word_of(geo_names.CONTINENT_NAMES),
+        keys=geo_names.CONTINENT_NAMES,
+        find=geo_names.find_continent,
         is_menu=True,
         is_by_place=True,
     ),
     "country_code": Type(
         label=_l("Country"),
-        read=one_of(COUNTRIES, _l("This must be a country's code of two letters, like DE.")),
+        read=one_of(COUNTRIES, _l("There is no such country. Its code has two letters, like DE.")),
         matcher=Matcher(lambda visitor: one(visitor.country_code)),
         simulate=lambda key: {"country_code": key},
-        describe=word_of(COUNTRIES),
-        keys=COUNTRIES,
-        names=COUNTRIES,
+        describe=word_of(geo_names.COUNTRY_NAMES),
+        keys=geo_names.COUNTRY_NAMES,
+        names=geo_names.COUNTRY_NAMES,
+        find=geo_names.find_country,
         is_by_place=True,
         placeholder=_l("Germany"),
     ),
     "city_name": Type(
         label=_l("City"),
         read=city,
+        find=geo_names.find_city,
         matcher=Matcher(city_keys),
         simulate=city_visitor,
         is_by_place=True,
@@ -255,6 +262,7 @@ TYPES: Mapping[str, Type] = {
         simulate=lambda key: {"accept_language": key},
         describe=describe_language,
         names=LANGUAGE_NAMES,
+        find=find_language,
         placeholder=_l("Portuguese (Brazil)"),
         hint=_l("As visitors’ browsers rank them. de matches all German, pt-BR only Brazilian Portuguese."),
     ),

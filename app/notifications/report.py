@@ -11,7 +11,7 @@ from typing import Any
 from PIL import Image, ImageDraw
 
 from app.geo.countries import COUNTRIES
-from app.i18n import dated, digits, language
+from app.i18n import dated, digits, language, percent
 from app.i18n.languages import DEFAULT, locale_of
 from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
@@ -187,12 +187,11 @@ def facts_of(report: Data) -> tuple[tuple[str, str], ...]:
     return tuple(found)
 
 
-def change_in_words(percent: int | None, before: int) -> str:
-    if percent is None:
+def change_in_words(change_percent: int | None, before: int) -> str:
+    if change_percent is None:
         return _("none in the previous period")
-    sign = "+" if percent > 0 else "−" if percent < 0 else "±"  # a true minus sign
-    changed = f"{sign}{digits(abs(percent))}"
-    return _("%(change)s%% (%(before)s in the previous period)", change=changed, before=digits(before))
+    changed = percent(change_percent, is_signed=True)
+    return _("%(change)s (%(before)s in the previous period)", change=changed, before=digits(before))
 
 
 def table_of(name: str, rows: Sequence[Row]) -> BreakdownTable:

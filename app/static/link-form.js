@@ -1,8 +1,10 @@
-// What the form of a link does beyond plain HTML: its preview, and the lines of "Targeting".
+// What the form of a link does beyond plain HTML: its preview, what it says before saving, and the lines of
+// "Targeting".
 
 import { all, find, on } from "./app.js";
 
 // ------------------------------------------------------------------ preview
+const percent = new Intl.NumberFormat(document.documentElement.lang, { style: "percent" });
 const MASK = "********";
 
 // that there is a password matters; which one it is does not leave the form before it is saved
@@ -42,12 +44,60 @@ function sayOfAlias(form) {
   place.replaceChildren(...said.childNodes);
 }
 
+// what is to be said before saving comes with the preview, too; a box that is ticked stays as it is
+function caution(form) {
+  for (const came of all("template[data-cautions-of]", form)) {
+    const place = find(`[data-cautions="${came.dataset.cautionsOf}"]`, form);
+    if (place && place.textContent.trim() !== came.content.textContent.trim())
+      place.replaceChildren(came.content);
+  }
+}
+
+// the random alias that a new link will get, unless one is typed
+function propose(form) {
+  const proposed = find("[data-proposed]", form)?.dataset.proposed;
+  const kept = find("[name=proposed_alias]", form);
+  if (!proposed || !kept) return;
+  kept.value = find("[name=url]", form).placeholder = proposed;
+  find("[data-proposed-alias]", form).textContent = proposed;
+}
+
+on("click", "[data-shuffle]", (button) => {
+  const { form } = button;
+  find("[name=proposed_alias]", form).value = find("[name=url]", form).value = "";
+  htmx.trigger(find("#preview", form), "shuffle");
+});
+
 document.addEventListener("htmx:afterSwap", ({ detail: { target } }) => {
   const form = target?.id === "preview" && target.closest("form");
   if (!form) return;
   showPicture(form);
   sayOfAlias(form);
+  propose(form);
+  caution(form);
 });
+
+// ------------------------------------------ what is wrong, beside its form
+// an answer that leaves the form as it is says what is wrong in it: that belongs to the fields, too
+const BOUND = "data-bound";
+function bindErrors(place) {
+  for (const control of all(`[${BOUND}]`)) {
+    control.setAttribute("aria-describedby", control.getAttribute(BOUND));
+    for (const name of ["aria-invalid", BOUND]) control.removeAttribute(name);
+  }
+  for (const error of all("[data-error-of]", place)) {
+    const control = document.getElementById(error.dataset.errorOf);
+    if (!control) continue;
+    const before = control.getAttribute("aria-describedby") ?? "";
+    control.setAttribute(BOUND, before);
+    control.setAttribute("aria-invalid", "true");
+    control.setAttribute("aria-describedby", `${error.id} ${before.trim()}`.trim());
+  }
+}
+document.addEventListener(
+  "htmx:afterSwap",
+  ({ detail: { target } }) => target?.matches("[data-has-errors]") && bindErrors(target),
+);
 
 // -------------------------------------------------------------- many lines
 // their numbers stand beside them, those of the wrong ones marked until lines come or go
@@ -173,7 +223,7 @@ function tellShares(group) {
   const total = weights.reduce((sum, weight) => sum + weight, 0);
   rowsOf(group).forEach((row, i) => {
     const share = find("[data-share]", row);
-    if (share) share.textContent = weights[i] ? `${Math.round((100 * weights[i]) / total)} %` : "";
+    if (share) share.textContent = weights[i] ? percent.format(weights[i] / total) : "";
   });
 }
 on("input", "[data-rows]", tellShares);

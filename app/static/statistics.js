@@ -22,6 +22,7 @@ const faded = (rgb, part) =>
 
 // ------------------------------------------------------------------- the line
 const charts = new Map();
+const PAPER_WIDTH = 660; // within the margins of A4
 
 function linesOf(box) {
   const metric = Number(box.dataset.metric);
@@ -39,65 +40,69 @@ function linesOf(box) {
   };
 }
 
+// `k`: how much larger than on the screen all is drawn
+function chartOptions(box, { short: names, data }, width, height, k = 1) {
+  const [accent, grey, grid] = [colour("--accent"), colour("--ink-3"), colour("--line")];
+  const font = `${12 * k}px ${getComputedStyle(box).fontFamily}`;
+  const axis = { stroke: grey, font, ticks: { show: false }, gap: 5 * k };
+  return {
+    width: width * k,
+    height: height * k,
+    legend: { show: false },
+    padding: [8 * k, 28 * k, 0, 0],
+    cursor: {
+      y: false,
+      drag: { x: false, y: false },
+      points: { size: 8, width: 2, fill: accent, stroke: colour("--surface") },
+    },
+    scales: {
+      x: { time: false, range: (_, low, high) => (low === high ? [low - 1, high + 1] : [low, high]) },
+      y: { range: (_, __, high) => [0, Math.max(high * 1.08, 4)] },
+    },
+    axes: [
+      {
+        ...axis,
+        grid: { show: false },
+        size: 30 * k,
+        space: 70 * k,
+        incrs: [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 15, 20, 30, 60, 90, 120, 180, 365],
+        values: (_, at) => at.map((i) => names[i] ?? ""),
+      },
+      {
+        ...axis,
+        grid: { stroke: grid, width: k },
+        size: 44 * k,
+        space: 44 * k,
+        incrs: [1, 2, 5].flatMap((n) => [...Array(10).keys()].map((e) => n * 10 ** e)).sort((a, b) => a - b),
+        values: (_, at) => at.map((n) => short.format(n)),
+      },
+    ],
+    series: [
+      {},
+      { stroke: grey, width: 1.5 * k, dash: [5 * k, 4 * k], points: { show: false } },
+      {
+        stroke: accent,
+        width: 2 * k,
+        fill: (u) => shadeUnder(u, accent),
+        points: { show: data[0].length < 2 },
+      },
+    ],
+  };
+}
+
 function drawLine(box) {
   if (box.hidden || !window.uPlot) return;
   forget(box);
-  const { words, before, short: names, data } = linesOf(box);
-  const [accent, grey, grid] = [colour("--accent"), colour("--ink-3"), colour("--line")];
-  const axis = { stroke: grey, font: `12px ${getComputedStyle(box).fontFamily}`, ticks: { show: false } };
-  const chart = new uPlot(
-    {
-      width: box.clientWidth,
-      height: box.clientHeight,
-      legend: { show: false },
-      padding: [8, 28, 0, 0],
-      cursor: {
-        y: false,
-        drag: { x: false, y: false },
-        points: { size: 8, width: 2, fill: accent, stroke: colour("--surface") },
-      },
-      scales: {
-        x: { time: false, range: (_, low, high) => (low === high ? [low - 1, high + 1] : [low, high]) },
-        y: { range: (_, __, high) => [0, Math.max(high * 1.08, 4)] },
-      },
-      axes: [
-        {
-          ...axis,
-          grid: { show: false },
-          size: 30,
-          space: 70,
-          incrs: [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 15, 20, 30, 60, 90, 120, 180, 365],
-          values: (_, at) => at.map((i) => names[i] ?? ""),
-        },
-        {
-          ...axis,
-          grid: { stroke: grid, width: 1 },
-          size: 44,
-          space: 44,
-          incrs: [1, 2, 5]
-            .flatMap((n) => [...Array(10).keys()].map((e) => n * 10 ** e))
-            .sort((a, b) => a - b),
-          values: (_, at) => at.map((n) => short.format(n)),
-        },
-      ],
-      series: [
-        {},
-        { stroke: grey, width: 1.5, dash: [5, 4], points: { show: false } },
-        {
-          stroke: accent,
-          width: 2,
-          fill: (u) => shadeUnder(u, accent),
-          points: { show: data[0].length < 2 },
-        },
-      ],
-      plugins: [tip(box, words, before, data)],
-    },
-    data,
-    box,
-  );
-  const watch = new ResizeObserver(
-    () => box.clientWidth && chart.setSize({ width: box.clientWidth, height: box.clientHeight }),
-  );
+  const lines = linesOf(box);
+  // on paper there is less room, and a picture made for the screen would be small there
+  const width = root.classList.contains("printing") ? PAPER_WIDTH : box.clientWidth;
+  const options = chartOptions(box, lines, width, box.clientHeight);
+  const plugins = [tip(box, lines.words, lines.before, lines.data)];
+  const chart = new uPlot({ ...options, plugins }, lines.data, box);
+  const watch = new ResizeObserver(() => {
+    if (box.clientWidth && !root.classList.contains("printing"))
+      chart.setSize({ width: box.clientWidth, height: box.clientHeight });
+  });
   watch.observe(box);
   charts.set(box, () => {
     watch.disconnect();
@@ -166,6 +171,10 @@ function loadScript(source) {
   });
 }
 
+const heat = () => Object.fromEntries(Array.from({ length: 7 }, (_, i) => [i, colour(`--heat-${i}`)]));
+const countriesOf = (box) =>
+  new Map(all("tr[data-country]", box.parentElement).map((row) => [row.dataset.country, row]));
+
 async function drawWorld(box) {
   if (box.dataset.world) return; // being drawn
   box.dataset.world = "drawing";
@@ -178,8 +187,8 @@ async function drawWorld(box) {
   box.dataset.world = "";
   if (box.hidden || !box.isConnected) return;
   forget(box);
-  const rows = new Map(all("tr[data-country]", box.parentElement).map((row) => [row.dataset.country, row]));
-  const shades = Object.fromEntries(Array.from({ length: 7 }, (_, i) => [i, colour(`--heat-${i}`)]));
+  const rows = countriesOf(box);
+  const shades = heat();
   const options = {
     selector: box,
     map: "world",
@@ -293,6 +302,12 @@ on("click", "[data-pause]", (button) =>
   button.setAttribute("aria-pressed", button.getAttribute("aria-pressed") !== "true"),
 );
 
+// ------------------------------------------------------------ forms of links
+// no part of the page opens one: what they need is loaded when something else does
+document.addEventListener("htmx:beforeRequest", ({ detail }) => {
+  if (/\/links\/(new|bulk|\d+)(\?|$)/.test(detail.pathInfo.requestPath)) import("./link-form.js");
+});
+
 // ------------------------------------------------------------------- failures
 const partOf = ({ detail, target }) => (detail.target ?? target).closest?.("[data-part]");
 
@@ -315,4 +330,57 @@ on("click", "[data-retry]", (button) =>
     .catch(() => {}),
 ); // said where all requests are
 
+// ------------------------------------------------------ pictures and paper
+on("click", "[data-png]", async (button) => {
+  button.closest("details.pop")?.removeAttribute("open");
+  const { savePicture } = await import("./statistics-picture.js");
+  savePicture(button.dataset.png || "chart");
+});
+
+const PATIENCE_MS = 15_000;
+const STEP_MS = 50;
+const unloaded = "#statistics [data-part] > [hx-get]:has(> .skeleton)";
+
+// the browser's own key prints at once, and parts below the fold have not come yet
+document.addEventListener("keydown", (event) => {
+  const isPrint = (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key === "p";
+  if (!isPrint || !find(unloaded)) return;
+  event.preventDefault();
+  printAll();
+});
+on("click", "[data-print]", printAll);
+
+async function printAll() {
+  all("details.pop[open]").forEach((menu) => (menu.open = false));
+  all(unloaded).forEach((part) => htmx.trigger(part, "revealed"));
+  for (let waited = 0; waited < PATIENCE_MS && find(`${unloaded}, [data-world=drawing]`); waited += STEP_MS)
+    await new Promise((done) => setTimeout(done, STEP_MS));
+  await new Promise(requestAnimationFrame); // the map is drawn once it has its size
+  window.print();
+}
+
+function forPaper(isPrinting) {
+  root.classList.toggle("printing", isPrinting);
+  all("[data-chart]").forEach(drawLine);
+  all("[data-world]").forEach(paintWorld);
+}
+addEventListener("beforeprint", () => forPaper(true));
+addEventListener("afterprint", () => forPaper(false));
+
+// its colours are written into the map; with a view box it shrinks with its box
+function paintWorld(box) {
+  const rows = countriesOf(box);
+  const shades = heat();
+  for (const region of all("[data-code]", box)) {
+    region.setAttribute("fill", shades[rows.get(region.dataset.code)?.dataset.shade ?? 0]);
+    region.setAttribute("stroke", colour("--map-line"));
+  }
+  const svg = find("svg", box);
+  if (root.classList.contains("printing"))
+    svg?.setAttribute("viewBox", `0 0 ${box.clientWidth} ${box.clientHeight}`);
+  else svg?.removeAttribute("viewBox");
+}
+
 draw(document);
+
+export { chartOptions, colour, linesOf };

@@ -12,7 +12,7 @@ import pytest
 
 from app.accounts.models import User
 from app.analytics.ingest import Ingest
-from app.analytics.latest import by_minute, latest_visits
+from app.analytics.latest import by_minute, latest_click, latest_visits
 from app.analytics.statistics import StatisticsQuery
 from app.analytics.top_links import by_link
 from app.journal.codec import Visit, encode
@@ -92,6 +92,14 @@ def test_the_latest_of_some(loaded: Any, visits: list[Visit]) -> None:
     ]
     assert last.datetime.timestamp() == max(one.time_ms for one in inside) // 1000
     assert latest_visits(loaded, asked(link_ids=()), 5) == []
+
+
+def test_the_latest_click_of_a_link_is_a_persons(loaded: Any, visits: list[Visit]) -> None:
+    found = {link: latest_click(loaded, link) for link in LINKS[1]}
+    assert {link: when and when.timestamp() for link, when in found.items()} == {
+        link: max(one.time_ms for one in of(visits, link)) // 1000 for link in LINKS[1]
+    }
+    assert latest_click(loaded, 999) is None
 
 
 @pytest.mark.parametrize("links", [None, (10,), (10, 11)], ids=["all", "one", "two"])

@@ -26,7 +26,6 @@ from app.analytics.periods import DAY_MS
 from app.analytics.rollup_models import LinkValue, OwnerDay, OwnerValue, Seen
 from app.analytics.scope import add_counts
 from app.analytics.statistics import (
-    DIMENSIONS,
     StatisticsQuery,
     StatisticsReport,
     StatisticsResult,
@@ -353,25 +352,82 @@ def test_filters_say_which_days_are_still_known(
     first, last = begin + dt.timedelta(PRUNED), begin + dt.timedelta(9)
     filters: Any = {"country_code": "DE"}
     for each in questions(start=begin, end=last, filters=filters):
+        if each.type in {"overview", "country_code"}:
+            continue  # the roll-ups know these
         found = answers(session, [each])[0]
         known = plain(visits, StatisticsQuery(**{**each.__dict__, "start": first}))
         assert found.covers == (first, last)
         assert found.pageviews == sum(row["pageviews"] for row in known.rows("overview"))
-        if each.type in {"hour", *DIMENSIONS}:
-            assert found.rows == known.rows(each.type)
-        else:
-            assert found.rows[PRUNED:] == known.rows("overview")
-            assert {row["pageviews"] for row in found.rows[:PRUNED]} == {0}
-    [none] = answers(
-        session, [StatisticsQuery(user_id=1, start=begin, end=begin, zone=ZoneInfo("UTC"), filters=filters)]
-    )
+        assert found.rows == known.rows(each.type)
+    two: Any = {**filters, "device_type": "mobile"}
+    common: Any = {"user_id": 1, "start": begin}
+    [some] = answers(session, [StatisticsQuery(**common, end=last, zone=ZoneInfo("UTC"), filters=two)])
+    known = plain(visits, StatisticsQuery(**common, end=last, zone=ZoneInfo("UTC"), filters=two))
+    assert some.covers == (first, last)
+    assert some.rows[PRUNED:] == known.rows("overview")[PRUNED:]
+    assert {row["pageviews"] for row in some.rows[:PRUNED]} == {0}
+    [none] = answers(session, [StatisticsQuery(**common, end=begin, zone=ZoneInfo("UTC"), filters=two)])
     assert (none.pageviews, none.covers) == (0, (begin + dt.timedelta(1), begin))
     # east of Greenwich the first of these days begins earlier
     [east] = answers(
-        session,
-        [StatisticsQuery(user_id=1, start=begin, end=last, zone=ZoneInfo("Asia/Kolkata"), filters=filters)],
+        session, [StatisticsQuery(**common, end=last, zone=ZoneInfo("Asia/Kolkata"), filters=two)]
     )
     assert east.covers == (first + dt.timedelta(1), last)
+
+
+ONE_FILTER: dict[str, dict[str, str | None]] = {
+    "a country": {"country_code": "DE"},
+    "an unknown country": {"country_code": None},
+    "a device, which is of the agent": {"device_type": "mobile"},
+    "a page, which is two texts": {"referrer_path": "news.example/story"},
+    "no page": {"referrer_path": None},
+    "what no click has": {"utm_source": "nobody's"},
+}
+
+
+@pytest.mark.parametrize("name", ONE_FILTER)
+def test_one_filter_is_answered_from_the_roll_ups(
+    write: Callable[[list[Visit]], None], upkeep: Upkeep, visits: list[Visit], session: Any, name: str
+) -> None:
+    """By day and by its own dimension, for the whole period, also of days whose single clicks are gone."""
+    write(visits)
+    until_done(upkeep, LATER)
+    first, last = BEGIN.date(), BEGIN.date() + dt.timedelta(9)
+    [dimension] = filters = ONE_FILTER[name]
+    for links in (None, (10,), (10, 11)):
+        for each in questions(start=first, end=last, link_ids=links, filters=filters):
+            if each.type not in {"overview", dimension}:
+                continue
+            found, many = answers(session, [each])[0], links is not None
+            counted = plain(visits, each)
+            assert found.rows == counted.rows(each.type, over_links=many), (each.type, links)
+            assert found.covers is None
+            assert make_report(session, each).rows == found.rows
+    zone = ZoneInfo("Asia/Kathmandu")  # there a pruned day belongs where its noon is
+    [there] = answers(
+        session, [StatisticsQuery(user_id=1, start=first, end=last, zone=zone, filters=filters)]
+    )
+    [utc] = answers(
+        session, [StatisticsQuery(user_id=1, start=first, end=last, zone=ZoneInfo("UTC"), filters=filters)]
+    )
+    early = slice(0, PRUNED - 1)
+    assert there.rows[early] == utc.rows[early]
+    assert there.covers is None
+
+
+def test_late_clicks_with_one_filter_are_added(
+    write: Callable[[list[Visit]], None], upkeep: Upkeep, visits: list[Visit], session: Any
+) -> None:
+    """Clicks that came after their day was pruned count beside its roll-ups."""
+    write(visits)
+    until_done(upkeep, LATER)
+    late = [each._replace(visitor=f"late {number}") for number, each in enumerate(visits[:40])]
+    write(late)
+    first = BEGIN.date()
+    for each in questions(start=first, end=first + dt.timedelta(9), filters={"country_code": "DE"}):
+        if each.type in {"overview", "country_code"}:
+            counted = plain([*visits, *late], each).rows(each.type)
+            assert answers(session, [each])[0].rows == counted, each.type
 
 
 def test_nothing_is_done_before_old_rows_are_in_the_sums(

@@ -17,6 +17,7 @@ from app.accounts import invitations, keys, second_factor, services, standing
 from app.accounts.deletion import leaving
 from app.accounts.deletion.purging import purge
 from app.accounts.models import User
+from app.analytics.sharing import services as shares
 from app.audit.actions import ACTIONS
 from app.audit.models import AuditEntry
 from app.audit.services import record
@@ -233,6 +234,8 @@ DEEDS: dict[str, Callable[[Any], Any]] = {
     "handler.secret_renewed": lambda world: handlers.renew(webhook(world)),
     "handler.restored": restore_handler,
     "handler.switched_off": lambda world: unsubscribe.stop(webhook(world)),
+    "share.created": lambda world: shares.create(world.alice, {"name": "Team"}),
+    "share.revoked": lambda world: shares.revoke(shares.create(world.alice, {"name": "Team"})[0]),
     "domain.created": lambda world: domains.create(world.alice, {"host": "go.example"}),
     "domain.updated": lambda world: domains.update(domain(world), {"host": "to.example"}),
     "domain.verified": verify_domain,

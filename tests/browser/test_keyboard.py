@@ -14,7 +14,7 @@ from app.links.models import Link
 
 pytestmark = pytest.mark.browser
 MOST_STOPS = 120
-FOLDS = ("Organize", "Address", "When", "Protection", "Appearance", "Tracking", "Notifications")
+FOLDS = ("Organize", "Address", "Schedule & limits", "Protection", "Appearance", "Tracking", "Notifications")
 FOCUSED = "element => element === document.activeElement"
 
 

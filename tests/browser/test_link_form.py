@@ -92,7 +92,7 @@ def test_the_preview_follows_and_the_alias_is_checked(
     dialog.get_by_role("switch", name="Cloaking").check()
     dialog.get_by_label("Card title").fill("Spring is here")
     expect(preview).to_contain_text("Spring is here")
-    dialog.locator("summary", has_text="When").click()
+    dialog.locator("summary", has_text="Schedule & limits").click()
     dialog.get_by_role("switch", name="Ask for a tap").check()
     dialog.get_by_label("Click limit").fill("3")
     expect(preview).to_contain_text("Asks for a tap first")
@@ -158,7 +158,7 @@ def test_lines_of_who_goes_where_are_named_and_moved(desk: Page, session: scoped
     shares.get_by_role("button", name="Add a line").click()
     shares.get_by_label("Weight 2").fill("25")
     shares.get_by_label("Destination 2").fill("https://b.example/")
-    expect(shares.locator("[data-share]").nth(0)).to_have_text("67 %")
+    expect(shares.locator("[data-share]").nth(0)).to_have_text("67%")
     expect(preview).to_contain_text("33% of visitors")
 
 

@@ -12,7 +12,7 @@ from app.core.errors import FieldError, Invalid
 from app.core.extensions import db
 from app.input.data import RequestData
 from app.links import bulk_edit, services, uploads
-from app.links.bulk_edit import ManyForm
+from app.links.bulk_forms import ManyForm
 from app.links.models import Link
 
 pytestmark = pytest.mark.databases
@@ -41,7 +41,7 @@ def test_each_keeps_what_nobody_asked_to_change(alice: User, factory: Any, datab
         ("add_pixels", str(come.id)),
         ("remove_pixels", str(gone.id)),
     )
-    assert bulk_edit.act_on(alice, [link.id], bulk_edit.change(changes)) == []
+    assert bulk_edit.act_on(alice, [link.id], bulk_edit.BulkChange(changes)) == []
     assert [row.tag for row in link.tag_rows] == ["a", "c"]
     assert link.pixels == [kept, come]
     assert (link.is_enabled, link.title, link.handlers, link.end_date) == (False, "Kept", [handler], NOW)
@@ -50,13 +50,13 @@ def test_each_keeps_what_nobody_asked_to_change(alice: User, factory: Any, datab
 def test_dates_are_set_and_taken_away(alice: User, make_link: Any, database: str) -> None:
     link = make_link(alice, schedule=True, start_date=NOW)
     changes = asked(alice, ("schedule", "1"), ("start_date", ""), ("end_date", "2030-01-01"))
-    assert bulk_edit.act_on(alice, [link.id], bulk_edit.change(changes)) == []
+    assert bulk_edit.act_on(alice, [link.id], bulk_edit.BulkChange(changes)) == []
     assert (link.schedule, link.start_date, link.end_date) == (
         True,
         None,
         dt.datetime(2030, 1, 1, tzinfo=dt.UTC),
     )
-    assert bulk_edit.act_on(alice, [link.id], bulk_edit.change(asked(alice, ("schedule", "0")))) == []
+    assert bulk_edit.act_on(alice, [link.id], bulk_edit.BulkChange(asked(alice, ("schedule", "0")))) == []
     assert (link.schedule, link.start_date, link.end_date) == (False, None, None)
 
 
@@ -66,7 +66,7 @@ def test_those_that_fail_stay_as_they_were_and_say_why(
     full = make_link(alice, tags=tuple(f"t{number}" for number in range(20)))
     foreign, good = make_link(bob), make_link(alice)
     changes = asked(alice, ("add_tags", "new"), ("is_enabled", "0"))
-    failures = bulk_edit.act_on(alice, [full.id, foreign.id, 10**9, good.id], bulk_edit.change(changes))
+    failures = bulk_edit.act_on(alice, [full.id, foreign.id, 10**9, good.id], bulk_edit.BulkChange(changes))
     assert {one.id: one.reason for one in failures} == {
         full.id: "It would have 21 tags; the limit is 20.",
         foreign.id: "It no longer exists: it was deleted meanwhile.",

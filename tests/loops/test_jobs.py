@@ -26,7 +26,8 @@ from app.import_export import files
 from app.jobs import reports, retention
 from app.jobs.definitions import TABLE
 from app.jobs.schedule import Job, Scheduled, Scheduler, register
-from app.links import destination_checks, trash_purge, uploads
+from app.links import destination_checks, favicons, trash_purge, uploads
+from app.links.models import Favicon
 from app.notifications import system_email
 from app.notifications.models import Delivery, SystemEmail
 from app.redirects.models import RedeemedTicket
@@ -186,6 +187,15 @@ def stray_pictures(settings: Settings, throw: Any, **_: Any) -> Any:
     return lambda: [(directory / name).exists() for name in names] == [True, False]
 
 
+def unused_icons(session: Session, throw: Any, alice: User, bob: User, **_: Any) -> Any:
+    for user in (alice, bob):
+        session.add(Favicon(user_id=user.id, site="https://nobody.example"))
+    session.commit()
+    first = alice.id
+    throw(favicons, "remove_of", lambda _session, user_id, _used: user_id == first)
+    return lambda: list(session.scalars(select(Favicon.user_id))) == [first]
+
+
 ITEMS: dict[str, Scenario] = {
     "trash": trash,
     "deleted users": deleted_users,
@@ -197,6 +207,7 @@ ITEMS: dict[str, Scenario] = {
     "redeemed tickets": redeemed_tickets,
     "proofs of domains": proofs_of_domains,
     "stray pictures": stray_pictures,
+    "unused icons": unused_icons,
 }
 # one statement, one file or one uniform batch: the job itself is the item
 WHOLE = {"sessions that are over", "forgotten passwords", "audit log", "places"}

@@ -174,7 +174,7 @@ def test_which_invited_accounts_have_a_verified_address(
     session: Session, alice: User, invited: str, typed: str, is_verified: bool
 ) -> None:
     _, token = invitations.invite(alice, email=invited)
-    user = invitations.accept(token, typed, "hash", "")
+    user = invitations.accept(token, typed, "hash")
     assert user.is_own_address(typed) is is_verified
 
 

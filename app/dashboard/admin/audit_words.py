@@ -56,6 +56,8 @@ ACTION_LABELS: Mapping[str, str] = {
     "handler.secret_renewed": _l("Handler's secret renewed"),
     "handler.restored": _l("Handler restored"),
     "handler.switched_off": _l("Deliveries turned off"),
+    "share.created": _l("Share address created"),
+    "share.revoked": _l("Share address revoked"),
     "secret_key.rotated": _l("Secret key rotated"),
     "secret_key.adopted": _l("Continued with another secret key"),
     "domain.created": _l("Domain created"),

@@ -17,6 +17,7 @@ from app.dashboard.auth.access import signed_in_user
 from app.dashboard.auth.reauthentication import require_recent_password
 from app.dashboard.imports.views import get_own_import, table_of
 from app.dashboard.links.filters import LISTING
+from app.dashboard.shared import list_params
 from app.dashboard.shared.blueprint import blueprint
 from app.import_export.exporter import KINDS, export
 from app.import_export.models import FailedRow
@@ -32,7 +33,7 @@ def export_file(kind: str) -> Response:
     note_export("links.exported", format=kind)
     found = export(
         signed_in_user().id,
-        dict(read_list_query()),
+        list_params.of_pairs(read_list_query(), several=LISTING.several),
         kind,
         lambda url, domain: urls.short_url_at(domain or site, url),
         LISTING,

@@ -1,4 +1,4 @@
-"""Bulk changes and deletions of links, with their progress.
+"""Bulk changes and deletions of links, with their progress, and undo of a bulk change as one.
 
 The work is done in short requests: each works for about half a second, and its answer sends the next one with
 what is left. So no other write waits long, and closing the page stops the work between two links.
@@ -8,83 +8,44 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-from flask import Response, url_for
+from flask import Response, flash, make_response, url_for
 from flask.typing import ResponseReturnValue
-from sqlalchemy import func, select
 
 from app.core.actor import act_as, acting
-from app.core.errors import FieldError, Invalid
-from app.core.extensions import db
+from app.core.errors import FieldError, Invalid, NotFound
 from app.dashboard.auth.access import signed_in_user, submitted_form
-from app.dashboard.auth.reauthentication import FIELD, PERMIT, has_permit, permit, reauthenticated
+from app.dashboard.auth.reauthentication import PERMIT, has_permit, permit, reauthenticated
+from app.dashboard.links import bulk_preview
 from app.dashboard.links import choices as links_choices
-from app.dashboard.links.filters import LISTING
+from app.dashboard.links.bulk_progress import (
+    BATCH,
+    DOINGS,
+    BulkAction,
+    asked_fields,
+    carried_fields,
+    chosen,
+    read_form,
+    read_text,
+    read_work,
+)
+from app.dashboard.links.link_cautions import bulk_cautions
 from app.dashboard.links.rows import short_address
 from app.dashboard.links.views import FAMILY
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
+from app.dashboard.shared.cautions import asks
 from app.i18n import digits
 from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
 from app.i18n.messages import ngettext
-from app.input.data import RequestData
-from app.input.listing import find_ids
-from app.links import bulk_edit
-from app.links.bulk_edit import BulkFailure, ManyForm
-from app.links.models import Link
-from app.web.body import parse_query
+from app.links import bulk_edit, bulk_undo
+from app.links.bulk_forms import ManyForm
+from app.trash.services import new_batch
 
 SECONDS = 0.5  # of work in one request
-TOLD = 200  # failures that are shown with their reasons; the others are counted
-KEEP = "keep"
-DOINGS = {"on": {"is_enabled": True}, "off": {"is_enabled": False}}
-WORDS = {"change": "changed", "on": "turned on", "off": "turned off", "delete": "deleted"}
-CARRIED = {
-    "do",
-    "ids",
-    "all",
-    "query",
-    "upto",
-    "after",
-    "done",
-    "failed",
-    "failed_id",
-    "reason",
-    "total",
-    "batch",
-}
-BUTTONS = {"go", "stop", "csrf_token", PERMIT, FIELD}
-
-
-@dataclass(frozen=True)
-class BulkAction:
-    """What to do with which links, and the progress. The page's form carries all of it."""
-
-    do: str
-    ids: Sequence[int] = ()
-    is_all: bool = False
-    query: str = ""
-    upto: int = 0
-    after: int = 0
-    done: int = 0
-    total: int = 0
-    failures: Sequence[BulkFailure] = ()
-    failed: int = 0
-    batch: str = ""  # of the deleted links in the trash
-
-    @property
-    def list_params(self) -> dict[str, str]:
-        return dict(parse_query(self.query.encode()))
-
-    def next_ids(self) -> Sequence[int]:
-        if self.is_all:
-            return find_ids(
-                LISTING, signed_in_user().id, self.list_params, self.after, self.upto, bulk_edit.BATCH_SIZE
-            )
-        return [id_ for id_ in self.ids if id_ > self.after][: bulk_edit.BATCH_SIZE]
 
 
 @blueprint.post("/links/many", endpoint="links_many")
@@ -95,7 +56,7 @@ def begin() -> ResponseReturnValue:
         raise Invalid(FieldError(_l("Select the links first."), "required"))
     if work.do in DOINGS:
         return carry_on(work, DOINGS[work.do])
-    return ask(work, ManyForm(None, owner=signed_in_user(), zone=rendering.owner_zone()))
+    return ask(work, read_form(None))
 
 
 def ask(work: BulkAction, form: ManyForm, status: int = 200) -> Response:
@@ -103,10 +64,17 @@ def ask(work: BulkAction, form: ManyForm, status: int = 200) -> Response:
     some = ngettext("1 link", "%(number)s links", work.total, number=number)
     if work.do == "delete":
         heading = ngettext("Delete 1 link?", "Delete %(number)s links?", work.total, number=number)
+    elif work.do == "replace":
+        heading = ngettext(
+            "Find and replace in 1 link", "Find and replace in %(number)s links", work.total, number=number
+        )
     else:
         heading = ngettext("Change 1 link", "Change %(number)s links", work.total, number=number)
-    beside = links_choices.beside_many() if work.do == "change" else {}
-    return FAMILY.render_page("many", status, work=work, some=some, form=form, heading=heading, **beside)
+    beside = links_choices.beside_many() | {"cautions": bulk_cautions(form)} if work.do == "change" else {}
+    name = "replace" if work.do == "replace" else "many"
+    return FAMILY.render_page(
+        name, status, work=work, some=some, form=form, heading=heading, asked=status == 409, **beside
+    )
 
 
 def is_new_deletion() -> bool:
@@ -115,25 +83,41 @@ def is_new_deletion() -> bool:
 
 
 def ask_again() -> ResponseReturnValue:
-    return ask(read_work(), ManyForm(None, owner=signed_in_user(), zone=rendering.owner_zone()))
+    return ask(read_work(), read_form(None))
 
 
 @blueprint.post("/links/many/go", endpoint="links_many_go")
 @reauthenticated(ask_again, needs=is_new_deletion)
 def go() -> ResponseReturnValue:
-    work = read_work()
-    form = ManyForm(kept(submitted_form()), owner=signed_in_user(), zone=rendering.owner_zone())
-    if work.do == "change":
+    work, fields = read_work(), submitted_form()
+    form = read_form(asked_fields(fields))
+    if work.do in {"change", "replace"}:
+        if "revise" in fields or "again" in fields:
+            return ask(work, form)
         try:
             form.require_valid()
         except Invalid:
             return ask(work, form, 422)
+        if work.do == "change" and asks(bulk_cautions(form)):
+            return ask(work, form, 409)
+        if "apply" not in fields and ("preview" in fields or form.must_be_previewed):
+            return bulk_preview.show(work, form)
     return carry_on(work, DOINGS.get(work.do, form.changes))
+
+
+@blueprint.post("/links/many/undo/<batch>", endpoint="links_many_undo")
+def undo(batch: str) -> ResponseReturnValue:
+    """Give all links of a bulk change back what it replaced. What was changed since stays as it is."""
+    total = bulk_undo.count_links(signed_in_user().id, [batch]).get(batch) if BATCH.fullmatch(batch) else 0
+    if not total:
+        raise NotFound("change")
+    return carry_on(BulkAction("undo", undoes=batch, total=total), {})
 
 
 def carry_on(work: BulkAction, params: Mapping[str, Any]) -> ResponseReturnValue:
     """Work for `SECONDS`, at least one transaction. Then render the page that goes on, or the result."""
-    act_as(acting()._replace(way="many"))
+    work = replace(work, batch=work.batch or new_batch())
+    act_as(acting()._replace(way="many", batch=work.batch))
     until = time.monotonic() + SECONDS
     ids = work.next_ids() if "stop" not in submitted_form() else ()
     while ids:
@@ -145,28 +129,23 @@ def carry_on(work: BulkAction, params: Mapping[str, Any]) -> ResponseReturnValue
 
 
 def step(work: BulkAction, ids: Sequence[int], params: Mapping[str, Any]) -> BulkAction:
-    if work.do != "delete":
-        return further(work, ids, bulk_edit.act_on(signed_in_user(), ids, bulk_edit.change(params)))
-    batch, failures = bulk_edit.delete(signed_in_user(), ids, work.batch or None)
-    return further(replace(work, batch=batch), ids, failures)
-
-
-def further(work: BulkAction, ids: Sequence[int], failures: Sequence[BulkFailure]) -> BulkAction:
-    return replace(
-        work,
-        after=ids[-1],
-        done=work.done + len(ids) - len(failures),
-        failed=work.failed + len(failures),
-        failures=[*work.failures, *failures][:TOLD],
-    )
+    if work.do == "delete":
+        return work.further(ids, bulk_edit.delete(signed_in_user(), ids, work.batch)[1])
+    if work.do == "undo":
+        return work.further(ids, bulk_edit.act_on(signed_in_user(), ids, bulk_undo.undo(work.undoes)))
+    change = bulk_edit.BulkChange(params, work.seen)
+    failures = bulk_edit.act_on(signed_in_user(), ids, change)
+    return work.further(ids, failures, change.untouched)
 
 
 def going(work: BulkAction) -> Response:
     heading = _("%(done)s of %(total)s", done=digits(work.done + work.failed), total=digits(work.total))
-    fields = [(name, value) for name, _, value in kept(submitted_form()).pairs() if isinstance(value, str)]
+    fields = [*carried_fields(), ("apply", "1")]
     if work.do == "delete":
         fields.append((PERMIT, permit()))
-    return FAMILY.render_page("going", work=work, heading=heading, fields=fields)
+    return FAMILY.render_page(
+        "going", work=work, heading=heading, fields=fields, value=work.done + work.failed
+    )
 
 
 def done_message(work: BulkAction) -> str:
@@ -182,85 +161,59 @@ def done_message(work: BulkAction) -> str:
             )
         case "delete":
             return ngettext("1 link is deleted.", "%(number)s links are deleted.", work.done, number=number)
-    return ngettext("1 link is changed.", "%(number)s links are changed.", work.done, number=number)
+        case "undo":
+            return ngettext(
+                "1 link is as it was.", "%(number)s links are as they were.", work.done, number=number
+            )
+    return changed_message(work)
+
+
+def changed_message(work: BulkAction) -> str:
+    """How many links are changed, and how many were so already."""
+    count, same = work.done - work.untouched, work.untouched
+    changed = ngettext("1 link is changed.", "%(number)s links are changed.", count, number=digits(count))
+    if not same:
+        return changed
+    untouched = ngettext("1 needed no change.", "%(number)s needed no change.", same, number=digits(same))
+    return f"{changed} {untouched}" if count else untouched
+
+
+def undo_address(work: BulkAction) -> str:
+    """The address that takes the whole work back; "" where there is nothing to take back."""
+    if work.do == "delete":
+        return url_for("dashboard.trash_undo", batch=work.batch) if work.done else ""
+    is_undoable = work.do != "undo" and work.done > work.untouched
+    return url_for("dashboard.links_many_undo", batch=work.batch) if is_undoable else ""
 
 
 def ended(work: BulkAction) -> ResponseReturnValue:
-    word = WORDS[work.do]
     if not work.failed and "stop" not in submitted_form():
-        undo = url_for("dashboard.trash_undo", batch=work.batch) if work.batch else ""
-        message = done_message(work)
-        return FAMILY.gone(message, undo) if undo else FAMILY.done(message, FAMILY.list_with)
+        return shown_again(done_message(work), undo_address(work))
     links = bulk_edit.still_there(signed_in_user(), [failure.id for failure in work.failures])
     failures = [
         (short_address(links[one.id]) if one.id in links else f"#{one.id}", one.reason)
         for one in work.failures
     ]
-    list_html = FAMILY.list_with() if rendering.is_fragment() else ""
+    list_html = FAMILY.list_with() if rendering.is_fragment() and is_at_list() else ""
     heading = _("%(done)s done, %(failed)s failed", done=digits(work.done), failed=digits(work.failed))
     return FAMILY.render_page(
-        "done", work=work, heading=heading, failures=failures, list_html=list_html, word=word
+        "done",
+        work=work,
+        heading=heading,
+        failures=failures,
+        list_html=list_html,
+        undo=undo_address(work),
     )
 
 
-# ------------------------------------------------------------------ reading
+def is_at_list() -> bool:
+    """Whether htmx was used on the list. Requests without a word of their page count as from there."""
+    return not rendering.current_address().path or rendering.is_at(FAMILY.address())
 
 
-def chosen() -> BulkAction:
-    """What was selected in the list."""
-    fields = submitted_form()
-    do = read_text(fields, "do")
-    if do not in WORDS:
-        raise Invalid(FieldError(_l("Choose what to do with the links."), "choice"))
-    if "all" not in fields:
-        ids = sorted(set(numbers(fields, "ids")))
-        return BulkAction(do, ids=ids, total=len(ids))
-    upto = db.session.scalar(select(func.max(Link.id)).where(Link.user_id == signed_in_user().id)) or 0
-    query = read_text(fields, "query")
-    total = FAMILY.total(dict(parse_query(query.encode())))
-    return BulkAction(do, is_all=True, query=query, upto=upto, total=total)
-
-
-def read_work() -> BulkAction:
-    """The action and its progress, from the form of the later pages."""
-    fields = submitted_form()
-    do = read_text(fields, "do")
-    if do not in WORDS:
-        raise Invalid(FieldError(_l("Choose what to do with the links."), "choice"))
-    ids, reasons = numbers(fields, "failed_id"), [str(value) for value in fields.getlist("reason")]
-    whole = {name: number(fields, name) for name in ("upto", "after", "done", "total", "failed")}
-    return BulkAction(
-        do,
-        ids=sorted(numbers(fields, "ids")),
-        is_all="all" in fields,
-        query=read_text(fields, "query"),
-        batch=read_text(fields, "batch"),
-        failures=[BulkFailure(*pair) for pair in zip(ids, reasons, strict=False)],
-        **whole,
-    )
-
-
-def read_text(fields: RequestData, name: str) -> str:
-    value = fields.last(name) if name in fields else ""
-    return value if isinstance(value, str) else ""
-
-
-def numbers(fields: RequestData, name: str) -> list[int]:
-    """Ids from repeated fields, or separated by commas in one field."""
-    words = [word for value in fields.getlist(name) for word in str(value).split(",")]
-    return [int(word) for word in words if word.isascii() and word.isdigit() and len(word) < 19]
-
-
-def number(fields: RequestData, name: str) -> int:
-    return next(iter(numbers(fields, name)), 0)
-
-
-def kept(fields: RequestData) -> RequestData:
-    """The fields as ManyForm reads them: without those to be left as they are, and with one tag a line."""
-    found: list[tuple[str, Any]] = []
-    for name, _file, value in fields.pairs():
-        if name in CARRIED | BUTTONS or value == KEEP:
-            continue
-        lines = str(value).splitlines() if name.endswith("_tags") else [value]
-        found += [(name, line) for line in lines if line != "" or not name.startswith(("add_", "remove_"))]
-    return RequestData(found)
+def shown_again(message: str, undo: str) -> ResponseReturnValue:
+    """The list with the message. Any other page, as a link's history, is reloaded with it."""
+    if rendering.is_fragment() and not is_at_list():
+        flash(message, undo or "message")
+        return make_response("", 200, {"HX-Refresh": "true"})
+    return FAMILY.gone(message, undo) if undo else FAMILY.done(message, FAMILY.list_with)

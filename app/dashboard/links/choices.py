@@ -60,24 +60,21 @@ WHAT_TO_DO = _l("The operator can download a free geolocation database with “f
 
 def controls(owner: User) -> list[Control]:  # noqa: ARG001
     """Filters of the list. One without options is left out, as that of projects where there are none."""
-    rows: list[tuple[str, str, Mapping[Any, str]]] = [
-        ("project_id", _("Project"), named(Project, Project.name)),
-        ("domain_id", _("Domain"), named(Domain, Domain.host)),
-        ("tag", _("Tag"), {tag: tag for tag in own_tags()}),
-        ("pixel_id", _("Pixel"), named(Pixel, Pixel.name)),
-        ("handler_id", _("Handler"), named(NotificationHandler, NotificationHandler.name)),
-    ]
-    choices = [
-        Control(name, label, [("", _("Any")), *((str(value), word) for value, word in options.items())])
-        for name, label, options in rows
-        if options
+    rows: list[tuple[str, str, Mapping[Any, str], Mapping[Any, str]]] = [
+        ("state", _("State"), {name: state.word for name, state in STATES.items()}, {}),
+        ("rule", _("Rule"), {name: rule.word for name, rule in RULES.items()}, {}),
+        ("project_id", _("Project"), named(Project, Project.name), {0: _("No project")}),
+        ("domain_id", _("Domain"), named(Domain, Domain.host), {0: own_host()}),
+        ("tag", _("Tag"), {tag: tag for tag in own_tags()}, {}),
+        ("pixel_id", _("Pixel"), named(Pixel, Pixel.name), {}),
+        ("handler_id", _("Handler"), named(NotificationHandler, NotificationHandler.name), {}),
     ]
     return [
-        Control(
-            "state", _("State"), [("", _("Any")), *((name, state.word) for name, state in STATES.items())]
+        *(
+            Control(name, label, [(str(value), word) for value, word in {**options, **none}.items()], True)
+            for name, label, options, none in rows
+            if options
         ),
-        Control("rule", _("Rule"), [("", _("Any")), *((name, rule.word) for name, rule in RULES.items())]),
-        *choices,
         Control("datetime_start", _("Created from")),
         Control("datetime_end", _("Created until")),
     ]
@@ -133,6 +130,8 @@ def beside_many() -> Context:
         "projects": named(Project, Project.name),
         "own_tags": own_tags(),
         "zone_name": signed_in_user().timezone.replace("_", " "),
+        "types": targeting.TYPES,
+        **place_notes(),
     }
 
 

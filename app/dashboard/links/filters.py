@@ -1,5 +1,6 @@
 """Filters of the link list, with those that the API does not have."""
 
+# see docs/decisions/2026-11-24-filters-and-saved-views.md
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -61,4 +62,5 @@ def tells_handler(text: str, params: QueryParams) -> ColumnElement[bool]:  # noq
 OWN = {"search": find_words, "state": in_state, "rule": has_rule, "handler_id": tells_handler}
 # `state` says more than `is_enabled`
 SHARED = {name: read for name, read in lists.LISTING.filters.items() if name != "is_enabled"}
-LISTING = replace(lists.LISTING, filters={**SHARED, **OWN})
+SEVERAL = ("state", "rule", "project_id", "domain_id", "tag", "pixel_id", "handler_id")
+LISTING = replace(lists.LISTING, filters={**SHARED, **OWN}, several=SEVERAL)

@@ -28,7 +28,7 @@ def section(name: str, title: str, icon: str, *first: str) -> Fold:
 FOLDS = {
     "labels": section("labels", _l("Organize"), "tag", "title", "tags"),
     "address": section("address", _l("Address"), "route"),
-    "when": section("when", _l("When"), "calendar-clock"),
+    "when": section("when", _l("Schedule & limits"), "calendar-clock"),
     "where": section("where", _l("Targeting"), "split"),
     "protection": section("protection", _l("Protection"), "shield", "password"),
     "appearance": section(

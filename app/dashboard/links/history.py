@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from flask import Response
 from flask.typing import ResponseReturnValue
 
@@ -11,13 +13,15 @@ from app.core.errors import AliasTaken, Invalid
 from app.core.extensions import db
 from app.dashboard.auth.access import signed_in_user
 from app.dashboard.links.history_words import Wording
+from app.dashboard.links.link_cautions import back_cautions
 from app.dashboard.links.rows import short_address
 from app.dashboard.links.views import FAMILY
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
+from app.dashboard.shared.cautions import Caution, asks
 from app.i18n.messages import gettext as _
-from app.links import services
-from app.links.history import history_of
+from app.links import bulk_undo, services
+from app.links.history import changes_back_to, history_of
 from app.links.models import Link
 from app.web.errors import status_of
 
@@ -27,7 +31,10 @@ def show(id: int) -> Response:
     return render_history(get_owned(signed_in_user(), Link, id))
 
 
-def render_history(link: Link, problem: str = "", status: int = 200) -> Response:
+def render_history(
+    link: Link, problem: str = "", status: int = 200, cautions: Sequence[Caution] = (), change_id: int = 0
+) -> Response:
+    """The page. `cautions`: what the return to the change `change_id` breaks."""
     history = history_of(link)
     return rendering.render_page(
         "dashboard/history/page.html",
@@ -38,29 +45,35 @@ def render_history(link: Link, problem: str = "", status: int = 200) -> Response
         link=link,
         history=history,
         wording=Wording(link.user_id, history, rendering.owner_zone()),
+        together=bulk_undo.count_links(link.user_id, (one.batch for one in history if one.batch)),
         zone=rendering.owner_zone(),
         heading=_("History of %(address)s", address=short_address(link)),
         problem=problem,
+        cautions=cautions,
+        change_id=change_id,
     )
+
+
+def in_dialog(answer: Response) -> Response:
+    answer.headers["HX-Retarget"] = "#sheet-box"
+    return answer
 
 
 @blueprint.post("/links/<int:id>/history/<int:change_id>", endpoint="links_revert")
 def revert(id: int, change_id: int) -> ResponseReturnValue:
-    """Restore the link as it was right after this change. Errors are shown above the history."""
+    """Restore the link as it was right after this change. A question or error is shown above the history."""
     begin_write(db.session)
     link = get_owned(signed_in_user(), Link, id)
     try:
+        if asks(cautions := back_cautions(link, changes_back_to(link, change_id))):
+            db.session.rollback()
+            return in_dialog(render_history(link, status=409, cautions=cautions, change_id=change_id))
         services.revert(link, change_id)
         db.session.commit()
     except (Invalid, AliasTaken) as error:
         db.session.rollback()
-        answer = render_history(
-            get_owned(signed_in_user(), Link, id),
-            " ".join(str(one.title) for one in error.errors),
-            status_of(error),
-        )
-        answer.headers["HX-Retarget"] = "#sheet-box"
-        return answer
+        problem = " ".join(str(one.title) for one in error.errors)
+        return in_dialog(render_history(get_owned(signed_in_user(), Link, id), problem, status_of(error)))
     message = _("%(address)s is unchanged.", address=short_address(link))
     if rendering.is_fragment() and rendering.is_at(FAMILY.address()):
         return rendering.swap_part(message, FAMILY.row(link), f"#row-{link.id}", "outerHTML")

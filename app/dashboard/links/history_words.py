@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import select
@@ -32,7 +32,7 @@ KINDS = {
     "sample": _l("Sample data"),
 }
 #: fields that name rows of other tables
-NAMED = {
+NAMED: Mapping[str, tuple[Any, Any]] = {
     "pixels_ids": (Pixel, Pixel.name),
     "email_reports": (NotificationHandler, NotificationHandler.name),
     "project_id": (Project, Project.name),
@@ -42,6 +42,9 @@ NAMED = {
 UNKNOWN = LinkSetting()
 GONE = _l("A deleted one")
 PICTURE, OTHER_PICTURE, GONE_PICTURE = _l("A picture"), _l("Another picture"), _l("A picture that is gone")
+
+
+ChangedFields = Mapping[str, Sequence[Any]]  # field → [before, after]
 
 
 class FieldChange(NamedTuple):
@@ -56,22 +59,18 @@ class Wording:
     """Words for one link's changes; the names of what they mention are read once for all of them."""
 
     def __init__(self, user_id: int, history: Sequence[LinkChange], zone: dt.tzinfo) -> None:
-        self.zone = zone
-        self.names = {
-            name: self.names_of(user_id, history, name, model, column)
-            for name, (model, column) in NAMED.items()
-        }
+        self.user_id, self.zone = user_id, zone
+        self.names: dict[str, dict[int, str]] = {name: {} for name in NAMED}
+        self.learn(change.fields for change in history)
 
-    def names_of(
-        self, user_id: int, history: Sequence[LinkChange], name: str, model: Any, column: Any
-    ) -> dict[int, str]:
-        wanted = {
-            id_ for change in history for value in change.fields.get(name, ()) for id_ in as_list(value)
-        }
-        if not wanted:
-            return {}
-        found = select(model.id, column).where(model.user_id == user_id, model.id.in_(wanted))
-        return dict(db.session.execute(found).all())
+    def learn(self, changes: Iterable[ChangedFields]) -> None:
+        """Read the names of what these changes mention and no earlier one has."""
+        changes = list(changes)
+        for name, (model, column) in NAMED.items():
+            wanted = {id_ for fields in changes for value in fields.get(name, ()) for id_ in as_list(value)}
+            if wanted := wanted - self.names[name].keys():
+                found = select(model.id, column).where(model.user_id == self.user_id, model.id.in_(wanted))
+                self.names[name] |= dict(db.session.execute(found).all())
 
     def kind(self, change: LinkChange) -> str:
         return KINDS[change.kind]

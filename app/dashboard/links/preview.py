@@ -1,7 +1,8 @@
 """Preview of a link while its form is being filled in.
 
-It shows the two addresses, whether the short one is free, the card on social networks, and where three sample
-visitors end up. `resolve` runs with a link compiled from the form. Nothing is stored, and no request is sent.
+It shows the two addresses, whether the short one is free, what visitors get at the moment where that is not
+the link, the card on social networks, and where three sample visitors end up. `resolve` runs with a link
+compiled from the form. Nothing is stored, and no request is sent.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from typing import Any
 
 from app.core.extensions import db
 from app.dashboard.auth.access import signed_in_user
+from app.dashboard.links.proposals import is_shuffled, proposed_alias
 from app.dashboard.links.sample_visitors import Sample, at, samples
+from app.dashboard.links.standing import Standing, standing
 from app.dashboard.links.verdicts import verdict_on
 from app.dashboard.shared.concurrent_edits import SHOWN
 from app.domains.models import Domain
@@ -27,13 +30,23 @@ from app.links.forms import LinkForm
 from app.links.models import Link
 from app.links.schema import SETTINGS
 from app.redirects.compiled_link import CompiledLink, compile_link
+from app.redirects.outcomes import not_found
 from app.redirects.queries import CARD, OPTIONS
 from app.redirects.request_context import redirect_context
+from app.redirects.simulation.explanation import of_domain
 from app.redirects.simulation.visitor import VisitorProfile
 from app.web import urls
 
+# what a destination suggests for the link, and which of that is used: no field of the form itself
+SUGGESTIONS = frozenset(
+    {
+        *("suggested_site", "suggested_title", "suggested_description"),
+        *("suggested_cloaking_opengraph", "suggested_cloaking_favicon"),
+        *("fetched_cloaking_opengraph", "fetched_cloaking_favicon"),
+    }
+)
 # not needed for the preview, and too long or too private to be sent at each keystroke
-NOT_ASKED = frozenset(name for name, one in SETTINGS.items() if not one.is_previewed)
+NOT_ASKED = SUGGESTIONS | {name for name, one in SETTINGS.items() if not one.is_previewed}
 # that there is a password matters: the page sends a mask for it
 NOT_SENT = sorted({*NOT_ASKED, SHOWN} - {"password"})
 NETWORK = "facebookexternalhit/1.1 (+http://www.facebook.com/externalhit_uatext.php)"
@@ -46,7 +59,9 @@ class Preview:
 
     short_address: str
     alias: tuple[str, str] | None = None
-    location: str = ""
+    proposed: str = ""  # the random alias of a new link, unless one is typed
+    standing: Standing | None = None
+    location: str = ""  # where the link leads, also if it does so only later
     card: Mapping[str, str | None] | None = None
     card_words: str = ""
     samples: tuple[Sample, ...] = ()
@@ -66,24 +81,44 @@ def previewed(form: LinkForm, *, has_password: bool) -> Preview:
     stored = form.stored
     domain = db.session.get(Domain, form.domain_id.data) if good(form, "domain_id") else None
     host = domain.host if domain else urls.links_site().partition("://")[2]
-    alias = good(form, "url") or ""
-    words = alias_words(form)
+    proposed = proposed_alias(form)
+    alias = good(form, "url") or proposed
+    words = alias_words(form, proposed)
     has_code = alias and not (words and words[0] == "bad")
     site = f"{domain.scheme}{domain.host}" if domain else None
     code = drawn(urls.short_url(alias, site)) if has_code else ""
-    shown = Preview(f"{host}/{alias or '…'}", words, code=code)
+    shown = Preview(f"{host}/{alias or '…'}", words, proposed, code=code)
     if not good(form, "location_url"):
         return shown
     columns = columns_of(form, has_password=has_password)
-    compiled_link = compile_link(columns, redirect_context().settings.destination_schemes)
+    compiled_link = compiled(columns)
     clicks = clicks_of([stored.id])[stored.id] if stored is not None and compiled_link.clicks_limit else 0
-    return replace(
+    shown = replace(
         shown,
-        location=at(compiled_link, VisitorProfile(), clicks).location or "",
-        samples=tuple(samples(columns, compiled_link, clicks)),
-        gates=tuple(gates(compiled_link)),
+        standing=standing_in(compiled_link, clicks, domain),
         **card(form, compiled_link, clicks, shown.short_address),
     )
+    if shown.standing and not shown.standing.comes:
+        return shown
+    columns |= {"is_enabled": True, "start_date": None}  # what comes once it is active
+    opened = compiled(columns)
+    return replace(
+        shown,
+        location=at(opened, VisitorProfile(), clicks).location or "",
+        samples=tuple(samples(columns, opened, clicks)),
+        gates=tuple(gates(opened)),
+    )
+
+
+def compiled(columns: Mapping[str, Any]) -> CompiledLink:
+    return compile_link(columns, redirect_context().settings.destination_schemes)
+
+
+def standing_in(compiled_link: CompiledLink, clicks: int, domain: Domain | None) -> Standing | None:
+    """What visitors get at the moment, if that is not the link."""
+    serves = domain is None or (domain.is_verified and domain.is_enabled)
+    outcome = at(compiled_link, VisitorProfile(), clicks) if serves else not_found()
+    return standing(of_domain(redirect_context(), domain, outcome), compiled_link if serves else None)
 
 
 def drawn(address: str) -> str:
@@ -129,11 +164,13 @@ def option(form: LinkForm, name: str, unset: Any) -> Any:
     return good(form, name) or type(unset)()
 
 
-def alias_words(form: LinkForm) -> tuple[str, str] | None:
-    """A tone and words for the short link that was typed."""
+def alias_words(form: LinkForm, proposed: str) -> tuple[str, str] | None:
+    """A tone and words for the short link that was typed, or for another one that was asked for."""
     typed, stored = form.url.data, form.stored
     if form.url.errors:
         return "bad", str(form.url.errors[0])
+    if not typed and is_shuffled(form):
+        return "good", _("%(alias)s is free.", alias=proposed)
     if not typed or (stored is not None and not form.url.sent and not form.domain_id.sent):
         return None
     if is_taken(good(form, "domain_id") or 0, typed, signed_in_user().id, stored and stored.id):

@@ -14,6 +14,7 @@ from flask import Response, current_app
 from app.accounts.ownership import get_owned
 from app.dashboard.auth.access import signed_in_user, submitted_form
 from app.dashboard.links.rows import short_address, short_url
+from app.dashboard.links.standing import standing_of
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
 from app.i18n.messages import gettext as _
@@ -54,6 +55,7 @@ def render_page(name: str, link: Link, form: QrForm, look: qr.Look | None) -> Re
         "here": "links",
         "heading": _("QR code of %(address)s", address=short_address(link)),
         "address": short_url(link),
+        "standing": standing_of(link),
         "sizes": [(size, _("%(size)s × %(size)s pixels", size=size)) for size in SIZES],
         "margins": [
             (margin, _("%(margin)s modules", margin=margin) if margin else _("None")) for margin in MARGINS

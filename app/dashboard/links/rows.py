@@ -17,6 +17,7 @@ from app.core import clock
 from app.core.extensions import db
 from app.core.urls import split_address
 from app.dashboard.auth.access import signed_in_user
+from app.dashboard.links.favicons import icon_addresses
 from app.dashboard.links.states import marks_of, state_of
 from app.dashboard.shared import rendering
 from app.dashboard.statistics import figures
@@ -57,6 +58,7 @@ def beside_rows(rows: Sequence[Link]) -> dict[str, Any]:
         "small_lines": small_lines(ids),
         "now": clock.now(),
         "failing": failing(db.session, ids),
+        "favicons": icon_addresses(rows),
         "state_of": state_of,
         "marks_of": marks_of,
         "short_address": short_address,

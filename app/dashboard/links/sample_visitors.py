@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from app.core import clock
 from app.dashboard.links.verdicts import verdict_on
+from app.i18n import percent
 from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
 from app.links import targeting
@@ -44,7 +45,7 @@ USUAL = (
         sample_profile("BR", "mobile", "Android", "Chrome", "pt-BR,pt"),
     ),
 )
-ELSE = ("user-round", _l("Any other user"), VisitorProfile())
+ELSE = ("user-round", _l("All other visitors"), VisitorProfile())
 
 
 class Sample(NamedTuple):
@@ -87,7 +88,7 @@ def shares(columns: Mapping[str, Any], clicks: int) -> Iterator[Sample]:
         )
         yield sample(
             "split",
-            _("%(share)s%% of visitors", share=f"{100 * int(pair[0]) / total:.0f}"),
+            _("%(share)s of visitors", share=percent(100 * int(pair[0]) / total)),
             at(compiled_link, VisitorProfile(), clicks),
         )
 

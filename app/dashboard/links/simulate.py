@@ -18,7 +18,7 @@ from app.dashboard.links.verdicts import QUESTIONS, verdict_on
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
 from app.dashboard.shared.crud_views import Context
-from app.geo.countries import CONTINENTS, COUNTRIES
+from app.geo.names import CONTINENT_NAMES, COUNTRY_NAMES
 from app.i18n import dated
 from app.i18n.messages import gettext
 from app.i18n.messages import gettext as _
@@ -26,7 +26,7 @@ from app.i18n.messages import gettext_noop as _noop
 from app.i18n.messages import lazy_gettext as _l
 from app.input.data import RequestData
 from app.links import targeting
-from app.links.language_names import describe_language
+from app.links.language_names import describe_language, find_language
 from app.links.models import Link
 from app.redirects.outcomes import Outcome, Step
 from app.redirects.request_context import redirect_context
@@ -100,13 +100,15 @@ def try_address(link: Link, params: Mapping[str, Any]) -> str:
 
 
 def read_simulation_params() -> dict[str, Any]:
-    """The values of the controls. An empty one is left out; a query may be pasted with its `?`."""
+    """The values of the controls, without empty ones. A query may have its `?`, a language its name."""
     sent = RequestData(read_query())
     found: dict[str, Any] = {
         name: str(sent.last(name)) for name in LABELS if name in sent and sent.last(name) != ""
     }
     if "query" in found:
         found["query"] = found["query"].removeprefix("?").replace(" ", "%20")
+    if "accept_language" in found:
+        found["accept_language"] = find_language(found["accept_language"]) or found["accept_language"]
     if "unlocked" in found:
         found["unlocked"] = [str(value) for _, value in sent.members("unlocked")]
     return found
@@ -168,9 +170,9 @@ def is_as(params: Mapping[str, Any], parts: Mapping[str, str]) -> bool:
 def visitor_facts(explanation: Explanation, zone: dt.tzinfo) -> list[tuple[str, str]]:
     """What is known about the visitor, as icons and words."""
     visitor, device = explanation.visitor, explanation.visitor.device
-    country = COUNTRIES.get(visitor.country_code, "")
+    country = COUNTRY_NAMES.get(visitor.country_code, "")
     place = ", ".join(
-        word for word in (visitor.city_name, country or CONTINENTS.get(visitor.continent_code)) if word
+        word for word in (visitor.city_name, country or CONTINENT_NAMES.get(visitor.continent_code)) if word
     )
     kind = targeting.DEVICES.get(device.device_type, "")
     machine = ", ".join(str(word) for word in (kind, device.os_name, device.browser_name) if word)

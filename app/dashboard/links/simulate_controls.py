@@ -9,7 +9,7 @@ from typing import Any
 from app.core.errors import FieldError
 from app.dashboard.auth.access import signed_in_user
 from app.dashboard.shared.crud_views import Context
-from app.geo.countries import CONTINENTS, COUNTRIES
+from app.geo.names import CONTINENT_NAMES, COUNTRY_NAMES
 from app.links import targeting
 from app.links.language_names import LANGUAGES
 from app.links.models import Link
@@ -32,8 +32,8 @@ PARTS = {
     "way": ("at", "referrer", "query"),
 }
 WORDS: Mapping[str, Mapping[str, str]] = {
-    "country_code": COUNTRIES,
-    "continent_code": CONTINENTS,
+    "country_code": COUNTRY_NAMES,
+    "continent_code": CONTINENT_NAMES,
     "device_type": targeting.DEVICES,
 }
 
@@ -63,8 +63,8 @@ def controls(link: Link, params: Mapping[str, Any], wrong: Sequence[FieldError])
         "wrong_in": {fold: is_wrong(fold, wrong) for fold in PARTS},
         "open": {fold: is_open(fold, link, wrong) for fold in PARTS},
         "types": targeting.TYPES,
-        "countries": sorted(COUNTRIES.items(), key=lambda one: one[1]),
-        "continents": CONTINENTS.items(),
+        "countries": list(COUNTRY_NAMES.items()),
+        "continents": CONTINENT_NAMES.items(),
         "languages": LANGUAGES,
         "zone_name": signed_in_user().timezone.replace("_", " "),
         "has_places": redirect_context().geolocation.status.state == "ok",

@@ -14,14 +14,18 @@ from app.accounts.ownership import get_owned
 from app.core.database import begin_write
 from app.core.extensions import db
 from app.dashboard.auth.access import signed_in_user, submitted_form
-from app.dashboard.links import framing_check
+from app.dashboard.links import framing_check, suggestions
 from app.dashboard.links.choices import beside_form, controls, copied_link
 from app.dashboard.links.filters import LISTING
+from app.dashboard.links.link_cautions import link_cautions
 from app.dashboard.links.preview import has_password, previewed, previewed_fields
+from app.dashboard.links.proposals import sent_proposal
 from app.dashboard.links.rows import COLUMNS, beside_rows, places, short_address, short_url
+from app.dashboard.links.view_bar import view_bar
 from app.dashboard.shared import form_input
 from app.dashboard.shared.blueprint import blueprint
-from app.dashboard.shared.crud_views import CrudViews, FamilyWords, crud_route
+from app.dashboard.shared.crud_views import Context, CrudViews, FamilyWords, crud_route
+from app.dashboard.shared.list_params import ListParams
 from app.i18n import digits
 from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
@@ -47,10 +51,21 @@ class LinkViews(CrudViews):
     ) -> Response:
         """The form, with the preview of the link beside it."""
         if name == "form":
+            g.suggested = suggestions.panel_of_request()
             g.preview = previewed(
                 form, has_password=has_password(self.sent_now(), form.stored or copied_link())
             )
         return super().form_page(form, status, name, heading)
+
+    def list_context(self, parameters: ListParams, fresh: Sequence[Any] = ()) -> Context:
+        bar = view_bar(signed_in_user().id, parameters)
+        return super().list_context(parameters, fresh) | {"bar": bar}
+
+    def read_form(self, fields: RequestData | None, stored: Any, like: Any = None) -> ResourceForm:
+        form = super().read_form(fields, stored, like)
+        if fields is not None and "again" not in fields:
+            suggestions.refuse_lost(form, fields)
+        return form
 
     def sent_now(self) -> RequestData:
         return submitted_form() if request.method == "POST" else RequestData()
@@ -73,7 +88,8 @@ class LinkViews(CrudViews):
     def changes_of(self, form: ResourceForm) -> dict[str, Any]:
         """The sent fields, for a duplicate also those that no control can carry over."""
         copied = copied_link()
-        return {**(services.carried_over(copied) if copied else {}), **form.changes}
+        proposed = {"proposed_url": sent_proposal()} if not form.changes.get("url") else {}
+        return {**(services.carried_over(copied) if copied else {}), **form.changes, **proposed}
 
     def created(self, row: Link) -> ResponseReturnValue:
         """Show the new link in the list, and copy its address to the clipboard."""
@@ -105,8 +121,9 @@ FAMILY = LinkViews(
     controls=controls,
     beside_form=beside_form,
     beside_rows=beside_rows,
-    typed=form_input.link_fields,
+    typed=suggestions.link_fields,
     warning=framing_check.warning,
+    cautions=link_cautions,
     columns=COLUMNS,
     new={"is_enabled": True, "http_status_code": 302},
 )
@@ -120,7 +137,8 @@ def preview(id: int | None = None) -> Response:
     form = FAMILY.read_form(previewed_fields(submitted_form()), stored)
     form.validate()
     shown = previewed(form, has_password=has_password(submitted_form(), stored))
-    return make_response(render_template("dashboard/links/_preview.html", preview=shown, is_anew=True))
+    beside = {"cautions": link_cautions(form), "asked": False, "is_anew": True}
+    return make_response(render_template("dashboard/links/_preview.html", preview=shown, **beside))
 
 
 @blueprint.get("/links/<int:id>/more", endpoint="links_more")

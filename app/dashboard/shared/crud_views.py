@@ -20,16 +20,18 @@ from app.accounts.ownership import get_owned
 from app.core.database import begin_write, reread
 from app.core.errors import AliasTaken, Conflict, Invalid, TooLarge, WaypostError
 from app.core.extensions import db
-from app.dashboard.auth.access import signed_in_user, submitted_form
+from app.dashboard.auth.access import is_shown_again, signed_in_user, submitted_form
 from app.dashboard.auth.reauthentication import reauthenticated
 from app.dashboard.shared import concurrent_edits, list_params, rendering
 from app.dashboard.shared.blueprint import blueprint
+from app.dashboard.shared.cautions import Caution, asks_about
 from app.dashboard.shared.concurrent_edits import EditedMeanwhile
 from app.dashboard.shared.list_params import Control
 from app.i18n.messages import gettext as _
 from app.input.data import RequestData
 from app.input.forms import ResourceForm
 from app.input.listing import Listing, find_page
+from app.input.params import Several
 from app.web.errors import status_of
 
 MOST_READS = 5  # of a form whose row is changed between reading and writing
@@ -89,6 +91,7 @@ class CrudViews:
     beside_rows: Callable[[Sequence[Any]], Context] = field(default=lambda rows: {})  # noqa: ARG005
     typed: Callable[[RequestData], RequestData] = field(default=lambda fields: fields)
     warning: Callable[[Sequence[Any]], str | None] = field(default=lambda rows: None)  # noqa: ARG005  after saving
+    cautions: Callable[[Any], Sequence[Caution]] = field(default=lambda form: ())  # noqa: ARG005  before saving
     new: Mapping[str, Any] = field(default_factory=dict)  # initial values of a new one
     columns: Mapping[str, str] = field(
         default_factory=dict
@@ -114,11 +117,12 @@ class CrudViews:
 
     def address(self, page: str = "", id: int | None = None, /, **query: str) -> str:
         values: dict[str, Any] = query if id is None else {**query, "id": id}
-        return url_for(f"dashboard.{self.endpoint(page)}", **values)
+        several = {name: list(value.values) for name, value in query.items() if isinstance(value, Several)}
+        return url_for(f"dashboard.{self.endpoint(page)}", **{**values, **several})
 
     def show_list(self) -> Response:
         """The rows that the parameters select; newest first unless they say otherwise."""
-        parameters = list_params.of_request(self.columns)
+        parameters = list_params.of_request(self.columns, self.listing.several)
         context = self.list_context(parameters)
         response = self.render_page("list", 422 if context["wrong"] else 200, **context)
         if rendering.is_fragment():  # without the empty controls
@@ -224,11 +228,11 @@ class CrudViews:
     ) -> ResponseReturnValue:
         """Call `act`, commit and answer by `then`; or `show` the form again, with sent values and errors."""
         show = show or self.form_page
-        if "again" in submitted_form():  # the button that adds a row to the form, without JavaScript
+        if is_shown_again():  # a row was added to the form without JavaScript, or the session was over
             return show(form, 200)
         try:
             form.require_valid()
-            if concurrent_edits.asks(form):
+            if concurrent_edits.asks(form) or asks_about(form, self.cautions(form)):
                 return show(form, 409)
             begin_write(db.session)
             result = act()
@@ -256,8 +260,8 @@ class CrudViews:
         self, form: ResourceForm, status: int = 200, name: str = "form", heading: str = ""
     ) -> Response:
         heading = heading or (self.words.edit if form.stored is not None else self.words.create)
-        beside = {"form": form, "row": form.stored, "heading": heading}
-        return self.render_page(name, status, **(beside | self.beside_form(form)))
+        beside = {"cautions": self.cautions(form), "asked": form.is_asked, **self.beside_form(form)}
+        return self.render_page(name, status, form=form, row=form.stored, heading=heading, **beside)
 
     def row(self, row: Any) -> str:
         shown = list_params.columns_of(self.asked_now(), self.columns)
@@ -266,7 +270,7 @@ class CrudViews:
 
     def asked_now(self) -> list_params.ListParams:
         """The parameters of the list that the user is looking at."""
-        return list_params.of_current_page(self.address(), self.columns)
+        return list_params.of_current_page(self.address(), self.columns, self.listing.several)
 
     def total(self, parameters: list_params.ListParams) -> int:
         """Number of rows that these parameters select. Raises Invalid."""

@@ -1,7 +1,8 @@
 """Converts what the controls of a page send into what the forms read.
 
-The forms are the API's, which guesses nothing. Owners paste an address without its scheme, write one tag
-a line, and tick "Remove it" beside a picture: here that becomes what the API expects.
+The forms are the API's, which guesses nothing. Owners paste an address without its scheme, name a country in
+their own words, write one tag a line, and tick "Remove it" beside a picture: here that becomes what the API
+expects.
 
 A browser sends every control of a form. A value that came back as it was shown is no change. So it is not
 validated again, does not undo what another request changed meanwhile, and loses nothing that a control can't
@@ -19,17 +20,19 @@ from app.input.fields import DateTimeField, ListField, SentField, UploadField
 from app.input.forms import IdsField, ResourceForm
 from app.links.targeting import TYPES
 
-# a host with a dot, perhaps a port, and then the rest: `example.com/path`, but not `mailto:a@example.com`
-BARE = re.compile(r"[^\s/?#:@]+\.[^\s/?#:@.]{2,}\.?(:\d{1,5})?([/?#].*)?", re.DOTALL)
-ADDRESSES = {"location_url", "expiration_url"}
+# a host with a dot, in numbers, or `localhost`; perhaps a port; and the rest: `example.com/path`, but not
+# `mailto:a@example.com`
+HOST = r"[^\s/?#:@]+\.[^\s/?#:@.]{2,}\.?|\d{1,3}(\.\d{1,3}){3}|\[[0-9a-f:.]+\]|localhost"
+BARE = re.compile(rf"({HOST})(:\d{{1,5}})?([/?#].*)?", re.DOTALL | re.IGNORECASE)
+# each field of the forms that is a destination
+ADDRESSES = {
+    *("location_url", "expiration_url", "custom_index_url", "custom_not_found_url"),
+    *(f"targeting_{type_}_value" for type_ in TYPES),
+}
 REMOVE = "remove_"
 MANY = (ListField, IdsField, UploadField)
-# a country or a language may be sent by its name: here are the codes
-NAMED = {
-    f"targeting_{type_}_key": {word.casefold(): key for key, word in one.names.items()}
-    for type_, one in TYPES.items()
-    if one.names
-}
+# a country or a language may be typed by its name: the API takes codes alone
+KEYS = {f"targeting_{type_}_key": one for type_, one in TYPES.items()}
 
 
 def link_fields(sent: RequestData) -> RequestData:
@@ -47,8 +50,8 @@ def fields(sent: RequestData) -> Iterator[tuple[str, Value]]:
     for name, index, value in sent.pairs():
         if name.startswith(REMOVE):
             continue
-        if name in NAMED and isinstance(value, str):
-            yield f"{name}[{index}]", NAMED[name].get(value.strip().casefold(), value.strip())
+        if name in KEYS and isinstance(value, str):
+            yield f"{name}[{index}]", KEYS[name].find(value) or value.strip()
         elif name == "tags" and isinstance(value, str):
             yield from (("tags", line) for line in value.splitlines() or [""])
         else:
@@ -66,7 +69,8 @@ def completed(name: str, text: str) -> str:
 def complete(text: str) -> str:
     """Strip a pasted address, and add `https://` where it has no scheme."""
     text = text.strip()
-    return f"https://{text}" if BARE.fullmatch(text) else text
+    rest = text.removeprefix("//")
+    return f"https://{rest}" if BARE.fullmatch(rest) else text
 
 
 def removed(sent: RequestData) -> Iterator[tuple[str, Value]]:

@@ -35,7 +35,8 @@ def protect(response: Response) -> Response:
     if response.mimetype == "text/html":
         for name, value in (PAGE | SECURE_PAGE if is_secure() else PAGE).items():
             response.headers.setdefault(name, value)
-    if is_owners(request.path):
+    # a picture whose address changes with it has set this itself: a list has many of them
+    if is_owners(request.path) and not response.cache_control.immutable:
         response.headers.update(PRIVATE)
     return response
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from app.dashboard.statistics.periods import Day, Span
-from app.i18n import dated, digits
+from app.i18n import dated, digits, percent
 from app.i18n.messages import gettext as _
 
 SHADES = 6
@@ -17,7 +18,7 @@ DAY_OF_WEEK = "EEE d MMM y"  # a pattern of Unicode's
 
 
 class Trend(NamedTuple):
-    """`+12 %`; the tone is `up`, `down` or empty, and does not judge."""
+    """`+12%`; the tone is `up`, `down` or empty, and does not judge."""
 
     text: str
     tone: str
@@ -27,20 +28,15 @@ def change(now: float, before: float) -> Trend | None:
     """The change in percent. None where there was nothing before: that has no percentage."""
     if not before:
         return None
-    percent = (now - before) / before * 100
-    rounded = round(percent)
-    if rounded == 0:
-        return Trend("0 %", "")
-    # a minus sign, not a hyphen: screen readers say it
-    return Trend(f"{'+' if rounded > 0 else '−'}{digits(abs(rounded))} %", "up" if rounded > 0 else "down")
+    rounded = round((now - before) / before * 100)
+    tone = "up" if rounded > 0 else "down" if rounded else ""
+    return Trend(percent(rounded, is_signed=True), tone)
 
 
 def share(part: int, whole: int) -> str:
-    """`12 %`; `<1 %` for a small share, which is never shown as 0."""
-    percent = 100 * part / whole if whole else 0
-    if 0 < percent < 1:
-        return "<1 %"
-    return f"{round(percent)} %"
+    """`12%`; `<1%` for a small share, which is never shown as 0."""
+    found = 100 * part / whole if whole else 0
+    return f"<{percent(1)}" if 0 < found < 1 else percent(found)
 
 
 def length(part: int, most: int) -> float:
@@ -85,6 +81,12 @@ def span_words(span: Span) -> str:
 
 def between(first: str, last: str) -> str:
     return _("%(first)s to %(last)s", first=first, last=last)
+
+
+def file_name(title: str, span: Span) -> str:
+    """`waypost-go.example-spring-2026-11-01-2026-11-24`: the name of a file, without its ending."""
+    plain = re.sub(r"[^\w.-]+", "-", title).strip("-.")[:80]
+    return f"waypost-{plain or 'statistics'}-{span.start}-{span.end}"
 
 
 def part_words(day: dt.date, interval: str, selected: Span) -> str:

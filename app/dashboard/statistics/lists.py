@@ -5,16 +5,13 @@ from __future__ import annotations
 import datetime as dt
 from typing import Any, NamedTuple
 
-from sqlalchemy import select
-from sqlalchemy.orm import joinedload
-
 from app.analytics.latest import LatestVisit, latest_visits
 from app.analytics.statistics import hours_of_week, make_report
 from app.analytics.top_links import by_link
 from app.core.extensions import db
 from app.dashboard.links.rows import host_of, short_address
 from app.dashboard.statistics import figures, words
-from app.dashboard.statistics.scopes import LINK, PageScope
+from app.dashboard.statistics.scopes import LINK, PageScope, links_of
 from app.dashboard.statistics.state import CARDS, PageState
 from app.i18n import dated
 from app.i18n.messages import gettext as _
@@ -126,11 +123,6 @@ def links(scope: PageScope, state: PageState, limit: int = ROWS + 1) -> dict[str
         if (link := there.get(id_))
     ]
     return {"rows": rows[: limit - 1] if limit > ROWS else rows, "has_more": len(rows) > ROWS}
-
-
-def links_of(ids: set[int]) -> dict[int, Link]:
-    wanted = select(Link).where(Link.id.in_(ids)).options(joinedload(Link.domain))
-    return {link.id: link for link in db.session.scalars(wanted)}
 
 
 class Cell(NamedTuple):

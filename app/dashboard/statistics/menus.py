@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from app.dashboard.statistics import figures, periods, scopes, words
 from app.dashboard.statistics.periods import MENU, WITHOUT_BEFORE
+from app.dashboard.statistics.reach import FilterReach
 from app.dashboard.statistics.scopes import PageScope
 from app.dashboard.statistics.state import COMPARE, OFF, PREVIOUS, PageState
 from app.i18n import dated
@@ -17,12 +18,16 @@ OF_PERIOD = {"period", "date", "start_date", "end_date"}
 
 
 class MenuItem(NamedTuple):
-    """A line of a menu; `key` is the letter that chooses it."""
+    """A line of a menu; `key` is the letter that chooses it. `note`: what to know before choosing it.
+
+    Without an address it can't be chosen.
+    """
 
     title: str
     address: str
     is_chosen: bool = False
     key: str = ""
+    note: str = ""
 
 
 class Filter(NamedTuple):
@@ -33,16 +38,17 @@ class Filter(NamedTuple):
     without: str
 
 
-def menus(scope: PageScope, state: PageState) -> dict[str, Any]:
+def menus(scope: PageScope, state: PageState, reach: FilterReach | None) -> dict[str, Any]:
 
     def address(other: PageState) -> str:
         return scope.address(**other.query())
 
     earlier, later = state.stepped(-1), state.stepped(1)
     return {
-        "periods": [[period_item(scope, state, choice) for choice in group] for group in MENU],
+        "periods": [[period_item(scope, state, choice, reach) for choice in group] for group in MENU],
         "period_title": title(state),
-        "earlier": address(earlier) if earlier else "",
+        "earlier": address(earlier) if earlier and not is_closed(reach, earlier) else "",
+        "earlier_note": reach.note(earlier.span) if reach and earlier else "",
         "later": address(later) if later else "",
         "compare": compare_items(scope, state),
         "who": [
@@ -59,10 +65,17 @@ def menus(scope: PageScope, state: PageState) -> dict[str, Any]:
     }
 
 
-def period_item(scope: PageScope, state: PageState, choice: periods.PeriodChoice) -> MenuItem:
+def period_item(
+    scope: PageScope, state: PageState, choice: periods.PeriodChoice, reach: FilterReach | None
+) -> MenuItem:
     there = state.in_period(choice.period, periods.date_of(choice, state.today))
     is_chosen = (there.period, there.span) == (state.period, state.span)
-    return MenuItem(choice.title, scope.address(**there.query()), is_chosen, choice.key)
+    address = "" if is_closed(reach, there) else scope.address(**there.query())
+    return MenuItem(choice.title, address, is_chosen, choice.key, reach.note(there.span) if reach else "")
+
+
+def is_closed(reach: FilterReach | None, state: PageState) -> bool:
+    return reach is not None and reach.closes(state.span, reach.filters)
 
 
 def title(state: PageState) -> str:

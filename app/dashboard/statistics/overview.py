@@ -12,7 +12,6 @@ from app.analytics.latest import by_minute
 from app.analytics.statistics import StatisticsResult, query_statistics
 from app.core import clock
 from app.core.extensions import db
-from app.dashboard.shared import rendering
 from app.dashboard.statistics import figures
 from app.dashboard.statistics.figures import Trend
 from app.dashboard.statistics.periods import Day, Span, folded, intervals
@@ -59,7 +58,7 @@ def overview(scope: PageScope, state: PageState) -> dict[str, Any]:
     lines = [ChartPoint(each, other) for each, other in zip_longest(now, before) if each]
     return {
         "lines": lines,
-        "totals": totals(found, compared(state, now, before) if is_comparable(earlier) else None),
+        "totals": totals(found, compared(scope, state, now, before) if is_comparable(earlier) else None),
         "is_cut": is_cut(state),
         "covers": covers(found),
         "before_covers": covers(earlier),
@@ -72,11 +71,12 @@ def query_overview(scope: PageScope, state: PageState, span: Span) -> tuple[Stat
     found = query_statistics(
         db.session, scope.statistics_query(state, "hour" if state.interval == "hour" else "overview", span)
     )
-    return found, hours(found, state, span) if state.interval == "hour" else days(found, state, span)
+    is_hourly = state.interval == "hour"
+    return found, hours(scope, found, state, span) if is_hourly else days(found, state, span)
 
 
-def hours(found: StatisticsResult, state: PageState, span: Span) -> list[Interval]:
-    last = hour_now() if span.end == state.today else 23
+def hours(scope: PageScope, found: StatisticsResult, state: PageState, span: Span) -> list[Interval]:
+    last = hour_now(scope) if span.end == state.today else 23
     names = [(f"{row['hour']:02}:00", row) for row in found.rows]
     return [Interval(name, name, counts_of(row) if row["hour"] <= last else None) for name, row in names]
 
@@ -111,8 +111,8 @@ def is_comparable(earlier: StatisticsResult | None) -> bool:
     return earlier is not None and earlier.covers is None
 
 
-def hour_now() -> int:
-    return clock.now().astimezone(rendering.owner_zone()).hour
+def hour_now(scope: PageScope) -> int:
+    return clock.now().astimezone(scope.zone).hour
 
 
 def is_cut(state: PageState) -> bool:
@@ -120,11 +120,13 @@ def is_cut(state: PageState) -> bool:
     return state.interval == "hour" and state.is_live
 
 
-def compared(state: PageState, now: Sequence[Interval], before: Sequence[Interval]) -> tuple[Counts, Counts]:
+def compared(
+    scope: PageScope, state: PageState, now: Sequence[Interval], before: Sequence[Interval]
+) -> tuple[Counts, Counts]:
     """The counts now and before, from which the change is computed. Of a day that is not over only its full
     hours count, and the same hours of the other day.
     """
-    last = hour_now() if is_cut(state) else None
+    last = hour_now(scope) if is_cut(state) else None
     return added(now[:last]), added(before[:last])
 
 
@@ -153,7 +155,7 @@ def ratio(clicks: int, visitors: int) -> str:
 
 def realtime(scope: PageScope, state: PageState) -> dict[str, Any]:
     """The last half hour, by minutes."""
-    now, zone = clock.now(), rendering.owner_zone()
+    now, zone = clock.now(), scope.zone
     around = Span(state.today - Day, state.today)  # half an hour may begin on the day before
     counts = by_minute(db.session, scope.statistics_query(state, "hour", around), now, MINUTES)
     times = [(now - dt.timedelta(minutes=MINUTES - 1 - n)).astimezone(zone) for n in range(MINUTES)]

@@ -6,9 +6,11 @@ import datetime as dt
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
+from zoneinfo import ZoneInfo
 
 from flask import url_for
 from sqlalchemy import func, select
+from sqlalchemy.orm import joinedload
 
 from app.accounts.models import User
 from app.accounts.ownership import get_owned
@@ -16,7 +18,6 @@ from app.analytics import day_state
 from app.analytics.statistics import StatisticsQuery
 from app.core.extensions import db
 from app.dashboard.links.rows import short_address
-from app.dashboard.shared import rendering
 from app.dashboard.statistics.periods import Span
 from app.dashboard.statistics.state import VIEWS, PageState
 from app.i18n.messages import gettext as _
@@ -38,6 +39,11 @@ class PageScope:
     link_ids: tuple[int, ...] | None = None
     link: Link | None = None
     project: Project | None = None
+
+    @property
+    def zone(self) -> ZoneInfo:
+        """The time zone of the days: the owner's."""
+        return ZoneInfo(self.user.timezone)
 
     def address(self, part: str = "", **query: str) -> str:
         """The address of the page, or of a part of it."""
@@ -77,7 +83,7 @@ class PageScope:
             type=type,
             start=start,
             end=end,
-            zone=rendering.owner_zone(),
+            zone=self.zone,
             bots=state.bots,
             filters=state.filters,
             limit=limit,
@@ -114,3 +120,9 @@ def other_scopes(scope: PageScope) -> list[tuple[str, str, str]]:
             for project in db.session.scalars(owned.limit(100))
         ),
     ]
+
+
+def links_of(ids: set[int]) -> dict[int, Link]:
+    """The links that still exist, with their domains."""
+    wanted = select(Link).where(Link.id.in_(ids)).options(joinedload(Link.domain))
+    return {link.id: link for link in db.session.scalars(wanted)}

@@ -30,6 +30,7 @@ from app.dashboard.statistics import figures, words
 from app.dashboard.statistics.lists import card, latest, links, listed, week, world
 from app.dashboard.statistics.menus import menus
 from app.dashboard.statistics.overview import overview
+from app.dashboard.statistics.reach import find_reach
 from app.dashboard.statistics.scopes import PageScope, all_links_scope, of_link, of_project
 from app.dashboard.statistics.state import PageState, read
 from app.i18n.messages import gettext as _
@@ -113,9 +114,9 @@ def show(scope: PageScope) -> Response:
     state, wrong = read_page_state(scope, read_params())
     if rendering.is_fragment():  # the parts keep their views
         state = replace(state, views=read_page_state(scope, read_current_parameters())[0].views)
-    context = {
-        **page_context(scope, state),
-        **menus(scope, state),
+    context = page_context(scope, state)
+    context |= {
+        **menus(scope, state, context["reach"]),
         "wrong": wrong,
         "parts": parts_of(scope, state),
     }
@@ -248,7 +249,10 @@ def page_context(scope: PageScope, state: PageState) -> Context:
         "here": "links" if scope.link else "projects" if scope.project else "statistics",
         "scope": scope,
         "state": state,
-        "zone": rendering.owner_zone(),
+        "zone": scope.zone,
+        "now": clock.now(),
+        "reach": find_reach(scope, state),
+        "picture_file": figures.file_name(scope.title, state.span),
         "is_whole": "whole" in read_params(),
         "to": lambda other: scope.address(**other.query()),
         "share": figures.share,

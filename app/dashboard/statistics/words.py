@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from app.geo.countries import CONTINENTS, COUNTRIES
+from app.geo.names import CONTINENT_NAMES, COUNTRY_NAMES
 from app.i18n.messages import lazy_gettext as _l
 from app.links import targeting
 from app.links.language_names import LANGUAGES
@@ -175,8 +175,8 @@ MORE_LANGUAGES = {
     "zu": _l("Zulu"),
 }
 NAMES: Mapping[str, Mapping[str, str]] = {
-    "country_code": COUNTRIES,
-    "continent_code": CONTINENTS,
+    "country_code": COUNTRY_NAMES,
+    "continent_code": CONTINENT_NAMES,
     "device_type": targeting.DEVICES,
     "browser_language": {**MORE_LANGUAGES, **LANGUAGES},
 }

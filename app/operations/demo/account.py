@@ -38,7 +38,7 @@ def begin_anew(email: str, data_dir: Path) -> tuple[User, str]:
     password = secrets.token_urlsafe(12)
     password_hash = passwords.hash_password(password)
     begin_write(db.session)
-    user = services.store_user(email, password_hash, name="Demo", is_admin=is_admin)
+    user = services.store_user(email, password_hash, services.Profile("Demo"), is_admin=is_admin)
     user.timezone = "Europe/Berlin"
     db.session.commit()
     write_known(data_dir, {**known, user.email: user.id})

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from app.core.clock import now
+from app.domains.models import Domain
 from app.i18n.messages import lazy_gettext as _l
 from app.links.aliases import key_of
 from app.links.models import Link
@@ -42,7 +43,7 @@ def explain(redirect_context: RedirectContext, link: Link, profile: VisitorProfi
     facts = LinkState(redirect_context.clicks(compiled_link) if compiled_link else None, profile.unlocked)
     outcome = resolve(compiled_link, visitor, at, facts)
     outcome = explain_outcome(outcome, compiled_link, visitor) if compiled_link else unserved(outcome)
-    return Explanation(of_domain(redirect_context, link, outcome), visitor, at)
+    return Explanation(of_domain(redirect_context, link.domain, outcome), visitor, at)
 
 
 def plan_of(redirect_context: RedirectContext, link: Link) -> CompiledLink | None:
@@ -57,9 +58,8 @@ def unserved(outcome: Outcome) -> Outcome:
     return replace(outcome, steps=[Step("link", True, _l("its domain is not verified, or is turned off"))])
 
 
-def of_domain(redirect_context: RedirectContext, link: Link, outcome: Outcome) -> Outcome:
+def of_domain(redirect_context: RedirectContext, domain: Domain | None, outcome: Outcome) -> Outcome:
     """The outcome with the domain's own redirect for links that are not found, if it has one."""
-    domain = link.domain
     if outcome.outcome != "not_found" or not domain or not (domain.is_verified and domain.is_enabled):
         return outcome
     wanted = domain.custom_not_found_url

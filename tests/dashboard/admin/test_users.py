@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -183,13 +183,15 @@ def invited(desk: Desk, **values: Any) -> str:
     return found[1]
 
 
-def sign_up(app: Flask, address: str, email: str, **values: Any) -> Any:
+def sign_up(
+    app: Flask, address: str, email: str, headers: Mapping[str, str] | None = None, **values: Any
+) -> Any:
     client = app.test_client()
     page = client.get("/login")
     found = re.search(r'name="csrf_token" value="([^"]+)"', page.text)
     token = found[1] if found else ""
     data = {"csrf_token": token, "token": address.rpartition("=")[2], "email": email, "password": PASSWORD}
-    return client, client.post("/setup/invitation", data={**data, **values})
+    return client, client.post("/setup/invitation", data={**data, **values}, headers=headers)
 
 
 @pytest.mark.parametrize("is_admin", [False, True])
@@ -206,6 +208,27 @@ def test_an_invitation_makes_one_account(app: Flask, desk: Desk, session: Sessio
     again, refused = sign_up(app, address, "third@example.com")
     assert (refused.status_code, again.get(address).status_code) == (410, 410)
     assert "was used" in again.get(address).text
+
+
+@pytest.mark.parametrize(
+    ("zone", "wished", "stored"),
+    [
+        ("Europe/Berlin", "de-AT,en;q=0.5", ("Europe/Berlin", "de")),
+        ("Asia/Tokyo", "ja,en;q=0.5", ("Asia/Tokyo", "en")),
+        ("Mars/Olympus", "de", ("UTC", "de")),
+        ("", "", ("UTC", "en")),
+        ("x" * 650, "en", ("UTC", "en")),
+    ],
+    ids=["both known", "no such language", "no such zone", "nothing known", "too long"],
+)
+def test_a_new_account_has_the_browsers_language_and_time_zone(
+    app: Flask, desk: Desk, session: Session, zone: str, wished: str, stored: tuple[str, str]
+) -> None:
+    address = invited(desk)
+    headers = {"Accept-Language": wished}
+    _, made = sign_up(app, address, "new@example.com", headers=headers, timezone=zone)
+    user = session.scalars(select(User).where(User.email == "new@example.com")).one()
+    assert (user.timezone, user.language, made.status_code) == (*stored, 303)
 
 
 def test_what_is_stored_opens_nothing(desk: Desk, session: Session) -> None:

@@ -94,7 +94,7 @@ def test_rows_of_others_are_not_there(
 ) -> None:
     """Bob's rows have the id 1 of each kind. Alice requests every page of them and gets 404."""
     rows = [factory.link(bob), factory.pixel(bob), factory.handler(bob), factory.key(bob)[0]]
-    rows += [factory.project(bob), factory.domain(bob)]
+    rows += [factory.project(bob), factory.domain(bob), factory.share(bob)[0]]
     assert {row.id for row in rows} == {1}
     pages = [path for method in ("GET", "POST") for _, path in rules(app, method) if "/1" in path]
     assert len(pages) > 12
@@ -107,7 +107,7 @@ def test_rows_of_others_are_not_there(
         assert desk.post(path.removeprefix("/dashboard"), PIXEL).status_code == 404, path
     session.expire_all()
     assert count(session) == 1
-    assert rows[3].revoked_datetime is None
+    assert rows[3].revoked_datetime is rows[-1].revoked_datetime is None
 
 
 def test_an_id_that_no_database_can_hold_is_not_there(app: Flask, desk: Desk) -> None:

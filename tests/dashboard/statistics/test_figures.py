@@ -13,11 +13,11 @@ from app.dashboard.statistics.periods import Span
 @pytest.mark.parametrize(
     ("now", "before", "told"),
     [
-        (112, 100, ("+12 %", "up")),
-        (50, 100, ("−50 %", "down")),
-        (0, 100, ("−100 %", "down")),
-        (1001, 1000, ("0 %", "")),
-        (20_000, 10, ("+199,900 %", "up")),
+        (112, 100, ("+12%", "up")),
+        (50, 100, ("−50%", "down")),
+        (0, 100, ("−100%", "down")),
+        (1001, 1000, ("0%", "")),
+        (20_000, 10, ("+199,900%", "up")),
         (5, 0, None),
         (0, 0, None),
     ],
@@ -28,7 +28,7 @@ def test_changes(now: int, before: int, told: tuple[str, str] | None) -> None:
 
 @pytest.mark.parametrize(
     ("part", "whole", "told"),
-    [(1, 3, "33 %"), (1, 1000, "<1 %"), (0, 9, "0 %"), (0, 0, "0 %"), (9, 9, "100 %")],
+    [(1, 3, "33%"), (1, 1000, "<1%"), (0, 9, "0%"), (0, 0, "0%"), (9, 9, "100%")],
 )
 def test_shares(part: int, whole: int, told: str) -> None:
     assert figures.share(part, whole) == told

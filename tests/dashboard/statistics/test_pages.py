@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import delete, event
+from sqlalchemy import delete, event, select
 
 from app.accounts.models import User
 from app.analytics import upkeep
@@ -353,27 +353,49 @@ def test_the_list_asks_no_more_often_for_more_links(
     assert statements() == few
 
 
-def test_what_filters_still_cover_is_said(
-    desk: Desk, past: Past, settings: Settings, session: Any, monkeypatch: Any
-) -> None:
-    """Single clicks are deleted after a while: the page names the days that filters still cover, and compares
-    no period with an incomplete one."""
-    page = desk.get("/statistics/overview?country_code=DE&period=7d", headers=HTMX).text
-    assert "stored for a limited time" not in page
+def prune(settings: Settings, session: Any, monkeypatch: Any, days: int = 5) -> dt.date:
+    """Delete single clicks that are older. Returns the first day whose clicks all exist."""
     monkeypatch.setattr(upkeep, "REST_SECONDS", 0.0)
-    worker = Upkeep(replace(settings, click_retention_days=5))
+    worker = Upkeep(replace(settings, click_retention_days=days))
     while worker.step(clock.now()):
         pass
     worker.close()
     session.rollback()
-    report = answer(session, asked(past, filters={"country_code": "DE"}))
-    assert report.covers
-    assert report.covers[0] > today() - dt.timedelta(7)
-    page = desk.get("/statistics/overview?country_code=DE", headers=HTMX).text
-    words = figures.span_words(Span(*report.covers))
+    two = {"country_code": "DE", "device_type": "mobile"}
+    user_id = session.scalar(select(Link.user_id).limit(1))
+    end = today()
+    common: dict[str, Any] = {
+        "user_id": user_id,
+        "zone": KOLKATA,
+        "start": end - dt.timedelta(29),
+        "end": end,
+    }
+    covers = answer(session, StatisticsQuery(**common, filters=two)).covers
+    assert covers
+    assert covers[0] > end - dt.timedelta(7)
+    return covers[0]
+
+
+def text_of(page: str) -> str:
+    return " ".join(html.unescape(TAGS.sub(" ", page)).split())
+
+
+def test_what_filters_still_cover_is_said(
+    desk: Desk, past: Past, settings: Settings, session: Any, monkeypatch: Any
+) -> None:
+    """Single clicks are deleted after a while: with two filters the page names the days that it covers, and
+    compares no period with an incomplete one."""
+    two = {"country_code": "DE", "device_type": "mobile"}
+    asked_for = "country_code=DE&device_type=mobile"
+    page = desk.get(f"/statistics/overview?{asked_for}&period=7d", headers=HTMX).text
+    assert "stored for a limited time" not in page
+    since = prune(settings, session, monkeypatch)
+    report = answer(session, asked(past, filters=two))
+    page = desk.get(f"/statistics/overview?{asked_for}", headers=HTMX).text
+    words = figures.span_words(Span(since, today()))
     assert f"stored for a limited time: what you see covers {words}." in " ".join(page.split())
     assert f'<span class="value">{report.pageviews:,}</span>' in page
-    page = desk.get("/statistics/overview?country_code=DE&period=7d", headers=HTMX).text
+    page = desk.get(f"/statistics/overview?{asked_for}&period=7d", headers=HTMX).text
     assert "of which no day is still known" in page
     assert "was " not in page
     whole = answer(session, asked(past))
@@ -381,6 +403,104 @@ def test_what_filters_still_cover_is_said(
         f'<span class="value">{whole.pageviews:,}</span>'
         in desk.get("/statistics/overview", headers=HTMX).text
     )
+
+
+def test_one_filter_is_answered_for_all_days(
+    desk: Desk, past: Past, settings: Settings, session: Any, monkeypatch: Any
+) -> None:
+    """From the roll-ups, and compared with the days before."""
+    queries = ("/statistics/overview?country_code=DE", "/statistics/overview?country_code=DE&period=7d")
+    session.get_one(User, past.owner.id).timezone = "UTC"  # elsewhere pruned days are divided otherwise
+    session.commit()
+    before = [desk.get(query, headers=HTMX).text for query in queries]
+    listed = desk.get("/statistics/places?country_code=DE", headers=HTMX).text
+    prune(settings, session, monkeypatch)
+    for query, page in zip(queries, before, strict=True):
+        after = desk.get(query, headers=HTMX).text
+        assert "stored for a limited time" not in after
+        assert sum(int(row[1]) for row in rows(after, "figures")) == sum(
+            int(row[1]) for row in rows(page, "figures")
+        )
+    assert "was " in desk.get(queries[1], headers=HTMX).text
+    assert rows(desk.get("/statistics/places?country_code=DE", headers=HTMX).text, "top") == rows(
+        listed, "top"
+    )
+
+
+def days_before(since: dt.date) -> str:
+    """A period of which no single click is kept."""
+    end = since - dt.timedelta(1)
+    return f"period=custom&start_date={end - dt.timedelta(3)}&end_date={end}"
+
+
+def test_how_far_filters_reach_is_said_before_they_are_chosen(
+    desk: Desk, past: Past, settings: Settings, session: Any, monkeypatch: Any
+) -> None:
+    described = 'aria-describedby="filters-since"'
+    assert 'id="filters-since"' not in desk.get("/statistics/").text
+    assert described not in desk.get("/statistics/sources", headers=HTMX).text
+    since = prune(settings, session, monkeypatch)
+    day = figures.day_words(since)
+    page = desk.get("/statistics/").text
+    assert f"Filters reach back to {day}: single clicks from before are no longer kept." in text_of(page)
+    assert described in desk.get("/statistics/sources", headers=HTMX).text
+    assert described in desk.get("/statistics/map", headers=HTMX).text
+    # a period that begins later says nothing
+    later = f"period=custom&start_date={since}&end_date={today()}"
+    assert 'id="filters-since"' not in desk.get(f"/statistics/?{later}").text
+    assert described not in desk.get(f"/statistics/sources?{later}", headers=HTMX).text
+    # with one filter: its totals are whole, lists of other dimensions say when they begin
+    page = desk.get("/statistics/?country_code=DE").text
+    assert f"Other lists with this filter, and everything with a second one, begin on {day}" in text_of(page)
+    assert f"From {day}" in text_of(desk.get("/statistics/sources?country_code=DE", headers=HTMX).text)
+    assert "From" not in text_of(desk.get("/statistics/places?country_code=DE", headers=HTMX).text)
+    for part in ("week", "latest", "links"):
+        assert f"From {day}" in text_of(desk.get(f"/statistics/{part}?country_code=DE", headers=HTMX).text)
+    none = text_of(desk.get(f"/statistics/sources?country_code=DE&{days_before(since)}", headers=HTMX).text)
+    assert "Single clicks of these days are no longer kept." in none
+
+
+def test_periods_that_filters_can_not_show_are_marked(
+    desk: Desk, past: Past, settings: Settings, session: Any, monkeypatch: Any
+) -> None:
+    since = prune(settings, session, monkeypatch)
+    day = figures.day_words(since)
+
+    def lines(query: str) -> dict[str, tuple[str, bool]]:
+        """By a line's name: its note, and whether it can be chosen."""
+        menu = desk.get(f"/statistics/?{query}").text.split('id="period"')[1].split("</details>")[0]
+        found = re.findall(r"<li><a ([^>]*)><span class=\"text\">([^<]*)(?:<small[^>]*>([^<]*))?", menu)
+        return {name: (html.unescape(note), "href" in attributes) for attributes, name, note in found}
+
+    assert {note for note, _ in lines("").values()} == {""}
+    one, two = lines("country_code=DE"), lines("country_code=DE&device_type=mobile")
+    assert one["Last 12 months"] == (f"lists from {day}", True)
+    assert two["Last 12 months"] == (f"from {day}", True)
+    assert one["Today"] == two["Today"] == ("", True)
+    last_month = Span(*map(dt.date.fromisoformat, month_before(today())))
+    if last_month.end < since:
+        assert one["Last month"] == ("totals only", True)
+        assert two["Last month"] == ("not with filters", False)
+
+
+def month_before(day: dt.date) -> tuple[str, str]:
+    end = day.replace(day=1) - dt.timedelta(1)
+    return str(end.replace(day=1)), str(end)
+
+
+def test_what_can_not_be_filtered_offers_no_filter(
+    desk: Desk, past: Past, settings: Settings, session: Any, monkeypatch: Any
+) -> None:
+    """The hours of one day need single clicks: without these the rows are no links."""
+    since = prune(settings, session, monkeypatch)
+    gone = f"period=day&date={since - dt.timedelta(2)}"
+    page = desk.get(f"/statistics/?{gone}").text
+    assert "Single clicks of this day are no longer kept: it can't be filtered." in text_of(page)
+    rows_shown = desk.get(f"/statistics/sources?{gone}", headers=HTMX).text
+    assert rows(rows_shown, "top")
+    assert "referrer_host=" not in rows_shown.split("<tbody>")[1]
+    assert 'title="Single clicks of this day' in html.unescape(rows_shown)
+    assert "country_code=" not in desk.get(f"/statistics/map?{gone}", headers=HTMX).text.split("<tbody>")[1]
 
 
 def test_clicks_of_deleted_links_stay_in_the_owners_sums(desk: Desk, past: Past, session: Any) -> None:

@@ -1,0 +1,1 @@
+"""Share addresses: statistics that an owner shows to people without an account."""

@@ -1,0 +1,217 @@
+"""Shared statistics: pages for people without an account, found by a secret token, and their embedded form.
+
+They have a blueprint of their own, without sign-in: no session is read or written. The only cookie says that
+the share's password was typed.
+"""
+
+# see docs/decisions/2026-11-24-shared-statistics.md
+from __future__ import annotations
+
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Any
+
+from flask import Blueprint, Flask, Response, g, make_response, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+from itsdangerous import BadSignature
+
+from app.accounts.hashing import GATE, HashPriority
+from app.accounts.passwords import check_password
+from app.analytics.sharing import services
+from app.analytics.sharing.models import StatisticsShare
+from app.core.database import begin_read
+from app.core.errors import Busy, RateLimited, RetryLater, WaypostError
+from app.core.extensions import csrf, db, login
+from app.core.secret_keys.timed_tokens import TimedTokens
+from app.dashboard.shared.rendering import THEMES
+from app.dashboard.shared.security_headers import PAGE, POLICY
+from app.dashboard.statistics.shared_figures import shared_context
+from app.i18n.messages import gettext as _
+from app.i18n.messages import lazy_gettext as _l
+from app.rate_limit.limiter import at_most, network_of
+from app.web.body import MAX_SMALL_BYTES, read_params, read_sent
+from app.web.cookies import secure_cookie
+from app.web.rate_limits import rate_limiter
+
+PASSED_SECONDS = 12 * 3600
+PASSED = TimedTokens("waypost: the password of shared statistics was typed", PASSED_SECONDS)
+COOKIE = "waypost_shared"
+UNKNOWN = at_most(60, minutes=10, name="share-unknown")
+VIEWS = at_most(240, minutes=1, name="share-views")
+TRIES = at_most(10, minutes=10, name="share-password")
+WRONG = _l("This is not the password.")
+TOO_MANY = _l("There were too many tries. Wait a few minutes, then try again.")
+BUSY = _l("Too many passwords are being checked at this moment. Try again in a few seconds.")
+
+blueprint = Blueprint("shared", __name__, url_prefix="/dashboard/shared")
+
+View = Callable[[StatisticsShare, str], Response]
+
+
+def init_app(app: Flask) -> None:
+    csrf.exempt(blueprint)  # a password unlocks a page and changes nothing, and there is no session to abuse
+    app.register_blueprint(blueprint)
+
+
+@blueprint.before_request
+def read_no_session() -> None:
+    """Nobody is signed in here: the pages are the same for everybody, and no template loads a session."""
+    g._login_user = login.anonymous_user()  # noqa: SLF001  where Flask-Login keeps the user of a request
+
+
+@blueprint.get("/<token>")
+def show(token: str) -> ResponseReturnValue:
+    return with_share(token, show_page)
+
+
+@blueprint.get("/<token>/embed")
+def embed(token: str) -> ResponseReturnValue:
+    return with_share(token, show_embedded)
+
+
+@blueprint.post("/<token>")
+def unlock(token: str) -> ResponseReturnValue:
+    return with_share(token, check)
+
+
+def with_share(token: str, view: View) -> Response:
+    """The view's answer, if the token is that of a share address that works. Bad tokens are counted."""
+    network = network_of(request.remote_addr or "")
+    share = services.find(token)
+    if share is None:
+        seconds = rate_limiter().take(UNKNOWN, network) if services.SHAPE.fullmatch(token) else 0
+        return wait(seconds) if seconds else over(HTTPStatus.NOT_FOUND)
+    state = services.state_of(share)
+    if state != "active":
+        return over(HTTPStatus.NOT_FOUND if state == "closed" else HTTPStatus.GONE)
+    window = rate_limiter().count_request(VIEWS, network, str(share.id))
+    return wait(window.seconds) if window.is_over else view(share, token)
+
+
+def show_page(share: StatisticsShare, token: str) -> Response:
+    if share.password_hash is not None and not has_passed(share):
+        return ask_password(token)
+    return render_statistics(share, "page", address=url_for("shared.show", token=token))
+
+
+def show_embedded(share: StatisticsShare, token: str) -> Response:
+    """The small page for a frame. A password is never asked for in one, where it could be anybody's page."""
+    if not share.is_embeddable or share.password_hash is not None:
+        return over(HTTPStatus.NOT_FOUND)
+    response = render_statistics(share, "embed", address=url_for("shared.embed", token=token))
+    policy = POLICY | {"form-action": "'none'", "frame-ancestors": " ".join(share.embed_hosts) or "*"}
+    named = "; ".join(f"{name} {value}" for name, value in policy.items())
+    response.headers["Content-Security-Policy"] = named
+    return response
+
+
+def render_statistics(share: StatisticsShare, name: str, address: str) -> Response:
+    params = read_params()
+    begin_read(db.session)
+    context = shared_context(share, params.get("metric", ""))
+    response = render(name, HTTPStatus.OK, share=share, address=address, **context)
+    if request.method == "GET":
+        share_id = share.id
+        db.session.rollback()  # the use is written on another connection, and must not wait for this read
+        services.note_use(share_id)
+    return response
+
+
+def check(share: StatisticsShare, token: str) -> Response:
+    """The answer to the form: the page, or the form again with what is wrong."""
+    here = url_for("shared.show", token=token)
+    if share.password_hash is None:
+        return make_response(redirect(here, HTTPStatus.SEE_OTHER))
+    try:
+        if not is_right(share, share.password_hash, sent_password()):
+            return ask_password(token, HTTPStatus.FORBIDDEN, WRONG)
+    except Busy as busy:
+        return ask_password(token, HTTPStatus.SERVICE_UNAVAILABLE, BUSY, busy.seconds)
+    except RetryLater as later:
+        return ask_password(token, HTTPStatus.TOO_MANY_REQUESTS, TOO_MANY, later.seconds)
+    answer = make_response(redirect(here, HTTPStatus.SEE_OTHER))
+    answer.set_cookie(
+        secure_cookie(COOKIE),
+        PASSED.sign(bound_to(share)),
+        max_age=PASSED_SECONDS,
+        path=here,
+        secure=request.is_secure,
+        httponly=True,
+        samesite="Lax",
+    )
+    return answer
+
+
+def sent_password() -> str:
+    try:
+        sent = read_sent(MAX_SMALL_BYTES)
+    except WaypostError:
+        return ""  # a broken body holds no password
+    found = sent.last("password") if "password" in sent else ""
+    return found if isinstance(found, str) else ""
+
+
+def is_right(share: StatisticsShare, password_hash: str, password: str) -> bool:
+    """Whether the password is right. Counted before it is compared. Raises Busy, which counts as no try,
+    and RateLimited."""
+    who = (network_of(request.remote_addr or ""), str(share.id))
+    if not password:
+        return False
+    with GATE.reserve(HashPriority.VISITORS):
+        if seconds := rate_limiter().take(TRIES, *who):
+            raise RateLimited(seconds)
+        try:
+            found = check_password(password_hash, password)
+        except Busy:
+            rate_limiter().give_back(TRIES, *who)
+            raise
+    if found:
+        rate_limiter().reset(TRIES, *who)
+    return found
+
+
+def has_passed(share: StatisticsShare) -> bool:
+    for text in request.cookies.getlist(secure_cookie(COOKIE)):
+        try:
+            if PASSED.read(text) == bound_to(share):
+                return True
+        except BadSignature:
+            continue
+    return False
+
+
+def bound_to(share: StatisticsShare) -> list[Any]:
+    return [share.id, share.digest[:16]]
+
+
+def ask_password(token: str, status: int = HTTPStatus.OK, problem: str = "", seconds: int = 0) -> Response:
+    """The form; the share's name is not shown before the password is typed."""
+    response = render("password", status, problem=problem, address=url_for("shared.show", token=token))
+    if seconds:
+        response.headers["Retry-After"] = str(seconds)
+    return response
+
+
+def over(status: int) -> Response:
+    """The page of an address that shows nothing: unknown (404), or ended (410)."""
+    return render("over", status, is_ended=status == HTTPStatus.GONE)
+
+
+def wait(seconds: int) -> Response:
+    response = render("over", HTTPStatus.TOO_MANY_REQUESTS, is_busy=True)
+    response.headers["Retry-After"] = str(seconds)
+    return response
+
+
+def render(name: str, status: int, **context: Any) -> Response:
+    """A page in the colours that `theme` names, else the reader's system's."""
+    theme = read_params().get("theme", "")
+    theme = theme if theme in THEMES else ""
+    body = render_template(
+        f"shared/{name}.html", **{**context, "theme": theme, "site_title": _("Statistics")}
+    )
+    response = make_response(body, status)
+    # a page of an embedded address is framed by nobody unless it says so itself
+    response.headers.update({name: value for name, value in PAGE.items() if name != "Referrer-Policy"})
+    response.headers["Referrer-Policy"] = "no-referrer"
+    return response

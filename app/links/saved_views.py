@@ -1,0 +1,85 @@
+"""Saved views of the list of links: each keeps the query of the list under a name."""
+
+# see docs/decisions/2026-11-24-filters-and-saved-views.md
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import func, select
+
+from app.accounts.models import User
+from app.core.database import reread
+from app.core.errors import FieldError, Invalid
+from app.core.extensions import db
+from app.i18n.messages import lazy_digits
+from app.i18n.messages import lazy_gettext as _l
+from app.input.forms import Rejected, ResourceForm, TextField
+from app.input.params import MAX_QUERY
+from app.links.models import SavedView, folded
+
+MAX_VIEWS = 50  # of one user: all of them stand above the list
+
+
+class SavedViewForm(ResourceForm):
+    """A saved view: its name, and the query of the list."""
+
+    name = TextField(_l("Name"), required=True, most=64)
+    query = TextField(_l("What the list shows"), required=True, most=MAX_QUERY)
+
+    def validate_name(self, field: TextField) -> None:
+        if not field.data.strip():
+            raise Rejected(_l("This can't be empty."), "required")
+
+
+def views_of(user_id: int) -> Sequence[SavedView]:
+    """The user's saved views in the order in which they were made."""
+    return db.session.scalars(
+        select(SavedView).where(SavedView.user_id == user_id).order_by(SavedView.id)
+    ).all()
+
+
+def create(user: User, changes: dict[str, Any]) -> SavedView:
+    """Save a view from `changes`: a name and a query. Raises Invalid for a taken name, or one too many."""
+    lock_views(user.id)
+    number = db.session.scalar(select(func.count()).where(SavedView.user_id == user.id)) or 0
+    if number >= MAX_VIEWS:
+        text = _l("You have %(most)s saved views, the most there may be.", most=lazy_digits(MAX_VIEWS))
+        raise Invalid(FieldError(text, "too_many", "name"))
+    view = SavedView(user_id=user.id, key=free_key(user.id, changes["name"]), **changes)
+    db.session.add(view)
+    db.session.flush()
+    return view
+
+
+def update(view: SavedView, changes: dict[str, Any]) -> SavedView:
+    """Change the name or the query. Raises Invalid for a taken name, NotFound where the view is gone."""
+    lock_views(view.user_id)
+    reread(db.session, view)
+    if "name" in changes:
+        view.key = free_key(view.user_id, changes["name"], but=view.id)
+    for name, value in changes.items():
+        setattr(view, name, value)
+    db.session.flush()
+    return view
+
+
+def delete(view: SavedView) -> None:
+    """Delete it. The links stay. Raises NotFound when it is gone already."""
+    reread(db.session, view)
+    db.session.delete(view)
+    db.session.flush()
+
+
+def lock_views(user_id: int) -> None:
+    """Lets one request at a time change the user's views, so that each counts and compares all of them."""
+    db.session.execute(select(User.id).where(User.id == user_id).with_for_update())
+
+
+def free_key(user_id: int, name: str, but: int | None = None) -> str:
+    """The name without regard to case. Raises Invalid where another view than `but` of the user has it."""
+    key = folded(name)
+    found = select(SavedView.id).where(SavedView.user_id == user_id, SavedView.key == key)
+    if db.session.scalar(found) not in {None, but}:
+        raise Invalid(FieldError(_l("Another saved view has this name."), "taken", "name"))
+    return key

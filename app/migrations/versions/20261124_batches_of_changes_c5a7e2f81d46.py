@@ -1,0 +1,31 @@
+"""changes of many links that are undone as one
+
+Revision ID: c5a7e2f81d46
+Revises: 3b9f60d8e2a1
+"""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "c5a7e2f81d46"
+down_revision = "3b9f60d8e2a1"
+branch_labels = None
+depends_on = None
+
+BATCHED = sa.text("batch IS NOT NULL")
+
+
+def upgrade() -> None:
+    op.add_column("link_change", sa.Column("batch", sa.String(length=32)))
+    op.create_index(
+        "ix_link_change_batch",
+        "link_change",
+        ["batch", "link_id"],
+        sqlite_where=BATCHED,
+        postgresql_where=BATCHED,
+    )
+
+
+def downgrade() -> None:
+    op.drop_index("ix_link_change_batch", "link_change")
+    op.drop_column("link_change", "batch")

@@ -1,0 +1,351 @@
+"""What the link form says before it saves, in a browser: renames, ends in the past, links that are over, aliases."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+from sqlalchemy import insert, select
+from sqlalchemy.orm import Session, scoped_session
+
+from app.accounts.models import User
+from app.analytics.engine import open_engine
+from app.analytics.models import Click, Counter
+from app.core.clock import now
+from app.core.config import Settings
+from app.links.models import Link
+from tests.browser.test_accessibility import OF_COLOURS, sideways, violations
+from tests.factories import Factory
+
+pytestmark = [pytest.mark.browser, pytest.mark.full]
+
+RANDOM = re.compile(r"[a-hjkmnp-z2-9]{7}")
+HOUR = dt.timedelta(hours=1)
+AFTER = "https://example.com/over"
+
+
+@pytest.fixture(params=[1280, 390], ids=["desktop", "phone"])
+def wide(desk: Page, request: pytest.FixtureRequest) -> Page:
+    """The list of links on a wide screen and on a phone's."""
+    desk.set_viewport_size({"width": request.param, "height": 800})
+    return desk
+
+
+@pytest.fixture
+def plain(browser: Browser, alice: User, sign_in: Callable[[BrowserContext, User], Page]) -> Iterator[Page]:
+    """The list of links without JavaScript."""
+    context = browser.new_context(java_script_enabled=False)
+    yield sign_in(context, alice)
+    context.close()
+
+
+@pytest.fixture
+def click(settings: Settings, alice: User) -> Callable[[Link, int], None]:
+    """`click(link, 7)`: the link has that many clicks, the last one two hours ago, and a bot since."""
+
+    def click(link: Link, number: int) -> None:
+        time_ms = int((now() - 2 * HOUR).timestamp() * 1000)
+        with open_engine(settings).begin() as connection:
+            connection.execute(insert(Counter.__table__), {"link_id": link.id, "clicks": number})
+            rows = [(time_ms, False), (time_ms + 3_600_000, True)]
+            about = {"link_id": link.id, "user_id": alice.id, "visitor": "x"}
+            connection.execute(
+                insert(Click.__table__), [{"time_ms": at, "is_bot": is_bot, **about} for at, is_bot in rows]
+            )
+
+    return click
+
+
+@pytest.fixture
+def old(alice: User, factory: Factory, click: Callable[[Link, int], None]) -> Link:
+    link = factory.link(alice, "old")
+    click(link, 1204)
+    return link
+
+
+def alias_of(session: scoped_session[Session], link: Link) -> str:
+    session.rollback()
+    return session.scalars(select(Link.url).where(Link.id == link.id)).one()
+
+
+def open_form(page: Page, site: str, id: int) -> Locator:
+    """The form of a link in its dialog, opened from the list."""
+    page.goto(f"{site}/dashboard/links/")
+    page.locator(f"#row-{id} a[aria-haspopup=dialog]").first.click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_label("Short link")).to_be_visible()
+    return dialog
+
+
+def fold(within: Locator | Page, title: str) -> None:
+    within.locator("summary", has_text=title).first.click()
+
+
+def accessible(page: Page) -> None:
+    """Nothing for axe in both themes, and nothing to scroll sideways."""
+    assert (violations(page), sideways(page)) == ([], [])
+    page.emulate_media(color_scheme="dark", reduced_motion="reduce")
+    assert violations(page, rules=OF_COLOURS) == []
+    page.emulate_media(color_scheme="light")
+
+
+# ------------------------------------------------------------------- rename
+
+
+def test_a_rename_says_what_breaks_at_once_and_asks(
+    wide: Page, site: str, old: Link, session: scoped_session[Session]
+) -> None:
+    dialog = open_form(wide, site, old.id)
+    dialog.get_by_label("Short link").fill("new")
+    said = dialog.locator('[data-cautions="url"]')
+    expect(said).to_contain_text("Printed QR codes, bookmarks and posts with 127")
+    expect(said).to_contain_text("/old stop working. It had 1,204 clicks; the last one 2 hours ago.")
+    accessible(wide)
+    dialog.get_by_role("button", name="Save link").click()
+    box = dialog.get_by_role("checkbox", name="Change it all the same")
+    expect(box).to_be_focused()  # the browser asks for the tick
+    assert alias_of(session, old) == "old"
+    wide.keyboard.press("Space")
+    fold(dialog, "Organize")
+    dialog.locator("[name=title]").fill("More is typed")
+    expect(dialog.locator("aside .address")).to_contain_text("/new")
+    expect(box).to_be_checked()
+    dialog.get_by_role("button", name="Save link").click()
+    expect(wide.get_by_role("status").filter(has_text="/new is saved.")).to_be_visible()
+    assert alias_of(session, old) == "new"
+
+
+def test_a_rename_that_is_taken_back_says_nothing(desk: Page, site: str, old: Link) -> None:
+    dialog = open_form(desk, site, old.id)
+    said = dialog.locator('[data-cautions="url"]')
+    for typed, is_said in (("new", True), ("OLD", False), ("", True), ("old", False)):
+        dialog.get_by_label("Short link").fill(typed)
+        expect(said).to_have_text(re.compile("stop working" if is_said else r"^\s*$"))
+
+
+def test_who_is_faster_than_the_preview_is_asked_by_the_answer(
+    desk: Page, site: str, old: Link, session: scoped_session[Session]
+) -> None:
+    dialog = open_form(desk, site, old.id)
+    desk.route("**/preview", lambda route: route.fulfill(status=204))
+    dialog.get_by_label("Short link").fill("new")
+    desk.keyboard.press("Enter")
+    box = dialog.get_by_role("checkbox", name="Change it all the same")
+    expect(box).to_be_focused()
+    expect(dialog.get_by_label("Short link")).to_have_value("new")
+    assert alias_of(session, old) == "old"
+    desk.keyboard.press("Space")
+    desk.keyboard.press("Enter")
+    expect(desk.get_by_role("status").filter(has_text="/new is saved.")).to_be_visible()
+    assert alias_of(session, old) == "new"
+
+
+def test_a_rename_asks_without_javascript(
+    plain: Page, site: str, old: Link, session: scoped_session[Session]
+) -> None:
+    plain.goto(f"{site}/dashboard/links/{old.id}")
+    plain.get_by_label("Short link").fill("new")
+    plain.get_by_role("button", name="Save link").click()
+    expect(plain.get_by_text("It had 1,204 clicks; the last one 2 hours ago.")).to_be_visible()
+    assert alias_of(session, old) == "old"
+    plain.get_by_role("checkbox", name="Change it all the same").check()
+    plain.get_by_role("button", name="Save link").click()
+    expect(plain.get_by_role("status").filter(has_text="/new is saved.")).to_be_visible()
+    assert alias_of(session, old) == "new"
+
+
+def test_the_history_asks_before_it_renames(
+    wide: Page, site: str, old: Link, session: scoped_session[Session]
+) -> None:
+    dialog = open_form(wide, site, old.id)
+    for alias in ("second", "third"):
+        dialog.get_by_label("Short link").fill(alias)
+        dialog.get_by_role("checkbox", name="Change it all the same").check()
+        dialog.get_by_role("button", name="Save link").click()
+        expect(wide.get_by_role("status").filter(has_text=f"/{alias} is saved.")).to_be_visible()
+        dialog = open_form(wide, site, old.id)
+    dialog.get_by_role("link", name="History").click()
+    dialog.get_by_role("button", name="Restore the state of").first.click()
+    expect(dialog.get_by_role("alert")).to_contain_text("/third stop working.")
+    again = dialog.get_by_role("button", name="Restore it all the same")
+    expect(again).to_be_focused()
+    accessible(wide)
+    wide.keyboard.press("Enter")
+    expect(wide.get_by_role("status").filter(has_text="/second is unchanged.")).to_be_visible()
+    assert alias_of(session, old) == "second"
+
+
+# ------------------------------------------------------------------ schedule
+
+
+def test_an_end_in_the_past_is_said_while_it_is_typed(
+    wide: Page, alice: User, site: str, make_link: Callable[..., Link], session: scoped_session[Session]
+) -> None:
+    link = make_link(alice, "sale")
+    dialog = open_form(wide, site, link.id)
+    fold(dialog, "When")
+    dialog.get_by_role("switch", name="Schedule").check()
+    dialog.locator("[name=start_date]").fill("2020-01-01T00:00")  # a start in the past is nothing unusual
+    dialog.locator("[name=end_date]").fill("2021-01-01T00:00")
+    said = dialog.locator('[data-cautions="end_date"]')
+    expect(said).to_contain_text("This end is in the past. Visitors will get the “expired” page at once.")
+    preview = dialog.get_by_role("complementary", name="Preview")
+    expect(preview).to_contain_text(
+        "This link has ended. At the moment visitors get the “expired” page (410)."
+    )
+    expect(preview).not_to_contain_text("Targeting")
+    dialog.get_by_label("Expiration URL").fill("example.com/over")
+    expect(said).to_contain_text("Visitors will be sent to the expiration URL at once.")
+    expect(preview).to_contain_text(AFTER)
+    accessible(wide)
+    dialog.get_by_role("button", name="Save link").click()  # it was said, so it is not asked again
+    expect(wide.get_by_role("status").filter(has_text="/sale is saved.")).to_be_visible()
+    session.rollback()
+    assert session.get_one(Link, link.id).expiration_url == AFTER
+
+
+def test_an_end_in_the_past_is_asked_once_without_javascript(
+    plain: Page, site: str, session: scoped_session[Session]
+) -> None:
+    plain.goto(f"{site}/dashboard/links/new")
+    plain.get_by_label("Destination", exact=True).first.fill("example.com")
+    fold(plain, "When")
+    plain.get_by_role("switch", name="Schedule").check()
+    plain.locator("[name=end_date]").fill("2021-01-01T00:00")
+    plain.get_by_role("button", name="Create link").click()
+    expect(plain.get_by_text("Visitors will get the “expired” page at once.")).to_be_visible()
+    expect(plain.locator("[name=end_date]")).not_to_have_attribute("aria-invalid", "true")
+    session.rollback()
+    assert session.scalars(select(Link)).all() == []
+    plain.get_by_role("button", name="Create link").click()
+    expect(plain.get_by_role("status").filter(has_text="is created.")).to_be_visible()
+
+
+CLOSED: dict[str, tuple[dict[str, Any], str]] = {
+    "off": ({"is_enabled": False}, "This link is off. At the moment visitors get the “not found” page (404)."),
+    "not yet": ({"schedule": True, "start_date": dt.datetime(2090, 1, 1, tzinfo=dt.UTC)}, "This link is not active yet. Until 1 January 2090, 0"),
+    "ended": ({"schedule": True, "end_date": dt.datetime(2020, 1, 1, tzinfo=dt.UTC)}, "This link has ended. At the moment visitors get the “expired” page (410)."),
+    "ended, goes on": ({"schedule": True, "end_date": dt.datetime(2020, 1, 1, tzinfo=dt.UTC), "expiration_url": AFTER}, f"At the moment visitors are sent to the expiration URL:{AFTER}"),
+    "used up": ({"clicks_limit": 5}, "All clicks of this link are used. At the moment visitors get the “expired” page (410)."),
+}  # fmt: skip
+
+
+def test_every_preview_says_that_a_link_is_over(
+    desk: Page, alice: User, site: str, factory: Factory, click: Callable[[Link, int], None]
+) -> None:
+    verdicts = {
+        "off": "Not found",
+        "not yet": "Is too early",
+        "ended": "Is too late",
+        "ended, goes on": "Goes to the expiration URL",
+        "used up": "Is too late",
+    }
+    for name, (columns, words) in CLOSED.items():
+        link = factory.link(alice, **columns)
+        click(link, 7)
+        desk.goto(f"{site}/dashboard/links/{link.id}")
+        preview = desk.get_by_role("complementary", name="Preview")
+        expect(preview.locator(".notice"), name).to_contain_text(words)
+        expect(preview.locator(".card, .social"), name).to_have_count(0)
+        expect(preview, name).to_contain_text("No card. What a network’s bot sees:")
+        is_later = name in {"off", "not yet"}
+        expect(preview.get_by_text("Leads to, once it is active"), name).to_have_count(int(is_later))
+        expect(preview.get_by_text("Redirects to", exact=True), name).to_have_count(0)
+        desk.goto(f"{site}/dashboard/links/{link.id}/qr")
+        expect(desk.locator(".notice"), name).to_contain_text(words)
+        desk.goto(f"{site}/dashboard/links/{link.id}/try")
+        expect(desk.get_by_role("heading", name=verdicts[name]), name).to_be_visible()
+        assert desk.request.get(f"{site}/{link.url}+").status == 404
+    alive = factory.link(alice, "alive")
+    for path in (f"{alive.id}", f"{alive.id}/qr"):
+        desk.goto(f"{site}/dashboard/links/{path}")
+        expect(desk.locator(".preview .notice, .qr-standing")).to_have_count(0)
+
+
+def test_the_preview_follows_the_switch(
+    wide: Page, alice: User, site: str, make_link: Callable[..., Link]
+) -> None:
+    link = make_link(alice, "sale")
+    dialog = open_form(wide, site, link.id)
+    preview = dialog.get_by_role("complementary", name="Preview")
+    fold(dialog, "Address")
+    dialog.get_by_role("switch", name="On").uncheck()
+    expect(preview).to_contain_text("This link is off.")
+    expect(preview).to_contain_text("Leads to, once it is active")
+    dialog.get_by_role("switch", name="On").check()
+    expect(preview).not_to_contain_text("This link is off.")
+
+
+# --------------------------------------------------------------------- alias
+
+
+def test_the_alias_is_seen_shuffled_and_given(
+    wide: Page, site: str, session: scoped_session[Session]
+) -> None:
+    wide.get_by_role("link", name="Create link").first.click()
+    dialog = wide.get_by_role("dialog")
+    field = dialog.get_by_label("Short link")
+    preview = dialog.get_by_role("complementary", name="Preview")
+    first = field.get_attribute("placeholder") or ""
+    assert RANDOM.fullmatch(first)
+    expect(preview.locator(".address")).to_have_text(re.compile(rf"/{first}$"))
+    code = preview.get_by_role("img", name=re.compile(f"QR code of 127.*{first}"))
+    expect(code).to_be_visible()  # before there is a destination
+    dialog.get_by_label("Destination", exact=True).fill("example.com/shop")
+    expect(preview).to_contain_text("https://example.com/shop")
+    expect(field).to_have_attribute("placeholder", first)
+    picture = code.get_attribute("src")
+    dialog.get_by_role("button", name="Another random one").click()
+    expect(field).not_to_have_attribute("placeholder", first)
+    second = field.get_attribute("placeholder") or ""
+    assert RANDOM.fullmatch(second)
+    expect(dialog.locator("#alias-note")).to_have_text(f"{second} is free.")
+    shown = preview.get_by_role("img", name=re.compile(f"QR code of 127.*{second}"))
+    expect(shown).not_to_have_attribute("src", str(picture))
+    accessible(wide)
+    field.fill("mine")
+    expect(preview.locator(".address")).to_have_text(re.compile("/mine$"))
+    dialog.get_by_role("button", name="Another random one").press("Enter")
+    expect(field).to_have_value("")
+    expect(field).not_to_have_attribute("placeholder", second)
+    third = field.get_attribute("placeholder")
+    dialog.get_by_role("button", name="Create link").click()
+    expect(wide.get_by_role("status").filter(has_text=f"/{third} is created.")).to_be_visible()
+    session.rollback()
+    assert session.scalars(select(Link.url)).one() == third
+
+
+def test_a_proposal_that_is_taken_meanwhile_is_no_error(
+    desk: Page, bob: User, make_link: Callable[..., Link], alice: User, session: scoped_session[Session]
+) -> None:
+    desk.keyboard.press("c")
+    dialog = desk.get_by_role("dialog")
+    dialog.get_by_label("Destination", exact=True).fill("example.com")
+    field = dialog.get_by_label("Short link")
+    expect(dialog.locator("aside .location")).to_have_text("https://example.com")
+    desk.route("**/preview", lambda route: route.fulfill(status=204))
+    lost = field.get_attribute("placeholder") or ""
+    make_link(bob, lost)
+    dialog.get_by_role("button", name="Create link").click()
+    expect(desk.get_by_role("status").filter(has_text="is created.")).to_be_visible()
+    session.rollback()
+    given = session.scalars(select(Link.url).where(Link.user_id == alice.id)).one()
+    assert RANDOM.fullmatch(given)
+    assert given != lost
+
+
+def test_a_duplicate_and_a_page_without_javascript_have_a_proposal(
+    plain: Page, alice: User, site: str, make_link: Callable[..., Link], session: scoped_session[Session]
+) -> None:
+    link = make_link(alice, "first")
+    plain.goto(f"{site}/dashboard/links/new?copy={link.id}")
+    proposed = plain.get_by_label("Short link").get_attribute("placeholder")
+    expect(plain.get_by_role("button", name="Another random one")).to_be_hidden()
+    plain.get_by_role("button", name="Create link").click()
+    expect(plain.get_by_role("status").filter(has_text=f"/{proposed} is created.")).to_be_visible()
+    session.rollback()
+    assert proposed in session.scalars(select(Link.url)).all()

@@ -1,0 +1,306 @@
+"""Bulk edit of destinations, UTM values and targeting: preview, apply, and undo as one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+from sqlalchemy import select
+from sqlalchemy.orm import Session, scoped_session
+
+from app.accounts.models import User
+from app.dashboard.links import bulk as links_bulk
+from app.dashboard.links import bulk_preview
+from app.links.models import Link
+from tests.browser.test_accessibility import opened, seen, sideways, violations
+
+pytestmark = [pytest.mark.browser, pytest.mark.full]
+WIDTHS = pytest.mark.parametrize("width", [1280, 390])
+
+
+def destinations(session: scoped_session[Session], user: User) -> dict[str, str]:
+    session.rollback()
+    return {one.url: one.location_url for one in session.scalars(select(Link).where(Link.user_id == user.id))}
+
+
+def row(page: Page, name: str) -> Locator:
+    return page.get_by_role("list", name="Links").get_by_role("listitem").filter(has_text=f"/{name}")
+
+
+def select_all(page: Page, total: int) -> Locator:
+    """Select all links by keys and the bar's box. Returns the bar."""
+    page.keyboard.press("j")
+    page.keyboard.press("Control+a")
+    bar = page.locator("#many")
+    bar.get_by_role("checkbox", name=f"All {total} links").check()
+    return bar
+
+
+@WIDTHS
+def test_200_destinations_are_replaced_and_come_back(
+    desk: Page, alice: User, make_link: Callable[..., Link], session: scoped_session[Session], width: int
+) -> None:
+    before = {f"n{n}": f"https://old.example/{n}?from=old.example" for n in range(200)}
+    for name, destination in before.items():
+        make_link(alice, name, location_url=destination)
+    desk.set_viewport_size({"width": width, "height": 800})
+    desk.reload()
+    select_all(desk, 200).get_by_role("button", name="Find and replace").click()
+    dialog = desk.get_by_role("dialog")
+    expect(dialog.get_by_role("heading", name="Find and replace in 200 links")).to_be_visible()
+    dialog.get_by_label("Find", exact=True).fill("old.example")
+    dialog.get_by_label("Replace with").fill("new.example")
+    dialog.get_by_label("Only in the host").check()
+    assert [*violations(desk, "dialog"), *sideways(desk)] == []
+    dialog.get_by_role("button", name="Preview changes").click()
+    expect(dialog.get_by_role("heading", name="Preview: 200 links change")).to_be_visible()
+    first = dialog.get_by_role("list", name="Changes").get_by_role("listitem").first
+    expect(first.locator(".before")).to_have_text("Before: https://old.example/0?from=old.example")
+    expect(first.locator(".after")).to_have_text("After: → https://new.example/0?from=old.example")
+    expect(first.locator("del")).to_have_text(["old.example"])
+    expect(first.locator("ins")).to_have_text(["new.example"])
+    assert [*violations(desk, "dialog"), *sideways(desk)] == []
+    assert destinations(session, alice) == before  # nothing is stored yet
+    dialog.get_by_role("button", name="Change 200 links").click()
+    expect(desk.get_by_role("status").filter(has_text="200 links are changed.")).to_be_visible()
+    after = {f"n{n}": f"https://new.example/{n}?from=old.example" for n in range(200)}
+    assert destinations(session, alice) == after
+    desk.get_by_role("status").get_by_role("button", name="Undo").click()
+    expect(desk.get_by_role("status").filter(has_text="200 links are as they were.")).to_be_visible()
+    assert destinations(session, alice) == before
+
+
+def test_by_keys_alone(
+    desk: Page, alice: User, make_link: Callable[..., Link], session: scoped_session[Session]
+) -> None:
+    for name in ("fig", "pear"):
+        make_link(alice, name, location_url=f"https://old.example/{name}")
+    desk.reload()
+    desk.keyboard.press("j")
+    desk.keyboard.press("Control+a")
+    desk.get_by_role("button", name="Find and replace").focus()
+    desk.keyboard.press("Enter")
+    dialog = desk.get_by_role("dialog")
+    expect(dialog.get_by_label("Find", exact=True)).to_be_focused()
+    desk.keyboard.type("OLD.")
+    desk.keyboard.press("Tab")
+    desk.keyboard.type("new.")
+    desk.keyboard.press("Enter")
+    expect(dialog.get_by_text("Nothing of these links changes.")).to_be_visible()
+    expect(dialog.get_by_role("button", name="Change")).to_have_count(0)
+    dialog.get_by_role("button", name="Back").press("Enter")
+    expect(dialog.get_by_label("Find", exact=True)).to_have_value("OLD.")
+    expect(dialog.get_by_label("Replace with")).to_have_value("new.")
+    dialog.get_by_label("Ignore case").press("Space")
+    dialog.get_by_label("Find", exact=True).press("Enter")
+    dialog.get_by_role("button", name="Change 2 links").press("Enter")
+    expect(row(desk, "fig")).to_contain_text("https://new.example/fig")
+    desk.keyboard.press("Control+z")
+    expect(row(desk, "fig")).to_contain_text("https://old.example/fig")
+    assert set(destinations(session, alice).values()) == {
+        "https://old.example/fig",
+        "https://old.example/pear",
+    }
+
+
+@WIDTHS
+def test_wrong_results_are_told_and_the_rest_is_changed(
+    desk: Page,
+    alice: User,
+    make_link: Callable[..., Link],
+    session: scoped_session[Session],
+    site: str,
+    monkeypatch: pytest.MonkeyPatch,
+    width: int,
+) -> None:
+    """Long lists come in parts. Empty is typed in place of the host: those without another one are wrong."""
+    monkeypatch.setattr(bulk_preview, "ROWS", 2)
+    for n in range(5):
+        make_link(
+            alice, f"n{n}", location_url=f"https://old.example/{n}" if n else "https://old.example@x.test/"
+        )
+    desk.set_viewport_size({"width": width, "height": 800})
+    desk.reload()
+    select_all(desk, 5).get_by_role("button", name="Find and replace").click()
+    dialog = desk.get_by_role("dialog")
+    dialog.get_by_label("Find", exact=True).fill("old.example")
+    dialog.get_by_role("button", name="Preview changes").click()
+    rows = dialog.get_by_role("list", name="Changes").locator("li:not(#preview-more)")
+    expect(rows).to_have_count(2)
+    expect(dialog.get_by_role("status")).to_contain_text("4 can't be changed")
+    expect(rows.nth(1)).to_contain_text("This address has no host")
+    dialog.get_by_role("button", name="Show more").press("Enter")
+    expect(rows).to_have_count(4)
+    expect(rows.nth(2)).to_be_focused()
+    assert [*violations(desk, "dialog"), *sideways(desk)] == []
+    dialog.get_by_role("button", name="Show only what can't be changed").click()
+    expect(rows.first).to_contain_text("/n1")
+    dialog.get_by_role("button", name="Show all changes").click()
+    expect(rows.first).to_contain_text("/n0")
+    dialog.get_by_role("button", name="Change 1 link").click()
+    expect(dialog.get_by_role("heading", name="1 done, 4 failed")).to_be_visible()
+    expect(dialog.get_by_role("listitem").filter(has_text="/n1")).to_contain_text("This address has no host")
+    assert destinations(session, alice)["n0"] == "https://@x.test/"
+    assert [*violations(desk, "dialog"), *sideways(desk)] == []
+    dialog.get_by_role("button", name="Undo").click()
+    expect(desk.get_by_role("status").filter(has_text="1 link is unchanged.")).to_be_visible()
+    assert destinations(session, alice)["n0"] == "https://old.example@x.test/"
+
+
+def test_long_work_shows_its_progress_and_later_changes_stay(
+    desk: Page,
+    alice: User,
+    make_link: Callable[..., Link],
+    session: scoped_session[Session],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("fig", "pear", "plum"):
+        make_link(alice, name, location_url=f"https://old.example/{name}")
+    monkeypatch.setattr(links_bulk, "SECONDS", 0)
+    monkeypatch.setattr(bulk_preview, "SECONDS", 0)
+    monkeypatch.setattr(bulk_preview, "BATCH_SIZE", 1)
+    monkeypatch.setattr(links_bulk.bulk_edit, "BATCH_SIZE", 1)
+    desk.reload()
+    select_all(desk, 3).get_by_role("button", name="Find and replace").click()
+    dialog = desk.get_by_role("dialog")
+    dialog.get_by_label("Find", exact=True).fill("old.")
+    dialog.get_by_label("Replace with").fill("new.")
+    dialog.get_by_role("button", name="Preview changes").click()
+    expect(dialog.get_by_role("heading", name="Preview: 3 links change")).to_be_visible()
+    dialog.get_by_role("button", name="Change 3 links").click()
+    expect(desk.get_by_role("status").filter(has_text="3 links are changed.")).to_be_visible()
+    # another one changes a link meanwhile, through its row
+    row(desk, "plum").locator("a.name").focus()
+    desk.keyboard.press("w")
+    desk.get_by_role("textbox", name="Destination of").fill("https://later.example/")
+    desk.keyboard.press("Enter")
+    expect(row(desk, "plum")).to_contain_text("https://later.example/")
+    # the message is gone with its page: the history has the undo of all
+    desk.reload()
+    row(desk, "fig").locator("a.name").focus()
+    desk.keyboard.press("e")
+    dialog.get_by_role("link", name="History").click()
+    dialog.get_by_role("button", name="Undo for all 3 links").click()
+    expect(dialog.get_by_role("heading", name="2 done, 1 failed")).to_be_visible()
+    expect(dialog.get_by_role("listitem").filter(has_text="/plum")).to_contain_text("It was changed since.")
+    dialog.get_by_role("button", name="Done").click()
+    expect(row(desk, "fig")).to_contain_text("https://old.example/fig")
+    assert destinations(session, alice)["plum"] == "https://later.example/"
+
+
+@WIDTHS
+def test_utm_values_and_targeting(
+    desk: Page, alice: User, make_link: Callable[..., Link], session: scoped_session[Session], width: int
+) -> None:
+    make_link(alice, "fig", utm_source="kept", utm_medium="gone")
+    make_link(alice, "pear", targeting_type="browser_language", targeting=[["de", "https://de.example/"]])
+    desk.set_viewport_size({"width": width, "height": 800})
+    desk.reload()
+    select_all(desk, 2).get_by_role("button", name="Change").click()
+    dialog = desk.get_by_role("dialog")
+    dialog.get_by_text("UTM and expiration URL").click()
+    dialog.get_by_label("UTM source", exact=True).select_option("Set where there is none")
+    dialog.get_by_label("UTM source: value").fill("letter")
+    dialog.get_by_label("UTM medium", exact=True).select_option("Clear")
+    dialog.locator("summary").filter(has_text="Targeting").click()
+    dialog.get_by_label("Targeting", exact=True).select_option("Set on all")
+    dialog.get_by_label("Target by").select_option("Country")
+    dialog.get_by_role("textbox", name="Destination 1").fill("https://ch.example/")
+    assert [*violations(desk, "dialog"), *sideways(desk)] == []
+    dialog.get_by_role("button", name="Change 2 links").click()
+    expect(dialog.get_by_text("A pair needs both a key and a value.")).to_be_visible()
+    dialog.get_by_role("combobox", name="Country 1").fill("Switzerland")
+    dialog.get_by_role("button", name="Change 2 links").click()
+    expect(dialog.get_by_role("heading", name="Preview: 2 links change")).to_be_visible()
+    expect(dialog.get_by_text("1 link loses the targeting that it has, by another type.")).to_be_visible()
+    expect(dialog.get_by_role("listitem").filter(has_text="/pear")).to_contain_text("letter")
+    assert [*violations(desk, "dialog"), *sideways(desk)] == []
+    dialog.get_by_role("button", name="Change 2 links").click()
+    expect(desk.get_by_role("status").filter(has_text="2 links are changed.")).to_be_visible()
+    assert settings(session, "fig") == ("kept", None, "country_code", [["CH", "https://ch.example/"]])
+    assert settings(session, "pear") == ("letter", None, "country_code", [["CH", "https://ch.example/"]])
+    desk.keyboard.press("Control+z")
+    expect(desk.get_by_role("status").filter(has_text="2 links are as they were.")).to_be_visible()
+    assert settings(session, "fig") == ("kept", "gone", None, [])
+    assert settings(session, "pear") == (None, None, "browser_language", [["de", "https://de.example/"]])
+
+
+def test_each_page_is_accessible(desk: Page, alice: User, make_link: Callable[..., Link]) -> None:
+    """By axe, in both themes, on a desktop's screen and on a phone's."""
+    make_link(
+        alice, "a" * 200, location_url="https://old.example/" + "x" * 3000, targeting_type="country_code"
+    )
+    make_link(alice, "wrong", location_url="https://old.example")
+    desk.reload()
+    select_all(desk, 2).get_by_role("button", name="Find and replace").click()
+    dialog = desk.get_by_role("dialog")
+    expect(dialog.get_by_role("heading", name="Find and replace in 2 links")).to_be_visible()
+    found = {"find": seen(desk)}
+    dialog.get_by_role("button", name="Preview changes").click()
+    expect(dialog.get_by_text("Type what to find.")).to_be_visible()
+    found["nothing to find"] = seen(desk)
+    dialog.get_by_label("Find", exact=True).fill("old.example/")
+    dialog.get_by_label("Replace with").fill("new.example/")
+    dialog.get_by_role("button", name="Preview changes").click()
+    expect(dialog.get_by_role("list", name="Changes")).to_be_visible()
+    found["preview"] = seen(desk)
+    dialog.get_by_role("button", name="Cancel").click()
+    desk.locator("#many").get_by_role("button", name="Change").click()
+    expect(dialog.get_by_role("heading", name="Change 2 links")).to_be_visible()
+    opened(desk)
+    dialog.get_by_label("Targeting", exact=True).select_option("Remove lines")
+    dialog.get_by_label("Target by").select_option("Country")
+    for name in ("UTM source", "UTM medium", "UTM campaign", "Expiration URL"):
+        dialog.get_by_label(name, exact=True).select_option("Set on all")
+    found["change"] = seen(desk)
+    assert {page: what for page, what in found.items() if what} == {}
+
+
+def settings(session: scoped_session[Session], name: str) -> Any:
+    session.rollback()
+    link = session.scalars(select(Link).where(Link.url == name)).one()
+    return link.utm_source, link.utm_medium, link.targeting_type, link.targeting
+
+
+@pytest.mark.parametrize("name", ["Turn off", "Delete"])
+def test_what_is_done_at_once_is_undone_by_keys(
+    desk: Page, alice: User, make_link: Callable[..., Link], session: scoped_session[Session], name: str
+) -> None:
+    for alias in ("fig", "pear"):
+        make_link(alice, alias)
+    desk.reload()
+    desk.keyboard.press("j")
+    desk.keyboard.press("Control+a")
+    desk.locator("#many").get_by_role("button", name=name).press("Enter")
+    if name == "Delete":
+        desk.get_by_role("dialog").get_by_role("button", name="Delete 2 links").press("Enter")
+    undo = desk.get_by_role("status").get_by_role("button", name="Undo")
+    expect(undo).to_be_visible()
+    desk.keyboard.press("Control+z")
+    expect(undo).to_have_count(0)
+    expect(row(desk, "fig")).to_be_visible()
+    expect(row(desk, "fig")).not_to_contain_text("Off")
+    session.rollback()
+    assert set(session.scalars(select(Link.is_enabled))) == {True}
+
+
+def test_without_scripts(
+    browser: Any, alice: User, make_link: Callable[..., Link], session: scoped_session[Session], sign_in: Any
+) -> None:
+    """The same pages, each whole: select, find and replace, preview, apply, undo from the message."""
+    for name in ("fig", "pear"):
+        make_link(alice, name, location_url=f"https://old.example/{name}")
+    with browser.new_context(java_script_enabled=False) as context:
+        page = sign_in(context, alice)
+        page.get_by_role("checkbox", name="fig").check()
+        page.get_by_role("button", name="Find and replace").click()
+        page.get_by_label("Find", exact=True).fill("old.")
+        page.get_by_label("Replace with").fill("new.")
+        page.get_by_role("button", name="Preview changes").click()
+        page.get_by_role("button", name="Change 1 link").click()
+        expect(row(page, "fig")).to_contain_text("https://new.example/fig")
+        expect(row(page, "pear")).to_contain_text("https://old.example/pear")
+        page.get_by_role("button", name="Undo").click()
+        expect(row(page, "fig")).to_contain_text("https://old.example/fig")

@@ -1,0 +1,256 @@
+"""Share addresses in the browser: made by mouse and keys, opened without an account, embedded, ended."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+from sqlalchemy import select, update
+from sqlalchemy.orm import Session, scoped_session
+
+from app.accounts.passwords import hash_password
+from app.analytics.sharing.models import StatisticsShare
+from app.core import clock
+from tests.browser.conftest import ELSEWHERE
+from tests.browser.test_accessibility import NARROW, OF_COLOURS, sideways, violations
+from tests.factories import Factory
+from tests.past import Past
+
+pytestmark = [pytest.mark.browser, pytest.mark.full]
+WIDTHS = (1280, 390)
+
+
+@pytest.fixture
+def visitor(browser: Browser) -> Iterator[BrowserContext]:
+    """A browser of somebody without an account."""
+    context = browser.new_context()
+    yield context
+    context.close()
+
+
+def resize(page: Page, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+
+
+def create(desk: Page, where: str, name: str, **options: Any) -> str:
+    """Share the statistics that a page shows, by mouse; returns the address."""
+    desk.goto(where)
+    desk.locator("#share > summary").click()
+    desk.get_by_role("link", name="Create share address").click()
+    dialog = desk.get_by_role("dialog")
+    dialog.get_by_label("Name", exact=True).fill(name)
+    if password := options.get("password"):
+        dialog.get_by_label("Password", exact=False).first.fill(password)
+    if "hosts" in options:
+        dialog.get_by_role("switch", name="Allow embedding").check()
+        dialog.get_by_label("Sites that may embed it").fill(options["hosts"])
+    dialog.get_by_role("button", name="Create share address").click()
+    return desk.locator("#share-address").inner_text()
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_made_by_mouse_and_opened_without_an_account(
+    width: int, desk: Page, site: str, past: Past, visitor: BrowserContext
+) -> None:
+    resize(desk, width)
+    address = create(desk, f"{site}/dashboard/links/{past.first.id}/statistics/", "Spring for the team")
+    assert address.startswith(f"{site}/dashboard/shared/")
+    page = visitor.new_page()
+    resize(page, width)
+    page.goto(address)
+    expect(page.get_by_role("heading", name="Spring for the team")).to_be_visible()
+    expect(page.locator("[data-chart] canvas")).to_be_visible()
+    expect(page.locator(".total .value").first).not_to_have_text("0")
+    expect(page.get_by_role("region", name="Countries")).to_contain_text("Germany")
+    assert sideways(page) == []
+    assert visitor.cookies() == []
+    page.get_by_role("link", name="Visitors").click()
+    expect(page.locator(".total[aria-current]")).to_contain_text("Visitors")
+    desk.get_by_role("button", name="Done").click()
+    desk.locator("#share > summary").click()
+    desk.get_by_role("link", name="Share addresses").click()
+    row = desk.locator(".row", has_text="Spring for the team")
+    expect(row).to_contain_text("Opened 2 times")
+    row.get_by_role("link", name="Address of").click()
+    expect(desk.locator("#share-address")).to_have_text(address)
+
+
+def test_made_and_revoked_by_keys(desk: Page, site: str, past: Past, visitor: BrowserContext) -> None:
+    desk.goto(f"{site}/dashboard/projects/{past.project.id}/statistics/")
+    desk.locator("#share > summary").focus()
+    desk.keyboard.press("Enter")
+    desk.keyboard.press("Tab")
+    expect(desk.get_by_role("link", name="Create share address")).to_be_focused()
+    desk.keyboard.press("Enter")
+    dialog = desk.get_by_role("dialog")
+    name = dialog.get_by_label("Name", exact=True)
+    expect(name).to_have_value("Spring & more")
+    name.focus()
+    desk.keyboard.press("Control+A")
+    desk.keyboard.type("By keys")
+    desk.keyboard.press("Enter")
+    address = desk.locator("#share-address").inner_text()
+    page = visitor.new_page()
+    page.goto(address)
+    expect(page.get_by_role("heading", name="By keys")).to_be_visible()
+    desk.keyboard.press("Escape")
+    desk.goto(f"{site}/dashboard/shares/")
+    desk.get_by_role("link", name="Revoke By keys").focus()
+    desk.keyboard.press("Enter")
+    desk.get_by_role("dialog").get_by_role("button", name="Revoke share address").focus()
+    desk.keyboard.press("Enter")
+    expect(desk.locator(".row", has_text="By keys")).to_contain_text("Revoked")
+    page.reload()
+    expect(page.get_by_role("heading")).to_have_text("This address has ended")
+    assert "By keys" not in page.content()
+
+
+def test_fields_that_mean_nothing_yet_are_hidden(desk: Page, site: str, past: Past) -> None:
+    """And what is wrong is said at its field."""
+    desk.goto(f"{site}/dashboard/shares/new?link_id={past.first.id}")
+    expect(desk.get_by_label("From", exact=True)).to_be_hidden()
+    expect(desk.get_by_label("Sites that may embed it")).to_be_hidden()
+    desk.get_by_label("Period").select_option("custom")
+    desk.get_by_label("From", exact=True).fill("2026-02-01")
+    desk.get_by_label("To", exact=True).fill("2026-01-01")
+    desk.get_by_role("switch", name="Allow embedding").check()
+    desk.get_by_label("Sites that may embed it").fill("not a host!")
+    desk.get_by_role("button", name="Create share address").click()
+    expect(desk.get_by_label("To", exact=True)).to_have_attribute("aria-invalid", "true")
+    expect(desk.get_by_text("must not be before the start")).to_be_visible()
+    expect(desk.get_by_text("is no host")).to_be_visible()
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_password(width: int, site: str, past: Past, factory: Factory, visitor: BrowserContext) -> None:
+    _, token = factory.share(past.owner, name="Figures", password_hash=hash_password("open sesame"))
+    page = visitor.new_page()
+    resize(page, width)
+    page.goto(f"{site}/dashboard/shared/{token}")
+    expect(page.get_by_label("Password")).to_be_focused()
+    page.keyboard.type("wrong")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_have_text("This is not the password.")
+    assert "Figures" not in page.content()
+    page.get_by_label("Password").fill("open sesame")
+    page.get_by_role("button", name="Show the statistics").click()
+    expect(page.get_by_role("heading", name="Figures")).to_be_visible()
+    [cookie] = visitor.cookies()
+    assert (cookie["name"], cookie["path"]) == ("waypost_shared", f"/dashboard/shared/{token}")
+    assert cookie["httpOnly"]
+    page.reload()
+    expect(page.get_by_role("heading", name="Figures")).to_be_visible()
+
+
+def test_an_expired_one(
+    site: str, past: Past, factory: Factory, visitor: BrowserContext, session: scoped_session[Session]
+) -> None:
+    _, token = factory.share(past.owner, name="Figures")
+    page = visitor.new_page()
+    page.goto(f"{site}/dashboard/shared/{token}")
+    expect(page.get_by_role("heading", name="Figures")).to_be_visible()
+    session.execute(update(StatisticsShare).values(expires_datetime=clock.now() - dt.timedelta(seconds=1)))
+    session.commit()
+    answer = page.reload()
+    assert answer
+    assert answer.status == 410
+    expect(page.get_by_role("heading")).to_have_text("This address has ended")
+
+
+def framed(visitor: BrowserContext, site: str, snippet: str) -> Page:
+    """A page of another site that has the code in it."""
+    there = f"http://{ELSEWHERE}:{urlsplit(site).port}/their-page"
+    page = visitor.new_page()
+    page.route(there, lambda route: route.fulfill(body=f"<h1>Theirs</h1>{snippet}", content_type="text/html"))
+    page.goto(there)
+    return page
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_embedded_in_another_site(
+    width: int, desk: Page, site: str, past: Past, visitor: BrowserContext
+) -> None:
+    where = f"{site}/dashboard/statistics/"
+    create(desk, where, "Our clicks", hosts=f"{ELSEWHERE}:{urlsplit(site).port}")
+    snippet = desk.locator("#share-snippet").inner_text()
+    assert snippet.startswith(f'<iframe src="{site}/dashboard/shared/')
+    resize(framed(visitor, site, snippet), width)
+    page = visitor.pages[-1]
+    frame = page.frame_locator("iframe")
+    expect(frame.get_by_role("heading", name="Our clicks")).to_be_visible()
+    expect(frame.locator("[data-chart] canvas")).to_be_visible()
+    frame.get_by_role("link", name="Visitors").click()
+    expect(frame.locator(".total[aria-current]")).to_contain_text("Visitors")
+    assert visitor.cookies() == []
+
+
+def test_not_embedded_where_it_is_not_allowed(
+    desk: Page, site: str, past: Past, visitor: BrowserContext
+) -> None:
+    create(desk, f"{site}/dashboard/statistics/", "Our clicks", hosts="another.example")
+    snippet = desk.locator("#share-snippet").inner_text()
+    page = framed(visitor, site, snippet)
+    expect(page.get_by_role("heading", name="Theirs")).to_be_visible()
+    expect(page.locator("iframe")).to_be_visible()
+    expect(page.frame_locator("iframe").get_by_role("heading", name="Our clicks")).to_have_count(0)
+    assert page.frames[1].url.startswith("chrome-error:")
+
+
+def test_without_javascript(browser: Browser, site: str, past: Past, factory: Factory) -> None:
+    """The tables are there, and the chart's is."""
+    _, token = factory.share(past.owner, name="Figures", least=1)
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{site}/dashboard/shared/{token}")
+    page.get_by_text("Show as a table").click()
+    expect(page.get_by_role("region", name="Clicks and visitors over time")).to_be_visible()
+    expect(page.get_by_role("button", name="Print")).to_be_hidden()
+    context.close()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe(
+    theme: Any, desk: Page, site: str, past: Past, factory: Factory, browser: Browser, session: Any
+) -> None:
+    _, shown = factory.share(past.owner, name="Figures", is_embeddable=True, least=5)
+    _, locked = factory.share(past.owner, password_hash=hash_password("open sesame"))
+    over, ended = factory.share(past.owner, name="Over")
+    session.execute(
+        update(StatisticsShare).where(StatisticsShare.id == over.id).values(revoked_datetime=clock.now())
+    )
+    session.commit()
+    context = browser.new_context(color_scheme=theme, reduced_motion="reduce")
+    page = context.new_page()
+    found = {}
+    paths = (shown, f"{shown}/embed", locked, ended, "unknown")
+    for path in paths:
+        for size in ({"width": 1280, "height": 800}, NARROW):
+            page.set_viewport_size(size)  # type: ignore[arg-type]
+            page.goto(f"{site}/dashboard/shared/{path}")
+            found[f"{path}, {size['width']}"] = [*violations(page), *sideways(page)]
+    page.goto(f"{site}/dashboard/shared/{locked}")
+    page.get_by_label("Password").fill("wrong")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_be_visible()
+    found["wrong password"] = violations(page)
+    context.close()
+    desk.emulate_media(color_scheme=theme, reduced_motion="reduce")
+    shares = session.scalars(select(StatisticsShare.id).order_by(StatisticsShare.id)).all()
+    session.rollback()
+    for path in ("shares/", "shares/new", f"shares/{shares[0]}", f"shares/{shares[0]}/revoke"):
+        for width in (1280, 320):
+            resize(desk, width)
+            desk.goto(f"{site}/dashboard/{path}")
+            found[f"{path}, {width}"] = [*violations(desk), *sideways(desk)]
+    resize(desk, 1280)
+    desk.goto(f"{site}/dashboard/statistics/")
+    desk.locator("#share > summary").click()
+    found["menu"] = violations(desk, "#share", rules=None if theme == "light" else OF_COLOURS)
+    desk.get_by_role("link", name="Create share address").click()
+    expect(desk.get_by_role("dialog").get_by_label("Name", exact=True)).to_be_visible()
+    found["dialog"] = [*violations(desk), *sideways(desk)]
+    assert {where: what for where, what in found.items() if what} == {}

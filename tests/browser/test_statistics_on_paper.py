@@ -1,0 +1,212 @@
+"""Statistics on paper and as pictures: A4 without anything cut, and PNG files of the chart and the map."""
+
+from __future__ import annotations
+
+import base64
+import re
+import struct
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Download, Page, expect
+
+from tests.factories import Factory
+from tests.past import Past
+
+pytestmark = [pytest.mark.browser, pytest.mark.full]
+A4 = (595, 842)  # points
+PAPER = {"width": 703, "height": 1020}  # what the margins leave, in pixels
+LUMINANCE = """e => {
+    const [r, g, b] = getComputedStyle(e).color.match(/[\\d.]+/g).map(Number);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+}"""
+
+
+def address(site: str, past: Past, scope: str) -> str:
+    where = {
+        "a link": f"links/{past.first.id}/statistics/",
+        "a project": f"projects/{past.project.id}/statistics/",
+        "all links": "statistics/",
+    }[scope]
+    return f"{site}/dashboard/{where}"
+
+
+def note_printing(page: Page) -> None:
+    """Instead of the browser's dialog: note on the page whether all of its parts are there."""
+    page.evaluate(
+        """void (window.print = () => {
+            const isWhole = document.querySelectorAll("#statistics .skeleton").length === 0;
+            document.documentElement.dataset.printed = isWhole ? "whole" : "in parts";
+        })"""
+    )
+
+
+def expect_printed_whole(page: Page) -> None:
+    expect(page.locator("html")).to_have_attribute("data-printed", "whole")
+
+
+@pytest.mark.parametrize("scope", ["a link", "a project", "all links"])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_all_parts_fit_on_a4(theme: Any, scope: str, desk: Page, site: str, past: Past) -> None:
+    """From the menu, in dark colours too: every part is there, nothing is wider than the paper, and texts are
+    dark on white."""
+    desk.emulate_media(color_scheme=theme)
+    desk.goto(address(site, past, scope))
+    expect(desk.locator("[data-chart] canvas")).to_be_visible()
+    note_printing(desk)
+    desk.locator("#share > summary").click()
+    desk.get_by_role("button", name="Print").click()
+    expect_printed_whole(desk)
+    paper = desk.pdf(format="A4")
+    boxes = re.findall(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]", paper)
+    assert len(boxes) >= 2
+    assert {(round(float(width)), round(float(height))) for width, height in boxes} <= {A4, (596, 843)}
+    desk.set_viewport_size(PAPER)  # type: ignore[arg-type]
+    desk.evaluate("dispatchEvent(new Event('beforeprint'))")
+    desk.emulate_media(media="print", color_scheme=theme)
+    assert desk.evaluate("document.documentElement.scrollWidth") <= PAPER["width"]
+    wide = """() => [...document.querySelectorAll("#main *:not(svg *)")].filter(e => e.getBoundingClientRect().width
+        && !e.closest(".sr") && (e.getBoundingClientRect().right > innerWidth + 1 || e.getBoundingClientRect().left < -1))
+        .map(e => e.outerHTML.slice(0, 120))"""
+    assert desk.evaluate(wide) == []
+    for hidden in (".side", ".stat-bar", "#share", ".tools-of", ".skip"):
+        for each in desk.locator(hidden).all():
+            expect(each).to_be_hidden()
+    heading = desk.locator(".print-only")
+    expect(heading).to_contain_text("Last 30 days")
+    expect(heading).to_contain_text("Asia/Kolkata")
+    expect(heading).to_contain_text("As of")
+    for selector in ("h1", ".total .value", ".panel-latest .first b", ".figures th, .top th"):
+        assert desk.locator(selector).first.evaluate(LUMINANCE) < 60, selector
+    background = desk.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert background == "rgb(255, 255, 255)"
+    assert average_of_chart(desk) > 200  # it is drawn on white
+
+
+def average_of_chart(page: Page) -> float:
+    """The mean brightness of the chart's opaque pixels and the paper below them."""
+    return float(
+        page.locator("[data-chart] canvas").evaluate(
+            """canvas => {
+                const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+                let sum = 0;
+                for (let i = 0; i < data.length; i += 4) {
+                    const part = data[i + 3] / 255;
+                    sum += ((data[i] + data[i + 1] + data[i + 2]) / 3) * part + 255 * (1 - part);
+                }
+                return sum / (data.length / 4);
+            }"""
+        )
+    )
+
+
+def test_ctrl_p_waits_for_parts_below_the_fold(desk: Page, site: str, past: Past) -> None:
+    desk.goto(address(site, past, "all links"))
+    expect(desk.locator("[data-chart] canvas")).to_be_visible()
+    note_printing(desk)
+    desk.keyboard.press("Control+p")
+    expect_printed_whole(desk)
+
+
+def test_after_printing_the_chart_is_as_before(desk: Page, site: str, past: Past) -> None:
+    desk.emulate_media(color_scheme="dark")
+    desk.goto(address(site, past, "a link"))
+    canvas = desk.locator("[data-chart] canvas")
+    expect(canvas).to_be_visible()
+    before = canvas.evaluate("c => [c.width, c.height]")
+    desk.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert desk.locator("[data-chart] canvas").evaluate("c => [c.width, c.height]") != before
+    desk.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert desk.locator("[data-chart] canvas").evaluate("c => [c.width, c.height]") == before
+    assert not desk.evaluate("document.documentElement.classList.contains('printing')")
+
+
+def size_of(download: Download, path: Path) -> tuple[int, int]:
+    download.save_as(path)
+    head = path.read_bytes()[:24]
+    assert head.startswith(b"\x89PNG")
+    width, height = struct.unpack(">II", head[16:24])
+    return width, height
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_chart_is_saved_as_a_picture(
+    width: int, desk: Page, site: str, past: Past, tmp_path: Path
+) -> None:
+    desk.set_viewport_size({"width": width, "height": 800})
+    desk.goto(address(site, past, "a link"))
+    expect(desk.locator("[data-chart] canvas")).to_be_visible()
+    with desk.expect_download() as saved:
+        desk.locator(".tools-of").get_by_role("button", name="Chart as PNG").click()
+    name = saved.value.suggested_filename
+    assert re.fullmatch(r"waypost-127\.0\.0\.1-\d+-first-\d{4}-\d\d-\d\d-\d{4}-\d\d-\d\d\.png", name), name
+    assert size_of(saved.value, tmp_path / "chart.png") == (1920, 920)  # whatever the screen: twice 960 × 460
+
+
+def test_the_chart_is_saved_by_keys_in_the_colours_of_the_theme(
+    desk: Page, site: str, past: Past, tmp_path: Path
+) -> None:
+    corners = {}
+    for theme in ("light", "dark"):
+        desk.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
+        desk.goto(address(site, past, "a project"))
+        expect(desk.locator("[data-chart] canvas")).to_be_visible()
+        desk.locator("#share > summary").focus()
+        desk.keyboard.press("Enter")
+        desk.get_by_role("button", name="Chart as PNG").first.focus()
+        with desk.expect_download() as saved:
+            desk.keyboard.press("Enter")
+        assert saved.value.suggested_filename.startswith("waypost-Spring-more-")
+        path = tmp_path / f"{theme}.png"
+        size_of(saved.value, path)
+        corners[theme] = corner_of(desk, path)
+    assert min(corners["light"]) > 240
+    assert max(corners["dark"]) < 40
+
+
+def corner_of(page: Page, path: Path) -> list[int]:
+    """The colour of the picture's first pixel."""
+    source = f"data:image/png;base64,{base64.b64encode(path.read_bytes()).decode()}"
+    found: list[int] = page.evaluate(
+        """async source => {
+            const image = new Image();
+            image.src = source;
+            await image.decode();
+            const canvas = document.createElement("canvas");
+            const pen = canvas.getContext("2d");
+            pen.drawImage(image, 0, 0);
+            return [...pen.getImageData(2, 2, 1, 1).data].slice(0, 3);
+        }""",
+        source,
+    )
+    return found
+
+
+def test_the_map_is_saved_as_a_picture(desk: Page, site: str, past: Past, tmp_path: Path) -> None:
+    desk.goto(address(site, past, "all links"))
+    desk.locator("#panel-map").scroll_into_view_if_needed()
+    expect(desk.locator("[data-world] svg")).to_be_visible()
+    with desk.expect_download() as saved:
+        desk.get_by_role("button", name="Map as PNG").click()
+    assert saved.value.suggested_filename.endswith("-map.png")
+    width, height = size_of(saved.value, tmp_path / "map.png")
+    assert width == 1920
+    assert height > 600
+
+
+def test_a_shared_page_prints_and_saves(desk: Page, site: str, past: Past, factory: Factory) -> None:
+    _, token = factory.share(past.owner, name="Figures")
+    desk.goto(f"{site}/dashboard/shared/{token}")
+    expect(desk.locator("[data-chart] canvas")).to_be_visible()
+    note_printing(desk)
+    desk.get_by_role("button", name="Print").click()
+    expect_printed_whole(desk)
+    with desk.expect_download() as saved:
+        desk.get_by_role("button", name="Chart as PNG").click()
+    assert saved.value.suggested_filename.startswith("waypost-Figures-")
+    desk.set_viewport_size(PAPER)  # type: ignore[arg-type]
+    desk.emulate_media(media="print")
+    assert desk.evaluate("document.documentElement.scrollWidth") <= PAPER["width"]
+    expect(desk.get_by_role("button", name="Print")).to_be_hidden()
+    expect(desk.locator(".print-only")).to_contain_text("As of")

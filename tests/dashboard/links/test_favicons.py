@@ -1,0 +1,69 @@
+"""Icons of destinations in the list of links, and who may see them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from sqlalchemy import select, update
+from sqlalchemy.orm import Session, scoped_session
+
+from app.accounts.models import User
+from app.links.models import Favicon, Link
+from tests.dashboard.conftest import Desk
+from tests.links.sites import ICON
+
+IMAGE = re.compile(
+    r'<img class="favicon" src="/dashboard([^"]+)" alt="" width="16" height="16" loading="lazy"'
+)
+
+
+@pytest.fixture
+def iconed(session: scoped_session[Session], alice: User, bob: User, make_link: Callable[..., Link]) -> Link:
+    """A link whose site has an icon, beside one whose site has none. Bob's icon is another."""
+    link = make_link(alice, location_url="https://a.example/x")
+    make_link(alice, location_url="https://b.example/x")
+    for user, name in ((alice, "aaaa"), (bob, "bbbb")):
+        session.add(Favicon(user_id=user.id, site="https://a.example", content=ICON, digest=name))
+    session.commit()
+    return link
+
+
+@pytest.mark.usefixtures("iconed")
+def test_the_list_has_the_icon_of_its_own_copy(desk: Desk) -> None:
+    [path] = IMAGE.findall(desk.get("/links/").text)
+    found = desk.get(path)
+    assert (found.status_code, found.mimetype, found.data) == (200, "image/png", ICON)
+    assert "immutable" in found.headers["Cache-Control"]
+    assert "private" in found.headers["Cache-Control"]
+
+
+@pytest.mark.usefixtures("iconed")
+def test_others_icons_are_not_there(desk: Desk, session: scoped_session[Session], bob: User) -> None:
+    id_ = session.scalar(select(Favicon.id).where(Favicon.user_id == bob.id))
+    assert desk.get(f"/links/icons/{id_}-bbbb.png").status_code == 404
+    assert desk.get(f"/links/icons/{id_}-aaaa.png").status_code == 404
+    assert desk.get("/links/icons/999-aaaa.png").status_code == 404
+
+
+@pytest.mark.usefixtures("iconed")
+def test_an_owner_who_wants_none_sees_none(desk: Desk, session: scoped_session[Session], alice: User) -> None:
+    session.execute(update(User).where(User.id == alice.id).values(fetches_favicons=False))
+    session.commit()
+    assert IMAGE.findall(desk.get("/links/").text) == []
+
+
+def test_the_account_has_the_setting(desk: Desk, session: scoped_session[Session], alice: User) -> None:
+    assert 'name="fetches_favicons" value="1" checked' in desk.get("/account/").text
+    desk.post("/account/", {"fetches_favicons": "0"})
+    session.expire_all()
+    assert session.get_one(User, alice.id).fetches_favicons is False
+
+
+def test_nothing_is_asked_while_a_link_is_created(
+    desk: Desk, session: scoped_session[Session], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.net.http.request", lambda *_, **__: pytest.fail("a request was sent"))
+    assert desk.post("/links/new", {"location_url": "https://a.example/x"}).status_code == 303
+    assert session.scalars(select(Favicon.site)).all() == ["https://a.example"]

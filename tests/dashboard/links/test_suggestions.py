@@ -1,0 +1,206 @@
+"""Suggestions of a destination in the form of a link, with JavaScript and without."""
+
+from __future__ import annotations
+
+import html
+import io
+import re
+from collections.abc import Callable, Iterator
+
+import pytest
+from PIL import Image
+from sqlalchemy import select
+from sqlalchemy.orm import Session, scoped_session
+from werkzeug.datastructures import FileStorage
+
+from app.accounts.models import User
+from app.core.extensions import db
+from app.dashboard.links import suggestions
+from app.links import suggestions as links_suggestions
+from app.links import uploads
+from app.links.models import Link
+from app.rate_limit.limiter import at_most
+from tests.dashboard.conftest import HTMX, Desk
+from tests.links.pictures import picture
+from tests.links.sites import ICON, answer, page, serve
+from tests.notifications.peers import Peers
+
+pytestmark = pytest.mark.settings(ALLOW_PRIVATE_NETWORKS="127.0.0.0/8")
+
+TITLE = "Tools & <b>more</b>"
+DESCRIPTION = "For everybody"
+HIDDEN = re.compile(r'<input type="hidden" name="((?:suggested|fetched)_[a-z_]+)" value="([^"]*)"')
+
+
+@pytest.fixture
+def peers() -> Iterator[Peers]:
+    found = Peers()
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def shop(peers: Peers) -> str:
+    head = (
+        f"<title>{html.escape(TITLE)}</title><meta name=description content='{DESCRIPTION}'>"
+        "<meta property='og:image' content='/p'><link rel=icon href='/i'>"
+    )
+    wide = answer(picture(size=(1200, 630)), "image/png")
+    return str(serve(peers, {"/": page(head), "/p": wide, "/i": answer(ICON, "image/png")}).url)
+
+
+def panel(desk: Desk, url: str) -> str:
+    found = desk.post("/links/suggestions", {"location_url": url}, headers=HTMX)
+    assert found.status_code == 200
+    return found.text
+
+
+def hidden(text: str) -> dict[str, str]:
+    return {name: html.unescape(value) for name, value in HIDDEN.findall(text)}
+
+
+def test_the_panel_has_a_button_for_each(desk: Desk, shop: str) -> None:
+    text = panel(desk, shop)
+    assert html.escape(TITLE) in text
+    assert TITLE not in text
+    assert re.findall(r'data-use="([a-z_]+)"', text) == [
+        *("title", "cloaking_title", "cloaking_meta_description", "cloaking_opengraph", "cloaking_favicon")
+    ]
+    for path in re.findall(r'data-source="/dashboard([^"]+)"', text):
+        found = desk.get(path)
+        assert (found.status_code, found.mimetype) == (200, "image/png")
+        assert Image.open(io.BytesIO(found.data)).format == "PNG"
+
+
+def test_no_transaction_is_open_meanwhile(desk: Desk, shop: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    def fetch(*_: object) -> links_suggestions.Suggestions:
+        seen.append(db.session().in_transaction())
+        return links_suggestions.Suggestions(title="x")
+
+    monkeypatch.setattr(links_suggestions, "fetch_suggestions", fetch)
+    panel(desk, shop)
+    assert seen == [False]
+
+
+def test_pictures_are_their_owners(desk: Desk, shop: str, bob: User) -> None:
+    token = hidden(panel(desk, shop))["suggested_cloaking_opengraph"]
+    assert desk.get(f"/links/suggestions/{token}x").status_code == 404
+    other = Desk(desk.client, bob.email)
+    desk.client.post("/logout", data={"csrf_token": desk.token()})
+    other.sign_in()
+    assert other.get(f"/links/suggestions/{token}").status_code == 404
+    made = other.post(
+        "/links/new", {"location_url": "https://a.example/", "fetched_cloaking_opengraph": token}
+    )
+    assert made.status_code == 422
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    {
+        "nothing typed": ("", "Type a destination first."),
+        "no address": ("nonsense", "This must be an address"),
+        "nobody there": ("http://127.0.0.1:1/", "can&#39;t be reached"),
+    }.values(),
+)
+def test_errors_stand_in_the_panel(desk: Desk, url: str, words: str) -> None:
+    assert words in panel(desk, url)
+
+
+def test_destinations_are_asked_at_a_limited_rate(
+    desk: Desk, shop: str, monkeypatch: pytest.MonkeyPatch, peers: Peers
+) -> None:
+    monkeypatch.setattr(suggestions, "LIMITS", (at_most(2, minutes=5, name="few suggestions"),))
+    for _ in range(2):
+        assert "says of itself" in panel(desk, shop)
+    before = len(peers.heard)
+    assert "You have asked many destinations. Wait 5 minutes" in panel(desk, shop)
+    assert len(peers.heard) == before
+
+
+def test_a_saved_link_has_a_picture_of_its_own(
+    desk: Desk, shop: str, session: scoped_session[Session]
+) -> None:
+    token = hidden(panel(desk, shop))["suggested_cloaking_opengraph"]
+    before = set(uploads.directory().iterdir())
+    fields = {"location_url": shop, "fetched_cloaking_opengraph": token}
+    assert desk.post("/links/new", fields).status_code == 303
+    name = session.scalars(select(Link.cloaking_opengraph)).one()
+    assert uploads.directory() / name in set(uploads.directory().iterdir()) - before
+    assert desk.client.get(f"/media/{name}").status_code == 200
+
+
+def test_a_chosen_file_comes_before_the_picture(
+    desk: Desk, shop: str, session: scoped_session[Session]
+) -> None:
+    token = hidden(panel(desk, shop))["suggested_cloaking_opengraph"]
+    chosen = FileStorage(io.BytesIO(picture(size=(30, 20))), "mine.png")
+    fields = {"location_url": shop, "fetched_cloaking_opengraph": token, "cloaking_opengraph": chosen}
+    assert desk.post("/links/new", fields).status_code == 303
+    name = session.scalars(select(Link.cloaking_opengraph)).one()
+    with Image.open(uploads.directory() / name) as image:
+        assert image.size == (30, 20)
+
+
+def test_a_picture_that_is_gone_is_said(desk: Desk, shop: str, session: scoped_session[Session]) -> None:
+    token = hidden(panel(desk, shop))["suggested_cloaking_opengraph"]
+    for path in uploads.directory().iterdir():
+        path.unlink()
+    found = desk.post("/links/new", {"location_url": shop, "fetched_cloaking_opengraph": token})
+    assert found.status_code == 422
+    assert "This picture is not kept any more." in found.text
+    assert session.scalars(select(Link.id)).all() == []
+
+
+# --- without JavaScript: the whole form goes back and forth
+
+
+def test_without_scripts(desk: Desk, shop: str, session: scoped_session[Session]) -> None:
+    typed = {"location_url": shop, "url": "mine", "notes": "typed before"}
+    found = desk.post("/links/new", {**typed, "again": "fetch"})
+    assert found.status_code == 200
+    assert "typed before" in found.text
+    carried = hidden(found.text)
+    assert carried["suggested_title"] == TITLE
+    found = desk.post("/links/new", {**typed, **carried, "again": "use:title"})
+    assert f'value="{html.escape(TITLE)}"' in re.sub(r'<input type="hidden"[^>]+>', "", found.text)
+    carried = hidden(found.text) | {"title": TITLE}
+    found = desk.post("/links/new", {**typed, **carried, "again": "use:cloaking_opengraph"})
+    carried = hidden(found.text) | {"title": TITLE}
+    assert carried["fetched_cloaking_opengraph"] == carried["suggested_cloaking_opengraph"]
+    # what is wrong elsewhere loses nothing of it
+    found = desk.post("/links/new", {**typed, **carried, "url": "not an alias"})
+    assert found.status_code == 422
+    assert hidden(found.text) == {name: value for name, value in carried.items() if name != "title"}
+    assert session.scalars(select(Link.id)).all() == []
+    assert desk.post("/links/new", {**typed, **carried}).status_code == 303
+    link = session.scalars(select(Link)).one()
+    assert (link.url, link.title, link.notes) == ("mine", TITLE, "typed before")
+    assert link.cloaking_opengraph
+    assert link.cloaking_favicon is None
+
+
+def test_a_stored_link_can_use_them_too(
+    desk: Desk, shop: str, alice: User, make_link: Callable[..., Link], session: scoped_session[Session]
+) -> None:
+    link = make_link(alice, location_url=shop, title="Old")
+    found = desk.post(f"/links/{link.id}", {"location_url": shop, "title": "Old", "again": "fetch"})
+    carried = hidden(found.text)
+    found = desk.post(f"/links/{link.id}", {**carried, "again": "use:cloaking_meta_description"})
+    assert f">\n{DESCRIPTION}</textarea>" in found.text
+    fields = {**carried, "cloaking_meta_description": DESCRIPTION}
+    fields["fetched_cloaking_favicon"] = carried["suggested_cloaking_favicon"]
+    assert desk.post(f"/links/{link.id}", fields).status_code == 303
+    session.expire_all()
+    assert (link.title, link.cloaking_meta_description) == ("Old", DESCRIPTION)
+    assert link.cloaking_favicon
+
+
+def test_what_is_sent_as_suggested_is_cleaned(desk: Desk) -> None:
+    fields = {"suggested_site": "a", "suggested_title": f"\u202e{'x' * 500}", "again": "use:title"}
+    found = desk.post("/links/new", fields)
+    assert "\u202e" not in found.text
+    assert f"{'x' * 159}…" in found.text
+    assert desk.post("/links/new", {**fields, "again": "use:password"}).status_code == 200

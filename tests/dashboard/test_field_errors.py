@@ -1,0 +1,223 @@
+"""Every error of a form belongs to its field, for eyes and for screen readers, in every form of the dashboard."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator, Mapping
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+
+from app.accounts.models import User
+from app.dashboard import domains, pixels, projects
+from app.dashboard.handlers import views as handlers
+from app.dashboard.links import views as links
+from app.dashboard.shared.crud_views import CrudViews
+from app.input.fields import (
+    ChoiceField,
+    DateTimeField,
+    FlagField,
+    ListField,
+    SentField,
+    UploadField,
+    WholeField,
+)
+from app.input.forms import IdsField
+from app.links.bulk_edit import ManyForm
+from app.links.fields import PairsField
+from tests.dashboard.conftest import Desk
+from tests.factories import Factory
+
+FAMILIES = (links.FAMILY, domains.FAMILY, pixels.FAMILY, handlers.FAMILY, projects.FAMILY)
+VOID = frozenset(
+    [
+        "area",
+        "base",
+        "br",
+        "col",
+        "embed",
+        "hr",
+        "img",
+        "input",
+        "link",
+        "meta",
+        "source",
+        "track",
+        "wbr",
+        "path",
+        "circle",
+    ]
+)
+# the page says by itself which one link is made of
+NOT_SENT = {"is_bulk", "type"}
+
+
+class Controls(HTMLParser):
+    """The ids of a page, its controls, and its errors with the ids around each."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.open: list[tuple[str, str]] = []
+        self.ids: list[str] = []
+        self.errors: list[set[str]] = []
+        self.controls: list[dict[str, str]] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        told = {name: value or "" for name, value in attrs}
+        id_ = told.get("id", "")
+        self.ids += [id_] if id_ else []
+        if "error" in told.get("class", "").split() and "is-warning" not in told["class"].split():
+            self.errors.append({id_, *(around for _, around in self.open)} - {""})
+        if told.get("aria-invalid") == "true":
+            self.controls.append({"tag": tag, **told})
+        if tag not in VOID:
+            self.open.append((tag, id_))
+
+    def handle_endtag(self, tag: str) -> None:
+        while self.open and self.open.pop()[0] != tag:
+            pass
+
+    def unbound(self) -> list[set[str]]:
+        """The errors that no invalid control names."""
+        named = {word for one in self.controls for word in one.get("aria-describedby", "").split()}
+        return [around for around in self.errors if not around & named]
+
+    def misnamed(self) -> list[dict[str, str]]:
+        """The invalid controls that name nothing, or what is not there; and those that have no such state."""
+        return [
+            one
+            for one in self.controls
+            if not (words := one.get("aria-describedby", "").split())
+            or not set(words) <= set(self.ids)
+            or (one["tag"] == "fieldset" and one.get("role") != "radiogroup")
+        ]
+
+    def names(self) -> set[str]:
+        return {one.get("name", "").removesuffix("[]") for one in self.controls if one["tag"] != "fieldset"}
+
+
+def require_bound(page: str) -> Controls:
+    found = Controls(page)
+    assert (found.unbound(), found.misnamed()) == ([], [])
+    return found
+
+
+def bad(field: SentField) -> Any:
+    """A value that a field of this kind refuses."""
+    if isinstance(field, UploadField):
+        return (io.BytesIO(b"no picture"), "a.png")
+    if isinstance(field, IdsField):
+        return "999999"
+    if isinstance(field, FlagField | ChoiceField | DateTimeField | WholeField):
+        return "neither"
+    return "x\x07" * 40 if isinstance(field, ListField) else "\x07" + "x" * 30_000
+
+
+def bad_values(form: Any) -> Iterator[tuple[str, Any]]:
+    for field in form:
+        if field.name in NOT_SENT:
+            continue
+        if isinstance(field, PairsField):
+            yield from ((f"{field.name}_{half}[]", "\x07") for half in ("key", "value"))
+        else:
+            yield field.name, bad(field)
+
+
+@pytest.fixture
+def belongings(alice: User, factory: Factory) -> Mapping[str, Callable[[], Any]]:
+    """One row of each kind, so that each form has all its controls."""
+    factory.pixel(alice), factory.handler(alice), factory.project(alice), factory.domain(alice, "go.example")
+    return {
+        "links": lambda: factory.link(alice),
+        "domains": lambda: factory.domain(alice, "to.example"),
+        "pixels": lambda: factory.pixel(alice),
+        "handlers": lambda: factory.handler(alice),
+        "projects": lambda: factory.project(alice),
+    }
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=[family.name for family in FAMILIES])
+def test_every_field_of_every_family(
+    family: CrudViews, desk: Desk, alice: User, belongings: Mapping[str, Callable[[], Any]]
+) -> None:
+    for path in (f"/{family.name}/new", f"/{family.name}/{belongings[family.name]().id}"):
+        data = dict(bad_values(family.form(None, owner=alice)))
+        answer = desk.post(path, data, content_type="multipart/form-data")
+        assert answer.status_code in {413, 422}
+        found = require_bound(answer.text)
+        assert found.errors
+        assert found.names()
+
+
+@pytest.mark.parametrize("type_", ["continent_code", "country_code", "city_name", "rotation", "os_name"])
+def test_lines_of_targeting(type_: str, desk: Desk) -> None:
+    data: dict[str, Any] = {"location_url": "https://example.com/", "targeting_type": type_}
+    lines = {f"targeting_{type_}_key[]": ["\x07", ""], f"targeting_{type_}_value[]": ["\x07", "a b"]}
+    found = require_bound(desk.post("/links/new", {**data, **lines}).text)
+    assert found.names() == {f"targeting_{type_}_key", f"targeting_{type_}_value"}
+    many = {
+        f"targeting_{type_}_key[]": ["DE"] * 101,
+        f"targeting_{type_}_value[]": ["https://e.example"] * 101,
+    }
+    found = require_bound(desk.post("/links/new", {**data, **many}).text)
+    assert found.names() == {f"targeting_{type_}_key"}
+
+
+def test_every_field_of_a_link_that_is_refused_is_marked(
+    desk: Desk, alice: User, belongings: Mapping[str, Callable[[], Any]]
+) -> None:
+    assert belongings
+    data = dict(bad_values(links.FAMILY.form(None, owner=alice)))
+    found = require_bound(desk.post("/links/new", data, content_type="multipart/form-data").text)
+    left = {name for name in data if "targeting_" not in name} - found.names()
+    assert left == {"location_urls"}  # a field of the page for many
+
+
+def test_the_pages_for_many_links(desk: Desk, alice: User, factory: Factory) -> None:
+    factory.pixel(alice), factory.handler(alice), factory.project(alice)
+    found = require_bound(desk.post("/links/bulk", {"location_urls": "ok.example\nnot ok"}).text)
+    assert found.names() == {"location_urls"}
+    work = {"do": "change", "ids": str(factory.link(alice).id), "total": "1"}
+    sent = {**work, **dict(bad_values(ManyForm(None, owner=alice)))}
+    assert require_bound(desk.post("/links/many/go", sent).text).names() >= {
+        "add_pixels",
+        "end_date",
+        "add_tags",
+    }
+
+
+OTHERS: Mapping[str, tuple[str, Mapping[str, str], set[str]]] = {
+    "key": ("/keys/new", {"name": "", "scope": "all", "expires": "x"}, {"name", "scope", "expires"}),
+    "invitation": ("/users/invitations/new", {"email": "no address"}, {"email"}),
+    "profile": ("/account/", {"timezone": "Moon", "language": "xx"}, {"timezone", "language"}),
+    "e-mail": ("/account/email", {"new_email": "x", "own_password": "x"}, {"new_email"}),
+    "password": ("/account/password", {"current_password": "x", "password": "x"}, {"password"}),
+    "two-factor": ("/account/two-factor/start", {"current_password": "x"}, {"current_password"}),
+    "deletion": ("/account/delete", {"own_email": "x", "own_password": "x"}, {"own_email"}),
+    "import": ("/imports/", {}, {"file"}),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_forms(name: str, desk: Desk) -> None:
+    path, data, fields = OTHERS[name]
+    answer = desk.post(path, data)
+    assert answer.status_code == 422
+    assert require_bound(answer.text).names() >= fields
+
+
+def test_qr_codes_and_visitors(desk: Desk, alice: User, factory: Factory) -> None:
+    link = factory.link(alice)
+    answer = desk.post(f"/links/{link.id}/qr", {"dark": "red", "size": "3"})
+    names = [f'data-error-of="{name}"' for name in ("dark", "size")]
+    assert all(name in answer.text for name in names)
+    assert "try-ip" in require_bound(desk.get(f"/links/{link.id}/try?ip=x").text).ids
+
+
+def test_a_link_that_is_restored(desk: Desk, alice: User, factory: Factory) -> None:
+    link = factory.link(alice, "lost")
+    assert desk.post(f"/links/{link.id}/delete", {}).status_code == 303
+    answer = desk.post("/trash/1/restore", {"url": "a//b"})
+    assert require_bound(answer.text).names() == {"url"}

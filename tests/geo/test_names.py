@@ -1,0 +1,122 @@
+"""Names of countries and continents: what people type, and what pages show, in each language."""
+
+from __future__ import annotations
+
+import pytest
+from flask import Flask
+from flask_babel import force_locale
+
+from app.geo.countries import COUNTRIES
+from app.geo.names import (
+    CONTINENT_NAMES,
+    COUNTRY_NAMES,
+    codes_by_spelling,
+    find_city,
+    find_continent,
+    find_country,
+    tables_of,
+)
+from app.geo.other_names import OTHER_NAMES
+from app.i18n.languages import every_language
+
+TYPED = {
+    "DE": ["DE", "de", "Germany", "GERMANY", "Deutschland", "Allemagne", "Alemania", "deu", " Germany "],
+    "GB": ["UK", "uk", "Great Britain", "England", "Großbritannien", "Grossbritannien", "Royaume-Uni"],
+    "US": [
+        "USA",
+        "U.S.A.",
+        "United States of America",
+        "Vereinigte Staaten",
+        "États-Unis",
+        "EE. UU.",
+        "EEUU",
+    ],
+    "NL": ["Holland", "The Netherlands", "Niederlande", "Pays-Bas"],
+    "CZ": ["Czech Republic", "Czechia", "Tschechien", "République tchèque", "Republica Checa"],
+    "CI": ["Ivory Coast", "Côte d'Ivoire", "Cote d’Ivoire", "Elfenbeinküste", "Costa de Marfil"],
+    "MM": ["Burma", "Myanmar", "Birma", "Birmanie"],
+    "TR": ["Turkey", "Türkiye", "Turkiye", "turkei", "Türkei", "Tuerkei", "Turquie"],
+    "KR": ["South Korea", "Korea (South)", "Südkorea", "Suedkorea", "Republic of Korea", "Korea"],
+    "KP": ["North Korea", "DPRK", "Nordkorea"],
+    "AT": ["Österreich", "Oesterreich", "osterreich", "Austria"],
+    "LC": ["Saint Lucia", "St. Lucia", "St Lucia"],
+    "TT": ["Trinidad & Tobago", "Trinidad and Tobago", "Trinidad und Tobago"],
+    "AX": ["Åland", "aland islands"],
+    "RE": ["Reunion", "La Réunion"],
+}
+
+
+@pytest.mark.parametrize("code", TYPED)
+def test_a_country_by_any_usual_name_in_any_language(code: str, app: Flask) -> None:
+    with app.test_request_context():
+        for tag in ("en", "de", "fr", "es"):
+            with force_locale(tag):
+                assert {name: find_country(name) for name in TYPED[code]} == dict.fromkeys(TYPED[code], code)
+
+
+def test_every_name_that_is_shown_is_read(app: Flask) -> None:
+    with app.test_request_context():
+        for tag in every_language():
+            with force_locale(tag):
+                assert {name: find_country(name) for name in COUNTRY_NAMES.values()} == {
+                    name: code for code, name in COUNTRY_NAMES.items()
+                }
+
+
+def test_other_words_are_no_country() -> None:
+    assert [find_country(text) for text in ("", " ", "the", "Atlantis", "XK", "D", "Germany!x")] == [None] * 7
+
+
+def test_no_two_languages_give_one_name_to_two_countries() -> None:
+    found: dict[str, set[str]] = {}
+    for table in tables_of(COUNTRY_NAMES, OTHER_NAMES, "en"):
+        for spelling, code in codes_by_spelling([table]).items():
+            found.setdefault(spelling, set()).add(code)
+    assert {spelling: codes for spelling, codes in found.items() if len(codes) > 1} == {}
+
+
+def test_every_other_name_is_of_a_country() -> None:
+    assert set(OTHER_NAMES) <= set(COUNTRIES)
+
+
+@pytest.mark.parametrize(
+    ("tag", "shown", "first"),
+    [
+        ("en", "Germany", "Afghanistan"),
+        ("de", "Deutschland", "Afghanistan"),
+        ("fr", "Allemagne", "Afghanistan"),
+    ],
+)
+def test_names_are_shown_in_the_readers_language_and_order(
+    tag: str, shown: str, first: str, app: Flask
+) -> None:
+    with app.test_request_context(), force_locale(tag):
+        assert COUNTRY_NAMES["DE"] == shown
+        names = list(COUNTRY_NAMES.values())
+        assert (names[0], len(names)) == (first, len(COUNTRIES))
+        assert names.index(COUNTRY_NAMES["AX"]) < len(names) // 4 or tag == "fr"  # Å is with A, not after Z
+
+
+@pytest.mark.parametrize(
+    ("typed", "code"),
+    [("EU", "EU"), ("europa", "EU"), ("Amérique du Nord", "NA"), ("Südamerika", "SA"), ("Mars", None)],
+)
+def test_continents(typed: str, code: str | None, app: Flask) -> None:
+    assert find_continent(typed) == code
+    with app.test_request_context(), force_locale("es"):
+        assert CONTINENT_NAMES["OC"] == "Oceanía"
+
+
+@pytest.mark.parametrize(
+    ("typed", "read"),
+    {
+        "code": ("Portland, US", "Portland, US"),
+        "name": ("Portland, USA", "Portland, US"),
+        "in another language": (" Berlin ,Deutschland", "Berlin, DE"),
+        "alone": (" Berlin ", "Berlin"),
+        "no country": ("Washington, D.C.", "Washington, D.C."),
+        "no city": (", Germany", ", Germany"),
+    }.values(),
+)
+def test_cities(typed: str, read: str) -> None:
+    assert find_city(typed) == read
