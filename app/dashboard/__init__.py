@@ -9,7 +9,14 @@ from app.dashboard import domains, home, palette, pixels, projects, trash  # noq
 from app.dashboard.account import api_keys, api_page, data, email, settings, two_factor  # noqa: F401
 from app.dashboard.account import sessions as account_sessions  # noqa: F401
 from app.dashboard.admin import audit_log, instance, invitations, users  # noqa: F401
-from app.dashboard.auth import access, login, password_reset, reauthentication, two_factor_login  # noqa: F401
+from app.dashboard.auth import (  # noqa: F401
+    access,
+    login,
+    password_reset,
+    reauthentication,
+    sign_in_beside,
+    two_factor_login,
+)
 from app.dashboard.handlers import confirmation, deliveries, unsubscribe  # noqa: F401
 from app.dashboard.imports import exports  # noqa: F401
 from app.dashboard.links import bulk, history, qr, refresh, sample_data, saved_views, simulate  # noqa: F401

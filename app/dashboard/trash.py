@@ -13,7 +13,7 @@ from app.core.database import begin_write
 from app.core.errors import AliasTaken, Invalid
 from app.core.extensions import db
 from app.dashboard import pixels
-from app.dashboard.auth.access import signed_in_user, submitted_form
+from app.dashboard.auth.access import is_shown_again, signed_in_user, submitted_form
 from app.dashboard.auth.reauthentication import reauthenticated
 from app.dashboard.handlers import views as handler_views
 from app.dashboard.links import views as link_views
@@ -144,6 +144,8 @@ def sent_any(form: RestoreForm) -> bool:
 def restore(id: int) -> ResponseReturnValue:
     """Restore a row as it was. If that fails, show the form with the errors, to choose another address."""
     form = restore_form(submitted_form())
+    if is_shown_again():
+        return restore_page(services.find(signed_in_user().id, id), form)
     try:
         form.require_valid()
         begin_write(db.session)

@@ -31,6 +31,15 @@ addEventListener(
   },
   true,
 );
+// and a search waits for the word
+document.addEventListener(
+  "input",
+  (event) => event.isComposing && event.target.type === "search" && event.stopImmediatePropagation(),
+  true,
+);
+on("compositionend", "input[type=search]", (field) =>
+  field.dispatchEvent(new Event("input", { bubbles: true })),
+);
 
 // ------------------------------------------------------------------ messages
 const SHOWN_MS = 6000;
@@ -110,6 +119,7 @@ function showSheet() {
   if (sheet.open) return;
   sheet.showModal();
   raise(find("#toasts"));
+  sheet.dispatchEvent(new Event("sheet-open"));
 }
 
 // `isAnew`: not the same form again, with what was wrong in it
@@ -139,7 +149,8 @@ const isTouched = (form) => Boolean(form) && initial.has(form) && initial.get(fo
 let inSheet = "";
 function noteInitial(within, isAnew) {
   for (const form of all(KEPT, within)) {
-    const before = isAnew ? contents(form) : within === sheet ? inSheet : "";
+    const isNew = isAnew && !firstError(form) && !find(".conflict", form);
+    const before = isNew ? contents(form) : within === sheet ? inSheet : "";
     initial.set(form, before);
     if (within === sheet) inSheet = before;
   }
@@ -150,7 +161,9 @@ addEventListener("beforeunload", (event) => {
   if (all(KEPT).some((form) => isTouched(form) && !form.hasAttribute("data-sent"))) event.preventDefault();
 });
 
+let isClosing = false;
 function closeSheet() {
+  isClosing = true;
   sheet.close();
 }
 
@@ -163,28 +176,16 @@ document.addEventListener("htmx:beforeSwap", ({ detail }) => {
   detail.swapOverride = "innerHTML swap:1ms";
 });
 
-if (sheet) {
-  document.body.addEventListener("sheet-close", () => {
-    closeSheet();
-  });
-  on("click", "[data-close]", leaveSheet);
-  // outside of the box: the dialog itself is the surface around it
-  sheet.addEventListener("pointerdown", (event) => event.target === sheet && leaveSheet());
-  sheet.addEventListener("cancel", (event) => {
-    event.preventDefault();
-    leaveSheet();
-  });
-  sheet.addEventListener("close", () => {
-    find("#sheet-box").replaceChildren();
-    const back = returning ?? opener;
-    returning = null;
-    (back?.isConnected ? back : find("main")).focus();
-  });
-}
-
-function leaveSheet() {
-  if (!isTouched(find(KEPT, sheet)) || confirm(gettext("Discard what you have typed?"))) closeSheet();
-}
+document.body.addEventListener("sheet-close", closeSheet);
+sheet?.addEventListener("close", () => {
+  // a phone's second Back closes it without asking
+  if (!isClosing && isTouched(find(KEPT, sheet))) return showSheet();
+  isClosing = false;
+  find("#sheet-box").replaceChildren();
+  const back = returning ?? opener;
+  returning = null;
+  (back?.isConnected ? back : find("main")).focus();
+});
 
 // -------------------------------------------------------------------- htmx
 let returning = null;
@@ -206,7 +207,11 @@ document.addEventListener("htmx:afterSwap", ({ detail }) => {
 // the rows after and before the one that the next answer may take away
 let neighbours = [];
 document.addEventListener("htmx:beforeSwap", ({ detail }) => {
-  const row = detail.target?.id === "results" && (returning ?? opener)?.closest("#rows > .row");
+  const by = detail.target?.id === "results" && (returning ?? opener);
+  const row =
+    by &&
+    (by.closest("#rows > .row") ??
+      (by.closest("#many") && all("#rows > .row:has([name=ids]:checked)").at(-1)));
   const ids = row ? [...row.parentElement.children].map((one) => one.id) : [];
   const at = row ? ids.indexOf(row.id) : 0;
   neighbours = [...ids.slice(at + 1), ...ids.slice(0, at).reverse()];
@@ -236,6 +241,9 @@ document.addEventListener("htmx:responseError", (event) => {
   const { xhr } = event.detail;
   if (saysItself(event)) return;
   const fresh = xhr.getResponseHeader("X-CSRFToken");
+  // sending.js says it, and where to sign in
+  if (xhr.status === 401 || (fresh && xhr.getResponseHeader("X-Account") !== document.body.dataset.account))
+    return document.dispatchEvent(new Event("session-over"));
   if (fresh) useToken(fresh);
   const page = new DOMParser().parseFromString(xhr.responseText, "text/html");
   toast(
@@ -545,13 +553,14 @@ prepare(document);
 const wrong = find("main") && firstError(find("main"));
 openFoldOf(wrong);
 wrong?.focus();
-if (find("main")) noteInitial(find("main"), !wrong && !find(".conflict"));
+if (find("main")) noteInitial(find("main"), true);
 
 // a part that a script asks for: that it failed is said where all of htmx's requests are
 const fetchPart = (address, into) => htmx.ajax("GET", address, into).catch(() => {});
 
 export {
   all,
+  closeSheet,
   copy,
   fetchPart,
   find,
@@ -559,6 +568,8 @@ export {
   isField,
   isList,
   keepChoice,
+  isTouched,
+  KEPT,
   LOST,
   ngettext,
   on,
@@ -568,4 +579,5 @@ export {
   sheet,
   tell,
   toast,
+  useToken,
 };

@@ -1,11 +1,16 @@
 // How much of a file is sent already? Without this the form is sent as any other, and the browser shows nothing.
 import { find, LOST, toast } from "./app.js";
+import { isReady } from "./sending.js";
 
 const form = find("form[data-upload]");
 const sending = form && find("[data-sending]", form);
 
-form?.addEventListener("submit", (event) => {
+form?.addEventListener("submit", async (event) => {
   event.preventDefault();
+  if (sending.hidden && (await isReady(form))) send();
+});
+
+function send() {
   const body = new FormData(form);
   const line = new XMLHttpRequest();
   line.open("POST", form.action);
@@ -17,7 +22,7 @@ form?.addEventListener("submit", (event) => {
   find("button[type=submit]", form).disabled = true;
   sending.hidden = false;
   line.send(body);
-});
+}
 
 function show({ loaded, total }) {
   find("progress", sending).value = loaded / total;

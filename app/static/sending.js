@@ -1,6 +1,6 @@
-// How is a form sent once, by a line that may be lost, with a sign that it takes its time?
+// How is a form sent once, by a line that may be lost or a session that is over, with a sign that it takes its time?
 
-import { all, fetchPart, find, gettext, isList, LOST, on, toast } from "./app.js";
+import { all, fetchPart, find, gettext, isList, LOST, on, toast, useToken } from "./app.js";
 
 // a new account begins in the time zone of its browser
 for (const field of all("input[data-time-zone]"))
@@ -9,15 +9,33 @@ for (const field of all("input[data-time-zone]"))
 const PATIENCE_MS = 20_000;
 const sign = find("#progress");
 
-// a browser that finds nobody shows a page of its own in place of ours, and with it goes what was typed:
-// so somebody is looked for first
-async function isThere() {
-  const asked = { method: "HEAD", cache: "no-store", signal: AbortSignal.timeout(PATIENCE_MS) };
+// ------------------------------------------------------ before a form is sent
+// A browser that finds nobody shows a page of its own in place of ours, and so does a server that knows nobody
+// any more. With the page goes what was typed: so both are asked first.
+const account = document.body.dataset.account; // whose page it is; nobody's before the sign-in
+
+async function look() {
+  const asked = { cache: "no-store", signal: AbortSignal.timeout(PATIENCE_MS) };
   try {
-    return (await fetch("/healthz", asked)).status < 500; // a proxy answers for a server that is down
+    const answer = account
+      ? await fetch("/login/session", asked)
+      : await fetch("/healthz", { ...asked, method: "HEAD" });
+    if (!account) return answer.status < 500 ? {} : null; // a proxy answers for a server that is down
+    return answer.ok ? await answer.json() : null;
   } catch {
-    return false;
+    return null;
   }
+}
+
+// takes over the token of a session that is a new one of the same account
+async function isReady(form) {
+  const found = await look();
+  if (!found) toast(LOST(), "bad");
+  if (!found || !account || !form.closest("main, dialog")) return Boolean(found);
+  const isOwn = found.account === account;
+  if (isOwn) useToken(found.token);
+  else tellOver(found);
+  return isOwn;
 }
 
 function mark(form, isSent) {
@@ -42,11 +60,7 @@ document.addEventListener("submit", async (event) => {
   event.preventDefault();
   if (form.hasAttribute("data-sent")) return;
   mark(form, true);
-  const found = await isThere();
-  if (!found) {
-    mark(form, false);
-    return toast(LOST(), "bad");
-  }
+  if (!(await isReady(form))) return mark(form, false);
   form.setAttribute("data-found", "");
   form.requestSubmit(submitter);
 });
@@ -56,6 +70,47 @@ addEventListener("pageshow", () => {
   sign?.classList.remove("is-sending", "htmx-request");
   all("form[data-sent]").forEach((form) => mark(form, false));
 });
+
+// --------------------------------------------------------- a session is over
+// The page stays as it is. Who signs in beside it goes on here.
+const over = find("#over");
+
+function tellOver({ email }) {
+  over.toggleAttribute("data-other", Boolean(email));
+  find("[data-email]", over).textContent = email ?? "";
+  if (!over.open) over.showModal();
+}
+
+async function lookAgain() {
+  if (!over?.open) return;
+  const found = await look();
+  if (found?.account !== account) return found && tellOver(found);
+  useToken(found.token);
+  over.close();
+  toast(gettext("You are signed in again. What you typed is still here."));
+}
+
+document.addEventListener("session-over", async () => {
+  const found = await look();
+  if (!found) return toast(LOST(), "bad");
+  if (found.account !== account) return tellOver(found);
+  useToken(found.token); // signed in again meanwhile
+  toast(gettext("You are signed in again. What you typed is still here."));
+});
+document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && lookAgain());
+on("click", "#over a", (link, event) => {
+  event.preventDefault();
+  open(link.href); // so that it may close itself
+});
+
+if (account) {
+  const channel = new BroadcastChannel("waypost-signed-in");
+  channel.addEventListener("message", lookAgain);
+  if (find("[data-signed-in]")) {
+    channel.postMessage(account);
+    if (opener) close();
+  }
+}
 
 // ------------------------------------------------- a list that did not come
 for (const name of ["htmx:sendError", "htmx:timeout", "htmx:responseError"])
@@ -73,3 +128,5 @@ function tellFailed({ target, pathInfo, xhr }) {
   target.replaceChildren(part);
 }
 on("click", "[data-list-again]", (button) => fetchPart(button.dataset.listAgain, "#results"));
+
+export { isReady };

@@ -145,7 +145,7 @@ def test_wrong_results_are_told_and_the_rest_is_changed(
     assert destinations(session, alice)["n0"] == "https://@x.test/"
     assert [*violations(desk, "dialog"), *sideways(desk)] == []
     dialog.get_by_role("button", name="Undo").click()
-    expect(desk.get_by_role("status").filter(has_text="1 link is as it was.")).to_be_visible()
+    expect(desk.get_by_role("status").filter(has_text="1 link is unchanged.")).to_be_visible()
     assert destinations(session, alice)["n0"] == "https://old.example@x.test/"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 
@@ -15,6 +16,7 @@ from tests.notifications.receivers import WebReceiver
 from tests.server import Server
 
 pytestmark = pytest.mark.browser
+BROWSER = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0 Safari/537.36"
 DESTINATION = "https://example.com/a/long/address?with=much"
 
 
@@ -88,6 +90,38 @@ def test_from_the_set_up_address_to_a_link_copied(
     said(page, "The sample data is gone.")
     expect(page.locator("#rows > .row")).to_have_count(0)
     assert watch.complaints == []
+
+
+def test_from_the_set_up_address_to_the_first_counted_click(
+    own_context: BrowserContext, make_server: Callable[..., Server]
+) -> None:
+    """Within a minute, of which most is the tester's own machine: six steps of the owner, one of the visitor."""
+    server = make_server()
+    page = Watch(server.url).on(own_context.new_page())
+    hand = Hand(page)
+    began = time.monotonic()
+    page.goto(server.setup_address())
+    hand.types(page.get_by_label("E-mail"), "owner@example.com")
+    hand.types(page.get_by_label("Password"), "five small boats go upriver")
+    hand.press("Enter")
+    expect(page.get_by_role("heading", name="Create your first short link")).to_be_visible()
+    page.wait_for_load_state("load")
+    hand.press("c")
+    destination = page.get_by_role("dialog").get_by_label("Destination", exact=True)
+    expect(destination).to_be_focused()
+    hand.types(destination, DESTINATION)
+    hand.press("Enter")
+    said(page, "is created. Copied.")
+    visitor = own_context.browser.new_context()  # type: ignore[union-attr]
+    shown = visitor.request.get(copied(page), max_redirects=0, headers={"User-Agent": BROWSER})
+    assert shown.status == 302
+    row = page.locator("#rows > .row")
+    while not row.get_by_text(re.compile("^1 click")).first.is_visible():
+        assert time.monotonic() - began < 60
+        hand.page.reload()
+    assert hand.count <= 6
+    assert time.monotonic() - began < 60
+    visitor.close()
 
 
 def test_the_first_account_has_the_browsers_language_and_time_zone(

@@ -38,7 +38,10 @@ class Site:
         self.start()
 
     def answer(self, environ: Any, start_response: Any) -> Iterable[bytes]:
-        if environ["REQUEST_METHOD"] != "GET" and not environ["PATH_INFO"].endswith("/preview"):
+        asks_first = environ["PATH_INFO"] == "/login/session"  # as each form does before it is sent
+        if asks_first or (
+            environ["REQUEST_METHOD"] != "GET" and not environ["PATH_INFO"].endswith("/preview")
+        ):
             self.is_open.wait(SECONDS)
         if environ["REQUEST_METHOD"] == "POST":
             self.writes.append(environ["PATH_INFO"])

@@ -12,7 +12,7 @@ from app.accounts.ownership import get_owned
 from app.core import clock
 from app.core.database import begin_write
 from app.core.extensions import db
-from app.dashboard.auth.access import signed_in_user, submitted_form
+from app.dashboard.auth.access import is_shown_again, signed_in_user, submitted_form
 from app.dashboard.auth.reauthentication import reauthenticated
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
@@ -51,6 +51,8 @@ def ask_new_again() -> ResponseReturnValue:
 @reauthenticated(ask_new_again)
 def create() -> ResponseReturnValue:
     """The key's text is in this one answer and nowhere else: no redirect could carry it."""
+    if is_shown_again():
+        return ask_new_again()
     form = KeyForm(submitted_form(), owner=signed_in_user())
     if not form.validate():
         return form_page(form, 422)

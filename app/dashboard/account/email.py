@@ -12,7 +12,7 @@ from app.core.database import begin_write
 from app.core.errors import Invalid
 from app.core.extensions import db
 from app.dashboard.auth import proofs
-from app.dashboard.auth.access import signed_in_user, submitted_form
+from app.dashboard.auth.access import is_shown_again, signed_in_user, submitted_form
 from app.dashboard.shared import rendering, security_email
 from app.dashboard.shared.blueprint import blueprint
 from app.i18n.messages import gettext as _
@@ -40,6 +40,8 @@ def render_page(form: OwnEmailForm, status: int = 200) -> Response:
 def save() -> ResponseReturnValue:
     """Change the address. It can reset the password, so the form asks for the password, too."""
     form = OwnEmailForm(submitted_form(), owner=signed_in_user())
+    if is_shown_again():
+        return render_page(form)
     if form.validate():
         proofs.ask_password(form, "own_password")
     if form.problems:

@@ -17,7 +17,7 @@ from app.core.database import begin_write
 from app.core.errors import Invalid
 from app.core.extensions import db
 from app.dashboard.auth import proofs, sessions
-from app.dashboard.auth.access import signed_in_user, submitted_form
+from app.dashboard.auth.access import is_shown_again, signed_in_user, submitted_form
 from app.dashboard.shared import rendering, security_email
 from app.dashboard.shared.blueprint import blueprint
 from app.dashboard.shared.concurrent_edits import asks, read_edit
@@ -37,6 +37,8 @@ def account_form(sent: RequestData | None) -> Any:
 @blueprint.post("/account/", endpoint="account_write")
 def save() -> ResponseReturnValue:
     form = account_form(submitted_form())
+    if is_shown_again():
+        return render_account(form, PasswordForm(None, owner=signed_in_user()))
     return kept(form, lambda: services.update_user(signed_in_user(), form.changes)) or back_to_account(
         _("Your account is saved.")
     )

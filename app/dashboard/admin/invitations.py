@@ -17,7 +17,7 @@ from app.core.extensions import db
 from app.dashboard.admin.access import admins_only
 from app.dashboard.admin.users import rows
 from app.dashboard.auth import sessions
-from app.dashboard.auth.access import signed_in_user, submitted_form
+from app.dashboard.auth.access import is_shown_again, signed_in_user, submitted_form
 from app.dashboard.auth.login import blueprint as accounts
 from app.dashboard.auth.login import settings_of, submitted_text
 from app.dashboard.auth.reauthentication import reauthenticated
@@ -58,6 +58,8 @@ def has_mail() -> bool:
 @reauthenticated(ask_new_again)
 def create() -> ResponseReturnValue:
     """The address is in this one answer (and in the mail, if one is sent), and nowhere else."""
+    if is_shown_again():
+        return ask_new_again()
     form = InvitationForm(submitted_form(), owner=signed_in_user())
     if form.validate() and form.email.data and services.find_user(form.email.data):
         form.reject("email", _("There is an account with this e-mail address already."), "taken")

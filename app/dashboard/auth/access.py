@@ -21,6 +21,7 @@ from app.web.body import MAX_BYTES, MAX_SMALL_BYTES, read_sent
 
 SAFE = {"GET", "HEAD", "OPTIONS"}
 TOKEN_HEADER = "X-CSRFToken"  # noqa: S105  a header's name
+ACCOUNT_HEADER = "X-Account"
 # the body may be larger than memory: imports/upload.py checks the token before it takes the file
 STREAMED = {"dashboard.imports_write"}
 # the colour scheme: needs no session, and there is nothing to protect
@@ -33,6 +34,13 @@ def init_app(app: Flask) -> None:
     app.config["WTF_CSRF_TIME_LIMIT"] = None  # a token lives as long as its session
 
 
+class SignedOut(Unauthorized):
+    """The request needs a signed-in user, and is no page that the sign-in could lead back to."""
+
+    def __init__(self) -> None:
+        super().__init__(_l("You are signed out. Sign in again in another tab, then send this once more."))
+
+
 @blueprint.before_request
 def require_user() -> ResponseReturnValue | None:
     """Let signed-in users pass. Others are redirected to the sign-in page, and come back from there."""
@@ -43,7 +51,7 @@ def require_user() -> ResponseReturnValue | None:
         act_as(actor_of(signed_in_user()))
         return None
     if is_fragment() or request.method not in SAFE:
-        raise Unauthorized(_l("You are signed out. Sign in again in another tab, then send this once more."))
+        raise SignedOut
     return redirect(url_for("accounts.login", next=request.full_path.rstrip("?")))
 
 
@@ -84,6 +92,11 @@ def submitted_form() -> RequestData:
     return read_sent(MAX_BYTES if current_user.is_authenticated else MAX_SMALL_BYTES)
 
 
+def is_shown_again() -> bool:
+    """Whether the form is to be shown with what was sent, and nothing is to be saved yet."""
+    return "again" in submitted_form()
+
+
 def token_of(fields: RequestData) -> str | None:
     last = fields.last("csrf_token") if "csrf_token" in fields else request.headers.get(TOKEN_HEADER)
     return last if isinstance(last, str) else None
@@ -92,6 +105,8 @@ def token_of(fields: RequestData) -> str | None:
 def with_fresh_token(response: Response) -> Response:
     """Add a token for the page's script to try again with. Only a script of this origin can read it."""
     response.headers[TOKEN_HEADER] = str(generate_csrf())
+    if current_user.is_authenticated:  # the page of another account must not go on with it
+        response.headers[ACCOUNT_HEADER] = str(signed_in_user().id)
     return response
 
 

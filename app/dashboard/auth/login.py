@@ -21,14 +21,14 @@ from flask.typing import ResponseReturnValue
 from flask_login import current_user
 
 from app.accounts import passwords, second_factor, services, setup, sign_in_failures
-from app.accounts.forms import NewUserForm, SignInForm
+from app.accounts.forms import CodeForm, NewUserForm, SignInForm
 from app.accounts.hashing import GATE, HashPriority
 from app.accounts.models import User
 from app.core.config import Settings
 from app.core.database import begin_write
 from app.core.errors import FieldError, Forbidden, Malformed, RateLimited, RetryLater
 from app.core.extensions import db
-from app.dashboard.auth import known_browsers, rate_limits, sessions
+from app.dashboard.auth import kept_forms, known_browsers, rate_limits, sessions
 from app.dashboard.auth.access import require_own_write, submitted_form
 from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
@@ -109,9 +109,17 @@ def sign_in() -> ResponseReturnValue:
     remember = bool(form.remember.data)
     if second_factor.is_on(user):
         sessions.start_pending_sign_in(user, remember=remember, next_=safe_next())
-        return redirect(url_for("accounts.code"), 303)
+        return code_page(CodeForm(None, owner=None)) if kept_forms.carried() else to_code()
     sessions.start(user, remember=remember)
-    return redirect(safe_next(), 303)
+    return kept_forms.page_after_sign_in(user) or redirect(safe_next(), 303)
+
+
+def to_code() -> ResponseReturnValue:
+    return redirect(url_for("accounts.code"), 303)
+
+
+def code_page(form: CodeForm, status: int = 200) -> Response:
+    return make_response(render_template("accounts/code.html", form=form, kept=kept_forms.carried()), status)
 
 
 def authenticate(email: str, password: str) -> User | None:
@@ -133,7 +141,9 @@ def after_a_while(wait: RetryLater, response: Response) -> Response:
     return response
 
 
-def sign_in_page(form: SignInForm, problem: str = "", *, status: int = 200, is_new: bool = False) -> Response:
+def sign_in_page(
+    form: SignInForm, problem: str = "", *, status: int = 200, is_new: bool = False, kept: str = ""
+) -> Response:
     has_mail = bool(settings_of(current_app).smtp_url)
     days = current_app.permanent_session_lifetime.days
     body = render_template(
@@ -144,6 +154,7 @@ def sign_in_page(form: SignInForm, problem: str = "", *, status: int = 200, is_n
         has_mail=has_mail,
         days=days,
         is_new=is_new,
+        kept=kept or kept_forms.carried(),
     )
     return make_response(body, status)
 

@@ -68,16 +68,29 @@ def reauthenticated(ask: View, needs: Callable[[], bool] = lambda: True) -> Call
     def guard(write: View) -> View:
         @wraps(write)
         def view(**values: Any) -> ResponseReturnValue:
-            form = None if is_recent() or not needs() else check_sent()
-            if form is None or not form.problems:
+            if is_recent() or not needs():
+                return write(**values)
+            status = status_of_sent()
+            if status == 200:
                 return write(**values)
             response = make_response(ask(**values))
-            response.status_code = proofs.status_of(form)
+            response.status_code = status
             return response
 
         return view
 
     return guard
+
+
+def status_of_sent() -> int:
+    """200 if the right password was sent, else the status of the form that asks for it.
+
+    A page that was opened while the password was recent sends none: the form then says nothing is wrong.
+    """
+    if FIELD not in submitted_form():
+        return 422
+    form = check_sent()
+    return proofs.status_of(form) if form.problems else 200
 
 
 def check_sent() -> PasswordAgainForm:

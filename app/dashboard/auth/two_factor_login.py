@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flask import Response, flash, make_response, redirect, render_template, url_for
+from flask import flash, redirect, url_for
 from flask.typing import ResponseReturnValue
 
 from app.accounts import second_factor, sign_in_failures
@@ -12,9 +12,9 @@ from app.accounts.models import User
 from app.core.database import begin_write
 from app.core.errors import RateLimited, RetryLater
 from app.core.extensions import db
-from app.dashboard.auth import proofs, rate_limits, sessions
+from app.dashboard.auth import kept_forms, proofs, rate_limits, sessions
 from app.dashboard.auth.access import submitted_form
-from app.dashboard.auth.login import after_a_while, blueprint
+from app.dashboard.auth.login import after_a_while, blueprint, code_page
 from app.dashboard.shared import security_email
 from app.web.errors import status_of
 
@@ -58,7 +58,7 @@ def sign_in_with_code() -> ResponseReturnValue:
         return code_page(form, 403)
     rate_limits.reset_counts(counts)
     sessions.start(user, remember=pending.remember, method=method, password_typed=pending.password_typed)
-    return redirect(pending.next_, 303)
+    return kept_forms.page_after_sign_in(user) or redirect(pending.next_, 303)
 
 
 def way_in(user: User, typed: str) -> str | None:
@@ -73,7 +73,3 @@ def way_in(user: User, typed: str) -> str | None:
         security_email.current_security_mail().recovery_code_used(user, second_factor.codes_left(user))
     db.session.commit()
     return found
-
-
-def code_page(form: CodeForm, status: int = 200) -> Response:
-    return make_response(render_template("accounts/code.html", form=form), status)

@@ -17,7 +17,7 @@ from app.i18n import digits, language
 from app.i18n.messages import gettext as _
 from app.i18n.messages import ngettext
 from app.links.aliases import key_of
-from app.links.bulk_edit import ManyForm
+from app.links.bulk_forms import ManyForm
 from app.links.clicks import clicks_of
 from app.links.forms import LinkForm
 from app.links.models import Link

@@ -32,6 +32,7 @@ FILES = (
     "palette.js",
     "rows.css",
     "icon.svg",
+    "leaving.js",
     "imports.css",
     "sending.js",
     "imports.js",

@@ -20,7 +20,7 @@ from app.accounts.ownership import get_owned
 from app.core.database import begin_write, reread
 from app.core.errors import AliasTaken, Conflict, Invalid, TooLarge, WaypostError
 from app.core.extensions import db
-from app.dashboard.auth.access import signed_in_user, submitted_form
+from app.dashboard.auth.access import is_shown_again, signed_in_user, submitted_form
 from app.dashboard.auth.reauthentication import reauthenticated
 from app.dashboard.shared import concurrent_edits, list_params, rendering
 from app.dashboard.shared.blueprint import blueprint
@@ -228,7 +228,7 @@ class CrudViews:
     ) -> ResponseReturnValue:
         """Call `act`, commit and answer by `then`; or `show` the form again, with sent values and errors."""
         show = show or self.form_page
-        if "again" in submitted_form():  # the button that adds a row to the form, without JavaScript
+        if is_shown_again():  # a row was added to the form without JavaScript, or the session was over
             return show(form, 200)
         try:
             form.require_valid()

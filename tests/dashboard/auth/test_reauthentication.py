@@ -80,7 +80,7 @@ def test_a_form_asks_for_the_password(
         assert FIELD in desk.get(path, headers=headers).text
         before = database_state()
         for password, problem in (
-            (None, "This is required."),
+            (None, "You last typed it more than 10 minutes ago."),
             ("", "can&#39;t be empty"),
             ("a guess", "not your current password"),
         ):

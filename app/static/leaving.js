@@ -1,0 +1,112 @@
+// How is an open dialog left, by Back as by its buttons, without losing what was typed into it?
+
+import { closeSheet, find, isTouched, KEPT, on, sheet } from "./app.js";
+
+// ------------------------------------------------------------- the question
+const question = find("#discard");
+const isBegun = () => isTouched(find(KEPT, sheet));
+
+// a promise of whether the dialog may be closed
+function ask() {
+  if (!isBegun()) return Promise.resolve(true);
+  if (question.open) return Promise.resolve(false);
+  question.returnValue = "";
+  question.showModal();
+  return new Promise((answer) =>
+    question.addEventListener("close", () => answer(question.returnValue === "discard"), { once: true }),
+  );
+}
+
+async function leave() {
+  if (await ask()) closeSheet();
+}
+
+on("click", "[data-close]", leave);
+// outside of the box: the dialog itself is the surface around it
+sheet.addEventListener("pointerdown", (event) => event.target === sheet && leave());
+sheet.addEventListener("cancel", (event) => {
+  event.preventDefault();
+  leave();
+});
+
+// -------------------------------------------------- its place in the history
+// Back closes a dialog: while one is open, the history has one entry more. It goes with the dialog.
+const isHeld = () => Boolean(history.state?.sheet);
+let follows = null; // on a move in the history that is our own
+let isLeaving = false; // for another page: a move would stop that
+
+function move(by, then) {
+  follows = then;
+  history.go(by);
+}
+
+function hold() {
+  if (isHeld() || follows) return;
+  history.scrollRestoration = "manual"; // or its rows would jump when it goes
+  history.pushState({ sheet: true }, "");
+}
+
+function release() {
+  if (!isHeld() || follows || isLeaving || sheet.open) return;
+  move(-1, released);
+}
+
+function released() {
+  history.scrollRestoration = "auto";
+  if (sheet.open) hold(); // another one has been opened meanwhile
+}
+
+sheet.addEventListener("sheet-open", hold);
+sheet.addEventListener("close", () => setTimeout(release));
+
+// where the browser can tell, how far Back went, and whether another page is on its way
+let steps = 1;
+window.navigation?.addEventListener("currententrychange", ({ from }) => {
+  steps = Math.max(1, from.index - navigation.currentEntry.index);
+});
+window.navigation?.addEventListener("navigate", ({ destination, downloadRequest }) => {
+  if (destination.sameDocument || downloadRequest !== null) return;
+  isLeaving = true;
+  setTimeout(() => (isLeaving = false), 1000);
+});
+
+// before htmx, which would draw the list anew
+addEventListener(
+  "popstate",
+  (event) => {
+    const then = follows;
+    const by = steps;
+    follows = null;
+    if (then) {
+      event.stopImmediatePropagation();
+      then();
+    } else if (isHeld()) {
+      event.stopImmediatePropagation();
+      release(); // Forward, to a dialog that is closed
+    } else if (sheet.open) back(event, by);
+  },
+  true,
+);
+
+function back(event, by) {
+  if (!isBegun()) {
+    if (by === 1) event.stopImmediatePropagation(); // the list is as it was
+    closeSheet();
+    return released();
+  }
+  event.stopImmediatePropagation();
+  if (question.open) question.close();
+  else setTimeout(() => askBefore(by));
+  move(by, () => {});
+}
+
+async function askBefore(by) {
+  if (!(await ask())) return;
+  closeSheet();
+  if (by === 1) return; // its entry goes with it
+  isLeaving = true;
+  setTimeout(() => (isLeaving = false), 1000);
+  history.go(-by);
+}
+
+if (isHeld()) release(); // the page was opened anew

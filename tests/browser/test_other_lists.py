@@ -1,0 +1,114 @@
+"""Searching in every list: a search is one step of the history, and its rows come once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, Request, expect
+
+from app.accounts.models import User
+from tests.factories import Factory
+
+pytestmark = [pytest.mark.browser, pytest.mark.full]
+WIDTHS = pytest.mark.parametrize("width", [1280, 390])
+MAKE: dict[str, Callable[[Factory, User, str], Any]] = {
+    "links": lambda factory, owner, name: factory.link(owner, name),
+    "pixels": lambda factory, owner, name: factory.pixel(owner, name=name),
+    "handlers": lambda factory, owner, name: factory.handler(owner, name=name),
+    "projects": lambda factory, owner, name: factory.project(owner, name=name),
+    "domains": lambda factory, owner, name: factory.domain(owner, f"{name}.example"),
+    "users": lambda factory, owner, name: factory.user(f"{name}@example.org"),
+}
+
+
+@pytest.fixture
+def listed(desk: Page, alice: User, factory: Factory, site: str, width: int, place: str) -> Page:
+    """A list with two rows of which one is found by "app", after a look at another page."""
+    alice.is_admin = True
+    factory.session.commit()
+    for name in ("apple", "pear"):
+        MAKE[place](factory, alice, name)
+    desk.set_viewport_size({"width": width, "height": 800})
+    desk.goto(f"{site}/dashboard/{place}/")
+    return desk
+
+
+@WIDTHS
+@pytest.mark.parametrize("place", MAKE)
+def test_a_search_is_one_step_and_its_rows_stay(listed: Page, place: str, width: int, site: str) -> None:
+    field, rows = listed.locator(".tools input[type=search]"), listed.locator("#rows > .row")
+    before = rows.count()
+    field.focus()
+    for letter in "app":
+        with listed.expect_response(re.compile(rf"/{place}/\?")):
+            listed.keyboard.type(letter)
+    expect(rows).to_have_count(1)
+    expect(listed).to_have_url(re.compile("search=app(&|$)"))
+    listed.evaluate("document.querySelector('#rows > .row').dataset.kept = 'yes'")
+    asked: list[Request] = []
+    listed.on("request", lambda request: asked.append(request))
+    listed.keyboard.press("Tab")  # the field's `change`
+    listed.locator("h1").click()
+    opened = rows.locator("[aria-haspopup=dialog]:visible").last
+    opened.click()
+    expect(listed.locator("#sheet :focus")).to_have_count(1)
+    listed.keyboard.press("Escape")
+    expect(opened).to_be_focused()
+    assert [one.url for one in asked if "?" in one.url and f"/{place}/?" in one.url] == []
+    expect(rows).to_have_attribute("data-kept", "yes")
+    listed.wait_for_function("!history.state?.sheet")
+    listed.evaluate("setTimeout(() => history.back())")
+    expect(listed).to_have_url(f"{site}/dashboard/{place}/")
+    expect(field).to_have_value("")
+    expect(rows).to_have_count(before)
+    listed.evaluate("setTimeout(() => history.forward())")
+    expect(field).to_have_value("app")
+    expect(rows).to_have_count(1)
+
+
+# a page whose controls are sent by a button: the page, what is chosen, and the address of that
+SENT = {
+    "the audit log": ("account/audit-log", "select[name=group]"),
+}
+
+
+@pytest.mark.parametrize("name", SENT)
+def test_after_back_the_controls_are_as_the_address_says(name: str, desk: Page, site: str) -> None:
+    path, control = SENT[name]
+    desk.goto(f"{site}/dashboard/{path}")
+    first = desk.url
+    chosen = desk.locator(f"main {control}")
+    chosen.select_option(index=1)
+    desk.get_by_role("button", name="Show").click()
+    expect(desk).to_have_url(re.compile(r"group=\w+"))
+    value = chosen.input_value()
+    desk.go_back()
+    expect(desk).to_have_url(first)
+    expect(chosen).to_have_value("")
+    desk.go_forward()
+    expect(chosen).to_have_value(value)
+
+
+@pytest.mark.parametrize("place", ["pixels"])
+@WIDTHS
+def test_a_search_waits_for_the_word_of_an_input_method(listed: Page, place: str, width: int) -> None:
+    """Half a word asks for nothing, its Enter sends nothing, and the whole word is searched for."""
+    field, rows = listed.locator(".tools input[type=search]"), listed.locator("#rows > .row")
+    field.focus()
+    asked: list[str] = []
+    listed.on("request", lambda request: asked.append(request.url))
+    tools = listed.context.new_cdp_session(listed)
+    tools.send("Input.imeSetComposition", {"text": "pea", "selectionStart": 3, "selectionEnd": 3})
+    expect(field).to_have_value("pea")
+    field.evaluate(
+        """field => field.dispatchEvent(new KeyboardEvent("keydown",
+            { key: "Enter", keyCode: 229, isComposing: true, bubbles: true, cancelable: true }))"""
+    )
+    listed.wait_for_timeout(400)  # longer than a search waits for the next letter
+    assert asked == []
+    tools.send("Input.insertText", {"text": "pear"})
+    expect(rows).to_have_count(1)
+    expect(rows).to_contain_text("pear")
