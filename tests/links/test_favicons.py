@@ -203,11 +203,11 @@ def linked(*links: str) -> bytes:
         ),
         "after a redirect": (
             {
-                "/": redirect("/home/"),
-                "/home/": linked('rel=icon href="i.png"'),
-                "/home/i.png": answer(ICON, PNG),
+                "/": redirect("/start/"),
+                "/start/": linked('rel=icon href="i.png"'),
+                "/start/i.png": answer(ICON, PNG),
             },
-            ["/", "/home/", "/home/i.png"],
+            ["/", "/start/", "/start/i.png"],
         ),
     }.values(),
 )
