@@ -231,3 +231,9 @@ on("click", "[data-add-row], [data-remove-row]", (button) => {
   const group = button.closest("[data-rows]") ?? find("[data-rows]:not([hidden])");
   group && changed(group);
 });
+
+// ------------------------------------------------- what a destination suggests
+on("click", "[data-use]", async (button, event) => {
+  event.preventDefault();
+  (await import("./link-suggestions.js")).use(button);
+});

@@ -1,6 +1,6 @@
-// What a destination suggests for its link: a button of each suggestion puts it into its field.
+// What a destination suggests for its link: puts it into its field. Loaded when it is first used.
 
-import { gettext, on, toast } from "./app.js";
+import { gettext, toast } from "./app.js";
 
 const NAMES = { "image/png": "png", "image/jpeg": "jpg", "image/webp": "webp" };
 
@@ -22,8 +22,7 @@ async function fill(field, { source, value }) {
   field.files = files.files;
 }
 
-on("click", "[data-use]", async (button, event) => {
-  event.preventDefault();
+export async function use(button) {
   const field = button.form.elements[button.dataset.use];
   try {
     await fill(field, button.dataset);
@@ -34,4 +33,4 @@ on("click", "[data-use]", async (button, event) => {
   field.dispatchEvent(new Event("input", { bubbles: true }));
   field.dispatchEvent(new Event("change", { bubbles: true }));
   button.lastElementChild.textContent = button.dataset.used;
-});
+}
