@@ -1,14 +1,14 @@
 """changes of many links that are undone as one
 
 Revision ID: c5a7e2f81d46
-Revises: 3b9f60d8e2a1
+Revises: 6c1d93e7f5b8
 """
 
 import sqlalchemy as sa
 from alembic import op
 
 revision = "c5a7e2f81d46"
-down_revision = "3b9f60d8e2a1"
+down_revision = "6c1d93e7f5b8"
 branch_labels = None
 depends_on = None
 

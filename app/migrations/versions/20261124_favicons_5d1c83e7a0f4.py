@@ -1,14 +1,14 @@
 """icons of the sites that links lead to, and whether an owner wants them
 
 Revision ID: 5d1c83e7a0f4
-Revises: 3b9f60d8e2a1
+Revises: 6c2f84a1d7e5
 """
 
 import sqlalchemy as sa
 from alembic import op
 
 revision = "5d1c83e7a0f4"
-down_revision = "3b9f60d8e2a1"
+down_revision = "6c2f84a1d7e5"
 branch_labels = None
 depends_on = None
 

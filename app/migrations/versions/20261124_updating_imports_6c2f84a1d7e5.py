@@ -1,14 +1,14 @@
 """imports that update links, and what the check of an import says about each row
 
 Revision ID: 6c2f84a1d7e5
-Revises: 3b9f60d8e2a1
+Revises: c5a7e2f81d46
 """
 
 import sqlalchemy as sa
 from alembic import op
 
 revision = "6c2f84a1d7e5"
-down_revision = "3b9f60d8e2a1"
+down_revision = "c5a7e2f81d46"
 branch_labels = None
 depends_on = None
 
