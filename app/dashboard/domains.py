@@ -87,7 +87,7 @@ def host_cautions(form: DomainForm) -> list[Caution]:
             number=digits(links),
             host=host,
         ),
-        _("Printed QR codes, bookmarks and posts with them lead nowhere."),
+        _("Printed QR codes, bookmarks and posts with them stop working."),
     )
     return [Caution(f"host:{domain.host}", "host", lines, _("Change the host all the same"))]
 

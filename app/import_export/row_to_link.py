@@ -28,7 +28,7 @@ from app.projects.models import Project
 TAKEN = _l("This short link is taken.")
 ELSEWHERE = _l("One of your links has this short link and another destination.")
 TWICE = _l("An earlier row has the same short link.")
-TWICE_CHANGED = _l("A row before this one is about the same link.")
+TWICE_CHANGED = _l("An earlier row is about the same link.")
 
 
 class RowResult(NamedTuple):

@@ -20,7 +20,7 @@ from app.links.bulk_edit import GONE
 from app.links.history import PICTURES
 from app.links.models import Link
 
-MEANWHILE = _l("Somebody has changed this since. Check the file again.")
+MEANWHILE = _l("This was changed meanwhile. Check the file again.")
 
 
 def update_each(

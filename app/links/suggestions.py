@@ -79,9 +79,7 @@ def fetch_suggestions(url: str, allowed: Sequence[Network], languages: str = "")
         _fetches.release()
     found = Suggestions(page.title, page.description, picture, icon)
     if found.is_empty:
-        raise unusable(
-            _l("This page says nothing of itself: no title, no description and no picture."), "empty"
-        )
+        raise unusable(_l("This page has no title, no description and no picture of its own."), "empty")
     return found
 
 
@@ -91,7 +89,7 @@ def ask_page(url: str, allowed: Sequence[Network], deadline: Deadline, languages
     except TimeoutError:
         raise too_slow() from None
     except NotAPage:
-        text = _l("What is at the destination is no web page, so there is nothing to fetch.")
+        text = _l("The destination is not a web page, so there is nothing to fetch.")
         raise unusable(text, "not_a_page") from None
     except Refused as refused:
         text = _l("The destination answers with the error %(status)s.", status=refused.status)

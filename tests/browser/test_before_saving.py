@@ -241,7 +241,7 @@ def test_every_preview_says_that_a_link_is_over(
         "off": "Not found",
         "not yet": "Is too early",
         "ended": "Is too late",
-        "ended, goes on": "Goes to the expiration URL",
+        "ended, goes on": "Redirects to the expiration URL",
         "used up": "Is too late",
     }
     for name, (columns, words) in CLOSED.items():

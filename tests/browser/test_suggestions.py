@@ -121,7 +121,7 @@ def test_an_error_is_shown_and_mended(desk: Page, shop: str, peers: Peers, width
     into_the_net = serve(peers, {"/": redirect("http://10.1.2.3/")}, host="127.0.0.2").url
     dialog = new_link(desk, width)
     dialog.get_by_role("button", name=FETCH).click()
-    expect(dialog.get_by_text("Type a destination first.")).to_be_visible()
+    expect(dialog.get_by_text("Enter a destination first.")).to_be_visible()
     destination = dialog.get_by_label("Destination", exact=True).first
     destination.fill(into_the_net)
     dialog.get_by_role("button", name=FETCH).click()

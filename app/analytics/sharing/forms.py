@@ -89,7 +89,9 @@ class HostsField(SentField):
 def read_host(text: str) -> str:
     host = SCHEME.sub("", text.lower())
     if len(host) > MAX_HOST or not HOST.fullmatch(host):
-        raise Rejected(_l("“%(text)s” is no host. Write one a line, as example.com.", text=text[:80]), "host")
+        raise Rejected(
+            _l("“%(text)s” is not a host. Enter one a line, like example.com.", text=text[:80]), "host"
+        )
     return host
 
 

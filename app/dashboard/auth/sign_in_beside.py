@@ -35,5 +35,5 @@ def keep_form(error: SignedOut) -> Response:
     kept = "" if request.method in SAFE else kept_forms.keep_sent()
     if not kept:
         return error_response(error)
-    why = _("You are signed out. What you typed is kept on this page: sign in to go on.")
+    why = _("You are signed out. What you typed is kept on this page: sign in to continue.")
     return login.sign_in_page(SignInForm(None, owner=None), why, status=401, kept=kept)

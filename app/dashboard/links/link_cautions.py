@@ -65,7 +65,7 @@ def breaks(link: Link, alias: str, domain_id: int | None) -> Iterator[Caution]:
         lines=(
             _("Printed QR codes, bookmarks and posts with %(address)s stop working.", address=address),
             clicks_line(link, clicks),
-            _("Nobody else can take the old alias for 30 days, so you can go back to it."),
+            _("Other users can't take the old alias for 30 days, so you can go back to it."),
         ),
         agree=_("Change it all the same"),
     )

@@ -49,7 +49,7 @@ ELSEWHERE: Mapping[str, str] = {
     "expired": _l("At the moment visitors are sent to the expiration URL:"),
     "limit": _l("At the moment visitors are sent to the expiration URL:"),
 }
-DOMAIN = _l("Its domain is not verified, or is switched off.")
+DOMAIN = _l("Its domain is not verified, or is turned off.")
 
 
 def standing(outcome: Outcome, compiled_link: CompiledLink | None) -> Standing | None:

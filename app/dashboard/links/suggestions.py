@@ -103,7 +103,7 @@ def fetched(typed: str) -> Panel:
     try:
         address = read_destination(url, settings())
     except Rejected as rejected:
-        return Panel(error=str(rejected.args[0].title) if typed.strip() else _("Type a destination first."))
+        return Panel(error=str(rejected.args[0].title) if typed.strip() else _("Enter a destination first."))
     if seconds := rate_limiter().take_each((limit, str(user_id)) for limit in LIMITS):
         minutes = -(-seconds // 60)
         return Panel(

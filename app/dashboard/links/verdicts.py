@@ -78,10 +78,13 @@ VERDICTS: Mapping[str, Verdict] = {
 }
 ELSEWHERE = {
     "expired": Verdict(
-        _l("Goes to the expiration URL"), _l("The link has ended."), "corner-down-right", "warn"
+        _l("Redirects to the expiration URL"), _l("The link has ended."), "corner-down-right", "warn"
     ),
     "limit": Verdict(
-        _l("Goes to the expiration URL"), _l("All clicks of the link are used."), "corner-down-right", "warn"
+        _l("Redirects to the expiration URL"),
+        _l("All clicks of the link are used."),
+        "corner-down-right",
+        "warn",
     ),
     "not_found": Verdict(
         _l("Redirects to your domain's 404 redirect"),

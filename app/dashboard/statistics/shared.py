@@ -40,7 +40,7 @@ UNKNOWN = at_most(60, minutes=10, name="share-unknown")
 VIEWS = at_most(240, minutes=1, name="share-views")
 TRIES = at_most(10, minutes=10, name="share-password")
 WRONG = _l("This is not the password.")
-TOO_MANY = _l("There were too many tries. Wait a few minutes, then try again.")
+TOO_MANY = _l("Too many attempts. Wait a few minutes, then try again.")
 BUSY = _l("Too many passwords are being checked at this moment. Try again in a few seconds.")
 
 blueprint = Blueprint("shared", __name__, url_prefix="/dashboard/shared")

@@ -40,7 +40,7 @@ ROWS: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
         {"start_date": THEN}, {"at": "2027-03-28T03:00"}, ["Redirects to the address below"]),
     "too late": ({"end_date": THEN}, {"at": "2028-01-01T00:00:30"}, ["Is too late", "1 January 2028, 00:00:30"]),
     "too late, and another address": (
-        {"end_date": THEN, "expiration_url": AFTER}, {"at": "2028-01-01T00:00"}, ["Goes to the expiration URL", AFTER]),
+        {"end_date": THEN, "expiration_url": AFTER}, {"at": "2028-01-01T00:00"}, ["Redirects to the expiration URL", AFTER]),
     "a password": ({"password_hash": "x"}, {}, ["Is asked for the password", NOTHING_SHOWS, "No longer asked"]),
     "past both gates": (
         {"password_hash": "x", "sensitive_content": True}, {"unlocked": ["password", "warning"]},

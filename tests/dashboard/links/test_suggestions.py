@@ -100,7 +100,7 @@ def test_pictures_are_their_owners(desk: Desk, shop: str, bob: User) -> None:
 @pytest.mark.parametrize(
     ("url", "words"),
     {
-        "nothing typed": ("", "Type a destination first."),
+        "nothing typed": ("", "Enter a destination first."),
         "no address": ("nonsense", "This must be an address"),
         "nobody there": ("http://127.0.0.1:1/", "can&#39;t be reached"),
     }.values(),
