@@ -1,4 +1,4 @@
-"""Every page where there is little room: a low window, text twice as big, a zoom of 400 %.
+"""Every page where there is little room: a low window, text twice as big, a zoom of 400 %, longer words.
 
 And what must be seen there: what has the focus, and, where the reader's system has a few colours of its own,
 what is on.
@@ -87,6 +87,39 @@ def test_every_page(screen: Screen, desk: Page, site: str, app: Flask, rows: dic
             seen += 1
     assert {path: what for path, what in found.items() if what} == {}
     assert seen > 15
+
+
+LANGUAGES = {
+    f"{tag}, {name}": (tag, screen)
+    for tag in ("de", "fr", "es")
+    for name, screen in {"a desktop": Screen(1280, 900), "a phone": Screen(390, 844)}.items()
+}
+
+
+@pytest.mark.parametrize(("tag", "screen"), LANGUAGES.values(), ids=LANGUAGES)
+def test_every_page_in_languages_with_longer_words(
+    tag: str,
+    screen: Screen,
+    desk: Page,
+    site: str,
+    app: Flask,
+    alice: User,
+    rows: dict[str, int],
+    factory: Factory,
+) -> None:
+    alice.language = tag
+    factory.session.commit()
+    adjust(desk, screen)
+    desk.emulate_media(reduced_motion="reduce")
+    found = {}
+    for path in addresses(app, rows):
+        if is_page(desk, f"{site}/dashboard/{path}"):
+            desk.goto(f"{site}/dashboard/{path}")
+            sidebar = desk.locator(".side").evaluate("side => side.scrollWidth - side.clientWidth")
+            found[path] = [*faults(opened(desk)), *([f"the sidebar by {sidebar}"] if sidebar > 0 else [])]
+    assert desk.locator("html").get_attribute("lang") == tag
+    assert {path: what for path, what in found.items() if what} == {}
+    assert len(found) > 15
 
 
 BARS = {"a desktop": Screen(1280, 800), "a phone": Screen(390, 844), "a zoom of 400 %": Screen(320, 256)}

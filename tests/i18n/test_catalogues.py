@@ -180,12 +180,12 @@ def test_what_is_stored_is_read_in_german(german: Desk, alice: Any, factory: Any
     }
     assert api.post(f"/links/{id_}", json=changes).status_code == 200
     told = {
-        "/handlers/": ("Der Server antwortete 503", "nicht rechtzeitig geantwortet", "Link begonnen"),
+        "/handlers/": ("Der Server antwortete 503", "nicht rechtzeitig geantwortet", "Link gestartet"),
         f"/handlers/{handler.id}": ("Der Server antwortete 503",),
         f"/handlers/{handler.id}/deliveries": (
             "Der Server antwortete 503",
             "nicht rechtzeitig geantwortet",
-            "Link begonnen",
+            "Link gestartet",
         ),
         f"/links/{id_}/history": (
             "Angelegt",
@@ -202,7 +202,7 @@ def test_what_is_stored_is_read_in_german(german: Desk, alice: Any, factory: Any
 
 
 def test_before_the_sign_in_the_browser_says_which(client: Any) -> None:
-    for header, word in (("de-AT,en;q=0.5", "Anmelden"), ("fr", "Sign in")):
+    for header, word in (("de-AT,en;q=0.5", "Anmelden"), ("fr", "Se connecter"), ("pt", "Sign in")):
         assert word in client.get("/login", headers={"Accept-Language": header}).text
 
 

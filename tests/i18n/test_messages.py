@@ -46,7 +46,12 @@ def test_a_language_can_be_forced_outside_requests(app: Flask) -> None:
 
 
 def test_languages_are_found_by_their_catalogues() -> None:
-    assert dashboard_languages() == {"en": "English", "de": "Deutsch"}
+    assert dashboard_languages() == {
+        "en": "English",
+        "de": "Deutsch",
+        "es": "Español",
+        "fr": "Français",
+    }
     assert set(dashboard_languages()) <= set(every_language())
     assert first_of(["en", "de"], ["fr-CA", "de-AT", "en"]) == "de"
     assert first_of(["en", "de"], [None, "fr"]) == "en"
