@@ -53,7 +53,7 @@ def percent(number: float, *, is_signed: bool = False) -> str:
     return sign + percent_in(language(), abs(rounded))
 
 
-@lru_cache(maxsize=5000)
+@lru_cache(maxsize=200)
 def percent_in(tag: str, number: int) -> str:
     return format_percent(number / 100, "#,##0" + percent_pattern(tag), locale=tag)
 

@@ -41,7 +41,7 @@ function draw(changed) {
     const words = row && find(".clicks", row);
     if (!words) continue; // the list is another one by now
     row.dataset.clicks = clicks;
-    words.innerHTML = html; // its own words, written by the server
+    words.replaceChildren(...new DOMParser().parseFromString(html, "text/html").body.childNodes);
   }
 }
 

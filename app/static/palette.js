@@ -45,7 +45,7 @@ async function begin(focused) {
   if (!entries.children.length) {
     const text = await request(palette.dataset.entries, null);
     if (text === null) return;
-    entries.innerHTML = text;
+    entries.replaceChildren(...nodesOf(text));
     show();
   }
 }
@@ -217,6 +217,9 @@ function choose(one) {
 }
 
 // --------------------------------------------------------------------- asking
+// markup that the server has written
+const nodesOf = (html) => new DOMParser().parseFromString(html, "text/html").body.childNodes;
+
 async function ask() {
   const text = field.value.trim();
   asked.abort();
@@ -225,7 +228,7 @@ async function ask() {
   const html = text ? await request(`${palette.dataset.links}?search=${query}`, asked.signal) : "";
   if (html === null) return;
   const before = active && !found.contains(active) ? active : null;
-  found.innerHTML = html;
+  found.replaceChildren(...nodesOf(html));
   show();
   if (before && !before.hidden) activate(before); // what was chosen meanwhile stays chosen
 }

@@ -25,7 +25,7 @@ PHRASES = {
     405: _l("Method Not Allowed"),
     408: _l("Request Timeout"),
     409: _l("Conflict"),
-    410: _l("Deleted"),
+    410: _l("Gone"),
     413: _l("Request Entity Too Large"),
     415: _l("Unsupported Media Type"),
     422: _l("Unprocessable Entity"),

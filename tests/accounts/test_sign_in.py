@@ -209,7 +209,7 @@ class TestThrottling:
             assert answer.status_code == 403
         answer = sign_in(client, environ={"REMOTE_ADDR": "198.51.100.1"})
         assert answer.status_code == 429
-        assert "There were too many tries. Wait 10 minutes" in answer.text
+        assert "Too many attempts. Wait 10 minutes" in answer.text
         assert 0 < int(answer.headers["Retry-After"]) <= 600
         assert not is_signed_in(client)
 

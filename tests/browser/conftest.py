@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from flask import Flask
-from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request, expect
+from playwright.sync_api import BrowserContext, ConsoleMessage, Error, Page, Request, Response, expect
 from sqlalchemy.orm import Session, scoped_session
 from werkzeug.serving import make_server
 
@@ -85,10 +85,26 @@ class Watch:
 
     def on(self, page: Page) -> Page:
         page.set_default_timeout(SECONDS * 1000)
+        go_again_if_aborted(page)
         page.on("console", self.hear)
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
         page.on("request", self.see)
         return page
+
+
+def go_again_if_aborted(page: Page) -> None:
+    """Let `page.goto` begin once more where the step back of a dialog that has just closed ended it."""
+    goto = page.goto
+
+    def go(url: str, **options: Any) -> Response | None:
+        try:
+            return goto(url, **options)
+        except Error as error:
+            if "net::ERR_ABORTED" not in error.message:
+                raise
+            return goto(url, **options)
+
+    page.goto = go  # type: ignore[method-assign, assignment]
 
 
 @pytest.fixture

@@ -253,7 +253,7 @@ def test_every_preview_says_that_a_link_is_over(
         expect(preview.locator(".card, .social"), name).to_have_count(0)
         expect(preview, name).to_contain_text("No card. What a network’s bot sees:")
         is_later = name in {"off", "not yet"}
-        expect(preview.get_by_text("Leads to, once it is active"), name).to_have_count(int(is_later))
+        expect(preview.get_by_text("Redirects to, once it is active"), name).to_have_count(int(is_later))
         expect(preview.get_by_text("Redirects to", exact=True), name).to_have_count(0)
         desk.goto(f"{site}/dashboard/links/{link.id}/qr")
         expect(desk.locator(".notice"), name).to_contain_text(words)
@@ -275,7 +275,7 @@ def test_the_preview_follows_the_switch(
     fold(dialog, "Address")
     dialog.get_by_role("switch", name="On").uncheck()
     expect(preview).to_contain_text("This link is off.")
-    expect(preview).to_contain_text("Leads to, once it is active")
+    expect(preview).to_contain_text("Redirects to, once it is active")
     dialog.get_by_role("switch", name="On").check()
     expect(preview).not_to_contain_text("This link is off.")
 

@@ -88,7 +88,7 @@ def test_by_keys_alone(
     desk.keyboard.press("Tab")
     desk.keyboard.type("new.")
     desk.keyboard.press("Enter")
-    expect(dialog.get_by_text("Nothing of these links changes.")).to_be_visible()
+    expect(dialog.get_by_text("None of these links changes.")).to_be_visible()
     expect(dialog.get_by_role("button", name="Change")).to_have_count(0)
     dialog.get_by_role("button", name="Back").press("Enter")
     expect(dialog.get_by_label("Find", exact=True)).to_have_value("OLD.")
@@ -145,7 +145,7 @@ def test_wrong_results_are_told_and_the_rest_is_changed(
     assert destinations(session, alice)["n0"] == "https://@x.test/"
     assert [*violations(desk, "dialog"), *sideways(desk)] == []
     dialog.get_by_role("button", name="Undo").click()
-    expect(desk.get_by_role("status").filter(has_text="1 link is unchanged.")).to_be_visible()
+    expect(desk.get_by_role("status").filter(has_text="1 link is as it was.")).to_be_visible()
     assert destinations(session, alice)["n0"] == "https://old.example@x.test/"
 
 

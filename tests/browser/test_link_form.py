@@ -77,7 +77,7 @@ def test_the_preview_follows_and_the_alias_is_checked(
     alias.fill("TAKEN")
     expect(note).to_have_text("This short link is taken already.")
     alias.fill("api")
-    expect(note).to_contain_text("Waypost's own")
+    expect(note).to_contain_text("used by Waypost itself")
     alias.fill("spring//sale")
     expect(note).to_contain_text("and / between them")
     alias.fill("taken/brand-new")

@@ -123,7 +123,7 @@ def test_fields_that_mean_nothing_yet_are_hidden(desk: Page, site: str, past: Pa
     desk.get_by_role("button", name="Create share address").click()
     expect(desk.get_by_label("To", exact=True)).to_have_attribute("aria-invalid", "true")
     expect(desk.get_by_text("must not be before the start")).to_be_visible()
-    expect(desk.get_by_text("is no host")).to_be_visible()
+    expect(desk.get_by_text("is not a host")).to_be_visible()
 
 
 @pytest.mark.parametrize("width", WIDTHS)

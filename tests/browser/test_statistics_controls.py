@@ -385,7 +385,7 @@ def test_what_is_live_pauses_and_days_are_the_owners(shown: Shown, years: Past, 
     known = Known(years, there)
     totals(shown, known.total(span))
     assert shown.days() == [tuple(row.values())[1:] for row in known.rows("overview", span)]
-    expect(page.locator("main")).to_contain_text("Days are those of America/St Johns.")
+    expect(page.locator("main")).to_contain_text("Days are in America/St Johns.")
 
 
 def replace_visit(past: Past, time_ms: int) -> Any:

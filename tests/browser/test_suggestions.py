@@ -62,7 +62,7 @@ def test_fetch_use_and_save(desk: Page, shop: str, session: scoped_session[Sessi
     dialog = new_link(desk, width)
     dialog.get_by_label("Destination", exact=True).first.fill(shop)
     dialog.get_by_role("button", name=FETCH).click()
-    panel = dialog.get_by_role("group", name="What 127.0.0.1 says of itself")
+    panel = dialog.get_by_role("group", name="What 127.0.0.1 says about itself")
     expect(panel.get_by_text("For everybody")).to_be_visible()
     title = dialog.locator("[name=title]")
     expect(title).to_have_value("")  # nothing is filled in by itself
@@ -206,7 +206,7 @@ def test_icons_in_the_list(
     session.commit()
     desk.set_viewport_size({"width": width, "height": HEIGHTS[width]})
     desk.reload()
-    icon = desk.locator("img.favicon")
+    icon = desk.locator("img.site")
     expect(icon).to_have_count(1)
     expect(desk.get_by_role("listitem").filter(has=icon)).to_contain_text("/with")
     assert icon.evaluate("image => image.complete && image.naturalWidth") == 48

@@ -187,7 +187,7 @@ def test_a_redirect_does_not_lead_into_private_networks(update: Update, peers: P
     there = peers.serve(peers.says(ok(content)))
     result = update("--url", peers.serve(peers.says(redirect(there.url))).url)
     assert result.exit_code == 1
-    assert f"{there.url}: This address leads into a private network" in result.stderr
+    assert f"{there.url}: This address is in a private network" in result.stderr
     assert len(peers.heard) == 1
 
 

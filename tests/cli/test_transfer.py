@@ -99,7 +99,7 @@ def test_what_is_refused(run: Run, file: Path, alice, arguments: list[str], code
 def test_a_file_that_is_no_table(run: Run, file: Path, alice, settings) -> None:
     file.write_bytes(b"\x89PNG\0")
     done = run("import", file, "--email", alice.email)
-    assert (done.exit_code, "no text" in done.stderr) == (1, True)
+    assert (done.exit_code, "not text" in done.stderr) == (1, True)
     assert list((settings.data_dir / "imports").iterdir()) == []
 
 
@@ -171,7 +171,7 @@ def test_an_update_without_a_wrong_row(
     assert run("import", updated, "--email", alice.email, "--update").exit_code == 0
     assert titles(session)["one"] == "old"
     done = run("import", updated, "--email", alice.email, "--update", "--empty", "clear")
-    assert ("line 2: one: Title: old → nothing" in done.stdout, done.exit_code) == (True, 0)
+    assert ("line 2: one: Title: old → none" in done.stdout, done.exit_code) == (True, 0)
     assert titles(session)["one"] is None
     assert run("import", updated, "--email", alice.email, "--empty", "clear").exit_code == 2
     Path(updated).write_text("title\nnew\n")

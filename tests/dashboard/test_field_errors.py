@@ -24,7 +24,7 @@ from app.input.fields import (
     WholeField,
 )
 from app.input.forms import IdsField
-from app.links.bulk_edit import ManyForm
+from app.links.bulk_forms import ManyForm
 from app.links.fields import PairsField
 from tests.dashboard.conftest import Desk
 from tests.factories import Factory

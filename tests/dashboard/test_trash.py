@@ -93,7 +93,7 @@ def test_the_list_of_what_lies_there(
     for path in (f"/trash/{foreign.id}/restore", f"/trash/{foreign.id}/delete"):
         assert desk.get(path).status_code == 404
         assert desk.post(path, {}).status_code == 404
-    assert "is gone." in desk.post(f"/trash/{mine.id}/delete", {}, follow_redirects=True).text
+    assert "is deleted." in desk.post(f"/trash/{mine.id}/delete", {}, follow_redirects=True).text
     assert "The trash is empty" in desk.post("/trash/empty", {}, follow_redirects=True).text
     assert len(trashed()) == 1
 

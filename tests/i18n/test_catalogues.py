@@ -191,7 +191,7 @@ def test_what_is_stored_is_read_in_german(german: Desk, alice: Any, factory: Any
             "Angelegt",
             "Geändert",
             "Neu gesetzt",
-            "<del>Aus</del> <ins>Ein</ins>",
+            "<del><bdi>Aus</bdi></del> <ins><bdi>Ein</bdi></ins>",
             "Land",
         ),
     }

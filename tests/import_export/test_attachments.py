@@ -98,12 +98,12 @@ def test_one_of_the_same_name_with_other_settings_stays_as_it_is(
 
 
 BAD: dict[str, tuple[Any, str]] = {
-    "an address inside": ([webhook(address="http://127.0.0.1/")], "webhook shop can't be made"),
-    "no address": ([webhook(address="")], "webhook shop can't be made"),
-    "a type that there is not": ([webhook(type="nope")], "nope shop can't be made"),
+    "an address inside": ([webhook(address="http://127.0.0.1/")], "webhook shop can't be created"),
+    "no address": ([webhook(address="")], "webhook shop can't be created"),
+    "a type that there is not": ([webhook(type="nope")], "nope shop can't be created"),
     "no list": ("webhook", "must be a list like"),
     "no objects": ([["webhook", "shop"]], "must be a list like"),
-    "half a surrogate": ([webhook(address="https://hooks.example/\ud800")], "webhook shop can't be made"),
+    "half a surrogate": ([webhook(address="https://hooks.example/\ud800")], "webhook shop can't be created"),
     "deep": ("[" * 30 + "]" * 30, "must be a list like"),
     "of another name": ([webhook("other")], "no handler webhook shop"),
     "unreadable where it was": ([webhook(settings={"webhook": None, "secret": None})], "no handler webhook shop"),

@@ -94,10 +94,10 @@ def refusal(url: str, allowed=LOOPBACK) -> str:
 @pytest.mark.parametrize(
     ("content", "words"),
     {
-        "no page": (answer(b"x", "application/pdf"), "no web page"),
+        "no page": (answer(b"x", "application/pdf"), "not a web page"),
         "an error": (answer(b"x", "text/html", 403), "error 403"),
         "a circle": (redirect("/"), "too many times"),
-        "nothing to say": (page(""), "says nothing"),
+        "nothing to say": (page(""), "no title, no description"),
     }.values(),
 )
 def test_what_is_said(peers, content, words):

@@ -54,7 +54,7 @@ def delivery(type_: str, data: dict[str, object]) -> Delivery:
 
 def test_an_event_in_german() -> None:
     message = message_of(delivery(events.ENDED, {"link": LINK}), SITE, "de")
-    assert message.title == "go.example/a ist zu Ende"
+    assert message.title == "go.example/a ist beendet"
     assert message.facts[2] == ("Klicks", "12.345")
     assert message.data["link"] == LINK
     with in_language("de"):
@@ -82,7 +82,7 @@ def test_a_report_in_german_and_in_what_nobody_speaks_here() -> None:
     assert german.title == "Wochenbericht: 1.234 Besuche von go.example/a"
     assert german.text == "16. bis 22. November 2026 (UTC)."
     facts = dict(german.sections[0].facts)
-    assert facts["Veränderung"] == "+23 % (1.000 in der Zeit davor)"
+    assert facts["Veränderung"] == "+23\N{NO-BREAK SPACE}% (1.000 im Zeitraum davor)"
     assert facts["Bester Tag"] == "17. November 2026, 1 Besuch"
     assert german.sections[0].tables[0].rows == (("Österreich", 7),)
     other = message_of(delivery(events.REPORT, data), SITE, "xx")
@@ -161,7 +161,7 @@ def test_what_an_owner_typed_is_never_translated() -> None:
     for text in messages_in(*DELIVERED):
         data = {"handler": {"id": 1, "name": text, "type": "chat_a"}}
         message = message_of(delivery(events.TEST, data), SITE, "de")
-        assert message.text == f"Es geht: Was {text} erfährt, kommt hier an."
+        assert message.text == f"Es funktioniert: Benachrichtigungen an {text} kommen hier an."
         assert message.data == data
 
 
@@ -177,8 +177,7 @@ def test_a_language_can_be_chosen_in_a_thread_without_an_application(app: Flask)
     thread = threading.Thread(target=work)
     thread.start()
     thread.join()
-    # the catalogue of French has only visitors' pages
-    assert found == ["Bester Tag", "Best day", "Bester Tag", "Best day", "Best day", "Best day"]
+    assert found == ["Bester Tag", "Best day", "Bester Tag", "Meilleur jour", "Best day", "Best day"]
     with app.test_request_context("/dashboard/", headers={"Accept-Language": "de"}):
         with in_language("en"):
             assert gettext("Best day") == "Best day"
@@ -213,7 +212,7 @@ def test_each_owner_of_a_batch_is_told_in_their_language(
     told = sorted((envelope.rcpt_tos[0], str(found["Subject"])) for envelope, found in mail.mails)
     assert told == [
         *[("alice@example.com", "go.example/a has ended")] * 3,
-        *[("bob@example.com", "go.example/a ist zu Ende")] * 3,
+        *[("bob@example.com", "go.example/a ist beendet")] * 3,
     ]
     for envelope, found in mail.mails:
         page = found.get_body(["html"])
@@ -221,9 +220,9 @@ def test_each_owner_of_a_batch_is_told_in_their_language(
         is_german = envelope.rcpt_tos == ["bob@example.com"]
         for english, german in (
             ('<html lang="en">', '<html lang="de">'),
-            ("Its end date has come.", "Sein Ende ist gekommen."),
+            ("Its end date has come.", "Sein Ende ist erreicht."),
             ("See it in Waypost", "In Waypost ansehen"),
-            ("Sent to alice@example.com by Waypost, which", "Von Waypost an bob@example.com gesendet, das"),
+            ("Sent to alice@example.com by Waypost, where", "Von Waypost an bob@example.com gesendet, das"),
             ("Unsubscribe", "Keine solchen Mails mehr"),
             ("12,345", "12.345"),
         ):

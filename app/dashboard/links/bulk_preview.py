@@ -47,7 +47,7 @@ class PreviewedField(NamedTuple):
     problem: str = ""
 
 
-class PreviewRow(NamedTuple):
+class PreviewedLink(NamedTuple):
     """One link of the preview: what changes of it, or why nothing does. `more`: fields that are not shown."""
 
     id: int
@@ -61,7 +61,7 @@ class PreviewRow(NamedTuple):
 class PreviewPart(NamedTuple):
     """A part of the list, and the id after which the next one goes on; 0 at the end."""
 
-    rows: Sequence[PreviewRow]
+    rows: Sequence[PreviewedLink]
     next_after: int
 
 
@@ -127,7 +127,7 @@ def find_part(work: BulkAction, form: ManyForm, after: int, only: str) -> Previe
     """The next links that change or can't, at most `ROWS`, found within `SECONDS`."""
     asked = form.changes
     wording = Wording(signed_in_user().id, [], rendering.owner_zone())
-    until, rows = time.monotonic() + SECONDS, list[PreviewRow]()
+    until, rows = time.monotonic() + SECONDS, list[PreviewedLink]()
     while ids := work.next_ids(after, ROWS):
         found = [one for one in preview(signed_in_user(), ids, asked) if is_listed(one, only)]
         wording.learn(one.fields for one in found)
@@ -148,7 +148,7 @@ def is_listed(one: LinkPreview, only: str) -> bool:
 # ---------------------------------------------------------------------- words
 
 
-def row_of(one: LinkPreview, replacement: Replacement | None, wording: Wording) -> PreviewRow:
+def row_of(one: LinkPreview, replacement: Replacement | None, wording: Wording) -> PreviewedLink:
     fields = list(replaced_fields(one.replaced, replacement)) if replacement else []
     names = {replaced.name for replaced in one.replaced}
     fields += [
@@ -164,7 +164,7 @@ def row_of(one: LinkPreview, replacement: Replacement | None, wording: Wording) 
     # what is said at a destination is not said once more of the link
     problem = "" if any(field.problem for field in fields) else one.problem
     shown = fields[: LINES + 1]
-    return PreviewRow(
+    return PreviewedLink(
         one.link.id, short_address(one.link), shown, problem, str(lost), len(fields) - len(shown)
     )
 

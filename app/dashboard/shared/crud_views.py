@@ -93,9 +93,7 @@ class CrudViews:
     warning: Callable[[Sequence[Any]], str | None] = field(default=lambda rows: None)  # noqa: ARG005  after saving
     cautions: Callable[[Any], Sequence[Caution]] = field(default=lambda form: ())  # noqa: ARG005  before saving
     new: Mapping[str, Any] = field(default_factory=dict)  # initial values of a new one
-    columns: Mapping[str, str] = field(
-        default_factory=dict
-    )  # the columns that a user can show or hide, with their words
+    columns: Mapping[str, str] = field(default_factory=dict)  # those to show or hide, with their words
 
     def __post_init__(self) -> None:
         """Adds the pages to the blueprint, each at the path of its `crud_route`."""

@@ -58,7 +58,7 @@ def stored_texts(session: Any) -> dict[str, list[str]]:
 
 
 @pytest.fixture
-def furnished(session, alice: User, make_handler, make_link) -> None:
+def furnished(session, alice: User, make_handler, make_link, factory) -> None:
     """A value encrypted with the old key in every encrypted column."""
     with secret_keys(OLD):
         handler = make_handler(alice)
@@ -72,6 +72,7 @@ def furnished(session, alice: User, make_handler, make_link) -> None:
         links.update(link, {"location_url": "https://other.example/"})
         links.delete(make_link(alice, "gone"))
         handlers.delete(make_handler(alice))
+        factory.share(alice)
         retire_key(session, "the one before the old one", OLD, {"unsubscribe": "00ff"})
         session.commit()
         assert handler.id

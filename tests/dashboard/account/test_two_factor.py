@@ -199,5 +199,5 @@ def test_too_many_tries_are_told_where_one_typed(desk: Desk, alice: User, path: 
     tried = [desk.post(f"/account/two-factor/{path}", fields).status_code for _ in range(16)]
     assert (set(tried), tried[-1]) == ({422, 429}, 429)
     answer = desk.post(f"/account/two-factor/{path}", fields)
-    assert re.search(r'id="[a-z_]*-error">\s*<p class="error">.*There were too many tries', answer.text)
+    assert re.search(r'id="[a-z_]*-error">\s*<p class="error">.*Too many attempts', answer.text)
     assert int(answer.headers["Retry-After"]) > 0

@@ -306,7 +306,7 @@ def test_used_many_times_at_once_it_makes_one_account(
             ready.wait()
             try:
                 begin_write(db.session)
-                user = invitations.accept(token, f"new{number}@example.com", "hash", "")
+                user = invitations.accept(token, f"new{number}@example.com", "hash")
                 db.session.commit()
                 outcomes.append(user.email)
             except invitations.InvitationClosed as over:

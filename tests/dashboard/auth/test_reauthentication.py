@@ -281,6 +281,7 @@ def test_every_export_and_deletion_of_the_dashboard_is_among_these(app: Any) -> 
         and rule.rule.startswith("/dashboard/")
     }
     assert found - known == {
+        "shares_revoke",
         "keys_new",
         "keys_revoke",
         "links_delete",

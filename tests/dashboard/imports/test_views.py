@@ -145,7 +145,7 @@ BAD = {
     "no file": ({}, "Choose a file first."),
     "a text": ({"file": "x"}, "Choose a file first."),
     "a picture": ({"file": (io.BytesIO(b"\x89PNG\0"), "x.png")}, "This is not text."),
-    "headings alone": ({"file": (io.BytesIO(b"url,location_url\n"), "x.csv")}, "and nothing else"),
+    "headings alone": ({"file": (io.BytesIO(b"url,location_url\n"), "x.csv")}, "headings only"),
     "300 columns": ({"file": (io.BytesIO(b"x," * 300), "x.csv")}, "columns; at most"),
 }
 

@@ -14,9 +14,7 @@ from app.links.models import Favicon, Link
 from tests.dashboard.conftest import Desk
 from tests.links.sites import ICON
 
-IMAGE = re.compile(
-    r'<img class="favicon" src="/dashboard([^"]+)" alt="" width="16" height="16" loading="lazy"'
-)
+IMAGE = re.compile(r'<img class="site" src="/dashboard([^"]+)" alt="" width="20" height="20" loading="lazy"')
 
 
 @pytest.fixture

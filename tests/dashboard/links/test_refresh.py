@@ -25,7 +25,7 @@ def test_only_rows_with_other_clicks_come(
     found = answer.json[str(one)]
     assert found["clicks"] == 1234
     assert found["html"].startswith("<b>1,234</b> clicks<span")
-    assert "Statistics of localhost/one" in found["html"]
+    assert "Statistics for localhost/one" in found["html"]
     assert found["html"] in desk.get("/links/").text  # as the row has it
     assert answer.headers["Cache-Control"] == "no-store"
 

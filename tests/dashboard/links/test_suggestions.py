@@ -114,7 +114,7 @@ def test_destinations_are_asked_at_a_limited_rate(
 ) -> None:
     monkeypatch.setattr(suggestions, "LIMITS", (at_most(2, minutes=5, name="few suggestions"),))
     for _ in range(2):
-        assert "says of itself" in panel(desk, shop)
+        assert "says about itself" in panel(desk, shop)
     before = len(peers.heard)
     assert "You have asked many destinations. Wait 5 minutes" in panel(desk, shop)
     assert len(peers.heard) == before

@@ -396,7 +396,7 @@ def test_what_filters_still_cover_is_said(
     assert f"stored for a limited time: what you see covers {words}." in " ".join(page.split())
     assert f'<span class="value">{report.pageviews:,}</span>' in page
     page = desk.get(f"/statistics/overview?{asked_for}&period=7d", headers=HTMX).text
-    assert "of which no day is still known" in page
+    assert "of which no day is still stored" in page
     assert "was " not in page
     whole = answer(session, asked(past))
     assert (
