@@ -187,7 +187,7 @@ def test_an_end_in_the_past_is_said_while_it_is_typed(
 ) -> None:
     link = make_link(alice, "sale")
     dialog = open_form(wide, site, link.id)
-    fold(dialog, "When")
+    fold(dialog, "Schedule & limits")
     dialog.get_by_role("switch", name="Schedule").check()
     dialog.locator("[name=start_date]").fill("2020-01-01T00:00")  # a start in the past is nothing unusual
     dialog.locator("[name=end_date]").fill("2021-01-01T00:00")
@@ -213,7 +213,7 @@ def test_an_end_in_the_past_is_asked_once_without_javascript(
 ) -> None:
     plain.goto(f"{site}/dashboard/links/new")
     plain.get_by_label("Destination", exact=True).first.fill("example.com")
-    fold(plain, "When")
+    fold(plain, "Schedule & limits")
     plain.get_by_role("switch", name="Schedule").check()
     plain.locator("[name=end_date]").fill("2021-01-01T00:00")
     plain.get_by_role("button", name="Create link").click()

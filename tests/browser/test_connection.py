@@ -42,15 +42,23 @@ def test_a_lost_connection_says_so_and_loses_nothing(desk: Page, watch: Watch) -
     expect(desk.get_by_role("status").filter(has_text="is created.")).to_be_visible()
 
 
-def test_a_session_that_ended_loses_nothing(desk: Page, site: str, watch: Watch) -> None:
+def test_a_session_that_ended_loses_nothing(desk: Page, watch: Watch) -> None:
+    """The page says so and stays as it is. Once the session is back, the same press saves."""
     filled_in(desk)
+    destination = desk.locator("#sheet").get_by_label("Destination", exact=True)
     cookies = desk.context.cookies()
     desk.context.clear_cookies()
     send(desk)
-    expect(desk.get_by_role("status").filter(has_text="You are signed out.")).to_be_visible()
+    over = desk.get_by_role("dialog", name="You are signed out")
+    expect(over).to_contain_text("What you typed is still here.")
+    expect(over.get_by_role("link", name="Sign in in a new tab")).to_be_focused()
+    expect(destination).to_have_value(DESTINATION)
     assert [one for one in watch.complaints if "401" not in one] == []
     watch.complaints.clear()
     desk.context.add_cookies(cookies)  # type: ignore[arg-type]
+    over.get_by_role("button", name="Not now").click()
+    expect(over).to_be_hidden()
+    expect(destination).to_have_value(DESTINATION)
     send(desk)
     expect(desk.get_by_role("status").filter(has_text="is created.")).to_be_visible()
 
@@ -93,9 +101,16 @@ def test_pressed_twice_is_sent_once_and_shows_that_it_goes_on(
 
 def test_closing_asks_before_what_was_typed_is_lost(desk: Page) -> None:
     filled_in(desk)
-    answers = iter([False, True])
-    desk.on("dialog", lambda dialog: dialog.accept() if next(answers) else dialog.dismiss())
+    destination = desk.locator("#sheet").get_by_label("Destination", exact=True)
+    question = desk.get_by_role("dialog", name="Discard what you have typed?")
     desk.keyboard.press("Escape")
-    expect(desk.get_by_role("dialog").get_by_label("Destination", exact=True)).to_have_value(DESTINATION)
+    expect(destination).to_have_value(DESTINATION)
+    question.get_by_role("button", name="Keep editing").click()
+    expect(question).to_be_hidden()
+    expect(destination).to_be_visible()
+    expect(destination).to_have_value(DESTINATION)
     desk.keyboard.press("Escape")
+    question.get_by_role("button", name="Discard").click()
     expect(desk.get_by_role("dialog")).to_be_hidden()
+    desk.get_by_role("link", name="Create link").click()
+    expect(destination).to_have_value("")

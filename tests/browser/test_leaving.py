@@ -11,6 +11,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from app.accounts.models import User
 from app.links.models import Link
+from tests.browser.conftest import SECONDS
 
 pytestmark = [pytest.mark.browser, pytest.mark.full]
 TYPED = "https://example.com/typed"
@@ -49,6 +50,15 @@ def question(page: Page) -> Locator:
 def back(page: Page) -> None:
     """As the browser's button and the phone's gesture do it: nothing of the page waits for it."""
     page.evaluate("setTimeout(() => history.back())")
+
+
+def stepped_back(page: Page) -> None:
+    """Wait until the closed dialog's entry of the history is left. (`wait_for_function` needs `eval` in the page.)"""
+    for _ in range(SECONDS * 10):
+        if not page.evaluate("() => Boolean(history.state?.sheet)"):
+            return
+        page.wait_for_timeout(100)
+    pytest.fail("The history still has the dialog's entry.")
 
 
 @WIDTHS
@@ -90,7 +100,7 @@ def test_discarding_leads_where_back_led(listed: Page, width: int) -> None:
     expect(dialog).to_be_hidden()
     expect(listed).to_have_url(re.compile("search=apple"))
     expect(listed.get_by_role("link", name="Create link")).to_be_focused()
-    listed.wait_for_function("!history.state?.sheet")
+    stepped_back(listed)
     back(listed)
     expect(rows(listed)).to_have_count(2)
 
@@ -121,7 +131,7 @@ def test_nothing_is_left_in_the_history(listed: Page, width: int, way: str) -> N
     else:
         dialog.get_by_role("button", name=way).click()
     expect(dialog).to_be_hidden()
-    listed.wait_for_function("!history.state?.sheet")
+    stepped_back(listed)
     back(listed)
     expect(listed).to_have_url(re.compile("/links/$"))
     expect(listed.get_by_role("searchbox")).to_have_value("")
@@ -136,7 +146,7 @@ def test_forward_after_back_opens_no_empty_dialog(listed: Page, width: int) -> N
     back(listed)
     expect(dialog).to_be_hidden()
     listed.evaluate("setTimeout(() => history.forward())")
-    listed.wait_for_function("!history.state?.sheet")
+    stepped_back(listed)
     expect(dialog).to_be_hidden()
     expect(rows(listed)).to_have_count(1)
 
@@ -145,7 +155,7 @@ def test_forward_after_back_opens_no_empty_dialog(listed: Page, width: int) -> N
 def test_reloading_an_untouched_dialog_leaves_no_entry(listed: Page, width: int) -> None:
     begin(listed)
     listed.reload()
-    listed.wait_for_function("!history.state?.sheet")
+    stepped_back(listed)
     back(listed)
     expect(listed).to_have_url(re.compile("/links/$"))
     expect(rows(listed)).to_have_count(2)

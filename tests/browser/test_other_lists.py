@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Page, Request, expect
 
 from app.accounts.models import User
+from tests.browser.test_leaving import stepped_back
 from tests.factories import Factory
 
 pytestmark = [pytest.mark.browser, pytest.mark.full]
@@ -59,7 +60,7 @@ def test_a_search_is_one_step_and_its_rows_stay(listed: Page, place: str, width:
     expect(opened).to_be_focused()
     assert [one.url for one in asked if "?" in one.url and f"/{place}/?" in one.url] == []
     expect(rows).to_have_attribute("data-kept", "yes")
-    listed.wait_for_function("!history.state?.sheet")
+    stepped_back(listed)
     listed.evaluate("setTimeout(() => history.back())")
     expect(listed).to_have_url(f"{site}/dashboard/{place}/")
     expect(field).to_have_value("")

@@ -187,7 +187,7 @@ def test_without_scripts_the_form_is_there_again_after_the_sign_in(
     desk.get_by_label("Password").fill(PASSWORD)
     desk.get_by_role("button", name="Sign in").click()
     expect(desk.get_by_role("heading", name="You are signed in again")).to_be_visible()
-    desk.get_by_role("button", name="Go on with it").click()
+    desk.get_by_role("button", name="Continue").click()
     expect(desk.get_by_label("Destination", exact=True).first).to_have_value("https://example.com/kept")
     expect(desk.locator("[name=url]")).to_have_value("kept~whole")
     session.rollback()

@@ -50,7 +50,7 @@ def clicks(rows: list[dict[str, Any]]) -> str:
 def shown(desk: Page, past: Past, site: str) -> Shown:
     """The statistics of the first link, reached from the list."""
     desk.reload()
-    desk.get_by_role("link", name=f"Statistics of 127.0.0.1:{site.rpartition(':')[2]}/first").click()
+    desk.get_by_role("link", name=f"Statistics for 127.0.0.1:{site.rpartition(':')[2]}/first").click()
     desk.wait_for_url(f"**/links/{past.first.id}/statistics/")
     return Shown(desk)
 

@@ -210,5 +210,5 @@ def test_icons_in_the_list(
     expect(icon).to_have_count(1)
     expect(desk.get_by_role("listitem").filter(has=icon)).to_contain_text("/with")
     assert icon.evaluate("image => image.complete && image.naturalWidth") == 48
-    assert icon.evaluate("image => [image.offsetWidth, image.offsetHeight]") == [16, 16]
+    assert icon.evaluate("image => [image.offsetWidth, image.offsetHeight]") == [20, 20]
     assert sideways(desk) == []

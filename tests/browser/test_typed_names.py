@@ -34,7 +34,7 @@ def test_countries_by_usual_names_and_destinations_without_scheme(
     wide.get_by_role("link", name="Create link").first.click()
     dialog = wide.get_by_role("dialog")
     dialog.get_by_label("Destination", exact=True).fill("example.com")
-    dialog.locator("summary", has_text="When").click()
+    dialog.locator("summary", has_text="Schedule & limits").click()
     dialog.locator("[name=expiration_url]").fill("example.com/over")
     dialog.locator("summary", has_text="Targeting").click()
     dialog.get_by_label("Target visitors by").select_option("Country")
