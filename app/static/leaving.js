@@ -109,4 +109,6 @@ async function askBefore(by) {
   history.go(-by);
 }
 
-if (isHeld()) release(); // the page was opened anew
+if (sheet.open)
+  hold(); // opened before this script was there
+else if (isHeld()) release(); // the page was opened anew

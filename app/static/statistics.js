@@ -302,7 +302,15 @@ on("click", "[data-pause]", (button) =>
   button.setAttribute("aria-pressed", button.getAttribute("aria-pressed") !== "true"),
 );
 
-// ------------------------------------------------------------ forms of links
+// ------------------------------------------------------- dialogs, forms of links
+// what they need comes after the charts
+addEventListener("load", () => {
+  const styles = document.createElement("link");
+  styles.rel = "stylesheet";
+  styles.href = new URL("./links.css", import.meta.url);
+  document.head.append(styles);
+  import("./leaving.js");
+});
 // no part of the page opens one: what they need is loaded when something else does
 document.addEventListener("htmx:beforeRequest", ({ detail }) => {
   if (/\/links\/(new|bulk|\d+)(\?|$)/.test(detail.pathInfo.requestPath)) import("./link-form.js");

@@ -104,7 +104,7 @@ def go_again_if_aborted(page: Page) -> None:
                 raise
             return goto(url, **options)
 
-    page.goto = go  # type: ignore[method-assign, assignment]
+    page.goto = go  # type: ignore[method-assign]
 
 
 @pytest.fixture
