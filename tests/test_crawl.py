@@ -137,6 +137,12 @@ def left(page: str) -> list[str]:
     return sorted(set(found))
 
 
+def without_proposal(page: str) -> str:
+    """A page without the random alias that a new link is offered."""
+    proposed = re.search(r'name="proposed_alias" value="(\w+)"', page)
+    return page.replace(proposed[1], "") if proposed else page
+
+
 def test_no_text_escapes(bracketed: Desk, alice: Any, factory: Any, app: Flask) -> None:
     for make in (factory.project, factory.pixel, factory.handler):
         make(alice, name="zzname")
@@ -148,6 +154,10 @@ def test_no_text_escapes(bracketed: Desk, alice: Any, factory: Any, app: Flask) 
     every = {}
     for path in sorted(path for path in paths if "<" not in path):
         answer = bracketed.client.get(path)
-        if answer.mimetype == "text/html" and answer.status_code < 300 and (found := left(answer.text)):
+        if (
+            answer.mimetype == "text/html"
+            and answer.status_code < 300
+            and (found := left(without_proposal(answer.text)))
+        ):
             every[path] = found
     assert not every, "\n".join(f"{path}: {texts}" for path, texts in every.items())

@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session, scoped_session
 from werkzeug.serving import make_server
 
 from app.accounts.passwords import hash_password
+from app.analytics.sharing import services
 from app.analytics.sharing.models import StatisticsShare
 from app.core import clock
 from tests.browser.conftest import ELSEWHERE
@@ -23,6 +24,13 @@ from tests.past import Past
 
 pytestmark = [pytest.mark.browser, pytest.mark.full]
 WIDTHS = (1280, 390)
+
+
+@pytest.fixture(autouse=True)
+def uses_of_this_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Uses that the process has counted and not yet written are those of other tests."""
+    monkeypatch.setattr(services, "_uses", {})
+    monkeypatch.setattr(services, "_written", {})
 
 
 @pytest.fixture

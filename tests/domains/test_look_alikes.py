@@ -75,7 +75,7 @@ def after_adding(desk: Desk, host: str) -> str:
 
 WARNING = {
     "en": ("This host looks like another user's domain on this instance.", "Looks like another"),
-    "de": ("Dieser Host sieht aus wie eine Domain, die hier jemand anderes hat.", "Verwechselbar"),
+    "de": ("Dieser Host sieht aus wie die Domain eines anderen Benutzers dieser Instanz.", "Verwechselbar"),
 }
 
 

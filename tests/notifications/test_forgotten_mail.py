@@ -74,14 +74,14 @@ def test_it_arrives_in_the_language_of_its_owner(
         "Ein neues Passwort für Waypost",
     ]
     for found, button, note in (
-        (english, "Choose a new password", "Sent to alice@example.com by Waypost, because somebody"),
-        (german, "Neues Passwort wählen", "Von Waypost an bob@example.com gesendet, weil jemand hier"),
+        (english, "Choose a new password", "Sent to alice@example.com by Waypost, because a user"),
+        (german, "Neues Passwort wählen", "Von Waypost an bob@example.com gesendet, weil ein Benutzer dort"),
     ):
         text, html = words_of(found)
         assert f"{button}: https://go.example/login/reset?token=" in text
         assert note in html
         assert "List-Unsubscribe" not in found
-    assert "somebody" not in "".join(words_of(german))
+    assert "a user there" not in "".join(words_of(german))
     token = words_of(english)[0].partition("token=")[2].split()[0]
     session.rollback()
     found = resets.find(token)

@@ -380,6 +380,7 @@ def test_uses_are_counted(
 ) -> None:
     _, token = factory.share(alice)
     monkeypatch.setattr(services, "_written", {})
+    monkeypatch.setattr(services, "_uses", {})
 
     def uses() -> int:
         session.rollback()
