@@ -305,6 +305,7 @@ on("click", "[data-pause]", (button) =>
 // ------------------------------------------------------- dialogs, forms of links
 // what they need comes after the charts
 addEventListener("load", () => {
+  if (!find("#sheet")) return; // a shared page has no dialogs
   const styles = document.createElement("link");
   styles.rel = "stylesheet";
   styles.href = new URL("./links.css", import.meta.url);

@@ -31,6 +31,7 @@ def uses_of_this_test(monkeypatch: pytest.MonkeyPatch) -> None:
     """Uses that the process has counted and not yet written are those of other tests."""
     monkeypatch.setattr(services, "_uses", {})
     monkeypatch.setattr(services, "_written", {})
+    monkeypatch.setattr(services, "USE_SECONDS", 0.0)  # each is written at once
 
 
 @pytest.fixture
