@@ -157,7 +157,9 @@ class ChangeReader(RowCells):
 
     def differences(self, changes: Mapping[str, Any]) -> list[Difference]:
         """Before and after of each column, in the order of the table's columns."""
-        after = {name: shown(value) for name, value in changes.items() if name not in COLUMN_OF} | self.after
+        after = {
+            name: exported_value(value) for name, value in changes.items() if name not in COLUMN_OF
+        } | self.after
         found = []
         for name in after:
             before = self.stored.values.get(name)
@@ -166,7 +168,7 @@ class ChangeReader(RowCells):
         return found
 
 
-def shown(value: Any) -> Any:
+def exported_value(value: Any) -> Any:
     """A change as an export would have it; of a picture only that there is one."""
     if isinstance(value, Picture):
         return True

@@ -55,16 +55,9 @@ def copied(page: Page) -> str:
     return str(page.evaluate("navigator.clipboard.readText()"))
 
 
-def test_from_the_set_up_address_to_a_link_copied(
-    own_context: BrowserContext, make_server: Callable[..., Server]
-) -> None:
-    server = make_server()
-    watch = Watch(server.url)
-    page = watch.on(own_context.new_page())
-    hand = Hand(page)
-    page.goto(server.url)
-    expect(page.get_by_text("There is no account yet. Open the set-up address")).to_be_visible()
-    page.goto(server.setup_address())
+def set_up_and_create(hand: Hand) -> None:
+    """From the open set-up address to a link that is created and copied, by keys."""
+    page = hand.page
     expect(page.get_by_label("E-mail")).to_be_focused()
     hand.types(page.get_by_label("E-mail"), "owner@example.com")
     hand.types(page.get_by_label("Password"), "five small boats go upriver")
@@ -77,6 +70,19 @@ def test_from_the_set_up_address_to_a_link_copied(
     hand.types(destination, DESTINATION)
     hand.press("Enter")
     said(page, "is created. Copied.")
+
+
+def test_from_the_set_up_address_to_a_link_copied(
+    own_context: BrowserContext, make_server: Callable[..., Server]
+) -> None:
+    server = make_server()
+    watch = Watch(server.url)
+    page = watch.on(own_context.new_page())
+    hand = Hand(page)
+    page.goto(server.url)
+    expect(page.get_by_text("There is no account yet. Open the set-up address")).to_be_visible()
+    page.goto(server.setup_address())
+    set_up_and_create(hand)
     assert hand.count <= 6
     short = copied(page)
     assert short.startswith(f"{server.url}/")
@@ -101,17 +107,7 @@ def test_from_the_set_up_address_to_the_first_counted_click(
     hand = Hand(page)
     began = time.monotonic()
     page.goto(server.setup_address())
-    hand.types(page.get_by_label("E-mail"), "owner@example.com")
-    hand.types(page.get_by_label("Password"), "five small boats go upriver")
-    hand.press("Enter")
-    expect(page.get_by_role("heading", name="Create your first short link")).to_be_visible()
-    page.wait_for_load_state("load")
-    hand.press("c")
-    destination = page.get_by_role("dialog").get_by_label("Destination", exact=True)
-    expect(destination).to_be_focused()
-    hand.types(destination, DESTINATION)
-    hand.press("Enter")
-    said(page, "is created. Copied.")
+    set_up_and_create(hand)
     visitor = own_context.browser.new_context()  # type: ignore[union-attr]
     shown = visitor.request.get(copied(page), max_redirects=0, headers={"User-Agent": BROWSER})
     assert shown.status == 302

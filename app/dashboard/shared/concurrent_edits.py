@@ -54,13 +54,13 @@ class Edit:
 
     def asked_about(self) -> Edit:
         """The same for the page that asks: it shows the values as they are now."""
-        return replace(self, shown=written(self.marks))
+        return replace(self, shown=format_marks(self.marks))
 
 
 def begin(shown: ResourceForm) -> Edit:
     """The edit of a form that is shown for the first time, with the stored values."""
     marks = marks_of(shown)
-    return Edit(marks, written(marks))
+    return Edit(marks, format_marks(marks))
 
 
 def read_edit(read: Read, sent: RequestData | None) -> ResourceForm:
@@ -103,7 +103,7 @@ def merge(sent: RequestData, stored: ResourceForm, read: Read) -> tuple[RequestD
             elif found := conflict(sent, group, mine, stored):
                 conflicts.append(found)
     # a field that is left as it is stored shows its stored value from here on
-    now_shown = written(shown | {name: marks[name] for name in dropped if name in shown})
+    now_shown = format_marks(shown | {name: marks[name] for name in dropped if name in shown})
     return touched(without(sent, dropped, stored), stored), Edit(marks, now_shown, conflicts)
 
 
@@ -199,7 +199,7 @@ def mark_of(field: SentField) -> str:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
 
 
-def written(marks: Marks) -> str:
+def format_marks(marks: Marks) -> str:
     return " ".join(f"{name}:{mark}" for name, mark in marks.items())
 
 
