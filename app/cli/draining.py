@@ -8,18 +8,23 @@ connections that there are, and only then is the socket closed.
 A packet filter does that where the process has the right to attach one. Elsewhere the socket requires a time
 to live that no client's packets have, for which no right is needed. But connections that were being made
 inherit that option, and it has to be removed from them before their requests come through.
+
+Where another process goes on listening on the same socket, none of this is done to it: this process alone
+takes no more from it.
 """
 
 from __future__ import annotations
 
 import ctypes
+import os
+import select
 import socket
 import struct
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 
-from app.http_server.connections import each_socket
+from app.http_server.connections import DESCRIPTORS, each_socket
 
 # a classic BPF program over a TCP segment: nothing of a SYN without ACK, all of anything else
 PROGRAM = (
@@ -49,6 +54,40 @@ def refuse_newcomers(port: int) -> bool:
                 require_ttl(listener, MAX_TTL)
                 is_inherited = True
     return is_inherited
+
+
+def stop_accepting(listener: int) -> None:
+    """Has the server of this process find no more connections on its descriptor of a listening socket.
+
+    The descriptor becomes one of a socket to which nobody connects. The socket itself stays as it is.
+    """
+    if sys.platform == "linux":
+        forget_in_epolls(listener)
+    with socket.create_server(("127.0.0.1", 0), backlog=1) as idle:
+        idle.setblocking(False)
+        os.dup2(idle.fileno(), listener, inheritable=False)
+
+
+def forget_in_epolls(descriptor: int) -> None:
+    """Has no event loop of this process hear of a descriptor any more.
+
+    Linux watches what was opened, not its number: a loop would hear of it after the number is another's, and
+    when the server has freed the memory that an event of it points to.
+    """
+    for path in DESCRIPTORS.iterdir():
+        with suppress(OSError):  # closed meanwhile, or it does not watch this descriptor
+            if "[eventpoll]" in str(path.readlink()):
+                with closing(select.epoll.fromfd(os.dup(int(path.name)))) as found:
+                    found.unregister(descriptor)
+
+
+def count_connections(port: int) -> int:
+    """How many connections to a port this process has open."""
+    found = 0
+    for one in each_socket():
+        with one, suppress(OSError):
+            found += one.getsockname()[1] == port and not is_listening(one)
+    return found
 
 
 def attach_filter(listener: socket.socket) -> None:

@@ -12,24 +12,29 @@ import threading
 import time
 from asyncio import AbstractEventLoop
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
 from flask import Flask
-from granian._granian import WorkerSignal
+from granian._granian import SocketHolder, WorkerSignal
 from granian.constants import HTTPModes, Interfaces, Loops
 from granian.http import HTTP1Settings
 from granian.log import LogLevels
 from granian.server.mp import MPServer
 
 from app.accounts.hashing import GATE, turn_of_process
-from app.cli.draining import admit_accepted, refuse_newcomers
+from app.cli.draining import admit_accepted, count_connections, refuse_newcomers, stop_accepting
 from app.core.config import Settings
+from app.core.counters import counters
+from app.core.extensions import db
+from app.core.postgresql import PAGES, limit_waiting
 from app.core.scheduling import SHORT_MS, set_slice
 from app.http_server.dispatcher import Dispatcher
 from app.http_server.granian_worker import Schedule, run_worker
 from app.http_server.pools import waiting_elsewhere
-from app.operations.processes import FAREWELLS, leave_with_parent, out_of_reach
+from app.operations.listening import BACKLOG, Listening
+from app.operations.processes import FAREWELLS, HANDOVER, leave_with_parent, out_of_reach
 from app.redirects import bots, user_agent
 from app.redirects.cache import Poller, RowCacheWarmer
 from app.redirects.context import RedirectContext
@@ -41,7 +46,6 @@ SWITCH_SECONDS = 0.001
 FILE_THREADS = 8
 # connections of one process, 7 KB each while idle; those beyond wait in the system's queue
 MAX_CONNECTIONS = 8192
-BACKLOG = 2048
 SPARE_DESCRIPTORS = 256
 # for the head of the next request, and so for an idle connection too
 HEAD_MS = 15_000
@@ -50,6 +54,8 @@ MAX_HEAD_BYTES = 64 * 1024
 
 TICK_SECONDS = 0.05
 QUIET_TICKS = 10  # so many in a row without a request, and every client has been told to close
+# the same where the next generation answers meanwhile, so that there is no hurry
+QUIET_TICKS_OF_HANDOVER = 40
 DRAIN_SECONDS = 10
 KILL_SECONDS = 20
 
@@ -60,14 +66,55 @@ class Process:
     app: Flask
     front: Front
     dispatcher: Dispatcher | None = None
+    listener = -1  # the descriptor on which granian accepts connections
+    ready = -1  # where the main process waits for each web process
+
+    def __init__(self, listening: Listening) -> None:
+        self.listening = listening
 
 
-def server(make_app: Callable[[], Flask], settings: Settings, role: str | None) -> Callable[[], None]:
-    """Returns a function that serves until a signal ends it. Each web process makes its own application."""
-    made = MPServer(
-        "app",  # a name for its messages only: `make_front` is what is called
-        address=settings.host,
-        port=settings.port,
+class WebServer(MPServer):
+    """Granian's main process, with a socket that is there before it and may be used after it."""
+
+    def __init__(self, listening: Listening, **options: Any) -> None:
+        super().__init__("app", **options)  # a name for its messages only: `make_front` is what is called
+        self.listening = listening
+        self.is_replaced = False
+        self.when_ended: Callable[[], None] = _nothing
+        self.when_asked: Callable[[], None] = _nothing
+
+    def _init_shared_socket(self) -> None:
+        """Makes none: see `run_process`."""
+        self._ssp = self._shd = self._sso = None
+
+    def signal_handler_interrupt(self, *_of_signal: Any, **_more: Any) -> None:
+        self.when_ended()
+        self.interrupt_signal = True
+        self.main_loop_interrupt.set()
+
+    def signal_handler_reload(self, *_of_signal: Any, **_more: Any) -> None:
+        self.when_asked()
+
+    def make_room(self) -> None:
+        """Ends the web processes, while the next generation listens on their socket."""
+        self.is_replaced = self.interrupt_signal = True
+        self.main_loop_interrupt.set()
+
+    def _stop_workers(self) -> None:
+        for worker in self.wrks if self.is_replaced else ():
+            worker.interrupt_by_parent = True
+            with suppress(ProcessLookupError):
+                os.kill(worker.inner.pid, HANDOVER)
+        super()._stop_workers()  # type: ignore[no-untyped-call]
+
+
+def _nothing() -> None:
+    pass
+
+
+def make_server(settings: Settings, listening: Listening) -> WebServer:
+    return WebServer(
+        listening,
         # `run_process` serves ASGI all the same, for which granian allows one thread only
         interface=Interfaces.WSGI,
         workers=settings.processes,
@@ -83,11 +130,18 @@ def server(make_app: Callable[[], Flask], settings: Settings, role: str | None) 
         websockets=False,
         log_level=LogLevels.error,
     )
-    process = Process()
-    return partial(
-        made.serve,
+
+
+def serve_until_end(server: WebServer, app: Flask, role: str | None, ready: int) -> None:
+    """Serves until a signal ends it, or until it is to make room. Each web process writes a byte to `ready`.
+
+    The web processes are forks, and share the application as it is made: nothing of it may be open yet.
+    """
+    process = Process(server.listening)
+    process.ready = ready
+    server.serve(
         partial(run_process, process),
-        partial(make_front, process, make_app, role),
+        partial(make_front, process, app, role),
         wrap_loader=False,
     )
 
@@ -101,10 +155,15 @@ def max_connections() -> int:
     return MAX_CONNECTIONS if unlimited else max(128, min(MAX_CONNECTIONS, hard - SPARE_DESCRIPTORS))
 
 
-def run_process(process: Process, *arguments: Any) -> None:
-    """Runs a web process from beginning to end."""
+def run_process(process: Process, number: int, *arguments: Any) -> None:
+    """Runs a web process from beginning to end. Its arguments are granian's, but for the socket."""
     parent = multiprocessing.parent_process()
     leave_with_parent(parent.pid if parent and parent.pid else 1)
+    process.listener = os.dup(process.listening.of_process(number).fileno())  # granian closes it
+    # the type stubs lack what is used here
+    holder = SocketHolder(process.listener, False, BACKLOG)  # type: ignore[call-arg]
+    name, loader, _, *more = arguments
+    arguments = (number, name, loader, ((None, holder), None), *more)
     sys.setswitchinterval(SWITCH_SECONDS)
     set_slice(SHORT_MS)  # granian's threads answer redirects; the pools' threads set their own
     with out_of_reach():  # no thread handles these signals: the one named "farewell" waits for them
@@ -113,9 +172,13 @@ def run_process(process: Process, *arguments: Any) -> None:
     sys.stdout.flush()
 
 
-def make_front(process: Process, make_app: Callable[[], Flask], role: str | None) -> Front:
-    process.app = make_app()
+def make_front(process: Process, app: Flask, role: str | None) -> Front:
+    process.app = app
     redirect_context: RedirectContext = process.app.extensions["visits"]
+    counters.open(redirect_context.settings.data_dir, "web")
+    with process.app.app_context():
+        if db.engine.dialect.name == "postgresql":
+            limit_waiting(db.engine, PAGES)
     redirect_context.role = role
     process.front = front = Front(process.app.wsgi_app, redirect_context)
     Poller(front.compiled_links).start()
@@ -138,6 +201,7 @@ def make_schedule(process: Process, loop: AbstractEventLoop) -> Schedule:
     gc.collect()
     gc.set_threshold(20_000, 20, 50)  # compiled links are made by the thousand, and none is ever a cycle
     gc.freeze()  # what is here stays: to scan all of it again holds up visitors for 80 ms
+    os.write(process.ready, b".")
     return process.dispatcher.schedule
 
 
@@ -146,10 +210,10 @@ def end_at_farewell(process: Process) -> WorkerSignal:
     ended = WorkerSignal()
 
     def wait() -> None:
-        signal.sigwait(FAREWELLS)
+        number = signal.sigwait(FAREWELLS)
         exit_after(KILL_SECONDS)  # also when there is no parent left to do it
         try:
-            drain(process)
+            drain(process, is_replaced=number == HANDOVER)
         finally:
             ended.set()  # also after an error, or the process would serve on until it is killed
 
@@ -157,27 +221,49 @@ def end_at_farewell(process: Process) -> WorkerSignal:
     return ended
 
 
-def drain(process: Process) -> None:
-    """Takes no new connection, and has all open ones closed after their next response."""
-    port = process.front.redirect_context.settings.port
-    is_inherited = refuse_newcomers(port)
+def drain(process: Process, *, is_replaced: bool) -> None:
+    """Takes no new connection, and has all open ones closed after their next response.
+
+    Where others go on listening on the socket, nothing is done to it: what waits there is theirs.
+    """
+    _, port = process.listening.address
+    is_kept = is_replaced or process.listening.is_kept
+    is_inherited = False
+    if is_kept:
+        stop_accepting(process.listener)
+    else:
+        is_inherited = refuse_newcomers(port)
     if process.dispatcher:
         process.dispatcher.drain()
-    wait_for_quiet(process.front, partial(admit_accepted, port) if is_inherited else None)
+    wait_for_quiet(
+        process.front,
+        QUIET_TICKS_OF_HANDOVER if is_replaced else QUIET_TICKS,
+        partial(admit_accepted, port) if is_inherited else None,
+        partial(count_connections, port) if is_kept else None,
+    )
 
 
-def wait_for_quiet(front: Front, admit: Callable[[], int] | None) -> None:
-    """Waits until no request has come for a while.
+def wait_for_quiet(
+    front: Front, ticks_of_quiet: int, admit: Callable[[], int] | None, count: Callable[[], int] | None
+) -> None:
+    """Waits until no request has come for a while, or until `count` finds no connection.
 
     Counted in ticks: where the whole machine stood still meanwhile, a clock alone would leave no time for
-    requests that are waiting.
+    requests that are waiting. A client whose packets were ignored until its connection was admitted repeats
+    its request after pauses that double, so after at most as long again as it has waited by then.
     """
     deadline = time.monotonic() + DRAIN_SECONDS
-    quiet, before = 0, 0
-    while quiet < QUIET_TICKS and time.monotonic() < deadline:
+    quiet, needed, ticks, before = 0, ticks_of_quiet, 0, 0
+    while quiet < needed and time.monotonic() < deadline:
         time.sleep(TICK_SECONDS)
-        is_quiet = front.closings == before and not (admit and admit())
+        ticks += 1
+        admitted = admit() if admit else 0
+        if admitted:
+            needed = ticks + ticks_of_quiet
+        is_quiet = front.closings == before and not admitted
         quiet, before = (quiet + 1 if is_quiet else 0), front.closings
+        if is_quiet and count and not count():
+            return
 
 
 def exit_after(seconds: float) -> None:

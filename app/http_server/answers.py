@@ -127,7 +127,8 @@ class AsgiAnswer:
             abort_connection(self.environ)
         else:
             self.is_sent = True
-            send_whole(self.proto, "500", [("Cache-Control", "no-store")], b"")
+            self.status = "500"
+            send_whole(self.proto, self.status, [("Cache-Control", "no-store")], b"")
 
     def close(self) -> None:
         self.context.run(self.close_inside)

@@ -1,8 +1,8 @@
 """Decides in which thread each request is answered.
 
 Hot redirects are answered at once, in granian's own thread. Everything that may wait has a bounded pool:
-visitors' look-ups and pages, owners' pages, uploads, readiness, and the health check, which must answer even
-when all other pools hang. The body of a request is read on the event loop first.
+visitors' look-ups and pages, owners' pages, uploads, and what operators ask, of which the health check and
+readiness must answer even when all other pools hang. The body of a request is read on the event loop first.
 """
 
 from __future__ import annotations
@@ -11,12 +11,14 @@ import asyncio
 import logging
 from functools import partial
 from io import BytesIO
+from time import perf_counter_ns
 from typing import Any
 
 from flask import Flask
 from sqlalchemy.exc import SQLAlchemyError
 from werkzeug.exceptions import ClientDisconnected, RequestEntityTooLarge
 
+from app.core.counters import count_redirect
 from app.http_server.answers import AsgiAnswer, SentFile, Streams, StreamStoppedError, send_whole
 from app.http_server.body_inputs import FailedInput, StreamedInput
 from app.http_server.environ import Environ, build_environ
@@ -31,6 +33,7 @@ from app.http_server.request_bodies import (
     Reading,
     RequestBodies,
 )
+from app.http_server.request_counts import count_request
 from app.http_server.senders import Senders
 from app.rate_limit.limiter import network_of
 from app.redirects.wsgi import Front
@@ -42,18 +45,22 @@ UPLOADS = "/dashboard/imports"
 # a pool's threads, how many requests may wait for one, and for how long. `forms` are visitors' forms and
 # sign-ins: nearly all of their time they wait for a password's hash, and one thread computes at a time
 POOLS: dict[str, dict[str, Any]] = {
+    # of links in memory, where an answer waits for the disk: what waits for the database never holds them up
+    "redirects": {"threads": 24, "queue": 4096, "wait_seconds": 20},
     "visitors": {"threads": 32, "queue": 4096, "wait_seconds": 20},
     "forms": {"threads": 40, "queue": 256, "wait_seconds": 10, "active": 1},
     "pages": {"threads": 24, "queue": 256, "wait_seconds": 10},
     "uploads": {"threads": 6, "queue": 32, "wait_seconds": 10},
-    "readiness": {"threads": 2, "queue": 16, "wait_seconds": 10},
+    # monitors ask every few seconds, and an answer takes two at most
+    "readiness": {"threads": 4, "queue": 16, "wait_seconds": 1},
+    "metrics": {"threads": 1, "queue": 16, "wait_seconds": 10},
     "refusals": {"threads": 1, "queue": 64, "wait_seconds": 10, "pause_seconds": 0.005},
     "health": {"threads": 1, "queue": 64, "wait_seconds": 10},
     "streams": {"threads": 4, "queue": 128, "wait_seconds": 30},
 }
 # who is refused by one of these waits for the answer: what a flood fills is mostly them
 PAUSING = frozenset({"forms", "pages", "uploads"})
-READINESS = frozenset({"/readyz", "/metrics"})
+OPERATORS_POOLS = {"/healthz": "health", "/readyz": "readiness", "/metrics": "metrics"}
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
 log = logging.getLogger(__name__)
@@ -71,7 +78,8 @@ class Dispatcher:
         self.senders = Senders(app)
         self.pauses = Pauses(loop)
         self.bodies = RequestBodies(loop, front.redirect_context.settings.data_dir)
-        self.pools = {name: Pool(name, **bounds) for name, bounds in POOLS.items()}
+        needed = (name for name in POOLS if name != "redirects" or not self.is_hot)
+        self.pools = {name: Pool(name, **POOLS[name]) for name in needed}
         self.streams = Streams(loop, self.pools["streams"])
         for pool in self.pools.values():
             pool.start()
@@ -79,12 +87,14 @@ class Dispatcher:
 
     def schedule(self, watcher: Watcher) -> None:
         """Answer a request or hand it on. Runs in granian's thread: it never waits and never raises."""
+        started = perf_counter_ns()
         try:
             environ = build_environ(watcher.scope)
             found = self.front.answer_from_memory(environ) if self.is_hot else None
             if found is not None:
                 status, headers = found
                 send_whole(watcher.proto, status, headers, b"")
+                count_redirect(perf_counter_ns() - started)
             else:
                 self.dispatch(environ, watcher.proto)
         except Exception as error:
@@ -102,21 +112,28 @@ class Dispatcher:
             self.loop.call_soon_threadsafe(self.begin_body, environ, proto)
         else:
             environ["wsgi.input"] = BytesIO()
-            self.submit(pool_of(environ), environ, proto)
+            is_redirect = not self.is_hot and self.front.is_in_memory(environ)
+            self.submit("redirects" if is_redirect else pool_of(environ), environ, proto)
 
     def submit(self, pool: str, environ: Environ, proto: AsgiProtocol) -> None:
         network = self.network_of(environ)
         pauses = self.pauses if pool == "forms" else None  # 503: too many passwords to check
-        answer = partial(self.answer, environ, proto, network, pauses)
+        answer = partial(self.answer, environ, proto, network, pauses, perf_counter_ns())
         self.pools[pool].submit(RequestJob(network, answer, partial(self.refuse_busy, environ, proto, pool)))
 
-    def answer(self, environ: Environ, proto: AsgiProtocol, network: str, pauses: Pauses | None) -> None:
+    def answer(
+        self, environ: Environ, proto: AsgiProtocol, network: str, pauses: Pauses | None, started: int
+    ) -> None:
+        """Answer a request, and count it with the time since it was submitted."""
         environ["wsgi.file_wrapper"] = SentFile
-        body = environ["wsgi.input"]
+        body, path = environ["wsgi.input"], environ["PATH_INFO"]
+        answer = AsgiAnswer(environ, proto, network, pauses)
         try:
-            AsgiAnswer(environ, proto, network, pauses).call(self.front, self.streams)
+            answer.call(self.front, self.streams)
         except StreamStoppedError as error:
             self.refusals.send(proto, environ, BUSY, str(error))
+        else:
+            count_request(path, answer.status, perf_counter_ns() - started)
         finally:
             body.close()
 
@@ -191,10 +208,8 @@ class Dispatcher:
 
 def pool_of(environ: Environ) -> str:
     path = environ["PATH_INFO"]
-    if path == "/healthz":
-        return "health"
-    if path in READINESS:
-        return "readiness"
+    if path in OPERATORS_POOLS:
+        return OPERATORS_POOLS[path]
     is_visitor = not is_ours(path)
     if environ["REQUEST_METHOD"] in SAFE:
         return "visitors" if is_visitor else "pages"

@@ -17,6 +17,7 @@ from app.core.errors import FieldError
 from app.http_server.answers import send_whole
 from app.http_server.environ import Environ
 from app.http_server.granian_worker import AsgiProtocol
+from app.http_server.request_counts import count_request
 from app.i18n.languages import every_language, first_of
 from app.public import answers, csp
 from app.redirects.visitor import LONGEST_LANGUAGES, languages
@@ -72,6 +73,7 @@ class Refusals:
     def send(self, proto: AsgiProtocol, environ: Environ, kind: Refusal, more: str = "") -> None:
         self.complain(kind, more)
         path = environ["PATH_INFO"]
+        count_request(path, kind.status)
         is_api = security_headers.is_api(path)
         body, about = self.problem(kind, path) if is_api else self.html_page(kind, environ)
         request_id = request_id_of(environ.get("HTTP_X_REQUEST_ID", ""))
