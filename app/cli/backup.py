@@ -1,77 +1,60 @@
-"""`flask backup` and `flask restore`: write an instance into one file, and restore it from that file.
-
-A passphrase is prompted for at the terminal, or read from a file.
-"""
+"""`flask backup`: writes an instance into one file, lists what there is, and rehearses a restore."""
 
 from __future__ import annotations
 
 import contextlib
+import io
 import os
-import shutil
 import sys
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, Any, NamedTuple
 
 import click
 from flask import current_app
 from flask.cli import with_appcontext
+from sqlalchemy.exc import SQLAlchemyError
 
 from app.cli.failures import Command
+from app.cli.passphrases import BackupSource, passphrase_options, read_passphrase
 from app.core import clock
-from app.core.config import Settings
+from app.core.config import PREFIX, Settings
 from app.core.extensions import db
-from app.jobs.maintenance import WORKER_LOCK
-from app.operations.backups import archive, restoring
-from app.operations.backups.keys import GivenKeys, find_keys
+from app.core.storage_settings import S3
+from app.core.write_stop import is_stopped
+from app.jobs.backup_records import BACKUP, REHEARSAL, note_failure, note_success
+from app.net.s3 import BucketError
+from app.operations.backups import archive
+from app.operations.backups.encryption import encrypted
 from app.operations.backups.manifest import ENCRYPTED_KEYS, Manifest, UnusableBackup
-from app.operations.backups.snapshot import snapshot
-from app.operations.processes import hold_lock
+from app.operations.backups.rehearsal import rehearse
+from app.operations.backups.removal import remove_old
+from app.operations.backups.snapshot import BackupUnderWay, snapshot
+from app.operations.backups.sources import NamedBackup, find_backup, own_store
+from app.operations.backups.stores import LATEST, BackupStore, name_backup, open_store
+from app.operations.processes import leave_with_parent
 from app.operations.secret_key import place_of_key
 
 NICE = 10
 STREAM = "-"
-MIN_LENGTH = 12  # of a passphrase
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 
-def passphrase_options(purpose: str) -> Callable[[F], F]:
-    """Adds `--passphrase`, which prompts, and `--passphrase-file`, which reads the first line of a file."""
+class Wanted(NamedTuple):
+    """What a backup is to hold. `is_whole`: the passphrase encrypts all of it, not the secret key alone."""
 
-    def add(command: F) -> F:
-        file = click.option(
-            "--passphrase-file",
-            type=click.File(encoding="utf-8"),
-            help="The same, with the passphrase from the first line of a file.",
-        )
-        asked = click.option("--passphrase", is_flag=True, help=f"{purpose}; the command asks for it.")
-        return asked(file(command))
-
-    return add
-
-
-def read_passphrase(*, is_asked: bool, file: IO[str] | None, is_new: bool) -> str | None:
-    """The passphrase; None where neither option was given.
-
-    `is_new`: it is prompted for twice, and must be long.
-    """
-    if is_asked and file is not None:
-        raise click.UsageError("Either --passphrase or --passphrase-file.")
-    if is_asked:
-        found = click.prompt("Passphrase", hide_input=True, confirmation_prompt=is_new, err=True)
-    elif file is not None:
-        found = file.read().partition("\n")[0].rstrip("\r")
-    else:
-        return None
-    if is_new and len(found) < MIN_LENGTH:
-        raise click.UsageError(f"A passphrase has at least {MIN_LENGTH} characters.")
-    return str(found)
+    passphrase: str | None
+    is_whole: bool
+    has_secret: bool
+    has_database: bool
 
 
 @click.command("backup", cls=Command)
 @click.argument("path", required=False)
 @passphrase_options("Hold the secret key, encrypted by a passphrase")
+@click.option(
+    "--encrypt", is_flag=True, help="Encrypt the whole backup by that passphrase, in the format of age."
+)
 @click.option(
     "--without-secret",
     is_flag=True,
@@ -80,42 +63,185 @@ def read_passphrase(*, is_asked: bool, file: IO[str] | None, is_new: bool) -> st
 @click.option(
     "--without-database", is_flag=True, help="Leave PostgreSQL out, if it is backed up in another way."
 )
+@click.option(
+    "--verify",
+    type=BackupSource(),
+    is_flag=False,
+    flag_value=LATEST,
+    metavar="[FILE|latest]",
+    help="Back up nothing: restore that backup into a scratch place, compare, and remove it.",
+)
+@click.option("--list", "is_list", is_flag=True, help="Back up nothing: list the backups that are there.")
+@click.option("--parent", type=int, hidden=True, help="The process whose end ends this one.")
 @with_appcontext
 def backup(
     path: str | None,
     *,
-    passphrase: bool,
-    passphrase_file: IO[str] | None,
-    without_secret: bool,
-    without_database: bool,
+    verify: str | io.BufferedReader | None,
+    is_list: bool,
+    parent: int | None,
+    **options: Any,
 ) -> None:
     """Back up the instance into one .tar.gz, running or not. PATH is a file, a directory (the file
-    is named by the time then), or - for standard output. The default is `backups` in the data directory.
+    is named by the time then), s3://bucket/prefix, or - for standard output. The default is BACKUP_TO, where
+    backups that BACKUP_KEEP does not keep are removed afterwards; else `backups` in the data directory.
 
     It holds the databases, the journal, pictures and files of unfinished imports. The secret key is in it
     only with a passphrase, encrypted by that; otherwise keep the key elsewhere, because a restore needs it.
-    The daily salt of visitor hashes is never in it.
+    BACKUP_PASSPHRASE encrypts the whole backup. The daily salt of visitor hashes is never in it.
     """
+    if parent is not None:
+        leave_with_parent(parent)
     settings: Settings = current_app.config["WAYPOST"]
+    if sum((path is not None, verify is not None, is_list)) > 1:
+        raise click.UsageError("Either PATH, or --verify, or --list.")
+    os.nice(NICE)  # visitors come first
+    try:
+        if is_list:
+            list_backups(settings)
+        elif verify is not None:
+            rehearse_backup(settings, verify, options)
+        else:
+            make_backup(settings, path, read_wanted(settings, **options))
+    except (BucketError, UnusableBackup) as error:
+        raise click.ClickException(str(error)) from None
+
+
+def read_wanted(
+    settings: Settings,
+    *,
+    passphrase: bool,
+    passphrase_file: IO[str] | None,
+    encrypt: bool,
+    without_secret: bool,
+    without_database: bool,
+) -> Wanted:
     if without_database and settings.is_sqlite:
         raise click.UsageError("--without-database is for PostgreSQL.")
     words = read_passphrase(is_asked=passphrase, file=passphrase_file, is_new=True)
-    if words is not None and without_secret:
+    if words is not None and without_secret and not encrypt:
         raise click.UsageError("--without-secret and a passphrase do not go together.")
-    os.nice(NICE)  # visitors come first
-    with snapshot(settings, passphrase=words, database=not without_database) as copy:
-        said = describe(copy.manifest, settings)
-        if path == STREAM:
-            archive.write(copy, standard_output())
-        else:
-            target = target_of(Path(path) if path else own_directory(settings))
-            with new_file(target) as out:
-                archive.write(copy, out)
-            said = [f"{target}: {target.stat().st_size / 1e6:,.1f} MB", *said]
-            if path is None:
-                said.append("It lies beside the instance: keep a copy on another disk.")
-    for line in said:
-        click.echo(line, err=path == STREAM)
+    is_whole = encrypt or (words is None and settings.backup_passphrase is not None)
+    words = words or settings.backup_passphrase
+    if encrypt and words is None:
+        raise click.UsageError(f"--encrypt needs a passphrase: --passphrase, or {PREFIX}BACKUP_PASSPHRASE.")
+    return Wanted(words, is_whole, words is not None and not without_secret, not without_database)
+
+
+def make_backup(settings: Settings, path: str | None, wanted: Wanted) -> None:
+    if path == STREAM:
+        with copied(settings, wanted) as copy, packed(standard_output(), wanted) as out:
+            archive.write(copy, out)
+        tell(describe(copy.manifest, settings), is_error=True)
+        return
+    is_to_own_store = path is None and settings.backup_to is not None
+    with noted(settings, BACKUP, is_noted=is_to_own_store):
+        store, name = target_of(settings, path, wanted)
+        store.check()  # before everything is copied for nothing
+        start = time.monotonic()
+        with copied(settings, wanted) as copy, store.create(name) as out:
+            counted: Any = CountingWriter(out)
+            with packed(counted, wanted) as stream:
+                archive.write(copy, stream)
+        address, seconds = store.address_of(name), time.monotonic() - start
+        tell([f"{address}: {counted.size / 1e6:,.1f} MB", *describe(copy.manifest, settings)])
+        if is_to_own_store:
+            note_made(settings, BACKUP, address, counted.size, seconds)
+            tell([f"Removed: {each}" for each in remove_old(store, settings.backup_keep, made=name)])
+        elif path is None:
+            tell(["It lies beside the instance: keep a copy on another disk."])
+
+
+def note_made(settings: Settings, kind: str, address: str, size: int, seconds: float) -> None:
+    if not is_stopped(settings):  # else the database, which is being moved, takes no changes
+        note_success(db.session, kind, name=address, size=size, seconds=seconds)
+
+
+@contextlib.contextmanager
+def copied(settings: Settings, wanted: Wanted) -> Iterator[Any]:
+    words = wanted.passphrase if wanted.has_secret else None
+    with snapshot(settings, passphrase=words, database=wanted.has_database) as copy:
+        yield copy
+
+
+@contextlib.contextmanager
+def packed(out: IO[bytes], wanted: Wanted) -> Iterator[IO[bytes]]:
+    if not (wanted.is_whole and wanted.passphrase):
+        yield out
+        return
+    with encrypted(out, wanted.passphrase) as stream:
+        yield stream
+
+
+class CountingWriter(io.RawIOBase):
+    """Passes on what is written, and counts it."""
+
+    def __init__(self, out: IO[bytes]) -> None:
+        super().__init__()
+        self.out, self.size = out, 0
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, content: Any) -> int:
+        self.out.write(content)
+        self.size += len(content)
+        return len(content)
+
+
+def target_of(settings: Settings, path: str | None, wanted: Wanted) -> NamedBackup:
+    """Where to write. Raises ClickException where a file of that name exists already."""
+    name = name_backup(is_encrypted=wanted.is_whole)
+    if path is None:
+        return NamedBackup(own_store(settings), name)
+    if path.startswith(S3) or Path(path).is_dir():
+        return NamedBackup(open_store(settings, path.rstrip("/") or path), name)
+    if Path(path).exists():
+        raise click.ClickException(f"{path} is there already.")
+    return NamedBackup(open_store(settings, str(Path(path).parent)), Path(path).name)
+
+
+@contextlib.contextmanager
+def noted(settings: Settings, kind: str, *, is_noted: bool) -> Iterator[None]:
+    """Stores a failure and has the admins told, whatever it is; it goes on to the terminal all the same."""
+    try:
+        yield
+    except BackupUnderWay:
+        raise
+    except Exception as error:
+        if is_noted and not is_stopped(settings):
+            reason = error.message if isinstance(error, click.ClickException) else str(error)
+            try:
+                note_failure(db.session, settings, kind, reason or type(error).__name__)
+            except SQLAlchemyError as other:
+                click.echo(f"That this failed could not be stored: {other}", err=True)
+        raise
+
+
+def rehearse_backup(settings: Settings, source: str | io.BufferedReader, options: dict[str, Any]) -> None:
+    words = read_passphrase(is_asked=options["passphrase"], file=options["passphrase_file"], is_new=False)
+    is_own = isinstance(source, str) and not source.startswith(S3) and settings.backup_to is not None
+    address = "The backup"
+    with noted(settings, REHEARSAL, is_noted=is_own):
+        start = time.monotonic()
+        found = find_backup(settings, source) if isinstance(source, str) else source
+        done = rehearse(settings, found, words or settings.backup_passphrase)
+        if isinstance(found, NamedBackup):
+            address = found.store.address_of(found.name)
+        if is_own:
+            note_made(settings, REHEARSAL, address, done.manifest.bytes, time.monotonic() - start)
+    tell([f"{address} can be restored.", *done.lines])
+
+
+def list_backups(settings: Settings) -> None:
+    store: BackupStore = own_store(settings)
+    for each in store.backups():
+        click.echo(f"{clock.format_utc(each.made)}  {each.size / 1e6:12,.1f} MB  {each.name}")
+
+
+def tell(lines: list[str], *, is_error: bool = False) -> None:
+    for line in lines:
+        click.echo(line, err=is_error)
 
 
 def describe(made: Manifest, settings: Settings) -> list[str]:
@@ -139,111 +265,3 @@ def standard_output() -> IO[bytes]:
     if sys.stdout.isatty():
         raise click.UsageError("Standard output is a terminal: name a file, or lead it into one.")
     return sys.stdout.buffer
-
-
-def own_directory(settings: Settings) -> Path:
-    """The directory of backups for which no path is given."""
-    directory = settings.data_dir / "backups"
-    directory.mkdir(mode=0o700, exist_ok=True)
-    return directory
-
-
-def target_of(path: Path) -> Path:
-    """The file to write. Raises ClickException where it exists already."""
-    target = path / f"waypost-{clock.now():%Y%m%d-%H%M%S}.tar.gz" if path.is_dir() else path
-    if target.exists():
-        raise click.ClickException(f"{target} is there already.")
-    return target
-
-
-@contextlib.contextmanager
-def new_file(target: Path) -> Iterator[IO[bytes]]:
-    """Writes a file that is complete and synced to disk, or does not exist."""
-    draft = target.with_name(f".{target.name}.{os.getpid()}")
-    draft.touch(mode=0o600, exist_ok=False)
-    try:
-        with draft.open("wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(target)
-    finally:
-        draft.unlink(missing_ok=True)
-
-
-@click.command("restore", cls=Command)
-@click.argument("source", metavar="PATH", type=click.File("rb"))
-@click.option("--force", is_flag=True, help="Move an existing instance aside.")
-@passphrase_options("Read the secret key that the backup holds, by its passphrase")
-@click.option(
-    "--key-file",
-    type=click.Path(dir_okay=False, exists=True, path_type=Path),
-    help="A file that holds the secret key of the backup.",
-)
-@click.option("--without-secret", is_flag=True, help="Restore without the secret key, if it is lost.")
-@with_appcontext
-def restore(
-    source: IO[bytes],
-    *,
-    force: bool,
-    passphrase: bool,
-    passphrase_file: IO[str] | None,
-    key_file: Path | None,
-    without_secret: bool,
-) -> None:
-    """Restore a backup into this data directory. PATH is its file, or - for standard input.
-
-    The whole backup is verified first. Nothing is changed if anything is wrong with it.
-    """
-    settings: Settings = current_app.config["WAYPOST"]
-    words = read_passphrase(is_asked=passphrase, file=passphrase_file, is_new=False)
-    given = GivenKeys(words, key_file, without_secret)
-    with stopped(settings):
-        if not (force or restoring.is_interrupted(settings)):
-            restoring.require_empty(settings)
-        elif not settings.is_sqlite:
-            restoring.require_empty_database()
-        with scratch(settings.data_dir) as directory:
-            try:
-                made = archive.unpack_archive(source, directory)
-                restoring.require_fit(made, settings)
-                keys = find_keys(made, directory, settings, given)
-                if settings.is_sqlite:
-                    restoring.migrate_copy(directory)
-            except UnusableBackup as error:
-                raise click.ClickException(str(error)) from None
-            db.session.remove()
-            db.engine.dispose()
-            aside = restoring.put_in_place(made, directory, settings, keys, force=force)
-    when = clock.written_ms(int(made.as_of * 1000))
-    click.echo(f"Restored: every click that was answered before {when} UTC is here.")
-    if aside:
-        click.echo(f"What was here before is in {aside}.")
-    for line in restoring.list_warnings(made, is_without_secret=without_secret):
-        click.echo(line, err=True)
-
-
-@contextlib.contextmanager
-def stopped(settings: Settings) -> Iterator[None]:
-    """Holds the locks of the data directory, so that no server and no worker runs meanwhile."""
-    with (
-        hold_lock(settings.data_dir / "serve.lock") as is_ours,
-        hold_lock(settings.data_dir / WORKER_LOCK) as is_alone,
-        hold_lock(settings.data_dir / "restore.lock") as is_only,
-    ):
-        if not (is_ours and is_alone and is_only):
-            raise click.ClickException(f"Waypost is running on {settings.data_dir}: stop it first.")
-        yield
-
-
-@contextlib.contextmanager
-def scratch(data_dir: Path) -> Iterator[Path]:
-    """A temporary directory on the same disk, so that its files are put in place by a rename."""
-    for left in data_dir.glob(f"{restoring.DRAFT}*"):
-        shutil.rmtree(left, ignore_errors=True)
-    directory = data_dir / f"{restoring.DRAFT}{os.getpid()}"
-    directory.mkdir(mode=0o700)
-    try:
-        yield directory
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)

@@ -25,13 +25,6 @@ OK = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
 
 
 @pytest.fixture
-def peers() -> Iterator[Peers]:
-    found = Peers()
-    yield found
-    found.close()
-
-
-@pytest.fixture
 def names(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
     """Names that the (faked) resolver knows: name → addresses."""
     known: dict[str, list[str]] = {}

@@ -19,11 +19,11 @@ LEVEL = 6
 BROKEN = (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile)
 
 
-def write(snapshot: Snapshot, out: IO[bytes]) -> None:
+def write(snapshot: Snapshot, out: IO[bytes], *, level: int = LEVEL) -> None:
     """Writes a snapshot. The manifest is the first member, so that a reader knows which ones must follow."""
     made = snapshot.manifest
     with (
-        gzip.GzipFile(filename="", fileobj=out, mode="wb", compresslevel=LEVEL) as packed,
+        gzip.GzipFile(filename="", fileobj=out, mode="wb", compresslevel=level) as packed,
         tarfile.open(fileobj=packed, mode="w|", format=tarfile.PAX_FORMAT) as tar,
     ):
         text = made.as_json()
@@ -39,15 +39,17 @@ def member(name: str, size: int, made: Manifest) -> tarfile.TarInfo:
     return found
 
 
-def unpack_archive(source: IO[bytes], directory: Path) -> Manifest:
+def unpack_archive(source: IO[bytes], directory: Path, *, spare: int = 0) -> Manifest:
     """Unpacks every member into an empty directory, as the manifest lists it, or raises UnusableBackup.
+
+    `spare`: bytes that must stay free on the disk.
 
     Writes only names that a backup can have, and never more bytes than the manifest says.
     """
     try:
         with tarfile.open(fileobj=source, mode="r|*") as tar:
             made = first(tar)
-            require_room(made, directory)
+            require_room(made, directory, spare)
             missing = dict(made.files)
             for found in iter(tar.next, None):
                 expected = missing.pop(found.name, None)
@@ -72,9 +74,9 @@ def first(tar: tarfile.TarFile) -> Manifest:
     return manifest.parse_manifest(content.read())
 
 
-def require_room(made: Manifest, directory: Path) -> None:
+def require_room(made: Manifest, directory: Path, spare: int) -> None:
     space = os.statvfs(directory)
-    if space.f_bavail * space.f_frsize < made.bytes:
+    if space.f_bavail * space.f_frsize < made.bytes + spare:
         raise UnusableBackup(f"There is no room for it: {made.bytes >> 20:,} MiB are needed.")
 
 

@@ -1,4 +1,4 @@
-"""Encrypts secret keys by a passphrase, for a backup: argon2id and AES-256-GCM."""
+"""Encrypts keys by a passphrase, for a backup: argon2id and AES-256-GCM."""
 
 # see docs/decisions/2026-11-22-backups-and-the-secret-key.md
 from __future__ import annotations
@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from app.operations.backups.manifest import UnusableBackup
 
-PURPOSE = b"waypost: secret keys in a backup v1"
+SECRET_KEYS = b"waypost: secret keys in a backup v1"
 SALT_BYTES, NONCE_BYTES, KEY_BYTES = 16, 12, 32
 # what a restore accepts: a made-up archive must not take all memory
 MAX_MEMORY_KIB, MAX_TIME, MAX_PARALLELISM = 1024 * 1024, 20, 16
@@ -33,19 +33,19 @@ class Cost:
     parallelism: int = 4
 
 
-def encrypt_keys(keys: Sequence[str], passphrase: str) -> bytes:
+def encrypt_keys(keys: Sequence[str], passphrase: str, purpose: bytes = SECRET_KEYS) -> bytes:
     salt, nonce, cost = os.urandom(SALT_BYTES), os.urandom(NONCE_BYTES), Cost()
     cipher = AESGCM(derive(passphrase, salt, cost))
     found = {
         **asdict(cost),
         "salt": encode(salt),
         "nonce": encode(nonce),
-        "ciphertext": encode(cipher.encrypt(nonce, json.dumps(list(keys)).encode(), PURPOSE)),
+        "ciphertext": encode(cipher.encrypt(nonce, json.dumps(list(keys)).encode(), purpose)),
     }
     return json.dumps(found).encode()
 
 
-def decrypt_keys(content: bytes, passphrase: str) -> list[str]:
+def decrypt_keys(content: bytes, passphrase: str, purpose: bytes = SECRET_KEYS) -> list[str]:
     """The keys. Raises UnusableBackup for a wrong passphrase, or content not of `encrypt_keys`."""
     try:
         found: dict[str, Any] = json.loads(content)
@@ -62,7 +62,7 @@ def decrypt_keys(content: bytes, passphrase: str) -> list[str]:
     if (len(salt), len(nonce)) != (SALT_BYTES, NONCE_BYTES):
         raise UnusableBackup(NO_KEYS)
     try:
-        plain = AESGCM(derive(passphrase, salt, cost)).decrypt(nonce, ciphertext, PURPOSE)
+        plain = AESGCM(derive(passphrase, salt, cost)).decrypt(nonce, ciphertext, purpose)
     except InvalidTag:
         raise UnusableBackup(WRONG) from None
     return [str(key) for key in json.loads(plain)]

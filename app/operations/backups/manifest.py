@@ -5,12 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import tomllib
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
-
-from app.core.config import ROOT
 
 NAME = "manifest.json"
 FORMAT = 2  # 1: without `keys`, and with the secret key in plain text
@@ -45,6 +42,8 @@ class Manifest:
     `as_of`: every visit that was answered before this moment (seconds since 1970) is in the backup.
 
     `keys`: fingerprints of the secret keys that it needs, the current one first.
+
+    `counts`: rows of each table, which a rehearsal compares. Older backups have none.
     """
 
     version: str
@@ -54,6 +53,7 @@ class Manifest:
     files: dict[str, File]
     keys: list[str] = field(default_factory=list)
     format: int = FORMAT
+    counts: dict[str, int] = field(default_factory=dict)
 
     def as_json(self) -> bytes:
         return json.dumps(asdict(self), indent=1).encode()
@@ -81,6 +81,7 @@ def parse_manifest(text: bytes) -> Manifest:
             as_of=float(found["as_of"]),
             files=files,
             keys=[str(each) for each in found.get("keys", [])],
+            counts={str(name): int(count) for name, count in found.get("counts", {}).items()},
         )
     except (ValueError, KeyError, TypeError, AttributeError):
         raise UnusableBackup("This is no backup of Waypost: its list of contents can't be read.") from None
@@ -99,9 +100,3 @@ def describe_file(path: Path) -> File:
             digest.update(block)
             left -= len(block)
     return File(size, digest.hexdigest())
-
-
-def version() -> str:
-    """The version of this program."""
-    with (ROOT / "pyproject.toml").open("rb") as file:
-        return str(tomllib.load(file)["project"]["version"])

@@ -13,8 +13,13 @@ from sqlalchemy import make_url
 
 from app.core.config import Settings
 from app.core.database import CLICKS
+from app.core.postgresql import COMMANDS, SOCKET
+from app.journal.shared_salt import DailySalt
+from app.operations.backups import counts
+from app.rate_limit.postgres_storage import RateLimitCount
 
 PLAIN = ("--format=plain", "--no-owner", "--no-privileges", "--encoding=UTF8")
+NOT_KEPT = (DailySalt, RateLimitCount)  # a salt that outlives its day would tell who visited
 
 
 class Dumps:
@@ -27,15 +32,19 @@ class Dumps:
         self.dump(directory / "clicks.sql", f"--schema={CLICKS}")
 
     def main(self, directory: Path) -> None:
-        self.dump(directory / "main.sql", f"--exclude-schema={CLICKS}")
+        left_out = [f"--exclude-table-data=public.{model.__tablename__}" for model in NOT_KEPT]
+        self.dump(directory / "main.sql", f"--exclude-schema={CLICKS}", *left_out)
+
+    def counts(self, directory: Path) -> counts.Rows:
+        return counts.rows_of_dumps(directory)
 
     def revisions(self, directory: Path) -> list[str]:
         with (directory / "main.sql").open(encoding="utf-8") as file:
             return sorted(rows_of(file, "alembic_version"))
 
-    def dump(self, target: Path, which: str) -> None:
+    def dump(self, target: Path, *which: str) -> None:
         program = required("pg_dump", "or save the database in another way, and add --without-database")
-        run_program([program, *PLAIN, which, f"--file={target}"], self.settings)
+        run_program([program, *PLAIN, *which, f"--file={target}"], self.settings)
 
 
 def rows_of(lines: Iterator[str], table: str) -> Iterator[str]:
@@ -65,7 +74,9 @@ def required(name: str, otherwise: str) -> str:
 
 def run_program(command: Sequence[str], settings: Settings) -> None:
     """Runs a program of PostgreSQL. The password is in the environment: any user can list arguments."""
-    url = make_url(settings.database_url)
+    limits = {name: str(value) for name, value in SOCKET.items()} | {"connect_timeout": str(COMMANDS.connect)}
+    url = make_url(settings.session_url)
+    url = url.update_query_dict({**limits, **url.query})
     address = url.set(drivername="postgresql", password=None).render_as_string(hide_password=False)
     environ = os.environ | ({"PGPASSWORD": url.password} if url.password else {})
     done = subprocess.run(

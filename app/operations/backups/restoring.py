@@ -8,7 +8,6 @@ import os
 import shutil
 import sqlite3
 import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -16,11 +15,12 @@ import click
 from sqlalchemy import inspect, make_url
 
 from app.core import clock
-from app.core.config import PREFIX, ROOT, Settings
+from app.core.config import PREFIX, Settings
 from app.core.database import CLICKS, clicks_path
 from app.core.database_damage import forget_damage
 from app.core.durable_files import sync_directory
 from app.core.extensions import db
+from app.core.folders import PROGRAM, ROOT
 from app.journal import segments
 from app.operations.backups import postgres
 from app.operations.backups.keys import describe_without, holds_other_keys, key_files, write_keys
@@ -31,6 +31,9 @@ DRAFT = ".restore-"
 # what an instance consists of and a start alone does not make. Daily salts stay: they are removed each night
 FOLDERS = ("journal", "uploads", "replaced", "imports")
 BESIDE = ("-wal", "-shm")
+# settings that a copy must not have: they lead to the instance itself, or do not fit a SQLite file
+OTHER_ADDRESSES = ("CLICKS_URL", "CLICKS_READ_URL", "DATABASE_DIRECT_URL", "BACKUP_TO")
+OF_POSTGRESQL = ("MEDIA_URL",)
 
 
 def require_fit(made: Manifest, settings: Settings) -> None:
@@ -89,8 +92,27 @@ def require_empty_database() -> None:
             raise click.ClickException("The database is not empty. Make a new one, and name that.")
 
 
+@contextlib.contextmanager
+def scratch(data_dir: Path, start: str = DRAFT) -> Iterator[Path]:
+    """A temporary directory on the same disk, so that its files are put in place by a rename."""
+    for left in data_dir.glob(f"{start}*"):
+        shutil.rmtree(left, ignore_errors=True)
+    directory = data_dir / f"{start}{os.getpid()}"
+    directory.mkdir(mode=0o700)
+    try:
+        yield directory
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
 def migrate_copy(directory: Path) -> None:
     """Checks the copy for damage, and migrates it to the newest revision. Raises UnusableBackup."""
+    check_copy(directory)
+    run_migrations(directory)
+
+
+def check_copy(directory: Path) -> None:
+    """Checks the copies of both SQLite files for damage. Raises UnusableBackup."""
     for name in ("main.db", "clicks.db"):
         with contextlib.closing(sqlite3.connect(directory / name)) as connection:
             try:
@@ -99,14 +121,19 @@ def migrate_copy(directory: Path) -> None:
                 found = str(error)
         if found != "ok":
             raise UnusableBackup(f"{name} of this backup is damaged: {found}")
-    run_migrations(directory)
 
 
-def run_migrations(directory: Path) -> None:
-    """Runs the migrations in a process of its own, for which the copy is the instance."""
-    own = {"DATA_DIR": str(directory), "DATABASE_URL": "", "CLICKS_URL": "", "DATABASE_URL_FILE": ""}
+def run_migrations(directory: Path, database_url: str = "") -> None:
+    """Runs the migrations in a process of its own, for which the copy is the instance.
+
+    `database_url`: of a copy in PostgreSQL.
+    """
+    others = (*OTHER_ADDRESSES, *(() if database_url else OF_POSTGRESQL))
+    own = {name: "" for each in others for name in (each, f"{each}_FILE")}
+    own |= {"DATA_DIR": str(directory), "DATABASE_URL": database_url, "DATABASE_URL_FILE": ""}
+    own |= {"UPGRADE_BACKUPS": "0", "UPGRADE_BACKUPS_FILE": ""}  # the copy is of a backup
     environ = os.environ | {PREFIX + name: value for name, value in own.items()}
-    command = [sys.executable, "-m", "flask", "--app", "wsgi", "db", "upgrade"]
+    command = [*PROGRAM, "db", "upgrade"]
     done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, check=False)
     if done.returncode:
         raise UnusableBackup(f"It can't be brought up to date: {(done.stderr.splitlines() or ['?'])[-1]}")

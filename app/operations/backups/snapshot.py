@@ -26,8 +26,9 @@ from app.core.config import Settings
 from app.core.database import clicks_path
 from app.core.file_locks import lock_file
 from app.core.secret_keys import ring
+from app.core.version import VERSION
 from app.journal import segments
-from app.operations.backups import manifest, postgres
+from app.operations.backups import counts, manifest, postgres
 from app.operations.backups.key_encryption import encrypt_keys
 from app.operations.backups.keys import database_key, needed_keys
 from app.operations.processes import hold_lock
@@ -37,6 +38,10 @@ BUSY_MS = 10_000
 SPARE_BYTES = 64 * 1024 * 1024  # left to the journal, whatever a backup takes
 COPIED_DIRECTORIES = ("uploads", "replaced", "imports")
 DRAFT = ".backup-"
+
+
+class BackupUnderWay(click.ClickException):
+    """Another process of this instance makes a backup."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +60,7 @@ def snapshot(settings: Settings, *, passphrase: str | None, database: bool) -> I
     """
     with hold_lock(settings.data_dir / "backup.lock") as is_ours:
         if not is_ours:
-            raise click.ClickException("Another backup is under way.")
+            raise BackupUnderWay("Another backup is under way.")
         remove_leftovers(settings.data_dir)
         require_room(settings)
         directory = settings.data_dir / f"{DRAFT}{os.getpid()}"
@@ -86,12 +91,13 @@ def take_snapshot(settings: Settings, directory: Path, *, passphrase: str | None
     if passphrase is not None:
         (directory / manifest.ENCRYPTED_KEYS).write_bytes(encrypt_keys(known, passphrase))
     made = manifest.Manifest(
-        version=manifest.version(),
+        version=VERSION,
         database="sqlite" if settings.is_sqlite else "postgresql",
         revisions=copier.revisions(directory) if database else [],
         as_of=as_of,
         files={name: manifest.describe_file(directory / name) for name in sorted(members(directory))},
         keys=keys,
+        counts=copier.counts(directory) if database else {},
     )
     return Snapshot(directory, made)
 
@@ -110,6 +116,9 @@ class Sqlite:
 
     def main(self, directory: Path) -> None:
         copy_file(self.main_path, directory / "main.db")
+
+    def counts(self, directory: Path) -> counts.Rows:
+        return counts.rows_of_files(directory)
 
     def revisions(self, directory: Path) -> list[str]:
         with contextlib.closing(sqlite3.connect(directory / "main.db")) as connection:

@@ -14,11 +14,12 @@ from redis.exceptions import RedisError
 from sqlalchemy import select, text
 
 from app.analytics.models import Click
-from app.core.config import PREFIX, ROOT, Settings
+from app.core.config import PREFIX, Settings
 from app.core.extensions import db
+from app.core.folders import PROGRAM_FILE, ROOT
+from app.core.redis_client import ask_time
 from app.journal import segments
 from app.operations.checks.finding import Finding, ok, problem
-from app.rate_limit.limiter import ask_time
 
 AHEAD_SECONDS = 60
 NANOSECONDS = 1_000_000_000
@@ -55,7 +56,7 @@ def redis_check(settings: Settings) -> Iterator[Finding]:
     except RedisError as error:
         yield problem(
             f"Redis does not answer ({str(error).splitlines()[0]}).",
-            f"Is it running, and is {PREFIX}REDIS_URL right? Each process counts rate limits alone.",
+            f"Is it running, and is {PREFIX}REDIS_URL right? Each machine counts rate limits alone.",
         )
     else:
         yield ok("Redis answers.")
@@ -96,7 +97,7 @@ def newest_file(settings: Settings) -> float:
 
 def newest_program_file() -> float:
     """When the newest file of the program was written: a clock that begins in 1970 is before that."""
-    return max(modified(path) for path in [ROOT / "wsgi.py", *(ROOT / "app").glob("*.py")])
+    return max(modified(path) for path in [PROGRAM_FILE, *(ROOT / "app").glob("*.py")])
 
 
 def modified(path: Path) -> float:

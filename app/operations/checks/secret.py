@@ -13,7 +13,7 @@ from app.core.extensions import db
 from app.core.secret_keys import ring
 from app.core.secret_keys.check import KeyState, compare_keys, raw_text, sealed_columns
 from app.operations.checks.finding import Finding, ok, plural, problem, warning
-from app.operations.secret_key import WHAT_TO_DO, describe_problem
+from app.operations.secret_key import advise, describe_state
 
 BATCH_SIZE = 500
 # tables that are decrypted in full; of all others only fingerprints are compared, for there may be millions
@@ -22,6 +22,7 @@ NAMES = {
     "notification_handler": "handler",
     "second_factor": "two-factor secret",
     "link_change": "change of a link",
+    "daily_salt": "daily salt",
     "trashed": "thing in the trash",
 }
 
@@ -30,7 +31,7 @@ def secret_check(settings: Settings) -> Iterator[Finding]:
     keys = ring.current_keys().all()
     state, needed = compare_keys(db.session, keys)
     if state in {KeyState.MISSING, KeyState.WRONG} and needed:
-        yield problem(describe_problem(settings, state, needed).removesuffix(f" {WHAT_TO_DO}"), WHAT_TO_DO)
+        yield problem(describe_state(settings, state, needed), advise(settings))
         return
     if state is KeyState.ROTATING:
         yield warning("A rotation of the secret key is not finished.", "./waypost secrets rotate")

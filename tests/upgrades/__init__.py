@@ -1,0 +1,1 @@
+"""Upgrades of data directories of earlier releases, which `releases/` keeps."""
