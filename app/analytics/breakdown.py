@@ -48,9 +48,16 @@ def by_value(bind: Bind, scope: Scope, name: str, first: int, last: int) -> Shar
 
 
 def of_filter(bind: Bind, scope: Scope, first: int, last: int) -> dict[int, VisitCounts]:
-    """Clicks by quarter of an hour, with the scope's only filter. Those of a pruned day are at its noon."""
+    """Clicks by quarter of an hour, with the scope's only filter. Those of a pruned day are at its noon.
+
+    So are those of rolled up days of all links, where the period has many clicks.
+    """
     found: dict[int, VisitCounts] = {}
-    days = split_days(day_state.days_of(bind, scope.user_id, first, last), first, last)
+    there = day_state.days_of(bind, scope.user_id, first, last)
+    days = split_days(there, first, last)
+    clicks = sum(day.visits for day in there if day.day in days.rolled)
+    if scope.link_ids is None and clicks > day_state.MOST_FILTERED:
+        days = Days(set(), days.rolled | days.alone, days.leaving, days.rows)
     for part in scope.parts:
         for stretch in merge_days({*days.rolled, *days.rows}, first, last):
             add_quarters(found, raw_queries.by_quarter(bind, part, *stretch))

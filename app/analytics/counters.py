@@ -29,11 +29,17 @@ log = logging.getLogger(__name__)
 
 def count_chunks(connection: Connection, directory: Path, chunks: Sequence[Chunk]) -> None:
     """Adds the chunks' human clicks to their links' counters, and moves the offsets past them."""
-    totals: Tally[int] = Tally()
-    damaged = 0
     for chunk in chunks:
         if chunk.start == 0:
             begin_at_zero(connection, directory, chunk.name)
+    count_begun(connection, chunks)
+
+
+def count_begun(connection: Connection, chunks: Sequence[Chunk]) -> None:
+    """The same for chunks of segments that have offsets already."""
+    totals: Tally[int] = Tally()
+    damaged = 0
+    for chunk in chunks:
         move_offset(connection, chunk.name, "counters_offset", chunk.start, chunk.end)
         damaged += tally_chunk(chunk, totals)
     add_clicks(connection, totals)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, cast
 
 from sqlalchemy import Table, exists, func, or_, select
 
 from app.analytics.models import Click, Counter
-from app.analytics.periods import EPOCH, ONE_DAY, QUARTERS
+from app.analytics.periods import QUARTERS
 from app.analytics.rollup_models import OwnerDay
 from app.analytics.scope import BATCH_SIZE, Bind
 
 DAYS = cast("Table", OwnerDay.__table__)
+# clicks of a period that a filter looks through one by one. Beyond that, whole days come from roll-ups: the
+# sums stay exact, and the days are those of UTC
+MOST_FILTERED = 50_000
 
 
 class Day(NamedTuple):
@@ -40,10 +42,10 @@ def days_of(bind: Bind, user_id: int, first: int, last: int) -> list[Day]:
     return [Day(*row) for row in bind.execute(wanted.order_by(DAYS.c.day))]
 
 
-def first_moment(bind: Bind, user_id: int) -> dt.datetime | None:
-    """When the first of the owner's days with clicks begins."""
-    found = bind.scalar(select(func.min(DAYS.c.day)).where(DAYS.c.user_id == user_id))
-    return None if found is None else dt.datetime.combine(EPOCH + found * ONE_DAY, dt.time(), dt.UTC)
+def first_day(bind: Bind, user_id: int) -> int | None:
+    """The first of the owner's days with clicks."""
+    found: int | None = bind.scalar(select(func.min(DAYS.c.day)).where(DAYS.c.user_id == user_id))
+    return found
 
 
 def has_visits(bind: Bind, link_ids: Sequence[int]) -> bool:

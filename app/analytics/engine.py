@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from typing import Any
 
-import psycopg
 from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.engine import Connection
 from sqlalchemy.pool import ConnectionPoolEntry
@@ -14,9 +12,11 @@ from sqlalchemy.pool import ConnectionPoolEntry
 from app.core.config import Settings
 from app.core.database import CLICKS, clicks_path
 from app.core.database_damage import watch_engine
+from app.core.poolers import suit_pooler
+from app.core.postgresql import INGEST, watch_waiting
+from app.core.write_stop import translate_refusals
 
 BUSY_MS = 1000  # only another ingester or a migration can hold the lock; the worker has other work meanwhile
-CONNECT_SECONDS = 5
 CACHE_KIB = (
     32 * 1024
 )  # the pages of today's links: with SQLite's own 2 MiB, most would be read again each time
@@ -27,20 +27,19 @@ def open_engine(settings: Settings) -> Engine:
     """An engine that may write the clicks: `clicks.db` itself, or the schema `clicks` on PostgreSQL."""
     url = settings.clicks_url or settings.database_url
     if not url.startswith("sqlite"):
-        engine = create_engine(url, pool_pre_ping=True, connect_args={"connect_timeout": CONNECT_SECONDS})
+        engine = create_engine(url, pool_pre_ping=True)
         watch_engine(engine, settings.data_dir)
-        event.listen(engine, "connect", limit_waiting)
+        translate_refusals(engine)
+        if settings.is_pooled:
+            suit_pooler(engine)  # before what opens the connection
+        watch_waiting(engine, INGEST)
         return engine
     engine = create_engine(f"sqlite:///{clicks_path(settings)}")
     watch_engine(engine, settings.data_dir)
+    translate_refusals(engine)
     event.listen(engine, "connect", prepare_file)
     event.listen(engine, "begin", begin_transaction)
     return engine.execution_options(schema_translate_map={CLICKS: None})
-
-
-def limit_waiting(connection: psycopg.Connection[Any], _entry: ConnectionPoolEntry) -> None:
-    connection.execute(f"SET lock_timeout = {BUSY_MS:d}")
-    connection.commit()
 
 
 def prepare_file(connection: sqlite3.Connection, _entry: ConnectionPoolEntry) -> None:

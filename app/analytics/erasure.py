@@ -12,6 +12,8 @@ from typing import Any, cast
 from sqlalchemy import ColumnElement, Engine, Table, bindparam, delete, select, tuple_
 
 from app.analytics import interning_state
+from app.analytics.clickhouse.client import clickhouse_of
+from app.analytics.clickhouse.schema import erase_owner
 from app.analytics.engine import open_engine
 from app.analytics.models import Click
 from app.analytics.periods import DAY_MS
@@ -35,6 +37,8 @@ def erase_clicks(settings: Settings, user_id: int, links: Iterable[Sequence[int]
 
     `links`: batches of ids of the owner's links. Some of these may have roll-ups but no clicks any more.
     """
+    if settings.clickhouse_url:  # besides: what it was copied from may still be in the tables below
+        erase_owner(clickhouse_of(settings.clickhouse_url), user_id)
     engine = open_engine(settings)
     try:
         # before the clicks, or a running roll-up would write what it has read of them
@@ -58,7 +62,10 @@ def forget_clicks(engine: Engine, user_id: int) -> list[int]:
         found = connection.execute(select(*columns).where(mine).limit(BATCH_SIZE)).all()
         if not found:
             return []
-        connection.execute(delete(CLICKS).where(CLICKS.c.id.in_([row.id for row in found])))
+        times = [row.time_ms for row in found]
+        # their times let PostgreSQL look into few partitions
+        within = CLICKS.c.time_ms >= min(times), CLICKS.c.time_ms <= max(times)
+        connection.execute(delete(CLICKS).where(CLICKS.c.id.in_([row.id for row in found]), *within))
         interning_state.count_removal(connection, interning_state.REMOVED_ROWS)
         seen = {
             (row.time_ms // DAY_MS, row.visitor, scope)

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from sqlalchemy.exc import DBAPIError
 
 from app.analytics import backfill, counters, rows
+from app.analytics.clickhouse.ingest import ClickHouseIngest
 from app.analytics.engine import open_engine
 from app.analytics.interning import Interner
 from app.analytics.lag import JournalState, hindrance_file, journal_state, size
@@ -27,7 +28,6 @@ from app.core.durable_files import sync_directory
 from app.core.error_boundary import ErrorBoundary
 from app.journal import disk_reserve, segments
 from app.journal import reader as journal_reader
-from app.journal.codec import FORMATS, Visit
 from app.journal.reader import Chunk
 
 COUNTER_BYTES = 8 * 1024 * 1024  # some 30,000 clicks in a transaction, which takes well below a second
@@ -52,6 +52,7 @@ class Ingest:
     def __init__(self, settings: Settings) -> None:
         self._directory = segments.directory_of(settings.data_dir)
         self._engine = open_engine(settings)
+        self._elsewhere = ClickHouseIngest(settings, self._engine) if settings.clickhouse_url else None
         self._limited = LimitedVisits(settings, self._engine, self._directory)
         self._terms = Interner()
         self._synced: dict[str, int] = {}
@@ -68,8 +69,7 @@ class Ingest:
         self._fault = None
         try:
             has_moved = self._count()
-            has_moved |= self._append_rows()
-            has_moved |= self._tried("limited visits", lambda: self._limited.step(self._terms))
+            has_moved |= self._append_elsewhere() if self._elsewhere else self._append_here()
             has_moved = has_moved or self._tried(
                 "old visits", lambda: backfill.step(self._engine, self._terms)
             )
@@ -82,8 +82,19 @@ class Ingest:
             return False  # another process ingested these lines
         if self._fault is not None:
             self._wait(self._fault)
-        elif not self.errors.backed_off(str):
+        elif not self.errors.backed_off(str) and not (self._elsewhere and self._elsewhere.waits):
             self._go_on()
+        return has_moved
+
+    def _append_here(self) -> bool:
+        has_moved = self._append_rows()
+        return self._tried("limited visits", lambda: self._limited.step(self._terms)) or has_moved
+
+    def _append_elsewhere(self) -> bool:
+        """Single clicks go to ClickHouse. Its errors hold up nothing else."""
+        assert self._elsewhere is not None  # noqa: S101
+        has_moved = self._elsewhere.step()
+        self._fault = self._elsewhere.fault or self._fault
         return has_moved
 
     def tend(self) -> None:
@@ -97,7 +108,7 @@ class Ingest:
             "hindrance": self._hindrance.prepare,
             "sync": self.sync,
             "finished segments": lambda: remove_finished(self._engine, self._directory),
-            "ingested clicks of limited links": self._limited.remove_taken,
+            "ingested clicks of limited links": (self._elsewhere or self._limited).remove_taken,
             "drafts": lambda: segments.sweep(self._directory, time.time()),
             "reserve": lambda: disk_reserve.keep(self._directory),
         }
@@ -134,6 +145,8 @@ class Ingest:
 
     def close(self) -> None:
         self._limited.close()
+        if self._elsewhere is not None:
+            self._elsewhere.close()
         self._engine.dispose()
 
     def _count(self) -> bool:
@@ -179,23 +192,11 @@ class Ingest:
         return None
 
     def _append_chunk(self, chunk: Chunk) -> None:
-        decode = FORMATS[segments.version_of(chunk.name) or ""].decode
-        visits = [visit for visit in self._sound(decode, chunk.lines) if visit]
+        visits = [visit for visit in journal_reader.decode_lines(self.errors, chunk) if visit]
         with self._engine.begin() as connection:
             move_offset(connection, chunk.name, "rows_offset", chunk.start, chunk.end)
             rows.append_clicks(connection, self._terms, visits)
         self._terms.keep()
-
-    def _sound(self, decode: Callable[[bytes], Visit | None], lines: Sequence[bytes]) -> list[Visit | None]:
-        """The clicks of some lines, None for each damaged line."""
-        with self.errors.attempt():
-            return [decode(line) for line in lines]
-        found: list[Visit | None] = []
-        for line in lines:
-            found.append(None)
-            with self.errors.attempt():
-                found[-1] = decode(line)
-        return found
 
     def _sync(self, name: str) -> None:
         with contextlib.suppress(FileNotFoundError), (self._directory / name).open("rb") as file:

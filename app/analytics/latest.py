@@ -7,41 +7,23 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import ColumnElement, Row, func, select
 
+from app.analytics.click_reader import LatestVisit
 from app.analytics.interned_texts import texts_of
 from app.analytics.periods import QUARTER_MS
+from app.analytics.query import StatisticsQuery
 from app.analytics.raw_queries import CLICKS, conditions, source
 from app.analytics.scope import NONE, Bind, Scope, VisitCounts, add_counts
-from app.analytics.statistics import StatisticsQuery
-from app.redirects.user_agent import Device, parse_device
+from app.redirects.user_agent import parse_device
 
 MINUTE_MS = 60 * 1000
 TEXTS = (
     "country_code", "city_name", "agent", "language", "referrer_host", "referrer_path", "utm_source",
     "destination", "bot_name",
 )  # fmt: skip
-
-
-@dataclass(frozen=True, kw_only=True)
-class LatestVisit:
-    """One click. Empty means unknown."""
-
-    id: int
-    datetime: dt.datetime
-    link_id: int
-    device: Device
-    country_code: str
-    city_name: str
-    language: str
-    referrer_host: str
-    referrer_path: str
-    utm_source: str
-    destination: str
-    bot_name: str
 
 
 def latest_visits(bind: Bind, asked: StatisticsQuery, limit: int = 20) -> list[LatestVisit]:

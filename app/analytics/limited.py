@@ -50,9 +50,8 @@ class LimitedVisits:
 
     def step(self, terms: Interner) -> bool:
         """Ingests a batch; returns whether there were any. Raises Moved if another process was first."""
-        with self._main.connect() as main:
-            if main.execute(select(VISITS.c.id).limit(1)).first() is None:
-                return False
+        if not self.is_waiting():
+            return False
         generation, taken = self._state()  # before the rows, or the swap would not prove that these are new
         found = self._waiting(taken)
         if found:
@@ -64,6 +63,10 @@ class LimitedVisits:
                 rows.append_clicks(connection, terms, visits)
             terms.keep()
         return bool(found)
+
+    def is_waiting(self) -> bool:
+        with self._main.connect() as main:
+            return main.execute(select(VISITS.c.id).limit(1)).first() is not None
 
     def remove_taken(self) -> None:
         """Deletes ingested source rows, once the clicks are durable."""
@@ -102,7 +105,12 @@ class LimitedVisits:
         with self._main.connect() as main:
             oldest = select(VISITS.c.id).where(known).order_by(VISITS.c.id).limit(BATCH_SIZE + len(taken))
             new = [id_ for id_ in main.scalars(oldest) if id_ not in taken][:BATCH_SIZE]
-            found = main.execute(select(VISITS).where(VISITS.c.id.in_(new)).order_by(VISITS.c.id)).all()
+        return self.visits_of(new)
+
+    def visits_of(self, ids: Sequence[int]) -> dict[int, Visit | None]:
+        """The clicks of these rows, by id; None for a damaged one."""
+        with self._main.connect() as main:
+            found = main.execute(select(VISITS).where(VISITS.c.id.in_(ids)).order_by(VISITS.c.id)).all()
         visits: dict[int, Visit | None] = {}
         for row in found:
             visits[row.id] = None

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple, cast
 
 from sqlalchemy import Table, exists, func, select
-from sqlalchemy.orm import Session
 
 from app.analytics.models import IngestedLimitedClick
+from app.core.database import AnySession
 from app.journal.codec import FORMATS
 from app.redirects.models import LimitedVisit
 
@@ -26,14 +26,14 @@ class LimitedLag(NamedTuple):
     unknown: int
 
 
-def limited_lag(session: Session, now: float) -> LimitedLag:
+def limited_lag(session: AnySession, now: float) -> LimitedLag:
     """The lag as of `now`, in seconds since 1970."""
     waiting = session.scalar(select(func.count()).select_from(VISITS).where(IS_NEW, IS_KNOWN)) or 0
     unknown = session.scalar(select(func.count()).select_from(VISITS).where(~IS_KNOWN)) or 0
     return LimitedLag(waiting, max(now - find_oldest(session, now), 0.0), unknown)
 
 
-def find_oldest(session: Session, now: float) -> float:
+def find_oldest(session: AnySession, now: float) -> float:
     """The time of the waiting click with the lowest id; `now` if there is none or it is damaged."""
     found = session.execute(select(VISITS).where(IS_NEW, IS_KNOWN).order_by(VISITS.c.id).limit(1)).first()
     visit = found and FORMATS[found.version].decode(bytes(found.line).strip(b"\n"))

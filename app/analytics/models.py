@@ -37,6 +37,20 @@ class Position(db.Model):
     rows_offset: Mapped[int] = mapped_column(Id)
 
 
+class FinishedSegment(db.Model):
+    """A segment of the journal that was ingested whole, and whose file and offsets are removed.
+
+    A copy of the file may come back from a rescued disk, and must not count again. The row that is named
+    `RECORDED_SINCE` stands for no segment: it says since when (`nanoseconds`, as in names) this is recorded.
+    """
+
+    __tablename__ = "finished_segment"
+    __table_args__ = ({"schema": CLICKS},)
+
+    name: Mapped[str] = mapped_column(String(64), primary_key=True)
+    nanoseconds: Mapped[int] = mapped_column(Id, index=True)
+
+
 class Term(db.Model):
     """An interned text, which clicks name by id because most texts recur often.
 
@@ -52,7 +66,11 @@ class Term(db.Model):
 
 
 class Click(db.Model):
-    """One click, human or bot, in the order of arrival. A `…_id` names a `Term`; null is unknown."""
+    """One click, human or bot, in the order of arrival. A `…_id` names a `Term`; null is unknown.
+
+    PostgreSQL keeps them in a partition for each month (partitions.py). Its primary key is `id`, `time_ms`:
+    a key contains what its table is partitioned by. Ids come from one sequence, so they are unique alone.
+    """
 
     __table_args__ = (
         Index(None, "link_id", "time_ms"),

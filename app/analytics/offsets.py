@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal, NamedTuple, cast
@@ -11,9 +12,13 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.orm import Session
 
-from app.analytics.models import Position
+from app.analytics.models import FinishedSegment, Position
 
 POSITIONS = cast("Table", Position.__table__)
+FINISHED = cast("Table", FinishedSegment.__table__)
+RECORDED_SINCE = "recorded since"
+# for how long a finished segment is known by its name: some 5,600 names a day at 4,200 clicks a second
+RECORD_NS = 90 * 24 * 3600 * 10**9
 Offset = Literal["counters_offset", "rows_offset"]
 Insert = sqlite.Insert | postgresql.Insert
 
@@ -61,9 +66,27 @@ def begin_at_zero(connection: Connection, directory: Path, name: str) -> None:
 
 
 def remove_offsets(engine: Engine, names: Iterable[str]) -> None:
-    """Removes the offsets of segments that this process removed. (Others may belong to another machine.)"""
+    """Removes the offsets of segments that this process removed. (Others may belong to another machine.)
+
+    The same transaction records their names, or a copy of such a file could count again.
+    """
     with engine.begin() as connection:
+        record_finished(connection, names)
         connection.execute(delete(POSITIONS).where(POSITIONS.c.name.in_(list(names))))
+
+
+def record_finished(connection: Connection, names: Iterable[str]) -> None:
+    """Records segments as ingested whole, and forgets those that were begun long ago."""
+    rows = [{"name": name, "nanoseconds": begun_at(name)} for name in names]
+    if rows:
+        connection.execute(insert_into(connection, FINISHED).on_conflict_do_nothing(), rows)
+    old = FINISHED.c.nanoseconds < time.time_ns() - RECORD_NS, FINISHED.c.name != RECORDED_SINCE
+    connection.execute(delete(FINISHED).where(*old))
+
+
+def begun_at(name: str) -> int:
+    """When a segment was begun, in nanoseconds since 1970, as its name says."""
+    return int(name.partition("-")[0])
 
 
 def insert_into(connection: Connection, table: Table) -> Insert:

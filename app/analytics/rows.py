@@ -11,6 +11,7 @@ from typing import Any, cast
 from sqlalchemy import Table
 from sqlalchemy.engine import Connection
 
+from app.analytics import partitions
 from app.analytics.interning import Interner
 from app.analytics.models import Click
 from app.analytics.rollups import Visited, roll_up
@@ -58,6 +59,7 @@ def primary_subtag(language: str) -> str:
 
 def insert_rows(connection: Connection, rows: list[tuple[Any, ...]]) -> None:
     if connection.dialect.name == "postgresql":
+        partitions.cover_times(connection, [row[0] for row in rows])
         copy_rows(connection, rows)
     elif rows:
         names, marks = ", ".join(COLUMNS), ", ".join("?" * len(COLUMNS))

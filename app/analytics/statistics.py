@@ -4,16 +4,17 @@
 from __future__ import annotations
 
 import datetime as dt
-from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from app.analytics import breakdown, day_state, raw_queries, totals
+from app.analytics.click_reader import ClickReader, Shares
 from app.analytics.dimensions import DIMENSIONS, HOUR, OVERVIEW, TYPES
-from app.analytics.periods import ONE_DAY, QUARTERS, Period, start_of_quarter
-from app.analytics.scope import NONE, Bind, Scope, VisitCounts, add_counts
+from app.analytics.periods import ONE_DAY, Period, start_of_quarter
+from app.analytics.query import Covered, StatisticsQuery, covered_after
+from app.analytics.readers import reader_of
+from app.analytics.scope import NONE, Bind, VisitCounts, add_counts
 
 __all__ = [
     "DIMENSIONS",
@@ -31,33 +32,6 @@ __all__ = [
 HOURS = 24
 DAYS_OF_WEEK = 7
 Row = dict[str, Any]
-
-
-@dataclass(frozen=True, kw_only=True)
-class StatisticsQuery:
-    """A statistics query. Both days are included.
-
-    `link_ids` None means all of the user's links. Else the caller has checked that they are the user's; the
-    visitors of several links are counted for each and added up. A filter's value None means unknown.
-    """
-
-    user_id: int
-    start: dt.date
-    end: dt.date
-    zone: ZoneInfo
-    link_ids: tuple[int, ...] | None = None
-    type: str = OVERVIEW
-    bots: bool = False
-    filters: Mapping[str, str | None] = field(default_factory=dict)
-    limit: int = 100
-
-    @property
-    def period(self) -> Period:
-        return Period(self.start, self.end, self.zone)
-
-    @property
-    def scope(self) -> Scope:
-        return Scope(self.user_id, self.link_ids, self.bots, self.filters)
 
 
 @dataclass(frozen=True)
@@ -85,20 +59,21 @@ class StatisticsResult:
 
 
 def query_statistics(session: Bind, asked: StatisticsQuery) -> StatisticsResult:
-    period, (known, covers) = asked.period, find_answered(session, asked)
+    reader = reader_of(session)
+    period, (known, covers) = asked.period, find_answered(reader, asked)
     if asked.type == HOUR:
-        counts = by_hour(session, asked, known)
+        counts = by_hour(reader, asked, known)
         return StatisticsResult(
             [row(HOUR, hour, count) for hour, count in enumerate(counts)], *add_counts(counts), covers
         )
-    counts = by_day(session, asked, known)
+    counts = by_day(reader, asked, known)
     if asked.type == OVERVIEW:
         days = zip(period.days, counts, strict=True)
         return StatisticsResult(
             [row("formatted_date", str(day), count) for day, count in days], *add_counts(counts), covers
         )
     return StatisticsResult(
-        rank_rows(session, asked, count_values(session, asked, known)), *add_counts(counts), covers
+        rank_rows(reader, asked, count_values(reader, asked, known)), *add_counts(counts), covers
     )
 
 
@@ -110,18 +85,18 @@ def make_report(session: Bind, asked: StatisticsQuery) -> StatisticsReport:
     if not asked.filters or asked.type not in DIMENSIONS:
         found = query_statistics(session, asked)
         return StatisticsReport(found.rows, found.pageviews, found.covers)
-    known, covers = find_answered(session, asked)
-    counts = count_values(session, asked, known)
-    return StatisticsReport(rank_rows(session, asked, counts), add_counts(counts.values()).pageviews, covers)
+    reader = reader_of(session)
+    known, covers = find_answered(reader, asked)
+    counts = count_values(reader, asked, known)
+    return StatisticsReport(rank_rows(reader, asked, counts), add_counts(counts.values()).pageviews, covers)
 
 
-def count_values(session: Bind, asked: StatisticsQuery, known: int) -> breakdown.Shares:
-    return breakdown.by_value(session, asked.scope, asked.type, known, asked.period.last)
+def count_values(reader: ClickReader, asked: StatisticsQuery, known: int) -> Shares:
+    return reader.by_value(asked.scope, asked.type, known, asked.period.last)
 
 
-def rank_rows(session: Bind, asked: StatisticsQuery, found: breakdown.Shares) -> list[Row]:
-    most = breakdown.rank_values(session, found, asked.limit)
-    return [row(asked.type, value, count) for value, count in most]
+def rank_rows(reader: ClickReader, asked: StatisticsQuery, found: Shares) -> list[Row]:
+    return [row(asked.type, value, count) for value, count in reader.rank_values(found, asked.limit)]
 
 
 def preceding_query(asked: StatisticsQuery) -> StatisticsQuery:
@@ -132,9 +107,10 @@ def preceding_query(asked: StatisticsQuery) -> StatisticsQuery:
 
 def hours_of_week(session: Bind, asked: StatisticsQuery) -> list[list[VisitCounts]]:
     """Clicks and visitors in each hour of each day of the week, Monday first."""
-    known, _ = find_covered(session, asked)
+    reader = reader_of(session)
+    known, _ = find_covered(reader, asked)
     found = fold_quarters(
-        by_quarter(session, asked, known),
+        reader.by_quarter(asked.scope, known, asked.period.last),
         DAYS_OF_WEEK * HOURS,
         lambda quarter: (when := start_of_quarter(quarter, asked.zone)).weekday() * HOURS + when.hour,
     )
@@ -146,7 +122,7 @@ def last_days(
 ) -> dict[int, list[int]]:
     """Human clicks on each link on each of the last days, today last."""
     last = today or dt.datetime.now(zone).date()
-    return totals.of_links(session, links, Period(last - (days - 1) * ONE_DAY, last, zone))
+    return reader_of(session).of_links(links, Period(last - (days - 1) * ONE_DAY, last, zone))
 
 
 def is_rolled_up(asked: StatisticsQuery) -> bool:
@@ -154,42 +130,29 @@ def is_rolled_up(asked: StatisticsQuery) -> bool:
     return len(asked.filters) == 1 and asked.type in {OVERVIEW, *asked.filters}
 
 
-def find_answered(session: Bind, asked: StatisticsQuery) -> tuple[int, tuple[dt.date, dt.date] | None]:
+def find_answered(reader: ClickReader, asked: StatisticsQuery) -> Covered:
     """As `find_covered`; where roll-ups know the answer, the whole period."""
-    return (asked.period.first, None) if is_rolled_up(asked) else find_covered(session, asked)
+    return (asked.period.first, None) if is_rolled_up(asked) else find_covered(reader, asked)
 
 
-def find_covered(session: Bind, asked: StatisticsQuery) -> tuple[int, tuple[dt.date, dt.date] | None]:
+def find_covered(reader: ClickReader, asked: StatisticsQuery) -> Covered:
     """The first quarter of an hour that can be answered, and the days covered, if these are not all."""
     period = asked.period
-    pruned = (
-        day_state.last_pruned(session, asked.user_id, period.first, period.last) if asked.filters else None
-    )
-    if pruned is None:
-        return period.first, None
-    missing = min(bisect_left(period.begins, (pruned + 1) * QUARTERS), len(period.days))
-    return period.begins[missing], (asked.start + missing * ONE_DAY, asked.end)
+    pruned = reader.last_pruned(asked.user_id, period.first, period.last) if asked.filters else None
+    return covered_after(pruned, asked)
 
 
-def by_day(session: Bind, asked: StatisticsQuery, known: int) -> list[VisitCounts]:
+def by_day(reader: ClickReader, asked: StatisticsQuery, known: int) -> list[VisitCounts]:
     period = asked.period
     if not asked.filters:
-        return totals.by_day(session, asked.scope, period)
-    quarters = (
-        breakdown.of_filter(session, asked.scope, known, period.last)
-        if is_rolled_up(asked)
-        else by_quarter(session, asked, known)
-    )
-    return fold_quarters(quarters, len(period.days), period.number)
+        return reader.by_day(asked.scope, period)
+    found = reader.of_filter if is_rolled_up(asked) else reader.by_quarter
+    return fold_quarters(found(asked.scope, known, period.last), len(period.days), period.number)
 
 
-def by_hour(session: Bind, asked: StatisticsQuery, known: int) -> list[VisitCounts]:
-    return fold_quarters(by_quarter(session, asked, known), HOURS, asked.period.hour)
-
-
-def by_quarter(session: Bind, asked: StatisticsQuery, known: int) -> Mapping[int, VisitCounts]:
-    found = raw_queries.by_quarter if asked.filters else totals.by_quarter
-    return found(session, asked.scope, known, asked.period.last)
+def by_hour(reader: ClickReader, asked: StatisticsQuery, known: int) -> list[VisitCounts]:
+    found = reader.by_quarter(asked.scope, known, asked.period.last)
+    return fold_quarters(found, HOURS, asked.period.hour)
 
 
 def fold_quarters(

@@ -12,10 +12,10 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Select, and_, case, func, select
 
-from app.analytics import day_lists, raw_queries, totals
+from app.analytics import day_lists, day_state, raw_queries, totals
 from app.analytics.periods import QUARTER_MS
+from app.analytics.query import StatisticsQuery, covered_after
 from app.analytics.scope import Bind, Scope, VisitCounts
-from app.analytics.statistics import StatisticsQuery, find_covered
 from app.links.models import Link
 
 MIN_BATCH_SIZE = 20  # links that are counted
@@ -85,7 +85,9 @@ def of_sums(scope: Scope, asked: StatisticsQuery) -> Select[Any]:
 
 def of_visits(bind: Bind, scope: Scope, asked: StatisticsQuery) -> Select[Any]:
     """Counts links by rows of single clicks, which filters need: for the days that have all their rows."""
-    first, last = find_covered(bind, asked)[0], asked.period.last
+    period = asked.period
+    pruned = day_state.last_pruned(bind, asked.user_id, period.first, period.last) if asked.filters else None
+    first, last = covered_after(pruned, asked)[0], period.last
     wanted = [*raw_queries.conditions(bind, scope, first, last), whose(scope, raw_queries.CLICKS.c.link_id)]
     each = raw_queries.visitors_of(scope, wanted, [], first, each_link=True).subquery()
     is_new = and_(each.c.visitor.is_not(None), each.c.first >= first * QUARTER_MS)

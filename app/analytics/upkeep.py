@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, cast
 from sqlalchemy import Engine, Select, Table, delete, func, literal_column, select, tuple_
 from sqlalchemy.engine import Connection
 
-from app.analytics import backfill, interning_cleanup, interning_state, rollup, rollup_models
+from app.analytics import backfill, interning_cleanup, interning_state, partitions, rollup, rollup_models
 from app.analytics.engine import open_engine
 from app.analytics.periods import day_number
 from app.analytics.rollup_models import EMPTIED, OwnerDay, Seen
@@ -30,6 +30,8 @@ LATE = dt.timedelta(hours=1)  # clicks that come later than that cause another r
 ENDED = object()
 FORGET = "forget who came"
 REMOVE_TEXTS = "remove texts that no row uses"
+MONTHS = "make and drop months"
+MONTHS_SECONDS = 600.0
 Steps = Generator[None, None, None]
 DayItem = tuple[str, int, int]  # the action, the owner's id, the day
 
@@ -50,6 +52,7 @@ class Upkeep:
         self._under_way: UpkeepWork | None = None
         self._rests_until = 0.0
         self._removed_rows: int | None = None  # the count at the last look
+        self._months_due = 0.0  # when partitions are looked after next
         self.errors = ErrorBoundary("upkeep")
 
     def step(self, now: dt.datetime) -> bool:
@@ -88,7 +91,14 @@ class Upkeep:
             found = self._first("roll", connection, unrolled_before(today, most))
             if found:
                 return UpkeepWork(found, rollup.roll_up(self._engine, *found[1:]))
+            if self._are_months_due():
+                self._months_due = time.monotonic() + MONTHS_SECONDS
+                return UpkeepWork(MONTHS, partitions.look_after(self._engine, now.date(), oldest))
             return self._text_removal(connection)
+
+    def _are_months_due(self) -> bool:
+        is_due = time.monotonic() >= self._months_due and not self.errors.is_backed_off(MONTHS)
+        return is_due and self._engine.dialect.name == "postgresql"
 
     def _text_removal(self, connection: Connection) -> UpkeepWork | None:
         """The removal of unused texts, if it is due.

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,9 @@ from app.analytics import engine
 from app.analytics.ingest import Ingest
 from app.analytics.lag import JournalLag, JournalState, hindrance_file, journal_state
 from app.analytics.offsets import Offsets
-from app.core.config import ROOT, load_settings
+from app.core.config import load_settings
+from app.core.folders import ROOT
+from app.core.postgresql import INGEST
 from app.journal import segments
 from app.journal.codec import Visit, encode
 from app.journal.persistent_value import PersistentValue
@@ -37,6 +40,7 @@ def test_a_locked_database(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     monkeypatch.setattr(engine, "BUSY_MS", 20)
+    monkeypatch.setattr(engine, "INGEST", replace(INGEST, lock=0.02))
     ingest = make_ingest()
     visit(7)
     take_in(ingest)

@@ -7,14 +7,18 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from app.accounts.forms import MAX_DAYS, PasswordField
+from app.accounts.forms import MAX_DAYS
+from app.accounts.password_rules import MAX_LENGTH
 from app.analytics.params import read_date
+from app.analytics.sharing.models import StatisticsShare
 from app.core import clock
 from app.i18n.messages import lazy_digits
 from app.i18n.messages import lazy_gettext as _l
-from app.input.fields import ListField, SentField
-from app.input.forms import ChoiceField, FlagField, OwnIdField, Rejected, ResourceForm, TextField, WholeField
+from app.input.fields import DateTimeField, ListField, SentField
+from app.input.forms import ChoiceField, FlagField, OwnIdField, Rejected, TextField, WholeField
+from app.links.fields import MASK, LinkPasswordField
 from app.links.models import Link
+from app.links.password_forms import VisitorPasswordForm
 from app.projects.models import Project
 
 # what a share address may show beside the totals; never destinations, nor the pages that visitors came from
@@ -95,8 +99,12 @@ def read_host(text: str) -> str:
     return host
 
 
-class ShareForm(ResourceForm):
-    """A new share address. `expires` is a number of days from now; empty means never."""
+class ShareForm(VisitorPasswordForm):
+    """A share address. A new one has `expires`, in days from now, a stored one `expires_datetime`."""
+
+    create_only = frozenset({"link_id", "project_id", "expires"})
+    update_only = frozenset({"expires_datetime"})
+    together = (("period", "start_date", "end_date"), ("is_embeddable", "embed_hosts"))
 
     name = TextField(_l("Name"), most=128, required=True)
     link_id = OwnIdField(_l("Link"), model=Link)
@@ -107,15 +115,27 @@ class ShareForm(ResourceForm):
     end_date = DayField(_l("To"))
     least = WholeField(_l("Hide small counts"), least=1, most=MAX_LEAST, clears_to=1)
     expires = WholeField(_l("Expires after days"), least=1, most=MAX_DAYS)
-    password = PasswordField(_l("Password"))
+    expires_datetime = DateTimeField(_l("Expires"))
+    password = LinkPasswordField(_l("Password"), most=MAX_LENGTH)
     is_embeddable = FlagField(_l("Allow embedding"))
     embed_hosts = HostsField(_l("Sites that may embed it"))
+
+    def stored_values(self, stored: StatisticsShare) -> dict[str, Any]:
+        return super().stored_values(stored) | {"password": MASK if stored.password_hash else None}
 
     def check(self) -> None:
         if self.link_id.data and self.project_id.data:
             self.reject("project_id", _l("Choose a link or a project, not both."), "both")
         if self.period.data == CUSTOM:
             self.check_days()
+        end = self.expires_datetime
+        if end.sent and end.data and end.data <= clock.now():
+            self.reject("expires_datetime", _l("This end is in the past."), "past")
+        sent = self.password.form_sent
+        if self.stored is None and "password" in sent and sent.last("password") == MASK:
+            # it stands for a password that is there, and would protect nothing here
+            text = _l("This password is one of the most common ones. Choose another one.")
+            self.reject("password", text, "common")
         if self.is_embeddable.data and self.password.data:
             text = _l(
                 "What has a password can't be embedded: a password must not be typed into another site."
@@ -132,12 +152,12 @@ class ShareForm(ResourceForm):
 
     @property
     def changes(self) -> dict[str, Any]:
-        """The changes as `services.create` takes them: the expiry as a point in time."""
+        """The changes as services take them: the expiry as a point in time."""
         found = {**super().changes}
         if days := found.pop("expires", None):
             found["expires_datetime"] = clock.now() + dt.timedelta(days=days)
-        if found.get("period") != CUSTOM:
+        if self.period.data != CUSTOM:
             found |= {"start_date": None, "end_date": None}
-        if not found.get("is_embeddable"):
+        if not self.is_embeddable.data:
             found["embed_hosts"] = []
         return found

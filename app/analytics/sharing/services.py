@@ -10,7 +10,8 @@ import secrets
 import time
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, delete, func, or_, select, update
+from sqlalchemy import ColumnElement, and_, delete, func, or_, select
+from sqlalchemy import update as update_rows
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import joinedload
 
@@ -19,7 +20,7 @@ from app.analytics.sharing.models import StatisticsShare
 from app.audit.services import Object, record
 from app.core import clock
 from app.core.database import AnySession, impatient, reread
-from app.core.errors import FieldError, Invalid
+from app.core.errors import FieldError, Invalid, NotFound
 from app.core.extensions import db
 from app.i18n.messages import lazy_digits
 from app.i18n.messages import lazy_gettext as _l
@@ -36,9 +37,7 @@ _uses: dict[int, int] = {}
 _written: dict[int, float] = {}
 
 
-def create(
-    user: User, changes: dict[str, Any], password_hash: str | None = None
-) -> tuple[StatisticsShare, str]:
+def create(user: User, changes: dict[str, Any]) -> tuple[StatisticsShare, str]:
     """Create a share address from `changes`. Returns it with its token. Raises Invalid for one too many."""
     usable = select(func.count()).where(StatisticsShare.user_id == user.id, is_usable())
     if (db.session.scalar(usable) or 0) >= MAX_USABLE:
@@ -47,12 +46,11 @@ def create(
         raise Invalid(FieldError(text, "too_many", "name"))
     forget_oldest(user)
     token = secrets.token_urlsafe(TOKEN_BYTES)
-    values = {name: value for name, value in changes.items() if name != "password" and value is not None}
+    values = {name: value for name, value in changes.items() if value is not None}
     share = StatisticsShare(
         user_id=user.id,
         digest=digest(token),
         sealed_token={"token": token},
-        password_hash=password_hash,
         **values,
     )
     db.session.add(share)
@@ -101,6 +99,17 @@ def state_of(share: StatisticsShare) -> str:
     return "active" if share.user.is_active else "closed"
 
 
+def update(share: StatisticsShare, changes: dict[str, Any]) -> StatisticsShare:
+    """Change what it shows, and to whom; its address stays. Raises NotFound for one that has ended."""
+    if state_of(share) != "active":
+        raise NotFound("page")
+    for name, value in changes.items():
+        setattr(share, name, value)
+    record(db.session, "share.changed", account=share.user, on=object_of(share))
+    db.session.flush()
+    return share
+
+
 def revoke(share: StatisticsShare) -> None:
     """Revoke it from now on; it stays in the list as a record. Raises NotFound when it is gone already."""
     reread(db.session, share)
@@ -143,5 +152,5 @@ def write_uses(share_id: int, count: int) -> None:
     """Writes on a connection of its own, which gives up soon if the database is busy."""
     used = {"uses": StatisticsShare.uses + count, "last_datetime": clock.now()}
     with db.engine.connect() as connection, impatient(connection):
-        connection.execute(update(StatisticsShare).where(StatisticsShare.id == share_id).values(**used))
+        connection.execute(update_rows(StatisticsShare).where(StatisticsShare.id == share_id).values(**used))
         connection.commit()

@@ -1,0 +1,65 @@
+"""Conditions and columns of statements for ClickHouse. Numbers stand in the text, texts are parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from app.analytics.dimensions import DIMENSIONS
+from app.analytics.periods import DAY_MS, QUARTER_MS
+from app.analytics.scope import Scope
+
+DAY = f"intDiv(time_ms, {DAY_MS})"
+QUARTER = f"intDiv(time_ms, {QUARTER_MS})"
+# the columns of a click that hold the value of a dimension
+VALUE_COLUMNS = {
+    name: "concat(referrer_host, referrer_path)"
+    if len(each.columns) > 1
+    else each.columns[0].removesuffix("_id")
+    for name, each in DIMENSIONS.items()
+}
+
+
+class Condition(NamedTuple):
+    """The text of a condition, and the values of its parameters."""
+
+    text: str
+    values: dict[str, Any]
+
+
+def numbers(values: Iterable[int]) -> str:
+    """A list for IN. An empty one matches nothing."""
+    return f"({', '.join(f'{value:d}' for value in values) or '-1'})"
+
+
+def of_bots(scope: Scope) -> str:
+    return "1" if scope.is_bot is None else f"is_bot = {scope.is_bot:d}"
+
+
+def of_owner(scope: Scope) -> str:
+    """The clicks of a scope: by owner, which the tables' order begins with, and by link."""
+    mine = [f"user_id = {scope.user_id:d}"] if scope.user_id else []
+    links = [f"link_id IN {numbers(scope.link_ids)}"] if scope.link_ids is not None else []
+    return " AND ".join([*mine, *links])
+
+
+def of_rolled(scope: Scope) -> str:
+    """As `of_owner`, in a table that holds all links together under the link 0."""
+    return of_owner(scope) if scope.link_ids is not None else f"{of_owner(scope)} AND link_id = 0"
+
+
+def raw(scope: Scope, first_ms: int, last_ms: int, pruned: Iterable[int]) -> Condition:
+    """Single clicks from the beginning of the UTC day on in which the time begins."""
+    begin = first_ms // DAY_MS * DAY_MS
+    parts = [
+        of_owner(scope),
+        of_bots(scope),
+        f"shelf >= {max(begin // DAY_MS, 0):d}",  # no click is kept under an earlier day than its own
+        f"shelf NOT IN {numbers(pruned)}",
+        f"time_ms >= {begin:d} AND time_ms < {last_ms:d}",
+    ]
+    values: dict[str, Any] = {}
+    for number, (name, value) in enumerate(scope.filters.items()):
+        parts.append(f"{VALUE_COLUMNS[name]} = {{f{number}:String}}")
+        values[f"f{number}"] = value or ""
+    return Condition(" AND ".join(parts), values)

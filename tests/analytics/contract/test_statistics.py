@@ -1,0 +1,222 @@
+"""What every store says of the same clicks equals a plain count of them."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from random import Random
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from app.accounts.models import User
+from app.analytics.erasure import erase_clicks
+from app.analytics.export import visit_rows
+from app.analytics.ingest import Ingest
+from app.analytics.readers import first_moment, reader_of
+from app.analytics.statistics import hours_of_week, last_days, make_report, query_statistics
+from app.analytics.upkeeps import open_upkeep
+from app.core.clock import written_ms
+from app.core.config import Settings
+from app.core.extensions import db
+from app.journal.codec import Visit, encode
+from app.journal.writer import Journal
+from tests.analytics.conftest import take_in
+from tests.analytics.load import load, value
+from tests.analytics.test_statistics import END, LINKS, START, plain, questions
+from tests.factories import Factory
+
+BEGIN = dt.datetime(2026, 10, 23, tzinfo=dt.UTC)  # clocks are set back on the 25th in Berlin
+BERLIN, NEW_YORK, KOLKATA = map(ZoneInfo, ("Europe/Berlin", "America/New_York", "Asia/Kolkata"))
+SCOPES: dict[str, dict[str, Any]] = {
+    "all links": {},
+    "all links, Berlin": {"zone": BERLIN},
+    "some links, New York": {"link_ids": (10, 12), "zone": NEW_YORK},
+    "one link, Kolkata": {"link_ids": (11,), "zone": KOLKATA},
+    "no links": {"link_ids": ()},
+    "bots": {"bots": True},
+    "one day": {"start": END, "end": END, "link_ids": (10,)},
+    "from a country": {"filters": {"country_code": "DE"}, "zone": BERLIN},
+    "with two filters": {"filters": {"country_code": "DE", "device_type": "mobile"}, "link_ids": (10, 11)},
+    "from nowhere": {"filters": {"referrer_host": None}},
+    "from a page": {"filters": {"referrer_path": "news.example/story"}},
+    "without an agent": {"filters": {"os_name": None}},
+    "with what nobody had": {"filters": {"utm_source": "it's \\ nobody's"}},
+}
+
+
+@pytest.fixture(scope="module")
+def visits() -> list[Visit]:
+    return load(900, BEGIN, 12, LINKS, Random(4))
+
+
+@pytest.fixture
+def loaded(visits: list[Visit], ingest: Ingest, journal: Journal, factory: Factory, alice: User) -> Any:
+    for id_ in LINKS[alice.id]:
+        factory.link(alice, id=id_)
+    assert all(journal.append(encode(visit)) for visit in visits)
+    take_in(ingest)
+    factory.session.rollback()
+    return factory.session
+
+
+def differing(session: Any, visits: list[Visit], **more: Any) -> list[tuple[str, str]]:
+    """Reports that do not equal the plain count."""
+    found = []
+    for name, fields in SCOPES.items():
+        for asked in questions(**{**fields, **more}):
+            counted, answer = plain(visits, asked), query_statistics(session, asked)
+            over_links = asked.link_ids is not None
+            total = counted.count(lambda _: "all", over_links=over_links).get("all", (0, 0))
+            if answer.rows != counted.rows(asked.type, over_links=over_links):
+                found.append((name, asked.type))
+            if (answer.pageviews, answer.visitors) != total:
+                found.append((name, f"{asked.type}, total"))
+    return found
+
+
+@pytest.mark.full
+def test_reports(loaded: Any, visits: list[Visit]) -> None:
+    assert not differing(loaded, visits)
+    asked = next(each for each in questions(filters={"country_code": "DE"}) if each.type == "city_name")
+    whole = query_statistics(loaded, asked)
+    assert make_report(loaded, asked).rows == whole.rows
+    assert query_statistics(loaded, replace(asked, limit=1)).rows == whole.rows[:1]
+
+
+def test_hours_of_the_week_and_last_days(loaded: Any, visits: list[Visit]) -> None:
+    asked = questions(zone=KOLKATA)[0]
+    counted = plain(visits, asked)
+    expected = counted.count(lambda visit: (counted.local(visit).weekday(), counted.local(visit).hour))
+    found = hours_of_week(loaded, asked)
+    there = {(day, hour): tuple(found[day][hour]) for day in range(7) for hour in range(24)}
+    assert {place: counts for place, counts in there.items() if any(counts)} == expected
+    days = last_days(loaded, [10, 99], 7, NEW_YORK, END)
+    asked = replace(asked, start=END - dt.timedelta(6), zone=NEW_YORK, link_ids=(10,))
+    assert days == {10: [row["pageviews"] for row in plain(visits, asked).rows("overview")], 99: [0] * 7}
+
+
+def test_single_clicks(loaded: Any, visits: list[Visit]) -> None:
+    asked = questions(zone=BERLIN, filters={"country_code": "DE"})[0]
+    counted = plain(visits, asked)
+    inside = [visit for visit in counted.visits if counted.is_inside(visit)]
+    rows = [*visit_rows(db.engine, asked)]
+    assert Counter((row[0], row[1]) for row in rows) == Counter(
+        (written_ms(visit.time_ms), visit.link_id) for visit in inside
+    )
+    assert [row[0] for row in rows] == sorted(row[0] for row in rows)
+    columns = {7: "country_code", 8: "city_name", 10: "os_name", 12: "browser_language", 16: "destination"}
+    for column, name in columns.items():
+        said = Counter(row[column] for row in rows)
+        assert said == Counter(value(name, visit) or "" for visit in inside), name
+    newest = [(visit.time_ms // 1000, visit.link_id) for visit in inside[::-1][:20]]
+    latest = reader_of(loaded).latest_visits(asked)
+    assert [(int(visit.datetime.timestamp()), visit.link_id) for visit in latest] == newest
+    assert {visit.country_code for visit in latest} == {"DE"}
+
+
+def test_minutes_links_and_beginnings(loaded: Any, visits: list[Visit]) -> None:
+    reader = reader_of(loaded)
+    asked = questions()[0]
+    people = [visit for visit in plain(visits, asked).visits if visit.user_id == 1]
+    now = dt.datetime.fromtimestamp(people[len(people) // 2].time_ms / 1000, dt.UTC)
+    minutes = reader.by_minute(asked, now, 600)
+    last = int(now.timestamp() * 1000) // 60_000
+    recent = [visit for visit in people if last - 600 < visit.time_ms // 60_000 <= last]
+    assert sum(count.pageviews for count in minutes) == len(recent)
+    assert sum(count.visitors for count in minutes) == len({visit.visitor for visit in recent})
+    for filters in ({}, {"os_name": "iOS"}):
+        question = replace(asked, filters=filters)
+        counted = plain(visits, replace(question, link_ids=(10, 11, 12)))
+        expected = counted.count(lambda visit: visit.link_id, over_links=True)
+        assert {id_: tuple(counts) for id_, counts in reader.top_links(question)} == expected
+        assert len(reader.top_links(replace(question, limit=1))) == 1
+    assert first_moment(loaded, 1) == BEGIN
+    assert first_moment(loaded, 9) is None
+    assert reader.has_visits([9, 10])
+    assert not reader.has_visits([9])
+    newest = max(visit.time_ms for visit in visits if visit.link_id == 10 and not visit.is_bot)
+    assert reader.latest_click(10) == dt.datetime.fromtimestamp(newest // 1000, dt.UTC)
+    assert reader.count_rows(1) == sum(visit.user_id == 1 for visit in visits)
+
+
+@pytest.mark.full
+def test_what_is_rolled_up_and_removed(
+    settings: Settings, loaded: Any, visits: list[Visit], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Days of more than 200 clicks are rolled up in SQL; here all are."""
+    monkeypatch.setattr("app.analytics.rollup_models.MANY", 0)
+    maintain(settings, 400, dt.datetime(2026, 11, 10, tzinfo=dt.UTC))
+    for fields in ({}, {"zone": BERLIN}, {"bots": True}):
+        for asked in questions(**fields):
+            assert query_statistics(loaded, asked).rows == plain(visits, asked).rows(asked.type), asked.type
+    removed = dt.date(2026, 10, 28)  # the first day that is kept
+    maintain(settings, 10, dt.datetime(2026, 11, 7, tzinfo=dt.UTC))
+    for asked in questions(start=START, end=END):
+        counted, found = plain(visits, asked), query_statistics(loaded, asked)
+        assert found.rows == counted.rows(asked.type), asked.type
+    zoned = query_statistics(loaded, questions(zone=NEW_YORK)[1])
+    assert zoned.rows == plain(visits, questions(zone=NEW_YORK)[1]).rows("hour")
+    asked = questions(filters={"country_code": "DE"})[0]
+    assert query_statistics(loaded, asked).rows == plain(visits, asked).rows("overview")
+    several = replace(asked, filters={"country_code": "DE", "os_name": "iOS"})
+    answer = query_statistics(loaded, several)
+    assert answer.covers == (removed, END)
+    assert answer.rows[4:] == plain(visits, replace(several, start=removed)).rows("overview")
+    links = replace(asked, filters={}, link_ids=(10, 11), type="city_name")
+    assert query_statistics(loaded, links).rows == plain(visits, links).rows("city_name", over_links=True)
+    kept = [visit for visit in visits if visit.user_id == 1 and visit.time_ms >= day_ms(removed)]
+    assert reader_of(loaded).count_rows(1) == len(kept)
+
+
+@pytest.mark.full
+def test_a_filter_over_very_many_clicks_reads_roll_ups(
+    settings: Settings, loaded: Any, visits: list[Visit], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sums stay exact; whole days are those of UTC. All of these clicks are still there one by one."""
+    monkeypatch.setattr("app.analytics.rollup_models.MANY", 0)
+    maintain(settings, 400, dt.datetime(2026, 11, 10, tzinfo=dt.UTC))
+    exact = questions(filters={"country_code": "DE"}, zone=BERLIN)[0]
+    assert query_statistics(loaded, exact).rows == plain(visits, exact).rows("overview")
+    monkeypatch.setattr("app.analytics.day_state.MOST_FILTERED", 0)
+    for asked in (exact, replace(exact, filters={"os_name": None})):
+        found, counted = query_statistics(loaded, asked), plain(visits, asked)
+        assert (found.pageviews, found.visitors) == counted.count(lambda _: "all")["all"]
+        of_utc = plain(visits, replace(asked, zone=dt.UTC)).rows("overview")  # type: ignore[arg-type]
+        assert found.rows[1:-1] == of_utc[1:-1]
+        assert found.rows != counted.rows("overview")
+
+
+def day_ms(day: dt.date) -> int:
+    return int(dt.datetime.combine(day, dt.time(), dt.UTC).timestamp() * 1000)
+
+
+def maintain(settings: Settings, retention: int, now: dt.datetime) -> None:
+    upkeep = open_upkeep(replace(settings, click_retention_days=retention))
+    while upkeep.step(now):
+        pass
+    upkeep.close()
+    db.session.rollback()  # what is read next is read anew
+
+
+def test_erasure(settings: Settings, loaded: Any, visits: list[Visit]) -> None:
+    maintain(settings, 20, dt.datetime(2026, 11, 17, tzinfo=dt.UTC))
+    loaded.rollback()
+    erase_clicks(settings, 1, [list(LINKS[1])])
+    for asked in questions():
+        found = query_statistics(loaded, asked)
+        assert (found.pageviews, found.visitors) == (0, 0)
+        other = replace(asked, user_id=2)
+        assert query_statistics(loaded, other).rows == plain(visits, other).rows(other.type)
+    assert first_moment(loaded, 1) is None
+    assert not reader_of(loaded).has_visits(LINKS[1])
+
+
+def test_nothing_at_all(session: Any, make_ingest: Callable[[], Ingest]) -> None:
+    for asked in questions():
+        found = query_statistics(session, asked)
+        assert (found.pageviews, found.visitors, found.covers) == (0, 0, None)
+        assert len(found.rows) == {"overview": 10, "hour": 24}.get(asked.type, 0)
