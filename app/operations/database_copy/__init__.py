@@ -1,0 +1,1 @@
+"""Copy of an instance's database to another one, of the other kind."""
