@@ -14,16 +14,18 @@ from pathlib import Path
 from typing import Any
 
 from dotenv import dotenv_values
-from sqlalchemy import make_url
 
 from app.core import setting_values as values
 from app.core import smtp_url as core_smtp_url
+from app.core import storage_settings as storage
+from app.core.config_conflicts import find_conflicts
+from app.core.folders import DATA_DIR, HOME
 from app.core.secret_keys import ring
 from app.core.setting_values import one_of, whole
+from app.core.storage_settings import Retention
 
-PREFIX = "WAYPOST_"
-ROOT = values.ROOT
-ENV_FILE = ROOT / ".env"
+PREFIX = values.PREFIX
+ENV_FILE = HOME / ".env"
 MAX_DEFAULT = 4
 FILE_SUFFIX = "_FILE"
 NOT_SETTINGS = frozenset({f"{PREFIX}KEY"})  # an API key, for the examples of the API's page
@@ -39,7 +41,11 @@ class Settings:
 
     data_dir: Path
     database_url: str
-    clicks_url: str | None
+    clicks_url: str | None  # of SQL: the counters, and everything else where there is no ClickHouse
+    clickhouse_url: str | None  # CLICKS_URL, where it names a ClickHouse
+    clicks_read_url: str | None
+    database_direct_url: str | None
+    database_pool_size: int
     redis_url: str | None
     base_url: str | None
     dashboard_url: str | None
@@ -63,11 +69,22 @@ class Settings:
     api_rate_limit: int
     click_retention_days: int
     audit_log_days: int
+    upgrade_backups: int
     journal_sync: str
     destination_schemes: frozenset[str]
     log_format: str
     log_level: str
     metrics_token: str | None
+    media_url: str | None  # a bucket; without one, pictures are in the database or in DATA_DIR
+    backup_to: str | None  # a whole path, or a bucket
+    backup_at: str  # cron in UTC; "" is never, as of the next but one
+    backup_keep: Retention
+    backup_verify_at: str
+    backup_passphrase: str | None
+    s3_endpoint: str | None
+    s3_region: str
+    s3_access_key_id: str | None
+    s3_secret_access_key: str | None
     unknown_names: tuple[str, ...]  # names with the prefix that are no settings
     doubled_names: tuple[str, ...]  # settings that have a value and a `…_FILE`, which wins
 
@@ -88,6 +105,16 @@ class Settings:
     def is_sqlite(self) -> bool:
         return self.database_url.startswith("sqlite")
 
+    @property
+    def is_pooled(self) -> bool:
+        """Whether DATABASE_URL leads through a pooler, which keeps no session between transactions."""
+        return self.database_direct_url is not None
+
+    @property
+    def session_url(self) -> str:
+        """The database's address for what needs a session: migrations, dumps and restores."""
+        return self.database_direct_url or self.database_url
+
 
 def default_processes() -> int:
     """One for each usable core, up to MAX_DEFAULT: a page in one does not hold up redirects in others."""
@@ -97,9 +124,12 @@ def default_processes() -> int:
 
 # name: (default as text, or None; how the text is read)
 TABLE: dict[str, tuple[str | None, Callable[[str], Any]]] = {
-    "DATA_DIR": (str(ROOT / "instance"), values.folder_path),
+    "DATA_DIR": (str(DATA_DIR), values.folder_path),
     "DATABASE_URL": (None, values.database_address),
-    "CLICKS_URL": (None, values.database_address),
+    "CLICKS_URL": (None, values.clicks_address),
+    "CLICKS_READ_URL": (None, values.postgresql_server),
+    "DATABASE_DIRECT_URL": (None, values.postgresql_server),
+    "DATABASE_POOL_SIZE": ("20", whole(4, 1000)),
     "REDIS_URL": (None, values.redis_address),
     "BASE_URL": (None, values.base_address),
     "DASHBOARD_URL": (None, values.base_address),
@@ -121,11 +151,22 @@ TABLE: dict[str, tuple[str | None, Callable[[str], Any]]] = {
     "API_RATE_LIMIT": ("6000", whole(0, 10_000_000)),
     "CLICK_RETENTION_DAYS": ("90", whole(1, 36_500)),
     "AUDIT_LOG_DAYS": ("365", whole(30, 3650)),
+    "UPGRADE_BACKUPS": ("3", whole(0, 100)),
     "JOURNAL_SYNC": ("worker", one_of("worker", "group")),
     "DESTINATION_SCHEMES": ("http https", values.schemes),
     "LOG_FORMAT": ("text", one_of("text", "json")),
     "LOG_LEVEL": ("info", one_of("debug", "info", "warning", "error")),
     "METRICS_TOKEN": (None, values.bearer_token),
+    "MEDIA_URL": (None, storage.bucket_address),
+    "BACKUP_TO": (None, storage.backup_target),
+    "BACKUP_AT": ("03:15", storage.schedule),
+    "BACKUP_KEEP": ("7d 4w 6m", storage.retention),
+    "BACKUP_VERIFY_AT": ("45 4 * * 0", storage.schedule),
+    "BACKUP_PASSPHRASE": (None, storage.passphrase),
+    "S3_ENDPOINT": (None, values.base_address),
+    "S3_REGION": ("us-east-1", values.region),
+    "S3_ACCESS_KEY_ID": (None, values.access_key),
+    "S3_SECRET_ACCESS_KEY": (None, values.access_key),
 }
 
 
@@ -150,8 +191,8 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         settings = Settings(**fill(found))
     except (OSError, ValueError) as error:
         raise BadSettings(f"{PREFIX}DATA_DIR: {error}") from error
-    refuse_split_databases(settings)
-    refuse_missing_folders(settings)
+    if conflicts := list(find_conflicts(settings)):
+        raise BadSettings("\n".join(f"{PREFIX}{name}: {text}" for name, text in conflicts))
     return settings
 
 
@@ -199,33 +240,6 @@ def describe_unknown_name(name: str) -> str:
     return f"{name} is not a setting and has no effect. Did you mean {PREFIX}{nearest}{suffix}?"
 
 
-def refuse_split_databases(settings: Settings) -> None:
-    """Raises BadSettings where the clicks are not in a second SQLite file or in the same PostgreSQL database.
-
-    Pages read them on the connection on which they read everything else.
-    """
-    clicks = settings.clicks_url
-    is_beside = settings.is_sqlite and (clicks or "sqlite").startswith("sqlite")
-    if is_beside and clicks == settings.database_url:
-        raise BadSettings(f"{PREFIX}CLICKS_URL: must be another file than the database's")
-    if not is_beside and clicks not in {None, settings.database_url}:
-        raise BadSettings(
-            f"{PREFIX}CLICKS_URL: must be a SQLite file where the database is one, and else not be set"
-        )
-
-
-def refuse_missing_folders(settings: Settings) -> None:
-    """Raises BadSettings where the folder of a SQLite file is missing.
-
-    SQLite makes a missing file, but not its folder. (DATA_DIR is made by the first command.)
-    """
-    for name, url in (("DATABASE_URL", settings.database_url), ("CLICKS_URL", settings.clicks_url)):
-        if url and url.startswith(values.SQLITE):
-            folder = Path(make_url(url).database or "").parent
-            if folder != settings.data_dir and not folder.is_dir():
-                raise BadSettings(f"{PREFIX}{name}: the folder {folder} does not exist")
-
-
 def from_environment(environ: Mapping[str, str], name: str) -> str | None:
     """The text of one setting; `…_FILE` names a file that holds it. Empty is not set."""
     if path := environ.get(f"{PREFIX}{name}{FILE_SUFFIX}"):
@@ -237,6 +251,10 @@ def fill(found: dict[str, Any]) -> dict[str, Any]:
     """Fills in settings whose default depends on another one."""
     data_dir: Path = found["data_dir"]
     found["database_url"] = found["database_url"] or f"sqlite:///{data_dir / 'main.db'}"
+    # with ClickHouse, the counters stay where they are by default
+    is_clickhouse = (found["clicks_url"] or "").startswith(values.CLICKHOUSE)
+    found["clickhouse_url"] = found["clicks_url"] if is_clickhouse else None
+    found["clicks_url"] = None if is_clickhouse else found["clicks_url"]
     fill_keys(found, data_dir)
     assert set(found) == {field.name for field in fields(Settings)}  # noqa: S101  the table and the class name the same
     return found

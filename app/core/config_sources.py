@@ -12,8 +12,13 @@ from dotenv import dotenv_values
 from app.core.config import ENV_FILE, PREFIX, TABLE, Settings
 
 MASK = "••••••••"
-SECRETS = frozenset({"SECRET_KEY", "SECRET_KEY_OLD", "METRICS_TOKEN"})
-ADDRESSES = frozenset({"DATABASE_URL", "CLICKS_URL", "REDIS_URL", "SMTP_URL", "GEOIP_URL"})
+SECRETS = frozenset(
+    {"SECRET_KEY", "SECRET_KEY_OLD", "METRICS_TOKEN", "BACKUP_PASSPHRASE", "S3_SECRET_ACCESS_KEY"}
+)
+ADDRESSES = frozenset(
+    {"DATABASE_URL", "CLICKS_URL", "CLICKS_READ_URL", "DATABASE_DIRECT_URL"}
+    | {"REDIS_URL", "SMTP_URL", "GEOIP_URL"}
+)
 
 ENVIRONMENT, DOTENV, FILE, DEFAULT = "environment", ".env", "file", "default"
 
@@ -48,9 +53,9 @@ def origin_of(name: str, environ: Mapping[str, str], dotenv: Mapping[str, str]) 
 
 
 def effective_settings(settings: Settings, known: Mapping[str, str]) -> list[EffectiveSetting]:
-    return [
-        EffectiveSetting(name, text_of(name, getattr(settings, name.lower())), known[name]) for name in TABLE
-    ]
+    values = {name: getattr(settings, name.lower()) for name in TABLE}
+    values["CLICKS_URL"] = settings.clickhouse_url or settings.clicks_url
+    return [EffectiveSetting(name, text_of(name, values[name]), known[name]) for name in TABLE]
 
 
 def text_of(name: str, value: Any) -> str:

@@ -38,15 +38,22 @@ from sqlalchemy.pool import ConnectionPoolEntry
 from sqlalchemy.types import TypeDecorator
 
 from app.core.config import Settings
+from app.core.connection_pool import CountingPool, count_errors
 from app.core.database_damage import watch_engine
 from app.core.errors import NotFound
+from app.core.poolers import suit_pooler
+from app.core.postgresql import COMMANDS, Patience, watch_waiting
 from app.core.read_only import address_of, is_read_only, watch_connections
+from app.core.write_stop import translate_refusals
 from app.i18n.messages import in_english
 from app.i18n.stored import pack, unpack
 
 CLICKS = "clicks"
+CLICKHOUSE = (
+    "clickhouse"  # the option of an engine that says where its clicks are; None for the same database
+)
 BUSY_SECONDS = 10
-CONNECT_SECONDS = 5
+KEPT_CONNECTIONS = 8  # to PostgreSQL, open while they are idle
 # the most that a request waits for writing down what a later one can write as well
 WAIT_MILLISECONDS = 50
 
@@ -115,7 +122,7 @@ def clicks_path(settings: Settings) -> Path:
 
 def engine_options(settings: Settings) -> dict[str, Any]:
     # the text of an error goes to the log, which must hold no values of rows
-    common: dict[str, Any] = {"hide_parameters": True}
+    common: dict[str, Any] = {"hide_parameters": True, "poolclass": CountingPool}
     if settings.is_sqlite:
         # one for each thread of a web process (`POOLS` in app/http_server/dispatcher.py), so none waits
         return common | {
@@ -124,19 +131,26 @@ def engine_options(settings: Settings) -> dict[str, Any]:
             "connect_args": {"uri": True, "check_same_thread": False},
         }
     return common | {
-        "pool_size": 8,
-        "max_overflow": 12,
+        "pool_size": min(KEPT_CONNECTIONS, settings.database_pool_size),
+        "max_overflow": max(0, settings.database_pool_size - KEPT_CONNECTIONS),
         "pool_pre_ping": True,
         "pool_timeout": BUSY_SECONDS,
-        # where no packet comes back, the health checks must answer all the same
-        "connect_args": {"connect_timeout": CONNECT_SECONDS},
     }
 
 
-def prepare_engine(engine: Engine, settings: Settings, *, clicks_mode: str = "ro") -> None:
-    """Install what each new SQLite connection needs. `clicks_mode`: `ro`, or `rwc` for migrations."""
+def prepare_engine(
+    engine: Engine, settings: Settings, *, clicks_mode: str = "ro", patience: Patience = COMMANDS
+) -> None:
+    """Install what each new connection needs. `clicks_mode`, of SQLite: `ro`, or `rwc` for migrations.
+    `patience`: how long one waits for PostgreSQL; SQLite has no server that could hang."""
     watch_engine(engine, settings.data_dir)
+    count_errors(engine, is_outage)
+    translate_refusals(engine)
+    if settings.is_pooled:
+        suit_pooler(engine)
+    engine.update_execution_options(**{CLICKHOUSE: settings.clickhouse_url})
     if engine.dialect.name != "sqlite":
+        watch_waiting(engine, patience)
         return
     watch_connections(engine, settings.data_dir)
     file = clicks_path(settings)

@@ -10,8 +10,8 @@ from flask_migrate import Migrate
 from flask_sqlalchemy import SQLAlchemy
 from flask_wtf import CSRFProtect
 
-from app.core.config import ROOT
 from app.core.database import Base
+from app.core.folders import ROOT
 
 # Flask-WTF signs its tokens with these; the library's own defaults use SHA-1
 itsdangerous.Signer.default_digest_method = staticmethod(hashlib.sha256)

@@ -15,13 +15,23 @@ def lock_file(path: Path, *, shared: bool = False) -> Iterator[bool]:
 
     The system releases it however the process ends.
     """
+    with lock_by_descriptor(path, shared=shared) as held:
+        yield held is not None
+
+
+@contextlib.contextmanager
+def lock_by_descriptor(path: Path, *, shared: bool = False) -> Iterator[int | None]:
+    """As `lock_file`, but yields the descriptor that holds the lock, as do copies of it in other processes.
+
+    Yields None where the lock is not free.
+    """
     fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(fd, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except BlockingIOError:
-        yield False
+        yield None
     else:
-        yield True
+        yield fd
     finally:
         os.close(fd)
 

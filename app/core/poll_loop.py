@@ -1,11 +1,65 @@
 """The loop of everything that polls: turn after turn until it is stopped."""
 
+# see docs/decisions/2026-11-25-idle.md
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from sqlalchemy import Engine
 
 from app.core.error_boundary import ErrorBoundary
+
+# where nothing tells that there is news, as on PostgreSQL, loops that find nothing rest longer, up to this
+LONGEST_SECONDS = 0.5
+
+
+class Quiet:
+    """Whether nothing was written to some files since the last look, so that a loop can do without a turn.
+
+    A look takes some 30 µs, where a turn that finds nothing takes some statements. Every `seconds` a turn
+    is needed all the same, for what comes due by time alone, and for what was written within the same tick of
+    the system's clock as the last look.
+    """
+
+    def __init__(self, files: Callable[[], Iterable[Path]], seconds: float) -> None:
+        self.files, self.seconds = files, seconds
+        self.seen: list[tuple[str, int, int]] = []
+        self.until = 0.0
+
+    def is_quiet(self) -> bool:
+        """Whether no turn is needed. If one is, it must begin after this call: what comes later is news."""
+        found, now = list(map(stamp, self.files())), time.monotonic()
+        if found == self.seen and now < self.until:
+            return True
+        self.seen, self.until = found, now + self.seconds
+        return False
+
+    def forget(self) -> None:
+        """Has the next look say that a turn is needed."""
+        self.until = 0.0
+
+
+def stamp(path: Path) -> tuple[str, int, int]:
+    """A value that changes with each write to a file."""
+    try:
+        state = path.stat()
+    except FileNotFoundError:
+        return path.name, -1, -1
+    return path.name, state.st_size, state.st_mtime_ns
+
+
+def quiet_database(engine: Engine, seconds: float) -> Quiet | None:
+    """Whether nothing was committed to `main.db`; None on PostgreSQL, where no file tells.
+
+    Every commit writes to the write-ahead log.
+    """
+    if engine.dialect.name != "sqlite":
+        return None
+    files = [Path(f"{engine.url.database}{end}") for end in ("", "-wal")]
+    return Quiet(lambda: files, seconds)
 
 
 def take_turns(
@@ -29,13 +83,25 @@ def take_turns(
 
 
 class PollLoop(threading.Thread):
-    """A thread that takes turns. A turn that raises is logged, and followed by others."""
+    """A thread that takes turns. A turn that raises is logged, and followed by others.
+
+    With `quiet` it takes none while that tells that there is nothing to do. `longest_seconds`: the longest
+    rest where turn after turn finds nothing.
+    """
 
     def __init__(
-        self, name: str, poll_seconds: float, errors: ErrorBoundary, retry_seconds: float = 0.0
+        self,
+        name: str,
+        poll_seconds: float,
+        errors: ErrorBoundary,
+        retry_seconds: float = 0.0,
+        *,
+        quiet: Quiet | None = None,
+        longest_seconds: float = 0.0,
     ) -> None:
         super().__init__(name=name, daemon=True)
         self.poll_seconds, self.retry_seconds = poll_seconds, retry_seconds
+        self.quiet, self.longest_seconds = quiet, longest_seconds
         self.turn_errors = errors
         self.ended = threading.Event()
 
@@ -48,13 +114,21 @@ class PollLoop(threading.Thread):
         self.ended.wait(seconds)
 
     def run(self) -> None:
-        take_turns(self.attempt_turn, self.rest, self.ended, self.poll_seconds)
+        take_turns(self.attempt_turn, self.rest, self.ended, self.poll_seconds, self.longest_seconds)
+
+    def is_quiet(self) -> bool:
+        """Whether this turn can be left out."""
+        return self.quiet is not None and self.quiet.is_quiet()
 
     def attempt_turn(self) -> bool:
+        if self.is_quiet():
+            return False
         moved = False
         with self.turn_errors.attempt() as made:
             moved = bool(self.turn())
         if made.error is not None:
+            if self.quiet is not None:
+                self.quiet.forget()  # what was to be done is not
             self.ended.wait(self.retry_seconds)
         return moved
 

@@ -6,6 +6,7 @@ message repeats a text that may hold a password.
 
 from __future__ import annotations
 
+import importlib.util
 import ipaddress
 import re
 from collections.abc import Callable
@@ -15,13 +16,16 @@ from urllib.parse import SplitResult, urlsplit
 from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
 
+from app.core.folders import HOME
 from app.core.urls import wire_host
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+PREFIX = "WAYPOST_"  # of the names in the environment
 MIN_SECRET = 16
 MIN_TOKEN = 8
 NEVER_SCHEMES = frozenset({"javascript", "data", "vbscript", "file", "blob", "about"})
 SQLITE = "sqlite:///"
+CLICKHOUSE = ("clickhouse://", "clickhouses://")
+DATABASE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}", re.ASCII)
 POSTGRESQL = ("postgresql+psycopg://", "postgresql://", "postgres://")
 WEB_SCHEMES = frozenset({"http", "https"})
 REDIS_SCHEMES = frozenset({"redis", "rediss", "unix"})
@@ -60,9 +64,22 @@ def bearer_token(text: str) -> str:
     return text
 
 
+def region(text: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9-]{0,62}", text, re.ASCII):
+        raise ValueError("must be the name of a region, like eu-central-1")
+    return text
+
+
+def access_key(text: str) -> str:
+    """A key of an S3-compatible server: what a signature can name."""
+    if not re.fullmatch(r"[!-~]{3,256}", text):
+        raise ValueError("must have 3 to 256 characters, all of them ASCII and none of them white space")
+    return text
+
+
 def path(text: str) -> Path:
-    """A path. A relative one starts at the folder of Waypost, whatever folder a command is run from."""
-    return (ROOT / Path(text).expanduser()).resolve()
+    """A path. A relative one starts at `HOME`, whatever folder a command is run from."""
+    return (HOME / Path(text).expanduser()).resolve()
 
 
 def folder_path(text: str) -> Path:
@@ -90,7 +107,8 @@ def listen_address(text: str) -> str:
         found = None
     if found is None or "%" in text:
         raise ValueError(
-            "must be an IP address: 127.0.0.1 or ::1 for this machine alone, 0.0.0.0 or :: for every network"
+            "must be an IP address: 127.0.0.1 or ::1 for this machine alone, 0.0.0.0 or :: for every network."
+            " Names and Unix sockets are not listened on"
         )
     return found.compressed
 
@@ -120,7 +138,10 @@ def base_address(text: str) -> str:
     """An absolute http(s) address without path, as `https://go.example`."""
     parts = split_url(text, WEB_SCHEMES, "https://go.example")
     if parts.path not in {"", "/"} or parts.query or parts.fragment or "@" in parts.netloc:
-        raise ValueError("must be an address without a path or a login, like https://go.example")
+        raise ValueError(
+            "must be an address without a path or a login, like https://go.example. Short links begin at the"
+            " root of their host: give Waypost a host of its own, such as a subdomain"
+        )
     host = wire_host(bracketed(parts.hostname or ""))
     return f"{parts.scheme}://{host}" + (f":{parts.port}" if parts.port else "")
 
@@ -142,14 +163,41 @@ def redis_address(text: str) -> str:
     return text
 
 
+def clicks_address(text: str) -> str:
+    """As `database_address`, or `clickhouse://user:password@host:8123/database` (`clickhouses://` for"
+    " TLS)."""
+    if not text.startswith(CLICKHOUSE):
+        return database_address(text)
+    try:
+        url = make_url(text)
+        is_right = bool(url.host) and DATABASE_NAME.fullmatch(url.database or "") and not url.query
+    except (ArgumentError, ValueError):
+        is_right = False
+    if not is_right:
+        raise ValueError("must be like clickhouse://user:password@host:8123/database")
+    if importlib.util.find_spec("clickhouse_connect") is None:
+        raise ValueError(
+            "needs the package clickhouse-connect: .venv/bin/pip install --require-hashes -r"
+            " requirements-clickhouse.txt"
+        )
+    return text
+
+
 def database_address(text: str) -> str:
     """`sqlite:////path` or `postgresql://…`. The driver of PostgreSQL is set here."""
     if text.startswith(SQLITE):
         return sqlite_address(text)
+    if text.startswith(POSTGRESQL):
+        return postgresql_server(text)
+    raise ValueError("must begin with sqlite:/// or postgresql://")
+
+
+def postgresql_server(text: str) -> str:
+    """`postgresql://…`. The driver is set here."""
     for scheme in POSTGRESQL:
         if text.startswith(scheme):
             return postgresql_address("postgresql+psycopg://" + text.removeprefix(scheme))
-    raise ValueError("must begin with sqlite:/// or postgresql://")
+    raise ValueError("must begin with postgresql://")
 
 
 def sqlite_address(text: str) -> str:

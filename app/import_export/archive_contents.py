@@ -14,8 +14,7 @@ from sqlalchemy import func, select
 from app.accounts.models import ApiKey, User, UserSession
 from app.analytics import export, statistics
 from app.analytics.dimensions import TYPES
-from app.analytics.periods import QUARTER_MS
-from app.analytics.rollup_models import OwnerDay, OwnerQuarter
+from app.analytics.readers import first_moment, reader_of
 from app.analytics.sharing.models import StatisticsShare
 from app.analytics.statistics import StatisticsQuery
 from app.core.clock import format_utc, now
@@ -85,9 +84,8 @@ def size_of(user: User) -> int:
     """The approximate number of lines of all files."""
     counted = [select(func.count()).where(model.user_id == user.id) for model in TABLES.values()]
     links = select(func.count()).where(Link.user_id == user.id)
-    visits = select(func.coalesce(func.sum(OwnerDay.visits), 0)).where(OwnerDay.user_id == user.id)
-    each = [int(db.session.scalar(query) or 0) for query in (links, links, visits, *counted)]
-    return sum(each) + 200
+    each = [int(db.session.scalar(query) or 0) for query in (links, links, *counted)]
+    return sum(each) + reader_of(db.session).count_rows(user.id) + 200
 
 
 def members(user_id: int, site: str) -> Iterator[Member]:
@@ -145,7 +143,7 @@ def pictures(user_id: int) -> Iterator[Member]:
         for id_, url, *names in found:
             last = id_
             for what, name in zip(PICTURES, names, strict=True):
-                if name and (uploads.directory() / name).is_file():
+                if name and uploads.path_of(name).is_file():
                     listed.append((f"{FOLDER}/{name}", id_, url, what))
                     yield Member(f"{FOLDER}/{name}", blocks(name), is_text=False)
         if not found:
@@ -154,7 +152,7 @@ def pictures(user_id: int) -> Iterator[Member]:
 
 
 def blocks(name: str) -> Iterator[bytes]:
-    with (uploads.directory() / name).open("rb") as file:
+    with uploads.path_of(name).open("rb") as file:
         while block := file.read(BLOCK):
             yield block
 
@@ -177,7 +175,6 @@ def with_values(asked: StatisticsQuery, **values: Any) -> StatisticsQuery:
 
 def first_day(user_id: int) -> dt.date:
     """The day of the oldest click in the statistics; today without any."""
-    oldest = db.session.scalar(select(func.min(OwnerQuarter.quarter)).where(OwnerQuarter.user_id == user_id))
+    oldest = first_moment(db.session, user_id)
     db.session.rollback()
-    moment = now() if oldest is None else dt.datetime.fromtimestamp(oldest * QUARTER_MS / 1000, dt.UTC)
-    return moment.date()
+    return (oldest or now()).date()

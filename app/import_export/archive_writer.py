@@ -15,8 +15,9 @@ from app.core.clock import now
 from app.core.config import Settings
 from app.core.database import begin_write
 from app.core.extensions import db
+from app.core.machine import machine_id
 from app.i18n.messages import lazy_gettext as _l
-from app.import_export import archives
+from app.import_export import archives, shared_files
 from app.import_export.archive_contents import Member, members, size_of
 from app.import_export.models import Archive
 
@@ -26,14 +27,15 @@ PROBLEM = _l("Waypost failed to create this file; see its log.")
 
 
 class ArchiveSuperseded(Exception):
-    """The owner was deleted or has asked for a new file, so this one is not needed any more."""
+    """The owner was deleted or has asked for a new file, or another machine makes this one."""
 
 
 class ArchiveProgress:
     """The progress of one file. `done` counts lines, and each picture as one."""
 
-    def __init__(self, row: Archive) -> None:
-        self.id, self.file, self.done, self.told = row.id, row.file, 0, time.monotonic()
+    def __init__(self, row: Archive, machine: str) -> None:
+        self.id, self.file, self.machine = row.id, row.file, machine
+        self.done, self.told = 0, time.monotonic()
 
     def add(self, count: int) -> None:
         self.done += count
@@ -44,7 +46,9 @@ class ArchiveProgress:
         """Store these values in the archive's row. Raises ArchiveSuperseded."""
         begin_write(db.session)
         mine = Archive.id == self.id, Archive.file == self.file, Archive.state.in_(archives.UNDER_WAY)
-        told = update(Archive).where(*mine).values(**values).returning(Archive.id)
+        values |= {"who": self.machine, "lease": now() + archives.LEASE}
+        free = archives.is_free(self.machine)
+        told = update(Archive).where(*mine, free).values(**values).returning(Archive.id)
         found = db.session.scalar(told, execution_options={"synchronize_session": False})
         db.session.commit()
         if found is None:
@@ -57,7 +61,8 @@ def run(archive_id: int, settings: Settings) -> None:
     row = db.session.get(Archive, archive_id)
     if row is None or row.state not in archives.UNDER_WAY:
         return
-    making, path = ArchiveProgress(row), archives.path_of(settings.data_dir, row.file)
+    making = ArchiveProgress(row, machine_id(settings.data_dir))
+    path = archives.path_of(settings.data_dir, row.file)
     draft = path.with_suffix(".part")
     user, site, tries = db.session.get_one(User, row.user_id), row.site, row.tries
     try:
@@ -67,6 +72,7 @@ def run(archive_id: int, settings: Settings) -> None:
         making.tell(state=archives.MAKING, tries=tries + 1, done=0, total=size_of(user))
         write(draft, members(user.id, site), making)
         draft.replace(path)
+        shared_files.store(db.session, path, after_part=lambda: making.add(0))
         size = path.stat().st_size
         making.tell(state=archives.DONE, done=making.done, bytes=size, done_datetime=now())
     except ArchiveSuperseded:

@@ -13,7 +13,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from sqlalchemy import delete, select
+from sqlalchemy import ColumnElement, delete, or_, select
 from sqlalchemy.exc import IntegrityError
 
 from app.accounts.models import User
@@ -24,6 +24,7 @@ from app.core.extensions import db
 from app.import_export.models import Archive
 
 RETENTION = dt.timedelta(hours=24)
+LEASE = dt.timedelta(seconds=60)  # for a piece of the file: other machines leave it alone meanwhile
 FRESH_SECONDS = 60  # younger files are kept: their row may have been added after the rows were read
 TRIES = 3
 WAITING, MAKING, DONE, FAILED = "waiting", "making", "done", "failed"
@@ -73,10 +74,18 @@ def ask(user: User, site: str) -> None:
         db.session.rollback()
 
 
-def unfinished_archives(session: AnySession) -> Sequence[tuple[int, int]]:
-    """The ids of archives that are to be made or started again, with their owners' ids; the oldest first."""
-    wanted = select(Archive.id, Archive.user_id).where(Archive.state.in_(UNDER_WAY)).order_by(Archive.id)
-    return session.execute(wanted).all()
+def unfinished_archives(session: AnySession, machine: str) -> Sequence[tuple[int, int]]:
+    """The ids of archives that are to be made or started again, with their owners' ids; the oldest first.
+
+    Without those that other machines than this one make.
+    """
+    wanted = select(Archive.id, Archive.user_id).where(Archive.state.in_(UNDER_WAY), is_free(machine))
+    return session.execute(wanted.order_by(Archive.id)).all()
+
+
+def is_free(machine: str) -> ColumnElement[bool]:
+    """Whether no other machine makes an archive."""
+    return or_(Archive.lease.is_(None), Archive.lease <= now(), Archive.who == machine)
 
 
 def sweep(session: AnySession, data_dir: Path) -> int:

@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 from app.core.clock import now
 from app.core.database import begin_write
 from app.core.error_boundary import ErrorBoundary
+from app.import_export import shared_files
 from app.import_export.files import directory_of
 from app.import_export.models import LinkImport, PreviewRow
 from app.import_export.preview import forget
@@ -22,12 +23,17 @@ errors = ErrorBoundary("files of imports")
 
 
 def tidy(session: Session, data_dir: Path) -> int:
-    """End abandoned imports, and remove the files and previews of ended ones. Returns how many files."""
+    """End abandoned imports, and remove the files and previews of ended ones. Returns how many files.
+
+    Each machine runs it, for the files on its disk.
+    """
     begin_write(session)
     forgotten = LinkImport.state.in_(("new", "checked")), LinkImport.datetime < now() - RETENTION
     session.execute(update(LinkImport).where(*forgotten).values(state="ended"))
     session.commit()
     forget_previews(session)
+    with errors.attempt("stored parts"):
+        shared_files.sweep(session)
     needed = set(session.scalars(select(LinkImport.file).where(LinkImport.state.in_(UNFINISHED))))
     session.rollback()
     # a file exists before its row does

@@ -87,7 +87,7 @@ OTHERS: dict[str, Column] = {
     "has_password": own(
         _l("Had a password"),
         *("has password", "password protected", "is password protected", "password protect enable"),
-        *("password protect password", "password"),
+        *("password protect password", "password", "settings password"),
     ),
     # what makes a JSON complete without a ZIP around it
     "project_color": own(_l("Project colour"), "project color"),

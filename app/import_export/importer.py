@@ -9,6 +9,7 @@ raises in the transaction, the rows of that step are imported again one by one.
 # see docs/decisions/2026-11-24-imports-that-update.md
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -47,6 +48,7 @@ from app.import_export.sniff import TableFormat, TableRow
 BATCH_SIZE = 200  # in a transaction: a long one would delay other writers
 MAX_UPDATES = 20  # likewise: each takes as long as several new links
 MAX_CHARACTERS = 4_000_000  # of the rows of a step
+LEASE = dt.timedelta(seconds=120)  # for a step: other machines leave the import alone meanwhile
 MAX_FAILED = 100_000
 AFTER = {"checking": "checked", "taking": "done"}
 MAX_PROBLEM = 1_000
@@ -228,6 +230,7 @@ class RunningImport:
             LinkImport.state == self.state,
         )
         values |= {"position": self.position + count, "last_datetime": now(), "tries": 0}
+        values["lease"] = now() + LEASE
         moved = update(LinkImport).where(*here).values(**values).returning(LinkImport.id)
         if db.session.scalar(moved, execution_options={"synchronize_session": False}) is None:
             raise ImportSuperseded

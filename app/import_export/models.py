@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, Dialect, ForeignKey, Index, String, false
+from sqlalchemy import JSON, BigInteger, Dialect, ForeignKey, Index, LargeBinary, String, false
 from sqlalchemy.orm import Mapped, mapped_column
 from sqlalchemy.types import TypeDecorator
 
@@ -72,6 +72,9 @@ class LinkImport(db.Model):
     # processes that were started for it since `position` last moved: one more than have died
     tries: Mapped[int] = mapped_column(default=0, server_default="0")
     last_datetime: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
+    # the machine that runs it, and until when others leave it alone
+    who: Mapped[str | None] = mapped_column(String(32))
+    lease: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
     datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)
 
 
@@ -95,6 +98,22 @@ class Archive(db.Model):
     bytes: Mapped[int] = mapped_column(Id, default=0)
     problem: Mapped[str] = mapped_column(LongMessageText, default="")
     done_datetime: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
+    # the machine that makes it, and until when others leave it alone
+    who: Mapped[str | None] = mapped_column(String(32))
+    lease: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
+    datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)
+
+
+class FilePart(db.Model):
+    """A part of the file of an import or an archive, for the machines that do not have it on their disk.
+
+    Parts are numbered from 0; a file without its last one is still being stored.
+    """
+
+    file: Mapped[str] = mapped_column(String(64), primary_key=True)
+    number: Mapped[int] = mapped_column(Id, primary_key=True, autoincrement=False)
+    content: Mapped[bytes] = mapped_column(LargeBinary)
+    is_last: Mapped[bool] = mapped_column(default=False, server_default=false())
     datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)
 
 

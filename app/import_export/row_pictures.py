@@ -73,7 +73,7 @@ def with_pictures(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def data_url(name: str) -> str | None:
     """A stored picture as a data URL; None if it was replaced meanwhile, or no import would take it."""
-    path = uploads.directory() / name
+    path = uploads.path_of(name)
     try:
         if path.stat().st_size > MAX_PICTURE_BYTES:  # stored before re-encoded pictures had a limit
             return None

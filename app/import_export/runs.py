@@ -11,16 +11,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from sqlalchemy import func, select
+from sqlalchemy import func, or_, select, update
 
 from app.core.clock import now
 from app.core.config import Settings
 from app.core.database import AnySession, begin_write, reread
+from app.core.errors import Invalid
 from app.core.extensions import db
+from app.core.machine import machine_id
 from app.i18n.messages import lazy_gettext as _l
+from app.import_export import shared_files
 from app.import_export.archive_reader import open_archive
-from app.import_export.files import is_held, lock_table, path_of
-from app.import_export.importer import AFTER, GONE, RunningImport
+from app.import_export.files import archive_of, is_held, lock_table, path_of
+from app.import_export.importer import AFTER, GONE, LEASE, RunningImport
 from app.import_export.models import LinkImport
 from app.import_export.services import fail
 from app.import_export.sniff import UnreadableTable, open_table
@@ -52,9 +55,11 @@ def unfinished_imports(session: AnySession, data_dir: Path) -> list[PendingImpor
 
 
 def unfinished(session: AnySession, data_dir: Path) -> list[tuple[PendingImport, bool]]:
-    """Unfinished imports, each with whether a process runs it."""
+    """Unfinished imports that no other machine runs, each with whether a process of this one does."""
     wanted = select(LinkImport.id, LinkImport.user_id, LinkImport.tries, LinkImport.file)
-    rows = session.execute(wanted.where(LinkImport.state.in_(AFTER))).all()
+    here = LinkImport.who.is_(None) | (LinkImport.who == machine_id(data_dir))
+    is_free = or_(here, LinkImport.lease.is_(None), LinkImport.lease <= now())
+    rows = session.execute(wanted.where(LinkImport.state.in_(AFTER), is_free)).all()
     return [(PendingImport(*row[:3]), is_held(data_dir, row.file)) for row in rows]
 
 
@@ -72,9 +77,14 @@ def run(import_id: int, settings: Settings, is_over: Callable[[], bool] = lambda
 
 
 def begin_try(job: LinkImport, settings: Settings) -> bool:
-    """Count this process, because it may die. False: too many have died, and the import has failed."""
+    """Count this process, because it may die. False: another machine runs the import, or too many processes
+    have died, and it has failed."""
     begin_write(db.session)
     reread(db.session, job)
+    if is_held_elsewhere(job, settings):
+        db.session.rollback()
+        return False
+    hold(job, settings)
     if job.state in AFTER and job.tries >= MAX_TRIES:
         fail(job, DIED, settings)
     job.tries, job.last_datetime = job.tries + 1, now()
@@ -82,17 +92,41 @@ def begin_try(job: LinkImport, settings: Settings) -> bool:
     return job.state in AFTER
 
 
+def is_held_elsewhere(job: LinkImport, settings: Settings) -> bool:
+    is_leased = job.lease is not None and job.lease > now()
+    return is_leased and job.who not in {None, machine_id(settings.data_dir)}
+
+
+def hold(job: LinkImport, settings: Settings) -> None:
+    """Keep other machines away from an import, until its lease ends. The caller commits."""
+    job.who, job.lease = machine_id(settings.data_dir), now() + LEASE
+
+
+def release(job: LinkImport, settings: Settings) -> None:
+    """Let other machines continue what this one leaves."""
+    begin_write(db.session)
+    mine = LinkImport.id == job.id, LinkImport.who == machine_id(settings.data_dir)
+    db.session.execute(update(LinkImport).where(*mine).values(lease=None))
+    db.session.commit()
+
+
 def begin(job: LinkImport, settings: Settings) -> RunningImport | None:
     """Open the table of an import. Where it can't be read, the import fails, and the result is None."""
     try:
         path = path_of(settings.data_dir, job.file)
+        for each in (path, archive_of(path)):
+            shared_files.fetch(db.session, each)
         return RunningImport(job, settings, open_table(path), open_archive(path))
-    except (UnreadableTable, FileNotFoundError, ValueError) as error:
-        said = error.args[0] if isinstance(error, UnreadableTable) else _l("The file is not there any more.")
-        begin_write(db.session)
-        fail(job, said, settings)
-        db.session.commit()
-        return None
+    except Invalid as error:
+        said = error.errors[0].title
+    except UnreadableTable as error:
+        said = error.args[0]
+    except (FileNotFoundError, ValueError):
+        said = _l("The file is not there any more.")
+    begin_write(db.session)
+    fail(job, said, settings)
+    db.session.commit()
+    return None
 
 
 def go_on(job: LinkImport, settings: Settings, is_over: Callable[[], bool] = lambda: False) -> None:
@@ -103,6 +137,7 @@ def go_on(job: LinkImport, settings: Settings, is_over: Callable[[], bool] = lam
             taking.prepare()
         while taking is not None and taking.step() and not is_over():
             pass
+        release(job, settings)
     except GONE:
         db.session.rollback()
     finally:

@@ -10,6 +10,7 @@ from app.accounts.deletion import purging
 from app.audit.retention import delete_old_entries
 from app.core.config import Settings
 from app.import_export.cleanup import tidy
+from app.jobs.backups import scheduled_backups
 from app.jobs.destination_checks import check_destinations
 from app.jobs.domain_checks import check_proofs
 from app.jobs.geo_update import refresh_places
@@ -32,7 +33,12 @@ TABLE: tuple[Scheduled, ...] = (
     Scheduled("deleted users", "17 * * * *", purging.purge),
     Scheduled("sessions that are over", "33 * * * *", lambda session, _settings: sessions.sweep(session)),
     Scheduled("forgotten passwords", "34 * * * *", lambda session, _settings: resets.sweep(session)),
-    Scheduled("tables taken in", "40 * * * *", lambda session, settings: tidy(session, settings.data_dir)),
+    Scheduled(
+        "tables taken in",
+        "40 * * * *",
+        lambda session, settings: tidy(session, settings.data_dir),
+        is_of_machine=True,
+    ),
     # whole hours of every time zone are quarters of an hour in UTC
     Scheduled("reports", "*/15 * * * *", make_reports),
     Scheduled("destinations", "* * * * *", check_destinations),
@@ -45,7 +51,14 @@ TABLE: tuple[Scheduled, ...] = (
     ),
     Scheduled("redeemed tickets", "42 * * * *", forget_redeemed_tickets),
     Scheduled("proofs of domains", "*/5 * * * *", check_proofs),
-    Scheduled("stray pictures", "50 4 * * *", lambda session, _settings: remove_strays(session)),
+    Scheduled(
+        "stray pictures", "50 4 * * *", lambda session, _settings: remove_strays(session), is_of_machine=True
+    ),
     Scheduled("unused icons", "55 4 * * *", lambda session, _settings: remove_unused(session)),
-    Scheduled("places", "23 4 * * *", refresh_places),
+    Scheduled("places", "23 4 * * *", refresh_places, is_of_machine=True),
 )
+
+
+def jobs_of(settings: Settings) -> tuple[Scheduled, ...]:
+    """The jobs of an instance with these settings."""
+    return (*TABLE, *scheduled_backups(settings))

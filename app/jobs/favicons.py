@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session
 
 from app.core.config import Settings
 from app.core.error_boundary import ErrorBoundary
-from app.core.poll_loop import PollLoop
+from app.core.poll_loop import PollLoop, quiet_database
 from app.jobs.fair_pool import FairPool
 from app.links import favicons
 from app.links.favicons import FetchedIcon, PendingIcon
@@ -33,13 +33,16 @@ class FaviconFetcher(PollLoop):
 
     def __init__(self, engine: Engine, settings: Settings) -> None:
         self.errors = ErrorBoundary("favicons", max_outages=inf)
-        super().__init__(
-            "favicons", POLL_SECONDS, ErrorBoundary("favicon loop", max_outages=inf), RETRY_SECONDS
-        )
+        loop, quiet = ErrorBoundary("favicon loop", max_outages=inf), quiet_database(engine, RETRY_SECONDS)
+        super().__init__("favicons", POLL_SECONDS, loop, RETRY_SECONDS, quiet=quiet)
         self.engine, self.allowed = engine, settings.allow_private_networks
         self.who = secrets.token_hex(8)
         self.fair = FairPool()
         self.running: dict[int, tuple[PendingIcon, threading.Thread]] = {}
+
+    def is_quiet(self) -> bool:
+        """No turn is left out while a thread runs: its end makes room for the next."""
+        return not self.running and super().is_quiet()
 
     def turn(self) -> None:
         """Collects threads that have ended, and starts as many as there is room for."""

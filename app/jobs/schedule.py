@@ -10,12 +10,12 @@ import datetime as dt
 import secrets
 import threading
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 
 from croniter import croniter
-from sqlalchemy import Engine, String, select, update
+from sqlalchemy import Engine, String, delete, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
@@ -24,11 +24,15 @@ from app.core.database import Id, begin_write
 from app.core.error_boundary import ErrorBoundary
 from app.core.extensions import db
 from app.core.leases import LEASE, Claimed, claim, is_due, is_free, precise_now
-from app.core.poll_loop import PollLoop
+from app.core.machine import machine_id
+from app.core.poll_loop import PollLoop, quiet_database
 
 POLL_SECONDS = 0.5
+DUE_SECONDS = 5.0  # a job begins so late at most
 RENEW_SECONDS = 10
 RETRY_SECONDS = 60.0
+OF_MACHINE = " @ "  # between the name of a job and its machine
+GONE = dt.timedelta(days=60)
 MAX_CONCURRENT = 3  # a long job, such as a download, must not keep the others waiting
 
 
@@ -46,11 +50,21 @@ class Scheduled:
 
     `run` may commit as often as it likes: after a kill it is called again, and must find what is left to do
     by what is stored. It holds no transaction open while anything takes long.
+
+    `is_of_machine`: it sees to files in DATA_DIR, so each of several machines runs it.
+
+    `retry_seconds`: after a failure it is due again so soon, and later where it fails again and again.
     """
 
     name: str
     cron: str
     run: Callable[[Session, Settings], object]
+    is_of_machine: bool = False
+    retry_seconds: float = RETRY_SECONDS
+
+    def row_name(self, machine: str) -> str:
+        """The name of its row for a worker of this machine."""
+        return f"{self.name}{OF_MACHINE}{machine}" if self.is_of_machine and machine else self.name
 
 
 def next_time(cron: str, after: dt.datetime) -> dt.datetime:
@@ -62,9 +76,12 @@ class Scheduler(PollLoop):
     """Runs the jobs that are due, each in a thread of its own."""
 
     def __init__(self, engine: Engine, settings: Settings, table: Sequence[Scheduled]) -> None:
-        super().__init__("scheduler", POLL_SECONDS, ErrorBoundary("scheduler", max_outages=inf))
+        errors = ErrorBoundary("scheduler", max_outages=inf)
+        super().__init__("scheduler", POLL_SECONDS, errors, quiet=quiet_database(engine, DUE_SECONDS))
         self.engine, self.settings = engine, settings
-        self.table = {job.name: job for job in table}
+        # with SQLite there is one machine
+        machine = "" if settings.is_sqlite else machine_id(settings.data_dir)
+        self.table = {job.row_name(machine): job for job in table}
         self.who = secrets.token_hex(8)
         self.running: dict[int, threading.Thread] = {}
         self.is_registered = False
@@ -72,7 +89,7 @@ class Scheduler(PollLoop):
 
     def turn(self) -> None:
         """Renews leases of running jobs and starts due ones. One that can't start is free after its lease."""
-        self.is_registered = self.is_registered or register(self.engine, list(self.table.values()))
+        self.is_registered = self.is_registered or register(self.engine, self.table)
         self.running = {id_: thread for id_, thread in self.running.items() if thread.is_alive()}
         with Session(self.engine) as session:
             self.renew(session)
@@ -118,7 +135,7 @@ class Scheduler(PollLoop):
                 job.run(session, self.settings)
                 self.finish(session, id_, next_time(job.cron, precise_now()))
             if made.error is not None:
-                seconds = max(made.seconds, RETRY_SECONDS)
+                seconds = max(made.seconds, job.retry_seconds)
                 with self.turn_errors.attempt():
                     session.rollback()
                     self.finish(session, id_, precise_now() + dt.timedelta(seconds=seconds))
@@ -147,15 +164,20 @@ class Scheduler(PollLoop):
             thread.join(max(0.0, until - time.monotonic()))
 
 
-def register(engine: Engine, table: Collection[Scheduled]) -> bool:
-    """Makes a row for each job. One that is new, or whose times have changed, waits for its next time."""
+def register(engine: Engine, table: Mapping[str, Scheduled]) -> bool:
+    """Makes a row for each job. One that is new, or whose times have changed, waits for its next time.
+
+    Removes those of machines that have not run theirs for long.
+    """
     with Session(engine) as session:
         begin_write(session)
+        gone = Job.name.contains(OF_MACHINE, autoescape=True), Job.due < precise_now() - GONE
+        session.execute(delete(Job).where(*gone, Job.name.not_in(list(table))))
         rows = {row.name: row for row in session.scalars(select(Job))}
-        for job in table:
-            row = rows.get(job.name)
+        for name, job in table.items():
+            row = rows.get(name)
             if row is None:
-                session.add(Job(name=job.name, cron=job.cron, due=next_time(job.cron, precise_now())))
+                session.add(Job(name=name, cron=job.cron, due=next_time(job.cron, precise_now())))
             elif row.cron != job.cron:
                 row.cron, row.due, row.planned = job.cron, next_time(job.cron, precise_now()), precise_now()
         try:

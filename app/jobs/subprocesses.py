@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from math import inf
@@ -18,9 +17,11 @@ from typing import Any, NamedTuple
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from app.core.config import ROOT, Settings
+from app.core.config import Settings
 from app.core.error_boundary import ErrorBoundary
-from app.core.poll_loop import PollLoop
+from app.core.folders import PROGRAM, ROOT
+from app.core.machine import machine_id
+from app.core.poll_loop import PollLoop, quiet_database
 from app.import_export import archives, runs
 
 SLOTS = 2  # processes of each kind at once
@@ -52,13 +53,18 @@ class ProgramRunner(PollLoop):
 
     def __init__(self, engine: Engine, settings: Settings) -> None:
         self.errors = ErrorBoundary(f"{self.command}s", first_seconds=RETRY_SECONDS, max_outages=inf)
-        super().__init__(f"{self.command}s", POLL_SECONDS, self.errors, RETRY_SECONDS)
+        quiet = quiet_database(engine, RETRY_SECONDS)
+        super().__init__(f"{self.command}s", POLL_SECONDS, self.errors, RETRY_SECONDS, quiet=quiet)
         self.engine, self.data_dir = engine, settings.data_dir
         self.running: dict[int, Running] = {}
 
     def waiting(self, session: Session) -> Sequence[PendingWork]:
         """The waiting work, the next one first. Work that runs already may be among it."""
         raise NotImplementedError
+
+    def is_quiet(self) -> bool:
+        """No turn is left out while a process runs: its end makes room for the next."""
+        return not self.running and super().is_quiet()
 
     def turn(self) -> None:
         """Collects processes that have ended, and starts as many as there are free slots for."""
@@ -78,7 +84,7 @@ class ProgramRunner(PollLoop):
         return not is_busy and not self.errors.is_backed_off(one.id)
 
     def start_process(self, id_: int) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "flask", "--app", "wsgi", self.command, "--run", str(id_)]
+        command = [*PROGRAM, self.command, "--run", str(id_)]
         return subprocess.Popen([*command, "--parent", str(os.getpid())], cwd=ROOT)
 
     def reap(self) -> None:
@@ -125,4 +131,4 @@ class Archiver(ProgramRunner):
             with self.errors.attempt():
                 archives.sweep(session, self.data_dir)
             session.rollback()
-        return [PendingWork(*row) for row in archives.unfinished_archives(session)]
+        return [PendingWork(*row) for row in archives.unfinished_archives(session, machine_id(self.data_dir))]

@@ -13,26 +13,32 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
+from pathlib import Path
 from types import FrameType
 
 from sqlalchemy import NullPool, create_engine
 
 from app.analytics.ingest import Ingest
-from app.analytics.upkeep import Upkeep
+from app.analytics.upkeeps import open_upkeep
 from app.core.clock import now
 from app.core.config import Settings
 from app.core.database import engine_options, prepare_engine
 from app.core.error_boundary import ErrorBoundary, flush_counts
+from app.core.file_copies import remove_old_copies
 from app.core.file_locks import lock_file
-from app.core.poll_loop import take_turns
+from app.core.poll_loop import Quiet, quiet_database, take_turns
+from app.core.postgresql import WORK
+from app.core.write_stop import is_stopped
 from app.jobs.confirmations import post_confirmations
-from app.jobs.definitions import TABLE
+from app.jobs.definitions import jobs_of
 from app.jobs.favicons import FaviconFetcher
 from app.jobs.maintenance import WORKER_LOCK, beat, checkpoint, forget_heartbeat, prune_changes
 from app.jobs.password_resets import answer_forgotten
+from app.jobs.salt_sharing import SaltSharer
 from app.jobs.schedule import Scheduler
 from app.jobs.subprocesses import Archiver, Importer
 from app.journal.daily_salt import sweep_keys
+from app.journal.segments import directory_of, list_segments
 from app.links.notification_dispatch import tell
 from app.links.schedule_events import tell_moments
 from app.notifications.sender import Sender
@@ -40,8 +46,11 @@ from app.notifications.site import site_of
 from app.rate_limit.limiter import RateLimiter
 
 IDLE_SECONDS = 0.05
+INGEST_SECONDS = 4.0  # a step of the ingest at least so often: upkeep, and the rest of a killed process
+CHECKPOINT_SECONDS = 10.0
 LONGEST_IDLE = 0.2  # without visits: at 0.05 the polling alone took 7 % of a core
 RETRY_SECONDS, LONGEST_RETRY = 1.0, 30.0
+STAND_BY_SECONDS = 0.1  # the next generation of `serve` has its worker wait, and health says that none runs
 UPKEEP_EVERY = 4  # steps, where the journal always has more
 LAST_SECONDS = 1.5  # for the work of threads that is under way when the worker is asked to end
 
@@ -62,24 +71,29 @@ class Worker:
     def __init__(self, settings: Settings) -> None:
         self.settings, self.data_dir = settings, settings.data_dir
         self.engine = create_engine(settings.database_url, poolclass=NullPool)
-        prepare_engine(self.engine, settings)
+        prepare_engine(self.engine, settings, patience=WORK)
         self.ingest = Ingest(settings)
-        self.upkeep = Upkeep(settings)
+        self.upkeep = open_upkeep(settings)
         self.ended = threading.Event()
+        self.rests = threading.Event()  # set with `ended`, and while the database takes no changes
         self.errors = ErrorBoundary(
             "worker", first_seconds=RETRY_SECONDS, max_seconds=LONGEST_RETRY, max_outages=inf
         )
         self.steps_in_a_row = 0
+        self.quiet = Quiet(self.files_of_ingest, INGEST_SECONDS) if settings.is_sqlite else None
+        self.quiet_log = quiet_database(self.engine, CHECKPOINT_SECONDS)
         self.duties = [
             Duty("heartbeat", 1, lambda: beat(settings.data_dir)),
-            Duty("checkpoint", 1, lambda: checkpoint(self.engine)),
+            Duty("checkpoint", 1, self.checkpoint),
             Duty("changes of links", 60, lambda: prune_changes(self.engine)),
             Duty("visitors' keys", 60, lambda: sweep_keys(settings.data_dir, now())),
+            Duty("copies of pictures", 600, lambda: remove_old_copies(settings.data_dir)),
             Duty("counts of errors", 1, lambda: flush_counts(settings.data_dir)),
         ]
 
     def end(self, _signal: int = 0, _frame: FrameType | None = None) -> None:
         self.ended.set()
+        self.rests.set()
 
     def end_at(self, *numbers: signal.Signals) -> None:
         for number in numbers:
@@ -90,20 +104,26 @@ class Worker:
             signal.signal(number, signal.SIG_IGN)
 
     def run(self) -> None:
-        """Works until it is asked to end. Waits first while another worker is active on the same data."""
+        """Works until it is asked to end.
+
+        Waits while another worker is active on the same data, and while the database takes no changes.
+        """
         while not self.ended.is_set():
             with lock_file(self.data_dir / WORKER_LOCK) as is_ours:
-                if is_ours:
+                if is_ours and not is_stopped(self.settings):
                     self.work()
-                else:
-                    self.ended.wait(RETRY_SECONDS)
+                    continue
+            self.ended.wait(RETRY_SECONDS if is_ours else STAND_BY_SECONDS)
 
     def work(self) -> None:
+        self.rests.clear()
+        if self.ended.is_set():  # just now
+            self.rests.set()
         forget_heartbeat(self.data_dir)
         beside = WorkerThreads(self.settings)
         beside.start()
         try:
-            take_turns(self.turn, self.ended.wait, self.ended, IDLE_SECONDS, LONGEST_IDLE)
+            take_turns(self.turn, self.rests.wait, self.rests, IDLE_SECONDS, LONGEST_IDLE)
             self.last_turns()
         finally:
             beside.stop()
@@ -117,15 +137,34 @@ class Worker:
         and after every UPKEEP_EVERY steps of it. A database that does not answer is waited for: the journal
         keeps the clicks.
         """
+        if is_stopped(self.settings):
+            self.rests.set()
+            return False
         self.see_to_duties(time.monotonic())
+        if not self.steps_in_a_row and self.quiet and self.errors.run(None, self.quiet.is_quiet):
+            return False
         has_moved = bool(self.errors.run("ingest", self.ingest.step))
         self.steps_in_a_row = self.steps_in_a_row + 1 if has_moved else 0
         if self.steps_in_a_row % UPKEEP_EVERY:
             return True
         return bool(self.errors.run("upkeep", self.upkeep.step, now())) or has_moved
 
+    def files_of_ingest(self) -> list[Path]:
+        """The files to which web processes write what the ingest reads: the journal, and `main.db` with the
+        visits of limited links."""
+        journal, database = directory_of(self.data_dir), str(self.engine.url.database)
+        return [*(journal / name for name in list_segments(journal)), Path(database), Path(f"{database}-wal")]
+
+    def checkpoint(self) -> None:
+        """Checkpoints main.db's log where anything was written to it; at times all the same, for a reader may
+        have kept the last one from all of it."""
+        if self.quiet_log is not None and not self.quiet_log.is_quiet():
+            checkpoint(self.engine)
+
     def last_turns(self) -> None:
         """Ingests what the web processes have left, which ended before the worker, within a few seconds."""
+        if is_stopped(self.settings):
+            return
         deadline = time.monotonic() + 5
         while time.monotonic() < deadline and self.errors.run("ingest", self.ingest.step):
             pass
@@ -143,7 +182,7 @@ class WorkerThreads:
 
     def __init__(self, settings: Settings) -> None:
         self.engine = create_engine(settings.database_url, **engine_options(settings))
-        prepare_engine(self.engine, settings)
+        prepare_engine(self.engine, settings, patience=WORK)
         site = site_of(settings)
         self.rate_limiter = RateLimiter(settings)
         feeds = {
@@ -153,10 +192,11 @@ class WorkerThreads:
             "confirmations": lambda session: post_confirmations(session, settings, self.rate_limiter),
         }
         self.sender = Sender(self.engine, settings, feeds)
-        self.scheduler = Scheduler(self.engine, settings, TABLE)
+        self.scheduler = Scheduler(self.engine, settings, jobs_of(settings))
         self.importer = Importer(self.engine, settings)
         self.archiver = Archiver(self.engine, settings)
         self.favicons = FaviconFetcher(self.engine, settings)
+        self.salts = SaltSharer(self.engine, settings)
 
     def start(self) -> None:
         self.sender.start()
@@ -164,10 +204,18 @@ class WorkerThreads:
         self.importer.start()
         self.archiver.start()
         self.favicons.start()
+        self.salts.start()
 
     def stop(self) -> None:
         """Ends all threads. Work under way has LAST_SECONDS altogether; what takes longer is abandoned."""
-        parts = (self.importer, self.archiver, self.sender, self.scheduler, self.favicons)
+        parts = (
+            self.importer,
+            self.archiver,
+            self.sender,
+            self.scheduler,
+            self.favicons,
+            self.salts,
+        )
         until = time.monotonic() + LAST_SECONDS
         for part in parts:
             part.ended.set()

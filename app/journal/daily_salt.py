@@ -1,8 +1,8 @@
 """Daily salt for visitor hashes.
 
 Visitors are told apart by a keyed hash. Its key lasts for one UTC day, so that hashes of different days can't
-be linked. The key is in a file of its own: in no database (where a deleted row lives on in free pages) and in
-no backup.
+be linked. The key is in a file of its own, in no backup. Where several machines serve one database,
+`shared_salt` gives all of them the same.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ HASH_BYTES = 8
 GRACE = dt.timedelta(hours=1)  # for requests that were under way at midnight
 
 errors = ErrorBoundary("visitors' keys")
-_cached: dict[tuple[Path, dt.date], bytes] = {}
 
 
 def day_key(data_dir: Path, day: dt.date) -> bytes:
@@ -30,12 +29,7 @@ def day_key(data_dir: Path, day: dt.date) -> bytes:
 
     Raises OSError if it can be neither read nor stored, as on a full disk.
     """
-    key = _cached.get((data_dir, day))
-    if key is None:
-        for late in [each for each in list(_cached) if each[1] < day - dt.timedelta(days=1)]:
-            _cached.pop(late, None)
-        key = _cached[data_dir, day] = stored_key(directory_of(data_dir) / day.isoformat())
-    return key
+    return stored_key(directory_of(data_dir) / day.isoformat())
 
 
 def sweep_keys(data_dir: Path, now: dt.datetime) -> list[dt.date]:
@@ -48,7 +42,6 @@ def sweep_keys(data_dir: Path, now: dt.datetime) -> list[dt.date]:
     for path in directory_of(data_dir).iterdir():
         with contextlib.suppress(ValueError):  # not named after a day: not ours to delete
             if (day := dt.date.fromisoformat(path.name.lstrip(".").partition(MARK)[0])) < today:
-                _cached.pop((data_dir, day), None)
                 errors.run(path.name, path.unlink, missing_ok=True)
                 over.append(day)
     return over

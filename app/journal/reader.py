@@ -6,8 +6,9 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
+from app.core.error_boundary import ErrorBoundary
 from app.journal import segments
-from app.journal.codec import LONGEST_LINE
+from app.journal.codec import FORMATS, LONGEST_LINE, Visit
 
 
 class Chunk(NamedTuple):
@@ -24,14 +25,19 @@ class Chunk(NamedTuple):
     is_last: bool
 
 
-def read(directory: Path, name: str, start: int, limit: int) -> Chunk | None:
-    """The next lines of a segment within `limit` bytes; None if the file is gone."""
+def read(directory: Path, name: str, start: int, limit: int, *, is_copy: bool = False) -> Chunk | None:
+    """The next lines of a segment within `limit` bytes; None if the file is gone.
+
+    Of a copy, which nobody writes, the end proves nothing: the original's writer may have gone on.
+    """
     try:
         fd = os.open(directory / name, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
         return None
     try:
-        is_abandoned = segments.is_abandoned(fd)  # before reading: a check afterwards proves nothing
+        is_abandoned = not is_copy and segments.is_abandoned(
+            fd
+        )  # before reading: a check afterwards proves nothing
         data = os.pread(fd, limit, start)
         is_last = is_abandoned and start + len(data) >= os.fstat(fd).st_size
     finally:
@@ -45,3 +51,16 @@ def whole(data: bytes) -> int:
     length = data.rfind(b"\n") + 1
     # no line is that long, so it is damage; waiting for its end would block everything after it
     return length or (len(data) if len(data) > LONGEST_LINE else 0)
+
+
+def decode_lines(errors: ErrorBoundary, chunk: Chunk) -> list[Visit | None]:
+    """The clicks of a chunk, None for each damaged line."""
+    decode = FORMATS[segments.version_of(chunk.name) or ""].decode
+    with errors.attempt():
+        return [decode(line) for line in chunk.lines]
+    found: list[Visit | None] = []
+    for line in chunk.lines:
+        found.append(None)
+        with errors.attempt():
+            found[-1] = decode(line)
+    return found

@@ -16,16 +16,17 @@ from app.links import targeting
 from app.links.destination import OWN_ADDRESS, is_own_short_address, own_hosts
 from app.links.fields import MASK, AliasField, DestinationField, Named, PairsField
 from app.links.models import Link, link_notification_handler, link_pixel
+from app.links.password_forms import VisitorPasswordForm
 from app.links.relations import attached_ids
 from app.links.schema import SETTINGS
 
 PAIRS = tuple(f"targeting_{type_}" for type_ in targeting.TYPES)
 DATES = ("schedule", "start_date", "end_date")
 # fields that are no column by themselves; `changes` stores them in another form, or not at all
-NOT_CHANGES = ("type", "is_bulk", "password", *DATES, "targeting_type", *PAIRS)
+NOT_CHANGES = ("type", "is_bulk", *DATES, "targeting_type", *PAIRS)
 
 
-class LinkForm(ResourceForm):
+class LinkForm(VisitorPasswordForm):
     """A link. With `is_bulk`, on create, many links that share all but destination and alias.
 
     Its fields are those of `links.schema`, and for the targeting pairs one of each type.
@@ -98,20 +99,12 @@ class LinkForm(ResourceForm):
             if isinstance(field, DestinationField) and field.sent:
                 yield from ((field.name, one) for one in field.found)
 
-    def validate(self, extra_validators: Any = None) -> bool:
-        """Hashes the password, too: what takes long is done here, before the write begins."""
-        is_valid = super().validate(extra_validators)
-        self.password_hash = self.password.hashed() if is_valid and self.password.sent else None
-        return is_valid
-
     @property
     def changes(self) -> dict[str, Any]:
         """The changes for `links.services`. `location_urls` is present if many links are to be created."""
         found = super().changes
         for name in NOT_CHANGES:
             found.pop(name, None)
-        if self.password.sent:
-            found["password_hash"] = self.password_hash
         return found | self.dates() | self.targets()
 
     def dates(self) -> dict[str, dt.datetime | bool | None]:

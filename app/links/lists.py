@@ -14,7 +14,7 @@ from app.input.listing import Listing, one_of
 from app.input.params import QueryParams
 from app.input.parsers import parse_boolean, parse_datetime, parse_integer
 from app.links.clicks import IN_ORDER, joined
-from app.links.models import SEARCHED, Link, LinkTag, folded, link_pixel
+from app.links.models import SEARCHED, Link, LinkTag, folded, link_block, link_pixel
 
 
 def searched(text: str, params: QueryParams) -> ColumnElement[bool]:
@@ -93,4 +93,5 @@ LISTING = Listing(
         "url": Link.url,
     },
     beside={"clicks": joined},
+    blocks=link_block,
 )

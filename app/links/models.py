@@ -42,6 +42,14 @@ link_pixel = Table(
     Column("link_id", ForeignKey("link.id", ondelete="CASCADE"), primary_key=True),
     Column("pixel_id", ForeignKey("pixel.id", ondelete="CASCADE"), primary_key=True, index=True),
 )
+# how many links an owner has in each block of ids (app/input/blocks.py); triggers keep it
+link_block = Table(
+    "link_block",
+    Base.metadata,
+    Column("user_id", Id, primary_key=True, autoincrement=False),
+    Column("block", Id, primary_key=True, autoincrement=False),
+    Column("size", Integer, nullable=False),
+)
 link_notification_handler = Table(
     "link_notification_handler",
     Base.metadata,

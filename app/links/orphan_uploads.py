@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from app.core import stored_files
 from app.core.encryption import UnreadableSecret
 from app.core.error_boundary import ErrorBoundary
+from app.core.stored_files import StoredFile
 from app.links import previous_uploads, uploads
 from app.links.models import Link
 from app.trash.models import Trashed
@@ -30,7 +32,9 @@ def remove_strays(session: Session) -> int:
     if kept is None:
         return 0
     count = 0
-    for remove in (previous_uploads.remove_strays, remove_unnamed):
+    sweeps = (previous_uploads.remove_strays, remove_unnamed)
+    of_database = (previous_uploads.remove_stored_strays, remove_unnamed_stored, remove_unused)
+    for remove in (*sweeps, *(of_database if uploads.is_in_database() else ())):
         with errors.attempt(remove.__name__):
             count += remove(session, kept)
         session.rollback()
@@ -51,9 +55,24 @@ def remove_unnamed(session: Session, kept: Mapping[str, int]) -> int:
         for name in some:
             if name not in named:
                 with errors.attempt(name):
-                    uploads.remove([name])
+                    uploads.remove_files([uploads.directory() / name])
         strays[start : start + BATCH_SIZE] = [name if name not in named else "" for name in some]
     return sum(map(bool, strays))
+
+
+def remove_unnamed_stored(session: Session, kept: Mapping[str, int]) -> int:
+    """The same for pictures in the database."""
+
+    def strays_among(paths: Sequence[str]) -> list[str]:
+        names = {path.partition("/")[2]: path for path in paths}
+        named = of_links(session, list(names))
+        return [path for name, path in names.items() if name not in named and name not in kept]
+
+    return stored_files.remove_strays(session, StoredFile.row_id.is_(None), YOUNGEST_SECONDS, strays_among)
+
+
+def remove_unused(session: Session, _kept: Mapping[str, int]) -> int:
+    return stored_files.remove_unused_content(session)
 
 
 def of_links(session: Session, names: list[str]) -> set[str]:
@@ -72,7 +91,7 @@ def put_away_trashed(links: Mapping[str, int]) -> None:
     for name, link_id in links.items():
         with errors.attempt(name):
             previous_uploads.keep_apart(link_id, name)
-            uploads.remove([name])
+            uploads.remove_files([uploads.directory() / name])
 
 
 def in_trash(session: Session) -> dict[str, int] | None:

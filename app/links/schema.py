@@ -146,7 +146,7 @@ SETTINGS: dict[str, LinkSetting] = {
     # the API has it in `settings`
     "sensitive_content": LinkSetting(
         field=FlagField(_l("Warn before sensitive content")),
-        headings=(),
+        headings=("settings sensitive content",),  # as this API answers
         read_by=REDIRECT,
         section="protection",
         summary=_l("Warning page"),

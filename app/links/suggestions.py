@@ -170,5 +170,5 @@ def kept_picture(user_id: int, token: str) -> Upload | None:
     if owner_id != user_id or not NAME.fullmatch(name):
         return None
     with suppress(FileNotFoundError):
-        return Upload(name, (uploads.directory() / name).read_bytes())
+        return Upload(name, uploads.path_of(name).read_bytes())
     return None

@@ -1,9 +1,14 @@
-"""Stores and removes the files of uploaded pictures, together with the database's transaction.
+"""Stores and removes uploaded pictures, together with the database's transaction.
 
-Files are written before the commit and removed after it. So a request that fails leaves no file, and no row
-names a file that is gone.
+On PostgreSQL, which several machines may share, pictures are in the database (`app/core/stored_files.py`); on
+SQLite they are files. Files are written before the commit and removed after it. So a request that fails
+leaves no file, and no row names a file that is gone.
+
+A file that PostgreSQL's instance has from before is read where the database has none, until
+`flask media copy` has moved it.
 """
 
+# see docs/decisions/2026-11-25-pictures-in-the-database.md
 from __future__ import annotations
 
 import os
@@ -14,16 +19,22 @@ from pathlib import Path
 from sqlalchemy import event
 from sqlalchemy.orm import Session, SessionTransaction
 
+from app.core import file_copies, stored_files
+from app.core.database import AnySession
 from app.core.extensions import db
 from app.links.pictures import Picture
 
+FOLDER = "uploads"
+
 _directory: Path | None = None
+_is_in_database = False
 
 
-def use_directory(directory: Path) -> None:
-    """Set the directory of this process's files; called when the application is made."""
-    global _directory  # one directory a process
-    _directory = directory
+def use_directory(directory: Path, *, is_in_database: bool) -> None:
+    """Set the directory of this process's files, and whether the database holds new ones; called when the
+    application is made."""
+    global _directory, _is_in_database  # one directory a process
+    _directory, _is_in_database = directory, is_in_database
 
 
 def directory() -> Path:
@@ -32,9 +43,37 @@ def directory() -> Path:
     return _directory
 
 
+def is_in_database() -> bool:
+    return _is_in_database
+
+
+def stored_path(name: str) -> str:
+    """The path of a served picture in the database."""
+    return f"{FOLDER}/{name}"
+
+
+def path_of(name: str) -> Path:
+    """The file of a served picture on this machine. It may be missing."""
+    if _is_in_database:
+        # a session of its own: readers of pictures hold no transaction open meanwhile
+        with Session(db.engine) as session:
+            copy = file_copies.copy_of(session, stored_path(name), directory().parent)
+        if copy is not None:
+            return copy
+    return directory() / name
+
+
+def is_at_hand(name: str) -> bool:
+    """Whether a served picture can be read without a bucket, for which no page of a visitor waits."""
+    return not stored_files.is_in_store() or file_copies.has_copy(stored_path(name), directory().parent)
+
+
 def keep(picture: Picture) -> str:
-    """Write the picture to a file and return its name. It is removed unless the transaction is committed."""
+    """Store the picture and return its name. It is removed unless the transaction is committed."""
     name = f"{secrets.token_hex(16)}.{picture.suffix}"
+    if _is_in_database:
+        stored_files.add(db.session, stored_path(name), picture.content)
+        return name
     draft = prepared(name)
     with draft.open("xb") as file:
         file.write(picture.content)
@@ -45,15 +84,28 @@ def keep(picture: Picture) -> str:
 
 
 def keep_again(file: str | Path) -> str:
-    """Hard-link a file, given by its name or path, under a new name; each can then be removed by itself."""
+    """Store a picture, given by its name or path, under a new name; each can then be removed by itself.
+
+    Raises FileNotFoundError where it is gone.
+    """
     other = f"{secrets.token_hex(16)}{Path(file).suffix}"
+    if _is_in_database:
+        link_stored(stored_path(file) if isinstance(file, str) else str(file), stored_path(other))
+        return other
     prepared(other)
     os.link(directory() / file, directory() / other)
     return other
 
 
+def link_stored(old: str, new: str, link_id: int | None = None) -> None:
+    """Store a picture of the database under another path, too. Raises FileNotFoundError where it is gone."""
+    if not stored_files.link(db.session, old, new, link_id):
+        content = (directory().parent / old).read_bytes()  # from before
+        stored_files.add(db.session, new, content, link_id)
+
+
 def keep_any(picture: Picture | str | Path | None) -> str | None:
-    """Store a new picture, or link an existing file; None for nothing."""
+    """Store a new picture, or an existing one again; None for nothing."""
     if not picture:
         return None
     return keep(picture) if isinstance(picture, Picture) else keep_again(picture)
@@ -71,6 +123,8 @@ def discard(name: str | None) -> None:
     """Remove the file once the transaction is committed."""
     if name:
         noted("old_uploads").append(directory() / name)
+        if _is_in_database:
+            stored_files.remove(db.session, [stored_path(name)])
 
 
 def noted(what: str) -> list[Path]:
@@ -102,8 +156,12 @@ def ended(session: Session, transaction: SessionTransaction) -> None:
         remove_files(session.info.pop("new_uploads", ()))
 
 
-def remove(names: Iterable[str]) -> None:
-    remove_files(directory() / name for name in names)
+def remove(session: AnySession, names: Iterable[str]) -> None:
+    """Remove pictures: files at once, those of the database with the transaction of `session`."""
+    wanted = list(names)
+    remove_files(directory() / name for name in wanted)
+    if _is_in_database and wanted:
+        stored_files.remove(session, map(stored_path, wanted))
 
 
 def remove_files(paths: Iterable[Path]) -> None:

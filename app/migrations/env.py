@@ -10,8 +10,10 @@ from flask import current_app
 
 from app.core.config import Settings
 from app.core.database import CLICKS, Base, prepare_engine
-from app.operations.database import require_both_files
+from app.operations.database import keep_triggers, require_both_files
 from app.operations.owner import make_data_dir, run_as_owner
+
+PARTITIONS = "click_"  # of single clicks, made and dropped by app/analytics/partitions.py
 
 settings: Settings = current_app.config["WAYPOST"]
 # `flask db …` is no command of ours
@@ -20,8 +22,10 @@ run_as_owner(settings.data_dir)
 require_both_files()
 
 
-def ours(name: str | None, kind: str, parents: Any) -> bool:  # noqa: ARG001  alembic's signature
-    """Leave alone what is not ours in a shared PostgreSQL; SQLite has no other schema."""
+def ours(name: str | None, kind: str, parents: Any) -> bool:
+    """Leave alone what is not ours in a shared PostgreSQL, and partitions; SQLite has no other schema."""
+    if kind == "table" and parents["schema_name"] == CLICKS:
+        return not (name or "").startswith(PARTITIONS)
     return name in {None, CLICKS} if kind == "schema" else True
 
 
@@ -33,11 +37,12 @@ def render_item(kind: str, item: Any, autogen_context: Any) -> str | Literal[Fal
 
 
 def run() -> None:
-    engine = sa.create_engine(settings.database_url, poolclass=sa.NullPool)
+    engine = sa.create_engine(settings.session_url, poolclass=sa.NullPool)
     prepare_engine(engine, settings, clicks_mode="rwc")
     if engine.dialect.name == "sqlite":
         # a table that is made anew is dropped first, which would delete all that refers to its rows
         sa.event.listen(engine, "connect", lambda line, _: line.execute("PRAGMA foreign_keys = OFF"))
+        keep_triggers(engine)
     with engine.connect() as connection:
         if engine.dialect.name == "postgresql":
             with connection.begin():

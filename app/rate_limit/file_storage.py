@@ -1,4 +1,4 @@
-"""Storage of rate limits that all processes share: a SQLite file on one machine, or Redis for several."""
+"""Counts of rate limits in a SQLite file, which all processes of a machine share."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ import sqlite3
 import threading
 import time
 from pathlib import Path
-from typing import Any
 
-from limits.storage import RedisStorage, Storage
+from limits.storage import Storage
 from limits.storage.base import MovingWindowSupport
 
 FILE = "rate_limits.db"  # in DATA_DIR
@@ -141,12 +140,3 @@ class FileStorage(Storage, MovingWindowSupport):
         with self.lock:
             for table in ("hit", "window"):
                 self.opened().execute(f"DELETE FROM {table} WHERE key = ?", [key])  # noqa: S608
-
-
-class SharedStorage(RedisStorage):
-    """Redis storage, for several machines. The hits of a moving window are in a list, the newest first."""
-
-    def remove_newest(self, key: str) -> None:
-        """Take back the last hit of a moving window."""
-        client: Any = self.get_connection()  # its type names few of Redis's commands
-        client.lpop(self.prefixed_key(key))

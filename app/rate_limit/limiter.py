@@ -1,16 +1,19 @@
-"""Rate limits, counted by all processes together: in Redis, else in a file in the data directory.
+"""Rate limits, counted by all processes together: in Redis, else in PostgreSQL, else in a file.
 
+A storage that does not answer is not waited for: a circuit breaker keeps requests away, and meanwhile the
+file in the data directory counts for this machine, or at worst the process for itself.
 Keys of counts are stored as keyed hashes that expire: no IP address is ever written.
 """
 
 # see docs/decisions/2026-11-20-rates.md
+# see docs/decisions/2026-11-25-engines-that-do-not-answer.md
 from __future__ import annotations
 
 import hashlib
 import ipaddress
 import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from math import ceil
 from typing import NamedTuple, TypeVar
@@ -18,19 +21,20 @@ from typing import NamedTuple, TypeVar
 from limits import RateLimitItem, RateLimitItemPerSecond
 from limits.storage import MemoryStorage, Storage
 from limits.strategies import FixedWindowRateLimiter, MovingWindowRateLimiter
-from redis import Redis
-from redis.backoff import NoBackoff
-from redis.retry import Retry
 
+from app.core.circuit_breaker import CircuitBreaker
 from app.core.config import Settings
 from app.core.secret_keys.ring import current_keys
-from app.rate_limit.file_storage import FILE, FileStorage, SharedStorage
+from app.rate_limit.file_storage import FILE, FileStorage
+from app.rate_limit.postgres_storage import DatabaseStorage
+from app.rate_limit.redis_storage import SharedStorage
 
 log = logging.getLogger(__name__)
 
 Answer = TypeVar("Answer")
+Shared = SharedStorage | DatabaseStorage
 
-PING_SECONDS = 1.0
+PROBE, PROBE_EXPIRY = "probe", 60  # a count that is of nothing
 
 
 def at_most(tries: int, *, minutes: int, name: str) -> RateLimitItem:
@@ -53,20 +57,46 @@ class Windows:
         self.moving, self.fixed = MovingWindowRateLimiter(storage), FixedWindowRateLimiter(storage)
 
 
+class NoStorage(Exception):
+    """No storage of counts answers."""
+
+
+class Counts:
+    """One storage of counts, behind a circuit breaker."""
+
+    def __init__(self, name: str, storage: Shared | FileStorage, meanwhile: str) -> None:
+        self.storage, self.windows = storage, Windows(storage)
+        self.breaker = CircuitBreaker(name, self.probe, storage.base_exceptions, meanwhile)
+
+    def probe(self) -> None:
+        """Writes: a storage that is full, or takes no writes, may answer to all else."""
+        self.storage.incr(PROBE, PROBE_EXPIRY)
+
+    def close(self) -> None:
+        self.breaker.close()
+        self.storage.close()
+
+
+def places(settings: Settings) -> Iterator[Counts]:
+    """Where this instance counts: the first that answers is asked."""
+    by_machine = "so limits are counted by each machine alone"
+    if settings.redis_url:
+        yield Counts("Redis", SharedStorage(settings.redis_url), by_machine)
+    elif not settings.is_sqlite:
+        yield Counts("PostgreSQL's table of rate limits", DatabaseStorage(settings.database_url), by_machine)
+    file = FileStorage(settings.data_dir / FILE)
+    yield Counts("The file of rate limits", file, "so limits are counted by this process alone")
+
+
 class RateLimiter:
-    """The counts of one instance. While their storage fails, each process counts alone and logs that.
+    """The counts of one instance. While no storage answers, each process counts alone.
 
     Tries are counted in a moving window. Requests, of which there may be thousands, are counted in a fixed
     one, which takes one row for each client.
     """
 
     def __init__(self, settings: Settings) -> None:
-        self.storage: FileStorage | SharedStorage = (
-            SharedStorage(settings.redis_url, wrap_exceptions=False)
-            if settings.redis_url
-            else FileStorage(settings.data_dir / FILE)
-        )
-        self.shared = Windows(self.storage)
+        self.places = list(places(settings))
 
     @cached_property
     def alone(self) -> Windows:
@@ -108,15 +138,15 @@ class RateLimiter:
 
     def give_back(self, limit: RateLimitItem, *who: str) -> None:
         """Takes back the last try, when nothing was checked. One that this process counted alone stays."""
+        key = limit.key_for(self.hashed(who))
         try:
-            self.storage.remove_newest(limit.key_for(self.hashed(who)))
-        except self.storage.base_exceptions as error:
-            log.warning("an attempt that was not made stays counted: %s", error)
+            self.ask_storages(lambda counts: counts.storage.remove_newest(key))
+        except NoStorage:
+            log.warning("an attempt that was not made stays counted")
 
     def close(self) -> None:
-        """Closes the file storage, where it is one."""
-        if isinstance(self.storage, FileStorage):
-            self.storage.close()
+        for counts in self.places:
+            counts.close()
 
     def hashed(self, who: tuple[str, ...]) -> str:
         text = "\0".join(who).encode("utf-8", "surrogatepass")
@@ -124,34 +154,25 @@ class RateLimiter:
         return hashlib.blake2b(text, key=key, digest_size=16).hexdigest()
 
     def ask(self, question: Callable[[Windows], Answer]) -> Answer:
+        """The answer of the first storage that gives one, else of this process's own counts."""
         try:
-            return question(self.shared)
-        except self.storage.base_exceptions as error:
-            log.warning("limits are counted by this process alone, for the shared count fails: %s", error)
+            return self.ask_storages(lambda counts: question(counts.windows))
+        except NoStorage:
             return question(self.alone)
+
+    def ask_storages(self, question: Callable[[Counts], Answer]) -> Answer:
+        """The answer of the first storage that gives one. Raises NoStorage where none does."""
+        for counts in self.places:
+            if counts.breaker.admits():
+                try:
+                    return question(counts)
+                except counts.storage.base_exceptions as error:
+                    counts.breaker.trip(error)
+        raise NoStorage
 
 
 def seconds_until(moment: float) -> int:
     return max(1, ceil(moment - time.time()))
-
-
-def ping(redis_url: str) -> None:
-    """Sends Redis a ping. Raises RedisError without an answer."""
-    with connect_once(redis_url) as client:
-        client.ping()
-
-
-def ask_time(redis_url: str) -> float:
-    """Redis's clock, in seconds since 1970. Raises RedisError without an answer."""
-    with connect_once(redis_url) as client:
-        seconds, microseconds = client.time()
-    return float(seconds + microseconds / 1_000_000)
-
-
-def connect_once(redis_url: str) -> Redis:
-    """A new connection with timeouts and without retries."""
-    timeouts = {"socket_timeout": PING_SECONDS, "socket_connect_timeout": PING_SECONDS}
-    return Redis.from_url(redis_url, protocol=2, retry=Retry(NoBackoff(), 0), **timeouts)
 
 
 def network_of(address: str) -> str:

@@ -17,14 +17,19 @@ from app.core.config import Settings
 from app.core.error_boundary import ErrorBoundary
 from app.core.errors import StoreDown
 from app.core.poll_loop import PollLoop
+from app.core.postgresql import PULSE, outage
+from app.core.wakeups.bell import LINK_CHANGES
+from app.core.wakeups.listener import Listener, start_listener
 from app.redirects.changes import Changes, Invalidation
 from app.redirects.compiled_link import CompiledLink, compile_link
 from app.redirects.hosts import Site, Sites
-from app.redirects.reader import Row, Store
+from app.redirects.reader import DirectReader, Row, Store
 from app.redirects.row_cache import RowCache
 from app.web.paths import alias_key
 
 POLL_SECONDS = 0.2
+# where wake-ups arrive; with the time of a poll it is less than a second, in which each change must be seen
+IDLE_POLL_SECONDS = 0.7
 # of the row cache warmer: between a few hundred links, so that visitors hardly notice: 40,000 links a second
 PAUSE_SECONDS = 0.003
 REST_SECONDS = 1.0  # until it looks for new links
@@ -51,7 +56,8 @@ class CompiledLinks:
         self.settings = settings
         self.role = role
         self.store = Store(settings)
-        self.changes = Changes(self.store)
+        # of PostgreSQL on a connection of its own: look-ups that wait must not hide that it is back
+        self.changes = Changes(self.store if settings.is_sqlite else DirectReader(settings, PULSE, 1))
         self.spellings: dict[tuple[str, str], CompiledLink] = {}
         self.spelling_bytes = 0
         self.young: dict[Key, CompiledLink] = {}
@@ -78,14 +84,14 @@ class CompiledLinks:
 
     def find(self, host: str, path: str) -> CompiledLink | None:
         """The compiled link for a host and path, or None if there is none. Raises StoreDown."""
-        epoch = self.begin()
-        site = self.site(host)
-        compiled_link = self.find_cached(host, path)
-        alias = alias_key(path)
-        if compiled_link is not None or alias is None or not site.has_links:
-            return compiled_link
-        row = self.store.link(site.domain_id, alias)
-        if row is None:
+        self.site(host)  # without it nothing is found in memory
+        return self.find_cached(host, path) or self.read(host, path)
+
+    def read(self, host: str, path: str) -> CompiledLink | None:
+        """The same from the database, for one that is not in memory."""
+        epoch, site, alias = self.begin(), self.site(host), alias_key(path)
+        row = self.store.link(site.domain_id, alias) if alias is not None and site.has_links else None
+        if row is None or alias is None:
             return None
         compiled_link = self.compiled(row)
         self.shelve([(alias, row)], epoch)
@@ -171,9 +177,14 @@ class CompiledLinks:
         self.old, self.young, self.weight = self.young, {}, 0
         self.forget_spellings()
 
-    def poll(self) -> None:
-        """Drop what has changed since the last poll. Raises StoreDown."""
+    def poll(self, *, is_pulse: bool = False) -> None:
+        """Drop what has changed since the last poll. Raises StoreDown, at once while PostgreSQL hangs; only
+        the pulse asks it then, for everybody."""
+        if not is_pulse:
+            self.refuse_in_outage()
         with self.polling:
+            if not is_pulse:
+                self.refuse_in_outage()  # it began while this thread waited
             asked = time.monotonic()
             news = self.changes.news()
             if news:
@@ -182,6 +193,10 @@ class CompiledLinks:
                         self.drop(change)
                     self.epoch += 1  # last: a load that notes the new epoch finds nothing stale
             self.polled = asked
+
+    def refuse_in_outage(self) -> None:
+        if outage.is_on:
+            raise StoreDown("the database gave no answer a moment ago")
 
     def drop(self, change: Invalidation) -> None:
         if change.domain_id is not None and change.alias is not None:
@@ -206,26 +221,50 @@ class CompiledLinks:
         return time.monotonic() - self.polled
 
     def close(self) -> None:
+        self.changes.reader.close()
         self.store.close()
 
 
 class Poller(PollLoop):
-    """Polls for changes five times a second, so that no redirect waits for that."""
+    """Polls for changes when others wake it, and now and then without that, so that no redirect waits.
+
+    A wake-up can be lost, and only the table is the truth. Where none arrive it polls five times a second.
+    Its own silence begins an outage (`app/core/postgresql.py`), and its first answer ends it.
+    """
 
     def __init__(self, compiled_links: CompiledLinks) -> None:
         super().__init__("link changes", POLL_SECONDS, ErrorBoundary("link changes", max_outages=inf))
         self.compiled_links = compiled_links
         self.is_down = False
+        self.woken = threading.Event()
+        self.listener: Listener | None = None
+
+    def run(self) -> None:
+        self.listener = start_listener({LINK_CHANGES: self.woken.set})
+        super().run()
+
+    def rest(self, seconds: float) -> None:
+        hears = self.listener is not None and self.listener.is_live and not self.is_down
+        self.woken.wait(IDLE_POLL_SECONDS if hears else seconds)
+        self.woken.clear()  # before the poll: what wakes it from here on is read by the next one
+
+    def stop(self, seconds: float | None = None) -> None:
+        self.ended.set()
+        self.woken.set()
+        if self.listener is not None:
+            self.listener.ended.set()  # it ends by itself, within a second or so
+        super().stop(seconds)
 
     def turn(self) -> None:
         try:
-            self.compiled_links.poll()
+            self.compiled_links.poll(is_pulse=True)
         except StoreDown as error:
             if not self.is_down:  # once, not five times a second
                 log.error("redirects go on from memory, but changes are not seen: %s", error)  # noqa: TRY400
             self.is_down = True
         else:
             self.is_down = False
+            outage.end()
 
 
 class RowCacheWarmer(PollLoop):

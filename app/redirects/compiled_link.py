@@ -58,9 +58,11 @@ class CompiledLink(Columns):
     is_open: bool = False
     # set when the link has changed: code that still finds this object must load the link again
     is_gone: bool = False
-    # of a limited link: when this was compiled, and the journal's number of visits once that is final
+    # of a limited link: when this was compiled; the journal's number of visits once that is settled, and when
+    # to count it anew, by the monotonic clock
     made: float = field(default_factory=time.monotonic)
     journaled: int | None = None
+    journaled_until: float = 0.0
     status: str = ""
     headers: Headers = field(default_factory=list)
 

@@ -31,7 +31,7 @@ from app.redirects.signed_tokens import Confirmation, Passage
 from app.redirects.visitor import Visitor
 
 DAY_MS = 24 * 60 * 60 * 1000
-RETRY_MS = 60 * 1000
+REREAD_MS = 60 * 1000
 LONGEST_DESTINATION = 2048
 
 log = logging.getLogger(__name__)
@@ -124,10 +124,12 @@ class RedirectContext:
 
 
 class Today:
-    """The daily salt: the key of the current UTC day, cached until the day ends."""
+    """The daily salt: the key of the current UTC day. Its file is read once a minute, for another machine's
+    may take the place of this one's."""
 
     def __init__(self, data_dir: Path) -> None:
         self.data_dir = data_dir
+        self.day: dt.date | None = None
         self.kept: tuple[int, bytes] = (0, b"")  # until when, in milliseconds, and the key
 
     def current(self) -> bytes:
@@ -142,12 +144,17 @@ class Today:
     def made(self, now_ms: int) -> tuple[int, bytes]:
         """Until when a key is valid, and the key. If none can be stored, redirects go on with a key of this
         process alone."""
+        day = dt.datetime.fromtimestamp(now_ms / 1000, dt.UTC).date()
+        until = min((now_ms // DAY_MS + 1) * DAY_MS, now_ms + REREAD_MS)
         try:
-            day = dt.datetime.fromtimestamp(now_ms / 1000, dt.UTC).date()
-            return (now_ms // DAY_MS + 1) * DAY_MS, day_key(self.data_dir, day)
+            key = day_key(self.data_dir, day)
         except OSError as error:
+            if self.day == day:  # its file can't be read now: it goes on as it was
+                return until, self.kept[1]
             log.error("The daily salt can't be stored, so visitors may be counted twice: %s", error)  # noqa: TRY400
-            return now_ms + RETRY_MS, secrets.token_bytes(KEY_BYTES)
+            return until, secrets.token_bytes(KEY_BYTES)
+        self.day = day
+        return until, key
 
 
 # --- the fields of a journal line that repeat: each function returns one or more, in their order, with TABs

@@ -25,6 +25,7 @@ from app.core.clock import now
 from app.core.config import Settings
 from app.core.database import UtcDateTime, prepare_engine
 from app.core.errors import StoreDown
+from app.core.postgresql import LIMITED
 from app.journal.codec import NEWEST
 from app.journal.segments import directory_of
 from app.links.clicks import LIMIT_COUNTER
@@ -36,7 +37,6 @@ from app.redirects.reader import Statement, Store
 from app.redirects.signed_tokens import Confirmation, Passage
 
 BUSY_MS = 2000  # rather than wait longer, a visitor is asked to try again
-CONNECT_SECONDS = 5
 NO_LIMIT = 2**62
 
 USED = select(LIMIT_COUNTER.c.clicks).where(LIMIT_COUNTER.c.link_id == bindparam("link_id"))
@@ -203,7 +203,7 @@ def passes(connection: Connection, ticket: Ticket) -> bool:
 def open_engine(settings: Settings) -> Engine:
     """An engine with one connection of its own. It waits only for other writers, and not for long."""
     engine = create_engine(settings.database_url, pool_size=1, max_overflow=0, **options(settings))
-    prepare_engine(engine, settings)
+    prepare_engine(engine, settings, patience=LIMITED)
     if settings.is_sqlite:
         event.listen(engine, "connect", wait_briefly)
     return engine
@@ -212,9 +212,7 @@ def open_engine(settings: Settings) -> Engine:
 def options(settings: Settings) -> dict[str, Any]:
     if settings.is_sqlite:
         return {"connect_args": {"uri": True, "check_same_thread": False}}
-    waits = f"-c lock_timeout={BUSY_MS} -c statement_timeout={BUSY_MS}"
-    arguments = {"connect_timeout": CONNECT_SECONDS, "options": waits}
-    return {"pool_pre_ping": True, "hide_parameters": True, "connect_args": arguments}
+    return {"pool_pre_ping": True, "hide_parameters": True}
 
 
 def wait_briefly(connection: Any, _entry: Any) -> None:

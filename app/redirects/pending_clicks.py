@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from math import inf
 from pathlib import Path
 
 from sqlalchemy import bindparam, column, literal, select, table, true
@@ -19,6 +20,8 @@ from app.redirects.reader import Statement, Store
 
 # every process knows a new limit within a second; after that no visit of the link goes to the journal
 SETTLED_SECONDS = 2.0
+# other machines may still have visits from before the limit in their journals, which are ingested later
+RECOUNT_SECONDS = 2.0
 BYTES = 1024 * 1024
 TRIES = 5
 
@@ -33,20 +36,23 @@ COUNTED = select(COUNTER.c.clicks, POSITION.c.name, POSITION.c.counters_offset).
 
 class Journaled:
     """Adds the counter and the journal's lines beyond its offsets. `SETTLED_SECONDS` after a limited link was
-    compiled the sum is final, and is kept in the compiled link."""
+    compiled the sum is kept in the compiled link: on one machine it is final then, and where several share a
+    PostgreSQL it is counted anew after `RECOUNT_SECONDS`."""
 
     def __init__(self, store: Store, directory: Path) -> None:
         self.store = store
         self.directory = directory
         self.statement = Statement(COUNTED, store.engine)
+        self.keep_seconds = inf if store.engine.dialect.name == "sqlite" else RECOUNT_SECONDS
 
     def visits(self, compiled_link: CompiledLink) -> int:
         """All visits of a limited link that are not in its limit counter. Raises StoreDown."""
-        if compiled_link.journaled is None:
-            is_settled = time.monotonic() - compiled_link.made > SETTLED_SECONDS
+        now = time.monotonic()
+        if compiled_link.journaled is None or now >= compiled_link.journaled_until:
+            is_settled = now - compiled_link.made > SETTLED_SECONDS
             found = self.counted_and_waiting(compiled_link.id)
             if is_settled:
-                compiled_link.journaled = found
+                compiled_link.journaled, compiled_link.journaled_until = found, now + self.keep_seconds
             return found
         return compiled_link.journaled
 

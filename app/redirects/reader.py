@@ -14,6 +14,7 @@ from app.core.config import Settings
 from app.core.database import BUSY_SECONDS, prepare_engine
 from app.core.database_damage import note_damage
 from app.core.errors import StoreDown
+from app.core.postgresql import VISITS, Patience, is_silence
 from app.redirects.queries import DOMAINS, LINK, LINKS, NAMES, NOTHING_SET, OF_EACH, PAGE_VALUES, PIXELS
 
 CONNECTIONS = 4  # shared by all threads of a process
@@ -75,16 +76,77 @@ class Free:
         return self.turns.qsize()
 
 
-class Store:
-    """The reads of one process, over its own connections. Made before a fork, it opens them after it."""
+class DirectReader:
+    """Reads over a few connections of its own. Made before a fork, it opens them after it."""
 
-    def __init__(self, settings: Settings) -> None:
-        self.engine = create_engine(settings.database_url, **options(settings))
-        prepare_engine(self.engine, settings)
+    def __init__(self, settings: Settings, patience: Patience, connections: int) -> None:
+        self.engine = create_engine(settings.database_url, **options(settings, connections))
+        prepare_engine(self.engine, settings, patience=patience)
+        self.wait_seconds = BUSY_SECONDS if settings.is_sqlite else patience.connect
         self.data_dir = settings.data_dir
         self.free = Free()
-        for _ in range(CONNECTIONS):
+        for _ in range(connections):
             self.free.put(None)
+
+    def read(self, statement: Statement, **values: Any) -> list[Row]:
+        """All rows of one statement, as of now."""
+        return [statement.row(found) for found in self.values(statement, **values)]
+
+    def values(self, statement: Statement, **values: Any) -> Sequence[Sequence[Any]]:
+        """All rows of one statement as the driver returns them. Raises StoreDown.
+
+        A failed read is tried once more, on another connection; not one that brought no answer at all, for
+        the next would bring none either.
+        """
+        parameters = statement.parameters(values)
+        try:
+            try:
+                return self.run(statement.text, parameters)
+            except self.engine.dialect.loaded_dbapi.Error as error:
+                if is_silence(error):
+                    raise
+                return self.run(statement.text, parameters)
+        except self.engine.dialect.loaded_dbapi.Error as error:
+            note_damage(error, self.data_dir)
+            raise StoreDown(str(error)) from error
+
+    def run(self, text: str, parameters: Any) -> Sequence[Sequence[Any]]:
+        try:
+            connection = self.free.get(timeout=self.wait_seconds)
+        except Empty:
+            raise StoreDown("every connection waits for an answer") from None
+        try:
+            connection = connection or self.opened()
+            cursor = connection.cursor()
+            cursor.execute(text, parameters)
+            found: Sequence[Sequence[Any]] = cursor.fetchall()
+            cursor.close()
+        except BaseException:
+            discard(connection)
+            connection = None
+            raise
+        finally:
+            self.free.put(connection)
+        return found
+
+    def opened(self) -> PoolProxiedConnection:
+        connection = self.engine.raw_connection()
+        if self.engine.dialect.name == "postgresql":
+            connection.dbapi_connection.autocommit = True  # type: ignore[union-attr]  # each read sees what is there now
+        return connection
+
+    def close(self) -> None:
+        """Close all unused connections. Nothing may be read afterwards."""
+        for _ in range(self.free.qsize()):
+            discard(self.free.get())
+        self.engine.dispose()
+
+
+class Store(DirectReader):
+    """The reads of one process for its visitors, over connections that all its threads share."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(settings, VISITS, CONNECTIONS)
         self.link_statement = Statement(LINK, self.engine)
         self.links_statement = Statement(LINKS, self.engine)
         self.domains_statement = Statement(DOMAINS, self.engine)
@@ -118,59 +180,10 @@ class Store:
         """Every verified domain, enabled or not."""
         return self.read(self.domains_statement)
 
-    def read(self, statement: Statement, **values: Any) -> list[Row]:
-        """All rows of one statement, as of now."""
-        return [statement.row(found) for found in self.values(statement, **values)]
 
-    def values(self, statement: Statement, **values: Any) -> Sequence[Sequence[Any]]:
-        """All rows of one statement as the driver returns them. A failed read is tried once more, on another
-        connection."""
-        parameters = statement.parameters(values)
-        try:
-            try:
-                return self.run(statement.text, parameters)
-            except self.engine.dialect.loaded_dbapi.Error:
-                return self.run(statement.text, parameters)
-        except self.engine.dialect.loaded_dbapi.Error as error:
-            note_damage(error, self.data_dir)
-            raise StoreDown(str(error)) from error
-
-    def run(self, text: str, parameters: Any) -> Sequence[Sequence[Any]]:
-        try:
-            connection = self.free.get(timeout=BUSY_SECONDS)
-        except Empty:
-            raise StoreDown("every connection waits for an answer") from None
-        try:
-            connection = connection or self.opened()
-            cursor = connection.cursor()
-            cursor.execute(text, parameters)
-            found: Sequence[Sequence[Any]] = cursor.fetchall()
-            cursor.close()
-        except BaseException:
-            discard(connection)
-            connection = None
-            raise
-        finally:
-            self.free.put(connection)
-        return found
-
-    def opened(self) -> PoolProxiedConnection:
-        connection = self.engine.raw_connection()
-        if self.engine.dialect.name == "postgresql":
-            connection.dbapi_connection.autocommit = True  # type: ignore[union-attr]  # each read sees what is there now
-        return connection
-
-    def close(self) -> None:
-        """Close all unused connections. Nothing may be read afterwards."""
-        for _ in range(self.free.qsize()):
-            discard(self.free.get())
-        self.engine.dispose()
-
-
-def options(settings: Settings) -> dict[str, Any]:
-    # a database that does not answer must not hold visitors for long
-    arguments = {"uri": True, "check_same_thread": False} if settings.is_sqlite else {"connect_timeout": 5}
-    return {"poolclass": QueuePool, "pool_size": CONNECTIONS, "max_overflow": 0, "connect_args": arguments}
+def options(settings: Settings, connections: int) -> dict[str, Any]:
+    arguments = {"uri": True, "check_same_thread": False} if settings.is_sqlite else {}
+    return {"poolclass": QueuePool, "pool_size": connections, "max_overflow": 0, "connect_args": arguments}
 
 
 def discard(connection: PoolProxiedConnection | None) -> None:

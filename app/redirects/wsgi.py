@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from app.core.counters import counters
 from app.core.errors import StoreDown
 from app.redirects.compiled_link import ALWAYS, CompiledLink, Headers
 from app.redirects.context import RedirectContext
@@ -64,6 +65,14 @@ class Front:
             return found
         return found[0], self.closing(found[1])
 
+    def is_in_memory(self, environ: WSGIEnvironment) -> bool:
+        """Whether the request is for a link that redirects without a look-up in the database. Never waits."""
+        host, path = self.host(environ), environ["PATH_INFO"]
+        if is_ours(path) or not is_host(host):
+            return False
+        compiled_link = self.compiled_links.find_cached(host, path)
+        return compiled_link is not None and (compiled_link.is_plain or compiled_link.is_open)
+
     def host(self, environ: WSGIEnvironment) -> str:
         """The host that the visitor asked for, as the nearest proxy reports it."""
         said: str = environ.get("HTTP_X_FORWARDED_HOST", "") if self.proxies else ""
@@ -74,8 +83,13 @@ class Front:
         return all(not host or is_host(host) for host in (environ.get("HTTP_HOST", ""), self.host(environ)))
 
     def look_up(self, host: str, path: str) -> CompiledLink | None:
+        links = self.compiled_links
         try:
-            return self.compiled_links.find(host, path)
+            links.site(host)  # without it nothing is found in memory
+            compiled_link = links.find_cached(host, path)
+            if path != "/":
+                counters.add("cache hits" if compiled_link is not None else "cache misses")
+            return compiled_link or links.read(host, path)
         except StoreDown:
             return None  # the application behind fails in the same way, and shows the error page
 

@@ -11,13 +11,14 @@ import pytest
 from app.accounts import setup
 from app.core import config
 from app.core.config import (
-    ROOT,
     TABLE,
     BadSettings,
     default_processes,
     describe_unknown_name,
     load_settings,
 )
+from app.core.folders import ROOT
+from app.core.storage_settings import Retention
 from app.notifications.site import site_of
 from app.operations.owner import acting_as, describe_owner
 
@@ -40,6 +41,10 @@ BAD = {
     "PostgreSQL at a port that is none": ("DATABASE_URL", "postgresql://u:p@h:port/d"),
     "PostgreSQL without anything": ("DATABASE_URL", "postgresql://"),
     "clicks without a file": ("CLICKS_URL", "sqlite:///"),
+    "a ClickHouse without a database": ("CLICKS_URL", "clickhouse://user@localhost:8123"),
+    "a ClickHouse with a database that is none": ("CLICKS_URL", "clickhouse://localhost/a-b"),
+    "a ClickHouse with parameters": ("CLICKS_URL", "clickhouse://localhost/clicks?secure=1"),
+    "a ClickHouse for the links": ("DATABASE_URL", "clickhouse://localhost/links"),
     "a secret that is short": ("SECRET_KEY", "x"),
     "a secret that is no secret": ("SECRET_KEY", "aaaaaaaaaaaaaaaaaaaaaaaa"),
     "an old secret that is short": ("SECRET_KEY_OLD", "x"),
@@ -64,6 +69,7 @@ BAD = {
     "a limit below nothing": ("API_RATE_LIMIT", "-5"),
     "clicks that are kept for no day": ("CLICK_RETENTION_DAYS", "0"),
     "an audit log of a day": ("AUDIT_LOG_DAYS", "1"),
+    "fewer backups than none": ("UPGRADE_BACKUPS", "-1"),
     "a journal by another word": ("JOURNAL_SYNC", "always"),
     "a base address with a host that can't be": ("BASE_URL", "https://go..example"),
     "a base address with a port that can't be": ("BASE_URL", "https://go.example:99999"),
@@ -83,6 +89,24 @@ BAD = {
     "a word that is not one of the few": ("LOG_FORMAT", "xml"),
     "a level that is none": ("LOG_LEVEL", "loud"),
     "consent by another word": ("PIXEL_CONSENT", "maybe"),
+    "a replica of another kind": ("CLICKS_READ_URL", "sqlite:////var/lib/waypost/copy.db"),
+    "a direct address of another kind": ("DATABASE_DIRECT_URL", "mysql://localhost/waypost"),
+    "too few connections": ("DATABASE_POOL_SIZE", "3"),
+    "a bucket of pictures that is none": ("MEDIA_URL", "https://s3.example.com/bucket"),
+    "a bucket in capitals": ("MEDIA_URL", "s3://Bucket"),
+    "a prefix that would be encoded": ("BACKUP_TO", "s3://bucket/a b"),
+    "backups to a server of another kind": ("BACKUP_TO", "ftp://example.com/backups"),
+    "backups to a file": ("BACKUP_TO", "/dev/null"),
+    "a time that is none": ("BACKUP_AT", "24:00"),
+    "six fields of cron": ("BACKUP_AT", "0 0 3 * * *"),
+    "nothing is kept": ("BACKUP_KEEP", "0d"),
+    "years are kept": ("BACKUP_KEEP", "7d 1y"),
+    "a word for a time": ("BACKUP_VERIFY_AT", "sometimes"),
+    "a short passphrase": ("BACKUP_PASSPHRASE", "elevenchars"),
+    "a server without a scheme": ("S3_ENDPOINT", "s3.example.com"),
+    "a region that is none": ("S3_REGION", "eu central"),
+    "a key with white space": ("S3_ACCESS_KEY_ID", "a key"),
+    "a secret that is too short": ("S3_SECRET_ACCESS_KEY", "ab"),
     "clicks in another kind of database": ("CLICKS_URL", "postgresql://localhost/clicks"),
 }
 GOOD = {
@@ -105,6 +129,12 @@ GOOD = {
         frozenset({"http", "https", "mailto"}),
     ),
     "hosts by comma or space": ("TRUSTED_HOSTS", "a.example, B.example", ("a.example", "b.example")),
+    "a folder by its address": ("BACKUP_TO", "file:///var/backups", "/var/backups"),
+    "a time of day": ("BACKUP_AT", "3:15", "15 3 * * *"),
+    "the fields of cron": ("BACKUP_AT", "*/30  4 * * mon", "*/30 4 * * mon"),
+    "no time at all": ("BACKUP_VERIFY_AT", "never", ""),
+    "what is kept": ("BACKUP_KEEP", "7d, 6m", Retention(days=7, months=6)),
+    "all are kept": ("BACKUP_KEEP", "all", Retention(is_all=True)),
     "empty is not set": ("BASE_URL", "", None),
 }
 
@@ -133,6 +163,44 @@ def test_a_good_value_is_read(tmp_path: Path, name: str, text: str, read: object
 
 def test_every_setting_has_a_bad_value_here() -> None:
     assert {name for name, _ in BAD.values()} == set(TABLE)
+
+
+KEYS = {"S3_ACCESS_KEY_ID": "key", "S3_SECRET_ACCESS_KEY": "secret"}
+
+
+def test_a_bucket_needs_both_keys(tmp_path: Path) -> None:
+    target = {"BACKUP_TO": "s3://bucket/a/b/"}
+    assert load_settings(environ(tmp_path, **target, **KEYS)).backup_to == "s3://bucket/a/b"
+    for name in KEYS:
+        with pytest.raises(BadSettings, match=rf"^WAYPOST_{name}: .* WAYPOST_BACKUP_TO names a bucket$"):
+            load_settings(environ(tmp_path, **target, **(KEYS | {name: ""})))
+
+
+def test_pictures_in_a_bucket_need_postgresql(tmp_path: Path) -> None:
+    given = {"MEDIA_URL": "s3://bucket", **KEYS}
+    with pytest.raises(BadSettings, match=r"^WAYPOST_MEDIA_URL: "):
+        load_settings(environ(tmp_path, **given))
+    load_settings(environ(tmp_path, **given, DATABASE_URL="postgresql://u@one.example/d"))
+
+
+@pytest.mark.parametrize("name", ["CLICKS_READ_URL", "DATABASE_DIRECT_URL"])
+def test_a_second_address_of_postgresql_needs_a_first_one(tmp_path: Path, name: str) -> None:
+    main, other = "postgresql://u@one.example/d", "postgres://u@other.example/d"
+    for given in ({name: other}, {name: main, "DATABASE_URL": main}):
+        with pytest.raises(BadSettings, match=f"^WAYPOST_{name}: "):
+            load_settings(environ(tmp_path, **given))
+    found = load_settings(environ(tmp_path, DATABASE_URL=main, **{name: other}))
+    assert getattr(found, name.lower()) == "postgresql+psycopg://u@other.example/d"
+
+
+def test_a_replica_beside_a_clickhouse_is_refused(tmp_path: Path) -> None:
+    given = {
+        "DATABASE_URL": "postgresql://u@one.example/d",
+        "CLICKS_READ_URL": "postgresql://u@two.example/d",
+    }
+    load_settings(environ(tmp_path, **given))
+    with pytest.raises(BadSettings, match=r"^WAYPOST_CLICKS_READ_URL: "):
+        load_settings(environ(tmp_path, **given, CLICKS_URL="clickhouse://three.example/d"))
 
 
 def test_clicks_in_the_same_file_as_the_rest_are_refused(tmp_path: Path) -> None:
@@ -285,3 +353,17 @@ def test_a_file_of_settings_that_is_no_text_is_named(env_file: Path) -> None:
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(BadSettings, match="WAYPOST_SECRET_KEY"):
         load_settings({"WAYPOST_DATA_DIR": str(tmp_path), "WAYPOST_SECRET_KEY_FILE": str(tmp_path / "none")})
+
+
+@pytest.mark.parametrize("database", ["", "postgresql://localhost/links"])
+def test_clicks_in_clickhouse_leave_the_database_as_it_is(tmp_path: Path, database: str) -> None:
+    address = "clickhouses://user:secret@stats.example:8443/clicks"
+    found = load_settings(environ(tmp_path, DATABASE_URL=database, CLICKS_URL=address))
+    assert (found.clickhouse_url, found.clicks_url) == (address, None)
+    assert found.database_url.startswith(database[:10] or "sqlite")
+
+
+def test_clickhouse_without_its_library_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
+    with pytest.raises(BadSettings, match=r"CLICKS_URL: needs the package clickhouse-connect"):
+        load_settings(environ(tmp_path, CLICKS_URL="clickhouse://localhost/clicks"))

@@ -130,9 +130,8 @@ def test_migrations_are_one_line(written: Any) -> None:
 
 
 def test_a_start_in_json_is_all_json_and_holds_no_token(
-    settings: Settings, written: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    settings: Settings, written: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(serve, "is_answered", lambda _: True)
     written("json")
     serve.announce(replace(settings, log_format="json"), "http://127.0.0.1:8000/setup?token=hidden")
     out, err = capsys.readouterr()

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from math import inf
+from pathlib import Path
 
 import pytest
+from sqlalchemy import create_engine, text
 
+from app.core.config import Settings
+from app.core.database import prepare_engine
 from app.core.error_boundary import ErrorBoundary
-from app.core.poll_loop import PollLoop, take_turns
+from app.core.poll_loop import PollLoop, Quiet, quiet_database, take_turns
 from tests.server import wait_for
 
 RESTS = {
@@ -54,3 +59,45 @@ def test_a_turn_that_raises_does_not_end_the_loop() -> None:
 
 def test_one_that_never_ran_can_be_stopped() -> None:
     Loop().stop(1.0)
+
+
+def test_a_file_that_was_written_to_needs_a_turn(tmp_path: Path) -> None:
+    file, other = tmp_path / "main.db-wal", tmp_path / "main.db"
+    quiet = Quiet(lambda: [file, other], seconds=3600)
+    assert [quiet.is_quiet() for _ in range(3)] == [False, True, True], "nothing is known at first"
+    file.write_bytes(b"commit")
+    assert [quiet.is_quiet() for _ in range(2)] == [False, True]
+    os.utime(file, ns=(0, 0))  # of the same size, as a log that begins anew
+    assert [quiet.is_quiet() for _ in range(2)] == [False, True]
+    file.unlink()
+    assert [quiet.is_quiet() for _ in range(2)] == [False, True]
+
+
+def test_a_turn_is_needed_for_what_comes_due_by_time(tmp_path: Path) -> None:
+    quiet = Quiet(lambda: [tmp_path / "main.db"], seconds=0.0)
+    assert [quiet.is_quiet() for _ in range(2)] == [False, False]
+
+
+def test_a_turn_that_failed_is_taken_again(tmp_path: Path) -> None:
+    loop = Loop()
+    loop.quiet = Quiet(lambda: [tmp_path / "main.db"], seconds=3600)
+    for _ in range(4):
+        loop.attempt_turn()
+    assert loop.turns == 2, "the first raised, and the second found nothing"
+
+
+def test_a_commit_is_seen(settings: Settings) -> None:
+    engine = create_engine(settings.database_url)
+    prepare_engine(engine, settings)
+    quiet = quiet_database(engine, 3600)
+    assert quiet
+    with engine.begin() as connection:
+        quiet.is_quiet()
+        assert quiet.is_quiet()
+        connection.execute(text("CREATE TABLE something (id INTEGER)"))
+    assert not quiet.is_quiet()
+    engine.dispose()
+
+
+def test_without_a_file_that_tells_every_turn_is_taken() -> None:
+    assert quiet_database(create_engine("postgresql+psycopg://nobody@127.0.0.1:1/none"), 3600) is None

@@ -22,6 +22,7 @@ from app.links.models import Link
 from app.notifications.models import NotificationHandler
 from app.pixels.models import Pixel
 from app.projects.models import Project
+from tests import pictures as stored_pictures
 
 TO = "https://example.com/"
 FAVICON, CARD = "pictures/" + "a" * 32 + ".png", "pictures/" + "b" * 32 + ".jpg"
@@ -100,19 +101,19 @@ def test_pictures_come_back_written_anew(session, settings, alice, take) -> None
     ):
         name = getattr(link_called(session, alias), field)
         assert name not in (FAVICON, CARD)
-        with Image.open(uploads.directory() / name) as kept:
+        with Image.open(uploads.path_of(name)) as kept:
             assert kept.size == size
     assert link_called(session, "plain").cloaking_favicon is None
-    assert len(list(uploads.directory().iterdir())) == 2
+    assert len(stored_pictures.served()) == 2
     again = take(alice, found)
     assert (again.made, again.known, again.failed) == (0, 3, 0)
-    assert len(list(uploads.directory().iterdir())) == 2
+    assert len(stored_pictures.served()) == 2
 
 
 def test_a_check_reads_pictures_and_keeps_none(session, alice, take) -> None:
     job = take(alice, with_pictures((FAVICON, b"no picture"), (CARD, picture(kind="JPEG"))), "checking")
     assert (job.state, job.made, job.failed) == ("checked", 2, 1)
-    assert not uploads.directory().exists() or not list(uploads.directory().iterdir())
+    assert not stored_pictures.served()
 
 
 def flip(content: bytes, at: bytes, offset: int, value: bytes) -> bytes:
@@ -213,7 +214,7 @@ def test_a_bad_picture_is_a_failed_field_of_its_row(
     assert (job.state, job.made, job.failed) == ("done", 2, 1), found
     [[field, words]] = found["icon"]
     assert (field, said in words) == ("cloaking_favicon", True), words
-    assert len(list(uploads.directory().iterdir())) == 1
+    assert len(stored_pictures.served()) == 1
     assert {path.parent for path in settings.data_dir.rglob("*.sh")} == set()
 
 
@@ -229,7 +230,9 @@ def test_a_name_is_never_a_path(session, settings, alice, take, name: str) -> No
     job = take(alice, zip_of(members.items()))
     assert (job.made, job.failed) == (1, 1)
     new = {path for path in settings.data_dir.parent.rglob("*") if "imports" not in path.parts} - before
-    assert {path.suffix for path in new} <= {".lock"} | {path.suffix for path in new if "locks" in path.parts}
+    assert {path.suffix for path in new} <= {".lock", ".id"} | {
+        path.suffix for path in new if "locks" in path.parts
+    }
 
 
 def many_members(count: int) -> bytes:
@@ -368,7 +371,7 @@ def test_a_picture_of_a_link_that_lost_its_alias_goes(session, alice, bob, facto
     changes = {"url": "taken", "location_url": TO, "cloaking_favicon": uploads.Picture(picture(), "png")}
     assert bulk_create.create_each(alice.id, [changes]) == [None]
     session.commit()
-    assert list(uploads.directory().iterdir()) == []
+    assert stored_pictures.served() == []
 
 
 PIXELS = [["social_a", "77", "One"], ["social_a", "77", "Two"]]

@@ -22,9 +22,11 @@ from app.accounts import sessions
 from app.accounts.deletion import leaving
 from app.accounts.models import User
 from app.core.clock import now
-from app.core.config import ROOT, Settings
+from app.core.config import Settings
 from app.core.database import begin_write
 from app.core.extensions import db
+from app.core.folders import ROOT
+from app.core.machine import machine_id
 from app.import_export import archive_writer, archives
 from app.import_export.models import Archive
 from tests.accounts.deletion.test_purging import furnish
@@ -184,14 +186,14 @@ def test_what_fails_again_and_again_is_given_up(
 
     monkeypatch.setattr(archive_writer, "members", broken)
     for _ in range(archives.TRIES):
-        assert archives.unfinished_archives(session) == [(row.id, row.user_id)]
+        assert archives.unfinished_archives(session, machine_id(settings.data_dir)) == [(row.id, row.user_id)]
         with pytest.raises(RuntimeError):
             archive_writer.run(row.id, settings)
         session.rollback()
     archive_writer.run(row.id, settings)
     session.refresh(row)
     assert (row.state, bool(row.problem)) == ("failed", True)
-    assert archives.unfinished_archives(session) == []
+    assert archives.unfinished_archives(session, machine_id(settings.data_dir)) == []
 
 
 @pytest.mark.full

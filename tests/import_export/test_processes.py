@@ -19,7 +19,7 @@ import psycopg
 import pytest
 import requests
 
-from app.core.config import ROOT
+from app.core.folders import ROOT
 from tests import postgres
 from tests.server import Server, wait_for
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,10 +17,11 @@ from app.core.extensions import db
 from app.import_export import exporter, json_reader, row_pictures, runs
 from app.import_export.archive_reader import MAX_PICTURE_BYTES
 from app.import_export.models import FailedRow, LinkImport
-from app.links import services, uploads
+from app.links import services
 from app.links.forms import LinkForm
 from app.links.models import Link
 from app.links.pictures import Picture
+from tests import pictures as stored_pictures
 from tests.links.pictures import SVG, huge_png, picture
 
 TO = "https://example.com/"
@@ -36,8 +36,8 @@ def table(*rows: dict[str, Any]) -> str:
     return json.dumps([{"location_url": TO, **row} for row in rows])
 
 
-def kept() -> list[Path]:
-    return list(uploads.directory().iterdir()) if uploads.directory().exists() else []
+def kept() -> list[str]:
+    return stored_pictures.served()
 
 
 def exported(user: User) -> str:
@@ -60,7 +60,7 @@ def test_an_export_holds_them_and_an_import_writes_them_anew(
     text = exported(alice)
     [row] = json.loads(text)
     for name, field in row_pictures.DATA_FIELDS.items():
-        stored = (uploads.directory() / getattr(shown, name)).read_bytes()
+        stored = stored_pictures.content(getattr(shown, name))
         assert row[field] == data(stored)
     services.delete_many(alice.id, [shown.id])
     session.commit()
@@ -68,7 +68,7 @@ def test_an_export_holds_them_and_an_import_writes_them_anew(
     assert (job.made, job.failed, session.query(FailedRow).count()) == (1, 0, 0)
     made = session.scalars(sa.select(Link)).one()
     for name in row_pictures.DATA_FIELDS:
-        assert (uploads.directory() / getattr(made, name)).is_file()
+        assert getattr(made, name) in kept()
         assert getattr(made, name) not in row[name]
 
 
@@ -96,9 +96,10 @@ def test_an_export_reads_the_pictures_of_one_row_at_a_time(
     assert read == ["shown", "other"]
 
 
+@pytest.mark.databases
 def test_a_picture_that_is_gone_or_too_large_is_left_out(alice: User, shown: Link) -> None:
-    (uploads.directory() / str(shown.cloaking_favicon)).unlink()
-    (uploads.directory() / str(shown.cloaking_opengraph)).write_bytes(bytes(MAX_PICTURE_BYTES + 1))
+    stored_pictures.lose(f"uploads/{shown.cloaking_favicon}")
+    stored_pictures.overwrite(str(shown.cloaking_opengraph), bytes(MAX_PICTURE_BYTES + 1))
     [row] = json.loads(exported(alice))
     assert [row[field] for field in row_pictures.DATA_FIELDS.values()] == [None, None]
 

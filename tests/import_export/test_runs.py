@@ -15,6 +15,7 @@ from app.cli import transfer
 from app.cli.transfer import STEP_SECONDS, ImportTurn
 from app.core.clock import now
 from app.core.database import engine_options, prepare_engine
+from app.core.machine import machine_id
 from app.import_export import archives, files, importer, runs
 from app.import_export.models import LinkImport
 from app.jobs.subprocesses import Archiver, Importer, ProgramRunner
@@ -198,7 +199,7 @@ def test_a_process_that_fails_keeps_nobody_waiting(
         for user in users:
             archives.ask(user, "https://go.example")
             session.commit()
-        ids = [id_ for id_, _ in archives.unfinished_archives(session)]
+        ids = [id_ for id_, _ in archives.unfinished_archives(session, machine_id(settings.data_dir))]
     session.rollback()
     programs |= dict.fromkeys(ids, EXIT["ends well"]) | {ids[0]: EXIT[how], ids[1]: EXIT[how]}
     runner = kind(engine, settings)

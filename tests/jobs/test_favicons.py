@@ -27,13 +27,6 @@ pytestmark = pytest.mark.settings(ALLOW_PRIVATE_NETWORKS="127.0.0.0/8")
 
 
 @pytest.fixture
-def peers() -> Iterator[Peers]:
-    found = Peers()
-    yield found
-    found.close()
-
-
-@pytest.fixture
 def engine(settings: Settings) -> Iterator[Engine]:
     engine = create_engine(settings.database_url, **engine_options(settings))
     prepare_engine(engine, settings)

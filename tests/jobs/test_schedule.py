@@ -5,10 +5,11 @@ from __future__ import annotations
 import datetime as dt
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 import time_machine
-from sqlalchemy import create_engine, select
+from sqlalchemy import create_engine, select, update
 
 from app.core.clock import now
 from app.core.database import begin_write, engine_options, prepare_engine
@@ -49,7 +50,7 @@ def make_scheduler(engine, settings, ran) -> Callable[..., Scheduler]:
 
 @pytest.fixture
 def job(engine, session, make_scheduler) -> Job:
-    register(engine, list(make_scheduler().table.values()))
+    register(engine, make_scheduler().table)
     return session.scalars(select(Job)).one()
 
 
@@ -81,11 +82,11 @@ def test_the_table_has_times_that_can_be_read():
 def test_a_new_job_waits_for_its_time_and_other_times_count_at_once(engine, session, job, make_scheduler):
     assert precise_now() < job.due <= precise_now() + HOUR
     set_to(session, job, due=precise_now() - HOUR)
-    register(engine, list(make_scheduler().table.values()))
+    register(engine, make_scheduler().table)
     session.rollback()
     session.refresh(job)
     assert job.due < precise_now(), "a job that is due stays due when a worker starts"
-    register(engine, [Scheduled("a job", "9 * * * *", print)])
+    register(engine, {"a job": Scheduled("a job", "9 * * * *", print)})
     session.rollback()
     session.refresh(job)
     assert (job.cron, job.due.minute) == ("9 * * * *", 9)
@@ -213,3 +214,40 @@ def test_redeemed_tickets_go_a_day_after_their_time(session, settings, monkeypat
     session.commit()
     forget_redeemed_tickets(session, settings)
     assert session.scalars(select(RedeemedTicket.id)).all() == ["new"]
+
+
+@pytest.mark.databases
+def test_each_machine_sees_to_its_own_files_and_one_to_the_database(
+    database, engine, settings, session, tmp_path
+):
+    """On PostgreSQL; with SQLite there is one machine, and its jobs keep their names."""
+    ran: list[str] = []
+    directories = [settings.data_dir, tmp_path / "other"]
+    directories[1].mkdir()
+
+    def machine(data_dir) -> Scheduler:
+        def note(name: str) -> Scheduled:
+            run = lambda _session, _settings: ran.append(f"{name} at {data_dir.name}")  # noqa: E731
+            return Scheduled(name, "7 * * * *", run, is_of_machine=name == "files")
+
+        return Scheduler(engine, replace(settings, data_dir=data_dir), [note("files"), note("rows")])
+
+    schedulers = [machine(each) for each in directories]
+    for scheduler in schedulers:
+        turn(scheduler)
+    session.execute(update(Job).values(due=precise_now() - HOUR))
+    session.commit()
+    for scheduler in schedulers * 2:
+        turn(scheduler)
+    files = ["files at data", "files at other"] if database == "postgresql" else ["files at data"]
+    assert sorted(ran) == [*files, "rows at data"]
+
+
+def test_the_jobs_of_a_machine_that_is_gone_are_forgotten(engine, session):
+    long_ago, lately = precise_now() - dt.timedelta(days=61), precise_now() - dt.timedelta(days=2)
+    for name, due in (("files @ gone", long_ago), ("files @ off", lately), ("rows", long_ago)):
+        session.add(Job(name=name, cron="7 * * * *", due=due))
+    session.commit()
+    register(engine, {})
+    session.rollback()
+    assert sorted(session.scalars(select(Job.name))) == ["files @ off", "rows"]

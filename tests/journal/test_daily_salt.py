@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,19 +17,11 @@ NEXT = dt.date(2026, 11, 21)
 KEY = bytes(range(32))
 
 
-@pytest.fixture(autouse=True)
-def _fresh_process() -> Iterator[None]:
-    daily_salt._cached.clear()
-    yield
-    daily_salt._cached.clear()
-
-
 def test_a_days_key_is_made_once_and_kept_private(tmp_path: Path) -> None:
     key = day_key(tmp_path, DAY)
     assert len(key) == daily_salt.KEY_BYTES
     assert day_key(tmp_path, DAY) == key
     assert day_key(tmp_path, NEXT) != key
-    daily_salt._cached.clear()
     assert day_key(tmp_path, DAY) == key, "as another process reads it"
     assert sorted(path.name for path in (tmp_path / "keys").iterdir()) == ["2026-11-20", "2026-11-21"]
     assert (tmp_path / "keys" / "2026-11-20").stat().st_mode & 0o777 == 0o600

@@ -47,6 +47,16 @@ def serve(peers: Peers, answers: Mapping[str, bytes | Script], host: str = "127.
     return peers.serve(paths(peers, answers), host=host)
 
 
+def serve_shop(peers: Peers, title: str) -> str:
+    """A site whose page says a title, a description, a picture and an icon. Returns its address."""
+    head = (
+        f"<title>{title}</title><meta name=description content='For everybody'>"
+        "<meta property='og:image' content='/p'><link rel=icon href='/i'>"
+    )
+    wide = answer(picture(size=(1200, 630)), "image/png")
+    return str(serve(peers, {"/": page(head), "/p": wide, "/i": answer(ICON, "image/png")}).url)
+
+
 def asked(peers: Peers) -> list[str]:
     """The paths that were asked for, in order."""
     return [heard.split()[1].decode() for heard in peers.heard]

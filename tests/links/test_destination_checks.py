@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import ipaddress
 import threading
-from collections.abc import Iterator
 
 import pytest
 from sqlalchemy import select, update
@@ -26,13 +25,6 @@ from tests.notifications.peers import Peers, Script
 __all__ = ["no_dns"]
 
 LOOPBACK = (ipaddress.ip_network("127.0.0.0/8"),)
-
-
-@pytest.fixture
-def peers() -> Iterator[Peers]:
-    found = Peers()
-    yield found
-    found.close()
 
 
 def answers(peers: Peers, **statuses: int) -> Script:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import ipaddress
 import socket
-from collections.abc import Iterator
 
 import pytest
 
@@ -14,17 +13,9 @@ from app.links.destination_page import NotAPage, Refused, clean, parse_page, rea
 from app.net.dial import Deadline
 from app.net.http import NoAnswer
 from tests.links.sites import answer, asked, page, redirect, serve
-from tests.notifications.peers import Peers
 
 LOOPBACK = (ipaddress.ip_network("127.0.0.1"),)
 URL = "https://a.example/dir/page"
-
-
-@pytest.fixture
-def peers() -> Iterator[Peers]:
-    found = Peers()
-    yield found
-    found.close()
 
 
 def title_of(head: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import io
 import ipaddress
-from collections.abc import Iterator
 
 import pytest
 from PIL import Image
@@ -21,19 +20,11 @@ from app.trash.models import Trashed
 from tests.links.pictures import SVG, huge_png, picture
 from tests.links.sites import ICON, answer, asked, page, redirect, serve
 from tests.net.odd_answers import no_dns
-from tests.notifications.peers import Peers
 
 __all__ = ["no_dns"]
 
 LOOPBACK = (ipaddress.ip_network("127.0.0.1"),)
 PNG = "image/png"
-
-
-@pytest.fixture
-def peers() -> Iterator[Peers]:
-    found = Peers()
-    yield found
-    found.close()
 
 
 @pytest.mark.parametrize(

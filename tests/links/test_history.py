@@ -13,13 +13,14 @@ from app.core.clock import now
 from app.core.database import begin_write
 from app.core.errors import AliasTaken, NotFound
 from app.core.extensions import db
-from app.links import previous_uploads, services, uploads
+from app.links import previous_uploads, services
 from app.links.history import MAX_CHANGES, history_of
 from app.links.models import Link
 from app.links.removal import erase
 from app.links.uploads import Picture
 from app.pixels import services as pixels
 from app.projects.models import Project
+from tests import pictures
 
 pytestmark = pytest.mark.databases
 TO, ELSEWHERE = "https://example.com/", "https://example.org/"
@@ -94,7 +95,7 @@ def test_back_to_an_older_state(alice: Any, make_pixel: Any, make_handler: Any) 
 
 
 def content(name: str | None) -> bytes | None:
-    return name and (uploads.directory() / name).read_bytes()
+    return name and pictures.content(name)
 
 
 def test_a_picture_comes_back(alice: Any) -> None:
@@ -103,7 +104,7 @@ def test_a_picture_comes_back(alice: Any) -> None:
     write(services.update, link, {"cloaking_opengraph": Picture(b"second", "jpg"), "cloaking_favicon": None})
     second = link.cloaking_opengraph
     write(services.update, link, {"cloaking_opengraph": None})
-    assert not list(uploads.directory().iterdir())  # nothing of it is served
+    assert not pictures.served()  # nothing of it is served
     write(services.revert, link, history_of(link)[1].id)
     assert (content(link.cloaking_opengraph), link.cloaking_favicon) == (b"second", None)
     assert link.cloaking_opengraph != second  # an old URL of the picture shows nothing
@@ -113,13 +114,13 @@ def test_a_picture_comes_back(alice: Any) -> None:
     services.revert(link, history_of(link)[-2].id)
     db.session.rollback()
     assert content(link.cloaking_opengraph) == b"first"
-    previous_uploads.place_of(link.id, first).unlink()
+    pictures.lose(f"replaced/{link.id}-{first}")
     write(services.update, link, {"cloaking_opengraph": None, "cloaking_favicon": None})
     write(services.revert, link, history_of(link)[-1].id)
     assert (link.cloaking_opengraph, content(link.cloaking_favicon)) == (None, b"icon")
     assert previous_uploads.find(link.id, icon)
     write(erase, alice.id, [link.id])
-    assert not list(previous_uploads.directory().iterdir()) and not list(uploads.directory().iterdir())
+    assert not pictures.previous() and not pictures.served()
 
 
 def test_a_change_that_fails_keeps_no_picture(alice: Any) -> None:
@@ -128,7 +129,7 @@ def test_a_change_that_fails_keeps_no_picture(alice: Any) -> None:
     services.update(link, {"cloaking_favicon": None})
     db.session.rollback()
     assert content(link.cloaking_favicon) == b"icon"
-    assert not list(previous_uploads.directory().iterdir())
+    assert not pictures.previous()
 
 
 def test_back_to_an_alias_that_is_anothers_now(alice: Any) -> None:

@@ -6,7 +6,6 @@ import ipaddress
 import os
 import threading
 import time
-from collections.abc import Iterator
 
 import pytest
 
@@ -20,7 +19,6 @@ from app.net import dial
 from tests.links.pictures import SVG, picture
 from tests.links.sites import ICON, answer, page, redirect, serve
 from tests.net.odd_answers import no_dns
-from tests.notifications.peers import Peers
 
 __all__ = ["no_dns"]
 
@@ -28,13 +26,6 @@ pytestmark = pytest.mark.usefixtures("app")
 
 LOOPBACK = (ipaddress.ip_network("127.0.0.1"),)
 PICTURE = picture(size=(2400, 1260))
-
-
-@pytest.fixture
-def peers() -> Iterator[Peers]:
-    found = Peers()
-    yield found
-    found.close()
 
 
 def card(**answers: bytes) -> dict[str, bytes]:

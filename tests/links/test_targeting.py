@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from app.core.config import ROOT
+from app.core.folders import ROOT
 from app.geo.countries import CONTINENTS, COUNTRIES
 from app.input.parsers import Rejected
 from app.links.targeting import TYPES

@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import logging
 import multiprocessing
-import shutil
 import stat
-import subprocess
+import time
+import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
+import psycopg
 import pytest
 import time_machine
 from redis import RedisError
 
 from app.core.config import Settings, load_settings
+from app.core.redis_client import connect
 from app.core.secret_keys.ring import SecretKeys, use_keys
-from app.rate_limit.limiter import RateLimiter, at_most, network_of, ping
+from app.rate_limit import postgres_storage
+from app.rate_limit.limiter import RateLimiter, at_most, network_of
+from tests import postgres
 from tests.conftest import environ
 from tests.keys import secret_keys
-from tests.server import free_port, wait_for
+from tests.redis_server import RedisServer
+from tests.server import wait_for
 
 LIMIT = at_most(5, minutes=10, name="tries")
 NOW = 1_800_000_000.0
@@ -75,37 +80,39 @@ def test_what_is_forgiven_is_forgotten(rate_limiter: RateLimiter) -> None:
     assert rate_limiter.take(LIMIT, "bob") > 0
 
 
+def of_redis(settings: Settings, server: RedisServer) -> Settings:
+    return replace(settings, redis_url=server.url)
+
+
+def of_postgres(settings: Settings, template: str) -> Iterator[Settings]:
+    name = f"test_{uuid.uuid4().hex}"
+    with postgres.connect() as connection:
+        connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+        yield replace(settings, database_url=postgres.address(name))
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture(params=["file", "Redis", "PostgreSQL"])
+def shared_settings(request: pytest.FixtureRequest, settings: Settings) -> Iterator[Settings]:
+    if request.param == "PostgreSQL":
+        yield from of_postgres(settings, request.getfixturevalue("postgres_template"))
+    elif request.param == "Redis":
+        yield of_redis(settings, request.getfixturevalue("redis_server"))
+    else:
+        yield settings
+
+
 @pytest.fixture
-def redis_url() -> Iterator[str]:
-    """The address of a Redis that this test starts."""
-    if shutil.which("redis-server") is None:
-        pytest.skip("no redis-server here")
-    port = free_port()
-    command = ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--daemonize", "no"]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    url = f"redis://127.0.0.1:{port}/0"
-    try:
-        wait_for(lambda: is_there(url), "Redis")
-        yield url
-    finally:
-        process.terminate()
-        process.wait()
-
-
-def is_there(url: str) -> bool:
-    try:
-        ping(url)
-    except RedisError:
-        return False
-    return True
-
-
-@pytest.fixture(params=["file", "Redis"])
-def either(request: pytest.FixtureRequest, settings: Settings) -> Iterator[RateLimiter]:
-    url = request.getfixturevalue("redis_url") if request.param == "Redis" else None
-    found = RateLimiter(replace(settings, redis_url=url))
+def either(shared_settings: Settings) -> Iterator[RateLimiter]:
+    found = RateLimiter(shared_settings)
     yield found
+    assert all(counts.breaker.admits() for counts in found.places), "the shared storage has counted"
     found.close()
+
+
+@pytest.fixture
+def postgres_settings(settings: Settings, postgres_template: str) -> Iterator[Settings]:
+    yield from of_postgres(settings, postgres_template)
 
 
 def test_what_is_given_back_was_no_try(either: RateLimiter) -> None:
@@ -181,6 +188,29 @@ def test_the_file_of_an_earlier_version_goes(settings: Settings, rate_limiter: R
     assert not list(settings.data_dir.glob("throttles*"))
 
 
+def test_the_window_of_tries_moves(either: RateLimiter) -> None:
+    for seconds in (0, 1, 2, 3, 4):
+        with time_machine.travel(NOW + seconds, tick=False):
+            assert either.take(LIMIT, "alice") == 0
+    with time_machine.travel(NOW + 100, tick=False):
+        assert either.take(LIMIT, "alice") == 500
+        assert either.look(LIMIT, "alice").remaining == 0
+        either.reset(LIMIT, "alice")
+        assert either.look(LIMIT, "alice").remaining == 5
+
+
+def test_many_threads_of_two_machines_are_counted_together(
+    shared_settings: Settings, either: RateLimiter
+) -> None:
+    both = [either, RateLimiter(shared_settings)]
+    with ThreadPoolExecutor(8) as pool:
+        waits = list(pool.map(lambda number: both[number % 2].take(LIMIT, "alice"), range(64)))
+        windows = list(pool.map(lambda number: both[number % 2].count_request(LIMIT, "bob"), range(64)))
+    both[1].close()
+    assert waits.count(0) == 5
+    assert [window.is_over for window in windows].count(False) == 5
+
+
 def test_requests_are_counted_in_a_window_that_begins_with_the_first(either: RateLimiter) -> None:
     found = [either.count_request(LIMIT, "alice") for _ in range(6)]
     assert [(one.remaining, one.is_over) for one in found] == [
@@ -221,8 +251,104 @@ def test_where_the_shared_count_fails_one_counts_alone_and_says_so(
         rate_limiter.give_back(LIMIT, "alice")
     rate_limiter.close()
     assert [wait == 0 for wait in waits] == [True] * 5 + [False] * 2
-    assert "limits are counted by this process alone" in caplog.text
+    assert caplog.text.count("limits are counted by this process alone") == 1
     assert "stays counted" in caplog.text
+
+
+@pytest.mark.parametrize("end", ["freeze", "stop"])
+def test_a_redis_that_does_not_answer_is_waited_for_once(
+    settings: Settings, redis_server: RedisServer, caplog: pytest.LogCaptureFixture, end: str
+) -> None:
+    rate_limiter = RateLimiter(of_redis(settings, redis_server))
+    assert rate_limiter.take(LIMIT, "alice") == 0
+    getattr(redis_server, end)()
+    with caplog.at_level(logging.WARNING):
+        began = time.monotonic()
+        waits = [rate_limiter.take(LIMIT, "alice") for _ in range(40)]
+        seconds = time.monotonic() - began
+    rate_limiter.close()
+    assert waits.count(0) == 5, "the file of this machine counts meanwhile"
+    assert seconds < 2, "each of them waited"
+    assert caplog.text.count("counted by each machine alone") == 1
+
+
+def test_redis_counts_again_as_soon_as_it_answers(settings: Settings, redis_server: RedisServer) -> None:
+    rate_limiter, other = (RateLimiter(of_redis(settings, redis_server)) for _ in range(2))
+    for _ in range(5):
+        rate_limiter.take(LIMIT, "alice")
+    redis_server.freeze()
+    assert rate_limiter.take(LIMIT, "alice") == 0, "counted anew, by the file"
+    redis_server.thaw()
+    wait_for(lambda: rate_limiter.places[0].breaker.admits(), "Redis that is asked again", 30)
+    assert rate_limiter.take(LIMIT, "alice") > 0
+    assert other.take(LIMIT, "alice") > 0
+    for each in (rate_limiter, other):
+        each.close()
+
+
+def test_a_redis_that_takes_no_writes_counts_nothing(settings: Settings, redis_server: RedisServer) -> None:
+    with connect(redis_server.url) as client:
+        client.config_set("maxmemory", "1")
+        rate_limiter = RateLimiter(of_redis(settings, redis_server))
+        assert [rate_limiter.take(LIMIT, "alice") == 0 for _ in range(6)] == [True] * 5 + [False]
+        with pytest.raises(RedisError):
+            rate_limiter.places[0].probe()
+        client.config_set("maxmemory", "0")
+    wait_for(lambda: rate_limiter.places[0].breaker.admits(), "Redis that is asked again", 30)
+    rate_limiter.close()
+
+
+def test_expired_windows_are_deleted_and_the_rows_are_bounded(
+    postgres_settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres_storage, "PRUNE_EVERY", 10)
+    monkeypatch.setattr(postgres_storage, "MAX_ROWS", 15)
+    rate_limiter = RateLimiter(postgres_settings)
+    found = []
+    with psycopg.connect(postgres_settings.database_url, autocommit=True) as connection:
+        for at in [*range(40), *range(700, 710)]:
+            with time_machine.travel(NOW + at, tick=False):
+                rate_limiter.take(LIMIT, str(at))
+            found += connection.execute("SELECT count(*) FROM rate_limit_count").fetchall()
+    rate_limiter.close()
+    assert max(found) <= (25,), "10 more than MAX_ROWS"
+    assert found[-1] == (10,), "what has expired is deleted"
+
+
+def test_counts_are_in_no_log_of_postgresql(postgres_settings: Settings) -> None:
+    query = "SELECT relname FROM pg_class WHERE relpersistence = 'u' AND relkind = 'r' ORDER BY 1"
+    with psycopg.connect(postgres_settings.database_url) as connection:
+        assert connection.execute(query).fetchall() == [("daily_salt",), ("rate_limit_count",)]
+
+
+def test_a_postgresql_that_does_not_answer_is_waited_for_once(
+    postgres_settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    rate_limiter = RateLimiter(postgres_settings)
+    assert rate_limiter.take(LIMIT, "alice") == 0
+    with psycopg.connect(postgres_settings.database_url) as connection, caplog.at_level(logging.WARNING):
+        connection.execute("LOCK TABLE rate_limit_count")
+        began = time.monotonic()
+        waits = [rate_limiter.take(LIMIT, "alice") for _ in range(40)]
+        seconds = time.monotonic() - began
+    assert waits.count(0) == 5, "the file of this machine counts meanwhile"
+    assert seconds < 2, "each of them waited"
+    assert caplog.text.count("counted by each machine alone") == 1
+    wait_for(lambda: rate_limiter.places[0].breaker.admits(), "PostgreSQL that is asked again", 30)
+    assert [rate_limiter.take(LIMIT, "alice") == 0 for _ in range(5)].count(True) >= 3
+    rate_limiter.close()
+
+
+def test_connections_of_before_a_restart_are_given_up(postgres_settings: Settings) -> None:
+    rate_limiter = RateLimiter(postgres_settings)
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda number: rate_limiter.take(LIMIT, str(number)), range(32)))
+    end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    with psycopg.connect(postgres_settings.database_url) as connection:
+        connection.execute(end)
+    rate_limiter.take(LIMIT, "alice")
+    rate_limiter.places[0].probe()
+    rate_limiter.close()
 
 
 NETWORKS = {

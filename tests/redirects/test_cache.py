@@ -170,18 +170,66 @@ def test_a_number_that_appears_late_is_not_passed_over(
 
 
 @pytest.mark.parametrize("database", ["postgresql"], indirect=True)
-def test_what_was_seen_is_forgotten_after_a_while(
-    plans: CompiledLinks, factory: Factory, monkeypatch: pytest.MonkeyPatch
+def test_a_number_that_never_appears_is_given_up_after_a_while(
+    plans: CompiledLinks,
+    factory: Factory,
+    session: scoped_session[Session],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     plans.poll()
     factory.add(PlanChange(domain_id=0, alias="a"))
     plans.poll()
-    assert plans.changes.recent
-    monkeypatch.setattr(changes, "LATE_SECONDS", -1)
-    plans.poll()
-    assert not plans.changes.recent
+    assert plans.changes.gaps == []
+    session.execute(sa.insert(PlanChange).values(domain_id=0, alias="rolled back"))
+    session.rollback()
     factory.add(PlanChange(domain_id=0, alias="b"))
     assert [change.alias for change in plans.changes.news()] == ["b"]
+    assert len(plans.changes.gaps) == 1
+    monkeypatch.setattr(changes, "LATE_SECONDS", -1)
+    plans.poll()
+    assert plans.changes.gaps == []
+    factory.add(PlanChange(domain_id=0, alias="c"))
+    assert [change.alias for change in plans.changes.news()] == ["c"]
+
+
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+def test_what_was_seen_is_not_read_again(plans: CompiledLinks, factory: Factory, session: Any) -> None:
+    """A bulk change writes a row for each link, and every process polls all the while."""
+    plans.poll()
+    session.execute(sa.insert(PlanChange), [{"domain_id": 0, "alias": str(n)} for n in range(3000)])
+    session.commit()
+    assert len(plans.changes.news()) == 3000
+    assert plans.changes.news() == []
+    assert plans.changes.gaps == []
+    assert plans.store.read(plans.changes.new_statement, seen=plans.changes.highest) == []
+
+
+GAPS = {
+    # the ids that are seen one poll after the other, and the gaps that are left
+    "in order": ([[1, 2], [3]], []),
+    "one is late": ([[1, 4]], [(2, 3)]),
+    "and comes": ([[1, 4], [2]], [(3, 3)]),
+    "from the middle": ([[1, 9], [4, 5]], [(2, 3), (6, 8)]),
+    "both ends": ([[1, 9], [2, 8]], [(3, 7)]),
+    "all come": ([[1, 4], [2, 3], [5]], []),
+    "together with new ones": ([[1, 4], [3, 7]], [(2, 2), (5, 6)]),
+}
+
+
+@pytest.mark.parametrize("case", GAPS)
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+def test_gaps(case: str, plans: CompiledLinks) -> None:
+    polls, expected = GAPS[case]
+    for ids in polls:
+        plans.changes.note(ids, 1.0)
+    assert [gap[:2] for gap in plans.changes.gaps] == expected
+    assert plans.changes.highest == max(number for ids in polls for number in ids)
+
+
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+def test_very_many_gaps_become_one(plans: CompiledLinks) -> None:
+    plans.changes.note(range(2, 2 * changes.MAX_GAPS + 10, 2), 1.0)
+    assert [gap[:2] for gap in plans.changes.gaps] == [(1, 2 * changes.MAX_GAPS + 7)]
 
 
 def test_a_database_that_is_down_says_so_and_comes_back(

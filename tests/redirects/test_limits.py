@@ -5,6 +5,8 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +17,7 @@ from app.accounts.models import User
 from app.analytics.ingest import Ingest
 from app.core.config import Settings
 from app.core.errors import StoreDown
+from app.core.postgresql import LIMITED, limit_waiting
 from app.journal.codec import Visit, decode
 from app.links import services
 from app.notifications.events import LIMIT_REACHED
@@ -190,10 +193,45 @@ def test_once_nothing_can_come_any_more_the_journal_is_not_read_again(
     person.open("/a")
     set_limit(api, front, link, 4)
     monkeypatch.setattr(pending_clicks, "SETTLED_SECONDS", 0.0)
+    monkeypatch.setattr(front.redirect_context.limits.journal, "keep_seconds", 600.0)
     assert person.open("/a").headers["Location"] == THERE
     monkeypatch.setattr(pending_clicks.Journaled, "counted_and_waiting", lambda *_: pytest.fail("read again"))
     take_in(ingest)
     assert got_through(person.open("/a") for _ in range(5)) == 2
+
+
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+def test_visits_that_another_machine_ingests_late_use_up_the_limit(
+    person: Person,
+    factory: Factory,
+    owner: User,
+    api: Api,
+    front: Front,
+    settings: Settings,
+    tmp_path: Path,
+    clicks: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """They came before the link had a limit, and waited in that machine's journal while it was down."""
+    link = factory.link(owner, "a", location_url=THERE)
+    directory = tmp_path / "other"
+    directory.mkdir()
+    other = RedirectContext(replace(settings, data_dir=directory))
+    assert got_through(Person(Front(front.behind, other)).open("/a") for _ in range(3)) == 3
+    other.close()
+    set_limit(api, front, link, 10)
+    monkeypatch.setattr(pending_clicks, "SETTLED_SECONDS", 0.0)
+    assert got_through(person.open("/a") for _ in range(2)) == 2
+    ingest = Ingest(other.settings)
+    take_in(ingest)
+    ingest.close()
+    monkeypatch.setattr(front.redirect_context.limits.journal, "keep_seconds", 0.0)
+    assert clicks(link) == 5
+    compiled_link = front.compiled_links.find("localhost", "/a")
+    assert compiled_link
+    compiled_link.journaled_until = 0.0  # as after RECOUNT_SECONDS
+    assert got_through(person.open("/a") for _ in range(9)) == 5, "3 there, 2 before, and 5 to make ten"
+    assert clicks(link) == 10
 
 
 @pytest.mark.databases
@@ -284,6 +322,9 @@ def test_while_nothing_can_be_written_nobody_gets_through(
 ) -> None:
     """503 with Retry-After, and no redirect; afterwards all works again, and no click was used up."""
     monkeypatch.setattr(limits, "BUSY_MS", 20)
+    monkeypatch.setattr(limits, "LIMITED", replace(LIMITED, lock=0.02))
+    if main.dialect.name == "postgresql":
+        limit_waiting(main, replace(LIMITED, idle=None))  # it holds the lock for as long as the test takes
     link = factory.link(owner, "a", location_url=THERE, clicks_limit=2)
     with main.execution_options(sqlite_begin="IMMEDIATE").begin() as connection:
         if connection.dialect.name == "postgresql":

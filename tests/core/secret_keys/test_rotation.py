@@ -20,9 +20,10 @@ from app.accounts.models import SecondFactor, User
 from app.api.models import IdempotencyKey
 from app.cli.secrets import MAIL_TOKENS
 from app.core.clock import now
-from app.core.config import ROOT, Settings
+from app.core.config import Settings
 from app.core.encryption import encrypt_text
 from app.core.extensions import db
+from app.core.folders import ROOT
 from app.core.secret_keys import ring, rotation
 from app.core.secret_keys.check import (
     KeyState,
@@ -34,6 +35,7 @@ from app.core.secret_keys.check import (
 from app.core.secret_keys.models import KeyRecord
 from app.core.secret_keys.ring import fingerprint
 from app.core.secret_keys.rotation import Progress, reencrypt_all, reencrypt_once, retire_key
+from app.journal.shared_salt import DailySalt
 from app.links import services as links
 from app.notifications import confirmation, system_email, unsubscribe
 from app.notifications import services as handlers
@@ -73,6 +75,7 @@ def furnished(session, alice: User, make_handler, make_link, factory) -> None:
         links.delete(make_link(alice, "gone"))
         handlers.delete(make_handler(alice))
         factory.share(alice)
+        session.add(DailySalt(day=now().date(), salt={"salt": "00ff"}))
         retire_key(session, "the one before the old one", OLD, {"unsubscribe": "00ff"})
         session.commit()
         assert handler.id

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
-from collections.abc import Callable
+import uuid
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -13,11 +14,16 @@ import pytest
 from click.testing import Result
 
 from app import create_app
+from app.cli import secrets
 from app.core import durable_files
-from app.core.config import ROOT, load_settings
+from app.core.config import load_settings
+from app.core.database import AnySession
 from app.core.encryption import encrypt_text
 from app.core.extensions import db
+from app.core.folders import ROOT
+from app.core.secret_keys.check import adopt_first_key
 from app.core.secret_keys.ring import fingerprint
+from tests import postgres
 from tests.commands import run_command
 from tests.factories import PASSWORD
 
@@ -150,6 +156,61 @@ def test_one_can_go_on_without_it(name: str, instance: Run, data_dir: Path) -> N
     with closing(sqlite3.connect(data_dir / "main.db")) as database:
         told = database.execute("SELECT action FROM audit_entry WHERE action LIKE 'secret_key.%'").fetchall()
     assert told == [("secret_key.adopted",)]
+
+
+@pytest.fixture
+def machines(tmp_path: Path, postgres_template: str) -> Iterator[Callable[..., Result]]:
+    """`machines("b", "users", "list")`: a command on machine `b` of one PostgreSQL."""
+    name = f"machines_{uuid.uuid4().hex}"
+    with postgres.connect() as connection:
+        connection.execute(f"CREATE DATABASE {name} TEMPLATE {postgres_template}")
+
+        def run(machine: str, *arguments: str, stdin: str = "") -> Result:
+            environ = {"DATA_DIR": str(tmp_path / machine), "DATABASE_URL": postgres.address(name)}
+            app = create_app(load_settings({f"WAYPOST_{key}": text for key, text in environ.items()}))
+            done = app.test_cli_runner().invoke(args=arguments, input=stdin)
+            with app.app_context():
+                db.engine.dispose()
+            app.extensions["rate_limiter"].close()
+            return done
+
+        yield run
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def test_a_second_machine_needs_the_key_of_the_first(
+    machines: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(secrets, "LEARNING_SECONDS", 0.0)
+    made = machines("a", "users", "create", "--email", "a@example.com", "--password-stdin", stdin=PASSWORD)
+    assert made.exit_code == 0, made.output
+    refused = machines("b", "users", "list")
+    assert refused.exit_code == 1
+    assert f"copy secret_key from its data directory to {tmp_path / 'b'}" in refused.output
+    assert not (tmp_path / "b" / "secret_key").exists(), "it makes no key of its own"
+    assert "copy secret_key" in machines("b", "doctor").output
+    shutil.copy(tmp_path / "a" / "secret_key", tmp_path / "b" / "secret_key")
+    assert "a@example.com" in machines("b", "users", "list").output
+    rotated = machines("a", "secrets", "rotate")
+    assert f"copy {tmp_path / 'a' / 'secret_key'} to each of them" in rotated.output
+    assert "was replaced on" in machines("b", "users", "list").output
+    shutil.copy(tmp_path / "a" / "secret_key", tmp_path / "b" / "secret_key")
+    assert "a@example.com" in machines("b", "users", "list").output
+
+
+def test_a_machine_that_loses_the_first_start_keeps_no_key(
+    machines: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both have seen that the database needs none, and made one."""
+
+    def be_late(session: AnySession, _key: str) -> None:
+        adopt_first_key(session, OTHER_KEY)
+
+    monkeypatch.setattr("app.operations.secret_key.adopt_first_key", be_late)
+    refused = machines("b", "users", "list")
+    assert refused.exit_code == 1
+    assert fingerprint(OTHER_KEY) in refused.output
+    assert not (tmp_path / "b" / "secret_key").exists()
 
 
 def test_the_right_key_put_back_is_right(instance: Run, data_dir: Path) -> None:

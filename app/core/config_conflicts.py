@@ -1,0 +1,73 @@
+"""Settings that can't be used together, though each has a value that could be used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Protocol
+
+from sqlalchemy import make_url
+
+from app.core import setting_values as values
+from app.core.setting_values import PREFIX
+from app.core.storage_settings import StorageSettings, find_storage_conflicts
+
+Conflict = tuple[str, str]  # the setting's name, and what is wrong with it
+
+
+class Addresses(StorageSettings, Protocol):
+    """The settings (`app.core.config.Settings`) that say where data is."""
+
+    @property
+    def data_dir(self) -> Path: ...
+    @property
+    def database_url(self) -> str: ...
+    @property
+    def clicks_url(self) -> str | None: ...
+    @property
+    def clicks_read_url(self) -> str | None: ...
+    @property
+    def clickhouse_url(self) -> str | None: ...
+
+
+def find_conflicts(settings: Addresses) -> Iterator[Conflict]:
+    """Every setting that does not fit the others."""
+    yield from split_databases(settings)
+    yield from addresses_of_postgresql(settings)
+    yield from missing_folders(settings)
+    yield from find_storage_conflicts(settings)
+
+
+def split_databases(settings: Addresses) -> Iterator[Conflict]:
+    """Clicks that are not in a second SQLite file, in the same PostgreSQL database or in a ClickHouse.
+
+    Pages read those of SQL on the connection on which they read everything else.
+    """
+    clicks = settings.clicks_url
+    is_beside = settings.is_sqlite and (clicks or "sqlite").startswith("sqlite")
+    if is_beside and clicks == settings.database_url:
+        yield "CLICKS_URL", "must be another file than the database's"
+    if not is_beside and clicks not in {None, settings.database_url}:
+        there = "must be a SQLite file where the database is one, or a ClickHouse, and else not be set"
+        yield "CLICKS_URL", there
+
+
+def addresses_of_postgresql(settings: Addresses) -> Iterator[Conflict]:
+    """More addresses of PostgreSQL where it is not used, or the database's own once more."""
+    for name in ("CLICKS_READ_URL", "DATABASE_DIRECT_URL"):
+        url = getattr(settings, name.lower())
+        if url and settings.is_sqlite:
+            yield name, f"must not be set where {PREFIX}DATABASE_URL is not PostgreSQL"
+        if url and url == settings.database_url:
+            yield name, f"must be another address than {PREFIX}DATABASE_URL"
+    if settings.clicks_read_url and settings.clickhouse_url:
+        yield "CLICKS_READ_URL", f"must not be set where {PREFIX}CLICKS_URL names a ClickHouse"
+
+
+def missing_folders(settings: Addresses) -> Iterator[Conflict]:
+    """SQLite files whose folder is missing: SQLite makes the file alone. (DATA_DIR is made by a command.)"""
+    for name, url in (("DATABASE_URL", settings.database_url), ("CLICKS_URL", settings.clicks_url)):
+        if url and url.startswith(values.SQLITE):
+            folder = Path(make_url(url).database or "").parent
+            if folder != settings.data_dir and not folder.is_dir():
+                yield name, f"the folder {folder} does not exist"

@@ -1,0 +1,208 @@
+"""Engines that hang instead of failing: hot redirects go on, all else says so in time, and all comes back.
+
+A frozen PostgreSQL takes connections and bytes, for its system does that, and answers nothing. One whose cable
+is cut takes nothing, and nobody says so.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import pytest
+
+from tests.crowds import Owner
+from tests.postgres_server import PostgresServer
+from tests.redis_server import RedisServer
+from tests.server import BROWSER, ROOT, Server, wait_for
+
+pytestmark = pytest.mark.full
+
+READY_SECONDS = 2.0
+HOT_SECONDS = 1.0  # generous: it is a millisecond on a machine that does nothing else
+NOTICED_SECONDS = 3.0  # until a process knows that PostgreSQL hangs: one poll and its two seconds
+PATIENT_SECONDS = 30.0
+DOCTOR_SECONDS = 120.0  # of which it waits three; the rest is its start beside other tests
+
+
+class Answer(NamedTuple):
+    status: int
+    seconds: float
+    headers: dict[str, str]
+    body: str
+
+
+@pytest.fixture
+def owner(postgres_server: PostgresServer, make_server: Callable[..., Server]) -> Iterator[Owner]:
+    server = make_server(DATABASE_URL=postgres_server.url, API_RATE_LIMIT="0", PROCESSES="2")
+    owner = Owner(server)
+    owner.make_link(url="hot", location_url="https://example.com/there")
+    owner.make_link(url="cold", location_url="https://example.com/there", clicks_limit=10_000)
+    yield owner
+    postgres_server.mend()  # before the server is asked to end
+    postgres_server.thaw()
+
+
+def ask(server: Server, path: str, **headers: str) -> Answer:
+    began = time.monotonic()
+    line = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENT_SECONDS)
+    try:
+        line.request("GET", path, headers={"User-Agent": BROWSER, **headers})
+        answer = line.getresponse()
+        body = answer.read().decode()
+        return Answer(
+            answer.status,
+            time.monotonic() - began,
+            {name.lower(): value for name, value in answer.getheaders()},
+            body,
+        )
+    finally:
+        line.close()
+
+
+def checks_of(answer: Answer) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(answer.body)["checks"]
+    return found
+
+
+def warm(server: Server) -> None:
+    """Have every process know the link: connections go to both."""
+    for _ in range(40):
+        assert ask(server, "/hot").status == 302
+
+
+def clicks(postgres_server: PostgresServer) -> dict[str, int]:
+    with postgres_server.connect() as connection:
+        counters = "SELECT l.url, c.clicks FROM link l JOIN clicks.counter c ON c.link_id = l.id"
+        return dict(connection.execute(counters).fetchall())
+
+
+FAULTS = {
+    "frozen": (PostgresServer.freeze, PostgresServer.thaw),
+    "cut off": (PostgresServer.cut, PostgresServer.mend),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_silent_postgresql(fault: str, owner: Owner, postgres_server: PostgresServer) -> None:
+    begin, end = FAULTS[fault]
+    server = owner.server
+    key = {"Authorization": str(owner.session.headers["Authorization"])}
+    warm(server)
+    sent = 40
+    begin(postgres_server)
+    frozen = time.monotonic()
+
+    # at once, before anything has noticed: misses and pages that wait take nothing from hot links
+    with ThreadPoolExecutor(80) as crowd:
+        misses = [crowd.submit(ask, server, f"/nowhere-{number}") for number in range(30)]
+        pages = [crowd.submit(ask, server, "/api/links", **key) for _ in range(30)]
+        limited = [crowd.submit(ask, server, "/cold") for _ in range(10)]
+        while time.monotonic() - frozen < 2 * NOTICED_SECONDS:
+            ready = crowd.submit(ask, server, "/readyz")
+            alive = crowd.submit(ask, server, "/healthz")
+            hot = [ask(server, "/hot") for _ in range(20)]
+            sent += len(hot)
+            assert {answer.status for answer in hot} == {302}
+            assert max(answer.seconds for answer in hot) < HOT_SECONDS
+            assert (alive.result().status, alive.result().seconds < HOT_SECONDS) == (200, True)
+            assert (ready.result().status, ready.result().seconds < READY_SECONDS) == (503, True), (
+                ready.result()
+            )
+            assert not checks_of(ready.result())["database"]["ok"]
+        first = [each.result() for each in (*misses, *pages, *limited)]
+    assert {answer.status for answer in first} == {503}
+    assert max(answer.seconds for answer in first) < 10, sorted(answer.seconds for answer in first)
+    assert all(int(answer.headers["retry-after"]) > 0 for answer in first)
+
+    # now it is known: nothing waits for it any more
+    for path in ("/nowhere", "/cold", "/api/links"):
+        answer = ask(server, path, **key)
+        assert (answer.status, answer.seconds < HOT_SECONDS) == (503, True), (path, answer)
+        assert int(answer.headers["retry-after"]) > 0
+
+    doctor = subprocess.run(
+        [sys.executable, "-m", "flask", "--app", "wsgi", "doctor"],
+        cwd=ROOT, env=server.environ, capture_output=True, text=True, timeout=DOCTOR_SECONDS, check=False,
+    )  # fmt: skip
+    assert doctor.returncode == 1
+    assert re.search("PROBLEM +instance: +connection timeout", doctor.stdout), doctor.stdout
+
+    end(postgres_server)
+    thawed = time.monotonic()
+    wait_for(lambda: ask(server, "/readyz").status == 200, "a ready server", seconds=10)
+    for _ in range(10):
+        assert ask(server, "/nowhere").status == 404
+        assert ask(server, "/api/links", **key).status == 200
+        assert ask(server, "/cold").status == 302
+        assert ask(server, "/hot").status == 302
+    sent += 10
+    wait_for(lambda: clicks(postgres_server).get("hot") == sent, f"{sent} clicks", seconds=20)
+    assert time.monotonic() - thawed < 20
+    server.stop()  # takes in all that was written
+    assert clicks(postgres_server)["hot"] == sent, "none twice"
+
+
+def test_hot_links_that_wait_for_the_disk(
+    postgres_server: PostgresServer, make_server: Callable[..., Server]
+) -> None:
+    """With `JOURNAL_SYNC=group` an answer waits in a thread of a pool, which misses must not fill."""
+    server = make_server(DATABASE_URL=postgres_server.url, JOURNAL_SYNC="group")
+    Owner(server).make_link(url="hot", location_url="https://example.com/there")
+    warm(server)
+    postgres_server.freeze()
+    try:
+        with ThreadPoolExecutor(60) as crowd:
+            misses = [crowd.submit(ask, server, f"/nowhere-{number}") for number in range(60)]
+            hot = [ask(server, "/hot") for _ in range(50)]
+            assert {miss.result().status for miss in misses} == {503}
+    finally:
+        postgres_server.thaw()
+    assert {answer.status for answer in hot} == {302}
+    assert max(answer.seconds for answer in hot) < HOT_SECONDS
+
+
+def test_a_frozen_redis(make_server: Callable[..., Server], redis_server: RedisServer) -> None:
+    server = make_server(REDIS_URL=redis_server.url)
+    assert ask(server, "/readyz").status == 200
+    redis_server.freeze()
+    try:
+        for _ in range(5):
+            answer = ask(server, "/readyz")
+            assert (answer.status, answer.seconds < READY_SECONDS) == (503, True), answer
+            checks = checks_of(answer)
+            assert [name for name, check in checks.items() if not check["ok"]] == ["redis"]
+            assert ask(server, "/healthz").seconds < HOT_SECONDS
+    finally:
+        redis_server.thaw()
+    wait_for(lambda: ask(server, "/readyz").status == 200, "a ready server", seconds=10)
+
+
+def test_ready_while_every_thread_of_pages_is_busy(
+    postgres_server: PostgresServer, make_server: Callable[..., Server]
+) -> None:
+    """Pages wait for a lock, and hold all connections of their pool."""
+    server = make_server(DATABASE_URL=postgres_server.url, API_RATE_LIMIT="0")
+    key = {"Authorization": str(Owner(server).session.headers["Authorization"])}
+    with postgres_server.connect() as lock, ThreadPoolExecutor(60) as crowd, lock.transaction():
+        lock.execute("LOCK TABLE project IN ACCESS EXCLUSIVE MODE")
+        pages = [crowd.submit(ask, server, "/api/projects", **key) for _ in range(60)]
+        wait_for(lambda: waiting_for_locks(postgres_server) >= 18, "pages that wait")
+        ready = [ask(server, "/readyz") for _ in range(3)]
+        lock.execute("ROLLBACK")
+    assert {answer.status for answer in ready} == {200}
+    assert max(answer.seconds for answer in ready) < READY_SECONDS
+    assert {page.result().status for page in pages} <= {200, 503}
+
+
+def waiting_for_locks(postgres_server: PostgresServer) -> int:
+    with postgres_server.connect() as connection:
+        found = connection.execute("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'")
+        return int((found.fetchone() or [0])[0])
