@@ -3,28 +3,55 @@
 from __future__ import annotations
 
 import logging
+import re
 import sqlite3
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import click
 import flask_migrate
 from alembic.config import Config
-from alembic.script import ScriptDirectory
-from sqlalchemy import inspect, text
+from alembic.script import Script, ScriptDirectory
+from sqlalchemy import Connection, Engine, NullPool, create_engine, event, inspect, text
 
 from app.core.config import describe_unknown_name
-from app.core.database import clicks_path
+from app.core.database import clicks_path, prepare_engine
 from app.core.extensions import db, migrate
 from app.core.file_locks import wait_for_lock
 from app.core.read_only import address_of
+from app.operations.backups.before_upgrade import prepare_upgrade
 from app.operations.checks.settings import find_conflicts
 from app.operations.secret_key import require_secret_key
 from app.web.application import settings
 
 log = logging.getLogger(__name__)
 
+DROP = re.compile(r'DROP TABLE "?(\w+)"?')
+RENAME = re.compile(r'ALTER TABLE "?_alembic_tmp_\w+"? RENAME TO "?(\w+)"?')
+TRIGGERS = "SELECT sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = ? ORDER BY rowid"
 RESTORING = "restoring"  # a file that exists while the instance in DATA_DIR is incomplete
+
+
+def keep_triggers(engine: Engine) -> None:
+    """Has tables of SQLite keep their triggers where a migration makes them anew.
+
+    Alembic fills a table with another name, drops the old one, with which its triggers go, and renames.
+    """
+    of_dropped: dict[str, list[str]] = {}
+
+    @event.listens_for(engine, "before_cursor_execute")
+    def remember(connection: Connection, _cursor: Any, statement: str, *_of_statement: Any) -> None:
+        if dropped := DROP.fullmatch(statement.strip()):
+            found = connection.exec_driver_sql(TRIGGERS, (dropped[1],)).scalars()
+            of_dropped[dropped[1]] = list(found)
+
+    @event.listens_for(engine, "after_cursor_execute")
+    def make_again(connection: Connection, _cursor: Any, statement: str, *_of_statement: Any) -> None:
+        if renamed := RENAME.fullmatch(statement.strip()):
+            for trigger in of_dropped.pop(renamed[1], ()):
+                connection.exec_driver_sql(trigger)
 
 
 def migrate_first() -> None:
@@ -41,16 +68,59 @@ def migrate_first() -> None:
 
 
 def migrate_tables(*, is_restoring: bool = False) -> None:
-    """Migrates both databases. Processes that start at the same time do so one after the other."""
+    """Migrates both databases, after a backup of what is there.
+
+    Processes that start at the same time do so one after the other, also on several machines.
+    """
     if not is_restoring and (settings().data_dir / RESTORING).exists():
         raise click.ClickException("A restore was interrupted, or is under way: run it again.")
     if is_current():
         return
-    with wait_for_lock(settings().data_dir / "migrate.lock"):
+    with wait_for_lock(settings().data_dir / "migrate.lock"), alone_on_server():
         if not is_current():
             require_both_files()
-            flask_migrate.upgrade(directory=migrate.directory)
-            log.info("The tables were brought up to date: %s", ", ".join(sorted(heads())))
+            is_upgrade = is_there() and bool(heads()) and not is_restoring
+            run_migrations(prepare_upgrade(settings(), db.engine) if is_upgrade else None)
+
+
+def run_migrations(backup: Path | None) -> None:
+    """Runs what is pending, in one transaction. `backup` is what was made of the tables before."""
+    kept = f" The state before it is in {backup}." if backup else ""
+    try:
+        flask_migrate.upgrade(directory=migrate.directory)
+    except (Exception, SystemExit):  # the latter from Flask-Migrate, which has logged the reason
+        log.exception("The tables could not be brought up to date.%s", kept)
+        raise
+    log.info("The tables were brought up to date: %s.%s", ", ".join(sorted(heads())), kept)
+
+
+@contextmanager
+def alone_on_server() -> Iterator[None]:
+    """Holds a lock of PostgreSQL, so that no other machine backs up what this one migrates meanwhile."""
+    if settings().is_sqlite:
+        yield
+        return
+    engine = create_engine(settings().session_url, poolclass=NullPool)
+    prepare_engine(engine, settings())
+    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.execute(text("SELECT pg_advisory_lock(7262311)"))
+        yield
+
+
+def require_additive() -> None:
+    """Raises ClickException where migrations are pending that the running version can't work with.
+
+    Such a migration says `needs_restart = True`.
+    """
+    if not is_there() or is_current():
+        return
+    script = scripts()
+    pending = script.iterate_revisions(tuple(script.get_heads()), tuple(heads()) or "base")
+    if stopping := [one.revision for one in pending if getattr(one.module, "needs_restart", False)]:
+        raise click.ClickException(
+            "This version changes tables in a way that the running one can't work with"
+            f" ({', '.join(stopping)}): restart Waypost instead of reloading it. Nothing was changed."
+        )
 
 
 def is_current() -> bool:
@@ -58,10 +128,27 @@ def is_current() -> bool:
     if not is_there():
         return False
     script, found = scripts(), heads()
-    if unknown := found - {revision.revision for revision in script.walk_revisions()}:
+    if unknown := unknown_revisions(script, found):
         named = ", ".join(sorted(unknown))
         raise click.ClickException(f"a newer Waypost has written to this database: it is at {named}")
     return found == set(script.get_heads())
+
+
+def unknown_revisions(script: ScriptDirectory, found: set[str]) -> set[str]:
+    """Those that a newer version has brought."""
+    return found - {revision.revision for revision in script.walk_revisions()}
+
+
+def pending_migrations() -> list[Script]:
+    """The migrations that are not applied yet, the next one first. None where a newer Waypost was here."""
+    pending, applied, script = [], heads(), scripts()
+    if unknown_revisions(script, applied):
+        return []
+    for revision in script.walk_revisions():  # there is one line of them, the newest first
+        if revision.revision in applied:
+            break
+        pending.append(revision)
+    return pending[::-1]
 
 
 def is_there() -> bool:
@@ -114,9 +201,13 @@ def holds_tables(path: Path) -> bool:
 
 def heads() -> set[str]:
     with db.engine.connect() as connection:
-        if not inspect(connection).has_table("alembic_version"):
-            return set()
-        return set(connection.scalars(text("SELECT version_num FROM alembic_version")))
+        return heads_of(connection)
+
+
+def heads_of(connection: Connection) -> set[str]:
+    if not inspect(connection).has_table("alembic_version"):
+        return set()
+    return set(connection.scalars(text("SELECT version_num FROM alembic_version")))
 
 
 def scripts() -> ScriptDirectory:

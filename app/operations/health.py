@@ -7,29 +7,33 @@ import logging
 import os
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from redis.exceptions import RedisError
+from sqlalchemy import NullPool, create_engine
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.orm import Session
 
 from app.analytics import backfill
 from app.analytics.lag import JournalState
 from app.analytics.limited_lag import limited_lag
 from app.core.clock import format_utc
-from app.core.database import clicks_path, takes_no_writes
+from app.core.database import AnySession, clicks_path, prepare_engine, takes_no_writes
 from app.core.database_damage import is_damage_noted, is_file_damaged
 from app.core.extensions import db
+from app.core.postgresql import READINESS
+from app.core.redis_client import ping
 from app.core.secret_keys.check import KeyState, compare_keys
 from app.core.secret_keys.ring import current_keys
+from app.core.write_stop import is_stopped
 from app.jobs import maintenance
 from app.journal import segments
 from app.journal.segments import directory_of
 from app.operations import database
 from app.operations.metrics import read_journal_state
-from app.rate_limit.limiter import ping
 from app.redirects.request_context import redirect_context
 from app.web.application import settings
 
@@ -42,33 +46,37 @@ DROPPED_SECONDS = 600
 Check = dict[str, Any]
 
 
-def run_check(name: str) -> Check:
+def run_check(name: str, session: AnySession) -> Check:
     """The result of a check; where it fails with an error, a result without internal details.
 
     The log has the details as a warning, which is not repeated at each call of a monitor.
     """
     try:
-        return CHECKS[name]()
+        return CHECKS[name](session)
     except (SQLAlchemyError, sqlite3.Error, OSError) as error:
         said = str(error.orig if isinstance(error, DBAPIError) else error).partition("\n")[0]
         log.warning("not ready: %s can't be looked at: %s", name, said)
-        db.session.rollback()  # what follows must not fail for this
+        session.rollback()  # what follows must not fail for this
         return {"ok": False, "detail": "the storage gives no answer"}
 
 
-def database_check() -> Check:
+def database_check(session: AnySession) -> Check:
     """Not ready where the database does not answer, accepts no writes, or is damaged."""
     found = settings()
     files = [Path(db.engine.url.database or ""), clicks_path(found)] if found.is_sqlite else []
     if is_damage_noted(found.data_dir) or any(map(is_file_damaged, files)):
         return {"ok": False, "detail": "the database is damaged: see `./waypost doctor`, or restore a backup"}
-    if takes_no_writes(db.session, files):
+    if takes_no_writes(session, files):
         return {"ok": False, "detail": "the database can be read, but not be written to"}
     return {"ok": True}
 
 
-def migrations_check() -> Check:
-    is_current = database.heads() == newest()
+def migrations_check(session: AnySession) -> Check:
+    found = database.heads_of(session.connection())
+    if found - known():
+        # while a newer version takes over from this one, which its migrations keep in working order
+        return {"ok": True, "detail": "a newer version has brought the tables up to date: reload or restart"}
+    is_current = found == newest()
     return {"ok": is_current, "detail": None if is_current else "the tables are of another version"}
 
 
@@ -78,15 +86,23 @@ def newest() -> set[str]:
     return set(database.scripts().get_heads())
 
 
-def secret_key_check() -> Check:
+@cache
+def known() -> set[str]:
+    """All migrations of this version."""
+    return {revision.revision for revision in database.scripts().walk_revisions()}
+
+
+def secret_key_check(session: AnySession) -> Check:
     """Not ready with a wrong secret key. The start refuses one, but the file may be replaced later."""
-    state, _ = compare_keys(db.session, current_keys().all())
+    state, _ = compare_keys(session, current_keys().all())
     if state in {KeyState.WRONG, KeyState.MISSING}:
         return {"ok": False, "detail": "not the secret key that the database needs: see `./waypost doctor`"}
     return {"ok": True, "rotating": state is KeyState.ROTATING}
 
 
-def worker_check() -> Check:
+def worker_check(_session: AnySession) -> Check:
+    if is_stopped(settings()):
+        return {"ok": True, "detail": "the worker pauses: the database is being moved", "seconds": None}
     age = maintenance.heartbeat_age(settings().data_dir)
     if age is None:
         return {"ok": False, "detail": "no worker runs", "seconds": None}
@@ -95,11 +111,11 @@ def worker_check() -> Check:
     return {"ok": is_there, "detail": detail, "seconds": round(age, 1)}
 
 
-def journal_check() -> Check:
+def journal_check(session: AnySession) -> Check:
     """Not ready while clicks wait for a minute or can't be written, or where some were dropped just now."""
     refusal = describe_refusal()
     try:
-        state = read_journal_state(settings())
+        state = read_journal_state(settings(), session)
     except OSError:
         if not refusal:
             raise
@@ -131,13 +147,13 @@ def describe_journal(state: JournalState) -> str | None:
     """What is wrong with the journal; None where nothing is."""
     if time.time() - state.last_dropped < DROPPED_SECONDS:
         return "visits could not be written and were dropped in the last minutes"
-    if state.counters.seconds >= LAG_SECONDS:
+    if state.counters.seconds >= LAG_SECONDS and not is_stopped(settings()):
         return "visits wait to be counted: see whether the worker runs"
     return None
 
 
-def redis_check() -> Check:
-    """Whether Redis answers, where it is set. Without it each process counts rate limits alone."""
+def redis_check(_session: AnySession) -> Check:
+    """Whether Redis answers, where it is set. Without it each machine counts rate limits alone."""
     url = settings().redis_url
     if url is None:
         return {"ok": True, "is_set": False}
@@ -149,13 +165,13 @@ def redis_check() -> Check:
     return {"ok": True, "is_set": True}
 
 
-def limited_check() -> Check:
+def limited_check(session: AnySession) -> Check:
     """How far behind the statistics of limited links are, which have their own queue.
 
     Their `clicks` are counted at once.
     """
-    lag = limited_lag(db.session(), time.time())
-    is_late = lag.seconds >= LAG_SECONDS
+    lag = limited_lag(session, time.time())
+    is_late = lag.seconds >= LAG_SECONDS and not is_stopped(settings())
     return {
         "ok": not is_late,
         "detail": "visits of limited links wait: see whether the worker runs" if is_late else None,
@@ -165,13 +181,13 @@ def limited_check() -> Check:
     }
 
 
-def statistics_check() -> Check:
+def statistics_check(session: AnySession) -> Check:
     """How many older clicks are not in the sums yet. An update that added sums fills them in bit by bit."""
-    done, end = backfill.read_state(db.session())
+    done, end = backfill.read_state(session)
     return {"ok": True, "rows_to_add_up": end - done}
 
 
-def log_check() -> Check:
+def log_check(_session: AnySession) -> Check:
     """The size of SQLite's write-ahead log, whose content is not in the database file yet."""
     return {"ok": True, "bytes": maintenance.wal_bytes(db.engine)}
 
@@ -182,7 +198,7 @@ PLACES = {
 }
 
 
-def places_check() -> Check:
+def places_check(_session: AnySession) -> Check:
     """The state of the geolocation file. Always ready: redirects work without it."""
     status = redirect_context().geolocation.status
     said = status.attribution
@@ -197,7 +213,7 @@ def places_check() -> Check:
     }
 
 
-CHECKS: dict[str, Callable[[], Check]] = {
+CHECKS: dict[str, Callable[[AnySession], Check]] = {
     "database": database_check,
     "migrations": migrations_check,
     "secret_key": secret_key_check,
@@ -209,3 +225,27 @@ CHECKS: dict[str, Callable[[], Check]] = {
     "wal": log_check,
     "places": places_check,
 }
+
+UNANSWERED: Check = {"ok": False, "detail": "no answer"}
+# those of a group run one after the other, and a group that hangs delays no other
+GROUPS = {
+    "database": ("database", "migrations", "secret_key", "journal", "limited", "statistics"),
+    "redis": ("redis",),
+    "files": ("worker", "wal", "places"),
+}
+
+
+def open_session() -> Session:
+    """A session for health checks alone: pages may hold every connection of their pool meanwhile."""
+    if db.engine.dialect.name != "postgresql":
+        return Session(db.engine)
+    engine = create_engine(db.engine.url, poolclass=NullPool)
+    prepare_engine(engine, settings(), patience=READINESS)
+    return Session(engine)
+
+
+def run_group(names: Sequence[str], found: dict[str, Check]) -> None:
+    """Runs checks one after the other, and adds each result to `found` as it comes."""
+    with open_session() as session:
+        for name in names:
+            found[name] = run_check(name, session)

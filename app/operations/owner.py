@@ -17,7 +17,8 @@ from typing import NamedTuple
 
 import click
 
-from app.core.config import ENV_FILE, PREFIX, ROOT
+from app.core.config import ENV_FILE, PREFIX
+from app.core.folders import PROGRAM_FILE
 
 ROOT_UID = 0
 # the owner of the first of these that exists owns the instance: a data directory may belong to root and be
@@ -111,7 +112,12 @@ def advise(owner: Owner) -> str:
 
 def program_files() -> list[Path]:
     """Files that every process of Waypost reads: Python, its library, a package, the program, settings."""
-    files = [Path(sys.executable), Path(os.__file__), Path(click.__file__), ROOT / "wsgi.py"]
+    files = [
+        Path(sys.executable),
+        Path(os.__file__),
+        Path(click.__file__),
+        PROGRAM_FILE,
+    ]
     return files + [path for path in [ENV_FILE] if path.exists()]
 
 

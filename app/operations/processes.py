@@ -14,17 +14,20 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
-from app.core.config import PREFIX, ROOT
-from app.core.file_locks import lock_file
+from app.core.config import PREFIX
+from app.core.file_locks import lock_by_descriptor
+from app.core.folders import PROGRAM, ROOT
 from app.core.setting_values import bracketed
 
 log = logging.getLogger(__name__)
 
 PR_SET_PDEATHSIG = 1
+PR_SET_NAME = 15
+MAX_INHERITED_FILES = 4096
 # ends the worker that `serve` has started. SIGTERM and Ctrl+C often reach all processes at once, and the
 # worker must outlive the web processes, or their last clicks would wait for the next start
 LAST = signal.SIGUSR1
@@ -52,16 +55,19 @@ class BindProblem(NamedTuple):
         return f"{self.reason}. {self.advice}"
 
 
-FAREWELLS = frozenset({signal.SIGTERM, signal.SIGINT})
+# ends the processes of a `serve` whose sockets have another one that goes on listening on them
+HANDOVER = signal.SIGUSR2
+FAREWELLS = frozenset({signal.SIGTERM, signal.SIGINT, HANDOVER})
+OF_MAIN_THREAD = FAREWELLS | {signal.SIGHUP}
 
 
 @contextmanager
 def out_of_reach() -> Iterator[None]:
-    """Blocks SIGTERM and SIGINT in threads that are started here.
+    """Blocks the signals that end or reload a process in threads that are started here.
 
     Their handlers run in the main thread, which does not wake where the system has interrupted another one.
     """
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, FAREWELLS)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, OF_MAIN_THREAD)
     try:
         yield
     finally:
@@ -70,7 +76,9 @@ def out_of_reach() -> Iterator[None]:
 
 def leave_with_parent(parent: int, farewell: signal.Signals = signal.SIGTERM) -> None:
     """Has the system send `farewell` to this process when its parent is gone, also by `kill -9`."""
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, FAREWELLS)  # the thread that started us may have blocked them
+    signal.pthread_sigmask(
+        signal.SIG_UNBLOCK, OF_MAIN_THREAD
+    )  # the thread that started us may have blocked them
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, farewell)
     else:
@@ -79,7 +87,7 @@ def leave_with_parent(parent: int, farewell: signal.Signals = signal.SIGTERM) ->
         sys.exit(1)
 
 
-def end_process() -> NoReturn:
+def end_process(code: int = 0) -> NoReturn:
     """Ends this process, with all output written.
 
     The interpreter's own end frees every module, which takes a second on a busy machine, and waits for
@@ -88,7 +96,21 @@ def end_process() -> NoReturn:
     logging.shutdown()
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(0)
+    os._exit(code)
+
+
+def notify(state: str) -> None:
+    """Sends the service manager a state, such as `READY=1`, if it asks for that (sd_notify(3))."""
+    address = os.environ.get("NOTIFY_SOCKET", "")
+    if not address:
+        return
+    if address.startswith("@"):  # an abstract socket
+        address = "\0" + address[1:]
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as line:
+            line.sendto(state.encode(), address)
+    except OSError as error:
+        log.warning("The service manager can't be told %s: %s", state, error)
 
 
 def watch_parent(parent: int, farewell: signal.Signals) -> None:
@@ -98,13 +120,16 @@ def watch_parent(parent: int, farewell: signal.Signals) -> None:
 
 
 @contextmanager
-def hold_lock(path: Path, *, shared: bool = False) -> Iterator[bool]:
-    """Holds a lock file, waiting a moment for a process that is just ending. Yields whether it is ours."""
+def hold_lock(path: Path, *, shared: bool = False) -> Iterator[int | None]:
+    """Holds a lock file, waiting a moment for a process that is just ending.
+
+    Yields the descriptor that holds it; None where another process does.
+    """
     deadline = time.monotonic() + PATIENCE_SECONDS
     while True:
-        with lock_file(path, shared=shared) as is_ours:
-            if is_ours or time.monotonic() > deadline:
-                yield is_ours
+        with lock_by_descriptor(path, shared=shared) as held:
+            if held is not None or time.monotonic() > deadline:
+                yield held
                 return
         time.sleep(0.05)
 
@@ -135,31 +160,71 @@ def wait_until(condition: Callable[[], bool]) -> bool:
     return True
 
 
+class ForkedProcess:
+    """A child that shares the memory of this program: half of what a new program would take.
+
+    To be made while this process has one thread and no connection. The child keeps no file open except the
+    standard ones, so no lock of its parent outlives that.
+    """
+
+    def __init__(self, name: str, run: Callable[[int], object]) -> None:
+        parent = os.getpid()
+        self.is_ended = False
+        self.pid = os.fork()
+        if self.pid == 0:
+            try:
+                os.closerange(3, MAX_INHERITED_FILES)
+                os.chdir(ROOT)
+                name_process(name)
+                run(parent)
+            except BaseException:
+                log.exception("the %s failed", name)
+            finally:
+                os._exit(1)
+
+    def wait(self) -> int:
+        """Waits for its end. Returns its exit code, or the negative number of the signal that ended it."""
+        status = os.waitpid(self.pid, 0)[1]
+        self.is_ended = True
+        return os.waitstatus_to_exitcode(status)
+
+    def send_signal(self, number: int) -> None:
+        if not self.is_ended:  # the number may be another process's by now
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, number)
+
+
+def name_process(name: str) -> None:
+    """Names this process in lists of processes, where its command line is its parent's."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(PR_SET_NAME, name.encode())
+
+
 class WorkerKeeper(threading.Thread):
     """Thread that keeps one worker process running: starts it again, with growing pauses, when it ends.
 
-    The worker is a new program, not a fork: it shares no connection and no thread with this process.
+    The first is a fork, made before this process has any other thread. Those after it are new programs.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, first: ForkedProcess) -> None:
         super().__init__(name="worker keeper", daemon=True)
         self.ended = threading.Event()
-        self.process: subprocess.Popen[bytes] | None = None
+        self.process: ForkedProcess | subprocess.Popen[bytes] = first
 
     def run(self) -> None:
         pause = 0.5
         while not self.ended.is_set():
             began = time.monotonic()
-            self.process = subprocess.Popen(self.command(), cwd=ROOT)
             code = self.process.wait()
             if self.ended.is_set():
                 return
             pause = 0.5 if time.monotonic() - began > 60 else min(2 * pause, LONGEST_PAUSE)
             log.warning("The worker ended (%s) and is restarted in %g s.", code, pause)
-            self.ended.wait(pause)
+            if not self.ended.wait(pause):
+                self.process = subprocess.Popen(self.command(), cwd=ROOT)
 
     def command(self) -> list[str]:
-        return [sys.executable, "-m", "flask", "--app", "wsgi", "worker", "--parent", str(os.getpid())]
+        return [*PROGRAM, "worker", "--parent", str(os.getpid())]
 
     def stop(self) -> None:
         """Ends the worker, by force if it takes too long."""
@@ -171,6 +236,5 @@ class WorkerKeeper(threading.Thread):
 
     def send(self, number: signal.Signals) -> None:
         """Sends the worker a signal, and waits a while for its end."""
-        if self.process:
-            self.process.send_signal(number)
+        self.process.send_signal(number)
         self.join(WORKER_SECONDS)

@@ -11,6 +11,7 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from app.core import logging as core_logging
 from app.core.errors import RetryLater
+from app.core.write_stop import is_refusal
 from app.i18n.messages import lazy_gettext as _l
 from app.web import locale, security_headers
 from app.web.errors import ErrorAnswer, failure_of
@@ -47,7 +48,7 @@ def handle_error(error: Exception) -> Response | AnyResponse | HTTPException:
 def error_response(error: Exception) -> Response:
     """The response to an error: JSON for the API, else a page. A failure on our side is logged too."""
     failure = failure_of(error)
-    if failure.status >= HTTPStatus.INTERNAL_SERVER_ERROR and not isinstance(error, RetryLater):
+    if failure.status >= HTTPStatus.INTERNAL_SERVER_ERROR and not is_expected(error):
         core_logging.log.error("failed", exc_info=error, status=failure.status)
     # for an untrusted host no URL can be built, so a page can't name its own files
     needs_nothing = failure.status >= HTTPStatus.INTERNAL_SERVER_ERROR or isinstance(error, SecurityError)
@@ -58,6 +59,11 @@ def error_response(error: Exception) -> Response:
     )
 
 
+def is_expected(error: Exception) -> bool:
+    """Whether a failure on our side is meant to be, and needs no line in the log."""
+    return isinstance(error, RetryLater) or is_refusal(error)
+
+
 def is_answer(error: HTTPException) -> bool:
     """Whether this is no failure: `abort(response)`, or a redirect of the routing."""
     return error.response is not None or (error.code or 500) < HTTPStatus.BAD_REQUEST
@@ -65,7 +71,8 @@ def is_answer(error: HTTPException) -> bool:
 
 def render_failure(failure: ErrorAnswer, *, needs_nothing: bool) -> Response:
     context = {
-        "phrase": PHRASES.get(failure.status) or HTTPStatus(failure.status).phrase,
+        # not `or`: whether a text is empty depends on the language, for which the database may be asked
+        "phrase": PHRASES.get(failure.status, HTTPStatus(failure.status).phrase),
         "words": [entry.title for entry in failure.entries],
         "failure": failure,
         "request_id": g.request_id,

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from flask import Flask, Response, g, has_request_context, request
 from flask_babel import Babel
 from flask_login import current_user
+from jinja2 import pass_context
+from jinja2.runtime import Context
 
 from app.i18n import messages
 from app.i18n.languages import DEFAULT, dashboard_languages, every_language, first_of
@@ -24,7 +29,19 @@ def init_app(app: Flask) -> None:
         pgettext=messages.pgettext,
         newstyle=True,
     )
+    words: dict[str, Any] = app.jinja_env.globals
+    words.update({name: with_isolated_slots(words[name]) for name in ("gettext", "ngettext", "pgettext")})
     app.jinja_env.policies["ext.i18n.trimmed"] = True  # lines of a template are no part of a message
+
+
+def with_isolated_slots(word: Callable[..., str]) -> Callable[..., str]:
+    """A message function of templates, which fill the slots themselves."""
+
+    @pass_context
+    def word_isolated(context: Context, /, *message: Any, **values: Any) -> str:
+        return word(context, *message, **messages.isolated(values))
+
+    return word_isolated
 
 
 def settle_stream(response: Response) -> Response:

@@ -1,4 +1,4 @@
-"""Serves uploaded pictures, and the default icon."""
+"""Serves uploaded pictures, from files or from the database, and the default icon."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import re
 
 from flask import Blueprint, Flask, Response, abort, send_from_directory
 
+from app.core.extensions import db
+from app.core.file_copies import copy_of
 from app.web.application import settings
 
 # as app/links/uploads.py names them: nothing else is served, whatever is in the directory
@@ -17,6 +19,7 @@ TYPES = {
     "webp": "image/webp",
     "ico": "image/x-icon",
 }
+FOLDER = "uploads"
 YEAR = 365 * 24 * 3600
 
 blueprint = Blueprint("media", __name__)
@@ -32,8 +35,11 @@ def media(name: str) -> Response:
     match = NAME.fullmatch(name)
     if match is None:
         abort(404)
-    directory = settings().data_dir / "uploads"
-    answer = send_from_directory(directory, name, mimetype=TYPES[match[1]], max_age=YEAR)
+    path = settings().data_dir / FOLDER / name
+    if not settings().is_sqlite:
+        path = copy_of(db.session, f"{FOLDER}/{name}", settings().data_dir) or path
+        db.session.rollback()  # a slow client must not hold a connection of the database
+    answer = send_from_directory(path.parent, path.name, mimetype=TYPES[match[1]], max_age=YEAR)
     answer.headers["Cache-Control"] = f"public, max-age={YEAR}, immutable"
     answer.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
     return answer
