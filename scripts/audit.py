@@ -7,7 +7,14 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-FILES = ("requirements.txt", "requirements-dev.txt", "requirements-fuzz.txt", "requirements-audit.txt")
+FILES = (
+    "requirements.txt",
+    "requirements-clickhouse.txt",
+    "requirements-dev.txt",
+    "requirements-fuzz.txt",
+    "requirements-s3.txt",
+    "requirements-audit.txt",
+)
 # nothing is installed or resolved for it; a package that PyPI does not answer about is no clean one
 OPTIONS = ("--strict", "--disable-pip", "--require-hashes", "--progress-spinner", "off")
 UNKNOWN = ("Traceback", "could not be audited", "Could not connect")

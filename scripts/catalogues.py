@@ -16,7 +16,7 @@ from babel.messages.extract import extract_from_file
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 
-from app.core.config import ROOT
+from app.core.folders import ROOT
 from app.i18n.languages import HERE, VISITORS_ONLY
 from app.openapi.document import PROBLEMS, body
 from app.openapi.operations import operations

@@ -1,0 +1,203 @@
+"""Takes the pictures of docs/images: `python -m scripts.documentation_pictures` (needs Chromium).
+
+It starts an instance with the demo account and photographs its pages. With names, such as `links qr`, only
+these. tests/docs/test_pictures.py compares the names with those that the pages show.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import requests
+from PIL import Image
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from app.core.folders import ROOT
+from tests.server import Server
+
+FOLDER = ROOT / "docs" / "images"
+HOST = "go.example"  # the browser takes the server for this host
+SIZE = {"width": 1280, "height": 820}
+COLORS = 128  # a picture of a page needs no more, and takes a third of the bytes
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+Links = list[dict[str, Any]]
+
+
+def first(links: Links, is_wanted: Callable[[dict[str, Any]], Any]) -> int:
+    return int(next(link["id"] for link in links if is_wanted(link)))
+
+
+def with_targeting(links: Links) -> int:
+    return first(links, lambda link: link["targeting_type"] == "country_code")
+
+
+def path_of(links: Links, is_wanted: Callable[[dict[str, Any]], Any]) -> str:
+    return "/" + str(next(link["url"] for link in links if is_wanted(link)))
+
+
+# what each picture shows: the path of its page
+PAGES: Mapping[str, Callable[[Links], str]] = {
+    "links": lambda _: "/dashboard/links/",
+    "create": lambda _: "/dashboard/links/new",
+    "targeting": lambda links: f"/dashboard/links/{with_targeting(links)}",
+    "try-as-visitor": lambda links: f"/dashboard/links/{with_targeting(links)}/try",
+    "history": lambda links: f"/dashboard/links/{first(links, lambda link: link['last_datetime'])}/history",
+    "qr": lambda links: f"/dashboard/links/{links[0]['id']}/qr",
+    "statistics": lambda _: "/dashboard/statistics/",
+    "share": lambda links: f"/dashboard/shares/new?link_id={links[0]['id']}",
+    "projects": lambda _: "/dashboard/projects/",
+    "domains": lambda _: "/dashboard/domains/new",
+    "import": lambda _: "/dashboard/imports/",
+    "pixels": lambda _: "/dashboard/pixels/",
+    "handler": lambda _: "/dashboard/handlers/new",
+    "trash": lambda _: "/dashboard/trash/",
+    "account": lambda _: "/dashboard/account/",
+    "audit-log": lambda _: "/dashboard/account/audit-log",
+    "api": lambda _: "/dashboard/api/",
+    "instance": lambda _: "/dashboard/instance/",
+    "password-page": lambda links: path_of(links, lambda link: link["settings"]["password"]),
+    "warning-page": lambda links: path_of(links, lambda link: link["settings"]["sensitive_content"]),
+}
+
+
+def fill_destination(page: Page) -> None:
+    page.get_by_label("Destination", exact=True).first.fill("https://example.com/spring")
+    page.keyboard.press("Tab")
+
+
+def open_targeting(page: Page) -> None:
+    page.locator("summary", has_text="Targeting").first.click()
+    page.locator("summary", has_text="Targeting").first.scroll_into_view_if_needed()
+
+
+def choose_webhook(page: Page) -> None:
+    page.locator("label", has_text="Webhook").first.click()
+
+
+def read_file(page: Page) -> None:
+    table = "Short URL,Long URL,Title,Clicks\n" + "".join(
+        f"https://s.example/{name},https://example.com/{name},{name.title()},{clicks}\n"
+        for name, clicks in (("spring", 120), ("summer", 64), ("autumn", 7))
+    )
+    file = {
+        "name": "links.csv",
+        "mimeType": "text/csv",
+        "buffer": (table + "https://s.example/x,nowhere,X,1\n").encode(),
+    }
+    page.locator("input[type=file]").first.set_input_files(file)  # type: ignore[arg-type]
+    page.get_by_role("button", name="Read this file").click()
+    page.wait_for_url(re.compile(r"/imports/\d+"))
+    page.wait_for_load_state("networkidle")
+
+
+def palette(page: Page) -> None:
+    page.keyboard.press("Control+k")
+    page.get_by_role("dialog").wait_for()
+    page.wait_for_timeout(500)
+
+
+# what is done on a page before its picture is taken, and pictures that are an action on another page
+ACTIONS: Mapping[str, tuple[str, Callable[[Page], None]]] = {
+    "create": ("create", fill_destination),
+    "targeting": ("targeting", open_targeting),
+    "handler": ("handler", choose_webhook),
+    "import": ("import", read_file),
+    "palette": ("links", palette),
+}
+TALL = frozenset({"try-as-visitor"})  # the whole page, as long as it is
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("names", nargs="*", help="of the pictures; all without any")
+    names = parser.parse_args().names or list(dict.fromkeys((*PAGES, *ACTIONS)))
+    with tempfile.TemporaryDirectory() as folder:
+        server = Server(Path(folder) / "data", BASE_URL=f"http://{HOST}")
+        login = read_login(server.flask("seed"))
+        server.start()
+        try:
+            take_all(server, login, names)
+        finally:
+            server.stop()
+
+
+def read_login(printed: str) -> dict[str, str]:
+    return {
+        name.lower(): value
+        for name, value in re.findall(r"^(E-mail|Password|API key): +(\S.*)$", printed, re.M)
+    }
+
+
+def take_all(server: Server, login: Mapping[str, str], names: list[str]) -> None:
+    links = read_links(server, login["api key"])
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=find_chromium(),
+            args=[
+                f"--host-resolver-rules=MAP {HOST}:80 127.0.0.1:{server.port}",
+                "--no-sandbox",
+                "--disable-gpu",
+            ],
+        )
+        page = sign_in(browser, login)
+        for name in names:
+            take(page, name, links)
+        browser.close()
+
+
+def read_links(server: Server, key: str) -> Links:
+    """All links but the last one, which goes to the trash."""
+
+    def call(path: str, method: str = "GET") -> Any:
+        headers = {"Authorization": f"Bearer {key}", "Host": HOST}
+        answer = requests.request(method, f"{server.url}/api{path}", headers=headers, timeout=30)
+        answer.raise_for_status()
+        return answer.json()["data"] if answer.content else None
+
+    links: Links = call("/links?results_per_page=100")
+    call(f"/links/{links.pop()['id']}", "DELETE")
+    return links
+
+
+def find_chromium() -> str:
+    found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, CHROMIUM)), None)
+    if not found:
+        raise SystemExit("No Chromium here: install the package chromium, or name one in CHROMIUM.")
+    return found
+
+
+def sign_in(browser: Browser, login: Mapping[str, str]) -> Page:
+    page = browser.new_context(viewport=SIZE, locale="en-GB", color_scheme="light").new_page()  # type: ignore[arg-type]
+    page.goto(f"http://{HOST}/login")
+    page.get_by_label("E-mail").fill(login["e-mail"])
+    page.get_by_label("Password", exact=True).fill(login["password"])
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url("**/dashboard/**")
+    return page
+
+
+def take(page: Page, name: str, links: Links) -> None:
+    of, act = ACTIONS.get(name, (name, None))
+    path = PAGES[of](links)
+    page.goto(f"http://{HOST}{path}", wait_until="networkidle")
+    if act is not None:
+        act(page)
+    page.wait_for_timeout(400)  # charts and dialogs move when they appear
+    shot = page.screenshot(full_page=name in TALL, animations="disabled")
+    picture = Image.open(io.BytesIO(shot)).convert("RGB").quantize(COLORS, dither=Image.Dither.NONE)
+    picture.save(FOLDER / f"{name}.png", optimize=True)
+    sys.stdout.write(f"{name}: {path}, {(FOLDER / f'{name}.png').stat().st_size // 1024} KB\n")
+
+
+if __name__ == "__main__":
+    main()
