@@ -21,7 +21,8 @@ from app.dashboard.links.choices import usable_domains
 from app.dashboard.links.rows import own_host
 from app.dashboard.shared import list_params, rendering
 from app.dashboard.shared.blueprint import blueprint
-from app.dashboard.shared.crud_views import CrudViews, note
+from app.dashboard.shared.crud_views import CrudViews
+from app.dashboard.shared.row_writes import note
 from app.i18n import digits
 from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l

@@ -7,6 +7,7 @@ slot, never a message.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -35,20 +36,40 @@ def catalogue() -> NullTranslations:
     return found
 
 
+# letters that are written from right to left
+RIGHT_TO_LEFT = re.compile(
+    "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]"
+)
+
+
+def isolated(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of slots; one with letters from right to left can't turn the words around it.
+
+    Pages have `<bdi>` for that. Toasts, attributes and options have no markup: there these characters do.
+    """
+    return {
+        name: f"\u2068{value}\u2069" if is_right_to_left(value) else value for name, value in values.items()
+    }
+
+
+def is_right_to_left(value: object) -> bool:
+    return type(value) is str and not value.isascii() and RIGHT_TO_LEFT.search(value) is not None
+
+
 def gettext(message: str, **values: Any) -> str:
     found = str(catalogue().gettext(message))
-    return found % values if values else found
+    return found % isolated(values) if values else found
 
 
 def ngettext(one: str, many: str, num: int, **values: Any) -> str:
     """The form that a number asks for. `%(num)s` is the number, unless `num` is among the values."""
-    return str(catalogue().ngettext(one, many, num)) % {"num": num, **values}
+    return str(catalogue().ngettext(one, many, num)) % {"num": num, **isolated(values)}
 
 
 def pgettext(context: str, message: str, **values: Any) -> str:
     """A message that means something else elsewhere: `context` tells them apart."""
     found = str(catalogue().pgettext(context, message))
-    return found % values if values else found
+    return found % isolated(values) if values else found
 
 
 class LazyMessage(LazyString):

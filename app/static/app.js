@@ -2,7 +2,6 @@
 // Listeners sit on the document, so that whatever htmx swaps in needs no setting up.
 
 const root = document.documentElement;
-root.classList.add("js");
 
 const find = (selector, within = document) => within.querySelector(selector);
 const all = (selector, within = document) => [...within.querySelectorAll(selector)];
@@ -163,6 +162,7 @@ addEventListener("beforeunload", (event) => {
 
 let isClosing = false;
 function closeSheet() {
+  if (!sheet.open) return;
   isClosing = true;
   sheet.close();
 }

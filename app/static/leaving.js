@@ -17,8 +17,12 @@ function ask() {
   );
 }
 
+// Closed, all else is no longer inert, for which the browser looks at every element of the page anew: the dialog is
+// gone to the eye before.
 async function leave() {
-  if (await ask()) closeSheet();
+  if (!(await ask())) return;
+  sheet.classList.add("is-leaving");
+  requestAnimationFrame(() => setTimeout(closeSheet));
 }
 
 on("click", "[data-close]", leave);
@@ -57,7 +61,10 @@ function released() {
 }
 
 sheet.addEventListener("sheet-open", hold);
-sheet.addEventListener("close", () => setTimeout(release));
+sheet.addEventListener("close", () => {
+  sheet.classList.remove("is-leaving");
+  setTimeout(release);
+});
 
 // where the browser can tell, how far Back went, and whether another page is on its way
 let steps = 1;

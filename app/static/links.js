@@ -162,12 +162,15 @@ function tellSelected() {
   bar.observe((measured = form));
 }
 
-// the room that the bar takes at the foot: what has the focus is scrolled clear of it
+// The room that the bar takes at the foot: what has the focus is scrolled clear of it. Told after the picture, as a
+// change at the root makes the browser look at every element of the page anew.
 let measured = null;
 const bar = new ResizeObserver(([{ target }]) =>
-  document.documentElement.style.setProperty(
-    "--bar",
-    `${target.offsetHeight ? target.offsetHeight + 20 : 0}px`,
+  setTimeout(() =>
+    document.documentElement.style.setProperty(
+      "--bar",
+      `${target.offsetHeight ? target.offsetHeight + 20 : 0}px`,
+    ),
   ),
 );
 

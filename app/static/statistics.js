@@ -303,15 +303,18 @@ on("click", "[data-pause]", (button) =>
 );
 
 // ------------------------------------------------------- dialogs, forms of links
-// what they need comes after the charts
-addEventListener("load", () => {
-  if (!find("#sheet")) return; // a shared page has no dialogs
+// What menus and dialogs need comes with the first sign of someone at the page, before anything can be pressed: it is
+// no part of what must be there to read it.
+const SIGNS = ["pointermove", "pointerdown", "focusin", "keydown"];
+function loadForUse() {
+  SIGNS.forEach((name) => removeEventListener(name, loadForUse));
   const styles = document.createElement("link");
   styles.rel = "stylesheet";
   styles.href = new URL("./links.css", import.meta.url);
   document.head.append(styles);
   import("./leaving.js");
-});
+}
+if (find("#sheet")) SIGNS.forEach((name) => addEventListener(name, loadForUse)); // a shared page has no dialogs
 // no part of the page opens one: what they need is loaded when something else does
 document.addEventListener("htmx:beforeRequest", ({ detail }) => {
   if (/\/links\/(new|bulk|\d+)(\?|$)/.test(detail.pathInfo.requestPath)) import("./link-form.js");

@@ -68,6 +68,20 @@ def nobody_outside_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(framing_check, "is_forbidden", lambda *_: False)
 
 
+def wait_until(page: Page, condition: Callable[[], bool]) -> None:
+    """Wait for a condition. (`page.wait_for_function` needs `eval`, which the pages' policy refuses.)"""
+    for _ in range(SECONDS * 20):
+        if condition():
+            return
+        page.wait_for_timeout(50)
+    pytest.fail("It never came to that.")
+
+
+def stepped_back(page: Page) -> None:
+    """Wait until the closed dialog's entry of the history is left. A reload would be in its way."""
+    wait_until(page, lambda: not page.evaluate("() => Boolean(history.state?.sheet)"))
+
+
 class Watch:
     """Collects what a page must never do: log errors, or send requests to other hosts."""
 
@@ -93,18 +107,21 @@ class Watch:
 
 
 def go_again_if_aborted(page: Page) -> None:
-    """Let `page.goto` begin once more where the step back of a dialog that has just closed ended it."""
-    goto = page.goto
+    """Let loading begin once more where the step back of a dialog that has just closed ended it."""
+    for name in ("goto", "reload"):
+        setattr(page, name, again_if_aborted(getattr(page, name)))
 
-    def go(url: str, **options: Any) -> Response | None:
+
+def again_if_aborted(load: Callable[..., Response | None]) -> Callable[..., Response | None]:
+    def go(*arguments: Any, **options: Any) -> Response | None:
         try:
-            return goto(url, **options)
+            return load(*arguments, **options)
         except Error as error:
             if "net::ERR_ABORTED" not in error.message:
                 raise
-            return goto(url, **options)
+            return load(*arguments, **options)
 
-    page.goto = go  # type: ignore[method-assign]
+    return go
 
 
 @pytest.fixture

@@ -34,8 +34,10 @@ def press(page: Page, goal: Locator, key: str = "Enter") -> None:
     page.keyboard.press(key)
 
 
-def test_the_first_field_of_a_sign_in_has_the_focus(context: BrowserContext, site: str) -> None:
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_first_field_of_a_sign_in_has_the_focus(context: BrowserContext, site: str, width: int) -> None:
     page = context.new_page()
+    page.set_viewport_size({"width": width, "height": 844})
     for path in ("/login", "/login?next=/dashboard/pixels/"):
         page.goto(site + path)
         expect(page.get_by_label("E-mail")).to_be_focused()

@@ -11,7 +11,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from app.accounts.models import User
 from app.links.models import Link
-from tests.browser.conftest import SECONDS
+from tests.browser.conftest import stepped_back
 
 pytestmark = [pytest.mark.browser, pytest.mark.full]
 TYPED = "https://example.com/typed"
@@ -50,15 +50,6 @@ def question(page: Page) -> Locator:
 def back(page: Page) -> None:
     """As the browser's button and the phone's gesture do it: nothing of the page waits for it."""
     page.evaluate("setTimeout(() => history.back())")
-
-
-def stepped_back(page: Page) -> None:
-    """Wait until the closed dialog's entry of the history is left. (`wait_for_function` needs `eval` in the page.)"""
-    for _ in range(SECONDS * 10):
-        if not page.evaluate("() => Boolean(history.state?.sheet)"):
-            return
-        page.wait_for_timeout(100)
-    pytest.fail("The history still has the dialog's entry.")
 
 
 @WIDTHS

@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session, scoped_session
 from app.accounts.models import User
 from app.dashboard.links import bulk as links_bulk
 from app.links.models import Link
+from tests.browser.conftest import stepped_back
 
 pytestmark = [pytest.mark.browser, pytest.mark.full]
 
@@ -120,6 +121,7 @@ def test_keys_are_listed_and_letters_can_be_turned_off(desk: Page, names: list[s
     dialog.get_by_role("switch", name="Single-letter keys").uncheck()
     desk.keyboard.press("Escape")
     expect(dialog).to_be_hidden()
+    stepped_back(desk)
     desk.reload()
     for key in "jc?":
         desk.keyboard.press(key)
@@ -215,6 +217,7 @@ def test_many_by_ranges_and_all_that_match(
     expect(dialog).to_contain_text("/fig It would have 21 tags; the limit is 20.")
     expect(row(desk, "pear")).to_contain_text("fruit")
     dialog.get_by_role("button", name="Done").click()
+    expect(dialog).to_be_hidden()
     assert [stored(session, name).is_enabled for name in names] == [True, True, True, False]
     desk.keyboard.press("j")
     desk.keyboard.press("Control+a")

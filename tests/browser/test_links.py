@@ -7,12 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import User
 from app.links.models import Link
+from tests.browser.conftest import wait_until
 
 pytestmark = pytest.mark.browser
 
@@ -274,6 +275,14 @@ def chosen(page: Page) -> str:
     )
 
 
+def tops(lines: Locator) -> list[float]:
+    """How far the field and the numbers beside it are scrolled."""
+    found: list[float] = lines.evaluate(
+        "a => [a, a.previousElementSibling].map(one => Math.round(one.scrollTop))"
+    )
+    return found
+
+
 @pytest.mark.full
 def test_a_thousand_lines_of_which_some_are_wrong(desk: Page, session: scoped_session[Session]) -> None:
     """Lines are numbered, and each error selects its line."""
@@ -290,11 +299,7 @@ def test_a_thousand_lines_of_which_some_are_wrong(desk: Page, session: scoped_se
     assert dialog.locator(".numbers b").all_text_contents() == ["7\n", "900\n"]
     dialog.get_by_role("button", name="Line 900").click()
     assert chosen(desk) == "https://"
-    place = "[lines.scrollTop, numbers.scrollTop].map(Math.round)"
-    desk.wait_for_function(f"""() => {{
-        const lines = document.activeElement, numbers = lines.previousElementSibling, at = {place};
-        return at[0] > 10000 && at[0] === at[1];
-    }}""")
+    wait_until(desk, lambda: tops(lines)[0] > 10_000 and len({*tops(lines)}) == 1)
     desk.keyboard.type("https://example.com/900")
     dialog.get_by_role("button", name="Line 7").click()
     desk.keyboard.type("https://example.com/7")

@@ -259,3 +259,11 @@ def test_without_a_connection_it_says_so(here: Page, watch: Watch) -> None:
     expect(dialog(here)).to_be_hidden()
     assert ["ERR_FAILED" in text for text in watch.complaints] == [True]
     watch.complaints.clear()
+
+
+@pytest.mark.parametrize("path", ["links/", "statistics/", "account/"])
+def test_its_key_looks_the_same_on_every_page(desk: Page, site: str, path: str) -> None:
+    """Also before the page is used: some style sheets of statistics come only then."""
+    desk.goto(f"{site}/dashboard/{path}")
+    key = desk.locator(".side .find kbd")
+    expect(key).to_have_css("border-bottom-width", "2px")

@@ -225,6 +225,7 @@ def test_the_password_is_asked_for_without_a_reproach(
     expect(field).not_to_have_attribute("aria-invalid", "true")
     expect(desk.locator("#sheet .error")).to_have_count(0)
     desk.locator("#sheet .form-foot button.danger").click()
+    expect(field).to_have_attribute("aria-invalid", "true")  # the form has come anew, with an empty field
     field.fill("wrong")
     field.press("Enter")
     expect(desk.locator("#sheet")).to_contain_text("This is not your current password.")

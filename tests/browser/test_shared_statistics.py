@@ -13,6 +13,7 @@ from sqlalchemy import select, update
 from sqlalchemy.orm import Session, scoped_session
 from werkzeug.serving import make_server
 
+from app.accounts.models import User
 from app.accounts.passwords import hash_password
 from app.analytics.sharing import services
 from app.analytics.sharing.models import StatisticsShare
@@ -117,6 +118,35 @@ def test_made_and_revoked_by_keys(desk: Page, site: str, past: Past, visitor: Br
     page.reload()
     expect(page.get_by_role("heading")).to_have_text("This address has ended")
     assert "By keys" not in page.content()
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_edited_by_keys_under_the_same_address(
+    width: int, desk: Page, site: str, alice: User, past: Past, factory: Factory, visitor: BrowserContext
+) -> None:
+    _, token = factory.share(alice, name="Before", parts=["country_code"])
+    resize(desk, width)
+    desk.goto(f"{site}/dashboard/shares/")
+    desk.get_by_role("link", name="Edit Before").focus()
+    desk.keyboard.press("Enter")
+    dialog = desk.get_by_role("dialog")
+    name = dialog.get_by_label("Name", exact=True)
+    expect(name).to_have_value("Before")
+    name.focus()
+    desk.keyboard.press("Control+A")
+    desk.keyboard.type("After")
+    dialog.get_by_label("Devices", exact=True).check()
+    ends = dialog.get_by_label("Expires")  # a date with its time, which must not be cut on a phone
+    assert ends.evaluate("field => field.clientWidth") > 220
+    assert sideways(desk) == []
+    name.focus()
+    desk.keyboard.press("Enter")
+    expect(dialog).to_be_hidden()
+    expect(desk.locator(".row", has_text="After")).to_be_visible()
+    page = visitor.new_page()
+    page.goto(f"{site}/dashboard/shared/{token}")
+    expect(page.get_by_role("heading", name="After")).to_be_visible()
+    expect(page.get_by_role("region", name="Devices")).to_be_visible()
 
 
 def test_fields_that_mean_nothing_yet_are_hidden(desk: Page, site: str, past: Past) -> None:

@@ -144,6 +144,22 @@ def test_the_focus_is_never_behind_the_selection_bar(
     assert hidden == []
 
 
+@pytest.mark.parametrize("width", [1280, 900])
+def test_the_selection_bar_covers_nothing_of_the_sidebar(
+    width: int, desk: Page, alice: User, factory: Factory
+) -> None:
+    factory.link(alice, "one")
+    desk.set_viewport_size({"width": width, "height": 800})
+    desk.reload()
+    desk.locator("#rows input[name=ids]").check(force=True)
+    expect(desk.locator("#many")).to_be_visible()
+    bar, sidebar = desk.locator("#many").bounding_box(), desk.locator(".side").bounding_box()
+    assert bar
+    assert sidebar
+    assert bar["x"] >= sidebar["x"] + sidebar["width"]
+    assert bar["x"] + bar["width"] <= width
+
+
 # What lies over the focused element, unless it is in that bar itself.
 BEHIND = """() => {
   const one = document.activeElement;

@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import datetime as dt
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from random import Random
@@ -27,7 +27,7 @@ from app.dashboard.statistics.views import PARTS
 from app.dashboard.statistics.words import WORDS, word
 from app.links.models import Link
 from tests.analytics.load import Plain, load, value
-from tests.browser.conftest import Watch
+from tests.browser.conftest import Watch, wait_until
 from tests.browser.shown import Shown
 from tests.factories import Factory
 from tests.past import Past, take_in
@@ -273,15 +273,6 @@ def test_pictures_and_their_numbers(shown: Shown, years: Past) -> None:
 def wide(one: Locator) -> float:
     box = one.bounding_box()
     return box["width"] if box else 0.0
-
-
-def wait_until(page: Page, condition: Callable[[], bool]) -> None:
-    """Wait for a condition, as for the end of an animation. Fails after 5 seconds."""
-    for _ in range(100):
-        if condition():
-            return
-        page.wait_for_timeout(50)
-    raise AssertionError("it never came to that")
 
 
 @contextmanager

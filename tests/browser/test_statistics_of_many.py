@@ -21,6 +21,7 @@ from app.dashboard.statistics.views import OF_MANY
 from app.dashboard.statistics.words import WORDS, word
 from app.links.models import Link
 from tests.analytics.load import Plain, value
+from tests.browser.conftest import wait_until
 from tests.browser.shown import Shown
 from tests.browser.test_statistics_controls import (
     ZONE,
@@ -34,7 +35,6 @@ from tests.browser.test_statistics_controls import (
     spans,
     today,
     totals,
-    wait_until,
 )
 from tests.past import Past, take_in
 

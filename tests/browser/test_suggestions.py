@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
@@ -12,9 +12,9 @@ from sqlalchemy.orm import Session, scoped_session
 from app.accounts.models import User
 from app.links import suggestions
 from app.links.models import Favicon, Link
+from tests.browser.conftest import wait_until
 from tests.browser.test_accessibility import seen, sideways, violations
-from tests.links.pictures import picture
-from tests.links.sites import ICON, answer, page, redirect, serve
+from tests.links.sites import ICON, redirect, serve, serve_shop
 from tests.notifications.peers import Peers
 
 pytestmark = [
@@ -28,20 +28,8 @@ HEIGHTS = {1280: 800, 390: 844}
 
 
 @pytest.fixture
-def peers() -> Iterator[Peers]:
-    found = Peers()
-    yield found
-    found.close()
-
-
-@pytest.fixture
 def shop(peers: Peers) -> str:
-    head = (
-        "<title>Tools &amp; <!-- --> more</title><meta name=description content='For everybody'>"
-        "<meta property='og:image' content='/p'><link rel=icon href='/i'>"
-    )
-    wide = answer(picture(size=(1200, 630)), "image/png")
-    return str(serve(peers, {"/": page(head), "/p": wide, "/i": answer(ICON, "image/png")}).url)
+    return serve_shop(peers, "Tools &amp; <!-- --> more")
 
 
 def new_link(desk: Page, width: int = 1280) -> Locator:
@@ -209,6 +197,7 @@ def test_icons_in_the_list(
     icon = desk.locator("img.site")
     expect(icon).to_have_count(1)
     expect(desk.get_by_role("listitem").filter(has=icon)).to_contain_text("/with")
-    assert icon.evaluate("image => image.complete && image.naturalWidth") == 48
+    # icons load late on purpose, and decode while the test goes on
+    wait_until(desk, lambda: icon.evaluate("image => image.complete && image.naturalWidth") == 48)
     assert icon.evaluate("image => [image.offsetWidth, image.offsetHeight]") == [20, 20]
     assert sideways(desk) == []

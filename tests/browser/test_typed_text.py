@@ -10,6 +10,7 @@ from playwright.sync_api import Dialog, Page, expect
 
 from app.accounts.models import User
 from app.links.models import Link
+from tests.browser.conftest import wait_until
 
 pytestmark = pytest.mark.browser
 TYPED = "https://example.com/typed"
@@ -33,12 +34,6 @@ def begin(page: Page) -> Any:
     dialog = page.get_by_role("dialog")
     expect(dialog.get_by_label("Destination", exact=True)).to_be_focused()
     return dialog
-
-
-def wait_until(page: Page, is_true: Callable[[], bool]) -> None:
-    """Let the page's events come until then. The test's time limit ends it."""
-    while not is_true():
-        page.wait_for_timeout(20)
 
 
 @pytest.mark.parametrize("width", [1280, 390])

@@ -28,6 +28,20 @@ def test_what_people_typed_is_escaped_in_pages(app: Flask) -> None:
     assert page == "&lt;script&gt; is saved.&lt;script&gt; is saved.<b>&lt;script&gt;</b>"
 
 
+def test_a_name_from_right_to_left_does_not_turn_the_words_around_it(app: Flask) -> None:
+    """Neither in a toast nor in an attribute, where no markup can isolate it."""
+    name = "قائمة!"
+    template = "{{ _('%(name)s is saved.', name=name) }}{% trans name %}{{ name }}.{% endtrans %}"
+    plural = "{{ ngettext('%(num)s in %(name)s', '%(num)s in %(name)s', 2, name=name) }}"
+    with app.test_request_context("/dashboard/"):
+        assert gettext("%(name)s is saved.", name=name) == f"\u2068{name}\u2069 is saved."
+        assert (
+            render_template_string(template, name=name) == f"\u2068{name}\u2069 is saved.\u2068{name}\u2069."
+        )
+        assert render_template_string(plural, name=name) == f"2 in \u2068{name}\u2069"
+        assert str(lazy_gettext("%(name)s is saved.", name="Été 1")) == "Été 1 is saved."
+
+
 def test_a_template_fills_the_slots_of_a_plural(app: Flask) -> None:
     template = "{{ ngettext('%(num)s of %(all)s', '%(num)s of all %(all)s', number, num='1,234', all='<') }}"
     with app.test_request_context("/dashboard/"):

@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 import pytest
 from jinja2 import Environment, nodes
 
-from app.core.config import ROOT
+from app.core.folders import ROOT
 
 TEMPLATES = ROOT / "app" / "templates"
 ENVIRONMENT = Environment(extensions=["jinja2.ext.i18n"], autoescape=True)

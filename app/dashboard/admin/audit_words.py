@@ -57,6 +57,7 @@ ACTION_LABELS: Mapping[str, str] = {
     "handler.restored": _l("Handler restored"),
     "handler.switched_off": _l("Deliveries turned off"),
     "share.created": _l("Share address created"),
+    "share.changed": _l("Share address changed"),
     "share.revoked": _l("Share address revoked"),
     "secret_key.rotated": _l("Secret key rotated"),
     "secret_key.adopted": _l("Continued with another secret key"),

@@ -17,14 +17,15 @@ from app.analytics.models import Counter
 from app.core import clock
 from app.core.database import clicks_path
 from app.core.extensions import db
+from app.core.version import VERSION
 from app.i18n.messages import gettext
 from app.i18n.messages import gettext as _
 from app.i18n.messages import gettext_noop as _noop
 from app.i18n.messages import lazy_gettext as _l
 from app.jobs import maintenance
+from app.jobs.backup_records import BACKUP, is_overdue, read_state
 from app.links.models import LimitCounter, Link
 from app.operations import health
-from app.operations.backups import manifest
 from app.redirects.request_context import redirect_context
 from app.web import application
 
@@ -74,10 +75,10 @@ PARTS: Mapping[str, HealthItem] = {
 
 def live() -> dict[str, Any]:
     """What changes while the page is open."""
-    checks = {name: health.run_check(name) for name in health.CHECKS}
+    checks = {name: health.run_check(name, db.session) for name in health.CHECKS}
     journal = checks["journal"]
     return {
-        "parts": [line(name, part, checks[name]) for name, part in PARTS.items()],
+        "parts": [*(line(name, part, checks[name]) for name, part in PARTS.items()), *backups()],
         "is_well": all(check["ok"] for check in checks.values()),
         "dropped": journal.get("dropped", 0),
         "unknown_segments": journal.get("unknown_segments", 0),
@@ -97,6 +98,19 @@ def line(name: str, part: HealthItem, check: Check) -> dict[str, Any]:
     is_known = check["ok"] and "detail" not in check
     word = gettext(part.description, **check) if is_known else ""
     return {"name": name, "title": part.title, "ok": check["ok"], "word": word, "remedy": part.remedy}
+
+
+def backups() -> list[dict[str, Any]]:
+    """The state of scheduled backups, where there are any. The instance is ready whatever it is."""
+    settings = application.settings()
+    if settings.backup_to is None:
+        return []
+    state = read_state(db.session, BACKUP)
+    is_well = state is None or not (state.failed or is_overdue(state, settings.backup_at))
+    made = clock.format_utc(state.succeeded) if state else None
+    word = _("The last one was made at %(time)s UTC.", time=made) if made else _("There is none yet.")
+    remedy = state.reason if state and state.failed else _("There was no backup for too long.")
+    return [{"name": "backups", "title": _("Backups"), "ok": is_well, "word": word, "remedy": remedy}]
 
 
 def counts() -> dict[str, int]:
@@ -150,7 +164,7 @@ def places() -> dict[str, Any]:
 
 
 def versions() -> dict[str, str]:
-    found = {"Waypost": manifest.version(), "Python": platform.python_version()}
+    found = {"Waypost": VERSION, "Python": platform.python_version()}
     if db.engine.dialect.name == "sqlite":
         found["SQLite"] = sqlite3.sqlite_version
     else:

@@ -28,7 +28,7 @@ from app.dashboard.imports.upload import receive
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
 from app.i18n.messages import gettext as _
-from app.import_export import columns, dates, files, importer, services
+from app.import_export import columns, dates, files, importer, services, shared_files
 from app.import_export.conventions import date_orders
 from app.import_export.files import require_room
 from app.import_export.link_passwords import hide_secrets
@@ -65,6 +65,7 @@ def bring() -> ResponseReturnValue:
         if name is None:
             return show_list(_("Choose a file first."), 422)
         looked = services.look(path, is_hasty=True)
+        shared_files.store(db.session, path)
         begin_write(db.session)
         job = services.bring(signed_in_user(), path, name, looked, request.host)
     except Invalid as invalid:
@@ -206,7 +207,9 @@ def order_labels() -> dict[str, str]:
 
 
 def table_of(job: LinkImport) -> TableFormat | None:
+    path = files.path_of(application.settings().data_dir, job.file)
     try:
-        return open_table(files.path_of(application.settings().data_dir, job.file))
-    except (OSError, UnreadableTable):
+        shared_files.fetch(db.session, path)
+        return open_table(path)
+    except (OSError, UnreadableTable, Invalid):
         return None

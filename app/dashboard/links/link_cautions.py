@@ -8,9 +8,9 @@ from typing import Any
 
 from babel.dates import format_timedelta
 
-from app.analytics.latest import latest_click
+from app.analytics.clickhouse.client import StatisticsUnavailable
+from app.analytics.readers import reader_of
 from app.core.clock import now
-from app.core.extensions import db
 from app.dashboard.links.rows import short_address
 from app.dashboard.shared.cautions import Caution
 from app.i18n import digits, language
@@ -21,6 +21,7 @@ from app.links.bulk_forms import ManyForm
 from app.links.clicks import clicks_of
 from app.links.forms import LinkForm
 from app.links.models import Link
+from app.web.figures import read_figures
 
 # a link as young as this and without clicks is hardly anywhere yet
 NEW = dt.timedelta(days=1)
@@ -74,7 +75,10 @@ def breaks(link: Link, alias: str, domain_id: int | None) -> Iterator[Caution]:
 def clicks_line(link: Link, clicks: int) -> str:
     if not clicks:
         return _("It has no clicks yet.")
-    last = latest_click(db.session, link.id)
+    try:
+        last = read_figures(lambda bind: reader_of(bind).latest_click(link.id))
+    except StatisticsUnavailable:
+        last = None
     if last is None:  # single clicks are not kept as long as their number
         return ngettext(
             "It had %(number)s click.", "It had %(number)s clicks.", clicks, number=digits(clicks)

@@ -12,6 +12,7 @@ from sqlalchemy import exists, inspect, select
 from sqlalchemy.orm import joinedload, selectinload
 
 from app.accounts.models import User
+from app.analytics.clickhouse.client import StatisticsUnavailable
 from app.analytics.statistics import last_days
 from app.core import clock
 from app.core.extensions import db
@@ -27,6 +28,7 @@ from app.links.destination_checks import failing
 from app.links.models import Link
 from app.projects.models import SAMPLES, Project
 from app.web import urls
+from app.web.figures import read_figures
 
 # of the small line charts of clicks
 DAYS = 30
@@ -80,7 +82,11 @@ class SmallLine(NamedTuple):
 
 def small_lines(links: Sequence[int]) -> dict[int, SmallLine]:
     """The lines of all links of a page, with one query."""
-    found = last_days(db.session, links, DAYS, rendering.owner_zone()) if links else {}
+    zone = rendering.owner_zone()
+    try:
+        found = read_figures(lambda bind: last_days(bind, links, DAYS, zone)) if links else {}
+    except StatisticsUnavailable:  # the list goes on without them
+        return dict.fromkeys(links, SmallLine(0, ""))
     return {
         id_: SmallLine(sum(counts), figures.points(counts, WIDTH, HEIGHT)) for id_, counts in found.items()
     }

@@ -7,7 +7,6 @@ A browser without JavaScript gets whole pages, and is redirected to the list wit
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar, NamedTuple, TypeVar
@@ -17,24 +16,20 @@ from flask.typing import ResponseReturnValue
 
 from app.accounts.models import User
 from app.accounts.ownership import get_owned
-from app.core.database import begin_write, reread
-from app.core.errors import AliasTaken, Conflict, Invalid, TooLarge, WaypostError
+from app.core.database import begin_write
 from app.core.extensions import db
-from app.dashboard.auth.access import is_shown_again, signed_in_user, submitted_form
+from app.dashboard.auth.access import signed_in_user, submitted_form
 from app.dashboard.auth.reauthentication import reauthenticated
-from app.dashboard.shared import concurrent_edits, list_params, rendering
+from app.dashboard.shared import concurrent_edits, list_params, rendering, row_writes
 from app.dashboard.shared.blueprint import blueprint
-from app.dashboard.shared.cautions import Caution, asks_about
-from app.dashboard.shared.concurrent_edits import EditedMeanwhile
+from app.dashboard.shared.cautions import Caution
 from app.dashboard.shared.list_params import Control
 from app.i18n.messages import gettext as _
 from app.input.data import RequestData
 from app.input.forms import ResourceForm
 from app.input.listing import Listing, find_page
 from app.input.params import Several
-from app.web.errors import status_of
 
-MOST_READS = 5  # of a form whose row is changed between reading and writing
 Context = dict[str, Any]
 View = Callable[..., ResponseReturnValue]
 Views = TypeVar("Views", bound="type[CrudViews]")
@@ -202,20 +197,10 @@ class CrudViews:
         then: Callable[[Any], ResponseReturnValue],
         show: Callable[[ResourceForm, int], Response] | None = None,
     ) -> ResponseReturnValue:
-        """Change a row by the sent form, which is read again if the row is changed at the same moment."""
-
-        def change() -> Any:
-            row = get_owned(signed_in_user(), self.model, id)
-            reread(db.session, row)
-            if self.read_form(None, row).edit.marks != form.edit.marks:
-                raise EditedMeanwhile
-            return self.services.update(row, form.changes)
-
-        for _again in range(MOST_READS):
-            form = self.read_form(submitted_form(), get_owned(signed_in_user(), self.model, id))
-            with suppress(EditedMeanwhile):
-                return self.write(form, change, then, show)
-        raise Conflict
+        """Change a row by the sent form, which `show` shows again with what is wrong or to be asked."""
+        find = partial(get_owned, signed_in_user(), self.model, id)
+        save, show = self.services.update, show or self.form_page
+        return row_writes.edit_row(find, self.read_form, save, then, show, self.cautions)
 
     def write(
         self,
@@ -224,24 +209,7 @@ class CrudViews:
         then: Callable[[Any], ResponseReturnValue],
         show: Callable[[ResourceForm, int], Response] | None = None,
     ) -> ResponseReturnValue:
-        """Call `act`, commit and answer by `then`; or `show` the form again, with sent values and errors."""
-        show = show or self.form_page
-        if is_shown_again():  # a row was added to the form without JavaScript, or the session was over
-            return show(form, 200)
-        try:
-            form.require_valid()
-            if concurrent_edits.asks(form) or asks_about(form, self.cautions(form)):
-                return show(form, 409)
-            begin_write(db.session)
-            result = act()
-            db.session.commit()
-        except EditedMeanwhile:
-            db.session.rollback()
-            raise
-        except (Invalid, AliasTaken, TooLarge) as error:
-            note(form, error)
-            return show(form, status_of(error))
-        return then(result)
+        return row_writes.write_row(form, act, then, show or self.form_page, self.cautions)
 
     def render_page(self, name: str, status: int = 200, **context: Any) -> Response:
         fragment = self.template(name)
@@ -290,11 +258,3 @@ class CrudViews:
         """The list that the user is looking at, with the `fresh` rows first, whatever its order."""
         context = self.list_context(self.asked_now(), fresh)
         return render_template(self.template("list"), family=self, **context)
-
-
-def note(form: ResourceForm, error: WaypostError) -> None:
-    """Roll back, and add the service's errors to the fields of the form."""
-    db.session.rollback()
-    for found in error.errors if not form.problems else ():
-        known = found.field is not None and found.field in form
-        form.reject(str(found.field if known else next(iter(form)).name), found.title, found.code)

@@ -12,7 +12,7 @@ from functools import cache
 from flask import Flask
 from markupsafe import Markup
 
-from app.core.config import ROOT
+from app.core.folders import ROOT
 
 DRAWINGS = ROOT / "app" / "templates" / "_icons.svg"
 ONE = re.compile(r'<symbol id="icon-([a-z0-9-]+)" viewBox="0 0 24 24">(.+)</symbol>')

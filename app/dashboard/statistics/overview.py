@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
-from app.analytics.latest import by_minute
+from app.analytics.readers import reader_of
 from app.analytics.statistics import StatisticsResult, query_statistics
 from app.core import clock
-from app.core.extensions import db
 from app.dashboard.statistics import figures
 from app.dashboard.statistics.figures import Trend
 from app.dashboard.statistics.periods import Day, Span, folded, intervals
@@ -19,6 +18,7 @@ from app.dashboard.statistics.scopes import PageScope
 from app.dashboard.statistics.state import METRICS, PageState
 from app.i18n import digits
 from app.i18n.messages import gettext as _
+from app.web.figures import read_figures
 
 MINUTES = 30
 Counts = tuple[int, int]  # clicks and visitors
@@ -68,10 +68,9 @@ def overview(scope: PageScope, state: PageState) -> dict[str, Any]:
 
 
 def query_overview(scope: PageScope, state: PageState, span: Span) -> tuple[StatisticsResult, list[Interval]]:
-    found = query_statistics(
-        db.session, scope.statistics_query(state, "hour" if state.interval == "hour" else "overview", span)
-    )
     is_hourly = state.interval == "hour"
+    asked = scope.statistics_query(state, "hour" if is_hourly else "overview", span)
+    found = read_figures(lambda bind: query_statistics(bind, asked))
     return found, hours(scope, found, state, span) if is_hourly else days(found, state, span)
 
 
@@ -157,7 +156,8 @@ def realtime(scope: PageScope, state: PageState) -> dict[str, Any]:
     """The last half hour, by minutes."""
     now, zone = clock.now(), scope.zone
     around = Span(state.today - Day, state.today)  # half an hour may begin on the day before
-    counts = by_minute(db.session, scope.statistics_query(state, "hour", around), now, MINUTES)
+    asked = scope.statistics_query(state, "hour", around)
+    counts = read_figures(lambda bind: reader_of(bind).by_minute(asked, now, MINUTES))
     times = [(now - dt.timedelta(minutes=MINUTES - 1 - n)).astimezone(zone) for n in range(MINUTES)]
     parts = [
         Interval(f"{time:%H:%M}", f"{time:%H:%M}", (count.pageviews, count.visitors))

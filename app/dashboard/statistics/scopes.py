@@ -14,7 +14,7 @@ from sqlalchemy.orm import joinedload
 
 from app.accounts.models import User
 from app.accounts.ownership import get_owned
-from app.analytics import day_state
+from app.analytics.readers import first_moment, reader_of
 from app.analytics.statistics import StatisticsQuery
 from app.core.extensions import db
 from app.dashboard.links.rows import short_address
@@ -23,6 +23,7 @@ from app.dashboard.statistics.state import VIEWS, PageState
 from app.i18n.messages import gettext as _
 from app.links.models import Link
 from app.projects.models import Project
+from app.web.figures import read_figures
 
 ALL, LINK, PROJECT = "statistics", "links_statistics", "projects_statistics"
 
@@ -69,8 +70,9 @@ class PageScope:
     def is_unvisited(self) -> bool:
         """Whether no click has ever been counted here."""
         if self.link_ids is None:
-            return day_state.first_moment(db.session, self.user.id) is None
-        return not day_state.has_visits(db.session, self.link_ids)
+            return read_figures(lambda bind: first_moment(bind, self.user.id)) is None
+        ids = self.link_ids
+        return not read_figures(lambda bind: reader_of(bind).has_visits(ids))
 
     def statistics_query(
         self, state: PageState, type: str, span: Span | None = None, limit: int = 100
@@ -91,7 +93,7 @@ class PageScope:
 
 
 def all_links_scope(user: User) -> PageScope:
-    oldest = day_state.first_moment(db.session, user.id)
+    oldest = read_figures(lambda bind: first_moment(bind, user.id))
     return PageScope(user, ALL, _("All links"), min(oldest or user.datetime, user.datetime))
 
 

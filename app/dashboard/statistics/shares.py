@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from flask import Response, render_template, request, url_for
@@ -11,21 +12,24 @@ from markupsafe import escape
 from sqlalchemy import select
 
 from app.accounts.ownership import get_owned
-from app.accounts.passwords import hash_password
 from app.analytics.sharing import services
 from app.analytics.sharing.forms import DEFAULTS, PARTS, PERIODS, ShareForm
 from app.analytics.sharing.models import StatisticsShare
 from app.core.database import begin_write
-from app.core.errors import Invalid, NotFound
+from app.core.errors import NotFound
 from app.core.extensions import db
 from app.dashboard.auth.access import signed_in_user, submitted_form
 from app.dashboard.auth.reauthentication import reauthenticated
 from app.dashboard.links.rows import short_address
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
-from app.dashboard.shared.crud_views import Context, note
+from app.dashboard.shared.concurrent_edits import read_edit
+from app.dashboard.shared.crud_views import Context
+from app.dashboard.shared.row_writes import edit_row, write_row
 from app.dashboard.statistics.scopes import PageScope, all_links_scope, links_of, of_link, of_project
 from app.i18n.messages import gettext as _
+from app.input.data import RequestData
+from app.input.forms import ResourceForm
 from app.projects.models import Project
 from app.web import urls
 from app.web.body import read_params
@@ -71,7 +75,7 @@ def ask_new() -> ResponseReturnValue:
     shown: dict[str, Any] = {**DEFAULTS, "name": scope.title}
     if scope.id is not None:
         shown["link_id" if scope.link else "project_id"] = scope.id
-    return form_page(ShareForm(None, owner=signed_in_user(), data=shown))
+    return form_page(form_of(None, data=shown))
 
 
 def asked_scope() -> PageScope:
@@ -87,25 +91,18 @@ def asked_scope() -> PageScope:
 
 def ask_new_again() -> ResponseReturnValue:
     """The form again, with what was typed: the password was missing or wrong."""
-    return form_page(ShareForm(submitted_form(), owner=signed_in_user()))
+    return form_page(form_of(submitted_form()))
 
 
 @blueprint.post("/shares/new", endpoint="shares_new_write")
 @reauthenticated(ask_new_again)
 def create() -> ResponseReturnValue:
-    form = ShareForm(submitted_form(), owner=signed_in_user())
-    if not form.validate():
-        return form_page(form, 422)
-    password = form.password.data
-    password_hash = hash_password(password) if password else None
-    begin_write(db.session)
-    try:
-        share, _token = services.create(signed_in_user(), form.changes, password_hash)
-        db.session.commit()
-    except Invalid as error:
-        note(form, error)
-        return form_page(form, 422)
-    response = show_address(share, _("The statistics are shared"))
+    form = form_of(submitted_form())
+    return write_row(form, lambda: services.create(signed_in_user(), form.changes), show_created, form_page)
+
+
+def show_created(created: tuple[StatisticsShare, str]) -> Response:
+    response = show_address(created[0], _("The statistics are shared"))
     response.headers["HX-Trigger"] = "shares-changed"
     return response
 
@@ -140,6 +137,43 @@ def snippet(share: StatisticsShare, address: str) -> str:
     )
 
 
+@blueprint.get("/shares/<int:id>/edit", endpoint="shares_edit")
+def ask_edit(id: int) -> ResponseReturnValue:
+    return form_page(edit_form_of(None, usable(id)))
+
+
+def ask_edit_again(id: int) -> ResponseReturnValue:
+    """The form again, with what was typed: the owner's password was missing or wrong."""
+    return form_page(edit_form_of(submitted_form(), usable(id)))
+
+
+@blueprint.post("/shares/<int:id>/edit", endpoint="shares_edit_write")
+@reauthenticated(ask_edit_again)
+def update(id: int) -> ResponseReturnValue:
+    return edit_row(partial(usable, id), edit_form_of, services.update, show_saved, form_page)
+
+
+def show_saved(row: StatisticsShare) -> ResponseReturnValue:
+    return show_list_again(_("%(name)s is saved.", name=row.name))
+
+
+def usable(id: int) -> StatisticsShare:
+    """The user's share address with this id. Raises NotFound for one that has ended."""
+    row = get_owned(signed_in_user(), StatisticsShare, id)
+    if services.state_of(row) != "active":
+        raise NotFound("page")
+    return row
+
+
+def form_of(sent: RequestData | None, stored: StatisticsShare | None = None, **options: Any) -> ShareForm:
+    zone = rendering.owner_zone()
+    return ShareForm(sent, owner=signed_in_user(), stored=stored, zone=zone, **options)
+
+
+def edit_form_of(sent: RequestData | None, stored: StatisticsShare) -> ResourceForm:
+    return read_edit(partial(form_of, stored=stored), sent)
+
+
 @blueprint.get("/shares/<int:id>/revoke", endpoint="shares_revoke")
 def ask_revoke(id: int) -> ResponseReturnValue:
     row = get_owned(signed_in_user(), StatisticsShare, id)
@@ -153,21 +187,31 @@ def revoke(id: int) -> ResponseReturnValue:
     services.revoke(row)
     message = _("%(name)s is revoked.", name=row.name)
     db.session.commit()
+    return show_list_again(message)
+
+
+def show_list_again(message: str) -> ResponseReturnValue:
     if not rendering.is_fragment():
         return rendering.redirect_with(message, url_for("dashboard.shares"))
     part = render_template(f"{FOLDER}/_list.html", **rows())
     return rendering.swap_part(message, part, "#results", "innerHTML")
 
 
-def form_page(form: ShareForm, status: int = 200) -> ResponseReturnValue:
-    options = [{"id": name, "name": title, "kind": ""} for name, title in PARTS.items()]
+def form_page(form: ResourceForm, status: int = 200) -> ResponseReturnValue:
+    row: StatisticsShare | None = form.stored
     return render_page(
-        "form", status, form=form, heading=_("Share these statistics"), options=options, of=scope_title(form)
+        "form",
+        status,
+        form=form,
+        row=row,
+        heading=_("Edit share address") if row else _("Share these statistics"),
+        options=[{"id": name, "name": title, "kind": ""} for name, title in PARTS.items()],
+        of=titles([row])[row.id] if row else scope_title(form),
     )
 
 
-def scope_title(form: ShareForm) -> str:
-    """What the form's share address will be of."""
+def scope_title(form: ResourceForm) -> str:
+    """What the form's new share address will be of."""
     for name, find in (("link_id", of_link), ("project_id", of_project)):
         if form[name].data and not form[name].errors:
             return find(signed_in_user(), form[name].data).title

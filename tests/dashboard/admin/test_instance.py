@@ -14,11 +14,12 @@ from app.core.config import TABLE
 from app.core.config_sources import MASK, masked, origins
 from app.core.file_locks import lock_file
 from app.core.leases import precise_now
+from app.core.version import VERSION
 from app.jobs import maintenance
+from app.jobs.backup_records import BACKUP, note_failure, note_success
 from app.notifications.delivery import AttemptResult
 from app.notifications.models import SystemEmail
 from app.notifications.outbox import settle
-from app.operations.backups import manifest
 from tests.dashboard.conftest import HTMX, Desk
 
 ADDRESSES = {
@@ -38,7 +39,7 @@ def test_the_page(desk: Desk, factory: Any, alice: User, settings: Any) -> None:
     assert "./waypost geo update" in page
     assert all(f"WAYPOST_{name}" in page for name in TABLE)
     assert settings.secret_key not in page
-    assert f"<code>{manifest.version()}</code>" in page
+    assert f"<code>{VERSION}</code>" in page
     with lock_file(settings.data_dir / maintenance.WORKER_LOCK):
         maintenance.beat(settings.data_dir)
         live = desk.get("/instance/", headers=HTMX).text
@@ -54,6 +55,18 @@ def test_amounts(desk: Desk, factory: Any, alice: User, bob: User) -> None:
     live = desk.get("/instance/", headers=HTMX).text
     assert "<dt>Links</dt><dd>3</dd>" in live
     assert "<dt>Users</dt><dd>2</dd>" in live
+
+
+@pytest.mark.settings(BACKUP_TO="/var/backups/waypost", BACKUP_PASSPHRASE="four slow trains")
+def test_backups(desk: Desk, session: Session, settings: Any) -> None:
+    page = desk.get("/instance/").text
+    assert "There is none yet." in page
+    assert "four slow trains" not in page
+    note_success(session, BACKUP, name="x", size=1, seconds=1)
+    assert "The last one was made at" in desk.get("/instance/").text
+    note_failure(session, settings, BACKUP, "<b>No space left</b>")
+    live = desk.get("/instance/", headers=HTMX).text
+    assert "&lt;b&gt;No space left&lt;/b&gt;" in live
 
 
 @pytest.mark.parametrize("address", sorted(ADDRESSES))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -26,13 +26,6 @@ pytestmark = pytest.mark.settings(ALLOW_PRIVATE_NETWORKS="127.0.0.0/8")
 FORBIDS = b"HTTP/1.1 200 OK\r\nX-Frame-Options: DENY\r\nContent-Length: 2\r\n\r\nOK"
 ALLOWS = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nOK"
 CLOAKED = {"cloaking_is_enabled": "1"}
-
-
-@pytest.fixture
-def peers() -> Iterator[Peers]:
-    peers = Peers()
-    yield peers
-    peers.close()
 
 
 def warning(answer: TestResponse) -> str | None:

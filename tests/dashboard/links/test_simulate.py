@@ -128,9 +128,9 @@ def test_what_was_chosen_stays_chosen(desk: Desk, alice: User, make_link: Callab
     }
     page = desk.get(f"/links/{link.id}/try", query_string=asked).text
     for text in (
-        '<option value="DE" selected>',
+        'value="DE" selected>',
         'value="&#34;Köln&#34;"',
-        '<option value="tablet" selected>',
+        'value="tablet" selected>',
         'value="2027-03-28T03:00"',
         'value="password" checked',
     ):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import io
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from PIL import Image
@@ -22,7 +22,7 @@ from app.links.models import Link
 from app.rate_limit.limiter import at_most
 from tests.dashboard.conftest import HTMX, Desk
 from tests.links.pictures import picture
-from tests.links.sites import ICON, answer, page, serve
+from tests.links.sites import serve_shop
 from tests.notifications.peers import Peers
 
 pytestmark = pytest.mark.settings(ALLOW_PRIVATE_NETWORKS="127.0.0.0/8")
@@ -33,20 +33,8 @@ HIDDEN = re.compile(r'<input type="hidden" name="((?:suggested|fetched)_[a-z_]+)
 
 
 @pytest.fixture
-def peers() -> Iterator[Peers]:
-    found = Peers()
-    yield found
-    found.close()
-
-
-@pytest.fixture
 def shop(peers: Peers) -> str:
-    head = (
-        f"<title>{html.escape(TITLE)}</title><meta name=description content='{DESCRIPTION}'>"
-        "<meta property='og:image' content='/p'><link rel=icon href='/i'>"
-    )
-    wide = answer(picture(size=(1200, 630)), "image/png")
-    return str(serve(peers, {"/": page(head), "/p": wide, "/i": answer(ICON, "image/png")}).url)
+    return serve_shop(peers, html.escape(TITLE))
 
 
 def panel(desk: Desk, url: str) -> str:

@@ -11,7 +11,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from app.core.config import ROOT
+from app.core.folders import ROOT
 from app.dashboard.shared.assets import FILES
 from scripts.shrink_world import shrunken
 

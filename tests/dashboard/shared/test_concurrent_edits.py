@@ -11,8 +11,8 @@ import pytest
 from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import User
+from app.dashboard.shared import row_writes
 from app.dashboard.shared.concurrent_edits import EditedMeanwhile
-from app.dashboard.shared.crud_views import CrudViews
 from app.links.history import history_of
 from app.links.models import Link
 from tests.dashboard.conftest import Desk
@@ -152,7 +152,7 @@ def test_a_change_between_reading_and_writing_is_seen(
 ) -> None:
     """The first try meets a change after its form was read; the second asks."""
     shown = shown_on(desk.get(f"/links/{link.id}").text)
-    write, tries = CrudViews.write, []
+    write, tries = row_writes.write_row, []
 
     def changed_before(*arguments: Any, **options: Any) -> Any:
         tries.append(1)
@@ -161,7 +161,7 @@ def test_a_change_between_reading_and_writing_is_seen(
             session.commit()
         return write(*arguments, **options)
 
-    monkeypatch.setattr(CrudViews, "write", changed_before)
+    monkeypatch.setattr(row_writes, "write_row", changed_before)
     answer = save(shown, {"title": "Mine"})
     assert (answer.status_code, len(tries)) == (409, 2)
     assert "Theirs" in answer.text
@@ -174,7 +174,7 @@ def test_one_that_changes_at_every_try_is_a_conflict(
         raise EditedMeanwhile
 
     shown = shown_on(desk.get(f"/links/{link.id}").text)
-    monkeypatch.setattr(CrudViews, "write", never)
+    monkeypatch.setattr(row_writes, "write_row", never)
     assert save(shown, {"title": "Mine"}).status_code == 409
 
 

@@ -258,6 +258,119 @@ def test_a_deleted_links_address_ends_and_comes_back(
     assert page_of(stranger, of_project).status_code == 404
 
 
+def sent(page: str) -> dict[str, Any]:
+    """What a browser would send of a form that nobody has touched."""
+    found: dict[str, Any] = {}
+    for tag in re.findall(r"<input [^>]*>", page):
+        name, value = (re.search(f'{key}="([^"]*)"', tag) for key in ("name", "value"))
+        is_ticked = "checked" in tag or not re.search(r'type="(checkbox|radio)"', tag)
+        if name and is_ticked:
+            found.setdefault(name[1], []).append(html.unescape(value[1]) if value else "on")
+    for name, body in re.findall(r'<select [^>]*name="(\w+)"[^>]*>(.*?)</select>', page, re.DOTALL):
+        found[name] = re.findall(r'value="([^"]*)" selected', body)
+    return {name: values if len(values) > 1 else values[0] for name, values in found.items() if values}
+
+
+def edit(desk: Desk, share_id: int, **changes: Any) -> Any:
+    path = f"/shares/{share_id}/edit"
+    return desk.post(path, sent(desk.get(path).text) | changes)
+
+
+@pytest.mark.databases
+def test_it_is_edited_and_its_address_stays(
+    desk: Desk, alice: User, factory: Factory, stranger: FlaskClient, session: scoped_session[Session]
+) -> None:
+    days = {"period": "custom", "start_date": "2026-01-01", "end_date": "2026-02-01"}
+    share, token = factory.share(alice, name="Before", parts=["country_code"], **days)
+    id_ = share.id
+    untouched = edit(desk, id_)
+    assert untouched.status_code == 303
+    session.refresh(share)
+    assert (share.name, share.parts, share.start_date) == ("Before", ["country_code"], "2026-01-01")
+    ends = clock.now().replace(microsecond=0) + dt.timedelta(days=3)
+    answer = edit(
+        desk,
+        id_,
+        name="After",
+        period="7d",
+        least="9",
+        expires_datetime=f"{ends:%Y-%m-%dT%H:%M:%S}",
+        password="open sesame",
+    )
+    assert answer.status_code == 303
+    session.refresh(share)
+    assert (share.name, share.period, share.start_date, share.least) == ("After", "7d", None, 9)
+    assert (share.expires_datetime, share.parts) == (ends, ["country_code"])
+    assert "Password needed" in page_of(stranger, token).text
+    assert "open sesame" not in desk.get(f"/shares/{id_}/edit").text
+    assert edit(desk, id_, name="Again").status_code == 303
+    session.refresh(share)
+    assert share.password_hash  # nobody has touched it
+    assert edit(desk, id_, password="", expires_datetime="").status_code == 303
+    assert "Again" in page_of(stranger, token).text
+    session.refresh(share)
+    assert (share.password_hash, share.expires_datetime) == (None, None)
+
+
+def test_the_mask_of_a_password_is_none(desk: Desk, session: scoped_session[Session]) -> None:
+    """It means "unchanged": taken for a password, it would leave the page open to everybody."""
+    answer = desk.post("/shares/new", {**FORM, "password": "********"})
+    assert answer.status_code == 422
+    assert "Choose another one." in answer.text
+    assert count(session) == 0
+
+
+WRONG_EDITS: dict[str, tuple[dict[str, Any], str]] = {
+    "no name": ({"name": ""}, "This can&#39;t be empty."),
+    "an end in the past": ({"expires_datetime": "2020-01-01T00:00"}, "This end is in the past."),
+    "days without a start": ({"period": "custom", "end_date": "2026-01-01"}, "needed for fixed days"),
+    "a password in frames": ({"is_embeddable": "true", "password": "open sesame"}, "be embedded"),
+    "an unknown part": ({"parts": "visitor"}, "must be one of"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_EDITS)
+def test_a_wrong_edit_changes_nothing(
+    name: str, desk: Desk, alice: User, factory: Factory, session: scoped_session[Session]
+) -> None:
+    share, _ = factory.share(alice, name="Before")
+    changes, said = WRONG_EDITS[name]
+    answer = edit(desk, share.id, **changes)
+    assert answer.status_code == 422
+    assert said in answer.text
+    session.refresh(share)
+    assert (share.name, share.expires_datetime, share.is_embeddable) == ("Before", None, False)
+
+
+def test_two_edits_at_once_are_asked_about(
+    desk: Desk, alice: User, factory: Factory, session: scoped_session[Session]
+) -> None:
+    share, _ = factory.share(alice, name="Before")
+    id_ = share.id
+    mine = sent(desk.get(f"/shares/{id_}/edit").text)
+    assert edit(desk, id_, name="Theirs").status_code == 303
+    other = desk.post(f"/shares/{id_}/edit", mine | {"least": "7"})
+    assert other.status_code == 303
+    session.refresh(share)
+    assert (share.name, share.least) == ("Theirs", 7)
+    asked = desk.post(f"/shares/{id_}/edit", mine | {"name": "Mine"})
+    assert asked.status_code == 409
+    assert "This was changed elsewhere" in asked.text
+    session.refresh(share)
+    assert share.name == "Theirs"
+
+
+def test_an_ended_one_and_anothers_are_not_edited(
+    desk: Desk, alice: User, bob: User, factory: Factory
+) -> None:
+    ended, _ = factory.share(alice)
+    assert desk.post(f"/shares/{ended.id}/revoke", {}).status_code == 303
+    others, _ = factory.share(bob)
+    for id_ in (ended.id, others.id, 999):
+        assert desk.get(f"/shares/{id_}/edit").status_code == 404
+        assert desk.post(f"/shares/{id_}/edit", {"name": "x"}).status_code == 404
+
+
 def test_a_password_is_asked_for(
     alice: User, factory: Factory, stranger: FlaskClient, monkeypatch: Any
 ) -> None:
