@@ -2,7 +2,7 @@
 
 Each round measures a hot redirect in quiet and then under one attack (slow bodies, forms of many fields,
 hoarded hosts, floods of sign-ins) over a line of one gigabit, without a proxy and behind each one that
-`contrib/` configures. The attack and the prober run on one core, the attack only while that is idle, the
+`deploy/` configures. The attack and the prober run on one core, the attack only while that is idle, the
 prober before all others: on another machine they would take none of the service's. Proxies speak plain HTTP:
 what TLS costs is theirs. `--attack` and `--proxy` choose rounds; one takes less than a minute.
 """
@@ -25,6 +25,7 @@ from typing import NamedTuple
 
 from app.core.scheduling import LONG_MS, SHORT_MS, set_slice
 from bench._attackers import HOST, NAMES, attacking
+from bench.many_links import is_worker
 from bench.redirects import TIMES, make_link, on_core, require_programs
 from tests.proxies import WRITERS, running
 from tests.server import BROWSER, Server
@@ -218,7 +219,7 @@ def web_processes(server: Server) -> list[int]:
     assert server.process is not None
     tasks = Path(f"/proc/{server.process.pid}/task").glob("*/children")
     pids = [int(pid) for path in tasks for pid in path.read_text().split()]
-    return [pid for pid in pids if b"worker" not in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")]
+    return [pid for pid in pids if not is_worker(Path(f"/proc/{pid}"))]
 
 
 def mib(pid: int) -> float:

@@ -65,6 +65,7 @@ def main() -> None:
 
 def store(path: Path, links: int) -> None:
     with closing(sqlite3.connect(path, timeout=60)) as connection, connection:
+        connection.execute("PRAGMA cache_size = -2000000")
         connection.execute(LINKS, {"links": links})
         connection.execute(ALIASES)
 
@@ -87,7 +88,13 @@ def web_process(server: Server) -> Path:
     assert server.process is not None
     children = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text().split()
     found = [Path("/proc") / child for child in children]
-    return next(path for path in found if b"worker" not in (path / "cmdline").read_bytes().split(b"\0"))
+    return next(path for path in found if not is_worker(path))
+
+
+def is_worker(process: Path) -> bool:
+    """Whether a process, by its directory in `/proc`, is a worker: a fork of `serve`, or a program."""
+    arguments = (process / "cmdline").read_bytes().split(b"\0")
+    return "worker" in (process / "comm").read_text() or b"worker" in arguments
 
 
 def script(directory: Path, port: int, count: int) -> Path:

@@ -14,12 +14,12 @@ from contextlib import closing
 from app.analytics.engine import checkpoint_wal, open_engine
 from app.analytics.interning import Interner
 from app.analytics.periods import DAY_MS, QUARTER_MS
-from app.analytics.upkeep import Upkeep
+from app.analytics.upkeeps import open_upkeep
 from app.analytics.user_agents import store_descriptions
 from app.core.config import Settings
 from app.core.database import clicks_path
 from bench.ingest import AGENT
-from bench.many_links import ALIASES, LINKS
+from bench.many_links import store
 
 USER = 1
 # how many texts of each column there are, of which clicks draw at random
@@ -40,9 +40,7 @@ TEXTS = {
 
 def fill(settings: Settings, clicks: int, links: int, days: int, now: dt.datetime) -> None:
     """Store one owner's links and clicks. Few links have most clicks, and one visitor in five comes twice."""
-    with closing(sqlite3.connect(settings.data_dir / "main.db")) as main, main:
-        main.execute(LINKS, {"links": links})
-        main.execute(ALIASES)
+    store(settings.data_dir / "main.db", links)
     fill_clicks(settings, clicks, links, days, now)
 
 
@@ -120,7 +118,7 @@ SUMS = (
 
 def roll_up(settings: Settings, now: dt.datetime, seconds: float) -> bool:
     """Roll up past days as the worker does, newest first, in steps."""
-    upkeep = Upkeep(settings)
+    upkeep = open_upkeep(settings)
     start = time.perf_counter()
     longest = 0.0
     is_more = True
