@@ -60,18 +60,20 @@ chromium:
 	fi; \
 	echo "No Chromium: the tests in a browser will be skipped. Install the package chromium, or name one with CHROMIUM=/path" >&2
 
-# installed where tests are all that a machine is for: these packages start servers
-.PHONY: proxies
-proxies:
-	@missing=; for name in nginx caddy; do command -v $$name >/dev/null || missing="$$missing $$name"; done; \
+# Other servers that tests start. Installed where tests are all that a machine is for: as packages they start by themselves
+SERVERS = nginx caddy redis-server pgbouncer
+.PHONY: servers
+servers:
+	@missing=; for name in $(SERVERS); do \
+		PATH="$$PATH:/usr/sbin" command -v "$$name" >/dev/null || missing="$$missing $$name"; done; \
 	if [ -n "$$missing" ] && [ -n "$$CI" ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-		echo "Installing$$missing for the tests of the files in contrib/"; apt-get update -qq; \
+		echo "Installing$$missing for the tests"; apt-get update -qq; \
 		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null && exit 0; \
 	fi; \
-	if [ -n "$$missing" ]; then echo "Tests of the shipped proxies will be skipped. Install the packages:$$missing" >&2; fi
+	if [ -n "$$missing" ]; then echo "Tests with these servers will be skipped. Install the packages:$$missing" >&2; fi
 
 .PHONY: test
-test: $(VENV)/installed-dev chromium proxies ## the tests, in a few minutes (ARGS="-k alias" for some)
+test: $(VENV)/installed-dev $(VENV)-s3/installed chromium servers ## the tests, in a few minutes (ARGS="-k alias" for some)
 	@$(RUN) pytest -n $(WORKERS) --dist loadfile $(FULL) $(ARGS) || { [ $$? = 1 ] && [ -n "$$CI" ] && \
 		echo "== once more, one after the other: what failed" && \
 		$(RUN) pytest $(FULL) --last-failed --last-failed-no-failures=none -p tests.second_run; }
@@ -134,6 +136,12 @@ $(VENV)-fuzz/installed: $(VENV)/made requirements-fuzz.txt
 fuzz: $(VENV)/installed-dev $(VENV)-fuzz/installed ## generated requests against the OpenAPI document, three seeds
 	@SCHEMATHESIS=$(VENV)-fuzz/bin/schemathesis $(RUN) tests.fuzz $(ARGS)
 
+$(VENV)-s3/installed: $(VENV)/made requirements-s3.txt
+	@echo "Building $(VENV)-s3"
+	@$(RUN) venv --clear $(VENV)-s3
+	@$(VENV)-s3/bin/python -m pip install --quiet --disable-pip-version-check --no-input --require-hashes -r requirements-s3.txt
+	@touch $@
+
 $(VENV)-audit/installed: $(VENV)/made requirements-audit.txt
 	@echo "Building $(VENV)-audit"
 	@$(RUN) venv --clear $(VENV)-audit
@@ -144,6 +152,15 @@ $(VENV)-audit/installed: $(VENV)/made requirements-audit.txt
 audit: $(VENV)-audit/installed ## compare the pinned versions with published advisories (asks PyPI)
 	@$(RUN) scripts.audit $(VENV)-audit/bin/pip-audit $(ARGS)
 
+.PHONY: pages
+pages: $(VENV)/installed-dev ## write the pages of docs/ that are made from the code
+	@$(RUN) scripts.configure_page && $(RUN) scripts.api_page
+
+# MKDOCS names another one, where .venv has none
+.PHONY: docs
+docs: $(VENV)/installed-dev ## the documentation as a site in site/, with every link checked
+	@PYTHONPATH=. NO_MKDOCS_2_WARNING=1 $(or $(MKDOCS),$(VENV)/bin/mkdocs) build --quiet --strict && echo "site/index.html"
+
 .PHONY: bench
 bench: $(VENV)/installed-dev ## the figures that Waypost must reach
 	@for part in bench/[a-z]*.py; do echo "== $$part"; $(RUN) "bench.$$(basename "$$part" .py)" || exit 1; done
@@ -151,13 +168,28 @@ bench: $(VENV)/installed-dev ## the figures that Waypost must reach
 .PHONY: lock
 lock: ## pin the dependencies of pyproject.toml anew (needs uv); UPGRADE=--upgrade takes newer ones
 	@$(UV) pip compile pyproject.toml $(LOCK) -o requirements.txt
-	@$(UV) pip compile pyproject.toml --group dev $(LOCK) -c requirements.txt -o requirements-dev.txt
+	@$(UV) pip compile pyproject.toml --extra clickhouse $(LOCK) -c requirements.txt -o requirements-clickhouse.txt
+	@$(UV) pip compile pyproject.toml --group dev $(LOCK) -c requirements-clickhouse.txt -o requirements-dev.txt
 	@$(UV) pip compile --group fuzz $(LOCK) -o requirements-fuzz.txt
+	@$(UV) pip compile --group s3 $(LOCK) -o requirements-s3.txt
 	@$(UV) pip compile --group audit $(LOCK) -o requirements-audit.txt
 LOCK = --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
 	--custom-compile-command "make lock" $(UPGRADE)
 
+.PHONY: release
+release: $(VENV)/installed-dev ## a wheel and its sources in dist/
+	@rm -rf dist && $(RUN) build --no-isolation --outdir dist . >dist.log 2>&1 && rm dist.log && ls dist || { cat dist.log >&2; exit 1; }
+
+# of the tools that build images from a Containerfile, the first that is here
+IMAGE ?= waypost:$(shell sed -n 's/^VERSION = "\(.*\)"/\1/p' app/core/version.py)
+.PHONY: image
+image: ## the container image; IMAGE=name:tag, IMAGE_ARGS="--target postgresql" has pg_dump besides
+	@for tool in $(BUILDER) podman buildah docker; do command -v "$$tool" >/dev/null && break; tool=; done; \
+	case "$$tool" in '') echo "No podman, buildah or docker is here to build an image" >&2; exit 1;; \
+		*docker) format= ;; *) format='--format docker' ;; esac; \
+	"$$tool" build $$format --file deploy/Containerfile --tag '$(IMAGE)' $(IMAGE_ARGS) .
+
 .PHONY: clean
 clean: ## remove what make has built; instance/ stays
-	rm -rf $(VENV) $(VENV)-fuzz $(VENV)-audit .mypy_cache .ruff_cache .pytest_cache test-results \
+	rm -rf $(VENV) $(VENV)-fuzz $(VENV)-s3 $(VENV)-audit .mypy_cache .ruff_cache .pytest_cache test-results dist site \
 		$(FRONT_END)/node_modules

@@ -6,14 +6,18 @@ from flask import Flask
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from app import api, cli, dashboard, i18n, public
+from app.core import stored_files
 from app.core.config import Settings, load_settings
 from app.core.database import engine_options, prepare_engine
 from app.core.extensions import csrf, db, login, migrate
 from app.core.secret_keys.ring import SecretKeys, flask_settings, use_keys
+from app.core.wakeups.bell import use_wakeups
 from app.links import pictures, uploads
+from app.links.picture_bucket import open_picture_bucket
 from app.web import (
     application,
     error_pages,
+    figures,
     locale,
     media,
     rate_limits,
@@ -25,6 +29,7 @@ PARTS = (
     request_log,
     rate_limits,
     application,
+    figures,
     security_headers,
     locale,
     i18n,
@@ -43,12 +48,14 @@ def create_app(settings: Settings | None = None) -> Flask:
     configure(app, settings)
     use_keys(SecretKeys(settings.secret_key, settings.secret_key_old, settings.secret_key_dir))
     app.config.update(flask_settings())
-    uploads.use_directory(settings.data_dir / "uploads")
+    uploads.use_directory(settings.data_dir / uploads.FOLDER, is_in_database=not settings.is_sqlite)
+    stored_files.use_store(open_picture_bucket(settings))
     pictures.use_lock_directory(settings.data_dir)
     for extension in (db, migrate, login, csrf):
         extension.init_app(app, **({"db": db} if extension is migrate else {}))
     with app.app_context():
         prepare_engine(db.engine, settings)
+    use_wakeups(settings)
     for part in PARTS:
         part.init_app(app)
     cli.register(app, create_app)

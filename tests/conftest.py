@@ -32,12 +32,18 @@ from app.accounts.models import ApiKey, User
 from app.core.config import Settings, load_settings
 from app.core.error_boundary import boundaries
 from app.core.extensions import db
+from app.core.postgresql import outage
 from app.core.secret_keys.ring import SecretKeys, use_keys
 from tests import postgres, speed
 from tests.clients import ApartClient, Api
 from tests.factories import Factory
 from tests.migrations import environ, migrate
+from tests.notifications.peers import Peers
 from tests.past import Past, make_past
+from tests.pgbouncer import PgBouncer
+from tests.postgres_server import PostgresServer
+from tests.redis_server import RedisServer
+from tests.s3_server import S3Server
 from tests.server import Server
 
 MARKS = {
@@ -128,9 +134,11 @@ def hashing_has_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def forget_errors() -> None:
-    """Forget the errors of earlier tests: rows have the same ids, and would be backed off."""
+    """Forget the errors of earlier tests: rows have the same ids, and would be backed off. So would a
+    PostgreSQL be that one of them found silent."""
     for boundary in list(boundaries):
         boundary.forget()
+    outage.end()
 
 
 @pytest.fixture(autouse=True)
@@ -172,6 +180,46 @@ def database_url(database: str, data_dir: Path, request: pytest.FixtureRequest) 
         connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
         yield postgres.address(name)
         connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def programs_of_postgres(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put `pg_dump` and `psql` of the tests' PostgreSQL before those of the machine, which may be older."""
+    folders = [str(each) for each in postgres.bin_directories() if (each / "pg_dump").exists()]
+    monkeypatch.setenv("PATH", os.pathsep.join([*folders[:1], os.environ["PATH"]]))
+
+
+@pytest.fixture
+def postgres_server() -> Iterator[PostgresServer]:
+    """A PostgreSQL of this test's own, which can be frozen."""
+    server = PostgresServer()
+    try:
+        yield server.start()
+    finally:
+        server.stop()
+
+
+@pytest.fixture
+def redis_server() -> Iterator[RedisServer]:
+    server = RedisServer()
+    yield server.start()
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def s3_server() -> Iterator[S3Server]:
+    """A real S3-compatible server. Each test makes a bucket of its own."""
+    server = S3Server()
+    yield server.start()
+    server.stop()
+
+
+@pytest.fixture
+def pgbouncer(tmp_path: Path) -> Iterator[PgBouncer]:
+    with postgres.started():
+        pooler = PgBouncer(tmp_path)
+    yield pooler.start()
+    pooler.stop()
 
 
 @pytest.fixture
@@ -316,3 +364,11 @@ def live_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     server = Server(tmp_path_factory.mktemp("server") / "data").start()
     yield server
     server.stop()
+
+
+@pytest.fixture
+def peers() -> Iterator[Peers]:
+    """Servers of other people on the loopback interface."""
+    found = Peers()
+    yield found
+    found.close()

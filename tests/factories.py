@@ -89,7 +89,6 @@ class Factory:
         from app.analytics.sharing.services import create
 
         changes = {"name": f"Share {next(self.numbers)}", "parts": ["country_code"], **columns}
-        password_hash = changes.pop("password_hash", None)
-        share, token = create(user, changes, password_hash)
+        share, token = create(user, changes)
         self.session.commit()
         return share, token

@@ -1,4 +1,4 @@
-"""Runs nginx and Caddy with the configuration files that `contrib/` ships.
+"""Runs nginx and Caddy with the configuration files that `deploy/` ships.
 
 Only names of files and ports are replaced. Both listen on 127.0.0.1; Caddy answers for `HOSTS` alone.
 """
@@ -16,12 +16,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from app.core.config import ROOT
+from app.core.folders import ROOT
 from tests.server import free_port, wait_for
 
-CONTRIB = ROOT / "contrib"
+DEPLOY = ROOT / "deploy"
 HOSTS = ("go.example", "admin.example")
-# before this version `request_buffers` was two directives, as contrib/Caddyfile says
+# before this version `request_buffers` was two directives, as deploy/Caddyfile says
 FIRST_WITH_REQUEST_BUFFERS = (2, 6, 4)
 MAX_CONNECTIONS = 4096
 START_SECONDS, STOP_SECONDS = 30, 30
@@ -46,7 +46,7 @@ def is_installed(name: str) -> bool:
 
 def write_nginx(directory: Path, port: int, upstream: int, certificate: Certificate | None) -> list[str]:
     """Write the configuration; the command that runs it. Without a certificate it speaks plain HTTP."""
-    site = (CONTRIB / "nginx.conf").read_text()
+    site = (DEPLOY / "nginx.conf").read_text()
     site = re.sub(r"server 127\.0\.0\.1:800[01];", f"server 127.0.0.1:{upstream};", site)
     site = site.replace("listen 80;", f"listen 127.0.0.1:{free_port()};")
     site = site.replace(
@@ -93,7 +93,7 @@ def write_caddy_on_demand(directory: Path, port: int, upstream: int, _: Certific
 
 
 def read_caddyfile() -> str:
-    site = (CONTRIB / "Caddyfile").read_text()
+    site = (DEPLOY / "Caddyfile").read_text()
     if caddy_version() >= FIRST_WITH_REQUEST_BUFFERS:
         return site
     return re.sub(

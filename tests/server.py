@@ -64,6 +64,9 @@ class Server:
             **{f"WAYPOST_{name}": value for name, value in settings.items()},
         }
         self.prefix: tuple[str, ...] = ()  # a command that runs it
+        self.program: tuple[str, ...] = (sys.executable, "-m", "flask", "--app", "wsgi")
+        self.folder = ROOT
+        self.descriptors: tuple[int, ...] = ()  # that it inherits
         self.process: subprocess.Popen[bytes] | None = None
 
     def flask(self, *arguments: str, stdin: str = "") -> str:
@@ -73,23 +76,31 @@ class Server:
         return done.stdout.decode()
 
     def start(self) -> Server:
-        command = [*self.prefix, sys.executable, "-m", "flask", "--app", "wsgi", "serve"]
+        self.begin()
+        self.wait_until_ready()
+        return self
+
+    def begin(self) -> None:
+        """Start it, without waiting until it is ready."""
+        command = [*self.prefix, *self.program, "serve"]
         with self.output.open("wb") as log:
             self.process = subprocess.Popen(
                 command,
-                cwd=ROOT,
+                cwd=self.folder,
                 env=self.environ,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
+                pass_fds=self.descriptors,
             )
+
+    def wait_until_ready(self) -> None:
         try:
             wait_for(self.is_ready, "a ready server")
         except AssertionError as error:
             self.kill()
             raise AssertionError(f"{error}; it wrote:\n{self.written()}") from None
-        return self
 
     def written(self) -> str:
         return self.output.read_text(errors="replace")

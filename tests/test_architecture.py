@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from flask import Flask
 
-from app.core.config import ROOT
+from app.core.folders import ROOT
 
 # lowest layer first; a package may import from earlier layers and from its own
 LAYERS = [
@@ -49,8 +49,12 @@ DOORS = {"socket", "ssl", "http.client", "urllib.request", "smtplib", "ftplib", 
 DOORS |= {"httpcore", "httpx", "requests", "urllib3", "websockets", "aiohttp", "dns"}
 # `dial` and `dns` are the lower half of `http`
 MAY_DIAL = {f"app/net/{name}.py" for name in ("http", "dial", "dns")}
-# find the listening socket of the process and close it; `serve` only checks whether its own port is free
-MAY_BIND = {f"app/{name}.py": {"socket"} for name in ("cli/serve", "operations/processes", "cli/draining")}
+# make the sockets that `serve` listens on and stop accepting on them, talk to its own main process by a file of
+# the data directory, and tell the service manager that it is ready
+MAY_BIND = {
+    f"app/{name}.py": {"socket"}
+    for name in ("cli/reload", "operations/listening", "operations/processes", "cli/draining")
+}
 # inspects accepted connections, and runs on granian's event loop
 MAY_BIND["app/http_server/connections.py"] = {"socket"}
 MAY_BIND |= {
@@ -58,6 +62,8 @@ MAY_BIND |= {
     for name in ("granian_worker", "dispatcher", "answers", "pauses", "request_bodies", "body_inputs")
 }
 MAY_BIND["app/cli/web.py"] = {"asyncio"}
+# cuts connections that the database's driver made
+MAY_BIND["app/core/replica.py"] = {"socket"}
 # speaks SMTP on a connection that app/net made, and never gives smtplib a host to dial
 MAY_BIND["app/notifications/smtp.py"] = {"smtplib"}
 
@@ -270,8 +276,10 @@ def test_no_room_is_named_for_nothing() -> None:
 
 
 def test_what_is_imported_is_required() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
-    required = {normal(re.split(r"[\[<>=;~! ]", line)[0]) for line in project}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    optional = [line for lines in project["optional-dependencies"].values() for line in lines]
+    lines = [*project["dependencies"], *optional]
+    required = {normal(re.split(r"[\[<>=;~! ]", line)[0]) for line in lines}
     owners = importlib.metadata.packages_distributions()
     used = {name.split(".")[0] for path in [*MODULES, ROOT / "wsgi.py"] for name in imports(path)}
     used -= sys.stdlib_module_names | {"app", "_typeshed"}  # the last is the type checker's own
@@ -312,6 +320,8 @@ CALLED_BY_LIBRARIES = {
     *("get_cookie_domain", "get_cookie_name", "get_cookie_path", "get_cookie_secure", "should_set_cookie"),
     *("acquire_entry", "get_moving_window", "incr"),  # the storage of limits
     *("handle_starttag", "handle_endtag", "handle_data"),  # the HTML parser
+    *("_init_shared_socket", "signal_handler_interrupt", "signal_handler_reload"),  # granian's server
+    "writable",  # a raw stream of what the standard library or a bucket takes
     *("readinto", "_last_partial_boundary_index"),  # a raw stream, Werkzeug's decoder
 }
 PLAIN_DECORATORS = {"property", "staticmethod", "classmethod", "contextmanager", "cache", "cached_property"}

@@ -15,7 +15,7 @@ from app.accounts.models import User, UserSession
 from app.accounts.password_rules import MIN_LENGTH, find_weakness
 from app.accounts.sessions import SEEN_EVERY
 from app.core.clock import now
-from app.core.config import ROOT
+from app.core.folders import ROOT
 from app.dashboard.auth.reauthentication import RECENT
 from app.dashboard.auth.sessions import SchemeSessions
 from tests.accounts.test_sign_in import is_signed_in
@@ -70,13 +70,19 @@ def test_what_is_named_is_there() -> None:
 
 DANGEROUS_CALLS = {"eval", "exec", "os.system", "os.popen", "hashlib.md5", "hashlib.sha1", "modes.ECB"}
 DANGEROUS_MODULES = {"pickle", "marshal", "shelve", "xml", "lxml", "yaml", "Crypto"}
-SHA_1 = {"app/accounts/second_factor.py": "RFC 6238"}  # the only modules where a call is allowed, and why
+# the only modules where one is allowed, and why
+SHA_1 = {"app/accounts/second_factor.py": "RFC 6238"}
+XML = {
+    "app/net/s3.py": "bounded answers of the operator's own bucket, none with a document type",
+    "app/net/s3_uploads.py": "what is sent to it",
+}
 
 
 def test_no_dangerous_call_is_made() -> None:
     for path in MODULES:
         for node in ast.walk(ast.parse(path.read_text())):
-            assert not dangers(node), f"{path}:{getattr(node, 'lineno', 0)} {dangers(node)}"
+            allowed = {"xml"} if path.relative_to(ROOT).as_posix() in XML else set()
+            assert dangers(node) <= allowed, f"{path}:{getattr(node, 'lineno', 0)} {dangers(node)}"
             if isinstance(node, ast.ImportFrom) and {"SHA1", "MD5"} & {alias.name for alias in node.names}:
                 assert path.relative_to(ROOT).as_posix() in SHA_1
 
@@ -116,7 +122,7 @@ def test_tokens_are_signed_with_sha_256() -> None:
 
 def test_the_proxy_takes_no_old_tls() -> None:
     """Caddy takes TLS 1.2 and 1.3 by default, redirects from http, and fetches certificates."""
-    nginx, caddy = ((ROOT / "contrib" / name).read_text() for name in ("nginx.conf", "Caddyfile"))
+    nginx, caddy = ((ROOT / "deploy" / name).read_text() for name in ("nginx.conf", "Caddyfile"))
     assert re.findall(r"ssl_protocols ([^;]+);", nginx) == ["TLSv1.2 TLSv1.3"]
     assert "return 301 https://" in nginx
     assert not re.search(r"protocols|auto_https|^\s*http://", caddy, re.MULTILINE)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.core.config import ROOT
+from app.core.folders import ROOT
 from scripts import audit
 
 NO_NETWORK = (

@@ -229,7 +229,7 @@ BROKEN: dict[str, Broken] = {
     "tables of a newer version": Broken(
         execute("main.db", "UPDATE alembic_version SET version_num = 'ffff'"),
         (("problem", "migrations", "a newer Waypost"),),
-        (("migrations", "of another version"),),
+        (),  # it may be about to take over: a version that runs works with what the next one adds
         "a newer Waypost",
     ),
     "rows that name what is not there": Broken(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from app.core.config import ROOT
+from app.core.folders import ROOT
 from tests.commands import run_command
 
 CREATE = ("users", "create", "--email", "one@example.com", "--password-stdin")

@@ -1,4 +1,4 @@
-"""Documents: README, docs and contrib agree with the code."""
+"""Documents: README, docs and deploy agree with the code."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from types import ModuleType
 import pytest
 
 from app.cli import COMMANDS
-from app.core.config import ROOT, TABLE
+from app.core.config import TABLE
+from app.core.folders import ROOT
 from app.notifications.events import all_types
 from tests.server import Server
 from tests.test_architecture import LAYERS
@@ -51,7 +52,7 @@ def test_the_mark_says_which_settings_do_nothing_yet() -> None:
 
 def settings_rows() -> list[tuple[str, str, str]]:
     table = after("settings").partition("\n\n")[0]
-    return re.findall(r"^\| `([A-Z_]+)`( \*)? \| ?(.*?) ?\|", table, re.MULTILINE)
+    return re.findall(r"^\| `([A-Z0-9_]+)`( \*)? \| ?(.*?) ?\|", table, re.MULTILINE)
 
 
 @pytest.mark.full
@@ -73,7 +74,7 @@ def test_ci_runs_the_tests_as_the_readme_says() -> None:
 
 def test_every_place_that_the_map_names_is_there() -> None:
     rows = README.partition("## Code map")[2]
-    places = re.findall(r"`((?:app|tests|bench|docs|contrib)/[\w./]*)`", rows)
+    places = re.findall(r"`((?:app|tests|bench|docs|deploy)/[\w./]*)`", rows)
     assert len(places) > 20
     assert not [place for place in places if not (ROOT / place).exists()]
 
@@ -93,7 +94,7 @@ def test_every_dependency_is_pinned_and_explained(file: str) -> None:
 
 @pytest.mark.skipif(shutil.which("nginx") is None, reason="no nginx here to read its file")
 def test_nginx_reads_the_file_for_it(tmp_path: Path) -> None:
-    site = re.sub(r"listen (\d+)", r"listen 127.0.0.1:4\1", (ROOT / "contrib" / "nginx.conf").read_text())
+    site = re.sub(r"listen (\d+)", r"listen 127.0.0.1:4\1", (ROOT / "deploy" / "nginx.conf").read_text())
     site = re.sub(r"(listen \S+) ssl", r"\1", site)
     site = re.sub(r"^\s*ssl_certificate.*\n", "", site, flags=re.MULTILINE)
     whole = f"pid {tmp_path}/pid; error_log stderr; events {{}} http {{ access_log off; {site} }}"
@@ -119,6 +120,7 @@ def test_a_decision_has_a_date_a_status_and_a_line_in_the_index(path: Path) -> N
 
 
 SOURCES = [path for path in ROOT.glob("app/**/*") if path.suffix in {".py", ".html", ".js", ".css"}]
+SOURCES += ROOT.glob("scripts/*.py")
 POINTERS = {name for path in SOURCES for name in re.findall(r"docs/decisions/([\w-]+\.md)", path.read_text())}
 
 

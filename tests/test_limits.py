@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from typing import Any
 from urllib.parse import urlencode
 
@@ -116,10 +117,10 @@ class Passers:
 
     def visit(self) -> None:
         while not self.ended.wait(0.03):
-            line = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)  # to either process
-            line.request("GET", self.path, headers={"User-Agent": BROWSER})
-            self.answers.append(line.getresponse().status)
-            line.close()
+            # to either process
+            with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)) as line:
+                line.request("GET", self.path, headers={"User-Agent": BROWSER})
+                self.answers.append(line.getresponse().status)
 
     def __enter__(self) -> Passers:
         self.threads = [threading.Thread(target=self.visit) for _ in range(6)]
@@ -311,11 +312,10 @@ class TicketHolders:
         mine = self.tickets[number:] + self.tickets[:number]
         try:
             for ticket in mine * rounds:
-                line = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
                 body = urlencode({"ticket": ticket, "consent": "no"})
-                line.request("POST", "/asks", body, FORM)
-                location = line.getresponse().headers["Location"]
-                line.close()
+                with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)) as line:
+                    line.request("POST", "/asks", body, FORM)
+                    location = line.getresponse().headers["Location"]
                 with self.lock:
                     self.sent += 1
                     self.led_on[ticket] += location == THERE

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from app.core.config import ROOT
+from app.core.folders import ROOT
 from tests import second_run
 
 FAIL_ONCE = """

@@ -19,6 +19,7 @@ from app.core.database import begin_read
 from app.core.extensions import db
 from app.links.models import Link
 from app.web.body import read_params
+from app.web.figures import figures_engine, read_figures
 
 FORMATS = ("json", "csv")
 
@@ -46,15 +47,17 @@ def clicks_of_link(id: int) -> Response:
 def report(link_id: int | None) -> Response:
     question = read_request_query(link_id, {"format": FORMATS})
     if read_params().get("format") == "csv":
-        found = statistics.make_report(db.session, replace(question, limit=export.EVERYTHING))
+        whole = replace(question, limit=export.EVERYTHING)
+        found = read_figures(lambda bind: statistics.make_report(bind, whole))
         return download(export.export_report(found.rows, question.type), question.type, question)
-    return envelope.json_response(described(question, statistics.make_report(db.session, question)))
+    found = read_figures(lambda bind: statistics.make_report(bind, question))
+    return envelope.json_response(described(question, found))
 
 
 def clicks(link_id: int | None) -> Response:
     """Single clicks, always as CSV."""
     question = read_request_query(link_id)
-    return download(export.export_visits(db.engine, question), "clicks", question)
+    return download(export.export_visits(figures_engine(), question), "clicks", question)
 
 
 def read_request_query(link_id: int | None, words: Mapping[str, Sequence[str]] = NO_WORDS) -> StatisticsQuery:

@@ -50,6 +50,7 @@ ACTIONS: Mapping[str, Action] = {
     "handler.restored": Action(SETTINGS, is_content=True),
     "handler.switched_off": Action(SETTINGS, is_content=True),
     "share.created": Action(SETTINGS, is_content=True),
+    "share.changed": Action(SETTINGS, is_content=True),
     "share.revoked": Action(SETTINGS, is_content=True),
     "secret_key.rotated": Action(SETTINGS),
     "secret_key.adopted": Action(SETTINGS),

@@ -1,4 +1,4 @@
-"""Commands of Waypost for `flask --app wsgi` and for `./waypost`, beside Flask-Migrate's `db`."""
+"""Commands of Waypost for `flask --app wsgi` and for `waypost`, beside Flask-Migrate's `db`."""
 
 from __future__ import annotations
 
@@ -8,12 +8,18 @@ from collections.abc import Callable
 import click
 from flask import Flask
 from flask.cli import FlaskGroup, with_appcontext
+from flask_migrate.cli import db as migrations
 
 from app.cli import (
     backup,
+    clicks,
+    database,
     doctor,
     geo,
+    journal,
     keys,
+    media,
+    restore,
     secrets,
     seed,
     serve,
@@ -22,8 +28,8 @@ from app.cli import (
     worker,
 )
 from app.core.config import Settings
+from app.core.version import VERSION
 from app.openapi.document import document
-from app.operations.backups.manifest import version
 from app.web.application import settings
 
 
@@ -41,14 +47,17 @@ COMMANDS = (
     users.users,
     keys.keys,
     secrets.secrets,
+    media.media,
     seed.seed,
     serve.serve,
     worker.worker,
     geo.geo,
+    clicks.clicks,
     openapi,
     backup.backup,
-    backup.restore,
+    restore.restore,
     doctor.doctor,
+    journal.journal,
     transfer.export_links,
     transfer.import_links,
 )
@@ -59,6 +68,8 @@ def register(app: Flask, create_app: Callable[[Settings], Flask]) -> None:
     app.extensions[serve.CREATE_APP] = create_app
     for command in COMMANDS:
         app.cli.add_command(command)
+    migrations.add_command(database.copy)
+    migrations.add_command(database.upgrade)
 
 
 def make_group(app: Flask) -> FlaskGroup:
@@ -71,5 +82,5 @@ def make_group(app: Flask) -> FlaskGroup:
         help="Waypost, a self-hosted link manager. The README lists all settings.",
     )
     group.params.clear()
-    click.version_option(version(), prog_name="Waypost")(group)
+    click.version_option(VERSION, prog_name="Waypost")(group)
     return group

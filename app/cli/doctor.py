@@ -16,8 +16,20 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from app.cli.failures import ReadingCommand
 from app.core.config import Settings
 from app.core.extensions import db
+from app.core.postgresql import DIAGNOSIS, limit_waiting
 from app.core.read_only import reading_only
-from app.operations.checks import around, clocks, data, files, machine, secret
+from app.operations.checks import (
+    around,
+    backups,
+    clickhouse,
+    clocks,
+    data,
+    files,
+    machine,
+    secret,
+    servers,
+    upgrades,
+)
 from app.operations.checks import settings as of_settings
 from app.operations.checks.finding import Check, Finding, problem
 
@@ -30,19 +42,25 @@ CHECKS: dict[str, Check] = {
     "processes": machine.processes_check,
     "instance": data.instance_check,
     "database": data.database_check,
+    "upgrade": upgrades.upgrade_check,  # before the next one, whose problem leaves all checks of tables out
     "migrations": data.migrations_check,
+    "servers": servers.servers_check,
     "times": clocks.times_check,
     "logs": data.log_check,
     "journal": data.journal_check,
     "limited": data.limited_check,
     "counts": data.counts_check,
+    "clickhouse": clickhouse.clickhouse_check,
     "secret": secret.secret_check,
     "pictures": data.pictures_check,
     "places": around.places_check,
+    "backups": backups.backups_check,
+    "backed up": backups.backup_times_check,
 }
 FIT = ("instance", "database", "migrations")
 NEED_TABLES = (
-    "database", "migrations", "times", "logs", "journal", "limited", "counts", "secret", "pictures",
+    "database", "upgrade", "migrations", "servers", "times", "logs",
+    "journal", "limited", "counts", "clickhouse", "secret", "pictures", "backed up",
 )  # fmt: skip
 MARKS = {"ok": "ok", "warning": "warning", "problem": "PROBLEM"}
 
@@ -65,6 +83,8 @@ def doctor(*, mail: bool, is_json: bool) -> None:
     checks = CHECKS | ({"mail": around.mail_check} if mail else {})
     lines = []
     with reading_only(db.session, db.engine):
+        if db.engine.dialect.name == "postgresql":
+            limit_waiting(db.engine, DIAGNOSIS)  # a server that hangs is reported, not waited for
         for line in all_of(checks, settings):
             lines.append(line)
             if not is_json:

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import click
+from sqlalchemy import delete
 
 from app.audit.services import record
 from app.cli.failures import Group
@@ -18,6 +19,7 @@ from app.core.secret_keys import ring
 from app.core.secret_keys.check import KeyState, adopt_key, compare_keys
 from app.core.secret_keys.ring import CHECK_SECONDS, fingerprint
 from app.core.secret_keys.rotation import is_pending, reencrypt_all, retire_key, wait_for_writers
+from app.journal.shared_salt import DailySalt
 from app.notifications import confirmation, unsubscribe
 from app.operations.database import migrate_first, migrate_tables
 from app.operations.secret_key import place_of_key, use_files
@@ -131,6 +133,9 @@ def finish(found: Settings, old: str) -> None:
     remove_file(found.secret_key_dir / ring.OLD_FILE)
     use_files(found)
     click.echo(f"{backups}. It is in {kept}: remove that once you keep none of them.")
+    if not found.is_sqlite:
+        file = found.secret_key_dir / ring.FILE
+        click.echo(f"Other machines on this database need the new key now: copy {file} to each of them.")
 
 
 def keep_retired(data_dir: Path, key: str) -> Path:
@@ -163,6 +168,7 @@ def adopt(*, yes: bool) -> None:
     current = ring.current_keys().current()
     adopt_key(db.session, current)
     begin_write(db.session)
+    db.session.execute(delete(DailySalt))  # which no machine can read now: they share another one
     record(db.session, "secret_key.adopted", fingerprint=fingerprint(current))
     db.session.commit()
     click.echo(f"The secret key is {fingerprint(current)} now. Restart Waypost, and run `./waypost doctor`.")

@@ -34,6 +34,7 @@ from app.import_export.columns import COLUMNS
 from app.import_export.conventions import date_orders
 from app.import_export.exporter import KINDS, export
 from app.import_export.models import LinkImport
+from app.import_export.shared_files import store as store_for_others
 from app.jobs.subprocesses import SLOTS
 from app.operations.database import migrate_first
 from app.operations.processes import leave_with_parent
@@ -169,6 +170,7 @@ def take_file(email: str, file: IO[bytes], chosen: Chosen, *, is_check: bool) ->
 def go_on(job: LinkImport, state: str) -> None:
     begin_write(db.session)
     importer.start(job, state)
+    runs.hold(job, settings())
     db.session.commit()
     runs.go_on(job, settings())
     db.session.refresh(job)
@@ -186,15 +188,15 @@ class Chosen(NamedTuple):
 
 def brought(user: User, file: IO[bytes], chosen: Chosen) -> LinkImport:
     """Copies the file and makes an import of the copy."""
-    named = chosen.columns
     copy = files.new_file(settings().data_dir)
     with open(copy, "wb", opener=open_private) as kept:
         shutil.copyfileobj(file, kept)
     try:
         looked = services.look(copy)
         table = sniff.open_table(copy)
-        fields = {column: field for field, column in (looked.columns | named).items()}
+        fields = {column: field for field, column in (looked.columns | chosen.columns).items()}
         orders = date_orders(table, {field: column for column, field in fields.items()})
+        store_for_others(db.session, copy)
         begin_write(db.session)
         job = services.bring(user, copy, Path(file.name).name, looked)
         services.choose(job, table, fields, orders, chosen.date_order, chosen.existing)
@@ -204,7 +206,7 @@ def brought(user: User, file: IO[bytes], chosen: Chosen) -> LinkImport:
         raise click.ClickException(
             f"{file.name}: {' '.join(str(each.title) for each in invalid.errors)} ({', '.join(sorted(says))})"
         ) from None
-    if missing := [column for column in named.values() if column not in table.columns]:
+    if missing := [column for column in chosen.columns.values() if column not in table.columns]:
         files.remove(copy)
         raise click.ClickException(f"There is no column {missing[0]}. There are: {', '.join(table.columns)}.")
     job.project = services.project_of(chosen.project)

@@ -5,15 +5,20 @@ from __future__ import annotations
 import gc
 import os
 import signal
+from typing import TYPE_CHECKING
 
 import click
 from flask import current_app
 from flask.cli import with_appcontext
 
 from app.cli.failures import Command
+from app.core.counters import counters
 from app.core.logging import log_uncaught
 from app.operations.database import migrate_first
 from app.operations.processes import LAST, end_process, leave_with_parent
+
+if TYPE_CHECKING:
+    from app.jobs.worker import Worker
 
 NICE = 10  # visitors come first: on a busy core the worker gets a tenth of it
 
@@ -23,19 +28,39 @@ NICE = 10  # visitors come first: on a busy core the worker gets a tenth of it
 @with_appcontext
 def worker(parent: int | None) -> None:
     """Run a worker: it ingests clicks, sends notifications and runs jobs. (`serve` starts one.)"""
+    if parent is None:
+        work_alone()
+    else:
+        work_under(parent)
+
+
+def work_alone() -> None:
+    made = make_worker()
+    migrate_first()
+    made.end_at(signal.SIGTERM, signal.SIGINT)
+    run(made)
+
+
+def work_under(parent: int) -> None:
+    """Works until `serve`, whose process id this is, ends it or is gone."""
+    made = make_worker()
+    made.end_at(LAST)
+    made.ignore(signal.SIGTERM, signal.SIGINT)
+    leave_with_parent(parent, LAST)
+    os.nice(NICE)
+    run(made)
+
+
+def make_worker() -> Worker:
     from app.jobs.worker import Worker  # heavy, and no other command needs it
 
-    made = Worker(current_app.config["WAYPOST"])
-    if parent is None:
-        migrate_first()
-        made.end_at(signal.SIGTERM, signal.SIGINT)
-    else:
-        made.end_at(LAST)
-        made.ignore(signal.SIGTERM, signal.SIGINT)
-        leave_with_parent(parent, LAST)
-        os.nice(NICE)
+    return Worker(current_app.config["WAYPOST"])
+
+
+def run(made: Worker) -> None:
     spare_collections()
     log_uncaught()
+    counters.open(made.data_dir, "worker")
     made.run()
     end_process()
 

@@ -10,12 +10,13 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from sqlalchemy import ColumnElement, Select, func, or_, select, true
+from sqlalchemy import ColumnElement, Select, Table, func, or_, select, true
 from sqlalchemy.orm import InstrumentedAttribute
 
 from app.core.extensions import db
 from app.i18n.messages import lazy_digits
 from app.i18n.messages import lazy_gettext as _l
+from app.input.blocks import find_place, read_blocks
 from app.input.params import MAX_CHARACTERS, ParamReader, QueryParams, bounded, values_of
 from app.input.parsers import Rejected, parse_integer, plain_whole
 
@@ -36,7 +37,8 @@ class Listing(Generic[Row]):
 
     `several`: the filters of which several values may be sent; a row must have one of them, or none where
     `not` names the filter. `mine`: the condition for the user's rows, where that is not their `user_id`.
-    `beside`: for an order by a value that is not in the row, what joins it to the query.
+    `beside`: for an order by a value that is not in the row, what joins it to the query. `blocks`: the table
+    that counts the rows by block of ids, for lists that may be very long.
     """
 
     model: type[Row]
@@ -45,6 +47,10 @@ class Listing(Generic[Row]):
     several: Collection[str] = ()
     mine: ColumnElement[bool] | None = None
     beside: Mapping[str, Callable[[Select[Any]], Select[Any]]] = field(default_factory=dict)
+    blocks: Table | None = None
+
+    def is_by_id(self, order: str) -> bool:
+        return not order or self.orders[order] is self.model.id
 
 
 @dataclass(frozen=True)
@@ -80,13 +86,22 @@ def find_page(listing: Listing[Row], user_id: int, params: QueryParams) -> Page[
     conditions, order = read_conditions(reader, listing), read_order(reader, listing)
     reader.require_valid()
     own = listing.model.user_id == user_id if listing.mine is None else listing.mine
-    mine = [own, *conditions]
-    total = db.session.scalar(select(func.count()).select_from(listing.model).where(*mine)) or 0
-    if (page - 1) * size >= total:
+    mine, skipped = [own, *conditions], (page - 1) * size
+    blocks = read_blocks(listing.blocks, user_id) if listing.blocks is not None and not conditions else None
+    total = sum(block.size for block in blocks) if blocks is not None else count(listing, mine)
+    if skipped >= total:
         return Page([], page, size, total)
+    if blocks and listing.is_by_id(order[0]):
+        place = find_place(blocks, skipped, rising=order[1])
+        mine.append(listing.model.id >= place.first_id if order[1] else listing.model.id <= place.last_id)
+        skipped = place.offset
     found = ordered(listing, order, select(listing.model.id).where(*mine))
-    ids = db.session.scalars(found.limit(size).offset((page - 1) * size)).all()
+    ids = db.session.scalars(found.limit(size).offset(skipped)).all()
     return Page(load(listing.model, ids), page, size, total)
+
+
+def count(listing: Listing[Row], conditions: Sequence[ColumnElement[bool]]) -> int:
+    return db.session.scalar(select(func.count()).select_from(listing.model).where(*conditions)) or 0
 
 
 def find_ids(

@@ -14,7 +14,7 @@ import idna
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from jinja2.ext import InternationalizationExtension
 
-from app.core.config import ROOT
+from app.core.folders import ROOT
 from app.i18n import digits
 from app.i18n.messages import gettext as _
 from app.i18n.messages import ngettext

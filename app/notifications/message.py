@@ -14,6 +14,7 @@ NOTES: Mapping[str, str] = {
     "handler": _l("Sent to %(to)s by Waypost, where this address is set up for notifications."),
     "asked": _l("Sent to %(to)s by Waypost, because a user there asked for it."),
     "account": _l("Sent to %(to)s by Waypost, because it is about your account."),
+    "admin": _l("Sent to %(to)s by Waypost, because you are an admin of this instance."),
     "address": _l("Sent to %(to)s by Waypost, because this address was entered there."),
 }
 

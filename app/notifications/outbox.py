@@ -6,16 +6,17 @@ import datetime as dt
 import random
 import secrets
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import Table, insert, select, update
 from sqlalchemy.orm import Session, object_session
 
-from app.accounts.models import User
+from app.accounts.models import PasswordRequest, User
 from app.audit.services import Object, record
 from app.core.clock import now
 from app.core.database import AnySession, begin_write
 from app.core.leases import is_free, precise_now
+from app.core.wakeups.bell import OUTBOX, wake_on_insert
 from app.i18n.messages import in_english
 from app.i18n.messages import lazy_gettext as _l
 from app.notifications.delivery import AttemptResult
@@ -25,6 +26,7 @@ from app.notifications.models import (
     PENDING,
     Delivery,
     DeliveryAttempt,
+    Event,
     NotificationHandler,
     SystemEmail,
 )
@@ -39,6 +41,9 @@ OFF = _l("Not sent: the handler is turned off.")
 FAULT = _l("Waypost failed to send this; see its log.")
 
 Row = TypeVar("Row", bound=Any)
+
+for _model in (Event, Delivery, PasswordRequest):
+    wake_on_insert(cast("Table", _model.__table__), OUTBOX)
 
 
 def new_webhook_id() -> str:

@@ -12,6 +12,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from math import inf
 from types import MappingProxyType
 
@@ -19,10 +20,13 @@ from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from app.core.config import Settings
+from app.core.counters import counters
 from app.core.database import begin_write, is_outage
 from app.core.error_boundary import ErrorBoundary
 from app.core.leases import precise_now
-from app.core.poll_loop import PollLoop
+from app.core.poll_loop import LONGEST_SECONDS, PollLoop, quiet_database
+from app.core.wakeups.bell import OUTBOX
+from app.core.wakeups.listener import Listener, start_listener
 from app.net.session import OutboundSession
 from app.notifications import waiting
 from app.notifications.delivery import AttemptResult, attempt
@@ -31,6 +35,8 @@ from app.notifications.outbox import put_off, write_down
 from app.notifications.site import site_of
 
 POLL_SECONDS = 0.1
+DUE_SECONDS = 2.0  # within which is sent what comes due by time alone
+IDLE_POLL_SECONDS = 1.0  # where wake-ups arrive: then only what comes due by the clock waits so long
 RETRY_SECONDS, LONGEST_RETRY = 1.0, 30.0
 MAX_THREADS = 512
 MAX_FAILING = MAX_THREADS // 2  # for receivers whose last attempt failed; the rest is for all others
@@ -50,15 +56,24 @@ class Sender(PollLoop):
         self.steps = ErrorBoundary(
             "deliveries", first_seconds=RETRY_SECONDS, max_seconds=LONGEST_RETRY, max_outages=inf
         )
-        super().__init__("sender", POLL_SECONDS, self.steps)
+        quiet = quiet_database(engine, DUE_SECONDS)
+        longest = 0.0 if quiet else LONGEST_SECONDS
+        super().__init__("sender", POLL_SECONDS, self.steps, quiet=quiet, longest_seconds=longest)
         self.engine, self.settings, self.feeds = engine, settings, feeds
         self.errors = ErrorBoundary("single deliveries")
         self.site = site_of(settings)
         self.who = secrets.token_hex(8)
         self.queues: dict[int, HandlerQueue] = {}
         self.held: set[int] = set()  # ids of deliveries that are claimed and whose result is not stored yet
-        self.outcomes: queue.SimpleQueue[Came] = queue.SimpleQueue()
+        # None: something new is in the outbox, from this machine or another
+        self.outcomes: queue.SimpleQueue[Came | None] = queue.SimpleQueue()
+        self.is_woken = False
+        self.listener: Listener | None = None
         self.unkept: list[Came] = []
+
+    def is_quiet(self) -> bool:
+        """No turn is left out while anything is being sent: results come without a word in the database."""
+        return not self.held and not self.unkept and self.outcomes.empty() and super().is_quiet()
 
     def turn(self) -> bool:
         """Store results, run the feeds, claim what is due. Returns whether there was anything to do."""
@@ -72,15 +87,33 @@ class Sender(PollLoop):
             return bool(feed(session))
 
     def rest(self, seconds: float) -> None:
-        """Wait for the next result, for `seconds` at most: something may have come due."""
-        try:
-            self.unkept.append(self.outcomes.get(timeout=seconds))
-        except queue.Empty:
-            return
+        """Wait for the next result or wake-up, and not for long: something may have come due."""
+        hears = self.listener is not None and self.listener.is_live and not self.ended.is_set()
+        with suppress(queue.Empty):
+            self.note(self.outcomes.get(timeout=IDLE_POLL_SECONDS if hears and not self.unkept else seconds))
+
+    def run(self) -> None:
+        self.listener = start_listener({OUTBOX: self.wake})
+        super().run()
+
+    def wake(self) -> None:
+        """End the rest, from any thread. Further calls until then change nothing."""
+        if not self.is_woken:
+            self.is_woken = True
+            self.outcomes.put(None)
+
+    def note(self, came: Came | None) -> None:
+        if came is None:
+            self.is_woken = False
+        else:
+            self.unkept.append(came)
 
     def stop(self, seconds: float | None = 0.0) -> None:
         """Claim nothing more, and store the results that arrive within `seconds`. The rest is sent again."""
         self.ended.set()
+        self.wake()
+        if self.listener is not None:
+            self.listener.ended.set()  # it ends by itself, within a second or so
         until = time.monotonic() + (seconds or 0.0)
         for handler_queue in list(self.queues.values()):
             handler_queue.is_spoiled = True
@@ -93,7 +126,8 @@ class Sender(PollLoop):
 
     def keep(self) -> bool:
         """Store the results of all attempts. Those that an outage kept from being stored stay for later."""
-        self.unkept += [self.outcomes.get() for _ in range(self.outcomes.qsize())]
+        for _ in range(self.outcomes.qsize()):
+            self.note(self.outcomes.get())
         self.unkept += [
             (delivery, None)
             for handler_queue in self.queues.values()
@@ -116,6 +150,9 @@ class Sender(PollLoop):
                 session, self.who, [(delivery.id, delivery.handler_id, came) for delivery, came in some]
             )
             session.commit()
+        for _, outcome in some:
+            if outcome is not None:
+                counters.add("attempts delivered" if outcome.is_delivered else "attempts failed")
         self.forget(some)
 
     def forget(self, some: Sequence[Came]) -> None:

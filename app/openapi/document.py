@@ -3,12 +3,12 @@
 # see docs/decisions/2026-11-21-openapi.md
 from __future__ import annotations
 
-import importlib.metadata
 from collections.abc import Sequence
 from copy import deepcopy
 from functools import cache
 from typing import Any
 
+from app.core.version import VERSION
 from app.openapi.accepted import accepted_body, accepted_parameter, without_null
 from app.openapi.fields import ID, Schema, properties_of, required_of
 from app.openapi.objects import SCHEMAS
@@ -48,7 +48,7 @@ def of_any_site() -> dict[str, Any]:
         "openapi": "3.1.0",
         "info": {
             "title": "Waypost",
-            "version": version(),
+            "version": VERSION,
             "description": "Paths are answered with and without a slash at the end. Times are UTC.",
             "license": {"name": "MIT", "identifier": "MIT"},
         },
@@ -62,13 +62,6 @@ def of_any_site() -> dict[str, Any]:
             "responses": {name: problem(words) for name, words in PROBLEMS.items()},
         },
     }
-
-
-def version() -> str:
-    try:
-        return importlib.metadata.version("waypost")
-    except importlib.metadata.PackageNotFoundError:  # run from a clone, as usual
-        return "0.1.0"
 
 
 def paths(every: Sequence[Operation]) -> dict[str, Any]:

@@ -15,5 +15,5 @@ def init_app(app: Flask) -> None:
     app.url_map.converters["alias"] = pages.AliasConverter
     csrf.exempt(pages.blueprint)  # visitors' forms need no token: there is no session to abuse
     app.register_blueprint(pages.blueprint)
-    app.register_blueprint(health.blueprint)
+    health.init_app(app)
     app.register_blueprint(certificates.blueprint)

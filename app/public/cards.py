@@ -44,11 +44,16 @@ def card_of(compiled_link: CompiledLink) -> Card | None:
     )
 
 
-@lru_cache(maxsize=1_000)  # names of 37 characters: a file never changes under its name
 def size_of(name: str) -> tuple[int, int] | None:
-    """Width and height of an uploaded picture, read from its header alone; None when the file is gone."""
+    """Width and height of an uploaded picture; None when it is gone, or would have to come from a bucket."""
+    return read_size(name) if uploads.is_at_hand(name) else None
+
+
+@lru_cache(maxsize=1_000)  # names of 37 characters: a file never changes under its name
+def read_size(name: str) -> tuple[int, int] | None:
+    """The size, read from the header alone."""
     try:
-        with Image.open(uploads.directory() / name) as picture:
+        with Image.open(uploads.path_of(name)) as picture:
             return picture.size
     except (OSError, UnidentifiedImageError):
         return None

@@ -235,6 +235,9 @@ DEEDS: dict[str, Callable[[Any], Any]] = {
     "handler.restored": restore_handler,
     "handler.switched_off": lambda world: unsubscribe.stop(webhook(world)),
     "share.created": lambda world: shares.create(world.alice, {"name": "Team"}),
+    "share.changed": lambda world: shares.update(
+        shares.create(world.alice, {"name": "Team"})[0], {"name": "All"}
+    ),
     "share.revoked": lambda world: shares.revoke(shares.create(world.alice, {"name": "Team"})[0]),
     "domain.created": lambda world: domains.create(world.alice, {"host": "go.example"}),
     "domain.updated": lambda world: domains.update(domain(world), {"host": "to.example"}),

@@ -24,7 +24,8 @@ from flask import Flask
 
 from app import create_app
 from app.core import clock, database_damage
-from app.core.config import ROOT, load_settings
+from app.core.config import load_settings
+from app.core.folders import ROOT
 from app.core.secret_keys.ring import fingerprint, replace_key
 from app.journal import daily_salt
 from app.operations.backups import manifest
@@ -379,7 +380,10 @@ def test_postgresql(tmp_path: Path, postgres_template: str, monkeypatch) -> None
             old, new = (Server(tmp_path / name, DATABASE_URL=postgres.address(name)) for name in names)
             password = "five small boats go upriver\n"
             old.flask("users", "create", "--email", "pg@example.com", "--password-stdin", stdin=password)
+            with postgres.connect(names[0]) as main:
+                main.execute("INSERT INTO daily_salt VALUES ('2026-11-25', 'the salt of the day')")
             old.flask("backup", str(tmp_path / "pg.tar.gz"))
+            assert b"the salt of the day" not in contents(tmp_path / "pg.tar.gz")["main.sql"]
             key = ["--key-file", str(old.data_dir / "secret_key")]
             said = new.flask("restore", str(tmp_path / "pg.tar.gz"), *key)
             assert "Restored" in said

@@ -16,8 +16,9 @@ from click.testing import Result
 from flask import Flask
 
 from app.core import config_sources
-from app.core.config import ROOT, Settings, load_settings
+from app.core.config import Settings, load_settings
 from app.core.extensions import db
+from app.core.folders import ROOT
 from app.journal import segments
 from app.journal.persistent_value import Dropped
 from app.operations.checks import clocks

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import select
 import socket
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 
@@ -79,3 +82,30 @@ def test_looking_for_sockets_leaves_no_descriptor_open() -> None:
     for one in each_socket():
         one.close()
     assert len([*DESCRIPTORS.iterdir()]) == before
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="epoll is Linux's")
+def test_another_process_goes_on_with_what_this_one_leaves() -> None:
+    """The queue stays with the socket, and no event loop hears of it any more."""
+    with (
+        socket.create_server(("127.0.0.1", 0)) as listener,
+        socket.socket(fileno=os.dup(listener.fileno())) as ours,
+        closing(select.epoll()) as loop,
+    ):
+        loop.register(ours.fileno(), select.EPOLLIN | select.EPOLLET)
+        with closing(come(listener)):
+            assert loop.poll(60)
+            draining.stop_accepting(ours.fileno())
+            assert not is_asked(ours)
+            assert is_asked(listener)
+        with closing(come(listener)):
+            assert not loop.poll(0)
+            assert is_asked(listener)
+
+
+def test_open_connections_are_counted(listener: socket.socket) -> None:
+    port = listener.getsockname()[1]
+    assert draining.count_connections(port) == 0
+    with closing(come(listener)), listener.accept()[0]:
+        assert draining.count_connections(port) == 1
+    assert draining.count_connections(port) == 0

@@ -6,7 +6,7 @@ import dataclasses
 import datetime as dt
 import gzip
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -25,13 +25,6 @@ from tests.notifications.peers import Peers, Script
 IN_LONDON = Location("EU", "GB", "London")
 LOOPBACK = {"ALLOW_PRIVATE_NETWORKS": "127.0.0.0/8"}
 Update = Callable[..., Result]
-
-
-@pytest.fixture
-def peers() -> Iterator[Peers]:
-    found = Peers()
-    yield found
-    found.close()
 
 
 @pytest.fixture

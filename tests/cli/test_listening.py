@@ -15,7 +15,8 @@ import pytest
 from flask import Flask
 
 from app.cli.serve import describe_addresses
-from app.core.config import ROOT, Settings
+from app.core.config import Settings
+from app.core.folders import ROOT
 from app.operations.database import migrate_first
 from app.operations.processes import refusal_to_listen
 

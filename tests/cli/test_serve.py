@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 import requests
 
-from app.core.config import ROOT
+from app.core.folders import ROOT
 from tests.crowds import Owner
 from tests.factories import PASSWORD
 from tests.server import BROWSER, SECONDS, Server, free_port, wait_for
@@ -265,14 +265,8 @@ NO_RIGHTS = ("setpriv", "--bounding-set=-all", "--inh-caps=-all", "--no-new-priv
 RIGHTS = {"root": (), "no capabilities": NO_RIGHTS}
 
 
-@pytest.mark.parametrize("prefix", RIGHTS.values(), ids=RIGHTS)
-@pytest.mark.parametrize("end", ENDINGS.values(), ids=ENDINGS)
-def test_an_end_under_load_leaves_no_request_unanswered(
-    end: Callable[[int], None],
-    prefix: tuple[str, ...],
-    make_server: MakeServer,
-    crowd: Callable[[int], list[Visitor]],
-) -> None:
+def run_with_rights(prefix: tuple[str, ...], make_server: MakeServer) -> Server:
+    """A server with a hot link, run by a command of RIGHTS. The test is skipped where that is not here."""
     if prefix and not shutil.which(prefix[0]):
         pytest.skip(f"no {prefix[0]}")
     server = make_server(PROCESSES="2")
@@ -281,6 +275,18 @@ def test_an_end_under_load_leaves_no_request_unanswered(
         server.stop()
         server.prefix = prefix
         server.start()
+    return server
+
+
+@pytest.mark.parametrize("prefix", RIGHTS.values(), ids=RIGHTS)
+@pytest.mark.parametrize("end", ENDINGS.values(), ids=ENDINGS)
+def test_an_end_under_load_leaves_no_request_unanswered(
+    end: Callable[[int], None],
+    prefix: tuple[str, ...],
+    make_server: MakeServer,
+    crowd: Callable[[int], list[Visitor]],
+) -> None:
+    server = run_with_rights(prefix, make_server)
     visitors = crowd(server.port)
     wait_for(lambda: sum(each.answered for each in visitors) > 1000, "visits")
     end(main_pid(server))

@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 
 from app.accounts import keys, services, sessions, setup
 from app.accounts.models import ApiKey, User
-from app.core.config import ROOT
+from app.core.folders import ROOT
 from tests.commands import run_command
 from tests.conftest import environ
 from tests.factories import PASSWORD

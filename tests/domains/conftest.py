@@ -16,7 +16,6 @@ import pytest
 
 from app.net import dns as net_dns
 from tests.dashboard.conftest import desk
-from tests.notifications.peers import Peers
 
 __all__ = ["desk"]
 
@@ -77,10 +76,3 @@ def name_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Dns]:
     monkeypatch.setattr(net_dns, "resolver", server.resolver)
     yield server
     server.close()
-
-
-@pytest.fixture
-def peers() -> Iterator[Peers]:
-    peers = Peers()
-    yield peers
-    peers.close()

@@ -147,7 +147,7 @@ def web_process(server: Server) -> int:
     assert server.process
     found = Path(f"/proc/{server.process.pid}/task").glob("*/children")
     pids = [int(pid) for path in found for pid in path.read_text().split()]
-    return next(pid for pid in pids if b"worker" not in Path(f"/proc/{pid}/cmdline").read_bytes())
+    return next(pid for pid in pids if "worker" not in Path(f"/proc/{pid}/comm").read_text())
 
 
 def test_readers_who_do_not_read(owner: Owner) -> None:

@@ -7,14 +7,16 @@ Each of these fails when an update of granian moves something. Then read its `se
 from __future__ import annotations
 
 import inspect
+import re
+import socket
 from asyncio import AbstractEventLoop
 
 import granian
 import granian._futures
 import granian._signals
 import granian.server.mp
-from granian._granian import CallbackScheduler
-from granian.server.mp import MPServer
+from granian._granian import CallbackScheduler, SocketHolder
+from granian.server.mp import MPServer, WorkerProcess
 
 KNOWN = "2.8.7"
 
@@ -39,6 +41,22 @@ def test_both_workers_take_the_same_arguments() -> None:
         for spawn in (MPServer._spawn_asgi_worker, MPServer._spawn_wsgi_worker)
     )
     assert list(asgi) == list(wsgi)
+
+
+def test_the_server_takes_its_sockets_from_us() -> None:
+    """`app/cli/web.py` gives each web process its socket, and ends them in its own way."""
+    given = inspect.getsource(WorkerProcess.wrap_target)
+    assert re.search(r"worker_id,\s+process_name,\s+callback_loader,\s+sock,\s+ipc,", given)
+    assert "sock, _sso = sock" in given
+    assert "self._init_shared_socket()" in inspect.getsource(MPServer.startup)
+    assert "self._stop_workers()" in inspect.getsource(MPServer.shutdown)
+    assert "set_main_signals(self.signal_handler_interrupt, self.signal_handler_reload)" in inspect.getsource(
+        MPServer.startup
+    )
+    assert "idx + 1,\n                self.process_name," in inspect.getsource(MPServer._spawn_worker)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        holder = SocketHolder(listener.fileno(), False, 128)  # type: ignore[call-arg]
+        assert (holder.get_fd(), holder.is_uds()) == (listener.fileno(), False)
 
 
 def test_the_scheduler_calls_what_it_is_given(event_loop_of_test: AbstractEventLoop) -> None:

@@ -119,7 +119,7 @@ def proxy(
 ) -> Iterator[Proxy]:
     name: str = request.param
     if not is_installed(name):
-        pytest.skip(f"no {name} here: install the package {name} to test the file that contrib/ has for it")
+        pytest.skip(f"no {name} here: install the package {name} to test the file that deploy/ has for it")
     with running(name, tmp_path_factory.mktemp(name), served.server.port, certificate) as found:
         yield found
 
@@ -404,7 +404,7 @@ def test_http_2_is_spoken(proxy: Proxy) -> None:
 
 def test_caddy_fetches_certificates_for_verified_domains_only(served: Served, tmp_path: Path) -> None:
     if not is_installed("caddy"):
-        pytest.skip("no caddy here: install the package caddy to test the file that contrib/ has for it")
+        pytest.skip("no caddy here: install the package caddy to test the file that deploy/ has for it")
     for host, is_verified in (("brand.example", True), ("claimed.example", False)):
         give_domain(served.server.data_dir, host, is_verified=is_verified)
     with running(ON_DEMAND, tmp_path, served.server.port) as caddy:

@@ -104,7 +104,7 @@ def decode_fails(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], None]:
 def test_a_line(
     taken: ingest.Ingest, two_segments: list[str], tables: Tables, decode_fails: Callable[[Any], None]
 ) -> None:
-    decode_fails(ingest)
+    decode_fails(journal_reader)
     for _ in range(STEPS):
         taken.step()
     assert [link for _, link in tables.rows()] == [2]

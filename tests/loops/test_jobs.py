@@ -51,7 +51,7 @@ def test_jobs(engine: Engine, settings: Settings, session: Session) -> None:
 
     table = [Scheduled(job.name, job.cron, run_of(number, job)) for number, job in enumerate(TABLE)]
     scheduler = Scheduler(engine, settings, table)
-    register(engine, table)
+    register(engine, scheduler.table)
     session.execute(update(Job).values(due=precise_now() - dt.timedelta(hours=1)))
     session.commit()
 
@@ -183,7 +183,7 @@ def stray_pictures(settings: Settings, throw: Any, **_: Any) -> Any:
     for name in names:
         (directory / name).write_bytes(b"x")
         os.utime(directory / name, (0, 0))
-    throw(uploads, "remove", lambda some: names[0] in some)
+    throw(uploads, "remove_files", lambda some: directory / names[0] in some)
     return lambda: [(directory / name).exists() for name in names] == [True, False]
 
 

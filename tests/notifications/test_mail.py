@@ -129,6 +129,15 @@ def test_typed_markup_is_text_in_html(sent: Callable[..., AttemptResult], mail: 
     assert html and "<script>" not in html.get_content() and "&lt;script&gt;" in html.get_content()
 
 
+def test_a_name_from_right_to_left_turns_nothing_beside_it(
+    sent: Callable[..., AttemptResult], mail: MailReceiver
+) -> None:
+    name = "דוגמה"
+    assert sent(event(facts=(("Link", name),))).is_delivered
+    html = mail.mails[0][1].get_body(["html"])
+    assert html and f"<bdi>{name}</bdi>" in html.get_content()
+
+
 ADDRESSES = {
     "plain": ("team@example.com", "team@example.com"),
     "a domain in its own script": ("team@münchen.example", "team@xn--mnchen-3ya.example"),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import gzip
 import ssl
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from app.core.config import ROOT
+from app.core.folders import ROOT
 from app.net.session import OutboundSession
 from app.notifications.delivery import attempt
 from app.notifications.message import Message
@@ -105,13 +105,6 @@ def test_it_asks_to_wait(type_: str, sink: SimpleNamespace, way_out: OutboundSes
     sink.web.answers.append(Says(429, "", {"Retry-After": "120"}))
     outcome = attempt(type_, filled(type_, sink.web.url), event(), way_out)
     assert (outcome.retry_after, outcome.is_permanent) == (120, False)
-
-
-@pytest.fixture
-def peers() -> Iterator[Peers]:
-    found = Peers()
-    yield found
-    found.close()
 
 
 BOMB = gzip.compress(b"0" * 50_000_000)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from app.core.config import ROOT
+from app.core.folders import ROOT
 from app.pixels.firing import ANY_HOST, as_script, firing, picture_of
 from app.pixels.provider import all_providers
 

@@ -232,7 +232,7 @@ def test_a_disabled_link_looks_like_none(person: Person, link: Links) -> None:
 
 
 def test_every_sign_is_there() -> None:
-    from app.core.config import ROOT
+    from app.core.folders import ROOT
 
     drawn = dict(SYMBOL.findall((ROOT / "app" / "templates" / "public" / "_signs.svg").read_text()))
     assert set(drawn) == {page.sign for page in PAGES.values()}

@@ -22,7 +22,7 @@ from pathlib import Path
 from textwrap import dedent
 from typing import NamedTuple
 
-from app.core.config import ROOT
+from app.core.folders import ROOT
 
 BLOCK = re.compile(r"^\d+\. ([^\n]*)\n\n?( *```\w*\n.*?^ *```)$", re.MULTILINE | re.DOTALL)
 MAKE = re.compile(r"Make `([^`]+)`:")

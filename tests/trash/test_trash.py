@@ -16,7 +16,6 @@ from app.core.database import begin_write
 from app.core.errors import AliasTaken, Invalid, NotFound
 from app.core.extensions import db
 from app.domains.models import Domain
-from app.links import previous_uploads, uploads
 from app.links import services as links
 from app.links.models import Alias, LimitCounter, Link, LinkChange, PlanChange
 from app.links.trash_purge import empty_trash, purge
@@ -27,6 +26,7 @@ from app.projects.models import Project
 from app.trash import services as trash
 from app.trash.documents import keys_to, parts_of
 from app.trash.models import RETENTION, Trashed
+from tests import pictures
 
 pytestmark = pytest.mark.databases
 TO = "https://example.com/"
@@ -211,7 +211,7 @@ def test_a_thousand_go_and_come_in_one_batch(alice: Any, bob: Any) -> None:
 def test_after_thirty_days_it_is_gone_with_files_and_history(app: Flask, alice: Any) -> None:
     old = make(alice, cloaking_favicon=Picture(b"before", "png"))
     write(links.update, old, {"cloaking_favicon": Picture(b"x", "png")})
-    assert len(list(previous_uploads.directory().iterdir())) == 1
+    assert len(pictures.previous()) == 1
     new = make(alice, cloaking_favicon=Picture(b"y", "png"))
     kept = new.cloaking_favicon
     write(links.delete, old)
@@ -224,8 +224,8 @@ def test_after_thirty_days_it_is_gone_with_files_and_history(app: Flask, alice: 
     assert purge(db.engine) == 0
     assert [one.row_id for one in trashed(alice)] == [new_id]
     assert set(db.session.scalars(select(LinkChange.link_id))) == {new_id}
-    assert not list(uploads.directory().iterdir())
-    assert [path.name for path in previous_uploads.directory().iterdir()] == [f"{new_id}-{kept}"]
+    assert not pictures.served()
+    assert pictures.previous() == [f"{new_id}-{kept}"]
 
 
 def test_a_deleted_user_leaves_nothing_in_the_trash(alice: Any, bob: Any) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import ColumnElement, Table, delete, insert, select, tuple_
@@ -23,7 +24,8 @@ from app.core.clock import now
 from app.core.config import Settings
 from app.core.database import begin_write
 from app.core.error_boundary import ErrorBoundary
-from app.import_export.files import path_of
+from app.import_export import shared_files
+from app.import_export.files import archive_of, path_of
 from app.import_export.models import FailedRow, LinkImport, PreviewRow
 from app.links import previous_uploads, trash_purge, uploads
 from app.links.history import PICTURES
@@ -100,9 +102,9 @@ def remove_links(session: Session, _settings: Settings, user_id: int) -> int:
     begin_write(session)
     columns = [getattr(Link, name) for name in PICTURES]
     found = session.execute(select(Link.id, *columns).where(Link.user_id == user_id).limit(BATCH_SIZE)).all()
-    uploads.remove(name for _, *names in found for name in names if name)
+    uploads.remove(session, (name for _, *names in found for name in names if name))
     ids = [id_ for id_, *_ in found]
-    uploads.remove_files(previous_uploads.of_links(ids))
+    previous_uploads.remove(session, ids)
     for model, column in ((Alias, Alias.link_id), (LinkChange, LinkChange.link_id), (Link, Link.id)):
         session.execute(delete(model).where(column.in_(ids)))
     session.commit()
@@ -113,8 +115,8 @@ def remove_trash(session: Session, _settings: Settings, user_id: int) -> int:
     begin_write(session)
     mine = select(Trashed).where(Trashed.user_id == user_id).options(undefer(Trashed.rows)).limit(BATCH_SIZE)
     found = session.scalars(mine).all()
-    uploads.remove(trash_purge.pictures_of(found))
-    uploads.remove_files(previous_uploads.of_links(trash_purge.links_of(found)))
+    uploads.remove(session, trash_purge.pictures_of(found))
+    previous_uploads.remove(session, trash_purge.links_of(found))
     session.execute(delete(Trashed).where(Trashed.id.in_([one.id for one in found])))
     session.commit()
     return len(found)
@@ -140,6 +142,7 @@ def remove_tables(session: Session, settings: Settings, user_id: int) -> int:
     """Removes the files of imports. A process that still reads one finds its import ended."""
     files = session.scalars(select(LinkImport.file).where(LinkImport.user_id == user_id)).all()
     session.rollback()
+    shared_files.remove(session, [each for name in files for each in (name, archive_of(Path(name)).name)])
     for name in files:
         path_of(settings.data_dir, name).unlink(missing_ok=True)
     return 0

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from app.core.config import ROOT
+from app.core.folders import ROOT
 from tests.import_export.test_processes import EMAIL, PASSWORD, Visitor, ask, importing, position
 from tests.server import Server, wait_for
 
