@@ -169,6 +169,7 @@ bench: $(VENV)/installed-dev ## the figures that Waypost must reach
 lock: ## pin the dependencies of pyproject.toml anew (needs uv); UPGRADE=--upgrade takes newer ones
 	@$(UV) pip compile pyproject.toml $(LOCK) -o requirements.txt
 	@$(UV) pip compile pyproject.toml --extra clickhouse $(LOCK) -c requirements.txt -o requirements-clickhouse.txt
+	@$(UV) pip compile pyproject.toml --extra tracing $(LOCK) -c requirements.txt -o requirements-tracing.txt
 	@$(UV) pip compile pyproject.toml --group dev $(LOCK) -c requirements-clickhouse.txt -o requirements-dev.txt
 	@$(UV) pip compile --group fuzz $(LOCK) -o requirements-fuzz.txt
 	@$(UV) pip compile --group s3 $(LOCK) -o requirements-s3.txt

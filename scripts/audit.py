@@ -10,6 +10,7 @@ ROOT = Path(__file__).resolve().parent.parent
 FILES = (
     "requirements.txt",
     "requirements-clickhouse.txt",
+    "requirements-tracing.txt",
     "requirements-dev.txt",
     "requirements-fuzz.txt",
     "requirements-s3.txt",

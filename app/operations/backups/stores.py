@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
+import errno
 import io
 import os
 import re
@@ -99,7 +100,7 @@ class FolderOfBackups:
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         remove_drafts_of_killed(self.folder)
         if not os.access(self.folder, os.W_OK | os.X_OK):
-            raise PermissionError(f"{self.folder} can't be written to.")
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(self.folder))
 
     @contextlib.contextmanager
     def create(self, name: str) -> Iterator[IO[bytes]]:
