@@ -37,6 +37,7 @@ sheet.addEventListener("cancel", (event) => {
 // Back closes a dialog: while one is open, the history has one entry more. It goes with the dialog.
 const isHeld = () => Boolean(history.state?.sheet);
 let follows = null; // on a move in the history that is our own
+let releasing = 0; // the timer of a closed dialog whose entry is still there
 let isLeaving = false; // for another page: a move would stop that
 
 function move(by, then) {
@@ -51,6 +52,7 @@ function hold() {
 }
 
 function release() {
+  releasing = 0;
   if (!isHeld() || follows || isLeaving || sheet.open) return;
   move(-1, released);
 }
@@ -63,7 +65,7 @@ function released() {
 sheet.addEventListener("sheet-open", hold);
 sheet.addEventListener("close", () => {
   sheet.classList.remove("is-leaving");
-  setTimeout(release);
+  releasing = setTimeout(release);
 });
 
 // where the browser can tell, how far Back went, and whether another page is on its way
@@ -85,8 +87,16 @@ addEventListener(
     const by = steps;
     follows = null;
     if (then) {
-      event.stopImmediatePropagation();
+      if (by === 1) event.stopImmediatePropagation(); // else Back was pressed meanwhile, and went further
       then();
+    } else if (releasing && !isHeld() && !sheet.open) {
+      clearTimeout(releasing);
+      releasing = 0;
+      released();
+      if (by > 1) return;
+      // Back right after the dialog was closed has left the dialog's entry alone, which is nothing to see
+      event.stopImmediatePropagation();
+      history.back();
     } else if (isHeld()) {
       event.stopImmediatePropagation();
       release(); // Forward, to a dialog that is closed

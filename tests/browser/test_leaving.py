@@ -132,6 +132,22 @@ def test_nothing_is_left_in_the_history(listed: Page, width: int, way: str) -> N
 
 
 @WIDTHS
+@pytest.mark.parametrize("timers", [0, 1, 2], ids=["in the same task", "in the next", "while its entry goes"])
+def test_back_right_after_the_dialog_is_closed(listed: Page, width: int, timers: int) -> None:
+    """The dialog's entry may still be in the history: Back leads past it all the same."""
+    dialog = begin(listed)
+    later = "() => history.back()"
+    for _ in range(timers):
+        later = f"() => setTimeout({later})"
+    listed.evaluate(f"document.querySelector('#sheet').addEventListener('close', {later}, {{ once: true }})")
+    listed.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    expect(listed).to_have_url(re.compile("/links/$"))
+    expect(rows(listed)).to_have_count(2)
+    expect(listed.get_by_role("searchbox")).to_have_value("")
+
+
+@WIDTHS
 def test_forward_after_back_opens_no_empty_dialog(listed: Page, width: int) -> None:
     dialog = begin(listed)
     back(listed)
