@@ -156,6 +156,10 @@ audit: $(VENV)-audit/installed ## compare the pinned versions with published adv
 pages: $(VENV)/installed-dev ## write the pages of docs/ that are made from the code
 	@$(RUN) scripts.configure_page && $(RUN) scripts.api_page
 
+.PHONY: charts
+charts: $(VENV)/installed-dev ## draw the charts of docs/scaling.md from bench/growth.csv
+	@$(RUN) scripts.charts
+
 # MKDOCS names another one, where .venv has none
 .PHONY: docs
 docs: $(VENV)/installed-dev ## the documentation as a site in site/, with every link checked
