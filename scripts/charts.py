@@ -9,7 +9,7 @@ import csv
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import matplotlib as mpl
 
@@ -19,7 +19,7 @@ import matplotlib.pyplot as plt  # the backend is chosen first
 FIGURES = Path("bench/growth.csv")
 PICTURES = Path("docs/images")
 # the same in each run, so that only a new figure changes a file; text stays text, which is small
-STYLE = {
+STYLE: dict[Any, Any] = {
     "svg.hashsalt": "waypost",
     "svg.fonttype": "none",
     "font.family": "sans-serif",
