@@ -138,6 +138,7 @@ def serve_until_end(server: WebServer, app: Flask, role: str | None, ready: int)
 
     The web processes are forks, and share the application as it is made: nothing of it may be open yet.
     """
+    multiprocessing.set_start_method("fork", force=True)  # the default until Python 3.14
     process = Process(server.listening)
     process.ready = ready
     server.serve(
