@@ -134,8 +134,8 @@ class StatementSpans:
             event.remove(Engine, name, listener)
 
     def begin(self, connection: Any, *_: Any) -> None:
-        if trace.get_current_span().is_recording():
-            connection.info[STARTED] = time.time_ns()
+        # None also in place of the time of one that failed before, of which there was no end
+        connection.info[STARTED] = time.time_ns() if trace.get_current_span().is_recording() else None
 
     def end(self, connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
         if (started := connection.info.pop(STARTED, None)) is None:

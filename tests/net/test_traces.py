@@ -13,6 +13,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import Engine, create_engine, text
+from sqlalchemy.exc import OperationalError
 
 from app.accounts.models import User
 from app.core.config import Settings, load_settings
@@ -208,12 +209,18 @@ def test_statements_belong_to_their_request_and_have_no_parameters(
     assert b"wanted-alias" not in b"".join(collector.bodies)
 
 
-def test_a_statement_outside_of_a_span_has_none(begin, collector: Collector) -> None:
+def test_a_statement_outside_of_a_span_has_none_also_after_one_that_failed(
+    begin, collector: Collector
+) -> None:
     begin()
     with create_engine("sqlite://").connect() as connection:
+        with pytest.raises(OperationalError), tracing.span("job", {}):
+            connection.execute(text("SELECT 1 FROM nowhere"))
         connection.execute(text("SELECT 1"))
     stop_traces()
-    assert collector.spans == []
+    assert [(span.name, span.attributes) for span in collector.spans] == [
+        ("job", {"error.type": "OperationalError"})
+    ]
 
 
 # the header, and the parents of the spans that are sent
