@@ -3,6 +3,7 @@ SHELL := /bin/sh
 .DEFAULT_GOAL := help
 VENV := .venv
 RUN := $(VENV)/bin/python -m
+VERSION = $(shell sed -n 's/^VERSION = "\(.*\)"/\1/p' app/core/version.py)
 UV ?= uv
 ARGS ?=
 # the tests' own processes; three suit two cores, as tests often wait for a server or a browser
@@ -182,17 +183,26 @@ LOCK = --quiet --universal --python-version 3.11 --generate-hashes --no-emit-ind
 	--custom-compile-command "make lock" $(UPGRADE)
 
 .PHONY: release
-release: $(VENV)/installed-dev ## a wheel and its sources in dist/
-	@rm -rf dist && $(RUN) build --no-isolation --outdir dist . >dist.log 2>&1 && rm dist.log && ls dist || { cat dist.log >&2; exit 1; }
+release: $(VENV)/installed-dev ## a wheel, its sources, and what pins it with its libraries, in dist/
+	@rm -rf dist && $(RUN) build --no-isolation --outdir dist . >dist.log 2>&1 && rm dist.log || { cat dist.log >&2; exit 1; }
+	@{ cat requirements.txt && echo "waypost==$(VERSION) $$($(RUN) pip hash dist/*.whl | tail -n 1)"; } >dist/requirements.txt
+	@ls dist
 
 # of the tools that build images from a Containerfile, the first that is here
-IMAGE ?= waypost:$(shell sed -n 's/^VERSION = "\(.*\)"/\1/p' app/core/version.py)
+IMAGE ?= waypost:$(VERSION)
 .PHONY: image
 image: ## the container image; IMAGE=name:tag, IMAGE_ARGS="--target postgresql" has pg_dump besides
 	@for tool in $(BUILDER) podman buildah docker; do command -v "$$tool" >/dev/null && break; tool=; done; \
 	case "$$tool" in '') echo "No podman, buildah or docker is here to build an image" >&2; exit 1;; \
 		*docker) format= ;; *) format='--format docker' ;; esac; \
 	"$$tool" build $$format --file deploy/Containerfile --tag '$(IMAGE)' $(IMAGE_ARGS) .
+
+BASE_IMAGE ?= python:3.13-slim-trixie
+.PHONY: image-test
+image-test: export BASE_IMAGE := $(BASE_IMAGE)
+image-test: export IMAGE_ARGS := $(IMAGE_ARGS)
+image-test: $(VENV)/installed-dev ## build and run the image by podman or docker; BASE_IMAGE=name of the base image
+	@$(RUN) pytest --full -s tests/image -k engine
 
 .PHONY: clean
 clean: ## remove what make has built; instance/ stays

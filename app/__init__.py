@@ -22,11 +22,13 @@ from app.web import (
     media,
     rate_limits,
     request_log,
+    request_traces,
     security_headers,
 )
 
 PARTS = (
     request_log,
+    request_traces,
     rate_limits,
     application,
     figures,

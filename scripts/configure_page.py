@@ -29,7 +29,7 @@ SUBJECTS: dict[str, tuple[str, ...]] = {
     "Backups and buckets": ("BACKUP_", "S3_", "MEDIA_"),
     "Visitors and their privacy": ("GEO", "PIXEL_", "CLICK_RETENTION", "AUDIT_"),
     "Links, accounts and limits": ("DESTINATION_", "SESSION_", "API_", "ALLOW_", "AUTH_", "OIDC_"),
-    "Logs and metrics": ("LOG_", "METRICS_"),
+    "Logs, metrics and traces": ("LOG_", "METRICS_", "TRACES_"),
     "Others": ("",),
 }
 # what each reader of a value takes, by its name; `whole` and `one_of` say it by themselves
@@ -57,6 +57,9 @@ READERS: dict[str, str] = {
     "passphrase": "a passphrase",
     "region": "a region",
     "access_key": "a key",
+    "collector_address": "`http(s)://…`",
+    "collector_headers": "`name=value,name=value`",
+    "ratio": "0 to 1",
     "bearer_token": f"at least {values.MIN_TOKEN} ASCII characters",
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,9 @@ import pytest
 
 from app.core.folders import ROOT
 from app.core.version import VERSION
+from tests.docs.pages import block_after
+from tests.first_click import count_first_click
+from tests.image.scratch import PASSED_ON
 from tests.server import Server, wait_for
 
 pytestmark = pytest.mark.full
@@ -153,3 +157,74 @@ def test_it_serves_from_any_folder_and_keeps_its_data_in_the_home(program: Path,
         server.stop()
     assert {path.name for path in home.iterdir()} == {".local", "log"}
     assert {"main.db", "clicks.db", "journal"} <= {path.name for path in data_dir.iterdir()}
+
+
+def test_three_commands_install_it(tmp_path: Path, home: Path) -> None:
+    """Those of the page Install, as they stand, on what `make release` makes; then the first click counts."""
+    if not (ROOT / ".venv/bin/python").exists():
+        pytest.skip("make release needs the environment that make install builds")
+    tree = copy_tree(tmp_path / "tree")
+    # what it would install first is there: this environment is the tests' own
+    run_in(tree, home, "make --silent --assume-old=.venv/installed-dev release")
+    *commands, last = block_after("install.md", "three commands: package").text.splitlines()
+    assert len(commands) == 2
+    assert last == "~/waypost/bin/waypost serve"
+    for command in commands:
+        run_in(tree, home, command.replace("python3", sys.executable))
+    server = make_server_of(home, str(home / "waypost" / "bin" / "waypost")).start()
+    try:
+        count_first_click(server.url, server.setup_address())
+    finally:
+        server.stop()
+
+
+def test_two_commands_try_it(tmp_path: Path, home: Path) -> None:
+    """Those of the page Install; the first builds `.venv`, which is here already."""
+    commands = [
+        line.partition("#")[0].split() for line in block_after("install.md", "two commands").text.splitlines()
+    ]
+    assert commands == [["make", "install"], ["make", "run"]]
+    tree = copy_tree(tmp_path / "tree")
+    run_in(tree, home, "make --silent --assume-old=.venv/made --assume-old=.venv/installed install")
+    server = make_server_of(
+        home, "sh", "-c", "exec make --silent --assume-old=.venv/made --assume-old=.venv/installed run"
+    )
+    server.folder = tree
+    server.start()
+    try:
+        count_first_click(server.url, server.setup_address())
+    finally:
+        server.stop()
+
+
+def copy_tree(tree: Path) -> Path:
+    """A folder with all that is committed, and with the tests' environment as its `.venv`."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout
+    for name in filter(None, listed.decode().split("\0")):
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / name, tree / name)
+    (tree / ".venv").symlink_to((ROOT / ".venv").resolve())
+    return tree
+
+
+def run_in(folder: Path, home: Path, command: str) -> None:
+    environ = {"PATH": os.environ["PATH"], **passed_on(), "HOME": str(home)}
+    done = subprocess.run(
+        ["sh", "-eu", "-c", command], cwd=folder, env=environ, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+
+
+def passed_on() -> dict[str, str]:
+    """Where this machine gets packages from."""
+    return {name: value for name, value in os.environ.items() if name.startswith(PASSED_ON)}
+
+
+def make_server_of(home: Path, *program: str) -> Server:
+    server = Server(home / "data")
+    server.program, server.folder, server.output = program, home, home / "log"
+    server.environ = {"HOME": str(home), "PATH": "/usr/bin:/bin"} | {
+        f"WAYPOST_{name}": value
+        for name, value in {"PORT": str(server.port), "DATA_DIR": str(home / "data")}.items()
+    }
+    return server

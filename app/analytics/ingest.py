@@ -26,6 +26,7 @@ from app.core.config import Settings
 from app.core.database import is_outage
 from app.core.durable_files import sync_directory
 from app.core.error_boundary import ErrorBoundary
+from app.core.tracing import tracing
 from app.journal import disk_reserve, segments
 from app.journal import reader as journal_reader
 from app.journal.reader import Chunk
@@ -157,7 +158,8 @@ class Ingest:
         return len(failed) < len(chunks)
 
     def _count_chunks(self, chunks: Sequence[Chunk]) -> None:
-        with self._engine.begin() as connection:
+        sizes = {"waypost.bytes": sum(chunk.end - chunk.start for chunk in chunks)}
+        with tracing.span("ingest counters", sizes), self._engine.begin() as connection:
             counters.count_chunks(connection, self._directory, chunks)
 
     def _uncounted(self, positions: Mapping[str, Offsets]) -> Iterator[Chunk]:
@@ -192,11 +194,13 @@ class Ingest:
         return None
 
     def _append_chunk(self, chunk: Chunk) -> None:
-        visits = [visit for visit in journal_reader.decode_lines(self.errors, chunk) if visit]
-        with self._engine.begin() as connection:
-            move_offset(connection, chunk.name, "rows_offset", chunk.start, chunk.end)
-            rows.append_clicks(connection, self._terms, visits)
-        self._terms.keep()
+        with tracing.span("ingest clicks", {"waypost.bytes": chunk.end - chunk.start}) as span:
+            visits = [visit for visit in journal_reader.decode_lines(self.errors, chunk) if visit]
+            span.note({"waypost.clicks": len(visits)})
+            with self._engine.begin() as connection:
+                move_offset(connection, chunk.name, "rows_offset", chunk.start, chunk.end)
+                rows.append_clicks(connection, self._terms, visits)
+            self._terms.keep()
 
     def _sync(self, name: str) -> None:
         with contextlib.suppress(FileNotFoundError), (self._directory / name).open("rb") as file:

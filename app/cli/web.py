@@ -33,6 +33,7 @@ from app.core.scheduling import SHORT_MS, set_slice
 from app.http_server.dispatcher import Dispatcher
 from app.http_server.granian_worker import Schedule, run_worker
 from app.http_server.pools import waiting_elsewhere
+from app.net.traces import start_traces, stop_traces
 from app.operations.listening import BACKLOG, Listening
 from app.operations.processes import FAREWELLS, HANDOVER, leave_with_parent, out_of_reach
 from app.redirects import bots, user_agent
@@ -137,6 +138,7 @@ def serve_until_end(server: WebServer, app: Flask, role: str | None, ready: int)
 
     The web processes are forks, and share the application as it is made: nothing of it may be open yet.
     """
+    multiprocessing.set_start_method("fork", force=True)  # the default until Python 3.14
     process = Process(server.listening)
     process.ready = ready
     server.serve(
@@ -168,6 +170,7 @@ def run_process(process: Process, number: int, *arguments: Any) -> None:
     set_slice(SHORT_MS)  # granian's threads answer redirects; the pools' threads set their own
     with out_of_reach():  # no thread handles these signals: the one named "farewell" waits for them
         run_worker(arguments, partial(make_schedule, process), partial(end_at_farewell, process))
+    stop_traces()
     process.front.redirect_context.close()
     sys.stdout.flush()
 
@@ -176,6 +179,7 @@ def make_front(process: Process, app: Flask, role: str | None) -> Front:
     process.app = app
     redirect_context: RedirectContext = process.app.extensions["visits"]
     counters.open(redirect_context.settings.data_dir, "web")
+    start_traces(redirect_context.settings, "web")
     with process.app.app_context():
         if db.engine.dialect.name == "postgresql":
             limit_waiting(db.engine, PAGES)

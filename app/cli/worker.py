@@ -14,6 +14,7 @@ from flask.cli import with_appcontext
 from app.cli.failures import Command
 from app.core.counters import counters
 from app.core.logging import log_uncaught
+from app.net.traces import start_traces, stop_traces
 from app.operations.database import migrate_first
 from app.operations.processes import LAST, end_process, leave_with_parent
 
@@ -61,7 +62,9 @@ def run(made: Worker) -> None:
     spare_collections()
     log_uncaught()
     counters.open(made.data_dir, "worker")
+    start_traces(made.settings, "worker")
     made.run()
+    stop_traces()
     end_process()
 
 

@@ -26,6 +26,7 @@ from app.core.extensions import db
 from app.core.leases import LEASE, Claimed, claim, is_due, is_free, precise_now
 from app.core.machine import machine_id
 from app.core.poll_loop import PollLoop, quiet_database
+from app.core.tracing import tracing
 
 POLL_SECONDS = 0.5
 DUE_SECONDS = 5.0  # a job begins so late at most
@@ -131,7 +132,7 @@ class Scheduler(PollLoop):
     def work(self, id_: int, job: Scheduled) -> None:
         """Runs a job once. One that failed is logged, and due again soon."""
         with Session(self.engine) as session:
-            with self.errors.attempt(job.name) as made:
+            with self.errors.attempt(job.name) as made, tracing.span(f"job {job.name}", {}):
                 job.run(session, self.settings)
                 self.finish(session, id_, next_time(job.cron, precise_now()))
             if made.error is not None:

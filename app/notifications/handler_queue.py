@@ -32,6 +32,7 @@ class ClaimedDelivery:
     fields: Mapping[str, str]
     message: Message
     refusal: str = ""
+    tries: int = 0  # of the schedule, before this one
     taken: float = field(default_factory=time.monotonic)
 
     def is_stale(self) -> bool:

@@ -25,6 +25,7 @@ from app.core.database import begin_write, is_outage
 from app.core.error_boundary import ErrorBoundary
 from app.core.leases import precise_now
 from app.core.poll_loop import LONGEST_SECONDS, PollLoop, quiet_database
+from app.core.tracing import tracing
 from app.core.wakeups.bell import OUTBOX
 from app.core.wakeups.listener import Listener, start_listener
 from app.net.session import OutboundSession
@@ -212,6 +213,15 @@ class Sender(PollLoop):
     def work(self, handler_queue: HandlerQueue) -> None:
         """Send what a queue holds, one after the other. This is the body of a sending thread."""
         while delivery := handler_queue.next():
+            outcome = self.attempt(delivery)
+            handler_queue.learn(is_delivered=outcome.is_delivered)
+            self.outcomes.put((delivery, outcome))
+
+    def attempt(self, delivery: ClaimedDelivery) -> AttemptResult:
+        name = f"delivery {delivery.type}"
+        with tracing.span(
+            name, {"waypost.handler_type": delivery.type, "waypost.attempt": delivery.tries + 1}
+        ) as span:
             outcome = attempt(
                 delivery.type,
                 delivery.fields,
@@ -219,5 +229,8 @@ class Sender(PollLoop):
                 OutboundSession(self.settings),
                 refusal=delivery.refusal,
             )
-            handler_queue.learn(is_delivered=outcome.is_delivered)
-            self.outcomes.put((delivery, outcome))
+            if outcome.status_code is not None:
+                span.note({"http.response.status_code": outcome.status_code})
+            if not outcome.is_delivered:
+                span.fail("not delivered")
+        return outcome

@@ -111,14 +111,13 @@ def claimed_delivery(session: Session, row: Delivery, site: SiteUrls) -> Claimed
             if isinstance(row.system_email.content, UnreadableSecret)
             else {"email": row.system_email.email}
         )
-        return ClaimedDelivery(
-            row.id, OWN, "email", fields, system_email.message_of(row.system_email, row.webhook_id)
-        )
+        email = system_email.message_of(row.system_email, row.webhook_id)
+        return ClaimedDelivery(row.id, OWN, "email", fields, email, tries=row.tries)
     handler = row.handler
     owner = session.get_one(User, handler.user_id)
     message = replace(message_of(row, site, owner.language), stop_url=stop_url(handler, site))
     return ClaimedDelivery(
-        row.id, handler.id, handler.type, dict(handler.settings), message, refusal_of(handler)
+        row.id, handler.id, handler.type, dict(handler.settings), message, refusal_of(handler), row.tries
     )
 
 

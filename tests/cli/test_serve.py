@@ -376,3 +376,13 @@ def destinations(server: Server) -> set[str]:
         )
         found.add(answer.headers["Location"])
     return found
+
+
+def test_web_processes_are_forks_whatever_pythons_default_is(tmp_path: Path) -> None:
+    """From Python 3.14 on, the default would start them from another process, to which no application can be sent."""
+    server = Server(tmp_path / "data", PROCESSES="2")
+    begin = "import multiprocessing; multiprocessing.set_start_method('forkserver'); from app.cli.__main__ import main"
+    server.program = (sys.executable, "-c", f"{begin}; main()")
+    server.start()
+    server.stop()
+    assert "Traceback" not in server.written()

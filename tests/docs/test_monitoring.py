@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import threading
 from typing import Any
 
@@ -110,3 +111,13 @@ def test_every_field_of_the_code_is_on_the_page() -> None:
     documented = set().union(*(fields(kind) for kind in ("every line", "request", "audit", "others")))
     assert sorted(keywords_of_logging() - documented) == []
     assert fields("others") - {"exception", "repeated"} <= keywords_of_logging()
+
+
+def test_every_attribute_of_a_span_is_on_the_page() -> None:
+    """As the modules that begin spans spell them; what a process says of itself is not among them."""
+    texts = [path.read_text() for path in ROOT.glob("app/**/*.py")]
+    named = re.compile(r'"((?:http|db|error|waypost)\.[a-z_.]+)":|set_attribute\("([a-z.]+)"')
+    used = {"".join(name) for text in texts if re.search(r"tracing\b", text) for name in named.findall(text)}
+    rows = text_of(PAGE).partition("<!-- spans -->\n")[2].partition("\n## ")[0]
+    written = set(re.findall(r"`((?:http|db|error|waypost)\.[a-z_.]+)`", rows))
+    assert written == used - {"waypost.process"}

@@ -27,6 +27,7 @@ PASSED_ON = (
     "HTTPS_PROXY",
     "NO_PROXY",
     "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
 )
 MOUNT = 'mount -t overlay overlay -o "lowerdir=/,upperdir=$UPPER,workdir=$WORK" "$TREE" && mount --rbind /dev "$TREE/dev"'
 

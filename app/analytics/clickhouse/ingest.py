@@ -23,6 +23,7 @@ from app.analytics.periods import DAY_MS
 from app.core.config import Settings
 from app.core.error_boundary import ErrorBoundary
 from app.core.file_locks import lock_file
+from app.core.tracing import tracing
 from app.journal import reader as journal_reader
 from app.journal.reader import Chunk
 from app.journal.segments import directory_of
@@ -96,12 +97,14 @@ class ClickHouseIngest:
         if found is None:
             return False
         intent, chunk = found
-        visits = [visit for visit in journal_reader.decode_lines(self._errors, chunk) if visit]
-        removed = Counting(self.server).pruned
-        insert_clicks(self.server, intent.token, visits, intent.day, removed, self._retention)
-        with self._engine.begin() as connection:
-            move_offset(connection, name, "rows_offset", intent.start, intent.end)
-            remove_intent(connection, intent)
+        with tracing.span("ingest clicks", {"waypost.bytes": intent.end - intent.start}) as span:
+            visits = [visit for visit in journal_reader.decode_lines(self._errors, chunk) if visit]
+            span.note({"waypost.clicks": len(visits)})
+            removed = Counting(self.server).pruned
+            insert_clicks(self.server, intent.token, visits, intent.day, removed, self._retention)
+            with self._engine.begin() as connection:
+                move_offset(connection, name, "rows_offset", intent.start, intent.end)
+                remove_intent(connection, intent)
         self._inserted[name] = time.monotonic()
         return True
 
