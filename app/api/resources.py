@@ -38,6 +38,9 @@ class Links(Resource):
     def present(self, rows: Sequence[Any]) -> list[dict[str, Any]]:
         return present.links(rows)
 
+    def hidden_state(self, row: Any) -> int:
+        return int(row.password_version)
+
 
 @collection_route("/pixels")
 @row_route("/pixels/<row_id:id>")

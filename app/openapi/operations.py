@@ -55,7 +55,8 @@ HANDLER = "/notification-handlers/{id}"
 class Operation:
     """One call. `path`: what follows `/api`. `gives`: a schema's name, or a media type for other content.
 
-    `example`: what its `curl` command sends. `form`: the class whose fields a body has.
+    `example`: what its `curl` command sends. `form`: the class whose fields a body has. `has_tag`: its answer
+    has an `ETag`. `is_conditional`: it is of a row, and heeds `If-Match` and `If-None-Match`.
     """
 
     name: str
@@ -71,6 +72,8 @@ class Operation:
     is_create: bool = False
     example: Mapping[str, str] = field(default_factory=dict)
     needs_key: bool = True
+    has_tag: bool = False
+    is_conditional: bool = False
 
     @property
     def is_write(self) -> bool:
@@ -149,8 +152,9 @@ RESOURCES: Mapping[str, ResourceDescription] = {
 def of_resource(path: str, kind: ResourceDescription) -> Iterator[Operation]:
     """The five operations of a resource."""
     one, name = f"{path}/{{id}}", path.strip("/")
-    create = {"form": kind.form, "is_create": True, "example": kind.example}
-    update = {"form": kind.form, "example": kind.change}
+    tagged, conditional = {"has_tag": True}, {"is_conditional": True}
+    create = {"form": kind.form, "is_create": True, "example": kind.example, **tagged}
+    update = {"form": kind.form, "example": kind.change, **tagged, **conditional}
     asked = of_list(kind.listing, kind.form)
     verbs: list[tuple[str, str, str, str, str | None, dict[str, Any]]] = [
         (
@@ -162,9 +166,9 @@ def of_resource(path: str, kind: ResourceDescription) -> Iterator[Operation]:
             {"is_list": True, "query": asked},
         ),
         ("post", "POST", path, f"Create a {kind.one}", "Made", {"status": 201, **create}),
-        ("read", "GET", one, f"Read a {kind.one}", kind.schema, {}),
+        ("read", "GET", one, f"Read a {kind.one}", kind.schema, {**tagged, **conditional}),
         ("update", "POST", one, f"Change a {kind.one}", "Made", update),
-        ("delete", "DELETE", one, f"Delete a {kind.one}", None, {"status": 204}),
+        ("delete", "DELETE", one, f"Delete a {kind.one}", None, {"status": 204, **conditional}),
     ]
     for verb, method, where, summary, gives, more in verbs:
         yield call(f"{name}_{verb}", method, where, kind.tag, summary, gives, **more)
