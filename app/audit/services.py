@@ -62,7 +62,7 @@ def record(
     """
     if action not in ACTIONS:
         raise ValueError(action)
-    actor, came = acting(session), origin(session)
+    actor = acting(session)
     account_id = account.id if account is not None else owner_id or actor.user_id
     is_own = account is None and account_id == actor.user_id
     entry = AuditEntry(
@@ -71,20 +71,28 @@ def record(
         account_id=account_id,
         account_email=account.email if account is not None else actor.email if is_own else "",
         workspace_id=actor.workspace_id if workspace_id is None else workspace_id,
-        actor_id=actor.user_id,
-        actor_email=actor.email,
-        actor_way=actor.way,
-        actor_name=actor.name[:320],
-        key_prefix=actor.key_prefix,
         object_type=on.type,
         object_id=on.id,
         object_name=on.name[:256],
         changes=changes,
-        network=came.network,
-        request_id=came.request_id,
+        **by_whom(session),
     )
     session.add(entry)
     session.info.setdefault(PENDING, []).append(entry_values(entry))
+
+
+def by_whom(session: AnySession) -> dict[str, Any]:
+    """The actor's columns: who, by which way and key, from which network."""
+    actor, came = acting(session), origin(session)
+    return {
+        "actor_id": actor.user_id,
+        "actor_email": actor.email,
+        "actor_way": actor.way,
+        "actor_name": actor.name[:320],
+        "key_prefix": actor.key_prefix,
+        "network": came.network,
+        "request_id": came.request_id,
+    }
 
 
 def entry_values(entry: AuditEntry) -> dict[str, Any]:

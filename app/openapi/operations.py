@@ -9,6 +9,8 @@ from typing import Any
 from app.accounts.models import User
 from app.analytics.dimensions import DIMENSIONS, TYPES
 from app.analytics.params import MAX_VALUE
+from app.audit.actions import ACTIONS, GROUPS
+from app.audit.lists import log_of as audit_log_of
 from app.domains.forms import DomainForm
 from app.domains.lists import LISTING as DOMAINS_LIST
 from app.domains.models import Domain
@@ -47,6 +49,8 @@ FILTERS: Mapping[str, Schema] = {
     "datetime_end": TIME,
     "search_by": {"type": "string", "enum": ["url", "location_url", "title"]},
     "status": {"type": "string", "enum": ["pending", "delivered", "failed"]},
+    "group": {"type": "string", "enum": list(GROUPS)},
+    "action": {"type": "string", "enum": list(ACTIONS)},
 }
 HANDLER = "/notification-handlers/{id}"
 
@@ -253,6 +257,10 @@ OTHERS: tuple[Operation, ...] = (
     ),
     call("domains_verify", "POST", "/domains/{id}/verify", DOMAINS, "Look for the proof now", "Verification"),
     call("user", "GET", "/user", ACCOUNT, "Read whose key it is", "User"),
+    call(
+        "audit", "GET", "/audit", ACCOUNT, "List the audit log", "AuditEntry", is_list=True,
+        query=of_list(audit_log_of(None)), example={"group": "keys"},
+    ),
     call(
         "openapi", "GET", "/openapi.json", ACCOUNT, "Read this description", "application/json",
         needs_key=False,
