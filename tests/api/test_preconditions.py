@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable
 from contextvars import Context
@@ -18,6 +19,7 @@ from app.core.errors import Malformed
 from app.core.extensions import db
 from app.links import services
 from app.links.models import Link
+from app.openapi.document import TAGS, document
 from tests.api.shape import always, problem
 from tests.clients import Api
 
@@ -175,6 +177,32 @@ def test_if_match(api: Api, name: str) -> None:
         assert answer.status_code == (204 if (method, status) == ("DELETE", 200) else status), method
         if status >= 400:
             problem(answer, status)
+
+
+@pytest.mark.parametrize("name", MATCH)
+def test_the_document_describes_what_can_be_read(name: str) -> None:
+    text, status = MATCH[name]
+    sent = text.format(tag=FORGED, upper=FORGED).strip()
+    assert (re.search(TAGS["pattern"], sent) is not None) is (status != 400)
+
+
+@pytest.mark.parametrize("path", KINDS)
+def test_the_document_names_tags_and_conditions(api: Api, path: str) -> None:
+    paths = document("http://localhost")["paths"]
+    row = paths[f"{path}/{{id}}"]
+    for call in row.values():
+        told = {one["name"] for one in call["parameters"] if one["in"] == "header"}
+        assert told >= {"If-Match", "If-None-Match"}
+        assert "412" in call["responses"]
+    assert "304" in row["get"]["responses"]
+    written = (
+        paths[path]["post"]["responses"]["201"],
+        row["get"]["responses"]["200"],
+        row["post"]["responses"]["200"],
+    )
+    _, tag = make(api, path)
+    for answer in written:
+        assert re.fullmatch(answer["headers"]["ETag"]["schema"]["pattern"], tag)
 
 
 NONE_MATCH: dict[str, tuple[str, int, int]] = {
