@@ -150,12 +150,21 @@ def update_user(user: User, changes: dict[str, Any]) -> User:
         if user.email != changes["email"]:
             db.session.execute(delete(PasswordReset).where(PasswordReset.user_id == user.id))
             record(db.session, "email.changed", account=user, email=[user.email, changes["email"]])
+    note_settings(user, changes)
     if changes.get("report_period", user.report_period) != user.report_period:
         user.report_since = now()  # earlier periods are not reported in the new rhythm
     for name, value in changes.items():
         setattr(user, name, value)
     db.session.flush()
     return user
+
+
+def note_settings(user: User, changes: dict[str, Any]) -> None:
+    """Record in the audit log which settings change. (The address has an action of its own.)"""
+    pairs = {name: [getattr(user, name), value] for name, value in changes.items() if name != "email"}
+    edited: dict[str, Any] = {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+    if edited:
+        record(db.session, "user.updated", account=user, **edited)
 
 
 def taken_by_another(user: User, email: str) -> bool:

@@ -1,6 +1,7 @@
 """Checks of every API request before any resource handles it, in the contract's order.
 
-The order of errors: 401, 404 (path), 405, 429, 403; then the resource's own: 415, 400, 413, 404, 422, 409.
+The order of errors: 401, 404 (path), 405, 429, 403; then the resource's own: 415, 400, 413, 404, 412, 422,
+409.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ from app.web.body import malformed
 RETENTION = dt.timedelta(hours=24)
 LEASE = dt.timedelta(seconds=30)  # longer than any live request takes
 SHAPE = re.compile(r"[ -~]{1,255}", re.ASCII)
-STORED_HEADERS = ("Content-Type", "Location", "Preference-Applied")
+STORED_HEADERS = ("Content-Type", "Location", "ETag", "Preference-Applied")
 
 Keep = Callable[[Response], None]
 

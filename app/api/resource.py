@@ -16,7 +16,8 @@ from app.api import envelope
 from app.api.auth import authenticated_user
 from app.api.blueprint import blueprint
 from app.api.idempotency import Keep, answer_once
-from app.core.database import begin_write
+from app.api.preconditions import Conditions, entity_tag, read_conditions
+from app.core.database import begin_write, reread
 from app.core.errors import Conflict, FieldError
 from app.core.extensions import db
 from app.input.data import RequestData, Upload
@@ -58,6 +59,10 @@ class Resource(ABC):
     def present(self, rows: Sequence[Any]) -> list[dict[str, Any]]:
         """Turns rows into objects, in order."""
 
+    def hidden_state(self, row: Any) -> object:  # noqa: ARG002  rows of most kinds have none
+        """What an edit changes and no answer shows: the entity tag covers it, too."""
+        return None
+
     def create(self, user: User, changes: dict[str, Any]) -> Any:
         """Creates a row, or several at once."""
         return self.services.create(user, changes)
@@ -67,7 +72,14 @@ class Resource(ABC):
         return envelope.listed(page, self.present(page.rows))
 
     def read(self, id: int) -> Response:
-        return envelope.json_response({"data": self.present([self.mine(id)])[0]})
+        conditions = read_conditions()
+        row = self.mine(id)
+        shown = self.present([row])[0]
+        tag = entity_tag(shown, self.hidden_state(row))
+        conditions.require_match(tag)
+        if conditions.is_known(tag):
+            return Response(status=304, headers={"ETag": tag})
+        return envelope.json_response({"data": shown}, headers={"ETag": tag})
 
     def post(self) -> Response:
         sent = self.request_data()
@@ -87,21 +99,24 @@ class Resource(ABC):
         return answer
 
     def update(self, id: int) -> Response:
-        sent = self.request_data()
-        return retry_once(lambda: self.change(id, sent))
+        sent, conditions = self.request_data(), read_conditions()
+        return retry_once(lambda: self.change(id, sent, conditions))
 
-    def change(self, id: int, sent: RequestData) -> Response:
-        form = self.checked(sent, self.mine(id))
+    def change(self, id: int, sent: RequestData, conditions: Conditions) -> Response:
+        row = self.mine(id)
+        self.require(conditions, row)
+        form = self.checked(sent, row)
         begin_write(db.session)
-        # read again, since it may have been deleted before the write began
-        row = self.services.update(self.mine(id), form.changes)
+        # read again, since it may have been deleted or changed before the write began
+        row = self.services.update(self.mine_to_write(id, conditions), form.changes)
         answer = self.respond_to_write([row], 200)
         db.session.commit()
         return answer
 
     def delete(self, id: int) -> Response:
+        conditions = read_conditions()
         begin_write(db.session)
-        self.services.delete(self.mine(id))
+        self.services.delete(self.mine_to_write(id, conditions))
         db.session.commit()
         return Response(status=204)
 
@@ -113,6 +128,19 @@ class Resource(ABC):
 
     def mine(self, id: int) -> Any:
         return get_owned(authenticated_user(), self.description.model, id)
+
+    def mine_to_write(self, id: int, conditions: Conditions) -> Any:
+        """The row inside the write. One with conditions is locked, so that they hold until the commit."""
+        row = self.mine(id)
+        if not conditions.is_empty:
+            reread(db.session, row)
+            self.require(conditions, row)
+        return row
+
+    def require(self, conditions: Conditions, row: Any) -> None:
+        """Raises PreconditionFailed where the row's state is not the one that the request wants."""
+        if not conditions.is_empty:
+            conditions.require(entity_tag(self.present([row])[0], self.hidden_state(row)))
 
     def checked(self, sent: RequestData, stored: Any = None) -> ResourceForm:
         form = self.description.form(
@@ -130,10 +158,11 @@ class Resource(ABC):
         if is_many:
             ids = [row.id for row in rows]
             return envelope.json_response({"data": {"id": ids[0], "ids": ids}}, status)
-        if not envelope.prefers_whole():
-            return envelope.json_response({"data": {"id": rows[0].id}}, status)
-        answer = envelope.json_response({"data": self.present(rows)[0]}, status)
-        answer.headers["Preference-Applied"] = "return=representation"
+        shown, is_whole = self.present(rows)[0], envelope.prefers_whole()
+        answer = envelope.json_response({"data": shown if is_whole else {"id": rows[0].id}}, status)
+        answer.headers["ETag"] = entity_tag(shown, self.hidden_state(rows[0]))
+        if is_whole:
+            answer.headers["Preference-Applied"] = "return=representation"
         return answer
 
 

@@ -1,4 +1,4 @@
-"""The API's resources: links, pixels, notification handlers, projects, domains, and the user of the key."""
+"""The API's resources: links, pixels, notification handlers, projects, domains, the user, the audit log."""
 
 from __future__ import annotations
 
@@ -12,15 +12,18 @@ from app.api import envelope, present
 from app.api.auth import authenticated_user, may_write
 from app.api.blueprint import blueprint
 from app.api.resource import Resource, collection_route, row_route
+from app.audit.lists import log_of
+from app.audit.visibility import AuditReader, visible_values
 from app.domains import services as domain_services
 from app.domains import verification
+from app.input.listing import find_page
 from app.links import services as link_services
 from app.links.models import Link
 from app.notifications import services as handler_services
 from app.notifications.models import NotificationHandler
 from app.pixels import services as pixel_services
 from app.projects import services as project_services
-from app.web.body import read_sent
+from app.web.body import read_list_query, read_sent
 
 
 @collection_route("/links")
@@ -37,6 +40,9 @@ class Links(Resource):
 
     def present(self, rows: Sequence[Any]) -> list[dict[str, Any]]:
         return present.links(rows)
+
+    def hidden_state(self, row: Any) -> int:
+        return int(row.password_version)
 
 
 @collection_route("/pixels")
@@ -100,3 +106,11 @@ def verify_domain(id: int) -> Response:
 @blueprint.get("/user", endpoint="user", strict_slashes=False)
 def read_user() -> Response:
     return envelope.json_response({"data": present.user(authenticated_user())})
+
+
+@blueprint.get("/audit", endpoint="audit", strict_slashes=False)
+def find_audit_entries() -> Response:
+    """Lists what concerns the user. It holds no secret: a collector of logs may use a key that only reads."""
+    user_id = authenticated_user().id
+    page = find_page(log_of(user_id), user_id, dict(read_list_query()))
+    return envelope.listed(page, [visible_values(entry, AuditReader(user_id)) for entry in page.rows])

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-SIGN_INS, KEYS, USERS = "sign-ins", "keys", "users"
+SIGN_INS, KEYS, USERS, MEMBERS = "sign-ins", "keys", "users", "members"
 SETTINGS, DOMAINS, EXPORTS, DELETIONS = "settings", "domains", "exports", "deletions"
 
-GROUPS = (SIGN_INS, KEYS, USERS, SETTINGS, DOMAINS, EXPORTS, DELETIONS)
+GROUPS = (SIGN_INS, KEYS, USERS, MEMBERS, SETTINGS, DOMAINS, EXPORTS, DELETIONS)
 
 
 class Action(NamedTuple):
@@ -38,6 +38,14 @@ ACTIONS: Mapping[str, Action] = {
     "user.purged": Action(USERS),
     "invitation.created": Action(USERS),
     "invitation.revoked": Action(USERS),
+    "member.invited": Action(MEMBERS, is_content=True),
+    "member.joined": Action(MEMBERS, is_content=True),
+    "member.role_changed": Action(MEMBERS, is_content=True),
+    "member.removed": Action(MEMBERS, is_content=True),
+    "workspace.created": Action(MEMBERS, is_content=True),
+    "workspace.renamed": Action(MEMBERS, is_content=True),
+    "workspace.deleted": Action(MEMBERS, is_content=True),
+    "user.updated": Action(SETTINGS),
     "password.reset_requested": Action(SETTINGS),
     "password.changed": Action(SETTINGS),
     "email.changed": Action(SETTINGS),
@@ -47,7 +55,6 @@ ACTIONS: Mapping[str, Action] = {
     "handler.created": Action(SETTINGS, is_content=True),
     "handler.updated": Action(SETTINGS, is_content=True),
     "handler.secret_renewed": Action(SETTINGS, is_content=True),
-    "handler.restored": Action(SETTINGS, is_content=True),
     "handler.switched_off": Action(SETTINGS, is_content=True),
     "share.created": Action(SETTINGS, is_content=True),
     "share.changed": Action(SETTINGS, is_content=True),
@@ -69,5 +76,10 @@ ACTIONS: Mapping[str, Action] = {
     "pixel.deleted": Action(DELETIONS, is_content=True),
     "notification_handler.deleted": Action(DELETIONS, is_content=True),
     "project.deleted": Action(DELETIONS, is_content=True),
+    "link.restored": Action(DELETIONS, is_content=True),
+    "pixel.restored": Action(DELETIONS, is_content=True),
+    "notification_handler.restored": Action(DELETIONS, is_content=True),
+    # the same in entries of versions before
+    "handler.restored": Action(DELETIONS, is_content=True),
     "trash.purged": Action(DELETIONS, is_content=True),
 }

@@ -25,12 +25,13 @@ class AuditEntry(db.Model):
 
     `account_*`: the account that it is about. `actor_*`: who did it. `actor_way` is an Actor's `way`; without
     a user the actor was a visitor of the sign-in page, the operator or Waypost itself. `network`: a /24 or
-    a /48.
+    a /48. `workspace_id`: the workspace that it happened in, None where it is about an account alone.
     """
 
     __table_args__ = (
         Index(None, "account_id", "id"),
         Index(None, "actor_id", "id"),
+        Index(None, "workspace_id", "id"),
         Index(None, "datetime"),
         {"sqlite_autoincrement": True},
     )
@@ -41,6 +42,7 @@ class AuditEntry(db.Model):
     count: Mapped[int] = mapped_column(default=1)
     account_id: Mapped[int | None] = mapped_column(Id)
     account_email: Mapped[str] = mapped_column(String(320), default="")
+    workspace_id: Mapped[int | None] = mapped_column(Id)
     actor_id: Mapped[int | None] = mapped_column(Id)
     actor_email: Mapped[str] = mapped_column(String(320), default="")
     actor_way: Mapped[str] = mapped_column(String(16), default="")

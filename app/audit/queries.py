@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Select, or_, select
 
-from app.audit.actions import ACTIONS
+from app.audit.lists import concerns, is_of_group
 from app.audit.models import AuditEntry
 from app.core.database import AnySession
 
@@ -34,10 +34,9 @@ class AuditQuery:
 def select_entries(query: AuditQuery) -> Select[AuditEntry]:
     found = select(AuditEntry).order_by(AuditEntry.id.desc())
     if query.user_id is not None:
-        found = found.where(or_(AuditEntry.account_id == query.user_id, AuditEntry.actor_id == query.user_id))
+        found = found.where(concerns(query.user_id))
     if query.group:
-        actions = [name for name, action in ACTIONS.items() if action.group == query.group]
-        found = found.where(AuditEntry.action.in_(actions))
+        found = found.where(is_of_group(query.group))
     if query.email:
         text = query.email.lower()
         columns = (AuditEntry.account_email, AuditEntry.actor_email)

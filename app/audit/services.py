@@ -17,7 +17,7 @@ PENDING = "audit_entries"
 # fields of an entry that its log line has. E-mail addresses and names stay in the database, and every line
 # has the id of the request anyway
 LOGGED = (
-    *("count", "account_id", "actor_id", "actor_way", "key_prefix"),
+    *("count", "account_id", "workspace_id", "actor_id", "actor_way", "key_prefix"),
     *("object_type", "object_id", "network"),
 )
 # changes whose values a log line has; of all others it has only the names
@@ -50,18 +50,19 @@ def record(
     *,
     account: Account | None = None,
     owner_id: int | None = None,
+    workspace_id: int | None = None,
     on: Object = NO_OBJECT,
     count: int = 1,
     **changes: Any,
 ) -> None:
     """Add an entry to the caller's transaction.
 
-    It is about `account`, or the account with the id `owner_id`, or else the actor's own. `changes` must hold
-    no secret: the name of a setting, never its value.
+    It is about `account`, or the account with the id `owner_id`, or else the actor's own, in the workspace
+    `workspace_id` or else the actor's. `changes` must hold no secret: the name of a setting, never its value.
     """
     if action not in ACTIONS:
         raise ValueError(action)
-    actor, came = acting(session), origin(session)
+    actor = acting(session)
     account_id = account.id if account is not None else owner_id or actor.user_id
     is_own = account is None and account_id == actor.user_id
     entry = AuditEntry(
@@ -69,20 +70,29 @@ def record(
         count=count,
         account_id=account_id,
         account_email=account.email if account is not None else actor.email if is_own else "",
-        actor_id=actor.user_id,
-        actor_email=actor.email,
-        actor_way=actor.way,
-        actor_name=actor.name[:320],
-        key_prefix=actor.key_prefix,
+        workspace_id=actor.workspace_id if workspace_id is None else workspace_id,
         object_type=on.type,
         object_id=on.id,
         object_name=on.name[:256],
         changes=changes,
-        network=came.network,
-        request_id=came.request_id,
+        **by_whom(session),
     )
     session.add(entry)
     session.info.setdefault(PENDING, []).append(entry_values(entry))
+
+
+def by_whom(session: AnySession) -> dict[str, Any]:
+    """The actor's columns: who, by which way and key, from which network."""
+    actor, came = acting(session), origin(session)
+    return {
+        "actor_id": actor.user_id,
+        "actor_email": actor.email,
+        "actor_way": actor.way,
+        "actor_name": actor.name[:320],
+        "key_prefix": actor.key_prefix,
+        "network": came.network,
+        "request_id": came.request_id,
+    }
 
 
 def entry_values(entry: AuditEntry) -> dict[str, Any]:

@@ -17,7 +17,8 @@ class Actor(NamedTuple):
     `way`: `dashboard`, `many` (links at once), `api`, `import`, `command` (the operator on the machine), or
     `` for Waypost itself. `name`: of the person, the API key or the file, or the operator's login.
     `user_id`, `email` and `key_prefix` identify the account and the API key, where there is one. `batch` is
-    the same for all changes that are undone as one, "" where each stands alone.
+    the same for all changes that are undone as one, "" where each stands alone. `workspace_id`: the workspace
+    that the change is made in, where there is one.
     """
 
     way: str = ""
@@ -26,6 +27,7 @@ class Actor(NamedTuple):
     email: str = ""
     key_prefix: str = ""
     batch: str = ""
+    workspace_id: int | None = None
 
 
 class Origin(NamedTuple):

@@ -66,6 +66,10 @@ class Conflict(WaypostError):
     """Another request is changing the same thing at this moment."""
 
 
+class PreconditionFailed(WaypostError):
+    """The row is not in the state that the caller named."""
+
+
 class Unauthorized(WaypostError):
     """No API key, or an invalid one."""
 

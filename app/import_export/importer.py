@@ -169,7 +169,8 @@ class RunningImport:
 
     def write(self, read: Sequence[ReadRow]) -> None:
         self.advance(len(read))
-        act_as(Actor("import", self.job.name[:128]))
+        owner = db.session.get_one(User, self.job.user_id)
+        act_as(Actor("import", self.job.name[:128], owner.id, owner.email))
         found = [
             Previewed(row, one, result)
             for (row, one), result in zip(read, self.results([one for _, one in read]), strict=True)

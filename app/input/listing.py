@@ -5,6 +5,8 @@ A resource describes its list once, as a `Listing`. The API and the dashboard re
 
 from __future__ import annotations
 
+import datetime as dt
+import re
 import unicodedata
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +20,7 @@ from app.i18n.messages import lazy_digits
 from app.i18n.messages import lazy_gettext as _l
 from app.input.blocks import find_place, read_blocks
 from app.input.params import MAX_CHARACTERS, ParamReader, QueryParams, bounded, values_of
-from app.input.parsers import Rejected, parse_integer, plain_whole
+from app.input.parsers import Rejected, parse_datetime, parse_integer, plain_whole
 
 Row = TypeVar("Row", bound=Any)
 SIZES = (10, 25, 50, 100, 250, 500, 1000)
@@ -219,3 +221,12 @@ def contains(text: str, *columns: InstrumentedAttribute[Any]) -> ColumnElement[b
     return or_(
         *(func.lower(column).contains(one, autoescape=True) for column in columns for one in spellings)
     )
+
+
+def until(column: InstrumentedAttribute[dt.datetime], text: str) -> ColumnElement[bool]:
+    """The condition for moments until this one, inclusive; a date without a time includes the whole day."""
+    last = parse_datetime(text)
+    if re.fullmatch(r"[0-9-]{10}", text):
+        last = min(last, dt.datetime.max.replace(tzinfo=dt.UTC) - dt.timedelta(days=1)) + dt.timedelta(days=1)
+        return column < last
+    return column <= last

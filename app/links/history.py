@@ -75,6 +75,7 @@ def note(links: Sequence[Link], kind: str, fields: Fields | None = None) -> None
                 "kind": kind,
                 "way": actor.way,
                 "who": actor.name,
+                "person": actor.email,
                 "batch": actor.batch or None,
                 "fields": fields or {},
                 "datetime": moment,
@@ -102,7 +103,8 @@ def history_of(link: Link) -> Sequence[LinkChange]:
 def changes_back_to(link: Link, change_id: int) -> Fields:
     """The changes with which `links.services.update` makes the link as it was right after this change.
 
-    A picture whose file is gone stays as it is now. A pixel, handler or project that is gone is left out.
+    A password is neither put back nor taken away. A picture whose file is gone stays as it is now. A pixel,
+    handler or project that is gone is left out.
     Raises NotFound, and Invalid if a later change can't be read.
     """
     history = history_of(link)
@@ -115,7 +117,12 @@ def changes_back_to(link: Link, change_id: int) -> Fields:
         if isinstance(change.fields, UnreadableSecret):
             raise Invalid(FieldError(UNREADABLE, "unreadable"))
         found |= {name: before for name, (before, _) in change.fields.items()}
-    return as_changes(link, found)
+    return as_changes(link, {name: value for name, value in found.items() if is_restorable(name)})
+
+
+def is_restorable(name: str) -> bool:
+    """Whether an older value of this setting can come back: no secret, and no setting of an old version."""
+    return name in SETTINGS and not SETTINGS[name].is_secret
 
 
 def as_changes(link: Link, values: Fields) -> Fields:

@@ -3,14 +3,13 @@
 # see docs/decisions/2026-11-20-lists-of-links.md
 from __future__ import annotations
 
-import datetime as dt
 import re
 
 from sqlalchemy import ColumnElement, select
 from sqlalchemy.orm import InstrumentedAttribute
 
 from app.input.forms import MAX_ID
-from app.input.listing import Listing, one_of
+from app.input.listing import Listing, one_of, until
 from app.input.params import QueryParams
 from app.input.parsers import parse_boolean, parse_datetime, parse_integer
 from app.links.clicks import IN_ORDER, joined
@@ -62,15 +61,6 @@ def has_tag(text: str, params: QueryParams) -> ColumnElement[bool]:  # noqa: ARG
     return Link.id.in_(select(LinkTag.link_id).where(LinkTag.tag == text))
 
 
-def until(text: str) -> ColumnElement[bool]:
-    """Links created until this moment, inclusive; a date without a time includes the whole day."""
-    last = parse_datetime(text)
-    if re.fullmatch(r"[0-9-]{10}", text):
-        last = min(last, dt.datetime.max.replace(tzinfo=dt.UTC) - dt.timedelta(days=1)) + dt.timedelta(days=1)
-        return Link.datetime < last
-    return Link.datetime <= last
-
-
 LISTING = Listing(
     model=Link,
     filters={
@@ -83,7 +73,7 @@ LISTING = Listing(
         "pixel_id": uses_pixel,
         "tag": has_tag,
         "datetime_start": lambda text, params: Link.datetime >= parse_datetime(text),  # noqa: ARG005
-        "datetime_end": lambda text, params: until(text),  # noqa: ARG005
+        "datetime_end": lambda text, params: until(Link.datetime, text),  # noqa: ARG005
     },
     orders={
         "link_id": Link.id,

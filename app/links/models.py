@@ -247,9 +247,8 @@ class LimitCounter(db.Model):
 
 
 class LinkChange(db.Model):
-    """One change of one link: its actor, how it was made, and the values before and after.
-
-    `fields`: attribute → [before, after]. There is no foreign key, so a link in the trash keeps its history.
+    """One change of one link: its actor (`who`: the `name`, `person`: the e-mail address), and `fields`:
+    attribute → [before, after]. There is no foreign key, so a link in the trash keeps its history.
     """
 
     __table_args__ = (
@@ -264,6 +263,7 @@ class LinkChange(db.Model):
     kind: Mapped[str] = mapped_column(String(16))  # created changed reverted deleted restored sample
     way: Mapped[str] = mapped_column(String(16), default="")
     who: Mapped[str] = mapped_column(String(128), default="")
+    person: Mapped[str] = mapped_column(String(320), default="", server_default="")
     batch: Mapped[str | None] = mapped_column(String(32))  # the same for changes that are undone as one
     # encrypted: it holds password hashes, and other values that owners removed for a reason
     fields: Mapped[dict[str, Any]] = mapped_column(SealedJson)

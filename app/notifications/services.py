@@ -121,7 +121,6 @@ def delete(handler: NotificationHandler) -> str:
 def restore(trashed: Trashed) -> NotificationHandler:
     """Restore it, on the links that it was on."""
     handler: NotificationHandler = trash.put_back([trashed], NotificationHandler)[0]
-    note(handler, "handler.restored")
     return handler
 
 

@@ -21,12 +21,17 @@ EITHER = {"location_url": [{"required": ["location_url"]}, {"required": ["is_bul
 # other preferences are ignored (RFC 7240, section 2)
 PREFER: Schema = {"type": "string", "examples": ["return=representation"]}
 KEY: Schema = {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[ -~]+$"}
+# RFC 9110, section 8.8.3: `*` or a list, whose members may be empty
+MEMBER = r'[ \t]*((W/)?"[!#-~]*"[ \t]*)?'
+TAGS: Schema = {"type": "string", "pattern": rf"^(\*|{MEMBER}(,{MEMBER})*)$", "examples": ['"0a1b2c"']}
+TAG: Schema = {"type": "string", "pattern": '^"[0-9a-f]{32}"$'}
 PROBLEMS = {
     "400": "It can't be read.",
     "401": "The API key is missing, malformed, unknown, revoked or expired.",
     "403": "The key can only read.",
     "404": "It does not exist, or it belongs to another user.",
     "409": "It conflicts with what exists: the alias is taken, or the domain has links.",
+    "412": "It is not in the state that `If-Match` or `If-None-Match` wants.",
     "413": "It is too large.",
     "415": "The body is of a type that is not read.",
     "422": "Some values are invalid; each of them is listed.",
@@ -34,6 +39,7 @@ PROBLEMS = {
     "default": "Anything else that went wrong.",
 }
 OF_READS = ("401", "404", "422", "429", "default")
+OF_ROWS = ("400", "412")
 
 
 def document(site: str) -> dict[str, Any]:
@@ -95,6 +101,8 @@ def parameters(one: Operation) -> list[dict[str, Any]]:
         found.append(parameter("Prefer", "header", PREFER))
     if one.is_create:
         found.append(parameter("Idempotency-Key", "header", KEY))
+    if one.is_conditional:
+        found += [parameter(name, "header", TAGS) for name in ("If-Match", "If-None-Match")]
     return found
 
 
@@ -103,12 +111,22 @@ def parameter(name: str, place: str, schema: Schema) -> dict[str, Any]:
 
 
 def responses(one: Operation) -> dict[str, Any]:
-    names = list(PROBLEMS) if one.is_write else OF_READS
+    found = {str(one.status): {**success(one), **headers(one)}}
+    if one.is_conditional and not one.is_write:
+        found["304"] = {"description": "It is as `If-None-Match` says.", **headers(one)}
+    return found | {name: {"$ref": f"#/components/responses/{name}"} for name in problems(one)}
+
+
+def problems(one: Operation) -> list[str]:
     if not one.needs_key:
-        names = ["default"]
-    return {str(one.status): success(one)} | {
-        name: {"$ref": f"#/components/responses/{name}"} for name in names
-    }
+        return ["default"]
+    names = PROBLEMS if one.is_write else OF_READS
+    of_rows = OF_ROWS if one.is_conditional else ()
+    return [name for name in PROBLEMS if (name in names and name != "412") or name in of_rows]
+
+
+def headers(one: Operation) -> dict[str, Any]:
+    return {"headers": {"ETag": {"schema": TAG}}} if one.has_tag else {}
 
 
 def success(one: Operation) -> dict[str, Any]:

@@ -47,6 +47,12 @@ DELIVERY = """
 TRIAL = "delivery_id integer, status string, detail string?"
 CHECKED = "is_verified boolean, checks [object]"
 EXPLANATION = "outcome string, status integer, location string?, steps [object], visitor object"
+AUDIT_ENTRY = """
+    id integer, datetime time, action string, count integer, account_id integer?, account_email string,
+    workspace_id integer?, actor_way string, actor_id integer?, actor_email string, actor_name string,
+    key_prefix string, object_type string, object_id integer?, object_name string, changes object,
+    network string, request_id string
+"""
 META = "page integer, results_per_page integer, total integer, total_pages integer"
 NEIGHBOURS = "first address, last address, next address?, prev address?, self address"
 PROBLEM = """
@@ -113,6 +119,7 @@ SCHEMAS: dict[str, Schema] = {
     "Trial": read(TRIAL),
     "Verification": with_details("checks", read(CHECKED), list_of(CHECK)),
     "Explanation": with_details("steps", read(EXPLANATION), list_of(STEP)),
+    "AuditEntry": read(AUDIT_ENTRY),
     "Row": {
         "type": "object",
         "properties": {"pageviews": {"type": "integer"}, "visitors": {"type": "integer"}},

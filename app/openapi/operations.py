@@ -9,6 +9,8 @@ from typing import Any
 from app.accounts.models import User
 from app.analytics.dimensions import DIMENSIONS, TYPES
 from app.analytics.params import MAX_VALUE
+from app.audit.actions import ACTIONS, GROUPS
+from app.audit.lists import log_of as audit_log_of
 from app.domains.forms import DomainForm
 from app.domains.lists import LISTING as DOMAINS_LIST
 from app.domains.models import Domain
@@ -47,6 +49,8 @@ FILTERS: Mapping[str, Schema] = {
     "datetime_end": TIME,
     "search_by": {"type": "string", "enum": ["url", "location_url", "title"]},
     "status": {"type": "string", "enum": ["pending", "delivered", "failed"]},
+    "group": {"type": "string", "enum": list(GROUPS)},
+    "action": {"type": "string", "enum": list(ACTIONS)},
 }
 HANDLER = "/notification-handlers/{id}"
 
@@ -55,7 +59,8 @@ HANDLER = "/notification-handlers/{id}"
 class Operation:
     """One call. `path`: what follows `/api`. `gives`: a schema's name, or a media type for other content.
 
-    `example`: what its `curl` command sends. `form`: the class whose fields a body has.
+    `example`: what its `curl` command sends. `form`: the class whose fields a body has. `has_tag`: its answer
+    has an `ETag`. `is_conditional`: it is of a row, and heeds `If-Match` and `If-None-Match`.
     """
 
     name: str
@@ -71,6 +76,8 @@ class Operation:
     is_create: bool = False
     example: Mapping[str, str] = field(default_factory=dict)
     needs_key: bool = True
+    has_tag: bool = False
+    is_conditional: bool = False
 
     @property
     def is_write(self) -> bool:
@@ -149,8 +156,9 @@ RESOURCES: Mapping[str, ResourceDescription] = {
 def of_resource(path: str, kind: ResourceDescription) -> Iterator[Operation]:
     """The five operations of a resource."""
     one, name = f"{path}/{{id}}", path.strip("/")
-    create = {"form": kind.form, "is_create": True, "example": kind.example}
-    update = {"form": kind.form, "example": kind.change}
+    tagged, conditional = {"has_tag": True}, {"is_conditional": True}
+    create = {"form": kind.form, "is_create": True, "example": kind.example, **tagged}
+    update = {"form": kind.form, "example": kind.change, **tagged, **conditional}
     asked = of_list(kind.listing, kind.form)
     verbs: list[tuple[str, str, str, str, str | None, dict[str, Any]]] = [
         (
@@ -162,9 +170,9 @@ def of_resource(path: str, kind: ResourceDescription) -> Iterator[Operation]:
             {"is_list": True, "query": asked},
         ),
         ("post", "POST", path, f"Create a {kind.one}", "Made", {"status": 201, **create}),
-        ("read", "GET", one, f"Read a {kind.one}", kind.schema, {}),
+        ("read", "GET", one, f"Read a {kind.one}", kind.schema, {**tagged, **conditional}),
         ("update", "POST", one, f"Change a {kind.one}", "Made", update),
-        ("delete", "DELETE", one, f"Delete a {kind.one}", None, {"status": 204}),
+        ("delete", "DELETE", one, f"Delete a {kind.one}", None, {"status": 204, **conditional}),
     ]
     for verb, method, where, summary, gives, more in verbs:
         yield call(f"{name}_{verb}", method, where, kind.tag, summary, gives, **more)
@@ -249,6 +257,10 @@ OTHERS: tuple[Operation, ...] = (
     ),
     call("domains_verify", "POST", "/domains/{id}/verify", DOMAINS, "Look for the proof now", "Verification"),
     call("user", "GET", "/user", ACCOUNT, "Read whose key it is", "User"),
+    call(
+        "audit", "GET", "/audit", ACCOUNT, "List the audit log", "AuditEntry", is_list=True,
+        query=of_list(audit_log_of(None)), example={"group": "keys"},
+    ),
     call(
         "openapi", "GET", "/openapi.json", ACCOUNT, "Read this description", "application/json",
         needs_key=False,

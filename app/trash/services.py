@@ -112,7 +112,7 @@ def still_there(user_id: int) -> Select[Trashed]:
 
 
 def put_back(trashed: Sequence[Trashed], model: type[Any]) -> list[Any]:
-    """Restore rows of one table, with their ids and dependent rows.
+    """Restore rows of one table, with their ids and dependent rows, and record that.
 
     A dependent row whose other owner is in the trash too is added there, and is restored with that one. A row
     whose id was reused gets a new one.
@@ -128,10 +128,19 @@ def put_back(trashed: Sequence[Trashed], model: type[Any]) -> list[Any]:
             for left in rows:
                 document.setdefault(left.origin, []).append(left.row)
             other.rows = document
+    note_restored(trashed)
     forget(trashed)
     ids = [one.row_id for one in trashed]
     found = {row.id: row for row in db.session.scalars(select(model).where(model.id.in_(ids)))}
     return [found[id_] for id_ in ids]
+
+
+def note_restored(trashed: Sequence[Trashed]) -> None:
+    """Record in the audit log that these things of one kind are restored."""
+    if trashed:
+        first = trashed[0]
+        on = Object(first.kind, first.row_id, first.name) if len(trashed) == 1 else Object(first.kind)
+        record(db.session, f"{first.kind}.restored", owner_id=first.user_id, on=on, count=len(trashed))
 
 
 def forget(trashed: Sequence[Trashed]) -> None:

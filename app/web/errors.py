@@ -26,6 +26,7 @@ STATUSES: dict[type[errors.WaypostError], int] = {
     errors.AliasTaken: 409,
     errors.ResourceInUse: 409,
     errors.Conflict: 409,
+    errors.PreconditionFailed: 412,
     errors.TooLarge: 413,
     errors.UnsupportedMediaType: 415,
     errors.Invalid: 422,

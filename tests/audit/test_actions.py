@@ -18,9 +18,10 @@ from app.accounts.deletion import leaving
 from app.accounts.deletion.purging import purge
 from app.accounts.models import User
 from app.analytics.sharing import services as shares
-from app.audit.actions import ACTIONS
+from app.audit.actions import ACTIONS, MEMBERS
 from app.audit.models import AuditEntry
-from app.audit.services import record
+from app.audit.services import Object, record
+from app.core.actor import Actor, act_as
 from app.core.clock import now
 from app.core.config import Settings
 from app.core.database import begin_write
@@ -143,6 +144,16 @@ def restore_handler(world: Any) -> None:
     handlers.restore(trash.find_batch(world.alice.id, batch)[0])
 
 
+def restore_link(world: Any) -> None:
+    batch = links.delete(world.factory.link(world.alice))
+    links.restore(trash.find_batch(world.alice.id, batch)[0])
+
+
+def restore_pixel(world: Any) -> None:
+    batch = pixels.delete(world.factory.pixel(world.alice))
+    pixels.restore(trash.find_batch(world.alice.id, batch)[0])
+
+
 def domain(world: Any) -> Any:
     return world.factory.domain(world.alice, "go.example", is_verified=False)
 
@@ -232,7 +243,10 @@ DEEDS: dict[str, Callable[[Any], Any]] = {
         webhook(world), {"name": "Other", "settings": {"webhook": f"https://b.example/{SECRET}"}}
     ),
     "handler.secret_renewed": lambda world: handlers.renew(webhook(world)),
-    "handler.restored": restore_handler,
+    "notification_handler.restored": restore_handler,
+    "link.restored": restore_link,
+    "pixel.restored": restore_pixel,
+    "user.updated": lambda world: services.update_user(world.bob, {"timezone": "Europe/Berlin", "name": ""}),
     "handler.switched_off": lambda world: unsubscribe.stop(webhook(world)),
     "share.created": lambda world: shares.create(world.alice, {"name": "Team"}),
     "share.changed": lambda world: shares.update(
@@ -260,10 +274,14 @@ DEEDS: dict[str, Callable[[Any], Any]] = {
 
 # commands of an operator, which stop and start processes: tests/core/secret_keys test their entries
 BY_COMMAND = {"secret_key.rotated", "secret_key.adopted"}
+# of workspaces with several members: their services record them
+BY_WORKSPACES = {name for name, action in ACTIONS.items() if action.group == MEMBERS}
+# in entries of earlier versions
+FORMER = {"handler.restored"}
 
 
 def test_each_action_has_a_deed() -> None:
-    assert set(DEEDS) | BY_COMMAND == set(ACTIONS)
+    assert set(DEEDS) | BY_COMMAND | BY_WORKSPACES | FORMER == set(ACTIONS)
 
 
 def new_entries(session, after: int) -> list[AuditEntry]:
@@ -349,6 +367,43 @@ def test_many_links_at_once_are_one_entry(desk: Desk, alice: User, make_link, se
     session.commit()
     entry = session.scalars(sa.select(AuditEntry).where(AuditEntry.action == "link.deleted")).one()
     assert (entry.count, entry.object_id, entry.object_name) == (7, None, "")
+
+
+def test_many_restored_links_are_one_entry(alice: User, make_link, session) -> None:
+    ids = [make_link(alice).id for _ in range(3)]
+    begin_write(db.session)
+    batch, _ = links.delete_many(alice.id, ids)
+    links.restore_many(trash.find_batch(alice.id, batch))
+    session.commit()
+    entry = session.scalars(sa.select(AuditEntry).where(AuditEntry.action == "link.restored")).one()
+    assert (entry.count, entry.object_type, entry.object_id) == (3, "link", None)
+
+
+def test_account_settings_say_what_they_were(alice: User, session) -> None:
+    services.update_user(alice, {"timezone": "Europe/Berlin", "language": alice.language, "report_hour": 9})
+    session.commit()
+    entry = session.scalars(sa.select(AuditEntry).where(AuditEntry.action == "user.updated")).one()
+    assert entry.changes == {"timezone": ["UTC", "Europe/Berlin"], "report_hour": [8, 9]}
+    services.update_user(alice, {"timezone": "Europe/Berlin"})
+    session.commit()
+    assert session.scalars(sa.select(AuditEntry).where(AuditEntry.action == "user.updated")).one() is entry
+
+
+@pytest.mark.databases
+@pytest.mark.parametrize("action", sorted(BY_WORKSPACES))
+def test_of_a_workspace(alice: User, bob: User, session, action: str) -> None:
+    """The actor's workspace, or the one that is named; none where neither is known."""
+    act_as(Actor("dashboard", "Alice", alice.id, alice.email, workspace_id=7))
+    on = Object("workspace", 7, "Ours")
+    record(db.session, action, account=bob, on=on, role=["viewer", "editor"])
+    record(db.session, action, account=bob, on=on, workspace_id=8)
+    act_as(Actor("dashboard", "Alice", alice.id, alice.email))
+    record(db.session, action, account=bob, on=on)
+    session.commit()
+    entries = session.scalars(
+        sa.select(AuditEntry).where(AuditEntry.action == action).order_by(AuditEntry.id)
+    )
+    assert [entry.workspace_id for entry in entries] == [7, 8, None]
 
 
 def test_an_unknown_action_is_a_mistake_of_the_program(session) -> None:

@@ -169,13 +169,13 @@ def test_the_history_asks_before_it_renames(
         expect(wide.get_by_role("status").filter(has_text=f"/{alias} is saved.")).to_be_visible()
         dialog = open_form(wide, site, old.id)
     dialog.get_by_role("link", name="History").click()
-    dialog.get_by_role("button", name="Restore the state of").first.click()
+    dialog.get_by_role("button", name="Restore this version of").first.click()
     expect(dialog.get_by_role("alert")).to_contain_text("/third stop working.")
     again = dialog.get_by_role("button", name="Restore it all the same")
     expect(again).to_be_focused()
     accessible(wide)
     wide.keyboard.press("Enter")
-    expect(wide.get_by_role("status").filter(has_text="/second is unchanged.")).to_be_visible()
+    expect(wide.get_by_role("status").filter(has_text="/second is restored.")).to_be_visible()
     assert alias_of(session, old) == "second"
 
 

@@ -72,8 +72,8 @@ def test_a_link_whose_address_was_used_again(desk: Page, site: str) -> None:
     row.get_by_role("link", name="Edit 127").click()
     dialog.get_by_role("link", name="History").click()
     expect(desk.locator(".history")).to_contain_text("https://example.com/second")
-    desk.get_by_role("button", name="Restore the state of").last.click()
-    expect(desk.get_by_role("status").filter(has_text="is unchanged.")).to_be_visible()
+    desk.get_by_role("button", name="Restore this version of").last.click()
+    expect(desk.get_by_role("status").filter(has_text="The earlier version of")).to_be_visible()
     expect(row).to_contain_text("example.com/first")
 
 

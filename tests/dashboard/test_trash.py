@@ -134,7 +134,7 @@ def test_history_in_words_and_back(desk: Desk, alice: User, make_pixel: Any, api
     page = desk.get(f"/links/{id_}/history").text
     for words in (
         "Created",
-        "<bdi>test</bdi> (API key)",
+        "<bdi>test</bdi> (API key of <bdi>alice@example.com</bdi>)",
         "https://example.com/one",
         "https://example.com/two",
         "My pixel",
@@ -144,10 +144,10 @@ def test_history_in_words_and_back(desk: Desk, alice: User, make_pixel: Any, api
     assert "secret" not in page
     assert "argon2" not in page
     change = re.findall(rf"/dashboard(/links/{id_}/history/\d+)", page)[-1]
-    assert "/tale is unchanged." in desk.post(change, {}, follow_redirects=True).text
+    assert "/tale is restored." in desk.post(change, {}, follow_redirects=True).text
     data = api.get(f"/links/{id_}").json["data"]
     assert (data["location_url"], data["pixels_ids"]) == ("https://example.com/one", [])
-    assert "Reset" in desk.get(f"/links/{id_}/history").text
+    assert "Earlier version restored" in desk.get(f"/links/{id_}/history").text
 
 
 def test_history_says_by_which_way_and_which_pictures_are_gone(desk: Desk, api: Api) -> None:

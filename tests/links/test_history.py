@@ -42,15 +42,16 @@ def told(link: Link) -> list[tuple[str, dict[str, Any]]]:
 
 
 def test_who_changed_what(alice: Any) -> None:
-    act_as(Actor("api", "my script"))
+    act_as(Actor("api", "my script", alice.id, alice.email))
     link = make(alice)
-    act_as(Actor("dashboard", "Alice"))
+    act_as(Actor("dashboard", "Alice", alice.id, alice.email))
     write(services.update, link, {"location_url": ELSEWHERE, "title": None, "tags": ["t"]})
     assert told(link) == [
         ("changed", {"location_url": [TO, ELSEWHERE], "tags": [[], ["t"]]}),
         ("created", {}),
     ]
-    assert [(one.way, one.who) for one in history_of(link)] == [("dashboard", "Alice"), ("api", "my script")]
+    told_by = [(one.way, one.who, one.person) for one in history_of(link)]
+    assert told_by == [("dashboard", "Alice", alice.email), ("api", "my script", alice.email)]
 
 
 def test_nothing_is_told_of_a_change_to_nothing(alice: Any) -> None:
@@ -67,11 +68,10 @@ def test_back_to_an_older_state(alice: Any, make_pixel: Any, make_handler: Any) 
     dates = {"start_date": now(), "end_date": now() + dt.timedelta(days=1)}
     first = {
         "schedule": True, **dates, "tags": ["a", "b"], "pixels_ids": [pixel.id, gone.id], "title": "first",
-        "email_reports": [handler.id], "password_hash": "secret", "project_id": project.id,
+        "email_reports": [handler.id], "project_id": project.id,
         "targeting_type": "rotation", "targeting": [["9", TO]],
     }  # fmt: skip
     link = make(alice, **first)
-    version = link.password_version
     emptied = dict.fromkeys(first) | {
         "schedule": False,
         "tags": [],
@@ -90,8 +90,20 @@ def test_back_to_an_older_state(alice: Any, make_pixel: Any, make_handler: Any) 
     assert [row.tag for row in link.tag_rows] == ["a", "b"]
     assert ([row.id for row in link.pixels], [row.id for row in link.handlers]) == ([pixel.id], [handler.id])
     assert (link.targeting_type, link.targeting, link.project_id) == ("rotation", [["9", TO]], None)
-    assert (link.password_hash, link.password_version) == ("secret", version + 2)
     assert [kind for kind, _ in told(link)] == ["reverted", "changed", "changed", "created"]
+
+
+def test_a_password_is_neither_put_back_nor_taken_away(alice: Any) -> None:
+    link = make(alice)
+    write(services.update, link, {"password_hash": "first", "title": "first"})
+    write(services.update, link, {"password_hash": "second", "title": "second"})
+    version = link.password_version
+    for change, title in zip(history_of(link)[1:], ("first", None), strict=True):
+        write(services.revert, link, change.id)
+        assert (link.title, link.password_hash, link.password_version) == (title, "second", version)
+    write(services.update, link, {"password_hash": None, "title": "open"})
+    write(services.revert, link, history_of(link)[2].id)
+    assert (link.title, link.password_hash) == ("first", None)
 
 
 def content(name: str | None) -> bytes | None:

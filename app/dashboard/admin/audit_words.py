@@ -12,7 +12,7 @@ from app.audit import actions
 from app.audit.actions import ACTIONS
 from app.audit.failures import ACTIONS as FAILURES
 from app.audit.models import AuditEntry
-from app.core.clock import format_utc
+from app.audit.visibility import AuditReader, visible_values
 from app.dashboard.links.states import Badge
 from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
@@ -21,10 +21,11 @@ GROUP_LABELS: Mapping[str, str] = {
     actions.SIGN_INS: "Sign-ins",
     actions.KEYS: _l("API keys"),
     actions.USERS: _l("Users and roles"),
+    actions.MEMBERS: _l("Members and workspaces"),
     actions.SETTINGS: _l("Settings"),
     actions.DOMAINS: _l("Domains"),
     actions.EXPORTS: _l("Exports"),
-    actions.DELETIONS: _l("Deletions"),
+    actions.DELETIONS: _l("Deletions and restores"),
 }
 ACTION_LABELS: Mapping[str, str] = {
     "sign_in": _l("Signed in"),
@@ -45,6 +46,14 @@ ACTION_LABELS: Mapping[str, str] = {
     "user.purged": _l("User deleted for good"),
     "invitation.created": _l("Invitation created"),
     "invitation.revoked": _l("Invitation revoked"),
+    "member.invited": _l("Member invited"),
+    "member.joined": _l("Member joined"),
+    "member.role_changed": _l("Member's role changed"),
+    "member.removed": _l("Member removed"),
+    "workspace.created": _l("Workspace created"),
+    "workspace.renamed": _l("Workspace renamed"),
+    "workspace.deleted": _l("Workspace deleted"),
+    "user.updated": _l("Account settings changed"),
     "password.reset_requested": _l("New password requested by e-mail"),
     "password.changed": _l("Password changed"),
     "email.changed": _l("E-mail address changed"),
@@ -54,7 +63,6 @@ ACTION_LABELS: Mapping[str, str] = {
     "handler.created": _l("Handler created"),
     "handler.updated": _l("Handler changed"),
     "handler.secret_renewed": _l("Handler's secret renewed"),
-    "handler.restored": _l("Handler restored"),
     "handler.switched_off": _l("Deliveries turned off"),
     "share.created": _l("Share address created"),
     "share.changed": _l("Share address changed"),
@@ -76,6 +84,10 @@ ACTION_LABELS: Mapping[str, str] = {
     "pixel.deleted": _l("Pixel deleted"),
     "notification_handler.deleted": _l("Handler deleted"),
     "project.deleted": _l("Project deleted"),
+    "link.restored": _l("Link restored"),
+    "pixel.restored": _l("Pixel restored"),
+    "notification_handler.restored": _l("Handler restored"),
+    "handler.restored": _l("Handler restored"),
     "trash.purged": _l("Deleted for good from the trash"),
 }
 REASONS: Mapping[str, str] = {
@@ -99,6 +111,14 @@ LABELS: Mapping[str, str] = {
     "is_admin": _l("Admin"),
     "email": _l("E-mail"),
     "fields": _l("Changed"),
+    "name": _l("Name"),
+    "timezone": _l("Time zone"),
+    "language": _l("Language"),
+    "report_period": _l("Reports"),
+    "report_hour": _l("Hour of reports"),
+    "checks_destinations": _l("Check destinations"),
+    "fetches_favicons": _l("Show icons of destinations"),
+    "role": _l("Role"),
     "type": _l("Type"),
     "reason": _l("Reason"),
     "method": _l("Method"),
@@ -126,46 +146,6 @@ class EntryWords(NamedTuple):
     about: str
     details: list[str]
     network: str
-
-
-class AuditReader(NamedTuple):
-    """The reader of entries: a user (their own), or with `user_id` None an admin (the instance's)."""
-
-    user_id: int | None
-
-    def sees_content(self) -> bool:
-        """Admins see no owner's content: neither the names of links and other rows, nor their changes."""
-        return self.user_id is not None
-
-    def sees_actor(self, entry: AuditEntry) -> bool:
-        """Owners see neither other actors nor their networks. Failed tries, without an actor, show theirs."""
-        return self.user_id is None or entry.actor_id in {None, self.user_id}
-
-
-def visible_values(entry: AuditEntry, reader: AuditReader) -> dict[str, Any]:
-    """All columns of an entry that this reader may see, as an export has them."""
-    action = ACTIONS.get(entry.action)
-    hides_content = not reader.sees_content() and (action is None or action.is_content)
-    hides_actor = not reader.sees_actor(entry)
-    return {
-        "id": entry.id,
-        "datetime": format_utc(entry.datetime),
-        "action": entry.action,
-        "count": entry.count,
-        "account_id": entry.account_id,
-        "account_email": entry.account_email,
-        "actor_way": entry.actor_way,
-        "actor_id": None if hides_actor else entry.actor_id,
-        "actor_email": "" if hides_actor else entry.actor_email,
-        "actor_name": "" if hides_actor else entry.actor_name,
-        "key_prefix": "" if hides_actor else entry.key_prefix,
-        "object_type": entry.object_type,
-        "object_id": entry.object_id,
-        "object_name": "" if hides_content else entry.object_name,
-        "changes": {} if hides_content else entry.changes,
-        "network": "" if hides_actor else entry.network,
-        "request_id": "" if hides_actor else entry.request_id,
-    }
 
 
 def describe_entry(entry: AuditEntry, reader: AuditReader) -> EntryWords:

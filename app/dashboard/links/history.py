@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from flask import Response
+from flask import Response, url_for
 from flask.typing import ResponseReturnValue
 
 from app.accounts.ownership import get_owned
@@ -12,7 +12,7 @@ from app.core.database import begin_write
 from app.core.errors import AliasTaken, Invalid
 from app.core.extensions import db
 from app.dashboard.auth.access import signed_in_user
-from app.dashboard.links.history_words import Wording
+from app.dashboard.links.history_words import Wording, describe_problem
 from app.dashboard.links.link_cautions import back_cautions
 from app.dashboard.links.rows import short_address
 from app.dashboard.links.views import FAMILY
@@ -21,8 +21,9 @@ from app.dashboard.shared.blueprint import blueprint
 from app.dashboard.shared.cautions import Caution, asks
 from app.i18n.messages import gettext as _
 from app.links import bulk_undo, services
+from app.links.earlier_versions import as_sent
 from app.links.history import changes_back_to, history_of
-from app.links.models import Link
+from app.links.models import Link, LinkChange
 from app.web.errors import status_of
 
 
@@ -65,16 +66,26 @@ def revert(id: int, change_id: int) -> ResponseReturnValue:
     begin_write(db.session)
     link = get_owned(signed_in_user(), Link, id)
     try:
-        if asks(cautions := back_cautions(link, changes_back_to(link, change_id))):
+        changes = changes_back_to(link, change_id)
+        FAMILY.form_maker(link)(as_sent(link, changes)).require_valid()
+        if asks(cautions := back_cautions(link, changes)):
             db.session.rollback()
             return in_dialog(render_history(link, status=409, cautions=cautions, change_id=change_id))
+        before = history_of(link)[0]
         services.revert(link, change_id)
+        undo = undo_address(link, before)
         db.session.commit()
     except (Invalid, AliasTaken) as error:
         db.session.rollback()
-        problem = " ".join(str(one.title) for one in error.errors)
+        problem = " ".join(describe_problem(one) for one in error.errors)
         return in_dialog(render_history(get_owned(signed_in_user(), Link, id), problem, status_of(error)))
-    message = _("%(address)s is unchanged.", address=short_address(link))
+    message = _("The earlier version of %(address)s is restored.", address=short_address(link))
     if rendering.is_fragment() and rendering.is_at(FAMILY.address()):
-        return rendering.swap_part(message, FAMILY.row(link), f"#row-{link.id}", "outerHTML")
-    return rendering.redirect_with(message, FAMILY.address())
+        return rendering.swap_part(message, FAMILY.row(link), f"#row-{link.id}", "outerHTML", undo=undo)
+    return rendering.redirect_with(message, FAMILY.address(), undo=undo)
+
+
+def undo_address(link: Link, before: LinkChange) -> str:
+    """What takes a return back: the return to the newest change before it. "" where nothing was changed."""
+    is_changed = history_of(link)[0].id != before.id
+    return url_for("dashboard.links_revert", id=link.id, change_id=before.id) if is_changed else ""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import select
 
+from app.core.errors import FieldError
 from app.core.extensions import db
 from app.dashboard.links.rows import own_host
 from app.dashboard.shared.rendering import full_local_time
@@ -19,6 +21,7 @@ from app.links.models import LinkChange
 from app.links.previous_uploads import PICTURES, find
 from app.links.schema import SETTINGS
 from app.links.setting import LinkSetting
+from app.links.targeting import TYPES
 from app.notifications.models import NotificationHandler
 from app.pixels.models import Pixel
 from app.projects.models import Project
@@ -26,7 +29,7 @@ from app.projects.models import Project
 KINDS = {
     "created": _l("Created"),
     "changed": _l("Changed"),
-    "reverted": _l("Reset"),
+    "reverted": _l("Earlier version restored"),
     "deleted": _l("Deleted"),
     "restored": _l("Restored"),
     "sample": _l("Sample data"),
@@ -102,6 +105,13 @@ class Wording:
         if choices := SETTINGS.get(name, UNKNOWN).choices:
             return str(choices.get(value, value))
         return ", ".join(value) if isinstance(value, list) else str(value)
+
+
+def describe_problem(problem: FieldError) -> str:
+    """Why an older version can't be restored, with the setting that it is about."""
+    name = re.sub(r"(_key|_value)?(\[\d+\])?$", "", problem.field or "")
+    setting = SETTINGS.get("targeting" if name.removeprefix("targeting_") in TYPES else name)
+    return f"{setting.label}: {problem.title}" if setting else str(problem.title)
 
 
 def words_of_secret(before: Any, after: Any) -> tuple[str, str]:

@@ -178,7 +178,13 @@ class CrudViews:
 
     def read_form(self, fields: RequestData | None, stored: Any, like: Any = None) -> ResourceForm:
         """The form with the sent fields (None: none yet). A new row starts with the values of `like`."""
-        make: Callable[[RequestData | None], ResourceForm] = partial(
+        make = self.form_maker(stored, like)
+        typed = None if fields is None else self.typed(fields)
+        return make(typed) if stored is None else concurrent_edits.read_edit(make, typed)
+
+    def form_maker(self, stored: Any, like: Any = None) -> Callable[[RequestData | None], ResourceForm]:
+        """What makes the form of sent fields, by the rules for this user on this host."""
+        return partial(
             self.form,
             owner=signed_in_user(),
             stored=stored,
@@ -188,8 +194,6 @@ class CrudViews:
             settings=current_app.config["WAYPOST"],
             host=request.host,
         )
-        typed = None if fields is None else self.typed(fields)
-        return make(typed) if stored is None else concurrent_edits.read_edit(make, typed)
 
     def edit(
         self,

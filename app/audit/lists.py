@@ -1,0 +1,41 @@
+"""The audit log of one account as a list: whose entries it has, its filters and orders."""
+
+from __future__ import annotations
+
+from sqlalchemy import ColumnElement, and_, or_
+
+from app.audit.actions import ACTIONS, GROUPS
+from app.audit.models import AuditEntry
+from app.input.listing import Listing, contains, one_of, until
+from app.input.params import QueryParams
+from app.input.parsers import parse_datetime
+
+
+def concerns(user_id: int | None) -> ColumnElement[bool]:
+    """The entries about this user, and those of what they did."""
+    return or_(AuditEntry.account_id == user_id, AuditEntry.actor_id == user_id)
+
+
+def is_of_group(group: str) -> ColumnElement[bool]:
+    return AuditEntry.action.in_([name for name, action in ACTIONS.items() if action.group == group])
+
+
+def log_of(user_id: int | None) -> Listing[AuditEntry]:
+    """The list of all entries that concern this user."""
+
+    def by_actor(text: str, params: QueryParams) -> ColumnElement[bool]:  # noqa: ARG001
+        # who else did something is not shown, so it can't be searched for either
+        return and_(AuditEntry.actor_id == user_id, contains(text, AuditEntry.actor_email))
+
+    return Listing(
+        model=AuditEntry,
+        filters={
+            "group": lambda text, params: is_of_group(one_of(GROUPS)(text)),  # noqa: ARG005
+            "action": lambda text, params: AuditEntry.action == one_of([*ACTIONS])(text),  # noqa: ARG005
+            "actor_email": by_actor,
+            "datetime_start": lambda text, params: AuditEntry.datetime >= parse_datetime(text),  # noqa: ARG005
+            "datetime_end": lambda text, params: until(AuditEntry.datetime, text),  # noqa: ARG005
+        },
+        orders={"audit_entry_id": AuditEntry.id, "datetime": AuditEntry.datetime},
+        mine=concerns(user_id),
+    )

@@ -1,0 +1,168 @@
+"""API of the audit log: whose entries it lists, its filters, and what they say."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from sqlalchemy import insert
+
+from app.accounts import keys
+from app.accounts.models import User
+from app.audit.models import AuditEntry
+from app.audit.services import record
+from app.core.actor import Actor, Origin, act_as, set_origin
+from app.core.clock import now
+from app.core.extensions import db
+from tests.api.shape import always, fields, problem
+from tests.clients import Api
+
+FIELDS = [
+    "id",
+    "datetime",
+    "action",
+    "count",
+    "account_id",
+    "account_email",
+    "workspace_id",
+    "actor_way",
+    "actor_id",
+    "actor_email",
+    "actor_name",
+    "key_prefix",
+    "object_type",
+    "object_id",
+    "object_name",
+    "changes",
+    "network",
+    "request_id",
+]
+
+
+def actions(api: Api, query: str = "") -> list[str]:
+    answer = api.get(f"/audit?{query}")
+    assert answer.status_code == 200, answer.text
+    return [entry["action"] for entry in answer.json["data"]]
+
+
+def act(user: User | None, **more: Any) -> None:
+    act_as(Actor("dashboard", user.email, user.id, user.email, **more) if user else Actor("command", "root"))
+
+
+@pytest.mark.databases
+def test_an_entry(api: Api, alice: User) -> None:
+    act_as(Actor("api", "ci", alice.id, alice.email, "wp_abcdefgh", workspace_id=3))
+    set_origin(Origin("203.0.113.0/24", "abc-1"))
+    keys.create_key(alice, "deploy", "read")
+    db.session.commit()
+    answer = api.get("/audit?action=api_key.created&order_type=DESC")
+    always(answer)
+    entry = answer.json["data"][0]
+    assert list(entry) == FIELDS
+    assert entry | {"id": 0, "datetime": "", "object_id": 0} == {
+        "id": 0, "datetime": "", "action": "api_key.created", "count": 1,
+        "account_id": alice.id, "account_email": alice.email, "workspace_id": 3,
+        "actor_way": "api", "actor_id": alice.id, "actor_email": alice.email, "actor_name": "ci",
+        "key_prefix": "wp_abcdefgh", "object_type": "api_key", "object_id": 0, "object_name": "deploy",
+        "changes": {"scope": "read", "key": entry["changes"]["key"]},
+        "network": "203.0.113.0/24", "request_id": "abc-1",
+    }  # fmt: skip
+
+
+@pytest.mark.databases
+def test_nobody_elses(api: Api, make_api: Callable[..., Api], alice: User, bob: User) -> None:
+    act(bob)
+    keys.create_key(bob, "bobs own")
+    db.session.commit()
+    for reader in (api, make_api(alice, "read")):
+        text = reader.get("/audit?results_per_page=1000").text
+        assert "bobs own" not in text
+        assert bob.email not in text
+    assert "bobs own" in make_api(bob, "read").get("/audit").text
+
+
+def test_who_else_did_it_is_neither_shown_nor_found(api: Api, alice: User, bob: User) -> None:
+    act(bob)
+    set_origin(Origin("203.0.113.0/24", "abc-1"))
+    record(db.session, "user.disabled", account=alice)
+    db.session.commit()
+    entry = api.get("/audit?action=user.disabled").json["data"][0]
+    hidden = ("actor_id", "actor_email", "actor_name", "key_prefix", "network", "request_id")
+    assert [entry[name] for name in hidden] == [None, "", "", "", "", ""]
+    assert actions(api, "actor_email=bob") == []
+
+
+@pytest.fixture
+def entries(alice: User, bob: User) -> None:
+    """Four entries of alice, a day apart; the last is of tomorrow. Another is bob's."""
+    moment = now().replace(hour=12, minute=0, second=0, microsecond=0)
+    rows = [
+        (alice, "sign_in", moment - dt.timedelta(days=3), alice),
+        (alice, "link.deleted", moment - dt.timedelta(days=2), alice),
+        (alice, "user.disabled", moment - dt.timedelta(days=1), bob),
+        (alice, "domain.created", moment + dt.timedelta(days=1), alice),
+        (bob, "sign_out", moment, bob),
+    ]
+    made = [
+        {"account_id": who.id, "action": action, "datetime": when, "actor_id": by.id, "actor_email": by.email}
+        for who, action, when, by in rows
+    ]
+    db.session.execute(insert(AuditEntry), made)
+    db.session.commit()
+
+
+def day(days: int) -> str:
+    return f"{now() + dt.timedelta(days=days):%Y-%m-%d}"
+
+
+FILTERS: dict[str, tuple[Callable[[], str], list[str]]] = {
+    "a group": (lambda: "group=deletions", ["link.deleted"]),
+    "an empty group": (lambda: "group=domains&action=", ["domain.created"]),
+    "an action": (lambda: "action=domain.created", ["domain.created"]),
+    "a group of none": (lambda: "group=members", []),
+    "from a day": (lambda: f"group=domains&datetime_start={day(1)}", ["domain.created"]),
+    "from a later day": (lambda: f"datetime_start={day(2)}", []),
+    "until a day, with all of it": (lambda: f"datetime_end={day(-2)}", ["sign_in", "link.deleted"]),
+    "between": (lambda: f"datetime_start={day(-2)}&datetime_end={day(-1)}", ["link.deleted", "user.disabled"]),
+    "until a moment": (lambda: f"datetime_end={day(-2)} 11:59:59", ["sign_in"]),
+    "an actor": (lambda: "actor_email=ALICE%40&group=deletions", ["link.deleted"]),
+    "an actor, literally": (lambda: "actor_email=%25", []),
+    "newest first": (lambda: f"order_by=datetime&order_type=DESC&datetime_end={day(-1)}", ["user.disabled", "link.deleted", "sign_in"]),
+}  # fmt: skip
+
+
+@pytest.mark.databases
+@pytest.mark.usefixtures("entries")
+@pytest.mark.parametrize("name", FILTERS)
+def test_filters(api: Api, name: str) -> None:
+    query, found = FILTERS[name]
+    assert actions(api, query()) == found
+
+
+@pytest.mark.parametrize("name", ["group", "action", "datetime_start", "datetime_end", "order_by"])
+def test_what_cant_be_asked(api: Api, name: str) -> None:
+    assert fields(problem(api.get(f"/audit?{name}=nonsense"), 422)) == {name}
+
+
+def test_pages(api: Api, alice: User) -> None:
+    entry = {"action": "sign_out", "account_id": alice.id, "datetime": now()}
+    db.session.execute(insert(AuditEntry), [entry] * 25)
+    db.session.commit()
+    seen: list[int] = []
+    for page in (1, 2, 3):
+        answer = api.get(f"/audit?action=sign_out&results_per_page=10&page={page}")
+        assert answer.json["meta"] == {"page": page, "results_per_page": 10, "total": 25, "total_pages": 3}
+        seen += [one["id"] for one in answer.json["data"]]
+    assert seen == sorted(set(seen))
+    assert len(seen) == 25
+    assert answer.json["links"]["next"] is None
+    assert 'rel="prev"' in answer.headers["Link"]
+
+
+def test_nothing_changes_it(api: Api) -> None:
+    for method in ("POST", "DELETE", "PUT"):
+        answer = api.open(method, "/audit")
+        problem(answer, 405)
+        assert answer.headers["Allow"] == "GET, HEAD"

@@ -1,0 +1,331 @@
+"""Entity tags: what they cover, and the conditions of reads and writes."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable
+from contextvars import Context
+from typing import Any
+
+import pytest
+from flask import Flask
+
+from app.accounts.models import User
+from app.api import resource
+from app.api.preconditions import parse_tags
+from app.core.database import begin_write
+from app.core.errors import Malformed
+from app.core.extensions import db
+from app.links import services
+from app.links.models import Link
+from app.openapi.document import TAGS, document
+from tests.api.shape import always, problem
+from tests.clients import Api
+
+TO = "https://example.com/"
+KINDS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    # what makes one, and what changes it
+    "/links": ({"location_url": TO, "url": "a"}, {"title": "T"}),
+    "/pixels": ({"type": "social_a", "name": "n", "pixel": "1"}, {"pixel": "2"}),
+    "/notification-handlers": (
+        {"type": "webhook", "name": "n", "webhook": TO},
+        {"webhook": "https://other.example/"},
+    ),
+    "/projects": ({"name": "n"}, {"color": "#0b7285"}),
+    "/domains": ({"host": "go.elsewhere.example"}, {"custom_index_url": TO}),
+}
+FORGED = '"00000000000000000000000000000000"'
+
+
+def make(api: Api, path: str) -> tuple[str, str]:
+    """The path and the tag of a new row."""
+    answer = api.post(path, KINDS[path][0])
+    assert answer.status_code == 201, answer.text
+    return f"{path}/{answer.json['data']['id']}", answer.headers["ETag"]
+
+
+def tag_of(api: Api, row: str) -> str:
+    return str(api.get(row).headers["ETag"])
+
+
+@pytest.mark.databases
+@pytest.mark.parametrize("path", KINDS)
+def test_a_tag_is_that_of_the_state_that_was_written(api: Api, path: str) -> None:
+    row, made = make(api, path)
+    assert made == tag_of(api, row) == tag_of(api, row)
+    assert made[0] == made[-1] == '"'
+    answer = api.post(row, KINDS[path][1], headers={"If-Match": made})
+    assert answer.status_code == 200
+    assert answer.headers["ETag"] == tag_of(api, row) != made
+    whole = api.post(row, KINDS[path][1], headers={"Prefer": "return=representation"})
+    assert whole.headers["ETag"] == tag_of(api, row)
+
+
+@pytest.mark.databases
+@pytest.mark.parametrize("path", KINDS)
+def test_who_knows_the_state_gets_no_body(api: Api, path: str) -> None:
+    row, tag = make(api, path)
+    for method in ("GET", "HEAD"):
+        answer = api.open(method, row, headers={"If-None-Match": tag})
+        assert (answer.status_code, answer.data, answer.headers["ETag"]) == (304, b"", tag)
+        assert "Content-Type" not in answer.headers
+        always(answer)
+    api.post(row, KINDS[path][1])
+    assert api.get(row, headers={"If-None-Match": tag}).status_code == 200
+
+
+@pytest.mark.databases
+@pytest.mark.parametrize("path", KINDS)
+def test_a_write_to_another_state_changes_nothing(api: Api, path: str) -> None:
+    row, tag = make(api, path)
+    api.post(row, KINDS[path][1])
+    before = api.get(row).json
+    for method in ("POST", "DELETE"):
+        answer = api.open(method, row, headers={"If-Match": tag})
+        assert [one["code"] for one in problem(answer, 412)] == ["precondition_failed"]
+    assert api.get(row).json == before
+    assert api.delete(row, headers={"If-Match": tag_of(api, row)}).status_code == 204
+    problem(api.delete(row, headers={"If-Match": tag}), 404)
+
+
+def edit_elsewhere(api: Api, link: Link) -> None:
+    """As an import, a bulk change and the dashboard do it."""
+    begin_write(db.session)
+    services.update(link, {"tags": ["by another edge"]})
+    db.session.commit()
+
+
+EDITS: dict[str, Callable[[Api, Link], Any]] = {
+    "tags": lambda api, link: api.post(f"/links/{link.id}", {"tags": "t"}),
+    "another edge": edit_elsewhere,
+    "a password for another": lambda api, link: api.post(f"/links/{link.id}", {"password": "other"}),
+    "a pixel that is deleted": lambda api, link: api.delete(f"/pixels/{link.pixels[0].id}"),
+    "a project that is deleted": lambda api, link: api.delete(f"/projects/{link.project_id}"),
+    "a targeting line": lambda api, link: api.post(
+        f"/links/{link.id}",
+        {"targeting_type": "rotation", "targeting_rotation_key": "5", "targeting_rotation_value": TO},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_a_links_tag_covers_all_of_it(
+    api: Api, make_link: Any, make_pixel: Any, make_project: Any, alice: User, name: str
+) -> None:
+    link = make_link(alice, project_id=make_project(alice).id)
+    api.post(f"/links/{link.id}", {"pixels_ids": str(make_pixel(alice).id), "password": "first"})
+    before = tag_of(api, f"/links/{link.id}")
+    answer = EDITS[name](api, link)
+    assert answer is None or answer.status_code in {200, 204}
+    assert tag_of(api, f"/links/{link.id}") != before
+
+
+def test_two_passwords_within_a_second_have_two_tags(api: Api, make_link: Any, alice: User) -> None:
+    row, headers = f"/links/{make_link(alice).id}", {"Prefer": "return=representation"}
+    first, second = (api.post(row, {"password": word}, headers=headers) for word in ("one", "two"))
+    assert first.json["data"]["settings"] == second.json["data"]["settings"]
+    assert first.headers["ETag"] != second.headers["ETag"]
+
+
+@pytest.mark.databases
+def test_clicks_are_not_in_it(
+    api: Api, count_clicks: Callable[[int, int], None], make_link: Any, alice: User
+) -> None:
+    link = make_link(alice)
+    row, tag = f"/links/{link.id}", tag_of(api, f"/links/{link.id}")
+    count_clicks(link.id, 7)
+    answer = api.get(row)
+    assert (answer.json["data"]["clicks"], answer.headers["ETag"]) == (7, tag)
+    assert api.post(row, {"title": "T"}, headers={"If-Match": tag}).status_code == 200
+
+
+def test_it_is_of_what_this_key_sees(api: Api, make_api: Any, alice: User) -> None:
+    row, tag = make(api, "/notification-handlers")
+    reader = make_api(alice, "read")
+    masked = tag_of(reader, row)
+    assert masked != tag
+    assert reader.get(row, headers={"If-None-Match": masked}).status_code == 304
+
+
+MATCH: dict[str, tuple[str, int]] = {
+    "the tag": ("{tag}", 200),
+    "any": ("*", 200),
+    "any, with space": (" * ", 200),
+    "one of a list": (f'"a,b", {FORGED},{{tag}} , W/"c"', 200),
+    "in a list with empty members": (",, {tag},", 200),
+    "another": (FORGED, 412),
+    "weak": ("W/{tag}", 412),
+    "an empty list": ("", 412),
+    "the tag in upper case": ("{upper}", 412),
+    "no quotes": ("abc", 400),
+    "half a quote": ('"abc', 400),
+    "any in a list": ('*, "a"', 400),
+    "a weak one in small letters": ("w/{tag}", 400),
+    "a blank in a tag": ('"a b"', 400),
+    "two without a comma": ("{tag} {tag}", 400),
+}
+
+
+@pytest.mark.parametrize("name", MATCH)
+def test_if_match(api: Api, name: str) -> None:
+    text, status = MATCH[name]
+    row, tag = make(api, "/pixels")
+    headers = {"If-Match": text.format(tag=tag, upper=tag.upper())}
+    for method in ("GET", "POST", "DELETE"):
+        answer = api.open(method, row, headers=headers)
+        assert answer.status_code == (204 if (method, status) == ("DELETE", 200) else status), method
+        if status >= 400:
+            problem(answer, status)
+
+
+@pytest.mark.parametrize("name", MATCH)
+def test_the_document_describes_what_can_be_read(name: str) -> None:
+    text, status = MATCH[name]
+    sent = text.format(tag=FORGED, upper=FORGED).strip()
+    assert (re.search(TAGS["pattern"], sent) is not None) is (status != 400)
+
+
+@pytest.mark.parametrize("path", KINDS)
+def test_the_document_names_tags_and_conditions(api: Api, path: str) -> None:
+    paths = document("http://localhost")["paths"]
+    row = paths[f"{path}/{{id}}"]
+    for call in row.values():
+        told = {one["name"] for one in call["parameters"] if one["in"] == "header"}
+        assert told >= {"If-Match", "If-None-Match"}
+        assert "412" in call["responses"]
+    assert "304" in row["get"]["responses"]
+    written = (
+        paths[path]["post"]["responses"]["201"],
+        row["get"]["responses"]["200"],
+        row["post"]["responses"]["200"],
+    )
+    _, tag = make(api, path)
+    for answer in written:
+        assert re.fullmatch(answer["headers"]["ETag"]["schema"]["pattern"], tag)
+
+
+NONE_MATCH: dict[str, tuple[str, int, int]] = {
+    # of a read, and of a write
+    "the tag": ("{tag}", 304, 412),
+    "weak": ("W/{tag}", 304, 412),
+    "any": ("*", 304, 412),
+    "one of a list": (f"{FORGED}, W/{{tag}}", 304, 412),
+    "another": (FORGED, 200, 200),
+    "an empty list": ("", 200, 200),
+    "no quotes": ("abc", 400, 400),
+}
+
+
+@pytest.mark.parametrize("name", NONE_MATCH)
+def test_if_none_match(api: Api, name: str) -> None:
+    text, of_read, of_write = NONE_MATCH[name]
+    row, tag = make(api, "/pixels")
+    headers = {"If-None-Match": text.format(tag=tag)}
+    assert api.get(row, headers=headers).status_code == of_read
+    assert api.post(row, {"name": "n"}, headers=headers).status_code == of_write
+
+
+def test_if_match_comes_first(api: Api) -> None:
+    row, tag = make(api, "/pixels")
+    problem(api.get(row, headers={"If-Match": FORGED, "If-None-Match": tag}), 412)
+
+
+def test_several_headers_are_one_list() -> None:
+    """A server puts a comma between them; a client can't send a header twice through this one."""
+    found = parse_tags("If-Match", '"a",W/"b","ä"')
+    assert (found.strong, found.weak) == ({'"a"', '"ä"'}, {'"b"'})
+    with pytest.raises(Malformed):
+        parse_tags("If-Match", '"a" ' * 5000)
+
+
+ORDER: dict[str, tuple[str, str, dict[str, Any], int]] = {
+    "403 before 400": ("read", "/pixels/{id}", {"headers": {"If-Match": "abc"}}, 403),
+    "415 before 400": ("write", "/pixels/{id}", {"data": b"x", "content_type": "text/plain", "headers": {"If-Match": "abc"}}, 415),
+    "400 before 404": ("write", "/pixels/999", {"headers": {"If-Match": "abc"}}, 400),
+    "404 before 412": ("write", "/pixels/999", {"headers": {"If-Match": FORGED}}, 404),
+    "412 before 422": ("write", "/pixels/{id}", {"json": {"type": "x"}, "headers": {"If-Match": FORGED}}, 412),
+    "422 where it matches": ("write", "/pixels/{id}", {"json": {"type": "x"}, "headers": {"If-Match": "*"}}, 422),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ORDER)
+def test_its_place_among_the_checks(api: Api, make_api: Any, alice: User, name: str) -> None:
+    scope, path, sent, status = ORDER[name]
+    row, _ = make(api, "/pixels")
+    problem(make_api(alice, scope).open("POST", path.format(id=row.rpartition("/")[2]), **sent), status)
+
+
+def test_412_before_409(api: Api) -> None:
+    row, _ = make(api, "/links")
+    api.post("/links", {"location_url": TO, "url": "taken"})
+    problem(api.post(row, {"url": "taken"}, headers={"If-Match": FORGED}), 412)
+    problem(api.post(row, {"url": "taken"}, headers={"If-Match": "*"}), 409)
+
+
+def test_a_create_looks_at_no_condition(api: Api) -> None:
+    headers = {"If-Match": FORGED, "If-None-Match": "*"}
+    assert api.post("/pixels", KINDS["/pixels"][0], headers=headers).status_code == 201
+
+
+def test_a_replayed_create_has_its_tag(api: Api) -> None:
+    sent = KINDS["/pixels"][0], {"Idempotency-Key": "once"}
+    first, again = (api.post("/pixels", sent[0], headers=sent[1]) for _ in range(2))
+    assert again.headers["Idempotency-Replayed"] == "true"
+    assert first.headers["ETag"] == again.headers["ETag"]
+
+
+def test_many_links_at_once_have_no_tag(api: Api) -> None:
+    answer = api.post("/links", {"is_bulk": "1", "location_urls": f"{TO}1\n{TO}2"})
+    assert answer.status_code == 201
+    assert "ETag" not in answer.headers
+
+
+@pytest.mark.databases
+@pytest.mark.parametrize("method", ["POST", "DELETE"])
+def test_what_changes_between_check_and_write(api: Api, monkeypatch: pytest.MonkeyPatch, method: str) -> None:
+    """Another request is answered after the condition was found true, right before the write begins."""
+    row, tag = make(api, "/links")
+    really, seen = resource.begin_write, []
+
+    def late(session: Any) -> None:
+        if not seen:
+            seen.append(None)
+            seen.append(Context().run(api.post, row, {"title": "theirs"}))
+        really(session)
+
+    monkeypatch.setattr(resource, "begin_write", late)
+    problem(api.open(method, row, data={"title": "mine"}, headers={"If-Match": tag}), 412)
+    assert seen[1].status_code == 200
+    assert api.get(row).json["data"]["title"] == "theirs"
+
+
+@pytest.mark.databases
+def test_no_update_is_lost_among_many_writers(app: Flask, api: Api) -> None:
+    """Each writer adds its word to the notes as it read them; who is refused reads again."""
+    row, _ = make(api, "/links")
+    words = [[f"{writer}-{number}" for number in range(3)] for writer in range(6)]
+    together, refused = threading.Barrier(len(words)), []
+
+    def add(mine: Api, word: str) -> int:
+        read = mine.get(row)
+        notes = f"{read.json['data']['notes'] or ''} {word}"
+        status = mine.post(row, {"notes": notes}, headers={"If-Match": read.headers["ETag"]}).status_code
+        if status != 200:
+            refused.append(status)
+        return status
+
+    def write(own: list[str]) -> None:
+        mine = Api(app.test_client(), api.key)
+        together.wait()
+        for word in own:
+            while add(mine, word) == 412:
+                pass
+
+    threads = [threading.Thread(target=Context().run, args=(write, own)) for own in words]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(api.get(row).json["data"]["notes"].split()) == sorted(word for own in words for word in own)
+    assert set(refused) == {412}

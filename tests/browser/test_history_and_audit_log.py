@@ -1,0 +1,119 @@
+"""Restoring an earlier version of a link with its undo, and the audit log, in both themes, wide and on a phone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+from sqlalchemy import update
+
+from app.accounts import services as accounts
+from app.accounts.models import User
+from app.core.actor import Actor, act_as
+from app.core.database import begin_write
+from app.core.extensions import db
+from app.links import services
+from app.links.models import Link
+from app.pixels import services as pixels
+from app.trash import services as trash
+from tests.browser.test_before_saving import accessible
+
+pytestmark = [pytest.mark.browser, pytest.mark.full]
+
+TO = "https://example.com/"
+WIDE, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
+WIDTHS = pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
+
+
+@pytest.fixture
+def link(alice: User) -> Link:
+    """A link that a key has made and an import has changed."""
+    act_as(Actor("api", "Deploy script", alice.id, alice.email, "wp_abcdefgh"))
+    begin_write(db.session)
+    link = services.create(alice, {"location_url": f"{TO}first", "url": "sale", "title": "First"})
+    db.session.commit()
+    act_as(Actor("import", "links-of-the-whole-autumn.csv", alice.id, alice.email))
+    begin_write(db.session)
+    services.update(link, {"location_url": f"{TO}second", "title": "Second"})
+    db.session.commit()
+    return link
+
+
+def open_history(page: Page, site: str) -> Any:
+    page.goto(f"{site}/dashboard/links/")
+    row = page.get_by_role("listitem").filter(has_text="/sale")
+    row.get_by_role("link", name="Edit 127").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("link", name="History").click()
+    expect(dialog.locator(".history")).to_be_visible()
+    return dialog
+
+
+@WIDTHS
+def test_an_earlier_version_is_restored_and_undone(
+    desk: Page, site: str, link: Link, size: Any, session: Any
+) -> None:
+    desk.set_viewport_size(size)
+    dialog = open_history(desk, site)
+    expect(dialog.locator(".history")).to_contain_text("Deploy script (API key of alice@example.com)")
+    expect(dialog.locator(".history")).to_contain_text(
+        "links-of-the-whole-autumn.csv (import by alice@example.com)"
+    )
+    accessible(desk)
+    row = desk.locator(f"#row-{link.id}")
+    dialog.get_by_role("button", name="Restore this version of").press("Enter")
+    told = desk.get_by_role("status").filter(has_text="/sale is restored.")
+    expect(told).to_be_visible()
+    expect(dialog).to_be_hidden()
+    expect(row).to_contain_text("example.com/first")
+    told.get_by_role("button", name="Undo").click()
+    expect(row).to_contain_text("example.com/second")
+    session.rollback()
+    assert session.get_one(Link, link.id).title == "Second"
+
+
+@WIDTHS
+def test_what_is_no_longer_valid_is_said_above_the_history(
+    desk: Page, site: str, link: Link, size: Any, session: Any
+) -> None:
+    desk.set_viewport_size(size)
+    session.execute(update(Link).values(url="api"))
+    session.commit()
+    begin_write(db.session)
+    services.update(link, {"url": "sale"})
+    db.session.commit()
+    dialog = open_history(desk, site)
+    dialog.get_by_role("button", name="Restore this version of").first.click()
+    expect(dialog.get_by_role("alert")).to_contain_text("Short link: ")
+    accessible(desk)
+    session.rollback()
+    assert session.get_one(Link, link.id).url == "sale"
+
+
+@WIDTHS
+def test_the_audit_log_is_filtered_and_saved(
+    desk: Page, site: str, alice: User, link: Link, make_pixel: Any, size: Any
+) -> None:
+    act_as(Actor("api", "Deploy script", alice.id, alice.email, "wp_abcdefgh"))
+    begin_write(db.session)
+    pixels.restore(trash.find_batch(alice.id, pixels.delete(make_pixel(alice, name="Shop")))[0])
+    accounts.update_user(alice, {"timezone": "Europe/Berlin"})
+    db.session.commit()
+    desk.set_viewport_size(size)
+    desk.goto(f"{site}/dashboard/account/audit-log")
+    listed = desk.get_by_role("list", name="Entries").get_by_role("listitem")
+    expect(listed.filter(has_text="Account settings changed")).to_contain_text(
+        "Time zone: UTC → Europe/Berlin"
+    )
+    expect(listed.filter(has_text="Pixel restored")).to_contain_text(
+        "alice@example.com (Deploy script, wp_abcdefgh…)"
+    )
+    accessible(desk)
+    desk.get_by_label("Kind of entry").select_option(label="Deletions and restores")
+    desk.get_by_role("button", name="Show").click()
+    expect(listed).to_have_count(2)
+    with desk.expect_download() as download:
+        desk.get_by_role("link", name="NDJSON").click()
+    lines = download.value.path().read_text().splitlines()
+    assert ["pixel.restored" in line for line in lines] == [True, False]
