@@ -123,13 +123,17 @@ class PasswordAgainForm(ProofForm):
     own_password = OwnPasswordField(_l("Current password"), required=True)
 
 
-class LeaveTwoFactorForm(CodeForm, CurrentPasswordForm):
-    """Code and password, to disable two-factor authentication. A passkey that knows its user is both."""
+class CodeAndProofForm(CodeForm, ProofForm):
+    """A code, and a password that a subclass names. A passkey that knows its user is worth both."""
 
     def settle(self) -> None:
         super().settle()
         if self.passkey.data:
             self.code.ignore()
+
+
+class LeaveTwoFactorForm(CodeAndProofForm, CurrentPasswordForm):
+    """Code and password, to disable two-factor authentication."""
 
 
 class PasskeyForm(ResourceForm):
@@ -146,10 +150,21 @@ class NewPasskeyForm(ResourceForm):
     name = TextField(_l("Name"), most=MAX_NAME, clears_to="")
 
 
+class RemovePasskeyForm(ProofForm):
+    """The password, before a passkey is removed."""
+
+    # names of their own: the account page, over which these forms open, has a password and a name already
+    removal_password = OwnPasswordField(_l("Current password"), required=True)
+
+
+class RemoveLastPasskeyForm(CodeAndProofForm, RemovePasskeyForm):
+    """The password and a recovery code, before the last second factor is removed."""
+
+
 class PasskeyNameForm(ResourceForm):
     """Another name of a passkey."""
 
-    name = TextField(_l("Name"), most=MAX_NAME, required=True)
+    passkey_name = TextField(_l("Name"), most=MAX_NAME, required=True)
 
 
 class AddressForm(ResourceForm):

@@ -12,10 +12,10 @@ from markupsafe import Markup
 from app.accounts import passkeys, second_factor
 from app.accounts.forms import (
     CurrentPasswordForm,
-    LeaveTwoFactorForm,
     NewPasskeyForm,
     PasskeyNameForm,
-    ProofForm,
+    RemoveLastPasskeyForm,
+    RemovePasskeyForm,
 )
 from app.accounts.models import Passkey, User
 from app.accounts.ownership import get_owned
@@ -172,7 +172,7 @@ def own(id: int) -> Passkey:
 @blueprint.get("/account/passkeys/<int:id>/rename", endpoint="passkeys_rename")
 def ask_rename(id: int) -> ResponseReturnValue:
     row = own(id)
-    return rename_page(row, PasskeyNameForm(None, owner=signed_in_user(), stored=row))
+    return rename_page(row, PasskeyNameForm(None, owner=signed_in_user(), data={"passkey_name": row.name}))
 
 
 def rename_page(row: Passkey, form: PasskeyNameForm, status: int = 200) -> Response:
@@ -182,19 +182,19 @@ def rename_page(row: Passkey, form: PasskeyNameForm, status: int = 200) -> Respo
 @blueprint.post("/account/passkeys/<int:id>/rename", endpoint="passkeys_rename_write")
 def rename(id: int) -> ResponseReturnValue:
     row = own(id)
-    form = PasskeyNameForm(submitted_form(), owner=signed_in_user(), stored=row)
+    form = PasskeyNameForm(submitted_form(), owner=signed_in_user())
     if not form.validate():
         return rename_page(row, form, 422)
     begin_write(db.session)
-    passkeys.rename(row, form.name.data or row.name)
+    passkeys.rename(row, form.passkey_name.data or row.name)
     db.session.commit()
     return back(_("The passkey is renamed."))
 
 
-def removal_form(row: Passkey, sent: Any) -> ProofForm:
+def removal_form(row: Passkey, sent: Any) -> RemovePasskeyForm:
     """The last second factor is as hard to remove as two-factor is to turn off: with a code, too."""
     is_last = passkeys.is_last_factor(row, signed_in_user())
-    return (LeaveTwoFactorForm if is_last else CurrentPasswordForm)(sent, owner=signed_in_user())
+    return (RemoveLastPasskeyForm if is_last else RemovePasskeyForm)(sent, owner=signed_in_user())
 
 
 @blueprint.get("/account/passkeys/<int:id>/remove", endpoint="passkeys_remove")
@@ -203,14 +203,14 @@ def ask_remove(id: int) -> ResponseReturnValue:
     return remove_page(row, removal_form(row, None))
 
 
-def remove_page(row: Passkey, form: ProofForm) -> Response:
+def remove_page(row: Passkey, form: RemovePasskeyForm) -> Response:
     status = proofs.status_of(form) if form.problems else 200
     return render_page(
         "remove",
         status,
         row=row,
         form=form,
-        is_last=isinstance(form, LeaveTwoFactorForm),
+        is_last=isinstance(form, RemoveLastPasskeyForm),
         heading=_("Remove this passkey?"),
     )
 
@@ -220,7 +220,7 @@ def remove(id: int) -> ResponseReturnValue:
     row = own(id)
     form = removal_form(row, submitted_form())
     if form.validate():
-        proofs.ask_password(form)
+        proofs.ask_password(form, "removal_password")
     if not form.problems:
         finish_removal(form, row)
     if form.problems:
@@ -228,9 +228,9 @@ def remove(id: int) -> ResponseReturnValue:
     return back(_("The passkey is removed."))
 
 
-def finish_removal(form: ProofForm, row: Passkey) -> None:
+def finish_removal(form: RemovePasskeyForm, row: Passkey) -> None:
     """Remove it; the last second factor only with a code, unless a passkey has proved who this is."""
-    if isinstance(form, LeaveTwoFactorForm) and not form.passkey.data:
+    if isinstance(form, RemoveLastPasskeyForm) and not form.passkey.data:
         proofs.ask_code(form, lambda code: take_away(row, code))
     else:
         take_away(row)
