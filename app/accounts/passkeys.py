@@ -118,7 +118,7 @@ def find_sent(text: str, ceremony: Ceremony) -> Passkey:
     mine = [Passkey.credential_id == sent.id, Passkey.rp_id == ceremony.rp_id]
     if ceremony.user_id:
         mine.append(Passkey.user_id == ceremony.user_id)
-    row = db.session.scalar(select(Passkey).where(*mine))
+    row: Passkey | None = db.session.scalar(select(Passkey).where(*mine))
     if row is None:
         raise PasskeyRefused(passkey_ceremonies.UNKNOWN)
     return row
