@@ -139,6 +139,16 @@ def test_the_name_is_proposed(desk: Desk, session: scoped_session[Session]) -> N
     assert session.scalars(select(Passkey.name)).one() == "Firefox, Linux"
 
 
+def test_the_script_is_loaded_by_the_sign_in_page_alone(
+    desk: Desk, device: Authenticator, app: Flask
+) -> None:
+    """Elsewhere a button names it, and it comes when that is pressed."""
+    script = re.compile(r"<script[^>]+passkeys\.js")
+    assert script.search(app.test_client().get("/login").text)
+    for path in ("/links/", "/account/", "/account/passkeys/new", "/keys/new"):
+        assert not script.search(desk.get(path).text), path
+
+
 def test_signing_in_alone(
     desk: Desk, device: Authenticator, client: FlaskClient, app: Flask, session: scoped_session[Session]
 ) -> None:
