@@ -10,6 +10,8 @@ from email_validator import EmailNotValidError, validate_email
 
 from app.accounts.keys import SCOPES
 from app.accounts.models import User
+from app.accounts.passkey_ceremonies import MAX_RESPONSE
+from app.accounts.passkeys import MAX_NAME
 from app.accounts.password_rules import MAX_LENGTH, find_weakness
 from app.accounts.services import Profile, written_email
 from app.core import clock
@@ -62,6 +64,20 @@ class PasswordField(TextField):
         return ""
 
 
+class OwnPasswordField(PasswordField):
+    """The current password of a signed-in user, for which a passkey may stand in."""
+
+
+class PasskeyField(TextField):
+    """What the browser's script says of a passkey. Never rendered back: it works once."""
+
+    def __init__(self, label: str = "", **options: Any) -> None:
+        super().__init__(label, most=MAX_RESPONSE, **options)
+
+    def raw_text(self) -> str:
+        return ""
+
+
 class CodeField(TextField):
     """Six digits, or a recovery code. Never rendered back into its control: a code works once."""
 
@@ -83,21 +99,72 @@ class CodeForm(ResourceForm):
     code = CodeField(_l("Code"), most=64, required=True)
 
 
-class CurrentPasswordForm(ResourceForm):
+class ProofForm(ResourceForm):
+    """A form that asks its signed-in user for the password, or for a passkey instead."""
+
+    passkey = PasskeyField(_l("Passkey"))
+
+    def settle(self) -> None:
+        for field in self if self.passkey.data else ():
+            if isinstance(field, OwnPasswordField):
+                field.ignore()
+
+
+class CurrentPasswordForm(ProofForm):
     """The current password, before an action that a stranger at an unlocked browser must not do."""
 
-    current_password = PasswordField(_l("Current password"), required=True)
+    current_password = OwnPasswordField(_l("Current password"), required=True)
 
 
-class PasswordAgainForm(ResourceForm):
+class PasswordAgainForm(ProofForm):
     """The password again, before keys, exports and deletions."""
 
     # a name of its own: the forms on the same page have other field names
-    own_password = PasswordField(_l("Current password"), required=True)
+    own_password = OwnPasswordField(_l("Current password"), required=True)
 
 
-class LeaveTwoFactorForm(CodeForm, CurrentPasswordForm):
+class CodeAndProofForm(CodeForm, ProofForm):
+    """A code, and a password that a subclass names. A passkey that knows its user is worth both."""
+
+    def settle(self) -> None:
+        super().settle()
+        if self.passkey.data:
+            self.code.ignore()
+
+
+class LeaveTwoFactorForm(CodeAndProofForm, CurrentPasswordForm):
     """Code and password, to disable two-factor authentication."""
+
+
+class PasskeyForm(ResourceForm):
+    """A passkey at the sign-in."""
+
+    passkey = PasskeyField(_l("Passkey"), required=True)
+    remember = FlagField(_l("Stay signed in"))
+
+
+class NewPasskeyForm(ResourceForm):
+    """A new passkey. Without a name it gets that of its authenticator or browser."""
+
+    passkey = PasskeyField(_l("Passkey"), required=True)
+    name = TextField(_l("Name"), most=MAX_NAME, clears_to="")
+
+
+class RemovePasskeyForm(ProofForm):
+    """The password, before a passkey is removed."""
+
+    # names of their own: the account page, over which these forms open, has a password and a name already
+    removal_password = OwnPasswordField(_l("Current password"), required=True)
+
+
+class RemoveLastPasskeyForm(CodeAndProofForm, RemovePasskeyForm):
+    """The password and a recovery code, before the last second factor is removed."""
+
+
+class PasskeyNameForm(ResourceForm):
+    """Another name of a passkey."""
+
+    passkey_name = TextField(_l("Name"), most=MAX_NAME, required=True)
 
 
 class AddressForm(ResourceForm):
@@ -156,26 +223,26 @@ class NewPasswordForm(ResourceForm):
         refuse_weak(field, owner.email, owner.name)
 
 
-class PasswordForm(NewPasswordForm):
+class PasswordForm(NewPasswordForm, ProofForm):
     """A new password, confirmed by the current one. (The view checks the current one.)"""
 
-    current_password = PasswordField(_l("Current password"), required=True)
+    current_password = OwnPasswordField(_l("Current password"), required=True)
 
 
-class OwnEmailForm(ResourceForm):
+class OwnEmailForm(ProofForm):
     """Another e-mail address to sign in with, confirmed by the password. (The view checks it.)"""
 
     # names of their own: the account page has an address and a password already
     new_email = EmailField(_l("New e-mail address"), required=True)
-    own_password = PasswordField(_l("Current password"), required=True)
+    own_password = OwnPasswordField(_l("Current password"), required=True)
 
 
-class LeaveForm(ResourceForm):
+class LeaveForm(ProofForm):
     """Confirms the deletion of `owner`'s account by address and password. (The view checks the password.)"""
 
     # names of their own: the account page has an address and a password already
     own_email = TextField(_l("Your e-mail address"), most=320, required=True)
-    own_password = PasswordField(_l("Current password"), required=True)
+    own_password = OwnPasswordField(_l("Current password"), required=True)
 
     def validate_own_email(self, field: TextField) -> None:
         if written_email(field.data or "") != self.owner.email:

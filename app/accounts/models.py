@@ -6,7 +6,7 @@ import datetime as dt
 from typing import Any
 
 from flask_login import UserMixin
-from sqlalchemy import ForeignKey, String, true
+from sqlalchemy import JSON, ForeignKey, String, true
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from app.core.clock import now
@@ -102,8 +102,38 @@ class SecondFactor(db.Model):
     datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)
 
 
+class Passkey(db.Model):
+    """A passkey of a user: a credential of WebAuthn, which names it by `credential_id`.
+
+    `rp_id`: the host that the browser lets use it. `user_handle`: a random name of the account, the same for
+    all passkeys of a user; the authenticator stores it. `last_challenge`: when the challenge of its last use
+    was issued, in microseconds; a challenge of that moment or an earlier one is refused from then on.
+    Bytes are stored as base64url.
+    """
+
+    __table_args__ = {"sqlite_autoincrement": True}
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("user.id", ondelete="CASCADE"), index=True)
+    name: Mapped[str] = mapped_column(String(64))
+    credential_id: Mapped[str] = mapped_column(String(1364), unique=True)
+    public_key: Mapped[str] = mapped_column(String(1400))
+    user_handle: Mapped[str] = mapped_column(String(86))
+    rp_id: Mapped[str] = mapped_column(String(253))
+    sign_count: Mapped[int] = mapped_column(Id, default=0)
+    last_challenge: Mapped[int] = mapped_column(Id, default=0)
+    transports: Mapped[list[str]] = mapped_column(JSON, default=list)
+    aaguid: Mapped[str] = mapped_column(String(36), default="")
+    is_backup_eligible: Mapped[bool] = mapped_column(default=False)
+    is_backed_up: Mapped[bool] = mapped_column(default=False)
+    last_datetime: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
+    datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)
+
+    user: Mapped[User] = relationship()
+
+
 class RecoveryCode(db.Model):
-    """A code that works once as the second factor when the app is lost. Only its argon2id hash is stored.
+    """A code that works once as the second factor when app or passkey is lost. Stored as its argon2id hash.
 
     The codes of one set share a salt, so that a single hash shows whether a text is among them.
     """

@@ -1,4 +1,6 @@
-"""Two-factor authentication: authenticator apps (TOTP) and recovery codes.
+"""Two-factor authentication: authenticator apps (TOTP), recovery codes, and whether it is on.
+
+It is on while the user has an app or a passkey (`passkeys`). Recovery codes stand in for either.
 
 Codes follow RFC 6238: six digits, steps of 30 seconds, SHA-1, as every authenticator app computes them.
 """
@@ -18,9 +20,9 @@ from urllib.parse import quote, urlencode
 
 from cryptography.hazmat.primitives.hashes import SHA1
 from cryptography.hazmat.primitives.twofactor.totp import TOTP
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import delete, exists, func, select, update
 
-from app.accounts.models import RecoveryCode, SecondFactor, User
+from app.accounts.models import Passkey, RecoveryCode, SecondFactor, User
 from app.accounts.passwords import hash_as_stored, hash_together
 from app.audit.services import record
 from app.core.clock import now
@@ -52,28 +54,49 @@ class TypedCode(NamedTuple):
 
 def begin(user: User) -> None:
     """Creates a new secret. It takes effect only once `confirm` has accepted a code. Does not commit."""
-    forget(user)
+    db.session.execute(delete(SecondFactor).where(SecondFactor.user_id == user.id))
+    db.session.expire_all()
     secret = base64.b32encode(secrets.token_bytes(SECRET_BYTES)).decode()
     db.session.add(SecondFactor(user_id=user.id, settings={"secret": secret}))
     db.session.flush()
 
 
 def forget(user: User) -> None:
-    """Removes the user's app secret and recovery codes."""
+    """Removes the user's app secret, passkeys and recovery codes."""
     if is_on(user):
         record(db.session, "two_factor.disabled", account=user)
-    for model in (RecoveryCode, SecondFactor):
+    for model in (RecoveryCode, SecondFactor, Passkey):
         db.session.execute(delete(model).where(model.user_id == user.id))
     db.session.expire_all()
+
+
+def remove_app(user: User) -> None:
+    """Removes the authenticator app. Passkeys and recovery codes stay where there is a passkey."""
+    if not has_passkey(user):
+        return forget(user)
+    if has_app(user):
+        record(db.session, "authenticator_app.removed", account=user)
+    db.session.execute(delete(SecondFactor).where(SecondFactor.user_id == user.id))
+    db.session.expire_all()
+    return None
 
 
 def find(user: User) -> SecondFactor | None:
     return db.session.get(SecondFactor, user.id)
 
 
-def is_on(user: User) -> bool:
+def has_app(user: User) -> bool:
     found = find(user)
     return found is not None and found.confirmed_datetime is not None
+
+
+def has_passkey(user: User) -> bool:
+    return bool(db.session.scalar(select(exists().where(Passkey.user_id == user.id))))
+
+
+def is_on(user: User) -> bool:
+    """Whether the password alone does not sign in."""
+    return has_app(user) or has_passkey(user)
 
 
 def find_unconfirmed(user: User) -> SecondFactor | None:
@@ -92,34 +115,46 @@ def address_of(factor: SecondFactor, email: str) -> str:
 def draw_codes(user: User, code: str) -> NewCodes | None:
     """Generates recovery codes without storing them; None unless `code` is currently valid for the app.
 
-    Ten hashes take a quarter of a second, so call it before the write begins. Raises Busy.
+    Call it before the write begins. Raises Busy.
     """
     factor = find(user)
-    if factor is None or current_step(factor, code) is None:
-        return None
+    return None if factor is None or current_step(factor, code) is None else make_codes(user)
+
+
+def make_codes(user: User) -> NewCodes:
+    """Generates recovery codes without storing them.
+
+    Ten hashes take a quarter of a second, so call it before the write begins. Raises Busy.
+    """
     codes = ["".join(secrets.choice(LETTERS) for _ in range(10)) for _ in range(HOW_MANY)]
     hashes = hash_together([digest_of(user, code) for code in codes])
     return NewCodes([f"{code[:5]}-{code[5:]}" for code in codes], hashes)
 
 
 def confirm(user: User, code: str, drawn: NewCodes) -> bool:
-    """Enables two-factor authentication with these recovery codes. False for a wrong code."""
+    """Adds the authenticator app, with these recovery codes. False for a wrong code."""
     if find_unconfirmed(user) is None or not takes_code(user, code):
         return False
+    was_on = is_on(user)
     on = update(SecondFactor).where(SecondFactor.user_id == user.id).values(confirmed_datetime=now())
     db.session.execute(on)
-    record(db.session, "two_factor.enabled", account=user)
+    record(db.session, "authenticator_app.added" if was_on else "two_factor.enabled", account=user)
     store_codes(user, drawn)
     return True
 
 
 def renew(user: User, code: str, drawn: NewCodes) -> bool:
     """Replaces the recovery codes, given a valid code of the app. False for any other code."""
-    if not is_on(user) or not takes_code(user, code):
+    if not has_app(user) or not takes_code(user, code):
         return False
+    replace_codes(user, drawn)
+    return True
+
+
+def replace_codes(user: User, drawn: NewCodes) -> None:
+    """Replaces the recovery codes of a user who has just proved who they are."""
     record(db.session, "recovery_codes.renewed", account=user)
     store_codes(user, drawn)
-    return True
 
 
 def store_codes(user: User, drawn: NewCodes) -> None:

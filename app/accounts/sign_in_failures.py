@@ -26,6 +26,11 @@ def note_code(user: User, reason: str = WRONG_CODE) -> None:
     note("sign_in.failed", user, reason)
 
 
+def note_passkey(user: User | None, reason: str) -> None:
+    """Notes a sign-in with a passkey that was refused. Without `user` nobody has this passkey."""
+    note("sign_in.failed", user, reason)
+
+
 def note_proof(user: User, reason: str) -> None:
     """Notes a failed reauthentication in an open session."""
     note("proof.failed", user, reason)

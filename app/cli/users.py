@@ -86,9 +86,10 @@ def set_one(email: str, *, revoke_keys: bool, password_stdin: bool) -> None:
 @users.command("reset-two-factor")
 @whose
 def reset_two_factor(email: str) -> None:
-    """Disable two-factor authentication for a user who has lost the app and the recovery codes.
+    """Disable two-factor authentication for a user who has lost the app, the passkeys and the recovery codes.
 
-    It ends every session of the user, and notifies the user by e-mail if a mail server is set."""
+    It removes the user's passkeys, ends every session of the user, and notifies the user by e-mail if a mail
+    server is set."""
     change(
         email, SecurityMail(db.session, settings()).reset_two_factor, "Disabled two-factor authentication of"
     )

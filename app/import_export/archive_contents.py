@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy import func, select
 
-from app.accounts.models import ApiKey, User, UserSession
+from app.accounts.models import ApiKey, Passkey, User, UserSession
 from app.analytics import export, statistics
 from app.analytics.dimensions import TYPES
 from app.analytics.readers import first_moment, reader_of
@@ -35,6 +35,7 @@ from app.trash.models import Trashed
 BATCH_SIZE = 500
 BLOCK = 256 * 1024
 NOT_TOLD = {"user_id", "digest", "password_hash", "session_version", "version", "password_datetime"}
+NOT_TOLD |= {"last_challenge"}
 MASK = "********"
 TABLES: Mapping[str, Any] = {
     "pixels.json": Pixel,
@@ -44,6 +45,7 @@ TABLES: Mapping[str, Any] = {
     "saved-views.json": SavedView,
     "api-keys.json": ApiKey,
     "sessions.json": UserSession,
+    "passkeys.json": Passkey,
     "share-addresses.json": StatisticsShare,
     "history.json": LinkChange,
     "trash.json": Trashed,
@@ -57,6 +59,7 @@ pixels.json, notification-handlers.json, projects.json, domains.json
 saved-views.json             names of saved views of the list of links, and what each shows
 api-keys.json                names of API keys; the keys themselves nobody has but you
 sessions.json                where you are signed in: browser, system, since when, last seen
+passkeys.json                your passkeys: names, public keys, when last used
 share-addresses.json         addresses at which others see your statistics
 history.json                 who changed what on links, and when
 trash.json                   what was deleted and can still be restored

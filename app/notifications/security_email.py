@@ -1,4 +1,4 @@
-"""Mails about the security of an account: passwords, e-mail address, two-factor authentication.
+"""Mails about the security of an account: passwords, e-mail address, two-factor, passkeys.
 
 They are sent where a mail server is set. URLs in them come from the settings, never from a request's Host
 header: anyone can forge that, and the one-time link for a new password would go to the forger's host.
@@ -40,6 +40,23 @@ class SecurityMail:
         with in_language(user.language):
             text = _("From now on your password alone signs in to your account.")
             self.tell(user, _("Two-factor authentication is off"), text, not_you())
+
+    def app_removed(self, user: User) -> None:
+        with in_language(user.language):
+            text = _("From now on signing in takes a passkey or a recovery code after your password.")
+            self.tell(user, _("Your authenticator app was removed"), text, not_you())
+
+    def passkey_added(self, user: User, name: str) -> None:
+        with in_language(user.language):
+            text = _("From now on the passkey “%(name)s” signs in to your account.", name=name)
+            self.tell(user, _("A passkey was added"), text, not_you())
+
+    def passkey_removed(self, user: User, name: str, *, is_off: bool) -> None:
+        """Report a removed passkey. `is_off`: it was the last second factor."""
+        with in_language(user.language):
+            text = _("The passkey “%(name)s” no longer signs in to your account.", name=name)
+            alone = [_("From now on your password alone signs in to your account.")] if is_off else []
+            self.tell(user, _("A passkey was removed"), text, *alone, not_you())
 
     def reset_two_factor(self, user: User) -> None:
         """Switch two-factor authentication off, by the operator.

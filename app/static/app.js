@@ -558,6 +558,10 @@ if (find("main")) noteInitial(find("main"), true);
 // a part that a script asks for: that it failed is said where all of htmx's requests are
 const fetchPart = (address, into) => htmx.ajax("GET", address, into).catch(() => {});
 
+// ----------------------------------------------------------------- passkeys
+// the script for them comes only where one is used
+on("click", "[data-passkey]", async (button) => (await import(button.dataset.passkey)).ask(button));
+
 export {
   all,
   closeSheet,

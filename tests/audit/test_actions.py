@@ -13,7 +13,7 @@ import pytest
 import sqlalchemy as sa
 from flask import Flask
 
-from app.accounts import invitations, keys, second_factor, services, standing
+from app.accounts import invitations, keys, passkeys, second_factor, services, standing
 from app.accounts.deletion import leaving
 from app.accounts.deletion.purging import purge
 from app.accounts.models import User
@@ -35,7 +35,9 @@ from app.notifications import services as handlers
 from app.pixels import services as pixels
 from app.projects import services as projects
 from app.trash import services as trash
+from tests.accounts.authenticator import Authenticator
 from tests.accounts.codes import code_of, switch_on
+from tests.accounts.test_passkeys import register
 from tests.accounts.test_sign_in import sign_in
 from tests.dashboard.conftest import Desk, desk
 from tests.factories import PASSWORD, Factory
@@ -130,6 +132,16 @@ def renew_codes(world: Any) -> None:
 def switch_two_factor_off(world: Any) -> None:
     switch_on(world.alice)
     second_factor.forget(world.alice)
+
+
+def add_app(world: Any) -> None:
+    register(world.alice, Authenticator())
+    switch_on(world.alice)
+
+
+def remove_app(world: Any) -> None:
+    add_app(world)
+    second_factor.remove_app(world.alice)
 
 
 def webhook(world: Any) -> Any:
@@ -237,6 +249,11 @@ DEEDS: dict[str, Callable[[Any], Any]] = {
     "email.changed": lambda world: services.update_user(world.bob, {"email": "b@example.com"}),
     "two_factor.enabled": lambda world: switch_on(world.bob),
     "two_factor.disabled": switch_two_factor_off,
+    "authenticator_app.added": add_app,
+    "authenticator_app.removed": remove_app,
+    "passkey.added": lambda world: register(world.bob, Authenticator()),
+    "passkey.renamed": lambda world: passkeys.rename(register(world.bob, Authenticator()), "Old phone"),
+    "passkey.removed": lambda world: passkeys.remove(register(world.bob, Authenticator()), world.bob),
     "recovery_codes.renewed": renew_codes,
     "handler.created": webhook,
     "handler.updated": lambda world: handlers.update(

@@ -144,7 +144,7 @@ def sign_in(
         page.goto(f"{site}/login")
         page.fill("[name=email]", email)
         page.fill("[name=password]", PASSWORD)
-        page.get_by_role("button", name="Sign in").click()
+        page.get_by_role("button", name="Sign in", exact=True).click()
         page.wait_for_url("**/dashboard/**")
         return page
 

@@ -20,7 +20,7 @@ from sqlalchemy.orm import Session
 
 from app.accounts import sessions
 from app.accounts.deletion import leaving
-from app.accounts.models import User
+from app.accounts.models import Passkey, User
 from app.core.clock import now
 from app.core.config import Settings
 from app.core.database import begin_write
@@ -55,6 +55,15 @@ def made(user: User, settings: Settings) -> tuple[Archive, dict[str, bytes]]:
 
 def rows(text: bytes) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text.decode("utf-8-sig"))))
+
+
+def test_passkeys(session: Session, settings: Settings, alice: User) -> None:
+    known = {"public_key": "pQEC", "user_handle": "AAAA", "rp_id": "localhost", "last_challenge": 7}
+    session.add(Passkey(user_id=alice.id, name="Phone", credential_id="abc", **known))
+    session.commit()
+    [row] = json.loads(made(alice, settings)[1]["passkeys.json"])
+    assert (row["name"], row["credential_id"], row["last_datetime"]) == ("Phone", "abc", None)
+    assert not {"user_id", "last_challenge"} & set(row)
 
 
 def test_everything_of_the_owner_and_nothing_of_others(

@@ -90,6 +90,7 @@ def render_account(form: AccountForm, password_form: PasswordForm, status: int =
         password_form=password_form,
         here="account",
         has_second_factor=second_factor.is_on(signed_in_user()),
+        has_app=second_factor.has_app(signed_in_user()),
         user_sessions=signed_in(),
         this_session=sessions.this_one(),
         active_keys=len(keys.active_keys(signed_in_user())),

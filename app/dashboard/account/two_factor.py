@@ -1,4 +1,4 @@
-"""Pages where an owner switches two-factor authentication on and off and renews the recovery codes."""
+"""Pages where an owner adds and removes the authenticator app and renews the recovery codes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from app.accounts import second_factor
 from app.accounts.forms import CodeForm, CurrentPasswordForm, LeaveTwoFactorForm
-from app.accounts.models import SecondFactor
+from app.accounts.models import SecondFactor, User
 from app.accounts.second_factor import NewCodes
 from app.core.database import begin_write
 from app.core.extensions import db
@@ -28,8 +28,8 @@ RAN_OUT = _l("The key that was shown has expired. Please begin again.")
 
 
 def state() -> str:
-    """OFF (the password begins the set-up), BEGUN (the secret is shown, a code confirms it) or ON."""
-    if second_factor.is_on(signed_in_user()):
+    """Of the app: OFF (the password begins the set-up), BEGUN (the secret waits for a code) or ON."""
+    if second_factor.has_app(signed_in_user()):
         return ON
     return BEGUN if second_factor.find_unconfirmed(signed_in_user()) else OFF
 
@@ -41,13 +41,16 @@ def show() -> ResponseReturnValue:
         factor, left = second_factor.find(signed_in_user()), second_factor.codes_left(signed_in_user())
         return render_step("on", None, factor=factor, left=left)
     form = CodeForm if known == BEGUN else CurrentPasswordForm
-    return render_step(known, form(None, owner=signed_in_user()))
+    left = second_factor.codes_left(signed_in_user())
+    return render_step(known, form(None, owner=signed_in_user()), left=left)
 
 
 def render_step(name: str, form: ResourceForm | None, **context: object) -> Response:
     """One step of the page, with what is wrong with its form."""
     whole, part = "dashboard/account/two_factor.html", f"dashboard/account/_two_factor_{name}.html"
     context |= setup_context() if name == BEGUN else {}
+    context["has_app"] = second_factor.has_app(signed_in_user())
+    context["has_passkey"] = second_factor.has_passkey(signed_in_user())
     body = render_template(
         whole, fragment=part, form=form, here="account", zone=rendering.owner_zone(), **context
     )
@@ -76,7 +79,7 @@ def start() -> ResponseReturnValue:
     if form.validate():
         proofs.ask_password(form)
     if form.problems:
-        return render_step(OFF, form)
+        return render_step(OFF, form, left=second_factor.codes_left(signed_in_user()))
     begin_write(db.session)
     if state() != ON:
         second_factor.begin(signed_in_user())
@@ -88,10 +91,11 @@ def start() -> ResponseReturnValue:
 def confirm() -> ResponseReturnValue:
     """The recovery codes are in this one answer, and nowhere else."""
     form = CodeForm(submitted_form(), owner=signed_in_user())
+    was_on = second_factor.is_on(signed_in_user())
     codes = codes_for(form, switch_on) if state() == BEGUN else []
     known = state()
     if codes:
-        return codes_page(codes)
+        return codes_page(codes, are_new=was_on)
     if known == BEGUN:
         return render_step(BEGUN, form)
     if known == OFF:
@@ -125,7 +129,14 @@ def codes_for(form: CodeForm, service: Callable[[str, NewCodes], bool]) -> list[
 
 @blueprint.get("/account/two-factor/codes", endpoint="two_factor_codes")
 def ask_renew() -> ResponseReturnValue:
-    return render_step("renew", CodeForm(None, owner=signed_in_user())) if state() == ON else here()
+    if not second_factor.is_on(signed_in_user()):
+        return here()
+    return render_step("renew", renewal_form()(None, owner=signed_in_user()))
+
+
+def renewal_form() -> type[CodeForm | CurrentPasswordForm]:
+    """A code of the app; without an app the password, or a passkey."""
+    return CodeForm if state() == ON else CurrentPasswordForm
 
 
 @blueprint.get("/account/two-factor/off", endpoint="two_factor_off")
@@ -135,11 +146,28 @@ def ask_off() -> ResponseReturnValue:
 
 @blueprint.post("/account/two-factor/codes", endpoint="two_factor_codes_write")
 def renew() -> ResponseReturnValue:
-    if state() != ON:
+    if not second_factor.is_on(signed_in_user()):
         return here()
-    form = CodeForm(submitted_form(), owner=signed_in_user())
-    codes = codes_for(form, lambda code, drawn: second_factor.renew(signed_in_user(), code, drawn))
+    form = renewal_form()(submitted_form(), owner=signed_in_user())
+    codes = renew_by_code(form) if isinstance(form, CodeForm) else renew_by_proof(form)
     return codes_page(codes, are_new=True) if codes else render_step("renew", form)
+
+
+def renew_by_code(form: CodeForm) -> list[str]:
+    return codes_for(form, lambda code, drawn: second_factor.renew(signed_in_user(), code, drawn))
+
+
+def renew_by_proof(form: CurrentPasswordForm) -> list[str]:
+    """New codes for a user without an app, who has typed the password or used a passkey; else none."""
+    if form.validate():
+        proofs.ask_password(form)
+    if form.problems:
+        return []
+    drawn = second_factor.make_codes(signed_in_user())
+    begin_write(db.session)
+    second_factor.replace_codes(signed_in_user(), drawn)
+    db.session.commit()
+    return drawn.shown
 
 
 def codes_page(codes: list[str], *, are_new: bool = False) -> Response:
@@ -154,21 +182,33 @@ def switch_off() -> ResponseReturnValue:
     form = LeaveTwoFactorForm(submitted_form(), owner=signed_in_user())
     if form.validate():
         proofs.ask_password(form)
-    if not form.problems:
+    if not form.problems and form.passkey.data:
+        leave()
+    elif not form.problems:
         proofs.ask_code(form, leave)
     if form.problems:
         return render_step("leave", form)
-    return rendering.redirect_with(
-        _("Two-factor is off."), url_for("dashboard.account", _anchor="two-factor")
-    )
+    is_off = not second_factor.is_on(signed_in_user())
+    message = _("Two-factor is off.") if is_off else _("The authenticator app is removed.")
+    return rendering.redirect_with(message, url_for("dashboard.account", _anchor="two-factor"))
 
 
-def leave(code: str) -> bool:
-    typed = second_factor.read_typed(signed_in_user(), code)
+def leave(code: str | None = None) -> bool:
+    """Remove the app, given a valid code; without one a passkey has proved who this is."""
+    user = signed_in_user()
+    typed = None if code is None else second_factor.read_typed(user, code)
     begin_write(db.session)
-    is_right = second_factor.accept_code(signed_in_user(), typed) is not None
+    is_right = typed is None or second_factor.accept_code(user, typed) is not None
     if is_right:
-        second_factor.forget(signed_in_user())
-        security_email.current_security_mail().two_factor_is_off(signed_in_user())
+        second_factor.remove_app(user)
+        tell_removed(user)
     db.session.commit()
     return is_right
+
+
+def tell_removed(user: User) -> None:
+    mail = security_email.current_security_mail()
+    if second_factor.is_on(user):
+        mail.app_removed(user)
+    else:
+        mail.two_factor_is_off(user)

@@ -53,8 +53,8 @@ ACTIONS: Mapping[str, UserAction] = {
     "reset-two-factor": UserAction(
         _l("Turn two-factor off for this user?"),
         (
-            _l("For a user who has lost both the app and the recovery codes. Make sure who is asking."),
-            _l("The password alone opens the account then. Every session ends."),
+            _l("For a user who has lost app, passkeys and recovery codes. Make sure who is asking."),
+            _l("The password alone opens the account then. Passkeys are removed. Every session ends."),
             _l("The user is told by e-mail, if a mail server is set up."),
         ),
         _l("Turn off"),

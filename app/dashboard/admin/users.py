@@ -11,7 +11,7 @@ from flask.typing import ResponseReturnValue
 from sqlalchemy import Select, func, or_, select
 
 from app.accounts import invitations, standing
-from app.accounts.models import ApiKey, SecondFactor, User
+from app.accounts.models import ApiKey, Passkey, SecondFactor, User
 from app.accounts.ownership import MAX_ID
 from app.core import clock
 from app.core.database import begin_write
@@ -96,9 +96,11 @@ def last_seen(ids: Sequence[int]) -> dict[int, dt.datetime]:
 
 
 def with_codes(ids: Sequence[int]) -> set[int]:
-    """Ids of the users whose sign-in asks for a two-factor code."""
+    """Ids of the users whose sign-in asks for a two-factor code or a passkey."""
     on = SecondFactor.user_id.in_(ids), SecondFactor.confirmed_datetime.is_not(None)
-    return set(db.session.scalars(select(SecondFactor.user_id).where(*on)))
+    with_app = select(SecondFactor.user_id).where(*on)
+    with_passkey = select(Passkey.user_id).where(Passkey.user_id.in_(ids))
+    return set(db.session.scalars(with_app.union(with_passkey)))
 
 
 def found(id: int, action: str) -> tuple[User, UserAction]:

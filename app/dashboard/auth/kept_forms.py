@@ -28,7 +28,7 @@ AGAIN = "again"  # the field that has a form shown, not saved
 KEPT_SECONDS = 3600
 MAX_KEPT = 48_000  # characters: the sign-in form must stay below the size of a form of strangers
 SECRETS = frozenset({"password", "own_password", "current_password", "code"})
-NOT_KEPT = SECRETS | {"csrf_token", ACCOUNT, AGAIN}
+NOT_KEPT = SECRETS | {"csrf_token", "passkey", ACCOUNT, AGAIN}
 
 
 class KeptForm(NamedTuple):

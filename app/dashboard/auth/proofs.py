@@ -1,16 +1,18 @@
-"""Checks of the password or a two-factor code within an open session."""
+"""Checks of the password, a passkey or a two-factor code within an open session."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from flask import Response, after_this_request
 
 from app.accounts import passwords, sign_in_failures
+from app.accounts.forms import ProofForm
 from app.accounts.hashing import GATE, HashPriority
+from app.accounts.passkey_ceremonies import PROOF, PasskeyRefused
 from app.core.errors import RetryLater
-from app.dashboard.auth import rate_limits
+from app.dashboard.auth import passkey_requests, rate_limits
 from app.dashboard.auth.access import signed_in_user
 from app.dashboard.auth.rate_limits import TryLimit
 from app.dashboard.auth.sessions import note_password, this_one
@@ -23,9 +25,15 @@ WRONG_CODE = _l("This code is not right, or was used already. The app shows anot
 STATUSES = {"too_many_tries": 429, "busy": 503}  # by the code of a problem
 
 
-def ask_password(form: ResourceForm, name: str = "current_password") -> None:
-    """Reject the field if the password is wrong. Tries count by session, which strangers cannot use up."""
+def ask_password(form: ProofForm, name: str = "current_password") -> None:
+    """Reject the field if the password is wrong, or the passkey that came instead of it.
+
+    Tries count by session, which strangers cannot use up.
+    """
     counts = (TryLimit(rate_limits.BY_SESSION, str(this_one().id)),)
+    if form.passkey.data:
+        ask_passkey(form, name, counts)
+        return
     with rate_limit_errors_on(form, name), GATE.reserve(HashPriority.KNOWN), rate_limits.counted_try(counts):
         if passwords.check_password(signed_in_user().password_hash, form[name].data):
             rate_limits.reset_counts(counts)
@@ -33,6 +41,20 @@ def ask_password(form: ResourceForm, name: str = "current_password") -> None:
         else:
             sign_in_failures.note_proof(signed_in_user(), sign_in_failures.WRONG_PASSWORD)
             form.reject(name, NOT_CURRENT, "wrong_password")
+
+
+def ask_passkey(form: ProofForm, name: str, counts: Sequence[TryLimit]) -> None:
+    """Reject the field if the passkey is refused. One that knows its user is worth the password."""
+    user = signed_in_user()
+    with rate_limit_errors_on(form, name), rate_limits.counted_try(counts):
+        try:
+            passkey_requests.accept(form.passkey.data, passkey_requests.ceremony(PROOF, user.id))
+        except PasskeyRefused as refused:
+            sign_in_failures.note_proof(user, refused.reason)
+            form.reject(name, str(refused), "wrong_passkey")
+        else:
+            rate_limits.reset_counts(counts)
+            note_password()
 
 
 def ask_code(form: ResourceForm, takes: Callable[[str], bool]) -> None:

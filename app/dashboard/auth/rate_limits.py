@@ -59,6 +59,17 @@ def of_sign_in(email: str, browser: str | None) -> Sequence[TryLimit]:
     return by_address(BY_ADDRESS), TryLimit(BY_ACCOUNT, account)
 
 
+def of_passkey(user: User | None) -> Sequence[TryLimit]:
+    """Limits of a sign-in with a passkey alone, whose account is not proved yet.
+
+    No account is counted: a signature can't be guessed, and a stranger must not use up its owner's tries.
+    """
+    browser = known_browsers.name_for_user(user) if user else None
+    if user and browser:
+        return (TryLimit(BY_BROWSER, f"{browser} {user.email}"),)
+    return (by_address(BY_ADDRESS),)
+
+
 def of_code(user: User) -> Sequence[TryLimit]:
     """Limits of a code at the sign-in."""
     if browser := known_browsers.name_for_user(user):

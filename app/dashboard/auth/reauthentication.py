@@ -1,7 +1,8 @@
 """Asks for the password again before keys, exports and deletions.
 
 An open session alone is not enough for them when the password was last typed over ten minutes ago: forms then
-have one more field, and downloads a page before them. See docs/decisions/2026-11-22-password-again.md.
+have one more field, and downloads a page before them. A passkey that knows its user is worth a password.
+See docs/decisions/2026-11-22-password-again.md.
 """
 
 from __future__ import annotations
@@ -83,11 +84,11 @@ def reauthenticated(ask: View, needs: Callable[[], bool] = lambda: True) -> Call
 
 
 def status_of_sent() -> int:
-    """200 if the right password was sent, else the status of the form that asks for it.
+    """200 if the right password or passkey was sent, else the status of the form that asks for it.
 
     A page that was opened while the password was recent sends none: the form then says nothing is wrong.
     """
-    if FIELD not in submitted_form():
+    if not {FIELD, "passkey"} & set(submitted_form()):
         return 422
     form = check_sent()
     return proofs.status_of(form) if form.problems else 200
@@ -103,7 +104,7 @@ def check_sent() -> PasswordAgainForm:
 
 @blueprint.app_template_global()
 def password_again() -> Markup:
-    """The password field for forms that need it; empty while the password is recent."""
+    """The field for the password or a passkey, for forms that need it; empty while the password is recent."""
     if is_recent():
         return Markup()
     form = g.get("password_again") or PasswordAgainForm(None, owner=signed_in_user())

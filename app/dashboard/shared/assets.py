@@ -36,6 +36,7 @@ FILES = (
     "imports.css",
     "sending.js",
     "imports.js",
+    "passkeys.js",
     "people.css",
     "statistics-picture.js",
     "statistics.css",

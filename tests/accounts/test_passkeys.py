@@ -1,0 +1,423 @@
+"""Passkeys: registration, use and removal, with a simulated authenticator that can lie."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import random
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+import time_machine
+from flask import Flask
+from sqlalchemy import select
+from sqlalchemy.orm import Session, scoped_session
+
+from app.accounts import passkey_ceremonies, passkeys, second_factor
+from app.accounts.models import Passkey, RecoveryCode, User
+from app.accounts.passkey_ceremonies import (
+    ADD,
+    CLONED,
+    PROOF,
+    REPLAYED,
+    SECOND_FACTOR,
+    SIGN_IN,
+    UNKNOWN,
+    WRONG,
+    Ceremony,
+    PasskeyRefused,
+    verify_registration,
+)
+from app.core.clock import now
+from app.core.database import begin_write
+from app.core.errors import Invalid, NotFound
+from app.core.extensions import db
+from tests.accounts import authenticator
+from tests.accounts.authenticator import Authenticator
+from tests.accounts.codes import switch_on
+
+SITE = {"rp_id": "localhost", "origin": "http://localhost", "browser": "this browser"}
+
+
+def ceremony(purpose: str, user: User | None = None, **changes: str) -> Ceremony:
+    return Ceremony(purpose, **(SITE | changes), user_id=user.id if user else 0)
+
+
+def register(user: User, device: Authenticator, name: str = "Phone") -> Passkey:
+    """Adds the device's passkey, as the account page does."""
+    known, handle = ceremony(ADD, user), passkeys.handle_of(user)
+    options = passkeys.registration_options(user, known, handle)
+    made = verify_registration(device.create(options), known)
+    drawn = None if second_factor.is_on(user) else second_factor.make_codes(user)
+    begin_write(db.session)
+    row = passkeys.add(user, made, name, handle, drawn)
+    db.session.commit()
+    return row
+
+
+def use(device: Authenticator, known: Ceremony, user: User | None = None) -> Passkey:
+    return send(device.get(passkeys.authentication_options(known, user)), known)
+
+
+def send(text: str, known: Ceremony) -> Passkey:
+    row = passkeys.find_sent(text, known)
+    passkeys.use(text, row, known)
+    db.session.commit()
+    return row
+
+
+def reason_of(act: Callable[[], object]) -> str:
+    with pytest.raises(PasskeyRefused) as refused:
+        act()
+    return refused.value.reason
+
+
+def test_the_first_one_turns_two_factor_on_with_recovery_codes(alice: User) -> None:
+    device = Authenticator(aaguid=authenticator.APPLE, flags=29)
+    row = register(alice, device)
+    assert second_factor.is_on(alice)
+    assert not second_factor.has_app(alice)
+    assert second_factor.codes_left(alice) == 10
+    assert (row.name, row.transports, row.sign_count) == ("Phone", ["internal"], 0)
+    assert (row.is_backup_eligible, row.is_backed_up, row.last_datetime) == (True, True, None)
+    assert row.user_handle == device.user_handle
+    assert len(row.user_handle) == 86  # 64 random bytes
+
+
+def test_a_second_one_has_the_same_handle_and_leaves_the_codes_alone(
+    alice: User, session: scoped_session[Session]
+) -> None:
+    register(alice, Authenticator())
+    before = session.scalars(select(RecoveryCode.digest)).all()
+    other = Authenticator()
+    register(alice, other, "Key")
+    assert session.scalars(select(RecoveryCode.digest)).all() == before
+    assert {row.user_handle for row in passkeys.list_passkeys(alice)} == {other.user_handle}
+    options = passkeys.registration_options(alice, ceremony(ADD, alice), passkeys.handle_of(alice))
+    assert len(options["excludeCredentials"]) == 2
+    assert options["attestation"] == "none"
+
+
+def test_alone_it_says_who_signs_in(alice: User, bob: User) -> None:
+    register(bob, Authenticator())
+    device = Authenticator()
+    register(alice, device)
+    known = ceremony(SIGN_IN)
+    options = passkeys.authentication_options(known)
+    assert (options["allowCredentials"], options["userVerification"]) == ([], "required")
+    row = send(device.get(options), known)
+    assert row.user == alice
+    assert row.last_datetime is not None
+    assert row.sign_count == 1
+
+
+def test_as_the_second_factor_only_the_accounts_own_are_asked_for(alice: User, bob: User) -> None:
+    device, others = Authenticator(flags=authenticator.PRESENT), Authenticator()
+    register(alice, device)
+    register(bob, others)
+    known = ceremony(SECOND_FACTOR, alice)
+    options = passkeys.authentication_options(known, alice)
+    assert len(options["allowCredentials"]) == 1
+    assert options["userVerification"] == "preferred"
+    assert send(device.get(options), known).user == alice
+    assert reason_of(lambda: send(others.get(options), known)) == UNKNOWN
+
+
+LIES: dict[str, Callable[[Authenticator], None]] = {
+    "the origin of another site": lambda device: setattr(device, "origin", "http://evil.example"),
+    "another port": lambda device: setattr(device, "origin", "http://localhost:8080"),
+    "another scheme": lambda device: setattr(device, "origin", "https://localhost"),
+    "the origin with something behind": lambda device: setattr(device, "origin", "http://localhost.evil"),
+    "a page in a frame": lambda device: setattr(device, "is_framed", True),
+    "another host": lambda device: setattr(device, "rp_id", "evil.example"),
+    "no user present": lambda device: setattr(device, "flags", authenticator.VERIFIED),
+    "a user that is not verified": lambda device: setattr(device, "flags", authenticator.PRESENT),
+    "another key": lambda device: setattr(device, "key", Authenticator().key),
+    "another account's handle": lambda device: setattr(device, "user_handle", "AAAA"),
+    "no handle": lambda device: setattr(device, "user_handle", None),
+    "backed up but not eligible": lambda device: setattr(device, "flags", 1 | 4 | 16),
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_a_sign_in_that_lies(alice: User, lie: str) -> None:
+    device = Authenticator()
+    row = register(alice, device)
+    LIES[lie](device)
+    assert reason_of(lambda: use(device, ceremony(SIGN_IN))) == WRONG
+    db.session.refresh(row)
+    assert (row.sign_count, row.last_datetime) == (0, None)
+
+
+@pytest.mark.parametrize("lie", [lie for lie in LIES if "user that" not in lie and "handle" not in lie])
+def test_a_registration_that_lies(alice: User, lie: str) -> None:
+    device = Authenticator()
+    known = ceremony(ADD, alice)
+    options = passkeys.registration_options(alice, known, "AAAA")
+    LIES[lie](device)
+    if lie == "another key":  # of a new passkey any key is right, but no point beside the curve
+        device.public_key = lambda: {1: 2, 3: -7, -1: 1, -2: b"\1" * 32, -3: b""}  # type: ignore[method-assign]
+    assert reason_of(lambda: verify_registration(device.create(options), known)) == WRONG
+
+
+def test_a_proof_needs_a_verified_user(alice: User) -> None:
+    device = Authenticator(flags=authenticator.PRESENT)
+    register(alice, device)
+    assert reason_of(lambda: use(device, ceremony(PROOF, alice), alice)) == WRONG
+    device.flags |= authenticator.VERIFIED
+    assert use(device, ceremony(PROOF, alice), alice).user == alice
+
+
+OTHERS: dict[str, Callable[[User, User], Ceremony]] = {
+    "another purpose": lambda alice, _bob: ceremony(PROOF, alice),
+    "another browser": lambda alice, _bob: ceremony(SECOND_FACTOR, alice, browser="another"),
+    "another account": lambda _alice, bob: ceremony(SECOND_FACTOR, bob),
+    "another host": lambda alice, _bob: ceremony(SECOND_FACTOR, alice, rp_id="go.example"),
+    "no account": lambda _alice, _bob: ceremony(SIGN_IN),
+}
+
+
+@pytest.mark.parametrize("other", OTHERS)
+def test_a_challenge_is_good_for_its_ceremony_alone(alice: User, bob: User, other: str) -> None:
+    device = Authenticator()
+    register(alice, device)
+    challenge = passkey_ceremonies.authentication_options(OTHERS[other](alice, bob))
+    text = device.get(challenge)
+    assert reason_of(lambda: send(text, ceremony(SECOND_FACTOR, alice))) == WRONG
+
+
+def test_a_challenge_expires(alice: User) -> None:
+    device, known = Authenticator(), ceremony(SIGN_IN)
+    register(alice, device)
+    text = device.get(passkeys.authentication_options(known))
+    with time_machine.travel(now() + dt.timedelta(seconds=301)):
+        assert reason_of(lambda: send(text, known)) == WRONG
+
+
+def test_a_challenge_of_ones_own_is_none(alice: User) -> None:
+    device, known = Authenticator(), ceremony(SIGN_IN)
+    register(alice, device)
+    for challenge in ("", "AAAA", "4pyT"):
+        text = device.get({"challenge": challenge})
+        assert reason_of(lambda text=text: send(text, known)) == WRONG
+
+
+@pytest.mark.parametrize("counts", [True, False], ids=["one that counts", "one that never counts"])
+def test_an_answer_works_once(alice: User, counts: bool) -> None:
+    device, known = Authenticator(counts=counts), ceremony(SIGN_IN)
+    register(alice, device)
+    text = device.get(passkeys.authentication_options(known))
+    send(text, known)
+    assert reason_of(lambda: send(text, known)) == REPLAYED
+    use(device, known)
+    assert reason_of(lambda: send(text, known)) == REPLAYED
+
+
+def test_a_registration_works_once(alice: User) -> None:
+    known, handle = ceremony(ADD, alice), passkeys.handle_of(alice)
+    options = passkeys.registration_options(alice, known, handle)
+    first, second = (verify_registration(Authenticator().create(options), known) for _ in range(2))
+    passkeys.add(alice, first, "One", handle)
+    for again in (first, second):
+        assert reason_of(lambda again=again: passkeys.add(alice, again, "Two", handle)) == REPLAYED
+
+
+@pytest.mark.databases
+def test_of_the_same_answer_sent_twice_at_once_one_counts(app: Flask, alice: User) -> None:
+    device, known = Authenticator(counts=False), ceremony(SIGN_IN)
+    register(alice, device)
+    text = device.get(passkeys.authentication_options(known))
+    db.session.rollback()
+
+    def once(_: int) -> str:
+        with app.app_context():
+            try:
+                send(text, known)
+            except PasskeyRefused as refused:
+                return refused.reason
+            return "accepted"
+
+    with ThreadPoolExecutor(4) as pool:
+        assert sorted(pool.map(once, range(4))) == ["accepted"] + [REPLAYED] * 3
+
+
+# each: the counts that the authenticator says one after the other, and what becomes of them
+COUNTS: dict[str, tuple[list[int], list[str]]] = {
+    "always zero": ([0, 0, 0], ["", "", ""]),
+    "growing": ([1, 2, 9], ["", "", ""]),
+    "the same again": ([5, 5, 6], ["", CLONED, ""]),
+    "going back": ([5, 3, 4, 6], ["", CLONED, CLONED, ""]),
+    "back to zero": ([5, 0], ["", CLONED]),
+    "from zero on": ([0, 0, 1, 0], ["", "", "", CLONED]),
+}
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_sign_counts(alice: User, name: str) -> None:
+    device, found = Authenticator(counts=False), []
+    row = register(alice, device)
+    counts, expected = COUNTS[name]
+    for count in counts:
+        device.sign_count = count
+        try:
+            use(device, ceremony(SIGN_IN))
+            found.append("")
+        except PasskeyRefused as refused:
+            found.append(refused.reason)
+    assert found == expected
+    db.session.refresh(row)
+    assert row.sign_count == max(count for count, why in zip(counts, found, strict=True) if not why)
+
+
+def test_a_wrong_signature_is_never_taken_for_a_copy(alice: User) -> None:
+    device = Authenticator(sign_count=7)
+    register(alice, device)
+    device.sign_count, device.key = 0, Authenticator().key
+    assert reason_of(lambda: use(device, ceremony(SIGN_IN))) == WRONG
+
+
+def test_one_of_another_host_is_not_asked_for_and_not_found(alice: User) -> None:
+    register(alice, Authenticator())
+    there = ceremony(SECOND_FACTOR, alice, rp_id="go.example", origin="https://go.example")
+    assert passkeys.authentication_options(there, alice)["allowCredentials"] == []
+    assert second_factor.is_on(alice)  # a second factor all the same
+
+
+def test_at_most_twenty(alice: User) -> None:
+    for number in range(20):
+        register(alice, Authenticator(), f"Key {number}")
+    with pytest.raises(Invalid, match="20 passkeys"):
+        register(alice, Authenticator(), "One more")
+
+
+def test_removing_them(alice: User) -> None:
+    one, two = register(alice, Authenticator()), register(alice, Authenticator())
+    assert not passkeys.is_last_factor(one, alice)
+    passkeys.remove(one, alice)
+    assert (second_factor.is_on(alice), second_factor.codes_left(alice)) == (True, 10)
+    assert passkeys.is_last_factor(two, alice)
+    passkeys.remove(two, alice)
+    assert (second_factor.is_on(alice), second_factor.codes_left(alice)) == (False, 0)
+    db.session.commit()
+    with pytest.raises(NotFound):
+        passkeys.rename(two, "Gone")
+
+
+def test_beside_an_app(alice: User) -> None:
+    switch_on(alice)
+    row = register(alice, Authenticator())
+    assert second_factor.codes_left(alice) == 10
+    assert not passkeys.is_last_factor(row, alice)
+    second_factor.remove_app(alice)
+    assert (second_factor.is_on(alice), second_factor.codes_left(alice)) == (True, 10)
+    assert passkeys.is_last_factor(row, alice)
+    switch_on(alice)  # a new app beside the passkey
+    assert (second_factor.has_passkey(alice), second_factor.codes_left(alice)) == (True, 10)
+    passkeys.remove(row, alice)
+    assert (second_factor.is_on(alice), second_factor.codes_left(alice)) == (True, 10)
+
+
+NAMES = {
+    "a known authenticator": (authenticator.APPLE, "Chrome", "Linux", "Apple Passwords"),
+    "an unknown one": (bytes(16), "Firefox", "Windows", "Firefox, Windows"),
+    "no system": (bytes(16), "Firefox", "", "Firefox"),
+    "nothing known": (bytes(16), "", "", ""),
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_proposed_name(alice: User, name: str) -> None:
+    aaguid, browser, system, expected = NAMES[name]
+    known = ceremony(ADD, alice)
+    options = passkeys.registration_options(alice, known, "AAAA")
+    made = verify_registration(Authenticator(aaguid=aaguid).create(options), known)
+    assert passkeys.proposed_name(made, browser, system) == expected
+
+
+def nested(depth: int) -> str:
+    return "[" * depth + "]" * depth
+
+
+NONSENSE = {
+    "nothing": "",
+    "no JSON": "passkey",
+    "a list": "[]",
+    "an empty object": "{}",
+    "too long": json.dumps({"id": "A" * 20_000}),
+    "too deep": '{"id":' + nested(5000) + "}",
+    "a character of no encoding": '{"id":"\\ud800"}',
+    "NUL": '{"id":"\\u0000"}',
+}
+
+
+@pytest.mark.parametrize("name", NONSENSE)
+def test_nonsense_is_refused(alice: User, name: str) -> None:
+    register(alice, Authenticator())
+    assert reason_of(lambda: send(NONSENSE[name], ceremony(SIGN_IN))) == WRONG
+    assert reason_of(lambda: verify_registration(NONSENSE[name], ceremony(ADD, alice))) == WRONG
+
+
+def damaged(text: str, rng: random.Random) -> str:
+    """The answer with one part of it cut, swapped or replaced."""
+    answer = json.loads(text)
+    holder: dict[str, Any] = rng.choice([answer, answer["response"]])
+    name = rng.choice(list(holder))
+    value = holder[name]
+    if isinstance(value, str) and value and rng.random() < 0.7:
+        at = rng.randrange(len(value))
+        holder[name] = value[:at] + rng.choice(["", "A", "_", "é", "=", value[at:][::-1]]) + value[at + 1 :]
+    else:
+        holder[name] = rng.choice([None, 1, [], {}, "", "AA", True, [[]], "A" * 500])
+    return json.dumps(answer)
+
+
+def test_damaged_answers_are_refused_and_never_break(alice: User) -> None:
+    """A few fields prove nothing, as the transports: with these it may still be accepted."""
+    rng, device = random.Random(7), Authenticator()
+    register(alice, device)
+    known, adding = ceremony(SIGN_IN), ceremony(ADD, alice)
+    accepted = 0
+    for _ in range(300):
+        fresh = Authenticator()
+        new = damaged(fresh.create(passkeys.registration_options(alice, adding, "AAAA")), rng)
+        old = damaged(device.get(passkeys.authentication_options(known)), rng)
+        for act in (lambda new=new: verify_registration(new, adding), lambda old=old: send(old, known)):
+            try:
+                act()
+                accepted += 1
+            except PasskeyRefused:
+                pass
+    assert accepted < 300
+
+
+def test_damaged_attestations_never_break(alice: User) -> None:
+    known, rng = ceremony(ADD, alice), random.Random(11)
+    options = passkeys.registration_options(alice, known, "AAAA")
+    formats = ["packed", "tpm", "android-key", "android-safetynet", "fido-u2f", "apple", "none", 7, None]
+    statements: list[Any] = [
+        {},
+        {"x5c": [b"no certificate"], "sig": b"x", "alg": -7},
+        {"sig": b"x", "alg": -7, "ver": "2.0", "certInfo": b"", "pubArea": b"", "x5c": []},
+        {"response": b"a.b.c", "ver": "1"},
+        {"x5c": 5, "sig": 7},
+        [],
+        7,
+    ]
+    for format_ in formats:
+        for statement in statements:
+            if format_ == "none" and statement in ({}, [], 7):
+                continue  # it says nothing, and nothing is asked of it
+            text = Authenticator().create(options, attestation={"fmt": format_, "attStmt": statement})
+            assert reason_of(lambda text=text: verify_registration(text, known)) == WRONG
+    for _ in range(100):
+        device = Authenticator(credential_id=rng.randbytes(rng.choice([0, 1, 1024, 40])))
+        key = rng.choice([{}, {1: 2}, {1: 3, 3: -257, -1: b"", -2: b""}, {1: 1, 3: -8, -1: 6, -2: b"x"}, 7])
+        device.public_key = lambda key=key: key  # type: ignore[method-assign,misc]
+        try:
+            verify_registration(device.create(options), known)
+        except PasskeyRefused:
+            pass
+        else:
+            pytest.fail(f"{key} was accepted")
