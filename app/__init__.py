@@ -46,7 +46,7 @@ PARTS = (
 def create_app(settings: Settings | None = None) -> Flask:
     """Assembles the application: settings, extensions, blueprints, errors and commands; nothing else."""
     settings = settings or load_settings()
-    app = Flask(__name__, instance_path=str(settings.data_dir))
+    app = application.Application(__name__, instance_path=str(settings.data_dir))
     configure(app, settings)
     use_keys(SecretKeys(settings.secret_key, settings.secret_key_old, settings.secret_key_dir))
     app.config.update(flask_settings())

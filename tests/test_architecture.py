@@ -322,6 +322,7 @@ CALLED_BY_LIBRARIES = {
     *("handle_starttag", "handle_endtag", "handle_data"),  # the HTML parser
     *("_init_shared_socket", "signal_handler_interrupt", "signal_handler_reload"),  # granian's server
     "writable",  # a raw stream of what the standard library or a bucket takes
+    "ensure_sync",  # Flask
     *("readinto", "_last_partial_boundary_index"),  # a raw stream, Werkzeug's decoder
 }
 PLAIN_DECORATORS = {"property", "staticmethod", "classmethod", "contextmanager", "cache", "cached_property"}

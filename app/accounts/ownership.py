@@ -8,6 +8,7 @@ from typing import Any, TypeVar, cast
 from sqlalchemy import Select, bindparam, select
 
 from app.accounts.models import User
+from app.core.database import read_columns
 from app.core.errors import NotFound
 from app.core.extensions import db
 
@@ -25,10 +26,30 @@ def get_owned(user: User, model: type[Row], id: int) -> Row:
     return row
 
 
+def read_owned(user: User, model: type[Any], id: int) -> Any:
+    """The columns of the user's row, for showing it. Raises NotFound as `get_owned` does."""
+    row = None
+    if 0 < id <= MAX_ID:
+        values = {"id": id, "user_id": user.id}
+        row = db.session.connection().execute(columns_query_of(cast("Any", model)), values).first()
+    if row is None:
+        raise NotFound(words_of(model))
+    return row
+
+
 @cache
 def query_of(model: Any) -> Select[Any]:
     """The query, built once for each model: building it takes longer than running it."""
-    return select(model).where(model.id == bindparam("id"), model.user_id == bindparam("user_id"))
+    return only_owned(select(model), model)
+
+
+@cache
+def columns_query_of(model: Any) -> Select[Any]:
+    return only_owned(read_columns(model), model)
+
+
+def only_owned(found: Select[Any], model: Any) -> Select[Any]:
+    return found.where(model.id == bindparam("id"), model.user_id == bindparam("user_id"))
 
 
 def words_of(model: type[Any]) -> str:

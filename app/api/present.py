@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -34,7 +34,7 @@ from app.notifications.transport import all_transports
 from app.openapi.link_keys import LINK_KEYS
 from app.pixels.models import Pixel
 from app.projects.models import Project
-from app.web.urls import media_url, short_url
+from app.web.urls import links_site, media_url, short_url_at
 
 MASK = "********"
 LOOK_ALIKE = {
@@ -45,19 +45,20 @@ NOTHING: ColumnElement[Any] = cast(null(), String)
 
 
 def beside(kind: str, table: FromClause, number: str, text: ColumnElement[Any] = NOTHING) -> Select[Any]:
-    """A query for some links' rows in another table; `kind` names them in the result."""
-    ids: BindParameter[Any] = bindparam("ids", expanding=True)
-    found = select(literal_column(f"'{kind}'"), table.c.link_id, table.c[number], text)
-    return found.where(table.c.link_id.in_(ids))
+    """A query for rows in another table; `kind` names them in the result."""
+    return select(literal_column(f"'{kind}'"), table.c.link_id.label("link_id"), table.c[number], text)
 
 
 # one query, built once: building it takes longer than running it, and each round trip takes longest
-BESIDE = union_all(
+ALL_BESIDE = (
     beside("pixels", link_pixel, "pixel_id"),
     beside("handlers", link_notification_handler, "notification_handler_id"),
     beside("tags", LinkTag.__table__, "position", LinkTag.__table__.c.tag),
     *(beside("clicks", counts, "clicks") for counts in COUNTS),
 )
+IDS: BindParameter[Any] = bindparam("ids", expanding=True)
+BESIDE = union_all(*(each.where(each.selected_columns.link_id.in_(IDS)) for each in ALL_BESIDE))
+BESIDE_ONE = union_all(*(each.where(each.selected_columns.link_id == bindparam("id")) for each in ALL_BESIDE))
 
 
 class RelatedRows:
@@ -69,9 +70,16 @@ class RelatedRows:
     def __init__(self, links: Sequence[Link]) -> None:
         self.domains = addresses({link.domain_id for link in links if link.domain_id})
         self.found: dict[tuple[str, int], list[tuple[int, str | None]]] = defaultdict(list)
-        ids = {"ids": [link.id for link in links]}
-        for kind, link_id, number, text in db.session.connection().execute(BESIDE, ids):
+        self.site = links_site()
+        for kind, link_id, number, text in self.read([link.id for link in links]):
             self.found[kind, link_id].append((number, text))
+
+    @staticmethod
+    def read(ids: Sequence[int]) -> Iterable[Any]:
+        connection = db.session.connection()
+        if len(ids) == 1:  # a list of ids is written into the statement anew each time
+            return connection.execute(BESIDE_ONE, {"id": ids[0]})
+        return connection.execute(BESIDE, {"ids": ids})
 
     def numbers(self, kind: str, link: Link) -> list[int]:
         return sorted(number for number, _ in self.found.get((kind, link.id), ()))
@@ -121,7 +129,10 @@ COMPUTED: tuple[tuple[str, Callable[[Link, RelatedRows], Any]], ...] = (
     ("settings", lambda row, _: settings(row)),
     ("clicks", lambda row, others: sum(others.numbers("clicks", row))),
     ("order", lambda _, others: 0),  # noqa: ARG005
-    ("short_url", lambda row, others: short_url(row.url, others.domains.get(row.domain_id or 0))),
+    (
+        "short_url",
+        lambda row, others: short_url_at(others.domains.get(row.domain_id or 0, others.site), row.url),
+    ),
     ("tags", lambda row, others: others.tags(row)),
     ("pixels_ids", lambda row, others: others.numbers("pixels", row)),
     ("email_reports", lambda row, others: others.numbers("handlers", row)),

@@ -11,7 +11,7 @@ from sqlalchemy.exc import IntegrityError
 from werkzeug.routing import BaseConverter
 
 from app.accounts.models import User
-from app.accounts.ownership import get_owned
+from app.accounts.ownership import get_owned, read_owned
 from app.api import envelope
 from app.api.auth import authenticated_user
 from app.api.blueprint import blueprint
@@ -22,7 +22,7 @@ from app.core.errors import Conflict, FieldError
 from app.core.extensions import db
 from app.input.data import RequestData, Upload
 from app.input.forms import ResourceForm
-from app.input.listing import find_page
+from app.input.listing import find_page, load_columns
 from app.openapi.operations import RESOURCES, ResourceDescription
 from app.web import application, urls
 from app.web.body import read_list_query, read_sent
@@ -57,7 +57,7 @@ class Resource(ABC):
 
     @abstractmethod
     def present(self, rows: Sequence[Any]) -> list[dict[str, Any]]:
-        """Turns rows into objects, in order."""
+        """Turns rows, or their columns alone, into objects, in order."""
 
     def hidden_state(self, row: Any) -> object:  # noqa: ARG002  rows of most kinds have none
         """What an edit changes and no answer shows: the entity tag covers it, too."""
@@ -68,12 +68,13 @@ class Resource(ABC):
         return self.services.create(user, changes)
 
     def find(self) -> Response:
-        page = find_page(self.description.listing, authenticated_user().id, dict(read_list_query()))
+        params = dict(read_list_query())
+        page = find_page(self.description.listing, authenticated_user().id, params, load_columns)
         return envelope.listed(page, self.present(page.rows))
 
     def read(self, id: int) -> Response:
         conditions = read_conditions()
-        row = self.mine(id)
+        row = read_owned(authenticated_user(), self.description.model, id)
         shown = self.present([row])[0]
         tag = entity_tag(shown, self.hidden_state(row))
         conditions.require_match(tag)

@@ -37,8 +37,9 @@ from app.net.traces import start_traces, stop_traces
 from app.operations.listening import BACKLOG, Listening
 from app.operations.processes import FAREWELLS, HANDOVER, leave_with_parent, out_of_reach
 from app.redirects import bots, user_agent
-from app.redirects.cache import Poller, RowCacheWarmer
+from app.redirects.cache import RowCacheWarmer
 from app.redirects.context import RedirectContext
+from app.redirects.poller import Poller
 from app.redirects.wsgi import Front
 
 # both measured beside busy pages: docs/decisions/2026-11-22-bodies-read-before-threads.md

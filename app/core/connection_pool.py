@@ -26,6 +26,7 @@ class CountingPool(QueuePool):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
+        self.most = self.size() + max(0, self._max_overflow)
         _pools.add(self)
         if options.get("_dispatch") is None:  # a pool that takes another one's place has its listeners
             event.listen(self, "checkout", lambda *_: note_use())
@@ -42,15 +43,15 @@ class CountingPool(QueuePool):
             counters.add("database checkouts")
             counters.add("database wait ns", time.perf_counter_ns() - started)
 
-    def size_at_most(self) -> int:
-        return self.size() + max(0, self._max_overflow)
-
 
 def note_use(more: int = 0) -> None:
     """Store how many connections of all pools of this process are in use."""
-    # a pool that was disposed counts below nothing once its last connections come back
-    counters.set("connections in use", sum(max(0, pool.checkedout()) for pool in _pools) + more)
-    counters.set("connections at most", sum(pool.size_at_most() for pool in _pools))
+    in_use = at_most = 0
+    for pool in list(_pools):
+        in_use += max(0, pool.checkedout())  # below 0 where a disposed pool's last connections came back
+        at_most += pool.most
+    counters.set("connections in use", in_use + more)
+    counters.set("connections at most", at_most)
 
 
 def count_errors(engine: Engine, is_outage: Callable[[BaseException], bool]) -> None:

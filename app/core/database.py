@@ -13,6 +13,7 @@ import os
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +25,13 @@ from sqlalchemy import (
     Engine,
     Integer,
     MetaData,
+    Select,
     String,
     Text,
     event,
     inspect,
     make_url,
+    select,
     text,
 )
 from sqlalchemy import exc as failures
@@ -44,6 +47,7 @@ from app.core.errors import NotFound
 from app.core.poolers import suit_pooler
 from app.core.postgresql import COMMANDS, Patience, watch_waiting
 from app.core.read_only import address_of, is_read_only, watch_connections
+from app.core.sqlite_turns import begin_in_turns
 from app.core.write_stop import translate_refusals
 from app.i18n.messages import in_english
 from app.i18n.stored import pack, unpack
@@ -172,9 +176,7 @@ def prepare_engine(
         connection.execute("PRAGMA main.synchronous = FULL")
         connection.execute("PRAGMA wal_autocheckpoint = 0")  # the worker alone checkpoints
 
-    @event.listens_for(engine, "begin")
-    def begin(connection: Connection) -> None:
-        connection.exec_driver_sql(f"BEGIN {connection.get_execution_options().get('sqlite_begin', '')}")
+    begin_in_turns(engine, BUSY_SECONDS)
 
 
 def lower(text: str | None) -> str | None:
@@ -229,6 +231,17 @@ def is_outage(error: BaseException) -> bool:
         isinstance(error, failures.OperationalError | sqlite3.OperationalError | psycopg.OperationalError)
         and not is_answer
     )
+
+
+@cache
+def read_columns(model: Any) -> Select[Any]:
+    """The query for rows of `model` that are only shown: its columns, without those that are deferred.
+
+    Such a row has the attributes of the columns, in a third of the time that the ORM takes for an object.
+    Built once for each model: building takes longer than running.
+    """
+    attributes = inspect(model).column_attrs
+    return select(*(model.__table__.c[each.key] for each in attributes if not each.deferred))
 
 
 def reread(session: AnySession, row: Any) -> None:

@@ -6,6 +6,7 @@ import logging
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from types import TracebackType
 
 import structlog
@@ -17,13 +18,15 @@ MAX_WARNINGS = 500  # warnings that are remembered, by their first 500 character
 LONGEST = 500
 OF_ONE_LINE = frozenset({"timestamp", "request_id"})  # these differ between lines of the same warning
 
-log = structlog.stdlib.get_logger("waypost")
+STDLIB_LOG = logging.getLogger("waypost")
+log = structlog.stdlib.get_logger(STDLIB_LOG.name)
+stamp_time = structlog.processors.TimeStamper(fmt="iso", utc=True)
 
 SHARED: list[Processor] = [
     structlog.contextvars.merge_contextvars,
     structlog.stdlib.add_log_level,
     structlog.stdlib.add_logger_name,
-    structlog.processors.TimeStamper(fmt="iso", utc=True),
+    stamp_time,
     structlog.processors.StackInfoRenderer(),
     structlog.processors.format_exc_info,  # a plain traceback: the other kind shows values of variables
 ]
@@ -73,6 +76,22 @@ def log_thread_exception(found: threading.ExceptHookArgs) -> None:
         name = found.thread.name if found.thread else "?"
         exc_info = (found.exc_type, found.exc_value, found.exc_traceback)
         log.critical("a thread ends with an error", thread=name, exc_info=exc_info)
+
+
+def log_event(level: int, event: str, fields: Mapping[str, object]) -> None:
+    """Logs what `log.log` would, in half its time: for the one line that each request has.
+
+    It leaves out what that line never has: arguments, a trace, and the place in the code.
+    """
+    if not STDLIB_LOG.isEnabledFor(level):
+        return
+    line = structlog.contextvars.merge_contextvars(STDLIB_LOG, "", {**fields, "event": event})
+    line["level"], line["logger"] = logging.getLevelName(level).lower(), STDLIB_LOG.name
+    stamp = stamp_time(STDLIB_LOG, "", line)
+    (wrapped,), extra = structlog.stdlib.ProcessorFormatter.wrap_for_formatter(STDLIB_LOG, "", stamp)
+    record = logging.LogRecord(STDLIB_LOG.name, level, "", 0, wrapped, (), None)
+    vars(record).update(extra["extra"])
+    STDLIB_LOG.handle(record)
 
 
 class OurHandler(logging.StreamHandler):  # type: ignore[type-arg]

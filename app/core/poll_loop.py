@@ -14,14 +14,14 @@ from app.core.error_boundary import ErrorBoundary
 
 # where nothing tells that there is news, as on PostgreSQL, loops that find nothing rest longer, up to this
 LONGEST_SECONDS = 0.5
+TICK_NS = 20_000_000  # twice the longest tick with which Linux dates what is written
 
 
 class Quiet:
     """Whether nothing was written to some files since the last look, so that a loop can do without a turn.
 
     A look takes some 30 µs, where a turn that finds nothing takes some statements. Every `seconds` a turn
-    is needed all the same, for what comes due by time alone, and for what was written within the same tick of
-    the system's clock as the last look.
+    is needed all the same, for what comes due by time alone.
     """
 
     def __init__(self, files: Callable[[], Iterable[Path]], seconds: float) -> None:
@@ -34,7 +34,9 @@ class Quiet:
         found, now = list(map(stamp, self.files())), time.monotonic()
         if found == self.seen and now < self.until:
             return True
-        self.seen, self.until = found, now + self.seconds
+        # another write within the same tick of the system's clock would leave the same values: look again
+        is_settled = max((written for *_, written in found), default=0) < time.time_ns() - TICK_NS
+        self.seen, self.until = found if is_settled else [], now + self.seconds
         return False
 
     def forget(self) -> None:

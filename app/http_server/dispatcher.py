@@ -80,6 +80,8 @@ class Dispatcher:
         self.bodies = RequestBodies(loop, front.redirect_context.settings.data_dir)
         needed = (name for name in POOLS if name != "redirects" or not self.is_hot)
         self.pools = {name: Pool(name, **POOLS[name]) for name in needed}
+        if front.redirect_context.settings.is_sqlite:  # PostgreSQL is waited for in each answer
+            self.pools["pages"].at_once = 1
         self.streams = Streams(loop, self.pools["streams"])
         for pool in self.pools.values():
             pool.start()

@@ -10,11 +10,13 @@ import re
 import unicodedata
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Generic, TypeVar
 
-from sqlalchemy import ColumnElement, Select, Table, func, or_, select, true
+from sqlalchemy import BindParameter, ColumnElement, Select, Table, bindparam, func, or_, select, true
 from sqlalchemy.orm import InstrumentedAttribute
 
+from app.core.database import read_columns
 from app.core.extensions import db
 from app.i18n.messages import lazy_digits
 from app.i18n.messages import lazy_gettext as _l
@@ -77,8 +79,13 @@ class Page(Generic[Row]):
         return min(self.page - 1, self.total_pages) if self.page > 1 else None
 
 
-def find_page(listing: Listing[Row], user_id: int, params: QueryParams) -> Page[Row]:
-    """The page of the user's rows that these parameters describe.
+def find_page(
+    listing: Listing[Row],
+    user_id: int,
+    params: QueryParams,
+    load: Callable[[Any, Sequence[int]], Sequence[Any]] | None = None,
+) -> Page[Row]:
+    """The page of the user's rows that these parameters describe. `load` reads them, in place of `load_rows`.
 
     Raises Invalid with every parameter that can't be used. Unknown parameters are ignored.
     """
@@ -99,7 +106,7 @@ def find_page(listing: Listing[Row], user_id: int, params: QueryParams) -> Page[
         skipped = place.offset
     found = ordered(listing, order, select(listing.model.id).where(*mine))
     ids = db.session.scalars(found.limit(size).offset(skipped)).all()
-    return Page(load(listing.model, ids), page, size, total)
+    return Page((load or load_rows)(listing.model, ids), page, size, total)
 
 
 def count(listing: Listing[Row], conditions: Sequence[ColumnElement[bool]]) -> int:
@@ -127,10 +134,23 @@ def find_conditions(listing: Listing[Row], params: QueryParams) -> list[ColumnEl
     return conditions
 
 
-def load(model: type[Row], ids: Sequence[int]) -> list[Row]:
+def load_rows(model: type[Row], ids: Sequence[int]) -> list[Row]:
     """The rows of these ids, in this order. Ids are found first: an index alone skips to a far page."""
     rows = {row.id: row for row in db.session.scalars(select(model).where(model.id.in_(ids)))}
     return [rows[id_] for id_ in ids if id_ in rows]
+
+
+def load_columns(model: Any, ids: Sequence[int]) -> list[Any]:
+    """The columns of the same rows, which are only shown."""
+    found = db.session.connection().execute(columns_by_ids(model), {"ids": ids})
+    rows = {row.id: row for row in found}
+    return [rows[id_] for id_ in ids if id_ in rows]
+
+
+@cache
+def columns_by_ids(model: Any) -> Select[Any]:
+    ids: BindParameter[Any] = bindparam("ids", expanding=True)
+    return read_columns(model).where(model.id.in_(ids))
 
 
 def ordered(listing: Listing[Row], order: tuple[str, bool], found: Select[Any]) -> Select[Any]:

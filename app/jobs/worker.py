@@ -46,7 +46,7 @@ from app.notifications.site import site_of
 from app.rate_limit.limiter import RateLimiter
 
 IDLE_SECONDS = 0.05
-INGEST_SECONDS = 4.0  # a step of the ingest at least so often: upkeep, and the rest of a killed process
+INGEST_SECONDS = 8.0  # a step of the ingest at least so often: upkeep, and the rest of a killed process
 CHECKPOINT_SECONDS = 10.0
 LONGEST_IDLE = 0.2  # without visits: at 0.05 the polling alone took 7 % of a core
 RETRY_SECONDS, LONGEST_RETRY = 1.0, 30.0

@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 from urllib.parse import urljoin
 
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import and_, bindparam, delete, func, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
@@ -70,12 +70,17 @@ def site_of(url: str) -> str:
 
 # --- which are wanted
 
+# built once, because each new link asks; without rows the owner wants no icons
+NOTED_HERE = and_(Favicon.user_id == User.id, Favicon.site.in_(bindparam("sites", expanding=True)))
+NOTED = select(Favicon.site, Favicon.due, Favicon.datetime).select_from(User).outerjoin(Favicon, NOTED_HERE)
+NOTED = NOTED.where(User.id == bindparam("user_id"), User.fetches_favicons)
+
 
 def request_icons(user_id: int, destinations: Iterable[str]) -> None:
     """Note the sites of new destinations in the owner's transaction. Those noted already are asked again only
     if that was long ago."""
     sites = sorted({site for url in destinations if (site := site_of(url))})
-    if not sites or not db.session.scalar(select(User.fetches_favicons).where(User.id == user_id)):
+    if not sites or are_settled(user_id, sites):
         return
     mine = Favicon.user_id == user_id
     # in the order of ids, or two transactions could each wait for a row of the other
@@ -93,6 +98,13 @@ def request_icons(user_id: int, destinations: Iterable[str]) -> None:
     if new:
         count = db.session.scalar(select(func.count()).select_from(Favicon).where(mine)) or 0
         add(user_id, sorted(new)[: max(0, MAX_SITES - count)])
+
+
+def are_settled(user_id: int, sites: Sequence[str]) -> bool:
+    """Whether there is nothing to note: all sites were noted lately, or the owner wants no icons."""
+    found, oldest = db.session.execute(NOTED, {"user_id": user_id, "sites": sites}).all(), now() - FRESH
+    noted = {row.site for row in found if row.site and (row.due or row.datetime >= oldest)}
+    return not found or noted.issuperset(sites)
 
 
 def add(user_id: int, sites: Sequence[str]) -> None:

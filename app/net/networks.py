@@ -9,6 +9,8 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Sequence
 
+from app.core.caches import cache_texts
+
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 MASK_IPV4_BITS, MASK_IPV6_BITS = 24, 48
@@ -90,6 +92,7 @@ def may_be_called(host: str, allowed: Sequence[Network] = ()) -> bool:
     return is_public(address, allowed)
 
 
+@cache_texts(48, max_characters=45, bytes_per_entry=800)  # an API is called by few addresses
 def mask_address(address: str) -> str:
     """The network of a client's address, so that the audit log never holds a full one.
 

@@ -36,7 +36,8 @@ from app.notifications.outbox import put_off, write_down
 from app.notifications.site import site_of
 
 POLL_SECONDS = 0.1
-DUE_SECONDS = 2.0  # within which is sent what comes due by time alone
+LOOK_SECONDS = 0.2  # between two looks at SQLite's file, where nothing is going on
+DUE_SECONDS = 4.0  # within which is sent what comes due by time alone
 IDLE_POLL_SECONDS = 1.0  # where wake-ups arrive: then only what comes due by the clock waits so long
 RETRY_SECONDS, LONGEST_RETRY = 1.0, 30.0
 MAX_THREADS = 512
@@ -58,7 +59,7 @@ class Sender(PollLoop):
             "deliveries", first_seconds=RETRY_SECONDS, max_seconds=LONGEST_RETRY, max_outages=inf
         )
         quiet = quiet_database(engine, DUE_SECONDS)
-        longest = 0.0 if quiet else LONGEST_SECONDS
+        longest = LOOK_SECONDS if quiet else LONGEST_SECONDS
         super().__init__("sender", POLL_SECONDS, self.steps, quiet=quiet, longest_seconds=longest)
         self.engine, self.settings, self.feeds = engine, settings, feeds
         self.errors = ErrorBoundary("single deliveries")

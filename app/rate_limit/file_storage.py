@@ -26,7 +26,7 @@ COUNT = """
 INSERT INTO window VALUES (:key, :amount, :now + :expiry) ON CONFLICT (key) DO UPDATE SET
     count = CASE WHEN expires <= :now THEN :amount ELSE count + :amount END,
     expires = CASE WHEN expires <= :now THEN excluded.expires ELSE expires END
-RETURNING count
+RETURNING count, expires
 """
 
 
@@ -46,6 +46,7 @@ class FileStorage(Storage, MovingWindowSupport):
         self.path, self.lock = path, threading.Lock()
         self.connection: sqlite3.Connection | None = None
         self.pid = 0
+        self.counted = threading.local()  # the window that this thread has just added to
 
     @property
     def base_exceptions(self) -> type[Exception]:
@@ -105,10 +106,15 @@ class FileStorage(Storage, MovingWindowSupport):
         return (oldest or now), count
 
     def incr(self, key: str, expiry: int, amount: int = 1) -> int:
-        """Adds to the open fixed window, or opens one of `expiry` seconds. Returns its count."""
+        """Adds to the open fixed window, or opens one of `expiry` seconds. Returns its count.
+
+        The library asks for the count and the end of that window next: this thread keeps them for it.
+        """
+        values = {"key": key, "amount": amount, "now": time.time(), "expiry": expiry}
         with self.lock:
-            values = {"key": key, "amount": amount, "now": time.time(), "expiry": expiry}
-            return int(self.opened().execute(COUNT, values).fetchone()[0])
+            window = self.opened().execute(COUNT, values).fetchone()
+        self.counted.key, self.counted.window = key, window
+        return int(window[0])
 
     def get(self, key: str) -> int:
         return int(self.window(key)[0])
@@ -117,10 +123,11 @@ class FileStorage(Storage, MovingWindowSupport):
         return self.window(key)[1]
 
     def window(self, key: str) -> tuple[int, float]:
-        """The count of the open fixed window, and when it ends."""
-        with self.lock:
-            query = "SELECT count, expires FROM window WHERE key = ? AND expires > ?"
-            return self.opened().execute(query, [key, time.time()]).fetchone() or (0, time.time())
+        """The count of the fixed window that this thread has added to last, and when it ends."""
+        if getattr(self.counted, "key", None) != key:
+            return 0, time.time()
+        window: tuple[int, float] = self.counted.window
+        return window
 
     def check(self) -> bool:
         with self.lock:

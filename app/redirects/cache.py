@@ -18,8 +18,6 @@ from app.core.error_boundary import ErrorBoundary
 from app.core.errors import StoreDown
 from app.core.poll_loop import PollLoop
 from app.core.postgresql import PULSE, outage
-from app.core.wakeups.bell import LINK_CHANGES
-from app.core.wakeups.listener import Listener, start_listener
 from app.redirects.changes import Changes, Invalidation
 from app.redirects.compiled_link import CompiledLink, compile_link
 from app.redirects.hosts import Site, Sites
@@ -27,9 +25,6 @@ from app.redirects.reader import DirectReader, Row, Store
 from app.redirects.row_cache import RowCache
 from app.web.paths import alias_key
 
-POLL_SECONDS = 0.2
-# where wake-ups arrive; with the time of a poll it is less than a second, in which each change must be seen
-IDLE_POLL_SECONDS = 0.7
 # of the row cache warmer: between a few hundred links, so that visitors hardly notice: 40,000 links a second
 PAUSE_SECONDS = 0.003
 REST_SECONDS = 1.0  # until it looks for new links
@@ -223,48 +218,6 @@ class CompiledLinks:
     def close(self) -> None:
         self.changes.reader.close()
         self.store.close()
-
-
-class Poller(PollLoop):
-    """Polls for changes when others wake it, and now and then without that, so that no redirect waits.
-
-    A wake-up can be lost, and only the table is the truth. Where none arrive it polls five times a second.
-    Its own silence begins an outage (`app/core/postgresql.py`), and its first answer ends it.
-    """
-
-    def __init__(self, compiled_links: CompiledLinks) -> None:
-        super().__init__("link changes", POLL_SECONDS, ErrorBoundary("link changes", max_outages=inf))
-        self.compiled_links = compiled_links
-        self.is_down = False
-        self.woken = threading.Event()
-        self.listener: Listener | None = None
-
-    def run(self) -> None:
-        self.listener = start_listener({LINK_CHANGES: self.woken.set})
-        super().run()
-
-    def rest(self, seconds: float) -> None:
-        hears = self.listener is not None and self.listener.is_live and not self.is_down
-        self.woken.wait(IDLE_POLL_SECONDS if hears else seconds)
-        self.woken.clear()  # before the poll: what wakes it from here on is read by the next one
-
-    def stop(self, seconds: float | None = None) -> None:
-        self.ended.set()
-        self.woken.set()
-        if self.listener is not None:
-            self.listener.ended.set()  # it ends by itself, within a second or so
-        super().stop(seconds)
-
-    def turn(self) -> None:
-        try:
-            self.compiled_links.poll(is_pulse=True)
-        except StoreDown as error:
-            if not self.is_down:  # once, not five times a second
-                log.error("redirects go on from memory, but changes are not seen: %s", error)  # noqa: TRY400
-            self.is_down = True
-        else:
-            self.is_down = False
-            outage.end()
 
 
 class RowCacheWarmer(PollLoop):

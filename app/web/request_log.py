@@ -17,7 +17,7 @@ from flask import Flask, Response, g, request
 
 from app.core.actor import Origin, set_origin
 from app.core.config import Settings
-from app.core.logging import configure, log
+from app.core.logging import configure, log_event
 from app.net.networks import mask_address
 from app.web.paths import OPERATORS, first_segment
 
@@ -48,13 +48,13 @@ def finish(response: Response) -> Response:
     response.headers["X-Request-Id"] = g.request_id
     # health checks come every few seconds, and tell nothing while all is well
     is_quiet = first_segment(request.path) in OPERATORS and response.status_code < HTTPStatus.BAD_REQUEST
-    log.log(
-        logging.DEBUG if is_quiet else logging.INFO,
-        "request",
-        method=request.method,
-        path=quote(request.path, safe="/~+@:"),
-        status=response.status_code,
-        ms=round((time.perf_counter() - g.began) * 1000, 1),
-        **({"user": g.log_user} if "log_user" in g else {}),
-    )
+    fields = {
+        "method": request.method,
+        "path": quote(request.path, safe="/~+@:"),
+        "status": response.status_code,
+        "ms": round((time.perf_counter() - g.began) * 1000, 1),
+    }
+    if "log_user" in g:
+        fields["user"] = g.log_user
+    log_event(logging.DEBUG if is_quiet else logging.INFO, "request", fields)
     return response

@@ -70,6 +70,7 @@ BOUNDS: dict[str, str | int] = {
     "core/error_boundary.py self._said": 10_000 * 1500,  # the same with the error's text
     "http_server/answers.py self.tasks": "at most MAX_STREAMS answers",
     "http_server/pauses.py self.waiting": "at most MAX_WAITING answers",
+    "http_server/pools.py self.begun": "one for each thread of a pool",
     "http_server/pools.py self.running": "networks of the jobs that run, one a thread",
     "http_server/pools.py self.waiting": "at most `queue` jobs",
     "http_server/refusals.py self.silent_until": CODE,
@@ -90,6 +91,7 @@ BOUNDS: dict[str, str | int] = {
     "links/qr_masks.py beside": CODE,
     "core/logging.py self.said": 500 * 1100,
     "net/dial.py trusted": CODE,
+    "net/networks.py mask_address": 48 * 800,
     "notifications/handler_queue.py self.waiting": "deliveries that are held, whose number is bounded there",
     "notifications/mail.py templates": CODE,
     "notifications/sender.py self.held": "as many as queues hold",
@@ -100,6 +102,9 @@ BOUNDS: dict[str, str | int] = {
     "i18n/languages.py dashboard_languages": CODE,
     "notifications/transport.py all_transports": CODE,
     "accounts/ownership.py query_of": CODE,
+    "accounts/ownership.py columns_query_of": CODE,
+    "core/database.py read_columns": CODE,
+    "input/listing.py columns_by_ids": CODE,
     "analytics/sharing/services.py _uses": "numbers of addresses that exist, at most MAX_COUNTED",
     "analytics/sharing/services.py _written": "the same",
     "geo/names.py continent_codes": CODE,
@@ -229,6 +234,7 @@ WORST: dict[str, Callable[[int], tuple[Any, ...]]] = {
     "redirects/visitor.py languages": lambda n: (
         ",".join([f"{n:06}", *(f"{chr(97 + i)}{chr(97 + n % 26)}" for i in range(26))]),
     ),
+    "net/networks.py mask_address": lambda n: (f"2001:db8:{n % 10_000}::1%{'x' * 24}",),
     "domains/hosts.py glance": lambda n: (f"{n:06}." + "a" * 63 + ".example",),
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import sys
 import threading
 import warnings
@@ -12,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+import structlog
 from flask.testing import FlaskClient
 
 from app.cli import serve
@@ -253,3 +255,21 @@ def test_so_many_are_remembered_and_no_more(log: logging.Logger, kept: Kept, clo
     assert len(own.said) == MAX_WARNINGS
     log.warning("odd 0")
     assert kept.lines[-1] == "odd 0"
+
+
+@pytest.mark.parametrize("log_format", ["text", "json"])
+def test_the_line_of_a_request_is_as_others(written: Any, log_format: str) -> None:
+    """It is written by a shorter way, with the same fields in the same order."""
+    read = written(log_format)
+    fields = {"method": "GET", "path": "/api/links", "status": 200, "ms": 1.5, "user": 7}
+    with structlog.contextvars.bound_contextvars(request_id="the-one"):
+        core_logging.log.info("request", **fields)
+        core_logging.log_event(logging.INFO, "request", fields)
+    usual, short = (re.sub(r"[0-9:.T-]{26,27}Z", "now", line) for line in read())
+    assert short == usual
+
+
+def test_the_line_of_a_request_is_left_out_below_its_level(written: Any) -> None:
+    read = written("text", "warning")
+    core_logging.log_event(logging.INFO, "request", {"status": 200})
+    assert not read()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from math import inf
 from pathlib import Path
 
@@ -66,11 +67,24 @@ def test_a_file_that_was_written_to_needs_a_turn(tmp_path: Path) -> None:
     quiet = Quiet(lambda: [file, other], seconds=3600)
     assert [quiet.is_quiet() for _ in range(3)] == [False, True, True], "nothing is known at first"
     file.write_bytes(b"commit")
+    os.utime(file, ns=(1, 1))  # long ago
     assert [quiet.is_quiet() for _ in range(2)] == [False, True]
     os.utime(file, ns=(0, 0))  # of the same size, as a log that begins anew
     assert [quiet.is_quiet() for _ in range(2)] == [False, True]
     file.unlink()
     assert [quiet.is_quiet() for _ in range(2)] == [False, True]
+
+
+def test_what_was_written_just_now_needs_another_turn(tmp_path: Path) -> None:
+    """A second write within one tick of the clock changes neither the size nor the time of a file."""
+    file = tmp_path / "main.db-wal"
+    file.write_bytes(b"commit")
+    tomorrow = time.time_ns() + 86_400 * 10**9
+    os.utime(file, ns=(tomorrow, tomorrow))
+    quiet = Quiet(lambda: [file], seconds=3600)
+    assert [quiet.is_quiet() for _ in range(3)] == [False, False, False]
+    os.utime(file, ns=(1, 1))
+    assert [quiet.is_quiet() for _ in range(3)] == [False, True, True]
 
 
 def test_a_turn_is_needed_for_what_comes_due_by_time(tmp_path: Path) -> None:
@@ -92,8 +106,7 @@ def test_a_commit_is_seen(settings: Settings) -> None:
     quiet = quiet_database(engine, 3600)
     assert quiet
     with engine.begin() as connection:
-        quiet.is_quiet()
-        assert quiet.is_quiet()
+        wait_for(quiet.is_quiet, "a tick since the last write")
         connection.execute(text("CREATE TABLE something (id INTEGER)"))
     assert not quiet.is_quiet()
     engine.dispose()

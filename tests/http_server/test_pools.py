@@ -46,9 +46,15 @@ def work() -> Iterator[Work]:
 @pytest.fixture
 def make_pool() -> Callable[..., Pool]:
     def make(
-        threads: int = 1, queue: int = 100, wait_seconds: float = SECONDS, active: int | None = None
+        threads: int = 1,
+        queue: int = 100,
+        wait_seconds: float = SECONDS,
+        active: int | None = None,
+        at_once: int | None = None,
     ) -> Pool:
-        pool = Pool("test", threads=threads, queue=queue, wait_seconds=wait_seconds, active=active)
+        pool = Pool(
+            "test", threads=threads, queue=queue, wait_seconds=wait_seconds, active=active, at_once=at_once
+        )
         pool.start()
         return pool
 
@@ -159,6 +165,36 @@ def test_while_a_thread_waits_elsewhere_another_computes(make_pool: Callable[...
     work.may_end.release()
     assert [order.get(timeout=SECONDS) for _ in range(2)] == ["is back", "begins"]
     wait_for(lambda: pool.active == 0, "the end of all jobs")
+
+
+def test_short_jobs_follow_each_other(
+    make_pool: Callable[..., Pool], work: Work, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pools, "SHORT_SECONDS", 3600.0)
+    pool = make_pool(threads=8, at_once=1)
+    for network in ("a", "b", "c"):
+        pool.submit(work.job(network))
+    for network in ("a", "b", "c"):
+        assert work.next() == network
+        assert (pool.active, work.began.empty()) == (1, True)
+        work.may_end.release()
+    wait_for(lambda: not pool.begun, "the end of all jobs")
+
+
+def test_a_job_that_takes_long_keeps_no_other_from_beginning(
+    make_pool: Callable[..., Pool], work: Work
+) -> None:
+    """Neither one that waits already, nor one that comes later."""
+    pool = make_pool(threads=4, at_once=1)
+    for network in ("a", "b", "c"):
+        pool.submit(work.job(network))
+    assert [work.next() for _ in range(3)] == ["a", "b", "c"]
+    pool.submit(work.job("d"))
+    assert work.next() == "d"
+    assert pool.active == 4
+    pool.submit(work.job("e"))  # no thread is left
+    work.may_end.release()
+    assert work.next() == "e"
 
 
 def test_a_pool_rests_after_each_job(monkeypatch: pytest.MonkeyPatch, work: Work) -> None:

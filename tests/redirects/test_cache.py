@@ -18,8 +18,10 @@ from app.accounts.models import User
 from app.core.errors import StoreDown
 from app.links.models import PlanChange
 from app.redirects import cache, changes
-from app.redirects.cache import CompiledLinks, Poller
+from app.redirects import poller as polling
+from app.redirects.cache import CompiledLinks
 from app.redirects.context import RedirectContext
+from app.redirects.poller import Poller
 from tests.factories import Factory
 from tests.server import wait_for
 
@@ -293,7 +295,7 @@ os.kill(os.getpid(), 9)
 def test_no_stale_plan_stays_while_writers_are_killed_and_readers_never_rest(
     plans: CompiledLinks, factory: Factory, owner: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cache, "POLL_SECONDS", 0.005)
+    monkeypatch.setattr(polling, "POLL_SECONDS", 0.005)
     link_id = str(factory.link(owner, "a").id)
     command = [
         sys.executable,

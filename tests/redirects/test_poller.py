@@ -11,9 +11,10 @@ from app.accounts.models import User
 from app.core.config import Settings
 from app.core.wakeups import bell
 from app.core.wakeups.bell import use_wakeups
-from app.redirects import cache
-from app.redirects.cache import CompiledLinks, Poller
+from app.redirects import poller as polling
+from app.redirects.cache import CompiledLinks
 from app.redirects.context import RedirectContext
+from app.redirects.poller import Poller
 from tests.factories import Factory
 from tests.server import wait_for
 
@@ -50,7 +51,7 @@ def test_a_change_is_seen_without_waiting_for_the_next_poll(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     link = factory.link(alice, "a")
-    monkeypatch.setattr(cache, "IDLE_POLL_SECONDS", 60.0)
+    monkeypatch.setattr(polling, "IDLE_POLL_SECONDS", 60.0)
     poller.woken.set()  # so that this is how long it rests from here on
     plan = poller.compiled_links.find("localhost", "/a")
     assert plan
@@ -84,5 +85,5 @@ def test_without_a_carrier_it_polls_as_often_as_ever(desk: RedirectContext) -> N
         polled = desk.compiled_links.polled
         wait_for(lambda polled=polled: desk.compiled_links.polled > polled, "a poll", 5)  # type: ignore[misc]
     assert poller.listener is None
-    assert time.monotonic() - begun < 3 * cache.POLL_SECONDS + 2
+    assert time.monotonic() - begun < 3 * polling.POLL_SECONDS + 2
     poller.stop()

@@ -1,0 +1,81 @@
+"""Thread that polls for changes of links and domains, so that no redirect waits for that."""
+
+# see docs/decisions/2026-11-25-wake-ups.md
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from math import inf
+
+from app.core.error_boundary import ErrorBoundary
+from app.core.errors import StoreDown
+from app.core.poll_loop import PollLoop, quiet_database
+from app.core.postgresql import outage
+from app.core.wakeups.bell import LINK_CHANGES
+from app.core.wakeups.listener import Listener, start_listener
+from app.redirects.cache import CompiledLinks
+
+POLL_SECONDS = 0.2
+# where wake-ups arrive; with the time of a poll it is less than a second, in which each change must be seen
+IDLE_POLL_SECONDS = 0.7
+QUIET_SECONDS = 2.0  # a poll at least so often, also where no file tells of a change
+
+log = logging.getLogger(__name__)
+
+
+class Poller(PollLoop):
+    """Polls for changes when others wake it, and now and then without that, so that no redirect waits.
+
+    A wake-up can be lost, and only the table is the truth. Where none arrive it polls five times a second. On
+    SQLite it looks at the database's file as often, and polls when anything was written.
+    Its own silence begins an outage (`app/core/postgresql.py`), and its first answer ends it.
+    """
+
+    def __init__(self, compiled_links: CompiledLinks) -> None:
+        quiet = quiet_database(compiled_links.store.engine, QUIET_SECONDS)
+        super().__init__(
+            "link changes", POLL_SECONDS, ErrorBoundary("link changes", max_outages=inf), quiet=quiet
+        )
+        self.compiled_links = compiled_links
+        self.is_down = False
+        self.woken = threading.Event()
+        self.listener: Listener | None = None
+
+    def run(self) -> None:
+        self.listener = start_listener({LINK_CHANGES: self.woken.set})
+        super().run()
+
+    def rest(self, seconds: float) -> None:
+        hears = self.listener is not None and self.listener.is_live and not self.is_down
+        self.woken.wait(IDLE_POLL_SECONDS if hears else seconds)
+        self.woken.clear()  # before the poll: what wakes it from here on is read by the next one
+
+    def is_quiet(self) -> bool:
+        """Whether nothing was written since the last poll, which is then as good as one made now.
+
+        Never in an outage: it ends with an answer, and no file tells of that.
+        """
+        asked = time.monotonic()
+        is_quiet = not self.is_down and super().is_quiet()
+        if is_quiet:
+            self.compiled_links.polled = asked
+        return is_quiet
+
+    def stop(self, seconds: float | None = None) -> None:
+        self.ended.set()
+        self.woken.set()
+        if self.listener is not None:
+            self.listener.ended.set()  # it ends by itself, within a second or so
+        super().stop(seconds)
+
+    def turn(self) -> None:
+        try:
+            self.compiled_links.poll(is_pulse=True)
+        except StoreDown as error:
+            if not self.is_down:  # once, not five times a second
+                log.error("redirects go on from memory, but changes are not seen: %s", error)  # noqa: TRY400
+            self.is_down = True
+        else:
+            self.is_down = False
+            outage.end()
