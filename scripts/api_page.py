@@ -15,7 +15,7 @@ from app.openapi.document import document
 PAGE = ROOT / "docs" / "api-reference.md"
 COMMAND = "python -m scripts.api_page"
 DATE = "^(?:(?:000"  # how the pattern of a time begins
-MANY = 12  # values of a closed set that are written out
+MANY = 16
 Schema = Mapping[str, Any]
 
 HEAD = f"""# API reference

@@ -19,6 +19,7 @@ import pytest
 from app.cli import COMMANDS
 from app.core.config import TABLE
 from app.core.folders import ROOT
+from app.notifications.body_template import PLACEHOLDERS
 from app.notifications.events import all_types
 from tests.server import Server
 from tests.test_architecture import LAYERS
@@ -167,6 +168,13 @@ def test_every_command_is_explained() -> None:
 
 def test_every_event_is_explained() -> None:
     assert sorted(table("webhooks.md", "events")) == sorted(all_types())
+
+
+def test_every_placeholder_of_a_body_is_documented() -> None:
+    text = (ROOT / "docs" / "webhooks.md").read_text().partition("<!-- placeholders -->\n")[2]
+    rows = text.partition("\n\n")[0].splitlines()[2:]
+    found = [name for row in rows for name in re.findall(r"`([a-z.-]+_?[a-z]*)`", row.split("|")[1])]
+    assert sorted(found) == sorted(PLACEHOLDERS)
 
 
 # --- docs/architecture.md

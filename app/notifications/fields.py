@@ -10,7 +10,7 @@ from email_validator import SPECIAL_USE_DOMAIN_NAMES, EmailNotValidError, valida
 
 from app.core.urls import BadAddress, read_address
 from app.i18n.messages import lazy_gettext as _l
-from app.input.fields import TextField
+from app.input.fields import PatternField, TextField
 from app.input.parsers import Rejected
 from app.net.networks import Network, may_be_called
 from app.notifications.transport import Setting
@@ -18,14 +18,23 @@ from app.notifications.transport import Setting
 # only the syntax is checked: a server at home may well be called mail.local
 SPECIAL_USE_DOMAIN_NAMES.clear()
 
+MAX_LINES_LENGTH = 10_000
 CHAT = re.compile(r"-?[0-9]{1,20}|@[A-Za-z0-9_]{1,64}", re.ASCII)
 
 
 class SettingField(TextField):
-    """One setting of one transport. Whether it is required depends on the type, so the form decides that."""
+    """One setting of one transport. Whether it is asked for depends on the type, so the form decides that."""
 
-    def __init__(self, setting: Setting, **options: Any) -> None:
-        super().__init__(setting.label, required=True, **options)
+    def __init__(self, setting: Setting, *, most: int, **options: Any) -> None:
+        check = setting.check
+        checks = [lambda _form, text: check(text)] if check else []
+        super().__init__(
+            setting.label,
+            required=not setting.is_optional,
+            most=setting.most or most,
+            checks=checks,
+            **options,
+        )
         self.setting = setting
 
 
@@ -72,6 +81,13 @@ class TokenField(SettingField):
         super().__init__(setting, most=128, **options)
 
 
+class IdentifierField(SettingField, PatternField):
+    """A name or a token whose characters a service limits, by the setting's pattern."""
+
+    def __init__(self, setting: Setting, **options: Any) -> None:
+        super().__init__(setting, most=128, pattern=setting.pattern, problem=setting.problem, **options)
+
+
 class ChatField(SettingField):
     """A chat by its number, or by its public name."""
 
@@ -84,9 +100,22 @@ class ChatField(SettingField):
         return text
 
 
+class LinesField(SettingField):
+    """A text of several lines. Browsers send their ends as CR LF; stored, they are LF."""
+
+    def __init__(self, setting: Setting, **options: Any) -> None:
+        super().__init__(setting, most=MAX_LINES_LENGTH, lines=True, **options)
+
+    def parse(self, text: str) -> str:
+        return super().parse(text.replace("\r\n", "\n"))
+
+
 KINDS: dict[str, Callable[[Setting], SettingField]] = {
     "email": EmailSettingField,
     "address": UrlField,
     "token": TokenField,
     "chat": ChatField,
+    "identifier": IdentifierField,
+    "recipient": IdentifierField,
+    "lines": LinesField,
 }

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import chain
 from typing import TypeVar
 
 from app.i18n import digits
@@ -106,6 +108,54 @@ def in_plain_text(message: Message) -> str:
     if message.url:
         lines += ["", f"{button_of(message)}: {message.url}"]
     return "\n".join(lines).strip() + "\n"
+
+
+def text_within(message: Message, most: int, size: Callable[[str], int] = units) -> str:
+    """The message without its title and its link as plain text of at most `most`, for short notifications.
+
+    Cut between facts and between links. Where not all links fit, they show the tops of their tables, or none.
+    """
+    rest = size(left_out(len(message.sections))) + 8  # and two line ends, also escaped
+    text = [fitted(message.text, most // 2, size=size)] if message.text else []
+    facts = [fact_within(pair, most // 4, size) for pair in message.facts]
+    text += as_many(facts, lambda some: size("\n".join([*text, *some])) <= most - rest)
+    best: Sequence[list[str]] = ()
+    for shorten in (with_whole_tables, with_top_rows, without_tables):
+        parts = [section_within(shorten(one), most // 4, size) for one in message.sections]
+        shown = as_many(parts, lambda some: size("\n".join([*text, *chain(*some)])) <= most - rest)
+        best = shown if len(shown) > len(best) else best
+        if len(best) == len(parts):
+            break
+    more = left_out(len(message.sections) - len(best))
+    return "\n".join([*text, *chain(*best), *(["", more] if more else [])]).strip()
+
+
+def with_whole_tables(section: Section) -> Section:
+    return section
+
+
+def with_top_rows(section: Section) -> Section:
+    """The section with the first row of each table as a fact."""
+    tops = [(table.title, *table.rows[0]) for table in section.tables if table.rows]
+    facts = tuple((title, f"{name} ({digits(number)})") for title, name, number in tops)
+    return replace(section, facts=(*section.facts, *facts), tables=())
+
+
+def without_tables(section: Section) -> Section:
+    return replace(section, tables=())
+
+
+def fact_within(pair: tuple[str, str], most: int, size: Callable[[str], int]) -> str:
+    return fitted(one_line(f"{pair[0]}: {pair[1]}"), most, size=size)
+
+
+def section_within(section: Section, most: int, size: Callable[[str], int]) -> list[str]:
+    lines = [one_line(section.title), *section_lines(section)]
+    return ["", *(fitted(line, most, size=size) for line in lines)]
+
+
+def size_in_bytes(text: str) -> int:
+    return len(text.encode("utf-8", "surrogatepass"))
 
 
 def section_lines(section: Section) -> list[str]:

@@ -26,7 +26,7 @@ from app.trash.models import Trashed
 
 def create(user: User, changes: dict[str, Any]) -> NotificationHandler:
     """Create a handler from `changes`: type, name and settings."""
-    settings = {**made(changes["type"]), **changes.get("settings", {})}
+    settings = filled_in({**made(changes["type"]), **changes.get("settings", {})})
     handler = NotificationHandler(user_id=user.id, **{**changes, "settings": settings})
     require_settings(handler)
     db.session.add(handler)
@@ -77,7 +77,12 @@ def settings_with(handler: NotificationHandler, changes: dict[str, Any]) -> dict
         return handler.settings
     begins_anew = is_other_type or isinstance(handler.settings, UnreadableSecret)
     kept = made(changes.get("type", handler.type)) if begins_anew else handler.settings
-    return {**kept, **changes.get("settings", {})}
+    return filled_in({**kept, **changes.get("settings", {})})
+
+
+def filled_in(settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings without those that were cleared."""
+    return {name: value for name, value in settings.items() if value is not None}
 
 
 def note_changes(handler: NotificationHandler, changes: dict[str, Any], settings: dict[str, Any]) -> None:
@@ -131,7 +136,7 @@ def made(type_: str) -> dict[str, str]:
 
 def require_settings(handler: NotificationHandler) -> None:
     """Raises Invalid where a setting is missing. The form checks it, but the type may have changed since."""
-    names = [one.name for one in all_transports()[handler.type].settings]
+    names = [one.name for one in all_transports()[handler.type].settings if not one.is_optional]
     missing = [name for name in names if not handler.settings.get(name)]
     if missing:
         raise Invalid(

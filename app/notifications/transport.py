@@ -34,6 +34,7 @@ TARGETS: Mapping[str, Callable[[str], str]] = {
     "email": mailbox_of,
     "address": host_of,
     "chat": str.lower,
+    "recipient": str,
 }
 
 
@@ -41,9 +42,13 @@ TARGETS: Mapping[str, Callable[[str], str]] = {
 class Setting:
     """A setting that an owner fills in, stored under `name` in the handler's settings.
 
-    `kind`: one of `email`, `address`, `token`, `chat`. `words`: the provider's own names for it, accepted as
-    input. `is_secret`: a read-only key does not see it, and lists do not show it.
-    `is_hidden`: a read-only key does not see it, because it may contain a key (the URL of a webhook).
+    `kind`: one of `email`, `address`, `token`, `chat`, `identifier`, `recipient`, `lines`. A `recipient` is
+    an identifier that names the receiver by itself, `lines` is a text of several lines. `words`: the
+    provider's own names for it, accepted as input. `is_secret`: a read-only key does not see it, and lists do
+    not show it. `is_hidden`: a read-only key does not see it, because it may contain a key (the URL of a
+    webhook). `most`: its longest text, where that is not the usual one of its kind. `pattern`: the whole form
+    of an identifier, which `problem` says in words. `check`: raises Rejected for a value that has the right
+    form, but can't be used.
     """
 
     name: str
@@ -54,6 +59,11 @@ class Setting:
     words: tuple[str, ...] = ()
     is_secret: bool = False
     is_hidden: bool = False
+    is_optional: bool = False
+    most: int | None = None
+    pattern: str = ""
+    problem: str = ""
+    check: Callable[[str], object] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -60,7 +60,8 @@ def _(field: TextField) -> Schema:
 
 @schema_of.register
 def _(field: PatternField) -> Schema:
-    return {"type": "string", "maxLength": field.most, "pattern": f"^{field.pattern.pattern}$"}
+    pattern = f"(?:{field.pattern.pattern})?" if field.can_be_empty else field.pattern.pattern
+    return {"type": "string", "maxLength": field.most, "pattern": f"^{pattern}$"}
 
 
 @schema_of.register

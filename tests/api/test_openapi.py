@@ -18,6 +18,7 @@ from jsonschema import Draft202012Validator, FormatChecker
 from openapi_spec_validator import validate
 
 from app.accounts.models import User
+from app.notifications.transport import all_transports
 from app.openapi.document import body
 from app.openapi.operations import RESOURCES, operations
 from tests.api.shape import problem
@@ -127,8 +128,9 @@ def test_every_field_is_in_it_with_its_bounds(
     assert api.post(path, json=example).status_code == 201
 
 
-ALL_HANDLERS = {"email": "email", "webhook": "webhook", "chat_c_chat_id": "chat_c"}
-ALL_HANDLERS |= {name: name for name in ("chat_a", "chat_b", "chat_c", "chat_d")}
+ALL_HANDLERS = {
+    one.name: type_ for type_, transport in all_transports().items() for one in transport.settings
+}
 
 
 def test_every_parameter_of_a_list_is_in_it(document: dict[str, Any]) -> None:

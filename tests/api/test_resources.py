@@ -21,6 +21,12 @@ HANDLERS: dict[str, dict[str, str]] = {
     "chat_b": {"chat_b": "https://example.com/b"},
     "chat_c": {"chat_c": "123:abc", "chat_c_chat_id": "-100"},
     "chat_d": {"chat_d": "https://example.com/d"},
+    "google_chat": {"google_chat": "https://example.com/e?token=1"},
+    "gotify": {"gotify": "https://example.com", "gotify_token": "A1"},
+    "matrix": {"matrix": "https://example.com", "matrix_room_id": "!r:example.com", "matrix_token": "t"},
+    "mattermost": {"mattermost": "https://example.com/hooks/f"},
+    "ntfy": {"ntfy": "https://ntfy.example", "ntfy_topic": "t"},
+    "pushover": {"pushover": "a" * 30, "pushover_user_key": "u" * 30},
 }
 
 

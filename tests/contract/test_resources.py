@@ -406,6 +406,15 @@ HANDLERS = {
     "chat_b": ({"chat_b": "https://example.com/b"}, {"chat_b": "https://localhost/"}),
     "chat_c": ({"chat_c": "1:abc", "chat_c_chat_id": "-100"}, {"chat_c_chat_id": "a b"}),
     "chat_d": ({"chat_d": "https://example.com/d"}, {"chat_d": "https://[::1]/"}),
+    "google_chat": ({"google_chat": "https://example.com/e?token=1"}, {"google_chat": "https://10.0.0.1/"}),
+    "gotify": ({"gotify": "https://example.com", "gotify_token": "A1"}, {"gotify": "https://192.168.0.1"}),
+    "matrix": (
+        {"matrix": "https://example.com", "matrix_room_id": "!r:example.com", "matrix_token": "t"},
+        {"matrix_room_id": "#r:example.com"},
+    ),
+    "mattermost": ({"mattermost": "https://example.com/hooks/f"}, {"mattermost": "https://169.254.1.1/"}),
+    "ntfy": ({"ntfy": "https://ntfy.example", "ntfy_topic": "t"}, {"ntfy_topic": "a b"}),
+    "pushover": ({"pushover": "a" * 30, "pushover_user_key": "u" * 30}, {"pushover": "a"}),
 }
 WORDS = {"chat_a": "slack", "chat_b": "discord", "chat_c": "telegram", "chat_d": "microsoft_teams"}
 

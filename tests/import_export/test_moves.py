@@ -47,6 +47,19 @@ HANDLERS = (
     {"type": "email", "name": "me", "email": "me@example.com"},
     {"type": "webhook", "name": "shop", "webhook": "https://hooks.example/b"},  # another of the same name
     {"type": "chat_c", "name": "team", "chat_c": "123:abc", "chat_c_chat_id": "-100"},
+    {
+        "type": "ntfy",
+        "name": "phone",
+        "ntfy": "https://ntfy.example",
+        "ntfy_topic": "t",
+        "ntfy_token": "tk_1",
+    },
+    {
+        "type": "webhook",
+        "name": "own body",
+        "webhook": "https://hooks.example/c",
+        "webhook_template": '{\n  "text": "{{ event.title }}"\n}',
+    },
 )
 TWINS = [{"type": "social_a", "pixel": "7701", "name": name} for name in ("One", "Two")]
 

@@ -22,6 +22,7 @@ class Heard(NamedTuple):
     path: str
     headers: Mapping[str, str]
     body: bytes
+    method: str = "POST"
 
     @property
     def json(self) -> Any:
@@ -53,7 +54,7 @@ class WebReceiver:
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["content-length"]))
-                receiver.heard.append(Heard(self.path, self.headers, body))
+                receiver.heard.append(Heard(self.path, self.headers, body, self.command))
                 says = receiver.answers.pop(0) if receiver.answers else Says(200, "ok")
                 self.send_response(says.status)
                 for name, value in says.headers.items():
@@ -61,6 +62,8 @@ class WebReceiver:
                 self.send_header("content-length", str(len(says.body.encode())))
                 self.end_headers()
                 self.wfile.write(says.body.encode())
+
+            do_PUT = do_POST  # noqa: N815
 
             def log_message(self, *arguments: object) -> None:
                 pass

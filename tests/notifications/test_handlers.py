@@ -30,7 +30,18 @@ FIELDS = {
     "chat_b": {"chat_b": HOOK},
     "chat_c": {"chat_c": "123:ABC", "chat_c_chat_id": "-100123"},
     "chat_d": {"chat_d": HOOK},
+    "google_chat": {"google_chat": HOOK},
+    "gotify": {"gotify": "https://push.example.com/gotify", "gotify_token": "AbCdEf123456789"},
+    "matrix": {
+        "matrix": "https://example.org",
+        "matrix_room_id": "!room:example.org",
+        "matrix_token": "syt_x",
+    },
+    "mattermost": {"mattermost": HOOK},
+    "ntfy": {"ntfy": "https://ntfy.sh", "ntfy_topic": "waypost-k3v9x2"},
+    "pushover": {"pushover": "a" * 30, "pushover_user_key": "u" * 30},
 }
+OPTIONAL = {"ntfy": {"ntfy_token": "tk_x"}, "webhook": {"webhook_template": "{{ event.title }}"}}
 WORDS = {
     "chat_a": ("slack", {"slack": HOOK}),
     "chat_b": ("discord", {"discord": HOOK}),
@@ -59,8 +70,13 @@ def stored(type_):
 
 def test_the_transports():
     assert {
-        type_: [one.name for one in transport.settings] for type_, transport in all_transports().items()
+        type_: [one.name for one in transport.settings if not one.is_optional]
+        for type_, transport in all_transports().items()
     } == {type_: list(fields) for type_, fields in FIELDS.items()}
+    assert {one.name for transport in all_transports().values() for one in transport.settings} == {
+        *(name for fields in FIELDS.values() for name in fields),
+        *(name for fields in OPTIONAL.values() for name in fields),
+    }
 
 
 @pytest.mark.parametrize("type_", FIELDS)
@@ -79,7 +95,15 @@ def test_what_a_read_only_key_does_not_see():
     secrets = {
         type_: set(transport.secrets) for type_, transport in all_transports().items() if transport.secrets
     }
-    assert secrets == {"webhook": {"webhook", "secret"}} | {type_: {type_} for type_ in WORDS}
+    assert secrets == {
+        "webhook": {"webhook", "webhook_template", "secret"},
+        "google_chat": {"google_chat"},
+        "gotify": {"gotify_token"},
+        "matrix": {"matrix_token"},
+        "mattermost": {"mattermost"},
+        "ntfy": {"ntfy_topic", "ntfy_token"},
+        "pushover": {"pushover", "pushover_user_key"},
+    } | {type_: {type_} for type_ in WORDS}
 
 
 # --- form
@@ -110,10 +134,69 @@ def test_a_types_own_fields_are_required(type_):
 
 @pytest.mark.parametrize("type_", FIELDS)
 def test_fields_of_other_types_are_not_looked_at(type_):
-    others = dict.fromkeys(set(SETTINGS) - set(FIELDS[type_]), "nonsense\x00")
+    others = dict.fromkeys(set(SETTINGS) - {*FIELDS[type_], *OPTIONAL.get(type_, ())}, "nonsense\x00")
     form = read(type=type_, name="n", **FIELDS[type_], **others)
     assert wrong(form) == []
     assert form.changes["settings"] == FIELDS[type_]
+
+
+@pytest.mark.parametrize("type_", OPTIONAL)
+def test_optional_fields(type_):
+    (name, value) = next(iter(OPTIONAL[type_].items()))
+    form = read(type=type_, name="n", **FIELDS[type_], **OPTIONAL[type_])
+    assert wrong(form) == [] and form.changes["settings"] == {**FIELDS[type_], **OPTIONAL[type_]}
+    handler = stored(type_)
+    handler.settings = form.changes["settings"]
+    cleared = read(handler, **{name: ""})
+    assert wrong(cleared) == [] and cleared.changes["settings"] == {name: None}
+    assert services.settings_with(handler, cleared.changes) == FIELDS[type_]
+    assert read(handler, name="m").changes == {"name": "m"} and value
+
+
+IDENTIFIERS = {
+    "a topic with a slash": ("ntfy", "ntfy_topic", "a/b", False),
+    "a topic of 64": ("ntfy", "ntfy_topic", "a" * 64, True),
+    "a topic of 65": ("ntfy", "ntfy_topic", "a" * 65, False),
+    "a topic with letters of another script": ("ntfy", "ntfy_topic", "töpic", False),
+    "a token with a line end": ("ntfy", "ntfy_token", "tk\r\nX: y", False),
+    "a token of other letters": ("gotify", "gotify_token", "Ä", False),
+    "a token with a space": ("gotify", "gotify_token", "a b", False),
+    "a room's alias": ("matrix", "matrix_room_id", "#room:example.org", False),
+    "a room without a server": (
+        "matrix",
+        "matrix_room_id",
+        "!31hneApxJ_1o-63DmFrpeqnkFfWppnzWso1JvH3ogLM",
+        True,
+    ),
+    "a room of 256": ("matrix", "matrix_room_id", "!" + "a" * 255, False),
+    "a long token": ("matrix", "matrix_token", "m" * 1024, True),
+    "a longer token": ("matrix", "matrix_token", "m" * 1025, False),
+    "a key of 29": ("pushover", "pushover_user_key", "u" * 29, False),
+    "a key with a dash": ("pushover", "pushover", "a-" * 15, False),
+    "a server with a query": ("gotify", "gotify", "https://example.com/?x=1", False),
+    "a server with a fragment": ("matrix", "matrix", "https://example.com/#/login", False),
+    "a server in a path": ("gotify", "gotify", "https://example.com/gotify/", True),
+    "a server at home": ("ntfy", "ntfy", "http://192.168.1.4:2586", False),
+    "a webhook with a query": ("google_chat", "google_chat", HOOK + "?key=1&token=2", True),
+}
+
+
+@pytest.mark.parametrize("name", IDENTIFIERS)
+def test_what_an_identifier_may_be(name):
+    type_, field, value, may = IDENTIFIERS[name]
+    form = read(type=type_, name="n", **{**FIELDS[type_], field: value})
+    assert [problem.field for problem in form.problems] == ([] if may else [field])
+
+
+def test_a_server_in_an_allowed_network():
+    fields = {**FIELDS["gotify"], "gotify": "http://192.168.1.4:8080"}
+    assert wrong(read(type="gotify", name="n", **fields)) == [("gotify", "private_address")]
+    assert wrong(read(networks=["192.168.1.0/24"], type="gotify", name="n", **fields)) == []
+
+
+def test_line_ends_of_a_template_are_stored_as_one_character():
+    form = read(type="webhook", name="n", webhook=HOOK, webhook_template="a\r\nb\nc")
+    assert form.changes["settings"]["webhook_template"] == "a\nb\nc"
 
 
 def test_what_is_required():

@@ -26,7 +26,18 @@ from app.notifications.outbox import deliver
 from app.notifications.sender import Sender
 from app.notifications.site import SiteUrls
 from app.notifications.transport import all_transports
-from app.notifications.transports import chat_a, chat_b, chat_c, chat_d
+from app.notifications.transports import (
+    chat_a,
+    chat_b,
+    chat_c,
+    chat_d,
+    google_chat,
+    gotify,
+    matrix,
+    mattermost,
+    ntfy,
+    pushover,
+)
 from app.notifications.waiting import message_of
 from tests.factories import Factory
 from tests.i18n.catalogues import DELIVERED, messages_in, read_catalogue
@@ -142,17 +153,24 @@ CHATS: dict[str, Callable[[Any], Any]] = {
     "chat_b": chat_b.payload,
     "chat_c": lambda message: chat_c.payload(message, "1"),
     "chat_d": chat_d.payload,
+    "google_chat": google_chat.payload,
+    "gotify": gotify.payload,
+    "matrix": matrix.payload,
+    "mattermost": mattermost.payload,
+    "ntfy": lambda message: ntfy.payload(message, "t"),
+    "pushover": pushover.payload,
 }
+LINKED_BY_TITLE = {"chat_b", "gotify", "mattermost", "ntfy"}  # or by the whole notification
 
 
 @pytest.mark.parametrize("name", CHATS)
 def test_a_chat_in_german(name: str) -> None:
-    assert set(CHATS) == {type_ for type_ in all_transports() if type_.startswith("chat")}
+    assert set(CHATS) == set(all_transports()) - {"email", "webhook"}
     message = message_of(delivery(events.ENDED, {"link": LINK}), SITE, "de")
     with in_language("de"):
         shown = str(CHATS[name](message))
     assert "Klicks" in shown
-    assert ("In Waypost ansehen" in shown) == (name != "chat_b")  # whose title is the link
+    assert ("In Waypost ansehen" in shown) == (name not in LINKED_BY_TITLE)
     assert "See it" not in shown
 
 

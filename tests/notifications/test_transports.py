@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import ssl
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -11,11 +12,12 @@ from typing import Any
 import pytest
 
 from app.core.folders import ROOT
+from app.core.registry import modules
 from app.net.session import OutboundSession
+from app.notifications import transports
 from app.notifications.delivery import attempt
 from app.notifications.message import Message
 from app.notifications.transport import all_transports
-from app.notifications.transports import chat_c
 from tests.notifications.messages import endless, event, nasty, report
 from tests.notifications.peers import Authority, Peers
 from tests.notifications.receivers import MailReceiver, Says, WebReceiver
@@ -34,10 +36,17 @@ MESSAGES: dict[str, Callable[[], Message]] = {
 }
 
 
+def point_here(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    """Let the transports of services with one server for all send to this one."""
+    for module in modules(transports).values():
+        if hasattr(module, "API"):
+            monkeypatch.setattr(module, "API", url)
+
+
 @pytest.fixture
 def sink(web: WebReceiver, mail: MailReceiver, monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """The receivers of all transports."""
-    monkeypatch.setattr(chat_c, "API", web.url)
+    point_here(monkeypatch, web.url)
     return SimpleNamespace(web=web, mail=mail, count=lambda: len(web.heard) + len(mail.mails))
 
 
@@ -107,6 +116,53 @@ def test_it_asks_to_wait(type_: str, sink: SimpleNamespace, way_out: OutboundSes
     assert (outcome.retry_after, outcome.is_permanent) == (120, False)
 
 
+@pytest.mark.parametrize("type_", HTTP)
+def test_it_says_nothing(type_: str, peers: Peers, make_outbound: Callable[..., OutboundSession],
+                         monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+    url = peers.serve(peers.hangs).url.rstrip("/")
+    point_here(monkeypatch, url)
+    outcome = attempt(type_, filled(type_, url), event(), make_outbound(0.5))
+    assert (outcome.is_delivered, outcome.detail) == (False, "The server did not answer in time.")
+    assert not outcome.is_permanent
+
+
+@pytest.mark.parametrize("type_", HTTP)
+def test_a_private_network_is_not_contacted(
+    type_: str,
+    sink: SimpleNamespace,
+    make_outbound: Callable[..., OutboundSession],
+) -> None:
+    outcome = attempt(type_, filled(type_, sink.web.url), event(), make_outbound(allow_private_networks=()))
+    assert not outcome.is_delivered and "private network" in outcome.detail and sink.count() == 0
+
+
+# a server may answer with an error that has the form of its service, but another meaning in each part
+ODD = {
+    "no object": "[1]",
+    "null": "null",
+    "numbers": json.dumps({"error": 1, "errcode": 2, "id": 3, "errors": 4, "code": "x", "status": [], "token": []}),
+    "objects": json.dumps({"error": {"status": [], "details": {}, "message": []}, "errcode": {}, "id": {},
+                           "errors": {}, "code": [], "parameters": {"retry_after": []}, "user": {}, "retry_after_ms": "soon", "errorCode": {}}),
+    "endless words": json.dumps({"error": "e" * 9000, "errors": ["x" * 9000], "message": "m" * 9000,
+                                 "errorDescription": "d" * 9000, "description": "d" * 9000}),
+    "objects in an object": json.dumps({"description": {}, "error": {"code": {}, "message": {}}}),
+    "deep": "[" * 30_000,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("body", ODD)
+@pytest.mark.parametrize("status", [400, 401, 404, 429, 500])
+@pytest.mark.parametrize("type_", HTTP)
+def test_an_odd_error_is_tried_again(
+    type_: str, status: int, body: str, sink: SimpleNamespace, way_out: OutboundSession
+) -> None:
+    sink.web.answers.append(Says(status, ODD[body]))
+    outcome = attempt(type_, filled(type_, sink.web.url), event(), way_out)
+    assert (outcome.is_delivered, outcome.is_gone, outcome.is_permanent) == (False, False, False)
+    assert outcome.status_code == status and "see its log" not in outcome.detail
+    assert len(outcome.detail) < 9100 if type_ == "chat_c" else len(outcome.detail) <= 260
+
+
 BOMB = gzip.compress(b"0" * 50_000_000)
 FAULTS: dict[str, tuple[Callable[[Peers], Any], str]] = {
     "hangs up": (lambda p: p.says(), "The server hung up early, or its answer is not HTTP."),
@@ -114,6 +170,10 @@ FAULTS: dict[str, tuple[Callable[[Peers], Any], str]] = {
     "an error as a gzip bomb": (
         lambda p: p.says(b"HTTP/1.1 500 X\r\ncontent-encoding: gzip\r\ncontent-length: %d\r\n\r\n" % len(BOMB) + BOMB),
         "The server answered 500 Internal Server Error.",
+    ),
+    "less than it announces": (
+        lambda p: p.says(b"HTTP/1.1 200 OK\r\ncontent-length: 400\r\n\r\nok"),
+        "The server hung up early, or its answer is not HTTP.",
     ),
     "a certificate that nobody knows": (lambda p: p.says(), "The certificate is not valid: self-signed certificate."),
 }  # fmt: skip
@@ -137,7 +197,7 @@ def test_what_a_receiver_may_do_wrong(
     script, words = FAULTS[fault]
     tls = unknown if words.startswith("The certificate") else None
     url = peers.serve(script(peers), tls=tls).url.rstrip("/")
-    monkeypatch.setattr(chat_c, "API", url)
+    point_here(monkeypatch, url)
     outcome = attempt(type_, filled(type_, url), event(), way_out)
     assert (outcome.is_delivered, outcome.detail, outcome.is_permanent) == (False, words, False)
     assert len(outcome.answer) <= 2000

@@ -61,7 +61,7 @@ def about(delivery: Delivery) -> str:
 
 
 class DeliveryRow(NamedTuple):
-    """One delivery as the log shows it. `payload` is its message, as a webhook gets it."""
+    """One delivery as the log shows it. `payload` is its message, as a webhook without a template gets it."""
 
     row: Delivery
     attempts: Sequence[DeliveryAttempt]

@@ -45,7 +45,8 @@ def send(fields: Mapping[str, str], message: Message, outbound: OutboundSession)
 
 
 def is_gone(status: int, body: str) -> bool:
-    return 400 <= status < 500 and read_object(body).get("code") in GONE
+    code = read_object(body).get("code")
+    return 400 <= status < 500 and isinstance(code, int) and code in GONE
 
 
 def payload(message: Message) -> dict[str, Any]:

@@ -45,7 +45,7 @@ def send(fields: Mapping[str, str], message: Message, outbound: OutboundSession)
 
 def is_gone(status: int, body: str) -> bool:
     error = read_object(body).get("error")
-    return 400 <= status < 500 and isinstance(error, dict) and error.get("code") in GONE
+    return 400 <= status < 500 and isinstance(error, dict) and str(error.get("code")) in GONE
 
 
 def payload(message: Message) -> dict[str, Any]:

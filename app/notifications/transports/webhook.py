@@ -1,4 +1,7 @@
-"""Transport to an owner's server: webhooks signed by Standard Webhooks, so that it can verify the sender."""
+"""Transport to an owner's server: webhooks signed by Standard Webhooks, so that it can verify the sender.
+
+The body is the standard payload, or what the owner's template prints.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +16,12 @@ from standardwebhooks import Webhook
 
 from app.core.leases import precise_now
 from app.i18n.messages import lazy_gettext as _l
+from app.input.parsers import Rejected
 from app.net.session import OutboundSession
+from app.notifications.body_template import PLACEHOLDERS, BodyTooLong, read_template, timestamp
 from app.notifications.http_result import judge
 from app.notifications.message import Message
-from app.notifications.transport import Delivered, Setting, Transport
+from app.notifications.transport import Delivered, DeliveryFailed, Setting, Transport
 
 # how long a replaced secret signs beside the new one
 OVERLAP = dt.timedelta(days=1)
@@ -28,15 +33,28 @@ def new_secret() -> str:
 
 
 def send(fields: Mapping[str, str], message: Message, outbound: OutboundSession) -> Delivered:
-    body = json.dumps(payload(message), ensure_ascii=False, separators=(",", ":"))
-    headers = signed(fields, message.id, body, precise_now())
+    body, content_type = body_of(fields, message)
+    headers = {**signed(fields, message.id, body, precise_now()), "content-type": content_type}
     return judge(outbound.request("POST", fields["webhook"], headers=headers, body=body.encode()))
+
+
+def body_of(fields: Mapping[str, str], message: Message) -> tuple[str, str]:
+    """The body and its content type. Raises DeliveryFailed where the template can't be used."""
+    if not (text := fields.get("webhook_template")):
+        return json.dumps(payload(message), ensure_ascii=False, separators=(",", ":")), "application/json"
+    try:
+        template = read_template(text)
+        return template.render(message), template.content_type
+    except BodyTooLong:
+        reason = _l("With the body template this is larger than 64 KiB.")
+        raise DeliveryFailed(reason, permanent=True) from None
+    except Rejected as unusable:  # stored by a version that knew other placeholders
+        raise DeliveryFailed(str(unusable), permanent=True) from None
 
 
 def payload(message: Message) -> dict[str, Any]:
     """The body, the same on every attempt. `timestamp` is the event's time, the header's that of sending."""
-    timestamp = message.datetime.astimezone(dt.UTC).isoformat().replace("+00:00", "Z")
-    return {"type": message.type, "timestamp": timestamp, "data": message.data}
+    return {"type": message.type, "timestamp": timestamp(message), "data": message.data}
 
 
 def signed(fields: Mapping[str, str], id_: str, body: str, now: dt.datetime) -> dict[str, str]:
@@ -46,7 +64,6 @@ def signed(fields: Mapping[str, str], id_: str, body: str, now: dt.datetime) -> 
     """
     signatures = [Webhook(secret).sign(id_, now, body) for secret in secrets_of(fields, now)]
     return {
-        "content-type": "application/json",
         "user-agent": "Waypost",
         "webhook-id": id_,
         "webhook-timestamp": str(int(now.timestamp())),
@@ -78,6 +95,20 @@ TRANSPORT = Transport(
             example="https://example.com/hooks/waypost",
             guidance=_l("Receives a signed POST with JSON. Any library of Standard Webhooks verifies it."),
             is_hidden=True,
+        ),
+        Setting(
+            name="webhook_template",
+            label=_l("Body template"),
+            kind="lines",
+            example='{"text": "{{ event.title }}", "clicks": {{ link.clicks }}}',
+            guidance=_l(
+                "Empty for the standard body. Placeholders: %(names)s. Within quotes their text is printed, "
+                "elsewhere JSON.",
+                names=", ".join(PLACEHOLDERS),
+            ),
+            check=read_template,
+            is_hidden=True,
+            is_optional=True,
         ),
     ),
     makes={"secret": new_secret},

@@ -1,0 +1,145 @@
+"""The types of handlers in the form: each says what to paste and where to find it, on any screen."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+from sqlalchemy import select
+from sqlalchemy.orm import Session, scoped_session
+
+from app.notifications.models import NotificationHandler
+from app.notifications.transport import all_transports
+from tests.browser.test_accessibility import violations
+from tests.notifications.receivers import Says, WebReceiver
+
+pytestmark = pytest.mark.browser
+PICTURES = os.environ.get("WAYPOST_TEST_PICTURES")
+
+
+@pytest.fixture
+def web() -> Iterator[WebReceiver]:
+    receiver = WebReceiver()
+    yield receiver
+    receiver.stop()
+
+
+def picture(page: Page, name: str) -> None:
+    """Keep a picture of the page where the environment names a folder for it, to be looked at."""
+    if PICTURES:
+        page.screenshot(path=Path(PICTURES) / f"{name}.png", full_page=True)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_each_type_says_what_to_paste(desk: Page, site: str, width: int, theme: Any) -> None:
+    desk.set_viewport_size({"width": width, "height": 800})
+    desk.emulate_media(color_scheme=theme, reduced_motion="reduce")
+    desk.goto(f"{site}/dashboard/handlers/new")
+    picture(desk, f"picker-{width}-{theme}")
+    kinds = desk.get_by_role("radiogroup", name="Notifications")
+    expect(kinds.get_by_role("radio")).to_have_count(len(all_transports()))
+    for type_, transport in all_transports().items():
+        kinds.get_by_role("radio", name=str(transport.label), exact=True).check()
+        panel = desk.locator(f'[data-for="type {type_}"]')
+        expect(panel).to_be_visible()
+        expect(desk.locator('[data-for^="type "]:visible')).to_have_count(1)
+        for setting in transport.settings:
+            field = panel.get_by_label(str(setting.label), exact=not setting.is_optional)
+            expect(field).to_have_attribute("placeholder", setting.example)
+            expect(field).to_have_accessible_description(str(setting.guidance))
+        for step in transport.steps:
+            expect(panel.get_by_text(str(step), exact=True)).to_be_visible()
+        assert desk.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), type_
+        picture(desk, f"{type_}-{width}-{theme}")
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_no_type_is_hard_to_use(desk: Page, site: str, theme: Any) -> None:
+    desk.emulate_media(color_scheme=theme, reduced_motion="reduce")
+    desk.goto(f"{site}/dashboard/handlers/new")
+    for transport in all_transports().values():
+        desk.get_by_role("radio", name=str(transport.label), exact=True).check()
+        assert violations(desk) == []
+
+
+def test_the_picker_by_keyboard(desk: Page, site: str) -> None:
+    desk.set_viewport_size({"width": 390, "height": 800})
+    desk.goto(f"{site}/dashboard/handlers/new")
+    labels = [str(one.label) for one in all_transports().values()]
+    first = desk.get_by_role("radio", name=labels[0], exact=True)
+    first.focus()
+    desk.keyboard.press("Space")
+    for label in labels[1:]:
+        desk.keyboard.press("ArrowDown")
+        chosen = desk.get_by_role("radio", name=label, exact=True)
+        expect(chosen).to_be_focused()
+        expect(chosen).to_be_checked()
+        expect(chosen).to_be_in_viewport()
+    expect(desk.get_by_label("Name")).to_have_value(labels[-1])
+    desk.keyboard.press("Tab")
+    expect(desk.get_by_label("Name")).to_be_focused()
+    desk.keyboard.press("Tab")
+    expect(desk.get_by_label("Address", exact=True)).to_be_focused()
+
+
+@pytest.mark.settings(ALLOW_PRIVATE_NETWORKS="127.0.0.0/8", BASE_URL="https://go.example")
+def test_made_and_tested(desk: Page, site: str, web: WebReceiver, session: scoped_session[Session]) -> None:
+    desk.goto(f"{site}/dashboard/handlers/")
+    desk.get_by_role("link", name="Create handler").first.click()
+    dialog = desk.get_by_role("dialog")
+    dialog.get_by_role("radio", name="ntfy").check()
+    expect(dialog.get_by_label("Name")).to_have_value("ntfy")
+    dialog.get_by_label("Server").and_(dialog.locator("#ntfy")).fill(f"{web.url}/?x")
+    dialog.get_by_label("Topic").fill("my topic")
+    dialog.get_by_role("button", name="Create handler").click()
+    expect(dialog.locator("#ntfy-error")).to_contain_text("without ? and #")
+    expect(dialog.locator("#ntfy_topic-error")).to_contain_text("letters from a to z")
+    dialog.locator("#ntfy").fill(web.url)
+    dialog.get_by_label("Topic").fill("waypost-1")
+    dialog.get_by_role("button", name="Create handler").click()
+    row = desk.get_by_role("listitem").filter(has_text="ntfy")
+    expect(row).to_contain_text(web.url)
+    row.get_by_role("button", name="Test ntfy").click()
+    expect(desk.get_by_role("status").filter(has_text="The test has arrived at ntfy.")).to_be_visible()
+    assert [heard.json["topic"] for heard in web.heard] == ["waypost-1"]
+    web.answers.append(Says(403, '{"code":40301,"http":403,"error":"forbidden"}'))
+    row.get_by_role("button", name="Test ntfy").click()
+    expect(desk.get_by_text("ntfy says: forbidden.").first).to_be_visible()
+    session.rollback()
+    handler = session.scalars(select(NotificationHandler)).one()
+    assert handler.settings == {"ntfy": web.url, "ntfy_topic": "waypost-1"}
+
+
+def test_a_body_template(
+    desk: Page, site: str, make_handler: Callable[..., Any], alice: Any, session: scoped_session[Session]
+) -> None:
+    make_handler(
+        alice, "webhook", name="Hook", settings={"webhook": "https://example.com/", "secret": "whsec_AA=="}
+    )
+    desk.goto(f"{site}/dashboard/handlers/")
+    desk.get_by_role("link", name="Edit Hook").click()
+    dialog = desk.get_by_role("dialog")
+    template = dialog.get_by_label("Body template")
+    template.fill('{"text": "{{ event.titel }}"}')
+    dialog.get_by_role("button", name="Save handler").click()
+    expect(dialog.locator("#webhook_template-error")).to_contain_text("There is no placeholder “event.titel”")
+    template.fill('{\n  "text": "{{ event.title }}"\n}')
+    picture(desk, "template")
+    dialog.get_by_role("button", name="Save handler").click()
+    expect(dialog).to_be_hidden()
+    session.rollback()
+    handler = session.scalars(select(NotificationHandler)).one()
+    assert handler.settings["webhook_template"] == '{\n  "text": "{{ event.title }}"\n}'
+    last = handler.last_datetime
+    desk.get_by_role("link", name="Edit Hook").click()
+    expect(template).to_have_value('{\n  "text": "{{ event.title }}"\n}')
+    dialog.get_by_role("button", name="Save handler").click()
+    expect(dialog).to_be_hidden()
+    session.rollback()
+    assert session.scalars(select(NotificationHandler)).one().last_datetime == last
