@@ -1,4 +1,4 @@
-"""Finds a user's own row by its id."""
+"""Finds a workspace's row by its id."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, TypeVar, cast
 
 from sqlalchemy import Select, bindparam, select
 
-from app.accounts.models import User
+from app.accounts.access import Access
 from app.core.errors import NotFound
 from app.core.extensions import db
 
@@ -15,11 +15,12 @@ Row = TypeVar("Row", bound=Any)
 MAX_ID = 2**63 - 1  # the largest integer that both databases take
 
 
-def get_owned(user: User, model: type[Row], id: int) -> Row:
-    """The user's row of `model`. Raises NotFound for another user's row, exactly as for a missing one."""
+def get_owned(access: Access, model: type[Row], id: int) -> Row:
+    """The workspace's row of `model`. Raises NotFound for another's row, exactly as for a missing one."""
     row: Row | None = None
     if 0 < id <= MAX_ID:
-        row = db.session.scalar(query_of(cast("Any", model)), {"id": id, "user_id": user.id})
+        values = {"id": id, "workspace_id": access.workspace_id}
+        row = db.session.scalar(query_of(cast("Any", model)), values)
     if row is None:
         raise NotFound(words_of(model))
     return row
@@ -28,7 +29,8 @@ def get_owned(user: User, model: type[Row], id: int) -> Row:
 @cache
 def query_of(model: Any) -> Select[Any]:
     """The query, built once for each model: building it takes longer than running it."""
-    return select(model).where(model.id == bindparam("id"), model.user_id == bindparam("user_id"))
+    mine = model.workspace_id == bindparam("workspace_id")
+    return select(model).where(model.id == bindparam("id"), mine)
 
 
 def words_of(model: type[Any]) -> str:

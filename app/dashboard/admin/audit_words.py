@@ -47,6 +47,7 @@ ACTION_LABELS: Mapping[str, str] = {
     "invitation.created": _l("Invitation created"),
     "invitation.revoked": _l("Invitation revoked"),
     "member.invited": _l("Member invited"),
+    "member.invitation_revoked": _l("Invitation of a member revoked"),
     "member.joined": _l("Member joined"),
     "member.role_changed": _l("Member's role changed"),
     "member.removed": _l("Member removed"),
