@@ -24,6 +24,7 @@ import sqlalchemy as sa
 
 from app import create_app
 from app.accounts.keys import create_key
+from app.accounts.workspaces import access_of
 from app.core.config import default_processes, load_settings
 from app.core.database import begin_write
 from app.core.extensions import db
@@ -108,10 +109,11 @@ def fill(data_dir: Path, links: int) -> str:
     with app.app_context():
         begin_write(db.session)
         user = create_user("bench@example.com", "five small boats go upriver")
-        _, key = create_key(user, "bench")
+        _, key = create_key(access_of(user), "bench")
+        whose = access_of(user).row_columns
         for numbers in chunks(links):
-            db.session.execute(sa.insert(Link), [link_row(n, user.id) for n in numbers])
-            db.session.execute(sa.insert(Alias), [alias_row(n, user.id) for n in numbers])
+            db.session.execute(sa.insert(Link), [link_row(n, whose) for n in numbers])
+            db.session.execute(sa.insert(Alias), [alias_row(n, whose) for n in numbers])
         db.session.commit()
         db.engine.dispose()
     return key
@@ -121,19 +123,20 @@ def chunks(links: int, size: int = 5000) -> Iterator[range]:
     return (range(first, min(first + size, links + 1)) for first in range(1, links + 1, size))
 
 
-def link_row(number: int, user_id: int) -> dict[str, object]:
+def link_row(number: int, whose: dict[str, int]) -> dict[str, object]:
     destination = f"https://example.com/shelf/{number}?ref=bench"
     return {
         "id": number,
-        "user_id": user_id,
+        **whose,
         "url": f"link-{number}",
         "location_url": destination,
         "targeting": [],
     }
 
 
-def alias_row(number: int, user_id: int) -> dict[str, object]:
-    return {"domain_id": 0, "key": f"link-{number}", "link_id": number, "user_id": user_id}
+def alias_row(number: int, whose: dict[str, int]) -> dict[str, object]:
+    workspace_id = whose["workspace_id"]
+    return {"domain_id": 0, "key": f"link-{number}", "link_id": number, "workspace_id": workspace_id}
 
 
 def multipart(**fields: str) -> tuple[bytes, str]:

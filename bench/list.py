@@ -28,6 +28,7 @@ from werkzeug.test import TestResponse
 
 from app import create_app
 from app.accounts.keys import create_key
+from app.accounts.workspaces import access_of
 from app.analytics.models import Counter
 from app.core.config import Settings, load_settings
 from app.core.database import begin_write, prepare_engine
@@ -114,11 +115,12 @@ def store_owners(settings: Settings, links: int) -> str:
     with app.app_context():
         begin_write(db.session)
         owner, stranger = create_user(EMAIL, PASSWORD), create_user("other@example.com", PASSWORD)
-        _, key = create_key(owner, "bench")
-        for user_id, numbers in ((owner.id, range(links)), (stranger.id, range(links, links + links // 10))):
-            around = surround(user_id)
+        _, key = create_key(access_of(owner), "bench")
+        for user, numbers in ((owner, range(links)), (stranger, range(links, links + links // 10))):
+            whose = access_of(user).row_columns
+            around = surround(whose)
             for some in chunks(len(numbers)):
-                store(user_id, [numbers[one - 1] + 1 for one in some], around)
+                store(whose, [numbers[one - 1] + 1 for one in some], around)
         db.session.commit()
         if not settings.is_sqlite:  # as PostgreSQL's autovacuum does
             db.session.execute(sa.text("ANALYZE"))
@@ -127,33 +129,31 @@ def store_owners(settings: Settings, links: int) -> str:
     return key
 
 
-def surround(user_id: int) -> Mapping[str, list[int]]:
+def surround(whose: Mapping[str, int]) -> Mapping[str, list[int]]:
     """Store rows that links can refer to, a dozen of each. Returns their ids by table."""
     rows: dict[str, list[Any]] = {
-        "project": [Project(user_id=user_id, name=f"Project {n}") for n in range(SOME)],
-        "pixel": [
-            Pixel(user_id=user_id, type="social_a", name=f"Pixel {n}", pixel=str(n)) for n in range(SOME)
-        ],
+        "project": [Project(**whose, name=f"Project {n}") for n in range(SOME)],
+        "pixel": [Pixel(**whose, type="social_a", name=f"Pixel {n}", pixel=str(n)) for n in range(SOME)],
         "handler": [
-            NotificationHandler(user_id=user_id, type="email", name=f"Me {n}", settings={"email": EMAIL})
+            NotificationHandler(**whose, type="email", name=f"Me {n}", settings={"email": EMAIL})
             for n in range(SOME)
         ],
-        "domain": [Domain(user_id=user_id, host=f"go{user_id}.example", is_verified=True, token="t")],
+        "domain": [Domain(**whose, host=f"go{whose['user_id']}.example", is_verified=True, token="t")],
     }
     db.session.add_all([row for some in rows.values() for row in some])
     db.session.flush()
     return {name: [row.id for row in some] for name, some in rows.items()}
 
 
-def store(user_id: int, numbers: list[int], around: Mapping[str, list[int]]) -> None:
-    rows = [link_row(number, user_id, around) for number in numbers]
+def store(whose: Mapping[str, int], numbers: list[int], around: Mapping[str, list[int]]) -> None:
+    rows = [link_row(number, whose, around) for number in numbers]
     db.session.execute(sa.insert(Link), rows)
     aliases = [
         {
             "domain_id": row["domain_id"] or 0,
             "key": row["url"].casefold(),
             "link_id": row["id"],
-            "user_id": user_id,
+            "workspace_id": whose["workspace_id"],
         }
         for row in rows
     ]
@@ -172,7 +172,7 @@ def tags_of(number: int) -> list[str]:
     return [WORDS[number % 5], f"tag {number % 300}"] if number % 3 else []
 
 
-def link_row(number: int, user_id: int, around: Mapping[str, list[int]]) -> dict[str, Any]:
+def link_row(number: int, whose: Mapping[str, int], around: Mapping[str, list[int]]) -> dict[str, Any]:
     """A link's columns. Most links are plain, one in five has an option, and some have dates."""
     chance, now = random.Random(number), dt.datetime.now(dt.UTC).replace(microsecond=0)
     a, b = chance.choice(WORDS), chance.choice(WORDS)
@@ -182,7 +182,7 @@ def link_row(number: int, user_id: int, around: Mapping[str, list[int]]) -> dict
         **PLAIN,
         **(chance.choice(KINDS) if chance.random() < 0.2 else {}),
         "id": number,
-        "user_id": user_id,
+        **whose,
         "search_notes": folded_notes(None, tags_of(number)),
         "url": f"{a}-{number}" if number % 3 else f"{number:07x}",
         "location_url": f"https://{number % 500}.example.com/{a}/{b}/{number}?ref=bench&page={number % 17}",

@@ -24,15 +24,15 @@ from tests.server import BROWSER, Server, wait_for
 RATIO, FEW = 0.6, 1_000
 LINKS = """
     WITH RECURSIVE number(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM number WHERE n + 1 < :links)
-    INSERT INTO link (user_id, type, url, location_url, is_enabled, schedule, password_version,
+    INSERT INTO link (workspace_id, user_id, type, url, location_url, is_enabled, schedule, password_version,
         sensitive_content, http_status_code, app_linking_is_enabled, cloaking_is_enabled,
         forward_query_parameters_is_enabled, targeting, datetime)
-    SELECT 1, 'link', printf('k%07d', n), printf('https://example.com/page/%d?x=1', n), 1, 0, 0, 0, 302, 0, 0,
-        0, '[]', '2026-01-01 00:00:00.000000' FROM number ORDER BY random()
+    SELECT 1, 1, 'link', printf('k%07d', n), printf('https://example.com/page/%d?x=1', n), 1, 0, 0, 0, 302, 0,
+        0, 0, '[]', '2026-01-01 00:00:00.000000' FROM number ORDER BY random()
 """
 ALIASES = """
-    INSERT INTO alias (domain_id, key, link_id, user_id)
-    SELECT 0, url, id, user_id FROM link WHERE url GLOB 'k[0-9]*' ORDER BY url
+    INSERT INTO alias (domain_id, key, link_id, workspace_id)
+    SELECT 0, url, id, workspace_id FROM link WHERE url GLOB 'k[0-9]*' ORDER BY url
 """
 SCRIPT = """
 local text = %s

@@ -65,7 +65,9 @@ def took(call: Callable[[], object]) -> float:
 
 def reports(links: int, now: dt.datetime) -> Iterator[Figure]:
     """The API's queries: 30 days, in a time zone whose days are not those of the stored sums."""
-    month = StatisticsQuery(user_id=USER, start=(now - dt.timedelta(29)).date(), end=now.date(), zone=ZONE)
+    month = StatisticsQuery(
+        workspace_id=USER, start=(now - dt.timedelta(29)).date(), end=now.date(), zone=ZONE
+    )
     most, few = replace(month, link_ids=(1,)), replace(month, link_ids=(links // 2,))
 
     def ask(query: StatisticsQuery) -> float:

@@ -21,14 +21,16 @@ from tests import postgres
 # of a server with 8 GB for itself; a cluster of the tests has PostgreSQL's own defaults
 MEMORY = "SET work_mem = '1GB'; SET maintenance_work_mem = '1GB'"
 LINKS = """
-    INSERT INTO link (user_id, type, url, location_url, is_enabled, schedule, password_version,
+    INSERT INTO link (workspace_id, user_id, type, url, location_url, is_enabled, schedule, password_version,
         sensitive_content, http_status_code, app_linking_is_enabled, cloaking_is_enabled,
         forward_query_parameters_is_enabled, targeting, datetime)
-    SELECT 1, 'link', 'k' || lpad(n::text, 7, '0'), 'https://example.com/page/' || n || '?x=1', true, false,
-        0, false, 302, false, false, false, '[]', '2026-01-01'
+    SELECT 1, 1, 'link', 'k' || lpad(n::text, 7, '0'), 'https://example.com/page/' || n || '?x=1', true,
+        false, 0, false, 302, false, false, false, '[]', '2026-01-01'
     FROM generate_series(0, %(links)s - 1) AS n
 """
-ALIASES = "INSERT INTO alias (domain_id, key, link_id, user_id) SELECT 0, url, id, user_id FROM link"
+ALIASES = (
+    "INSERT INTO alias (domain_id, key, link_id, workspace_id) SELECT 0, url, id, workspace_id FROM link"
+)
 INDEXES = """
     SELECT indexrelid::regclass::text, pg_get_indexdef(indexrelid) FROM pg_index
     WHERE indrelid = 'clicks.click'::regclass AND NOT indisprimary

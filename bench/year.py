@@ -91,7 +91,7 @@ def measure(engine: str, settings: Settings) -> list[Figure]:
 def asked(engine: str) -> Iterator[Figure]:
     end = dt.datetime.now(ZONE).date()
     year = StatisticsQuery(
-        user_id=USER, start=end - dt.timedelta(DAYS - 1), end=end, zone=ZONE, type=OVERVIEW
+        workspace_id=USER, start=end - dt.timedelta(DAYS - 1), end=end, zone=ZONE, type=OVERVIEW
     )
 
     def ask(query: StatisticsQuery) -> float:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import ApiKey, User
+from app.accounts.workspaces import access_of
 from app.analytics.sharing.models import StatisticsShare
 from app.domains.models import Domain
 from app.links.models import Alias, Link, LinkTag
@@ -46,7 +47,7 @@ class Factory:
         """The row and the key's text, which is stored nowhere."""
         from app.accounts.keys import create_key
 
-        key, text = create_key(user, name, scope)
+        key, text = create_key(access_of(user), name, scope)
         for column, value in columns.items():
             setattr(key, column, value)
         self.session.commit()
@@ -55,12 +56,20 @@ class Factory:
     def link(self, user: User, url: str | None = None, *, tags: tuple[str, ...] = (), **columns: Any) -> Link:
         url = url or f"link-{next(self.numbers)}-{secrets.token_hex(3)}"
         columns.setdefault("location_url", "https://example.com/somewhere")
-        link = Link(user_id=user.id, url=url, **columns)
+        link = Link(**access_of(user).row_columns, url=url, **columns)
         link.tag_rows = [LinkTag(tag=tag, position=i) for i, tag in enumerate(tags)]
         self.session.add(link)
         self.session.flush()
         key = unicodedata.normalize("NFC", url).casefold()
-        return self.own(link, Alias(domain_id=link.domain_id or 0, key=key, link_id=link.id, user_id=user.id))
+        return self.own(
+            link,
+            Alias(
+                domain_id=link.domain_id or 0,
+                key=key,
+                link_id=link.id,
+                workspace_id=access_of(user).workspace_id,
+            ),
+        )
 
     def own(self, link: Link, alias: Alias) -> Link:
         self.add(alias)
@@ -68,27 +77,29 @@ class Factory:
 
     def pixel(self, user: User, type: str = "social_a", **columns: Any) -> Pixel:
         number = next(self.numbers)
-        return self.add(Pixel(user_id=user.id, type=type, **{"name": f"Pixel {number}", "pixel": f"{number}", **columns}))  # fmt: skip
+        return self.add(Pixel(**access_of(user).row_columns, type=type, **{"name": f"Pixel {number}", "pixel": f"{number}", **columns}))  # fmt: skip
 
     def project(self, user: User, **columns: Any) -> Project:
-        return self.add(Project(user_id=user.id, **{"name": f"Project {next(self.numbers)}", **columns}))
+        return self.add(
+            Project(**access_of(user).row_columns, **{"name": f"Project {next(self.numbers)}", **columns})
+        )
 
     def domain(self, user: User, host: str | None = None, **columns: Any) -> Domain:
         """A domain, verified unless the test says otherwise."""
         host = host or f"go{next(self.numbers)}.example"
         columns = {"is_verified": True, "token": secrets.token_hex(16), **columns}
-        return self.add(Domain(user_id=user.id, host=host, **columns))
+        return self.add(Domain(**access_of(user).row_columns, host=host, **columns))
 
     def handler(self, user: User, type: str = "email", **columns: Any) -> NotificationHandler:
         settings = {"email": "owner@example.com"} if type == "email" else {}
         columns = {"name": f"Handler {next(self.numbers)}", "settings": settings, **columns}
-        return self.add(NotificationHandler(user_id=user.id, type=type, **columns))
+        return self.add(NotificationHandler(**access_of(user).row_columns, type=type, **columns))
 
     def share(self, user: User, **columns: Any) -> tuple[StatisticsShare, str]:
         """A share address of all the user's links, unless the test says otherwise, and its token."""
         from app.analytics.sharing.services import create
 
         changes = {"name": f"Share {next(self.numbers)}", "parts": ["country_code"], **columns}
-        share, token = create(user, changes)
+        share, token = create(access_of(user), changes)
         self.session.commit()
         return share, token

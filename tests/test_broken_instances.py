@@ -235,7 +235,7 @@ BROKEN: dict[str, Broken] = {
     "rows that name what is not there": Broken(
         execute(
             "main.db",
-            "INSERT INTO project (user_id, name, color, datetime) VALUES (99, 'x', '#000000', '2026-01-01')",
+            "INSERT INTO project (workspace_id, user_id, name, color, datetime) VALUES (99, 99, 'x', '#000000', '2026-01-01')",
         ),
         (("problem", "database", "1 row of project"),),
     ),

@@ -12,10 +12,11 @@ from alembic import command
 from alembic.script import ScriptDirectory
 
 from app.accounts import second_factor
-from app.accounts.models import RecoveryCode, User
+from app.accounts.models import RecoveryCode, User, Workspace
+from app.accounts.workspaces import access_of
 from app.core.database import begin_write
 from app.core.extensions import db
-from app.links.models import Link
+from app.links.models import Link, SavedView
 from app.notifications.outbox import deliver
 from tests.accounts.codes import switch_on
 from tests.migrations import alembic_config
@@ -169,6 +170,85 @@ MAILS = """
     FROM letter JOIN delivery ON delivery.letter_id = letter.id
     LEFT JOIN delivery_attempt ON delivery_attempt.delivery_id = delivery.id ORDER BY letter.id
 """
+
+
+@pytest.mark.databases
+def test_rows_of_before_go_to_their_users_workspace(session, alice, bob, factory, settings) -> None:
+    """Each user gets a workspace with the same id, so that clicks stay where they are; later ones get others."""
+    link, project = factory.link(alice, "a", tags=("t",)), factory.project(alice)
+    factory.link(bob, "b")
+    pixel, handler = factory.pixel(alice), factory.handler(alice)
+    factory.domain(alice, "go.example")
+    factory.key(alice)
+    factory.share(alice)
+    bob.deleted_datetime = gone = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
+    ids, users = (link.id, project.id, pixel.id, handler.id), [alice.id, bob.id]
+    factory.add(SavedView(**access_of(alice).row_columns, name="v", key="v", query="tag=t"))
+    session.commit()
+    session.close()
+    command.downgrade(alembic_config(), "3f8a6d20c4e9-1")
+    before = {
+        table: session.execute(sa.text(f"SELECT id, user_id FROM {table} ORDER BY id")).all()
+        for table in OWNED
+    }
+    blocks = session.execute(sa.text("SELECT user_id, block, size FROM link_block ORDER BY 1, 2")).all()
+    # one more account that had a higher id once
+    last = max(users) + 40
+    columns = ", ".join(name for name in COPIED)
+    session.execute(
+        sa.text(
+            f"""INSERT INTO "user" (id, email, {columns}) SELECT :id, 'last@example.com', {columns} FROM "user" WHERE id = :old"""
+        ),
+        {"id": last, "old": users[0]},
+    )
+    if not settings.is_sqlite:
+        session.execute(sa.text("SELECT setval('user_id_seq', :id)"), {"id": last})
+    session.commit()
+    session.execute(sa.text('DELETE FROM "user" WHERE id = :id'), {"id": last})
+    session.commit()
+    session.close()
+    command.upgrade(alembic_config(), "head")
+    for table in OWNED:
+        found = session.execute(sa.text(f"SELECT id, workspace_id, user_id FROM {table} ORDER BY id")).all()
+        assert [(id_, owner, owner) for id_, owner in before[table]] == found
+        assert found
+    assert (
+        session.execute(sa.text("SELECT workspace_id, block, size FROM link_block ORDER BY 1, 2")).all()
+        == blocks
+    )
+    kept = session.execute(sa.select(Workspace.id, Workspace.deleted_datetime).order_by(Workspace.id)).all()
+    assert kept == [(users[0], None), (users[1], gone)]
+    assert session.execute(sa.text("SELECT workspace_id FROM alias ORDER BY key")).scalars().all() == users
+    alice = session.get_one(User, users[0])
+    assert access_of(alice).row_columns == {"workspace_id": users[0], "user_id": users[0]}
+    # the counts go on, and nobody else gets the id of an account
+    assert factory.link(alice, "c").id > ids[0]
+    size = sa.text("SELECT sum(size) FROM link_block WHERE workspace_id = :id")
+    assert session.scalar(size, {"id": users[0]}) == 2
+    carol = factory.user("carol@example.com")
+    assert access_of(carol).workspace_id > last
+
+
+OWNED = (
+    "link",
+    "project",
+    "pixel",
+    "notification_handler",
+    "domain",
+    "api_key",
+    "statistics_share",
+    "saved_view",
+)
+COPIED = [column.name for column in User.__table__.c if column.name not in {"id", "email"}]
+
+
+def test_partial_indexes_stay_partial(session) -> None:
+    """As below, of the tables that workspaces have made anew."""
+    found = session.execute(
+        sa.text("SELECT name, sql FROM sqlite_master WHERE sql LIKE '%INDEX%WHERE%'")
+    ).all()
+    names = {"ix_link_start_due", "ix_link_end_due", "ix_link_change_batch", "ix_favicon_due"}
+    assert {*names, "uq_domain_verified_host"} <= {name for name, _ in found}
 
 
 def test_waiting_deliveries_keep_their_index(session) -> None:

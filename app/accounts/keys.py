@@ -13,15 +13,18 @@ import time
 import zlib
 from typing import Any
 
-from sqlalchemy import Row, bindparam, or_, select, update
+from sqlalchemy import Row, Select, bindparam, or_, select, update
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import joinedload, make_transient_to_detached
 from sqlalchemy.orm.attributes import set_committed_value
 
-from app.accounts.models import ApiKey, User
+from app.accounts.access import Access
+from app.accounts.models import ApiKey, User, Workspace, WorkspaceMember
+from app.accounts.ownership import MAX_ID
 from app.audit.services import Object, record
 from app.core import clock
 from app.core.database import impatient
+from app.core.errors import NotFound
 from app.core.extensions import db
 from app.i18n.messages import lazy_gettext as _l
 
@@ -32,9 +35,17 @@ SHAPE = re.compile(r"wp_(?P<random>[0-9A-Za-z]{30})(?P<checksum>[0-9A-Za-z]{6})"
 PREFIX_LENGTH = 11
 SCOPES = {"read": _l("Read only"), "write": _l("Read and write")}
 
-KEYS, USERS = ApiKey.__table__, User.__table__
+KEYS, USERS, WORKSPACES = ApiKey.__table__, User.__table__, Workspace.__table__
+MEMBERS = WorkspaceMember.__table__
 # built once, because every request to the API begins with it
-BY_DIGEST = select(*KEYS.c, *USERS.c).join_from(KEYS, USERS).where(KEYS.c.digest == bindparam("digest"))
+# a key whose user is no member of its workspace any more is not found
+BY_DIGEST: Select[Any] = (
+    select(*KEYS.c, *USERS.c, *WORKSPACES.c, MEMBERS.c.role)
+    .join_from(KEYS, USERS)
+    .join(WORKSPACES, WORKSPACES.c.id == KEYS.c.workspace_id)
+    .join(MEMBERS, (MEMBERS.c.workspace_id == WORKSPACES.c.id) & (MEMBERS.c.user_id == USERS.c.id))
+    .where(KEYS.c.digest == bindparam("digest"), WORKSPACES.c.deleted_datetime.is_(None))
+)
 MAX_MADE = 1000
 _made: dict[str, tuple[Row[Any], ApiKey]] = {}
 
@@ -69,15 +80,19 @@ def digest(key: str) -> str:
 
 
 def create_key(
-    user: User, name: str, scope: str = "write", expires: dt.datetime | None = None
+    access: Access, name: str, scope: str = "write", expires: dt.datetime | None = None
 ) -> tuple[ApiKey, str]:
-    """Creates a key. Its text is returned only here, since it is not stored. Does not commit."""
+    """Creates a key of this user to this workspace. Does not commit.
+
+    Its text is returned only here, since it is not stored.
+    """
     key = new_text()
-    row = ApiKey(user_id=user.id, name=name, prefix=key[:PREFIX_LENGTH], digest=digest(key), scope=scope)
+    row = ApiKey(**access.row_columns, name=name, scope=scope)
+    row.prefix, row.digest = key[:PREFIX_LENGTH], digest(key)
     row.expires_datetime = expires
     db.session.add(row)
     db.session.flush()
-    record(db.session, "api_key.created", account=user, on=object_of(row), scope=scope, key=row.prefix)
+    record(db.session, "api_key.created", account=access.user, on=object_of(row), scope=scope, key=row.prefix)
     return row, key
 
 
@@ -117,12 +132,17 @@ def read_key(digest: str) -> ApiKey | None:
 
 
 def made_of(row: Row[Any]) -> ApiKey:
-    """A key and its user as detached ORM objects, built from one row."""
-    key = ApiKey(**dict(zip(KEYS.c.keys(), row, strict=False)))
-    user = User(**dict(zip(USERS.c.keys(), row[len(KEYS.c) :], strict=True)))
-    for each in (key, user):
+    """A key with its user and workspace as detached ORM objects, and the role, built from one row."""
+    values = iter(row)
+    key, user, workspace = (
+        model(**dict(zip(table.c.keys(), values, strict=False)))
+        for model, table in ((ApiKey, KEYS), (User, USERS), (Workspace, WORKSPACES))
+    )
+    for each in (key, user, workspace):
         make_transient_to_detached(each)
     set_committed_value(key, "user", user)
+    set_committed_value(key, "workspace", workspace)
+    key.role = row[-1]
     return key
 
 
@@ -181,6 +201,14 @@ def revoke_keys(user: User) -> int:
 
 def active_keys(user: User) -> list[ApiKey]:
     return [key for key in list_keys(user) if state_of(key) == "active"]
+
+
+def get_key(user: User, id: int) -> ApiKey:
+    """One of the user's keys, of whichever workspace. Raises NotFound."""
+    row = db.session.get(ApiKey, id) if id <= MAX_ID else None
+    if row is None or row.user_id != user.id:
+        raise NotFound("api key")
+    return row
 
 
 def list_keys(user: User | None = None) -> list[ApiKey]:

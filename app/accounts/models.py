@@ -1,4 +1,4 @@
-"""Tables of accounts: users, sessions, second factors, password resets, invitations and API keys."""
+"""Tables of accounts and workspaces: users, sessions, second factors, members, invitations, API keys."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import datetime as dt
 from typing import Any
 
 from flask_login import UserMixin
-from sqlalchemy import JSON, ForeignKey, String, true
+from sqlalchemy import JSON, ForeignKey, String, UniqueConstraint, true
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from app.core.clock import now
@@ -62,6 +62,56 @@ class User(UserMixin, db.Model):
 
     def get_id(self) -> str:
         return self.session_token
+
+
+class Workspace(db.Model):
+    """What links, and all that is kept beside them, belong to. Users work in it as its members.
+
+    Whoever had an account when workspaces came has one with the same id, so what was stored under the id of a
+    user, single clicks above all, is the workspace's as it stands (docs/decisions/2026-11-25-workspaces.md).
+    """
+
+    __table_args__ = {"sqlite_autoincrement": True}  # clicks.db knows a workspace by its id alone
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    name: Mapped[str] = mapped_column(String(128))
+    # from then on nothing in it works or is shown; 30 days later everything is purged
+    deleted_datetime: Mapped[dt.datetime | None] = mapped_column(UtcDateTime, index=True)
+    last_datetime: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
+    datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)
+
+
+class WorkspaceMember(db.Model):
+    """A user in a workspace, in a role: `owner`, `editor` or `viewer` (app/accounts/rights.py)."""
+
+    __table_args__ = (UniqueConstraint("workspace_id", "user_id"), {"sqlite_autoincrement": True})
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    workspace_id: Mapped[int] = mapped_column(ForeignKey("workspace.id", ondelete="CASCADE"))
+    user_id: Mapped[int] = mapped_column(ForeignKey("user.id", ondelete="CASCADE"), index=True)
+    role: Mapped[str] = mapped_column(String(16))
+    datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)
+
+    user: Mapped[User] = relationship()
+    workspace: Mapped[Workspace] = relationship()
+
+
+class WorkspaceInvitation(db.Model):
+    """A one-time invitation into a workspace, for one address. Only its token's SHA-256 is stored.
+
+    `user_id`: who invited. A row is deleted once it is accepted or withdrawn.
+    """
+
+    id: Mapped[int] = mapped_column(Id, primary_key=True)
+    workspace_id: Mapped[int] = mapped_column(ForeignKey("workspace.id", ondelete="CASCADE"), index=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("user.id", ondelete="CASCADE"))
+    digest: Mapped[str] = mapped_column(String(64), unique=True)
+    email: Mapped[str] = mapped_column(String(320))
+    role: Mapped[str] = mapped_column(String(16))
+    expires_datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime)
+    datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)
+
+    workspace: Mapped[Workspace] = relationship()
 
 
 class UserSession(db.Model):
@@ -186,9 +236,13 @@ class Invitation(db.Model):
 
 
 class ApiKey(db.Model):
-    """A key to the API. Only its SHA-256 is stored, and its first 11 characters to recognize it by."""
+    """A key to the API, of one user in one workspace.
+
+    Only its SHA-256 is stored, and its first 11 characters to recognize it by.
+    """
 
     id: Mapped[int] = mapped_column(Id, primary_key=True)
+    workspace_id: Mapped[int] = mapped_column(ForeignKey("workspace.id", ondelete="CASCADE"), index=True)
     user_id: Mapped[int] = mapped_column(ForeignKey("user.id", ondelete="CASCADE"), index=True)
     name: Mapped[str] = mapped_column(String(128))
     prefix: Mapped[str] = mapped_column(String(11), index=True)
@@ -200,3 +254,7 @@ class ApiKey(db.Model):
     datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)
 
     user: Mapped[User] = relationship(back_populates="keys")
+    workspace: Mapped[Workspace] = relationship()
+
+    # of the user in the workspace, as the look-up of the key found it; no column
+    role = ""

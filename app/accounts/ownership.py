@@ -1,4 +1,4 @@
-"""Finds a user's own row by its id."""
+"""Finds a workspace's row by its id."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, TypeVar, cast
 
 from sqlalchemy import Select, bindparam, select
 
-from app.accounts.models import User
+from app.accounts.access import Access
 from app.core.database import read_columns
 from app.core.errors import NotFound
 from app.core.extensions import db
@@ -16,21 +16,22 @@ Row = TypeVar("Row", bound=Any)
 MAX_ID = 2**63 - 1  # the largest integer that both databases take
 
 
-def get_owned(user: User, model: type[Row], id: int) -> Row:
-    """The user's row of `model`. Raises NotFound for another user's row, exactly as for a missing one."""
+def get_owned(access: Access, model: type[Row], id: int) -> Row:
+    """The workspace's row of `model`. Raises NotFound for another's row, exactly as for a missing one."""
     row: Row | None = None
     if 0 < id <= MAX_ID:
-        row = db.session.scalar(query_of(cast("Any", model)), {"id": id, "user_id": user.id})
+        values = {"id": id, "workspace_id": access.workspace_id}
+        row = db.session.scalar(query_of(cast("Any", model)), values)
     if row is None:
         raise NotFound(words_of(model))
     return row
 
 
-def read_owned(user: User, model: type[Any], id: int) -> Any:
-    """The columns of the user's row, for showing it. Raises NotFound as `get_owned` does."""
+def read_owned(access: Access, model: type[Any], id: int) -> Any:
+    """The columns of the workspace's row, for showing it. Raises NotFound as `get_owned` does."""
     row = None
     if 0 < id <= MAX_ID:
-        values = {"id": id, "user_id": user.id}
+        values = {"id": id, "workspace_id": access.workspace_id}
         row = db.session.connection().execute(columns_query_of(cast("Any", model)), values).first()
     if row is None:
         raise NotFound(words_of(model))
@@ -49,7 +50,7 @@ def columns_query_of(model: Any) -> Select[Any]:
 
 
 def only_owned(found: Select[Any], model: Any) -> Select[Any]:
-    return found.where(model.id == bindparam("id"), model.user_id == bindparam("user_id"))
+    return found.where(model.id == bindparam("id"), model.workspace_id == bindparam("workspace_id"))
 
 
 def words_of(model: type[Any]) -> str:

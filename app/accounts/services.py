@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import delete, exists, func, select, text, update
 
-from app.accounts import passwords
+from app.accounts import passwords, workspaces
 from app.accounts.models import PasswordReset, User
 from app.audit.services import record
 from app.core.clock import now
@@ -73,6 +73,7 @@ def store_user(
     user.is_admin = bool(is_admin) or not has_users()
     db.session.add(user)
     db.session.flush()
+    workspaces.create_own(user)
     record(db.session, "user.created", account=user, is_admin=user.is_admin)
     return user
 

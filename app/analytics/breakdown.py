@@ -38,7 +38,7 @@ def by_value(bind: Bind, scope: Scope, name: str, first: int, last: int) -> Shar
         for part in scope.parts:
             count_clicks(found, bind, part, name, first, last)
         return found
-    days = split_days(day_state.days_of(bind, scope.user_id, first, last), first, last)
+    days = split_days(day_state.days_of(bind, scope.workspace_id, first, last), first, last)
     for part in scope.parts:
         collect_rolled(found, bind, part, name, {*days.rolled, *days.alone})
         for each, missing in without_roll_ups(bind, part, name, days.rolled):
@@ -53,7 +53,7 @@ def of_filter(bind: Bind, scope: Scope, first: int, last: int) -> dict[int, Visi
     So are those of rolled up days of all links, where the period has many clicks.
     """
     found: dict[int, VisitCounts] = {}
-    there = day_state.days_of(bind, scope.user_id, first, last)
+    there = day_state.days_of(bind, scope.workspace_id, first, last)
     days = split_days(there, first, last)
     clicks = sum(day.visits for day in there if day.day in days.rolled)
     if scope.link_ids is None and clicks > day_state.MOST_FILTERED:
@@ -179,7 +179,7 @@ def conditions(table: Table, scope: Scope, name: str, days: Iterable[int]) -> li
     whose = (
         table.c.link_id.in_(scope.link_ids)
         if scope.link_ids is not None
-        else table.c.user_id == scope.user_id
+        else table.c.user_id == scope.workspace_id
     )
     of_kind = table.c.dimension == DIMENSIONS[name].number, table.c.is_bot.is_(scope.is_bot)
     return [whose, *of_kind, table.c.day.in_(days)]

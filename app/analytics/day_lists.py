@@ -71,12 +71,12 @@ def find_bounds(bind: Bind, scope: Scope, first: int, last: int) -> Bounds | Non
 
     None if lists are missing, or if too many rows of single clicks would have to be counted.
     """
-    days = day_state.days_of(bind, scope.user_id, first, last)
+    days = day_state.days_of(bind, scope.workspace_id, first, last)
     loose = [day for day in days if day.visits and (day.is_pruned or day.rolled != day.visits)]
     listed = [day.day for day in days if day.is_pruned or day.rolled == day.visits]
     if len(listed) > BATCH_SIZE or sum(day.visits for day in loose) > MAX_ROWS:
         return None
-    mine = LISTS.c.user_id == scope.user_id, LISTS.c.is_bot.is_(scope.is_bot), LISTS.c.day.in_(listed)
+    mine = LISTS.c.user_id == scope.workspace_id, LISTS.c.is_bot.is_(scope.is_bot), LISTS.c.day.in_(listed)
     rest = select(LISTS.c.day, LISTS.c.at_most).where(*mine, LISTS.c.link_id == OTHERS)
     known = bind.execute(rest).all()
     if len(known) < len(listed):
@@ -97,5 +97,5 @@ def find_bounds(bind: Bind, scope: Scope, first: int, last: int) -> Bounds | Non
 def select_counts(scope: Scope, days: Sequence[Day], first: int, last: int) -> Iterator[Select[Any]]:
     for stretch in day_state.merge_days([day.day for day in days], first, last):
         inside = CLICKS.c.time_ms >= stretch.first * QUARTER_MS, CLICKS.c.time_ms < stretch.last * QUARTER_MS
-        mine = CLICKS.c.user_id == scope.user_id, CLICKS.c.is_bot.is_(scope.is_bot)
+        mine = CLICKS.c.user_id == scope.workspace_id, CLICKS.c.is_bot.is_(scope.is_bot)
         yield select(CLICKS.c.link_id, func.count()).where(*mine, *inside).group_by(CLICKS.c.link_id)

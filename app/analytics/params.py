@@ -26,7 +26,7 @@ NO_WORDS: Mapping[str, Sequence[str]] = {}
 
 def read_statistics_query(
     params: QueryParams,
-    user_id: int,
+    workspace_id: int,
     link_ids: tuple[int, ...] | None,
     *,
     zone: str = UTC,
@@ -53,7 +53,7 @@ def read_statistics_query(
         reader.problems.append(FieldError(text, "range", "end_date"))
     reader.require_valid()
     return StatisticsQuery(
-        user_id=user_id,
+        workspace_id=workspace_id,
         link_ids=link_ids,
         type=type_,
         start=start,

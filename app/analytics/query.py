@@ -23,7 +23,7 @@ class StatisticsQuery:
     visitors of several links are counted for each and added up. A filter's value None means unknown.
     """
 
-    user_id: int
+    workspace_id: int
     start: dt.date
     end: dt.date
     zone: ZoneInfo
@@ -39,7 +39,7 @@ class StatisticsQuery:
 
     @property
     def scope(self) -> Scope:
-        return Scope(self.user_id, self.link_ids, self.bots, self.filters)
+        return Scope(self.workspace_id, self.link_ids, self.bots, self.filters)
 
 
 def covered_after(pruned: int | None, asked: StatisticsQuery) -> Covered:

@@ -120,7 +120,9 @@ def conditions(bind: Bind, scope: Scope, first: int, last: int) -> list[ColumnEl
     found = [CLICKS.c.time_ms >= day_begin, CLICKS.c.time_ms < last * QUARTER_MS]
     # only one of the two: with both, a database may read all rows of the owner
     found.append(
-        CLICKS.c.user_id == scope.user_id if scope.link_ids is None else CLICKS.c.link_id.in_(scope.link_ids)
+        CLICKS.c.user_id == scope.workspace_id
+        if scope.link_ids is None
+        else CLICKS.c.link_id.in_(scope.link_ids)
     )
     if scope.is_bot is not None:
         found.append(CLICKS.c.is_bot.is_(scope.is_bot))

@@ -34,7 +34,7 @@ NONE = VisitCounts(0, 0)
 class Scope:
     """All clicks of an owner, or those on some links. `is_bot`: humans' or bots' clicks; None means both."""
 
-    user_id: int
+    workspace_id: int
     link_ids: tuple[int, ...] | None = None
     is_bot: bool | None = False
     filters: Filters = field(default_factory=dict)

@@ -138,7 +138,7 @@ def find_answered(reader: ClickReader, asked: StatisticsQuery) -> Covered:
 def find_covered(reader: ClickReader, asked: StatisticsQuery) -> Covered:
     """The first quarter of an hour that can be answered, and the days covered, if these are not all."""
     period = asked.period
-    pruned = reader.last_pruned(asked.user_id, period.first, period.last) if asked.filters else None
+    pruned = reader.last_pruned(asked.workspace_id, period.first, period.last) if asked.filters else None
     return covered_after(pruned, asked)
 
 

@@ -64,7 +64,7 @@ def is_enough(found: Sequence[tuple[int, VisitCounts]], limit: int, most: int) -
 
 def counts_of(bind: Bind, asked: StatisticsQuery, ids: Sequence[int]) -> Iterator[tuple[int, VisitCounts]]:
     """Counts of these links, as far as they still exist."""
-    there = select(Link.id).where(Link.user_id == asked.user_id, Link.id.in_(ids))
+    there = select(Link.id).where(Link.workspace_id == asked.workspace_id, Link.id.in_(ids))
     scope = replace(asked.scope, link_ids=tuple(bind.scalars(there)))
     for id_, pageviews, visitors in bind.execute(of_sums(scope, asked)):
         yield id_, VisitCounts(int(pageviews), int(visitors))
@@ -86,7 +86,9 @@ def of_sums(scope: Scope, asked: StatisticsQuery) -> Select[Any]:
 def of_visits(bind: Bind, scope: Scope, asked: StatisticsQuery) -> Select[Any]:
     """Counts links by rows of single clicks, which filters need: for the days that have all their rows."""
     period = asked.period
-    pruned = day_state.last_pruned(bind, asked.user_id, period.first, period.last) if asked.filters else None
+    pruned = (
+        day_state.last_pruned(bind, asked.workspace_id, period.first, period.last) if asked.filters else None
+    )
     first, last = covered_after(pruned, asked)[0], period.last
     wanted = [*raw_queries.conditions(bind, scope, first, last), whose(scope, raw_queries.CLICKS.c.link_id)]
     each = raw_queries.visitors_of(scope, wanted, [], first, each_link=True).subquery()
@@ -101,4 +103,4 @@ def of_visits(bind: Bind, scope: Scope, asked: StatisticsQuery) -> Select[Any]:
 def whose(scope: Scope, link_id: ColumnElement[int]) -> ColumnElement[bool]:
     if scope.link_ids is not None:
         return link_id.in_(scope.link_ids)
-    return link_id.in_(select(Link.id).where(Link.user_id == scope.user_id))
+    return link_id.in_(select(Link.id).where(Link.workspace_id == scope.workspace_id))

@@ -94,7 +94,9 @@ def split_runs(period: Period) -> Iterator[Run]:
 def conditions(scope: Scope, first: int, last: int) -> list[ColumnElement[bool]]:
     table = table_of(scope)
     whose = (
-        OWNERS.c.user_id == scope.user_id if scope.link_ids is None else LINKS.c.link_id.in_(scope.link_ids)
+        OWNERS.c.user_id == scope.workspace_id
+        if scope.link_ids is None
+        else LINKS.c.link_id.in_(scope.link_ids)
     )
     return [whose, table.c.is_bot.is_(scope.is_bot), table.c.quarter >= first, table.c.quarter < last]
 

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from flask import g, request
 
-from app.accounts import sign_in_failures
+from app.accounts import rights, sign_in_failures
+from app.accounts.access import Access
 from app.accounts.keys import find_key
 from app.accounts.models import ApiKey, User
+from app.accounts.rights import VIEWER
 from app.api import rate_limit
 from app.core.actor import Actor, act_as
 from app.core.errors import FieldError, Forbidden, Unauthorized
 
 SAFE = frozenset({"GET", "HEAD"})
+# the right that a write of a resource needs, where it is not "write"
+ACTIONS = {
+    "domains": "write_domains",
+    "workspace": "write_workspace",
+    "workspace-members": "write_workspace",
+    "workspace-invitations": "write_workspace",
+}
 
 
 def require_key() -> ApiKey:
@@ -42,21 +51,42 @@ def parse_bearer_token(header: str) -> str | None:
 
 
 def remember(key: ApiKey) -> None:
-    """Stores user and scope of the key for the duration of the request."""
-    g.user, g.scope, g.log_user = key.user, key.scope, key.user_id
-    act_as(Actor("api", key.name, key.user_id, key.user.email, key.prefix))
+    """Stores for this request what the key may do: the lesser of its scope and its user's role."""
+    role = key.role if key.scope == "write" else VIEWER
+    g.key, g.access, g.log_user = key, Access(key.user, key.workspace_id, role), key.user_id
+    actor = Actor("api", key.name, key.user_id, key.user.email, key.prefix)
+    act_as(actor._replace(workspace_id=key.workspace_id))
 
 
 def authenticated_user() -> User:
     """The user whose key this request has."""
-    found: User = g.user
+    return request_access().user
+
+
+def request_access() -> Access:
+    """The user of the key, its workspace, and the role in which this request acts there."""
+    found: Access = g.access
     return found
 
 
-def may_write() -> bool:
-    return bool(g.scope == "write")
+def request_key() -> ApiKey:
+    found: ApiKey = g.key
+    return found
 
 
-def require_scope() -> None:
-    if request.method not in SAFE and not may_write():
+def may(action: str) -> bool:
+    return rights.may(request_access(), action)
+
+
+def require_right() -> None:
+    """Raises Forbidden for a write with a key that only reads, and for what the role may not do."""
+    if request.method in SAFE:
+        return
+    if request_key().scope != "write":
         raise Forbidden(FieldError("This API key can only read.", "read_only_key"))
+    rights.require(request_access(), ACTIONS.get(resource_of(request.endpoint), "write"))
+
+
+def resource_of(endpoint: str | None) -> str:
+    """`domains` for the endpoint `api.domains_verify`."""
+    return (endpoint or "").removeprefix("api.").partition("_")[0]

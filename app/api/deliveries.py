@@ -9,7 +9,7 @@ from flask import Response
 
 from app.accounts.ownership import get_owned
 from app.api import envelope
-from app.api.auth import authenticated_user
+from app.api.auth import request_access
 from app.api.blueprint import blueprint
 from app.api.resources import mask_handlers
 from app.core.clock import format_utc
@@ -29,10 +29,8 @@ from app.web.body import read_list_query, read_sent
 )
 def find(id: int) -> Response:
     """Lists the deliveries of a handler, newest first."""
-    handler = get_owned(authenticated_user(), NotificationHandler, id)
-    page = find_page(
-        log_of(handler), authenticated_user().id, {"order_type": "DESC", **dict(read_list_query())}
-    )
+    handler = get_owned(request_access(), NotificationHandler, id)
+    page = find_page(log_of(handler), handler.workspace_id, {"order_type": "DESC", **dict(read_list_query())})
     tries = attempts_of([row.id for row in page.rows])
     return envelope.listed(page, [delivery(row, tries.get(row.id, ())) for row in page.rows])
 
@@ -43,7 +41,7 @@ def find(id: int) -> Response:
 def test(id: int) -> Response:
     """Sends a test at once, without retries. A failed delivery is no API error: the answer says why."""
     read_sent()
-    made, tried = test_send.test(authenticated_user(), id)
+    made, tried = test_send.test(request_access(), id)
     data = {"delivery_id": made.id, "status": made.status, "detail": str(tried.detail)}
     return envelope.json_response({"data": data})
 
@@ -55,7 +53,7 @@ def renew_secret(id: int) -> Response:
     """Renews the signing secret. For a day deliveries are signed with the old one, too."""
     read_sent()
     begin_write(db.session)
-    handler = services.renew(get_owned(authenticated_user(), NotificationHandler, id))
+    handler = services.renew(get_owned(request_access(), NotificationHandler, id))
     answer = envelope.json_response({"data": mask_handlers([handler])[0]})
     db.session.commit()
     return answer
@@ -69,7 +67,7 @@ def renew_secret(id: int) -> Response:
 def ask_for_confirmation(id: int) -> Response:
     """Sends the confirmation e-mail once more."""
     read_sent()
-    handler = test_send.ask_again(authenticated_user(), id)
+    handler = test_send.ask_again(request_access(), id)
     return envelope.json_response({"data": mask_handlers([handler])[0]})
 
 

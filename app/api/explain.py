@@ -8,7 +8,7 @@ from flask import Response
 
 from app.accounts.ownership import get_owned
 from app.api import envelope
-from app.api.auth import authenticated_user
+from app.api.auth import request_access
 from app.api.blueprint import blueprint
 from app.core.clock import format_utc
 from app.input.data import RequestData
@@ -22,7 +22,7 @@ from app.web.body import read_query
 @blueprint.get("/links/<row_id:id>/explain", endpoint="links_explain", strict_slashes=False)
 def read(id: int) -> Response:
     asked = RequestData(read_query())
-    link = get_owned(authenticated_user(), Link, id)
+    link = get_owned(request_access(), Link, id)
     return envelope.json_response({"data": described(explain(redirect_context(), link, read_profile(asked)))})
 
 

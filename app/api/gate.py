@@ -28,5 +28,5 @@ def check() -> None:
         raise request.routing_exception
     if quota:
         quota.require_room()
-    auth.require_scope()
+    auth.require_right()
     web_body.require_whole_request()

@@ -21,7 +21,7 @@ from sqlalchemy import (
     union_all,
 )
 
-from app.accounts.models import User
+from app.accounts.models import User, Workspace, WorkspaceInvitation, WorkspaceMember
 from app.core.clock import format_utc
 from app.core.extensions import db
 from app.domains.models import Domain
@@ -209,6 +209,37 @@ def handler(row: NotificationHandler, *, with_secrets: bool) -> dict[str, Any]:
         "last_datetime": format_utc(row.last_datetime),
         "datetime": format_utc(row.datetime),
         "is_confirmed": row.is_confirmed,
+    }
+
+
+def workspace(row: Workspace, role: str) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "name": row.name,
+        "role": role,
+        "last_datetime": format_utc(row.last_datetime),
+        "datetime": format_utc(row.datetime),
+    }
+
+
+def member(row: WorkspaceMember) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "user_id": row.user_id,
+        "email": row.user.email,
+        "name": row.user.name,
+        "role": row.role,
+        "datetime": format_utc(row.datetime),
+    }
+
+
+def invitation(row: WorkspaceInvitation) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "email": row.email,
+        "role": row.role,
+        "expires_datetime": format_utc(row.expires_datetime),
+        "datetime": format_utc(row.datetime),
     }
 
 

@@ -6,7 +6,7 @@ from flask import Response
 
 from app.accounts.ownership import get_owned
 from app.api import present
-from app.api.auth import authenticated_user
+from app.api.auth import request_access
 from app.api.blueprint import blueprint
 from app.core.errors import FieldError, Invalid
 from app.input.data import RequestData
@@ -26,8 +26,8 @@ def read(id: int) -> Response:
     asked = RequestData(
         [pair for pair in read_query() if pair[0] != "logo"]
     )  # no address of a file is fetched
-    link = get_owned(authenticated_user(), Link, id)
-    form = QrForm(asked, owner=authenticated_user())
+    link = get_owned(request_access(), Link, id)
+    form = QrForm(asked, owner=request_access())
     form.require_valid()
     draw, kind = DRAW[form.format.data or "svg"]
     return Response(draw(drawing(link, form.look)), mimetype=kind)

@@ -10,10 +10,10 @@ from flask import Response, request
 from sqlalchemy.exc import IntegrityError
 from werkzeug.routing import BaseConverter
 
-from app.accounts.models import User
+from app.accounts.access import Access
 from app.accounts.ownership import get_owned, read_owned
 from app.api import envelope
-from app.api.auth import authenticated_user
+from app.api.auth import authenticated_user, request_access
 from app.api.blueprint import blueprint
 from app.api.idempotency import Keep, answer_once
 from app.api.preconditions import Conditions, entity_tag, read_conditions
@@ -40,7 +40,7 @@ class IdConverter(BaseConverter):
 class Services(Protocol):
     """Changes rows of one kind: the module `services` of its package."""
 
-    def create(self, user: User, changes: dict[str, Any], /) -> Any: ...
+    def create(self, access: Access, changes: dict[str, Any], /) -> Any: ...
     def update(self, row: Any, changes: dict[str, Any], /) -> Any: ...
     def delete(self, row: Any, /) -> object: ...
 
@@ -63,18 +63,18 @@ class Resource(ABC):
         """What an edit changes and no answer shows: the entity tag covers it, too."""
         return None
 
-    def create(self, user: User, changes: dict[str, Any]) -> Any:
+    def create(self, access: Access, changes: dict[str, Any]) -> Any:
         """Creates a row, or several at once."""
-        return self.services.create(user, changes)
+        return self.services.create(access, changes)
 
     def find(self) -> Response:
         params = dict(read_list_query())
-        page = find_page(self.description.listing, authenticated_user().id, params, load_columns)
+        page = find_page(self.description.listing, request_access().workspace_id, params, load_columns)
         return envelope.listed(page, self.present(page.rows))
 
     def read(self, id: int) -> Response:
         conditions = read_conditions()
-        row = read_owned(authenticated_user(), self.description.model, id)
+        row = read_owned(request_access(), self.description.model, id)
         shown = self.present([row])[0]
         tag = entity_tag(shown, self.hidden_state(row))
         conditions.require_match(tag)
@@ -91,7 +91,7 @@ class Resource(ABC):
     def make(self, sent: RequestData, keep: Keep) -> Response:
         form = self.checked(sent)
         begin_write(db.session)
-        made = self.create(authenticated_user(), form.changes)
+        made = self.create(request_access(), form.changes)
         rows = made if isinstance(made, list) else [made]
         answer = self.respond_to_write(rows, 201, is_many=isinstance(made, list))
         answer.headers["Location"] = f"{urls.dashboard_site()}/api{self.path}/{rows[0].id}"
@@ -128,7 +128,7 @@ class Resource(ABC):
         return found
 
     def mine(self, id: int) -> Any:
-        return get_owned(authenticated_user(), self.description.model, id)
+        return get_owned(request_access(), self.description.model, id)
 
     def mine_to_write(self, id: int, conditions: Conditions) -> Any:
         """The row inside the write. One with conditions is locked, so that they hold until the commit."""
@@ -146,7 +146,7 @@ class Resource(ABC):
     def checked(self, sent: RequestData, stored: Any = None) -> ResourceForm:
         form = self.description.form(
             sent,
-            owner=authenticated_user(),
+            owner=request_access(),
             stored=stored,
             settings=application.settings(),
             host=request.host,
@@ -197,8 +197,13 @@ def row_route(rule: str) -> Callable[[ResourceClass], ResourceClass]:
 
 
 def add_rule(rule: str, method: str, view: Callable[..., Response]) -> None:
-    name = rule.split("/")[1]
+    name = name_of(rule)
     blueprint.add_url_rule(rule, f"{name}_{view.__name__}", view, methods=[method], strict_slashes=False)
+
+
+def name_of(rule: str) -> str:
+    """`workspace-members` for the path `/workspace/members/<row_id:id>`."""
+    return rule.partition("/<")[0].strip("/").replace("/", "-")
 
 
 def retry_once(write: Callable[[], Response]) -> Response:

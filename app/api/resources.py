@@ -7,9 +7,9 @@ from typing import Any
 
 from flask import Response
 
-from app.accounts.models import User
+from app.accounts.access import Access
 from app.api import envelope, present
-from app.api.auth import authenticated_user, may_write
+from app.api.auth import authenticated_user, may, request_access, request_key
 from app.api.blueprint import blueprint
 from app.api.resource import Resource, collection_route, row_route
 from app.audit.lists import log_of
@@ -33,10 +33,10 @@ class Links(Resource):
 
     services = link_services
 
-    def create(self, user: User, changes: dict[str, Any]) -> Link | list[Link]:
+    def create(self, access: Access, changes: dict[str, Any]) -> Link | list[Link]:
         if "location_urls" in changes:
-            return link_services.create_bulk(user, changes)
-        return link_services.create(user, changes)
+            return link_services.create_bulk(access, changes)
+        return link_services.create(access, changes)
 
     def present(self, rows: Sequence[Any]) -> list[dict[str, Any]]:
         return present.links(rows)
@@ -68,8 +68,8 @@ class NotificationHandlers(Resource):
 
 
 def mask_handlers(rows: Sequence[NotificationHandler]) -> list[dict[str, Any]]:
-    """Handlers as objects; for a read-only key their secrets are masked: with these it could send itself."""
-    return [present.handler(row, with_secrets=may_write()) for row in rows]
+    """Handlers as objects. Who may only read gets their secrets masked: with these one could send."""
+    return [present.handler(row, with_secrets=may("read_secrets")) for row in rows]
 
 
 @collection_route("/projects")
@@ -98,14 +98,16 @@ class Domains(Resource):
 def verify_domain(id: int) -> Response:
     """Looks for either proof of ownership now. A missing proof is no error: the checks say what was found."""
     read_sent()
-    domain, found = verification.verify(authenticated_user(), id)
+    domain, found = verification.verify(request_access(), id)
     checks = [finding._asdict() | {"detail": str(finding.detail)} for finding in found]
     return envelope.json_response({"data": {"is_verified": domain.is_verified, "checks": checks}})
 
 
 @blueprint.get("/user", endpoint="user", strict_slashes=False)
 def read_user() -> Response:
-    return envelope.json_response({"data": present.user(authenticated_user())})
+    row = request_key().workspace
+    workspace = {"id": row.id, "name": row.name, "role": request_key().role}
+    return envelope.json_response({"data": present.user(authenticated_user()) | {"workspace": workspace}})
 
 
 @blueprint.get("/audit", endpoint="audit", strict_slashes=False)

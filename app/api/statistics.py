@@ -13,7 +13,7 @@ from app.analytics import export, statistics
 from app.analytics.params import NO_WORDS, read_statistics_query
 from app.analytics.statistics import StatisticsQuery, StatisticsReport
 from app.api import envelope
-from app.api.auth import authenticated_user
+from app.api.auth import request_access
 from app.api.blueprint import blueprint
 from app.core.database import begin_read
 from app.core.extensions import db
@@ -64,9 +64,9 @@ def read_request_query(link_id: int | None, words: Mapping[str, Sequence[str]] =
     """The request's query for one link of the caller, or for all of them."""
     params = read_params()
     begin_read(db.session)
-    link = get_owned(authenticated_user(), Link, link_id) if link_id is not None else None
+    link = get_owned(request_access(), Link, link_id) if link_id is not None else None
     return read_statistics_query(
-        params, authenticated_user().id, None if link is None else (link.id,), words=words
+        params, request_access().workspace_id, None if link is None else (link.id,), words=words
     )
 
 

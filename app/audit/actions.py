@@ -39,6 +39,7 @@ ACTIONS: Mapping[str, Action] = {
     "invitation.created": Action(USERS),
     "invitation.revoked": Action(USERS),
     "member.invited": Action(MEMBERS, is_content=True),
+    "member.invitation_revoked": Action(MEMBERS, is_content=True),
     "member.joined": Action(MEMBERS, is_content=True),
     "member.role_changed": Action(MEMBERS, is_content=True),
     "member.removed": Action(MEMBERS, is_content=True),

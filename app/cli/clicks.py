@@ -59,9 +59,9 @@ def copy_all(settings: Settings, address: str) -> None:
 
 
 def find_owners(first: int, last: int) -> Mapping[int, int]:
-    """The owners of links with ids above `first` up to `last`, those in the trash included."""
-    there = select(Link.id, Link.user_id).where(Link.id > first, Link.id <= last)
-    trashed = select(Trashed.row_id, Trashed.user_id).where(
+    """The workspaces of links with ids above `first` up to `last`, those in the trash included."""
+    there = select(Link.id, Link.workspace_id).where(Link.id > first, Link.id <= last)
+    trashed = select(Trashed.row_id, Trashed.workspace_id).where(
         Trashed.kind == Link.__tablename__, Trashed.row_id > first, Trashed.row_id <= last
     )
     found = {row[0]: row[1] for query in (trashed, there) for row in db.session.execute(query)}

@@ -9,6 +9,7 @@ import click
 from app.accounts import keys as api_keys
 from app.accounts.forms import MAX_DAYS, KeyForm
 from app.accounts.models import ApiKey
+from app.accounts.workspaces import access_of
 from app.cli.failures import Group
 from app.cli.tables import print_table
 from app.cli.users import require_user
@@ -38,7 +39,7 @@ def create(email: str, name: str, scope: str, expires: int | None) -> None:
     form = KeyForm(sent, owner=user)
     form.require_valid()
     begin_write(db.session)
-    _, key = api_keys.create_key(user, **form.changes)
+    _, key = api_keys.create_key(access_of(user), **form.changes)
     db.session.commit()
     click.echo(key)
 

@@ -10,6 +10,7 @@ from flask.cli import with_appcontext
 
 from app.accounts import keys, setup
 from app.accounts.models import User
+from app.accounts.workspaces import access_of
 from app.cli.failures import Command
 from app.core import clock
 from app.core.database import begin_write
@@ -43,7 +44,7 @@ def seed(email: str, links: int, clicks: int, days: int, rng: int) -> None:
     migrate_first()
     user, password = furnish(email, links, clicks, days, Random(rng))  # noqa: S311  a story, no secret
     begin_write(db.session)
-    _, key = keys.create_key(user, "Demo")
+    _, key = keys.create_key(access_of(user), "Demo")
     db.session.commit()
     click.echo(f"Sign in:   {setup.known_site(settings())}/login")
     click.echo(f"E-mail:    {user.email}\nPassword:  {password}\nAPI key:   {key}")
@@ -60,11 +61,12 @@ def furnish(email: str, links: int, clicks: int, days: int, rng: Random) -> tupl
 
     now = clock.now()
     user, password = account.begin_anew(checked(email), settings().data_dir)
-    around = belongings.make_belongings(user, now, days)
-    made = history.make_links(rng, user, links, around, settings())
+    access = access_of(user)
+    around = belongings.make_belongings(access, now, days)
+    made = history.make_links(rng, access, links, around, settings())
     found = visits.past_visits(rng, made, clicks, now)
     history.take_in(found, made, settings())
-    history.change_later(user, made, settings())
+    history.change_later(access, made, settings())
     bots = sum(visit.is_bot for visit in found)
     click.echo(
         f"{len(made):,} links, {len(found) - bots:,} clicks and {bots:,} visits of bots in {days:,} days"

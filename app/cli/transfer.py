@@ -10,7 +10,6 @@ import signal
 import stat
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 from typing import IO, NamedTuple
@@ -20,6 +19,7 @@ from flask.cli import with_appcontext
 
 from app.accounts.models import User
 from app.accounts.setup import known_site
+from app.accounts.workspaces import access_of
 from app.audit.services import record
 from app.cli.failures import Command, OperatorCommand
 from app.cli.users import require_user
@@ -70,12 +70,13 @@ def export_links(email: str, kind: str, filters: tuple[str, ...], output: Path |
     begin_write(db.session)
     record(db.session, "links.exported", account=user, format=kind)
     db.session.commit()
-    found = export(user.id, asked, kind, lambda url, domain: short_url_at(domain or base, url))
+    mine = access_of(user).workspace_id
+    found = export(mine, asked, kind, lambda url, domain: short_url_at(domain or base, url))
     if output is None:
-        write(found, sys.stdout.write)
+        sys.stdout.writelines(found)
         return
     with open(output, "w", encoding="utf-8", newline="", opener=open_private) as file:
-        write(found, file.write)
+        file.writelines(found)
 
 
 def open_private(path: str, flags: int) -> int:
@@ -85,11 +86,6 @@ def open_private(path: str, flags: int) -> int:
     if stat.S_ISREG(os.fstat(handle).st_mode):  # no pipe, and not /dev/null
         os.fchmod(handle, 0o600)
     return handle
-
-
-def write(found: Iterator[str], put: object) -> None:
-    for piece in found:
-        put(piece)  # type: ignore[operator]
 
 
 @click.command("import", cls=Command)
@@ -198,7 +194,7 @@ def brought(user: User, file: IO[bytes], chosen: Chosen) -> LinkImport:
         orders = date_orders(table, {field: column for column, field in fields.items()})
         store_for_others(db.session, copy)
         begin_write(db.session)
-        job = services.bring(user, copy, Path(file.name).name, looked)
+        job = services.bring(access_of(user), copy, Path(file.name).name, looked)
         services.choose(job, table, fields, orders, chosen.date_order, chosen.existing)
     except Invalid as invalid:
         files.remove(copy)

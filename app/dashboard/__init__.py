@@ -5,7 +5,7 @@ from __future__ import annotations
 from flask import Flask
 
 # each module adds its pages to a blueprint when it is imported
-from app.dashboard import domains, home, palette, pixels, projects, trash  # noqa: F401
+from app.dashboard import domains, home, members, palette, pixels, projects, trash  # noqa: F401
 from app.dashboard.account import api_keys, api_page, data, email, settings, two_factor  # noqa: F401
 from app.dashboard.account import passkeys as account_passkeys  # noqa: F401
 from app.dashboard.account import sessions as account_sessions  # noqa: F401
@@ -22,7 +22,7 @@ from app.dashboard.auth import (  # noqa: F401
 from app.dashboard.handlers import confirmation, deliveries, unsubscribe  # noqa: F401
 from app.dashboard.imports import exports  # noqa: F401
 from app.dashboard.links import bulk, history, qr, refresh, sample_data, saved_views, simulate  # noqa: F401
-from app.dashboard.shared import assets, compression, icons, rendering, security_headers
+from app.dashboard.shared import assets, compression, icons, rendering, security_headers, workspace
 from app.dashboard.shared.blueprint import blueprint
 from app.dashboard.statistics import shared, shares, views  # noqa: F401
 
@@ -44,3 +44,4 @@ def init_app(app: Flask) -> None:
     ):
         part.init_app(app)
     app.register_blueprint(blueprint)
+    workspace.init_app(app)

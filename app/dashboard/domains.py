@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from flask import Response
 from flask.typing import ResponseReturnValue
 
-from app.accounts.models import User
+from app.accounts.access import Access
 from app.accounts.ownership import get_owned
-from app.dashboard.auth.access import signed_in_user
 from app.dashboard.links.rows import own_host
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
@@ -19,6 +18,7 @@ from app.dashboard.shared.cautions import Caution
 from app.dashboard.shared.crud_views import Context, CrudViews, FamilyWords, crud_route
 from app.dashboard.shared.form_input import ADDRESSES, complete
 from app.dashboard.shared.list_params import Control
+from app.dashboard.shared.workspace import current_access
 from app.domains import services, verification
 from app.domains.forms import DomainForm
 from app.domains.hosts import name_of, readable
@@ -64,7 +64,7 @@ class DomainViews(CrudViews):
 
     def ask_delete(self, id: int) -> Response:
         """For a domain with links: what to do with them first."""
-        domain = get_owned(signed_in_user(), Domain, id)
+        domain = get_owned(current_access(), Domain, id)
         if not (total := total_of(domain)).links:
             return super().ask_delete(id)
         heading = _("This domain still has links")
@@ -103,7 +103,7 @@ def pointing(domain: Domain) -> Context:
     return {"proofs": proofs(domain), "host_name": name_of(domain.host), "target": here if is_name else None}
 
 
-def controls(owner: User) -> list[Control]:  # noqa: ARG001
+def controls(access: Access) -> list[Control]:  # noqa: ARG001
     states = [("", _("Any")), ("1", _("Verified")), ("0", _("Not verified"))]
     switches = [("", _("On or off")), ("1", _("On")), ("0", _("Off"))]
     return [Control("is_verified", _("Verification"), states), Control("is_enabled", _("State"), switches)]
@@ -161,12 +161,12 @@ FAMILY = DomainViews(
 
 @blueprint.get("/domains/<int:id>/verify", endpoint="domains_verify")
 def ask_verify(id: int) -> Response:
-    return FAMILY.verify_page(get_owned(signed_in_user(), Domain, id))
+    return FAMILY.verify_page(get_owned(current_access(), Domain, id))
 
 
 @blueprint.post("/domains/<int:id>/verify", endpoint="domains_verify_write")
 def verify(id: int) -> ResponseReturnValue:
-    domain, found = verification.verify(signed_in_user(), id)
+    domain, found = verification.verify(current_access(), id)
     if not domain.is_verified:
         return FAMILY.verify_page(domain, found, 422)
     message = _("%(host)s is verified.", host=readable(domain.host))

@@ -13,11 +13,11 @@ from sqlalchemy import select
 from sqlalchemy.orm import joinedload
 
 from app.core.extensions import db
-from app.dashboard.auth.access import signed_in_user
 from app.dashboard.links.filters import LISTING
 from app.dashboard.links.rows import host_of, short_address, short_url
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
+from app.dashboard.shared.workspace import workspace_id
 from app.i18n.messages import lazy_gettext as _l
 from app.input.params import MAX_CHARACTERS, ParamReader, bounded
 from app.links.models import Link
@@ -84,7 +84,7 @@ def show_links() -> str:
 def find_links(text: str) -> Sequence[Link]:
     """Without a count of all: the palette shows a few, and opens the list for more."""
     found = LISTING.filters["search"](text, {"search": text})
-    mine = select(Link).where(Link.user_id == signed_in_user().id)
+    mine = select(Link).where(Link.workspace_id == workspace_id())
     mine = mine if found is None else mine.where(found)
     newest = mine.options(joinedload(Link.domain)).order_by(Link.id.desc()).limit(MAX_LINKS)
     return db.session.scalars(newest).all()

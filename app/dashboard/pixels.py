@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import case, func, select
 
-from app.accounts.models import User
+from app.accounts.access import Access
 from app.core.extensions import db
 from app.dashboard.links.script_notes import boxed, pixel_notes
 from app.dashboard.shared.crud_views import Context, CrudViews, FamilyWords, crud_route
@@ -22,7 +22,7 @@ from app.pixels.models import Pixel
 from app.pixels.provider import all_providers
 
 
-def controls(user: User) -> list[Control]:  # noqa: ARG001
+def controls(access: Access) -> list[Control]:  # noqa: ARG001
     labels = [(type_, provider.label) for type_, provider in all_providers().items()]
     return [Control("type", _("Provider"), [("", _("Any provider")), *labels])]
 

@@ -13,7 +13,7 @@ from app.core.database import begin_write
 from app.core.errors import AliasTaken, Invalid
 from app.core.extensions import db
 from app.dashboard import pixels
-from app.dashboard.auth.access import is_shown_again, signed_in_user, submitted_form
+from app.dashboard.auth.access import is_shown_again, submitted_form
 from app.dashboard.auth.reauthentication import reauthenticated
 from app.dashboard.handlers import views as handler_views
 from app.dashboard.links import views as link_views
@@ -23,6 +23,7 @@ from app.dashboard.shared import list_params, rendering
 from app.dashboard.shared.blueprint import blueprint
 from app.dashboard.shared.crud_views import CrudViews
 from app.dashboard.shared.row_writes import note
+from app.dashboard.shared.workspace import current_access, workspace_id
 from app.i18n import digits
 from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
@@ -100,7 +101,7 @@ def show() -> Response:
 def listed(parameters: dict[str, str]) -> dict[str, Any]:
     kept = {name: value for name, value in parameters.items() if name == "page" and value.isdigit()}
     return {
-        "found": find_page(LISTING, signed_in_user().id, {**NEWEST_FIRST, **kept}),
+        "found": find_page(LISTING, workspace_id(), {**NEWEST_FIRST, **kept}),
         "kinds": KINDS,
         "now": clock.now(),
         "zone": rendering.owner_zone(),
@@ -112,7 +113,7 @@ def listed(parameters: dict[str, str]) -> dict[str, Any]:
 
 @blueprint.get("/trash/<int:id>/restore", endpoint="trash_restore")
 def ask_restore(id: int) -> Response:
-    return restore_page(services.find(signed_in_user().id, id), restore_form(None))
+    return restore_page(services.find(workspace_id(), id), restore_form(None))
 
 
 def restore_page(one: Trashed, form: RestoreForm, status: int = 200) -> Response:
@@ -134,7 +135,7 @@ def restore_page(one: Trashed, form: RestoreForm, status: int = 200) -> Response
 
 
 def restore_form(fields: Any) -> RestoreForm:
-    return RestoreForm(fields, owner=signed_in_user())
+    return RestoreForm(fields, owner=current_access())
 
 
 def sent_any(form: RestoreForm) -> bool:
@@ -146,11 +147,11 @@ def restore(id: int) -> ResponseReturnValue:
     """Restore a row as it was. If that fails, show the form with the errors, to choose another address."""
     form = restore_form(submitted_form())
     if is_shown_again():
-        return restore_page(services.find(signed_in_user().id, id), form)
+        return restore_page(services.find(workspace_id(), id), form)
     try:
         form.require_valid()
         begin_write(db.session)
-        one = services.find(signed_in_user().id, id)
+        one = services.find(workspace_id(), id)
         services.require_readable([one])
         kind = KINDS[one.kind]
         row = link_services.restore(one, form.changes) if one.kind == LINK else kind.restore(one)
@@ -158,7 +159,7 @@ def restore(id: int) -> ResponseReturnValue:
         db.session.commit()
     except (Invalid, AliasTaken) as error:
         note(form, error)
-        answer = restore_page(services.find(signed_in_user().id, id), form, status_of(error))
+        answer = restore_page(services.find(workspace_id(), id), form, status_of(error))
         answer.headers["HX-Retarget"], answer.headers["HX-Reswap"] = "#sheet-box", "innerHTML"
         return answer
     return done(message)
@@ -168,7 +169,7 @@ def restore(id: int) -> ResponseReturnValue:
 def undo(batch: str) -> ResponseReturnValue:
     """Restore all rows of one deletion. Links that can't have their old address back stay in the trash."""
     begin_write(db.session)
-    found = services.find_batch(signed_in_user().id, batch)
+    found = services.find_batch(workspace_id(), batch)
     some_links = [one for one in found if one.kind == LINK]
     back, stuck = link_services.restore_many(some_links)
     others = [(KINDS[one.kind], KINDS[one.kind].restore(one)) for one in found if one.kind != LINK]
@@ -219,7 +220,7 @@ def shown_again(
 
 @blueprint.get("/trash/<int:id>/delete", endpoint="trash_erase")
 def ask_erase(id: int) -> Response:
-    one = services.find(signed_in_user().id, id)
+    one = services.find(workspace_id(), id)
     return render_page("erase", one=one, heading=KINDS[one.kind].ask_erase)
 
 
@@ -227,8 +228,8 @@ def ask_erase(id: int) -> Response:
 @reauthenticated(ask_erase)
 def erase(id: int) -> ResponseReturnValue:
     begin_write(db.session)
-    name = services.find(signed_in_user().id, id).name
-    empty_trash(signed_in_user().id, [id])
+    name = services.find(workspace_id(), id).name
+    empty_trash(workspace_id(), [id])
     db.session.commit()
     return done(_("%(name)s is deleted.", name=name))
 
@@ -242,7 +243,7 @@ def ask_empty() -> Response:
 @reauthenticated(ask_empty)
 def empty() -> ResponseReturnValue:
     begin_write(db.session)
-    empty_trash(signed_in_user().id)
+    empty_trash(workspace_id())
     db.session.commit()
     return done(_("The trash is empty."))
 

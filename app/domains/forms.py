@@ -54,9 +54,9 @@ class DomainForm(ResourceForm):
             raise Rejected(_l("This is an address of Waypost itself."), "own")
         if is_like(name_of(host), self.own_names()):
             raise Rejected(_l("This looks like an address of Waypost itself."), "look_alike")
-        if is_anothers(host, self.owner.id):
+        if is_anothers(host, self.owner.workspace_id):
             raise Rejected(_l("This domain belongs to another user."), "taken")
-        if is_known(host, self.owner.id):
+        if is_known(host, self.owner.workspace_id):
             raise Rejected(_l("You have this domain already."), "exists")
 
     def own_names(self) -> set[str]:

@@ -29,7 +29,7 @@ def due(session: Session, most: int, without: Collection[int] = ()) -> list[Doma
     Owners take turns; of each owner the domain that was checked longest ago comes first.
     """
     last = func.coalesce(Domain.checked_datetime, Domain.datetime)
-    turn = func.row_number().over(partition_by=Domain.user_id, order_by=(last, Domain.id))
+    turn = func.row_number().over(partition_by=Domain.workspace_id, order_by=(last, Domain.id))
     wanted = Domain.is_verified, last <= now() - EVERY, Domain.id.not_in(without)
     return list(session.scalars(select(Domain).where(*wanted).order_by(turn, last, Domain.id).limit(most)))
 

@@ -28,7 +28,8 @@ class Domain(db.Model):
     )
 
     id: Mapped[int] = mapped_column(Id, primary_key=True)
-    user_id: Mapped[int] = mapped_column(ForeignKey("user.id", ondelete="CASCADE"), index=True)
+    workspace_id: Mapped[int] = mapped_column(ForeignKey("workspace.id", ondelete="CASCADE"), index=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("user.id", ondelete="CASCADE"))
     host: Mapped[str] = mapped_column(String(261))
     scheme: Mapped[str] = mapped_column(String(8), default="https://")
     custom_index_url: Mapped[str | None] = mapped_column(String(8192))

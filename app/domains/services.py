@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, exists, func, or_, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import InstrumentedAttribute
 
-from app.accounts.models import User
+from app.accounts.access import Access
 from app.audit.services import Object, record
 from app.core.clock import now
 from app.core.database import reread
@@ -25,9 +25,9 @@ from app.domains.models import Domain
 from app.i18n.messages import lazy_gettext as _l
 
 
-def create(user: User, changes: dict[str, Any]) -> Domain:
+def create(access: Access, changes: dict[str, Any]) -> Domain:
     """Create a domain from `changes`, not verified yet. Raises Invalid when another user holds it."""
-    domain = Domain(user_id=user.id, token=new_token(), **changes)
+    domain = Domain(**access.row_columns, token=new_token(), **changes)
     refuse_anothers(domain)
     db.session.add(domain)
     db.session.flush()
@@ -104,7 +104,7 @@ def one_at_a_time(host: str) -> None:
 
 def let_go(domain: Domain) -> None:
     """Unverify the domains of other users with this host, whose proofs have lapsed."""
-    others = Domain.user_id != domain.user_id, Domain.is_verified
+    others = Domain.workspace_id != domain.workspace_id, Domain.is_verified
     for other in db.session.scalars(select(Domain).where(of_name(domain.host), *others)):
         other.is_verified = False
         note(other, "domain.lost")
@@ -117,17 +117,17 @@ def new_token() -> str:
 
 def refuse_anothers(domain: Domain) -> None:
     with db.session.no_autoflush:
-        if is_anothers(domain.host, domain.user_id):
+        if is_anothers(domain.host, domain.workspace_id):
             raise Invalid(FieldError(_l("This domain belongs to another user."), "taken", "host"))
 
 
-def is_anothers(host: str, user_id: int) -> bool:
+def is_anothers(host: str, workspace_id: int) -> bool:
     """Whether another user has verified this host, on any port, and holds it: its ports belong together."""
-    return has(of_name(host), Domain.is_verified, Domain.user_id != user_id, is_held())
+    return has(of_name(host), Domain.is_verified, Domain.workspace_id != workspace_id, is_held())
 
 
-def is_known(host: str, user_id: int) -> bool:
-    return has(Domain.host == host, Domain.user_id == user_id)
+def is_known(host: str, workspace_id: int) -> bool:
+    return has(Domain.host == host, Domain.workspace_id == workspace_id)
 
 
 def has(*conditions: ColumnElement[bool] | InstrumentedAttribute[bool]) -> bool:
@@ -150,7 +150,7 @@ def verified_names(names: Collection[str]) -> set[str]:
 def seen_as_anothers(domains: Sequence[Domain]) -> set[int]:
     """The ids of those domains whose hosts look like a verified domain of another user."""
     owners = defaultdict[str, set[int]](set)
-    query = select(Domain.host, Domain.user_id).where(Domain.is_verified)
+    query = select(Domain.host, Domain.workspace_id).where(Domain.is_verified)
     for host, owner in db.session.execute(query).all() if domains else ():
         owners[glance(host)].add(owner)
-    return {one.id for one in domains if owners.get(glance(one.host), set()) - {one.user_id}}
+    return {one.id for one in domains if owners.get(glance(one.host), set()) - {one.workspace_id}}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from math import ceil
 from typing import NamedTuple
 
-from app.accounts.models import User
+from app.accounts.access import Access
 from app.accounts.ownership import get_owned
 from app.core.database import begin_write
 from app.core.errors import FieldError, RateLimited
@@ -35,28 +35,28 @@ class ProofResult(NamedTuple):
     detail: str
 
 
-def verify(user: User, id: int) -> tuple[Domain, list[ProofResult]]:
+def verify(access: Access, id: int) -> tuple[Domain, list[ProofResult]]:
     """Look for a proof; returns the domain, verified where one was found, and the results. Commits.
 
     Raises NotFound, RateLimited, and Invalid when another user got the host meanwhile. No transaction is open
     during the outbound requests.
     """
-    domain = get_owned(user, Domain, id)
+    domain = get_owned(access, Domain, id)
     if domain.is_verified:
         return domain, []
-    require_room(user)
+    require_room(access)
     wanted = proofs(domain)
     db.session.rollback()
     found = look(wanted)
     if any(one.is_found for one in found):
         begin_write(db.session)
-        services.verify(get_owned(user, Domain, id), wanted.file_content)
+        services.verify(get_owned(access, Domain, id), wanted.file_content)
         db.session.commit()
-    return get_owned(user, Domain, id), found
+    return get_owned(access, Domain, id), found
 
 
-def require_room(user: User) -> None:
-    if seconds := rate_limiter().take(OFTEN, str(user.id)):
+def require_room(access: Access) -> None:
+    if seconds := rate_limiter().take(OFTEN, str(access.workspace_id)):
         text = _l("Too many attempts. Wait %(minutes)s min, then try again.", minutes=ceil(seconds / 60))
         raise RateLimited(seconds, FieldError(text, "too_many_tries"))
 

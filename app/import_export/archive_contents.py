@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import func, select
+from sqlalchemy import ColumnElement, func, select
 
+from app.accounts.access import Access
 from app.accounts.models import ApiKey, Passkey, User, UserSession
+from app.accounts.workspaces import access_of
 from app.analytics import export, statistics
 from app.analytics.dimensions import TYPES
 from app.analytics.readers import first_moment, reader_of
@@ -34,8 +36,16 @@ from app.trash.models import Trashed
 
 BATCH_SIZE = 500
 BLOCK = 256 * 1024
-NOT_TOLD = {"user_id", "digest", "password_hash", "session_version", "version", "password_datetime"}
-NOT_TOLD |= {"last_challenge"}
+NOT_TOLD = {
+    "workspace_id",
+    "user_id",
+    "digest",
+    "password_hash",
+    "session_version",
+    "version",
+    "password_datetime",
+    "last_challenge",
+}
 MASK = "********"
 TABLES: Mapping[str, Any] = {
     "pixels.json": Pixel,
@@ -50,6 +60,8 @@ TABLES: Mapping[str, Any] = {
     "history.json": LinkChange,
     "trash.json": Trashed,
 }
+# whatever workspace it is of or in
+OF_USER = {SavedView, ApiKey, UserSession}
 README = """Everything that Waypost has of {email}, as of {moment} UTC.
 
 account.json                 the account and its settings
@@ -85,10 +97,11 @@ class Member:
 
 def size_of(user: User) -> int:
     """The approximate number of lines of all files."""
-    counted = [select(func.count()).where(model.user_id == user.id) for model in TABLES.values()]
-    links = select(func.count()).where(Link.user_id == user.id)
+    access = access_of(user)
+    counted = [select(func.count()).where(own(model, access)) for model in TABLES.values()]
+    links = select(func.count()).where(Link.workspace_id == access.workspace_id)
     each = [int(db.session.scalar(query) or 0) for query in (links, links, *counted)]
-    return sum(each) + reader_of(db.session).count_rows(user.id) + 200
+    return sum(each) + reader_of(db.session).count_rows(access.workspace_id) + 200
 
 
 def members(user_id: int, site: str) -> Iterator[Member]:
@@ -96,20 +109,29 @@ def members(user_id: int, site: str) -> Iterator[Member]:
     yield Member("README.txt", [README.format(email=user.email, moment=format_utc(now()))])
     account = {column.key: getattr(user, column.key) for column in User.__table__.columns}
     yield Member("account.json", [json.dumps(row_values(account), indent=2, ensure_ascii=False), "\n"])
+    access = access_of(user)
     db.session.rollback()
     short_url = SiteUrls(site, site).short_url
-    yield Member("links.csv", as_csv(pages(user_id, (), short_url)))
-    yield Member("links.json", as_json(pages(user_id, (), short_url)))
+    yield Member("links.csv", as_csv(pages(access.workspace_id, (), short_url)))
+    yield Member("links.json", as_json(pages(access.workspace_id, (), short_url)))
     for name, model in TABLES.items():
-        yield Member(name, as_json(rows_of(model, user_id)))
-    yield from pictures(user_id)
-    yield from figures(user_id)
+        yield Member(name, as_json(rows_of(model, access)))
+    yield from pictures(access.workspace_id)
+    yield from figures(access.workspace_id)
 
 
-def rows_of(model: Any, user_id: int) -> Iterator[list[dict[str, Any]]]:
+def own(model: Any, access: Access) -> ColumnElement[bool]:
+    """What is the user's own, in any workspace; or else what is in the workspace of the user's own."""
+    condition: ColumnElement[bool] = (
+        model.user_id == access.user.id if model in OF_USER else model.workspace_id == access.workspace_id
+    )
+    return condition
+
+
+def rows_of(model: Any, access: Access) -> Iterator[list[dict[str, Any]]]:
     last = 0
     while True:
-        some = select(model.__table__).where(model.user_id == user_id, model.id > last)
+        some = select(model.__table__).where(own(model, access), model.id > last)
         found = db.session.execute(some.order_by(model.id).limit(BATCH_SIZE)).mappings().all()
         db.session.rollback()  # no read transaction stays open while a file is written
         if not found:
@@ -133,14 +155,16 @@ def json_value(name: str, value: Any) -> Any:
     return [json_value("", one) for one in value] if isinstance(value, list) else value
 
 
-def pictures(user_id: int) -> Iterator[Member]:
+def pictures(workspace_id: int) -> Iterator[Member]:
     """The picture files, and then the list of which link has which."""
     listed = [("file", "link_id", "url", "what")]
     last = 0
     columns = [getattr(Link, name) for name in PICTURES]
     has_any = columns[0].is_not(None) | columns[1].is_not(None)
     while True:
-        some = select(Link.id, Link.url, *columns).where(Link.user_id == user_id, has_any, Link.id > last)
+        some = select(Link.id, Link.url, *columns).where(
+            Link.workspace_id == workspace_id, has_any, Link.id > last
+        )
         found = db.session.execute(some.order_by(Link.id).limit(BATCH_SIZE)).all()
         db.session.rollback()
         for id_, url, *names in found:
@@ -160,8 +184,9 @@ def blocks(name: str) -> Iterator[bytes]:
             yield block
 
 
-def figures(user_id: int) -> Iterator[Member]:
-    asked = StatisticsQuery(user_id=user_id, start=first_day(user_id), end=now().date(), zone=ZoneInfo("UTC"))
+def figures(workspace_id: int) -> Iterator[Member]:
+    start = first_day(workspace_id)
+    asked = StatisticsQuery(workspace_id=workspace_id, start=start, end=now().date(), zone=ZoneInfo("UTC"))
     for name, bots in (("visits.csv", False), ("visits-bots.csv", True)):
         yield Member(name, export.export_visits(db.engine, with_values(asked, bots=bots)))
     for type_ in TYPES:
@@ -176,8 +201,8 @@ def with_values(asked: StatisticsQuery, **values: Any) -> StatisticsQuery:
     return StatisticsQuery(**{**asked.__dict__, **values})
 
 
-def first_day(user_id: int) -> dt.date:
+def first_day(workspace_id: int) -> dt.date:
     """The day of the oldest click in the statistics; today without any."""
-    oldest = first_moment(db.session, user_id)
+    oldest = first_moment(db.session, workspace_id)
     db.session.rollback()
     return (oldest or now()).date()

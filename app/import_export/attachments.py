@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import select
 
-from app.accounts.models import User
+from app.accounts.access import Access
 from app.core.config import Settings
 from app.core.encryption import UnreadableSecret
 from app.core.extensions import db
@@ -191,19 +191,21 @@ def changes_of(form: ResourceForm, name: Name) -> dict[str, Any]:
 # --- inside the write
 
 
-def pixels_for(user: User, wanted: Iterable[AttachmentName]) -> Ids:
+def pixels_for(access: Access, wanted: Iterable[AttachmentName]) -> Ids:
     """The owner's pixels by type, identifier and name, after the missing ones were created."""
     if not (lacking := [one for one in wanted if one.names]):
         return {}
-    known = ids_by((Pixel.type, Pixel.pixel, Pixel.name), Pixel, user.id)
-    return made(lacking, known, lambda changes: pixels.create(user, changes).id)
+    known = ids_by((Pixel.type, Pixel.pixel, Pixel.name), Pixel, access.workspace_id)
+    return made(lacking, known, lambda changes: pixels.create(access, changes).id)
 
 
-def handlers_for(user: User, wanted: Iterable[AttachmentName]) -> Ids:
+def handlers_for(access: Access, wanted: Iterable[AttachmentName]) -> Ids:
     """The owner's handlers by type and name, after the missing ones were created."""
     if not (lacking := [one for one in wanted if one.names]):
         return {}
-    return made(lacking, handler_ids(user.id), lambda changes: handlers.create(user, changes).id)
+    return made(
+        lacking, handler_ids(access.workspace_id), lambda changes: handlers.create(access, changes).id
+    )
 
 
 def made(
@@ -218,10 +220,10 @@ def made(
     return known
 
 
-def handler_ids(user_id: int) -> dict[Name, list[int]]:
+def handler_ids(workspace_id: int) -> dict[Name, list[int]]:
     """Ids of an owner's handlers by type and name, and with the settings, the oldest first."""
     found: dict[Name, list[int]] = defaultdict(list)
-    mine = select(NotificationHandler).where(NotificationHandler.user_id == user_id)
+    mine = select(NotificationHandler).where(NotificationHandler.workspace_id == workspace_id)
     for one in db.session.scalars(mine.order_by(NotificationHandler.id)):
         for name in handler_names(one):
             found[name].append(one.id)
@@ -239,11 +241,11 @@ def handler_names(handler: NotificationHandler) -> set[Name]:
     return names
 
 
-def ids_by(columns: Sequence[Any], model: Any, user_id: int) -> dict[Name, list[int]]:
+def ids_by(columns: Sequence[Any], model: Any, workspace_id: int) -> dict[Name, list[int]]:
     """Ids of an owner's rows by these columns, the oldest first: several may have the same values."""
     found: dict[Name, list[int]] = defaultdict(list)
     for id_, *values in db.session.execute(
-        select(model.id, *columns).where(model.user_id == user_id).order_by(model.id)
+        select(model.id, *columns).where(model.workspace_id == workspace_id).order_by(model.id)
     ):
         found[tuple(map(str, values))].append(id_)
     return found

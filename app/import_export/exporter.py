@@ -42,34 +42,37 @@ ShortUrl = Callable[[str, str | None], str]
 
 
 def export(
-    user_id: int, params: QueryParams, kind: str, short_url: ShortUrl, listing: Listing[Link] = LISTING
+    workspace_id: int, params: QueryParams, kind: str, short_url: ShortUrl, listing: Listing[Link] = LISTING
 ) -> Iterator[str]:
     """The text of the file, in pieces. `params`: filters of the list. Raises Invalid before the first piece.
 
     `short_url`: returns the URL of an alias, on a domain's base URL or (None) the instance's own.
     """
-    found = pages(user_id, find_conditions(listing, params), short_url)
+    found = pages(workspace_id, find_conditions(listing, params), short_url)
     if kind == "csv":
         return as_csv(found)
     return as_json([with_pictures(row)] for rows in found for row in rows)  # of one row at a time in memory
 
 
-def pages(user_id: int, conditions: Sequence[Any], short_url: ShortUrl) -> Iterator[list[Values]]:
+def pages(workspace_id: int, conditions: Sequence[Any], short_url: ShortUrl) -> Iterator[list[Values]]:
     query = (
-        select(TABLE).where(TABLE.c.user_id == user_id, *conditions).order_by(TABLE.c.id).limit(BATCH_SIZE)
+        select(TABLE)
+        .where(TABLE.c.workspace_id == workspace_id, *conditions)
+        .order_by(TABLE.c.id)
+        .limit(BATCH_SIZE)
     )
     last = 0
     while rows := db.session.connection().execute(query.where(TABLE.c.id > last)).mappings().all():
         last = rows[-1]["id"]
-        found = described(user_id, rows, short_url)
+        found = described(workspace_id, rows, short_url)
         db.session.rollback()  # no read transaction stays open during a slow download
         yield found
 
 
-def described(user_id: int, rows: Sequence[RowMapping], short_url: ShortUrl) -> list[Values]:
+def described(workspace_id: int, rows: Sequence[RowMapping], short_url: ShortUrl) -> list[Values]:
     """A page of links, each with the import's columns."""
     ids = [row["id"] for row in rows]
-    clicks, projects, domains = clicks_of(ids), projects_of(user_id), sites_of(user_id)
+    clicks, projects, domains = clicks_of(ids), projects_of(workspace_id), sites_of(workspace_id)
     tags = of_links(select(LinkTag.link_id, LinkTag.tag).order_by(LinkTag.position), LinkTag.link_id, ids)
     pixels, handlers = pixels_of(ids), handlers_of(ids)
     found = []
@@ -95,14 +98,14 @@ def described(user_id: int, rows: Sequence[RowMapping], short_url: ShortUrl) -> 
     return found
 
 
-def projects_of(user_id: int) -> dict[int | None, tuple[str, str]]:
+def projects_of(workspace_id: int) -> dict[int | None, tuple[str, str]]:
     """Names and colours of an owner's projects, by id."""
-    mine = select(Project.id, Project.name, Project.color).where(Project.user_id == user_id)
+    mine = select(Project.id, Project.name, Project.color).where(Project.workspace_id == workspace_id)
     return {id_: (name, color) for id_, name, color in db.session.execute(mine)}
 
 
-def sites_of(user_id: int) -> dict[int | None, tuple[str, str]]:
-    mine = select(Domain.id, Domain.scheme, Domain.host).where(Domain.user_id == user_id)
+def sites_of(workspace_id: int) -> dict[int | None, tuple[str, str]]:
+    mine = select(Domain.id, Domain.scheme, Domain.host).where(Domain.workspace_id == workspace_id)
     return {id_: (scheme, host) for id_, scheme, host in db.session.execute(mine)}
 
 

@@ -17,7 +17,8 @@ from typing import Any
 
 from sqlalchemy import delete, insert, select, update
 
-from app.accounts.models import User
+from app.accounts.access import Access
+from app.accounts.models import User, Workspace
 from app.core.actor import Actor, act_as
 from app.core.clock import now
 from app.core.config import Settings
@@ -91,8 +92,7 @@ class RunningImport:
     def step(self) -> bool:
         """Import the next rows. Returns whether to go on. Raises ImportSuperseded."""
         rows = self.next_rows()
-        owner = db.session.get_one(User, self.job.user_id)
-        around = around_of(owner, self.job, self.settings, self.archive)
+        around = around_of(self.access(), self.job, self.settings, self.archive)
         around = replace(around, conventions=self.conventions)
         self.before = preview.of_rows(self.job, rows) if self.state == "taking" else {}
         read = list(self.read(rows, around))
@@ -110,7 +110,7 @@ class RunningImport:
         settled = preview.settled(self.before) if self.job.is_update else {}
         left = [row for row in rows if row.number not in settled and not row.problem]
         meanings = meanings_of(left, self.job.columns, around) if self.job.is_update else {}
-        targets = find_targets(self.job.user_id, meanings)
+        targets = find_targets(self.job.workspace_id, meanings)
         for row in rows:
             if row.number in settled:
                 yield row, settled[row.number]
@@ -160,17 +160,18 @@ class RunningImport:
                 return
 
     def take_turn(self) -> None:
-        """Serialise the steps of an owner's imports, so that one table imported twice makes each link once.
+        """Serialise the steps of a workspace's imports: one table imported twice makes each link once.
 
         SQLite has one writer anyway.
         """
-        owner = select(User.id).where(User.id == self.job.user_id)
-        db.session.execute(owner.with_for_update(key_share=True))
+        workspace = select(Workspace.id).where(Workspace.id == self.job.workspace_id)
+        db.session.execute(workspace.with_for_update(key_share=True))
 
     def write(self, read: Sequence[ReadRow]) -> None:
         self.advance(len(read))
         owner = db.session.get_one(User, self.job.user_id)
-        act_as(Actor("import", self.job.name[:128], owner.id, owner.email))
+        actor = Actor("import", self.job.name[:128], owner.id, owner.email)
+        act_as(actor._replace(workspace_id=self.job.workspace_id))
         found = [
             Previewed(row, one, result)
             for (row, one), result in zip(read, self.results([one for _, one in read]), strict=True)
@@ -194,15 +195,15 @@ class RunningImport:
 
     def results(self, outcomes: Sequence[Outcome]) -> list[RowResult]:
         """The result of each row: links are made and changed, or predicted to be."""
-        user_id = self.job.user_id
+        access = self.access()
         if self.state == "checking":
             wanted = [one for one in outcomes if not isinstance(one, RowResult)]
-            predicted = iter(predict_results(user_id, wanted, self.claims, self.new_claims))
+            predicted = iter(predict_results(access.workspace_id, wanted, self.claims, self.new_claims))
             return [one if isinstance(one, RowResult) else next(predicted) for one in outcomes]
         colors = self.archive.colors if self.archive else {}
-        made = iter(make(user_id, [one for one in outcomes if isinstance(one, ParsedLink)], colors))
+        made = iter(make(access, [one for one in outcomes if isinstance(one, ParsedLink)], colors))
         changes = [one for one in outcomes if isinstance(one, RowChange) and not one.is_unchanged]
-        changed = iter(update_each(user_id, changes, colors))
+        changed = iter(update_each(access, changes, colors))
         return [
             one
             if isinstance(one, RowResult)
@@ -213,6 +214,10 @@ class RunningImport:
             else next(changed)
             for one in outcomes
         ]
+
+    def access(self) -> Access:
+        """That of whoever began the import, who could write then."""
+        return Access(db.session.get_one(User, self.job.user_id), self.job.workspace_id, "editor")
 
     def reason_to_stop(self) -> str:
         """Why the import can't go on, in words; "" where it can. A wrong table must not fill the database."""

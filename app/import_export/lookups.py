@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import select
 
-from app.accounts.models import User
+from app.accounts.access import Access
 from app.core.config import Settings
 from app.core.extensions import db
 from app.domains.models import Domain
@@ -17,22 +17,26 @@ from app.pixels.models import Pixel
 
 
 def around_of(
-    owner: User, job: LinkImport, settings: Settings, archive: ArchiveReader | None = None
+    access: Access, job: LinkImport, settings: Settings, archive: ArchiveReader | None = None
 ) -> ImportContext:
     # of a host that stands twice the verified one
-    mine = select(Domain).where(Domain.user_id == owner.id).order_by(Domain.is_verified, Domain.id)
+    mine = (
+        select(Domain)
+        .where(Domain.workspace_id == access.workspace_id)
+        .order_by(Domain.is_verified, Domain.id)
+    )
     every = list(db.session.scalars(mine))
     domains = {domain.host: domain.id for domain in every if domain.is_verified and domain.is_enabled}
     return ImportContext(
-        owner=owner,
+        owner=access,
         settings=settings,
         own_hosts=own_hosts(settings, job.host),
         domains=domains,
         pixels={
-            **ids_by((Pixel.type, Pixel.pixel), Pixel, owner.id),
-            **ids_by((Pixel.type, Pixel.pixel, Pixel.name), Pixel, owner.id),
+            **ids_by((Pixel.type, Pixel.pixel), Pixel, access.workspace_id),
+            **ids_by((Pixel.type, Pixel.pixel, Pixel.name), Pixel, access.workspace_id),
         },
-        handlers=handler_ids(owner.id),
+        handlers=handler_ids(access.workspace_id),
         domain_id=job.domain_id if job.domain_id in domains.values() else None,
         project=job.project,
         archive=archive,

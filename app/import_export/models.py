@@ -38,9 +38,10 @@ class LinkImport(db.Model):
     compare-and-swap, in the transaction that stores its results.
     """
 
-    __table_args__ = (Index(None, "user_id", "id"), {"sqlite_autoincrement": True})
+    __table_args__ = (Index(None, "workspace_id", "id"), {"sqlite_autoincrement": True})
 
     id: Mapped[int] = mapped_column(Id, primary_key=True)
+    workspace_id: Mapped[int] = mapped_column(ForeignKey("workspace.id", ondelete="CASCADE"))
     user_id: Mapped[int] = mapped_column(ForeignKey("user.id", ondelete="CASCADE"))
     # the owner's name of the file, and its name in DATA_DIR/imports
     name: Mapped[str] = mapped_column(String(255))
@@ -158,10 +159,11 @@ class PreviewRow(db.Model):
 class ImportedRow(db.Model):
     """The row of a table that a link was made from. While the link exists, the same row makes no other."""
 
-    __table_args__ = (Index(None, "user_id", "digest", unique=True),)
+    __table_args__ = (Index(None, "workspace_id", "digest", unique=True),)
 
     link_id: Mapped[int] = mapped_column(
         ForeignKey("link.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
     )
+    workspace_id: Mapped[int] = mapped_column(ForeignKey("workspace.id", ondelete="CASCADE"))
     user_id: Mapped[int] = mapped_column(ForeignKey("user.id", ondelete="CASCADE"))
     digest: Mapped[str] = mapped_column(String(32))

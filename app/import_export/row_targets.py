@@ -49,12 +49,12 @@ class Meaning(NamedTuple):
 Target = StoredLink | Problems | None  # None: the row means no link that exists
 
 
-def find_targets(user_id: int, meanings: Mapping[int, Meaning | Problems]) -> dict[int, Target]:
+def find_targets(workspace_id: int, meanings: Mapping[int, Meaning | Problems]) -> dict[int, Target]:
     """The link that each row means, by the row's number; the row's problems where it means none."""
     known = [one for one in meanings.values() if isinstance(one, Meaning)]
     ids = {one.id for one in known if one.id is not None}
-    holders = ids_by_alias(user_id, {one.key for one in known if one.key})
-    links = stored_links(user_id, ids | set(holders.values()))
+    holders = ids_by_alias(workspace_id, {one.key for one in known if one.key})
+    links = stored_links(workspace_id, ids | set(holders.values()))
     return {
         number: target_of(one, holders, links) if isinstance(one, Meaning) else one
         for number, one in meanings.items()
@@ -88,7 +88,7 @@ def meaning_of(cells: Mapping[str, str], columns: Mapping[str, str], around: Imp
     return Meaning(key=(domain_id or 0, key)) if key and storable(key) == key else Meaning()
 
 
-def ids_by_alias(user_id: int, keys: Collection[AliasKey]) -> dict[AliasKey, int]:
+def ids_by_alias(workspace_id: int, keys: Collection[AliasKey]) -> dict[AliasKey, int]:
     """The ids of the user's links that have these aliases."""
     if not keys:
         return {}
@@ -96,18 +96,18 @@ def ids_by_alias(user_id: int, keys: Collection[AliasKey]) -> dict[AliasKey, int
     for domain_id, key in keys:
         by_domain.setdefault(domain_id, []).append(key)
     wanted = or_(*(and_(Alias.domain_id == id_, Alias.key.in_(found)) for id_, found in by_domain.items()))
-    mine = select(Alias.domain_id, Alias.key, Alias.link_id).where(Alias.user_id == user_id, wanted)
+    mine = select(Alias.domain_id, Alias.key, Alias.link_id).where(Alias.workspace_id == workspace_id, wanted)
     # None: a deleted link had it
     return {(domain_id, key): id_ for domain_id, key, id_ in db.session.execute(mine) if id_ is not None}
 
 
-def stored_links(user_id: int, ids: Collection[int]) -> dict[int, StoredLink]:
+def stored_links(workspace_id: int, ids: Collection[int]) -> dict[int, StoredLink]:
     """The user's links with these ids, by id."""
     if not ids:
         return {}
-    mine = select(TABLE).where(TABLE.c.user_id == user_id, TABLE.c.id.in_(ids))
+    mine = select(TABLE).where(TABLE.c.workspace_id == workspace_id, TABLE.c.id.in_(ids))
     rows = db.session.connection().execute(mine).mappings().all()
-    values = described(user_id, rows, lambda url, _domain: url)
+    values = described(workspace_id, rows, lambda url, _domain: url)
     return {
         row["id"]: StoredLink(SimpleNamespace(**row), value) for row, value in zip(rows, values, strict=True)
     }

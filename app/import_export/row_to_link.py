@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from sqlalchemy import and_, insert, or_, select
 
-from app.accounts.models import User
+from app.accounts.access import Access
 from app.core.clock import now
 from app.core.errors import FieldError, Invalid
 from app.core.extensions import db
@@ -68,7 +68,7 @@ def digest_of(key: AliasKey) -> int:
 
 
 def predict_results(
-    user_id: int,
+    workspace_id: int,
     wanted: Sequence[ParsedLink | RowChange],
     before: Claims | None = None,
     now_taken: Claims | None = None,
@@ -77,7 +77,7 @@ def predict_results(
 
     `before`: the claims of earlier rows. Those of these rows are added to `now_taken`.
     """
-    digests = known_digests(user_id, [one.digest for one in wanted if isinstance(one, ParsedLink)])
+    digests = known_digests(workspace_id, [one.digest for one in wanted if isinstance(one, ParsedLink)])
     holders = holders_of([key for one in wanted if (key := alias_key(one))])
     before, taken = before or Claims(), Claims() if now_taken is None else now_taken
     found = []
@@ -91,7 +91,7 @@ def predict_results(
         if problem := said_before(one, digest, before, taken):
             found.append(RowResult("failed", [problem]))
         else:
-            found.append(outcome_of(user_id, one, holder))
+            found.append(outcome_of(workspace_id, one, holder))
             taken.aliases |= {digest} if digest is not None else set()
         if isinstance(one, RowChange):
             taken.links.add(one.link_id)
@@ -111,16 +111,16 @@ def said_before(
     return None
 
 
-def outcome_of(user_id: int, one: ParsedLink | RowChange, holder: Holder | None) -> RowResult:
+def outcome_of(workspace_id: int, one: ParsedLink | RowChange, holder: Holder | None) -> RowResult:
     """The result of a row that is the first about its link; `holder` has the alias that the row takes."""
-    is_free = holder is None or holder.is_free_for(user_id)
+    is_free = holder is None or holder.is_free_for(workspace_id)
     if isinstance(one, RowChange):
         return RowResult("known" if one.is_unchanged else "changed") if is_free else failed_alias(TAKEN)
-    return RowResult("made") if is_free or holder is None else not_free(user_id, one, holder)
+    return RowResult("made") if is_free or holder is None else not_free(workspace_id, one, holder)
 
 
-def not_free(user_id: int, one: ParsedLink, holder: Holder) -> RowResult:
-    if holder.user_id == user_id:
+def not_free(workspace_id: int, one: ParsedLink, holder: Holder) -> RowResult:
+    if holder.workspace_id == workspace_id:
         is_same = holder.location_url == one.changes["location_url"]
         return RowResult("known") if is_same else failed_alias(ELSEWHERE)
     return failed_alias(TAKEN)
@@ -133,12 +133,12 @@ def failed_alias(why: str) -> RowResult:
 class Holder(NamedTuple):
     """The holder of an alias: a link, or for a time the owner of a deleted one."""
 
-    user_id: int
+    workspace_id: int
     location_url: str | None
     is_held: bool
 
-    def is_free_for(self, user_id: int) -> bool:
-        return self.location_url is None and (self.user_id == user_id or not self.is_held)
+    def is_free_for(self, workspace_id: int) -> bool:
+        return self.location_url is None and (self.workspace_id == workspace_id or not self.is_held)
 
 
 def holders_of(keys: Sequence[AliasKey]) -> dict[AliasKey, Holder]:
@@ -148,40 +148,41 @@ def holders_of(keys: Sequence[AliasKey]) -> dict[AliasKey, Holder]:
     for domain_id, key in keys:
         by_domain.setdefault(domain_id, []).append(key)
     wanted = or_(*(and_(Alias.domain_id == id_, Alias.key.in_(found)) for id_, found in by_domain.items()))
-    rows = select(Alias.domain_id, Alias.key, Alias.user_id, Alias.held_until, Link.location_url)
+    rows = select(Alias.domain_id, Alias.key, Alias.workspace_id, Alias.held_until, Link.location_url)
     moment = now()
     return {
         (row.domain_id, row.key): Holder(
-            row.user_id, row.location_url, bool(row.held_until and row.held_until > moment)
+            row.workspace_id, row.location_url, bool(row.held_until and row.held_until > moment)
         )
         for row in db.session.execute(rows.join(Link, Link.id == Alias.link_id, isouter=True).where(wanted))
     }
 
 
-def known_digests(user_id: int, digests: Sequence[str]) -> set[str]:
-    mine = select(ImportedRow.digest).where(ImportedRow.user_id == user_id, ImportedRow.digest.in_(digests))
+def known_digests(workspace_id: int, digests: Sequence[str]) -> set[str]:
+    mine = select(ImportedRow.digest).where(
+        ImportedRow.workspace_id == workspace_id, ImportedRow.digest.in_(digests)
+    )
     return set(db.session.scalars(mine))
 
 
 def make(
-    user_id: int, wanted: Sequence[ParsedLink], colors: Mapping[str, str] | None = None
+    access: Access, wanted: Sequence[ParsedLink], colors: Mapping[str, str] | None = None
 ) -> list[RowResult]:
     """Create the links. Call it inside a write transaction, so that the results stay valid until the commit.
 
     `colors`: those of missing projects, as far as the file contains them.
     """
-    outcomes = predict_results(user_id, wanted)
+    outcomes = predict_results(access.workspace_id, wanted)
     numbers = [number for number, outcome in enumerate(outcomes) if outcome.what == "made"]
     chosen = [wanted[number] for number in numbers]
     told = {one.project: one.project_color for one in chosen if one.project_color}
     named = {one.project for one in chosen if one.project}
-    projects = projects_of(user_id, named, {**(colors or {}), **told})
-    owner = db.session.get_one(User, user_id)
-    pixels = pixels_for(owner, [one.pixels for one in chosen])
-    handlers = handlers_for(owner, [one.handlers for one in chosen])
-    links = create_each(user_id, [changes_of(one, projects, pixels, handlers) for one in chosen])
+    projects = projects_of(access, named, {**(colors or {}), **told})
+    pixels = pixels_for(access, [one.pixels for one in chosen])
+    handlers = handlers_for(access, [one.handlers for one in chosen])
+    links = create_each(access, [changes_of(one, projects, pixels, handlers) for one in chosen])
     rows = [(link, one) for link, one in zip(links, chosen, strict=True) if link is not None]
-    remember(user_id, rows)
+    remember(access, rows)
     for number, link in zip(numbers, links, strict=True):
         if link is None:  # a concurrent writer has taken the alias (PostgreSQL)
             outcomes[number] = RowResult("failed", [["url", TAKEN]])
@@ -211,23 +212,27 @@ def changes_of(
     return found
 
 
-def projects_of(user_id: int, names: Iterable[str], colors: Mapping[str, str]) -> dict[str, int]:
+def projects_of(access: Access, names: Iterable[str], colors: Mapping[str, str]) -> dict[str, int]:
     """The ids of the owner's projects with these names, after missing ones were created."""
-    mine = select(Project.name, Project.id).where(Project.user_id == user_id).order_by(Project.id.desc())
+    mine = (
+        select(Project.name, Project.id)
+        .where(Project.workspace_id == access.workspace_id)
+        .order_by(Project.id.desc())
+    )
     found = dict(db.session.execute(mine).all())
     for name in sorted(set(names) - found.keys()):
         color = {"color": colors[name]} if name in colors else {}
-        project = Project(user_id=user_id, name=name, **color)
+        project = Project(**access.row_columns, name=name, **color)
         db.session.add(project)
         db.session.flush()
         found[name] = project.id
     return found
 
 
-def remember(user_id: int, made: Sequence[tuple[Link, ParsedLink]]) -> None:
+def remember(access: Access, made: Sequence[tuple[Link, ParsedLink]]) -> None:
     """Store what rows have beside their links: their digests, and earlier click counts."""
     connection = db.session.connection()
-    rows = [{"link_id": link.id, "user_id": user_id, "digest": one.digest} for link, one in made]
+    rows = [{"link_id": link.id, **access.row_columns, "digest": one.digest} for link, one in made]
     counts = [{"link_id": link.id, "clicks": one.clicks} for link, one in made if one.clicks]
     if rows:
         connection.execute(insert(ImportedRow.__table__), rows)

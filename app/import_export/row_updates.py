@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlalchemy import select
 
-from app.accounts.models import User
+from app.accounts.access import Access
 from app.core.errors import WaypostError
 from app.core.extensions import db
 from app.i18n.messages import lazy_gettext as _l
@@ -24,7 +24,7 @@ MEANWHILE = _l("This was changed meanwhile. Check the file again.")
 
 
 def update_each(
-    user_id: int, wanted: Sequence[RowChange], colors: Mapping[str, str] | None = None
+    access: Access, wanted: Sequence[RowChange], colors: Mapping[str, str] | None = None
 ) -> list[RowResult]:
     """Change the links. Call it inside a write transaction; what is not as it was read is not changed.
 
@@ -32,13 +32,12 @@ def update_each(
     """
     if not wanted:
         return []
-    owner = db.session.get_one(User, user_id)
     ids = [one.link_id for one in wanted]
-    mine = select(Link).where(Link.user_id == user_id, Link.id.in_(ids)).order_by(Link.id)
+    mine = select(Link).where(Link.workspace_id == access.workspace_id, Link.id.in_(ids)).order_by(Link.id)
     links = {link.id: link for link in db.session.scalars(mine.with_for_update())}
-    stored = stored_links(user_id, ids)
+    stored = stored_links(access.workspace_id, ids)
     return [
-        update_one(owner, links[one.link_id], stored[one.link_id], one, colors or {})
+        update_one(access, links[one.link_id], stored[one.link_id], one, colors or {})
         if one.link_id in links
         else RowResult("failed", [["", GONE]])
         for one in wanted
@@ -46,7 +45,7 @@ def update_each(
 
 
 def update_one(
-    owner: User, link: Link, stored: StoredLink, one: RowChange, colors: Mapping[str, str]
+    access: Access, link: Link, stored: StoredLink, one: RowChange, colors: Mapping[str, str]
 ) -> RowResult:
     if late := [name for name, before, _ in one.differences if before != value_now(stored, name)]:
         return RowResult("failed", [[name, MEANWHILE] for name in late])
@@ -54,8 +53,8 @@ def update_one(
     try:
         with db.session.begin_nested():
             told = {**colors, **({one.project: one.project_color} if one.project_color else {})}
-            projects = projects_of(owner.id, [one.project] if one.project else [], told)
-            pixels, handlers = pixels_for(owner, [one.pixels]), handlers_for(owner, [one.handlers])
+            projects = projects_of(access, [one.project] if one.project else [], told)
+            pixels, handlers = pixels_for(access, [one.pixels]), handlers_for(access, [one.handlers])
             services.update(link, changes_of(one, projects, pixels, handlers))
     except WaypostError as error:
         uploads.back_to(kept)

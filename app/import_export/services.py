@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from sqlalchemy import func, select
 
-from app.accounts.models import User
+from app.accounts.access import Access
 from app.core.config import Settings
 from app.core.errors import FieldError, Invalid
 from app.core.extensions import db
@@ -82,10 +82,10 @@ def look(path: Path, *, is_hasty: bool = False) -> FileOverview:
     return FileOverview(columns.guess_from_table(table), rows)
 
 
-def bring(user: User, path: Path, name: str, looked: FileOverview, host: str = "") -> LinkImport:
+def bring(access: Access, path: Path, name: str, looked: FileOverview, host: str = "") -> LinkImport:
     """Add an import of the table at `path`, with the guessed columns."""
     name = storable(name[:255]) or "links.csv"
-    job = LinkImport(user_id=user.id, name=name, file=path.name, host=host)
+    job = LinkImport(**access.row_columns, name=name, file=path.name, host=host)
     job.columns, job.rows = looked
     db.session.add(job)
     db.session.flush()
@@ -110,9 +110,9 @@ def estimated(path: Path) -> tuple[sniff.TableFormat, int]:
     return table, max(1, sniff.line_ends(path) - table.has_headings)
 
 
-def require_few(user: User) -> None:
+def require_few(access: Access) -> None:
     """Raises Invalid where the user has `MAX_OPEN` unfinished imports, each of which keeps a file."""
-    unfinished = LinkImport.user_id == user.id, LinkImport.state.in_(UNFINISHED)
+    unfinished = LinkImport.workspace_id == access.workspace_id, LinkImport.state.in_(UNFINISHED)
     if (db.session.scalar(select(func.count()).select_from(LinkImport).where(*unfinished)) or 0) >= MAX_OPEN:
         said = _l(
             "%(most)s of your imports are unfinished. Finish or discard one of them first.",

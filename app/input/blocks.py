@@ -33,9 +33,13 @@ class Place(NamedTuple):
     offset: int
 
 
-def read_blocks(table: Table, user_id: int) -> list[Block]:
+def read_blocks(table: Table, workspace_id: int) -> list[Block]:
     """The owner's blocks that have rows, lowest ids first."""
-    wanted = select(table.c.block, table.c.size).where(table.c.user_id == user_id).order_by(table.c.block)
+    wanted = (
+        select(table.c.block, table.c.size)
+        .where(table.c.workspace_id == workspace_id)
+        .order_by(table.c.block)
+    )
     return [Block(*row) for row in db.session.execute(wanted)]
 
 

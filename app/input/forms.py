@@ -71,7 +71,7 @@ class IdsField(SentField):
 
     def pre_validate(self, form: ResourceForm) -> None:
         super().pre_validate(form)
-        if missing := set(self.data or ()) - owned_ids(form.owner.id, self.model, self.data or ()):
+        if missing := set(self.data or ()) - owned_ids(form.owner.workspace_id, self.model, self.data or ()):
             named = ", ".join(map(str, sorted(missing)))
             raise Rejected(_l("You have none with the id %(named)s.", named=named), "not_found")
 
@@ -88,23 +88,26 @@ class OwnIdField(WholeField):
 
     def pre_validate(self, form: ResourceForm) -> None:
         super().pre_validate(form)
-        if self.data is not None and not owned_ids(form.owner.id, self.model, [self.data]):
+        if self.data is not None and not owned_ids(form.owner.workspace_id, self.model, [self.data]):
             raise Rejected(_l("You have none with the id %(data)s.", data=self.data), "not_found")
 
 
-def owned_ids(user_id: int, model: type[Any], ids: Collection[int]) -> set[int]:
-    """Which of `ids` (at most some thousands) are this user's rows of `model`."""
+def owned_ids(workspace_id: int, model: type[Any], ids: Collection[int]) -> set[int]:
+    """Which of `ids` (at most some thousands) are this workspace's rows of `model`."""
     if not ids:
         return set()
-    return set(db.session.scalars(select(model.id).where(model.user_id == user_id, model.id.in_(ids))))
+    return set(
+        db.session.scalars(select(model.id).where(model.workspace_id == workspace_id, model.id.in_(ids)))
+    )
 
 
 class ResourceForm(Form):
     """The input of one resource, on create (`stored` is None) and on update.
 
-    `owner`: the user whose rows ids may name. `like`: a row whose values a new one starts with. `zone`: the
-    time zone of times typed by a person. `settings` and `host` (of the request, such as `go.example:8000`):
-    which addresses are allowed, and which ones are this instance's.
+    `owner`: the access whose workspace's rows ids may name; the user, where the form is of an account.
+    `like`: a row whose values a new one starts with. `zone`: the time zone of times typed by a person.
+    `settings` and `host` (of the request, such as `go.example:8000`): which addresses are allowed, and which
+    ones are this instance's.
     """
 
     #: fields that are ignored on update, and those that are ignored on create

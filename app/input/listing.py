@@ -40,7 +40,7 @@ class Listing(Generic[Row]):
     """Description of one resource's list: its filters by parameter, its orders by the word of `order_by`.
 
     `several`: the filters of which several values may be sent; a row must have one of them, or none where
-    `not` names the filter. `mine`: the condition for the user's rows, where that is not their `user_id`.
+    `not` names the filter. `mine`: the condition for the user's rows, where that is not their `workspace_id`.
     `beside`: for an order by a value that is not in the row, what joins it to the query. `blocks`: the table
     that counts the rows by block of ids, for lists that may be very long.
     """
@@ -81,11 +81,12 @@ class Page(Generic[Row]):
 
 def find_page(
     listing: Listing[Row],
-    user_id: int,
+    workspace_id: int,
     params: QueryParams,
     load: Callable[[Any, Sequence[int]], Sequence[Any]] | None = None,
 ) -> Page[Row]:
-    """The page of the user's rows that these parameters describe. `load` reads them, in place of `load_rows`.
+    """The page of the workspace's rows that these parameters describe. `load` reads them, in place of
+    `load_rows`.
 
     Raises Invalid with every parameter that can't be used. Unknown parameters are ignored.
     """
@@ -94,9 +95,11 @@ def find_page(
     size = int(reader.read("results_per_page", str(DEFAULT_SIZE), one_of(SIZES)))
     conditions, order = read_conditions(reader, listing), read_order(reader, listing)
     reader.require_valid()
-    own = listing.model.user_id == user_id if listing.mine is None else listing.mine
+    own = listing.model.workspace_id == workspace_id if listing.mine is None else listing.mine
     mine, skipped = [own, *conditions], (page - 1) * size
-    blocks = read_blocks(listing.blocks, user_id) if listing.blocks is not None and not conditions else None
+    blocks = (
+        read_blocks(listing.blocks, workspace_id) if listing.blocks is not None and not conditions else None
+    )
     total = sum(block.size for block in blocks) if blocks is not None else count(listing, mine)
     if skipped >= total:
         return Page([], page, size, total)
@@ -114,7 +117,7 @@ def count(listing: Listing[Row], conditions: Sequence[ColumnElement[bool]]) -> i
 
 
 def find_ids(
-    listing: Listing[Row], user_id: int, params: QueryParams, after: int, upto: int, most: int
+    listing: Listing[Row], workspace_id: int, params: QueryParams, after: int, upto: int, most: int
 ) -> list[int]:
     """The first `most` ids that the filters in `params` find above `after` and up to `upto`.
 
@@ -122,7 +125,7 @@ def find_ids(
     """
     conditions = find_conditions(listing, params)
     id_ = listing.model.id
-    mine = [listing.model.user_id == user_id, *conditions, id_ > after, id_ <= upto]
+    mine = [listing.model.workspace_id == workspace_id, *conditions, id_ > after, id_ <= upto]
     return list(db.session.scalars(select(id_).where(*mine).order_by(id_).limit(most)))
 
 

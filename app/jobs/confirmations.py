@@ -11,7 +11,7 @@ import datetime as dt
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from app.accounts.models import User
+from app.accounts.models import User, Workspace
 from app.core.clock import now
 from app.core.config import Settings
 from app.core.database import begin_write
@@ -43,9 +43,10 @@ def post_confirmations(session: Session, settings: Settings, rate_limiter: RateL
     due = (
         select(NotificationHandler.id)
         .join(User, User.id == NotificationHandler.user_id)
+        .join(Workspace, Workspace.id == NotificationHandler.workspace_id)
         .where(NotificationHandler.confirmation_due <= now())
         .where(NotificationHandler.id.not_in(errors.backed_off(int)))
-        .where(User.disabled_datetime.is_(None), User.deleted_datetime.is_(None))
+        .where(User.disabled_datetime.is_(None), Workspace.deleted_datetime.is_(None))
         .order_by(NotificationHandler.confirmation_due)
         .limit(BATCH_SIZE)
     )

@@ -22,7 +22,7 @@ class ProofCheck(NamedTuple):
     """A domain whose proof is looked for."""
 
     id: int
-    user_id: int
+    workspace_id: int
     server: str
     proofs: Proofs
 
@@ -43,6 +43,6 @@ def due(session: Session) -> list[ProofCheck]:
     found = []
     for domain in lapses.due(session, MAX_PROOFS, without=errors.backed_off(int)):
         with errors.attempt(domain.id):
-            found.append(ProofCheck(domain.id, domain.user_id, domain.host, proofs(domain)))
+            found.append(ProofCheck(domain.id, domain.workspace_id, domain.host, proofs(domain)))
     session.rollback()
     return found

@@ -20,7 +20,7 @@ TICK_SECONDS = 0.05
 
 class PoolItem(Protocol):
     @property
-    def user_id(self) -> int: ...
+    def workspace_id(self) -> int: ...
 
     @property
     def server(self) -> str: ...
@@ -39,14 +39,14 @@ class FairPool:
 
     def is_free(self, item: PoolItem) -> bool:
         is_rested = time.monotonic() >= self.asked.get(item.server, 0.0)
-        return is_rested and self.owners[item.user_id] < OWNER_THREADS
+        return is_rested and self.owners[item.workspace_id] < OWNER_THREADS
 
     def begin(self, item: PoolItem) -> None:
-        self.owners[item.user_id] += 1
+        self.owners[item.workspace_id] += 1
         self.asked[item.server] = float("inf")
 
     def end(self, item: PoolItem) -> None:
-        self.owners[item.user_id] -= 1
+        self.owners[item.workspace_id] -= 1
         self.asked[item.server] = time.monotonic() + SERVER_PAUSE
 
     def forget_rested(self) -> None:

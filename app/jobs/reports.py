@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete, exists, or_, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from app.accounts.models import User
+from app.accounts.models import User, Workspace
 from app.analytics import statistics
 from app.analytics.dimensions import OVERVIEW
 from app.analytics.statistics import StatisticsQuery, StatisticsResult
@@ -40,7 +40,10 @@ errors = ErrorBoundary("reports")
 def make_reports(session: Session, settings: Settings) -> None:
     """Makes all reports that are due. Run again, it makes those that are missing."""
     site = site_of(settings)
-    wanted = User.report_period != NEVER, User.deleted_datetime.is_(None)
+    # handlers of a deleted user go on in a workspace that others use
+    table, is_here = NotificationHandler, Workspace.deleted_datetime.is_(None)
+    has_handlers = exists().where(table.user_id == User.id, table.workspace_id == Workspace.id, is_here)
+    wanted = User.report_period != NEVER, or_(User.deleted_datetime.is_(None), has_handlers)
     users = session.scalars(select(User).where(*wanted).order_by(User.id)).all()
     ids = [user.id for user in users]
     session.rollback()
@@ -79,8 +82,12 @@ def make_report(session: Session, user_id: int, timezone: str, period: ReportPer
     wanted = sorted({link_id for ids in links.values() for link_id in ids})
     visited = [link_id for link_id, clicks in clicks_of(wanted, session).items() if clicks]
     shown = described(session, visited, site)
+    workspaces = dict(session.execute(select(Link.id, Link.workspace_id).where(Link.id.in_(shown))).all())
     session.rollback()
-    figures = {link_id: figures_of(session, user_id, shown[link_id], period, timezone) for link_id in shown}
+    figures = {
+        link_id: figures_of(session, workspace_id, shown[link_id], period, timezone)
+        for link_id, workspace_id in workspaces.items()
+    }
     begin_write(session)
     session.add(Report(user_id=user_id, period=period.name, start_date=period.start))
     try:
@@ -96,13 +103,15 @@ def make_report(session: Session, user_id: int, timezone: str, period: ReportPer
 
 
 def links_by_handler(session: Session, user_id: int) -> Mapping[int, Sequence[int]]:
-    """The links of each handler that is switched on."""
+    """The links of each handler that is on and that this user made, who says how often it reports."""
     table = link_notification_handler
     rows = (
         select(NotificationHandler.id, Link.id)
         .join(table, table.c.notification_handler_id == NotificationHandler.id)
         .join(Link, Link.id == table.c.link_id)
-        .where(Link.user_id == user_id, NotificationHandler.is_enabled)
+        .join(Workspace, Workspace.id == Link.workspace_id)
+        .where(NotificationHandler.user_id == user_id, NotificationHandler.is_enabled)
+        .where(Workspace.deleted_datetime.is_(None))
         .order_by(NotificationHandler.id, Link.id)
     )
     found: dict[int, list[int]] = defaultdict(list)
@@ -112,13 +121,13 @@ def links_by_handler(session: Session, user_id: int) -> Mapping[int, Sequence[in
 
 
 def figures_of(
-    session: Session, user_id: int, link: Mapping[str, Any], period: ReportPeriod, timezone: str
+    session: Session, workspace_id: int, link: Mapping[str, Any], period: ReportPeriod, timezone: str
 ) -> Figures:
     """The figures of one link, in a read transaction of its own: a long one would hold up checkpoints."""
 
     def ask(asked: ReportPeriod, type_: str = OVERVIEW) -> StatisticsResult:
         question = StatisticsQuery(
-            user_id=user_id,
+            workspace_id=workspace_id,
             link_ids=(link["id"],),
             start=asked.start,
             end=asked.end,

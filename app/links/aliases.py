@@ -93,12 +93,12 @@ def free_random_alias(domain_id: int) -> str:
     return next((alias for alias in drawn if is_unheld(domain_id, alias)), random_alias())
 
 
-def is_taken(domain_id: int, alias: str, user_id: int, link_id: int | None) -> bool:
+def is_taken(domain_id: int, alias: str, workspace_id: int, link_id: int | None) -> bool:
     """Whether `claim` would fail now. An alias that the link `link_id` itself has is not taken."""
     held = db.session.get(Alias, (domain_id, key_of(alias)))
     if held is None or (link_id is not None and held.link_id == link_id):
         return False
-    is_over = held.user_id == user_id or held.held_until is None or held.held_until <= now()
+    is_over = held.workspace_id == workspace_id or held.held_until is None or held.held_until <= now()
     return held.link_id is not None or not is_over
 
 
@@ -146,7 +146,7 @@ def claimed(link: Link) -> dict[str, Any]:
         "domain_id": link.domain_id or 0,
         "key": key_of(link.url),
         "link_id": link.id,
-        "user_id": link.user_id,
+        "workspace_id": link.workspace_id,
         "held_until": None,
     }
 
@@ -165,8 +165,10 @@ def statements(dialect: str) -> Statements:
     is_over = or_(TABLE.c.held_until.is_(None), TABLE.c.held_until <= bindparam("now", type_=UtcDateTime()))
     claim = insert.on_conflict_do_update(
         index_elements=[TABLE.c.domain_id, TABLE.c.key],
-        set_={name: insert.excluded[name] for name in ("link_id", "user_id", "held_until")},
-        where=and_(TABLE.c.link_id.is_(None), or_(TABLE.c.user_id == insert.excluded.user_id, is_over)),
+        set_={name: insert.excluded[name] for name in ("link_id", "workspace_id", "held_until")},
+        where=and_(
+            TABLE.c.link_id.is_(None), or_(TABLE.c.workspace_id == insert.excluded.workspace_id, is_over)
+        ),
     )
     return Statements(
         claim=claim.returning(TABLE.c.link_id),

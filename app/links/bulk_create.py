@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import delete
 
+from app.accounts.access import Access
 from app.core.extensions import db
 from app.links import uploads
 from app.links.aliases import claim_random, claim_those_free, key_of, random_alias
@@ -21,13 +22,13 @@ from app.links.services import columns_of, keep_pictures, settle
 Changes = dict[str, Any]
 
 
-def create_each(user_id: int, wanted: Sequence[Changes]) -> list[Link | None]:
+def create_each(access: Access, wanted: Sequence[Changes]) -> list[Link | None]:
     """A link for each of `wanted`, in their order; None if its alias is taken.
 
     Raises Invalid as `services.create` does; then none is created.
     """
     chosen = first_of_each_place(wanted)
-    links = {number: built(user_id, wanted[number]) for number in chosen}
+    links = {number: built(access, wanted[number]) for number in chosen}
     db.session.add_all(links.values())
     db.session.flush()
     named = [links[number] for number in chosen if wanted[number].get("url")]
@@ -38,7 +39,7 @@ def create_each(user_id: int, wanted: Sequence[Changes]) -> list[Link | None]:
     made = {number: link for number, link in links.items() if link.id not in lost}
     if made:
         note(list(made.values()), "created")
-        request_icons(user_id, [link.location_url for link in made.values()])
+        request_icons(access.workspace_id, access.user.id, [link.location_url for link in made.values()])
     db.session.flush()
     return [made.get(number) for number in range(len(wanted))]
 
@@ -54,9 +55,9 @@ def first_of_each_place(wanted: Sequence[Changes]) -> list[int]:
     return found
 
 
-def built(user_id: int, changes: Changes) -> Link:
-    link = Link(**columns_of(changes), user_id=user_id, url=changes.get("url") or random_alias())
-    attach(link, attachments(user_id, changes), changes)
+def built(access: Access, changes: Changes) -> Link:
+    link = Link(**columns_of(changes), **access.row_columns, url=changes.get("url") or random_alias())
+    attach(link, attachments(access.workspace_id, changes), changes)
     settle(link)
     expect(link, {})
     keep_pictures([link], changes)

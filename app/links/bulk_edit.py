@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import func, select
 
-from app.accounts.models import User
+from app.accounts.access import Access
 from app.accounts.ownership import get_owned
 from app.core.database import begin_write, reread
 from app.core.encryption import UnreadableSecret
@@ -121,30 +121,30 @@ def is_changed_since(link: Link, seen: int, names: Collection[str]) -> bool:
     )
 
 
-def act_on(user: User, ids: Sequence[int], act: Callable[[Link], object]) -> list[BulkFailure]:
+def act_on(access: Access, ids: Sequence[int], act: Callable[[Link], object]) -> list[BulkFailure]:
     """Call `act` with each of these links, in one transaction, and commit it. Links that fail stay as they
     were, and are returned with the reason."""
     begin_write(db.session)
-    failures = [failure for id_ in ids if (failure := tried(user, id_, act))]
+    failures = [failure for id_ in ids if (failure := tried(access, id_, act))]
     db.session.commit()
     return failures
 
 
-def delete(user: User, ids: Sequence[int], batch: str | None) -> tuple[str, list[BulkFailure]]:
+def delete(access: Access, ids: Sequence[int], batch: str | None) -> tuple[str, list[BulkFailure]]:
     """Move these links to the trash in one transaction, and commit it. Returns the batch, by which they can
     be restored, and those that were not there."""
     begin_write(db.session)
-    batch, missing = services.delete_many(user.id, ids, batch)
+    batch, missing = services.delete_many(access.workspace_id, ids, batch)
     db.session.commit()
     return batch, [BulkFailure(id_, GONE) for id_ in sorted(missing)]
 
 
-def tried(user: User, id_: int, act: Callable[[Link], object]) -> BulkFailure | None:
+def tried(access: Access, id_: int, act: Callable[[Link], object]) -> BulkFailure | None:
     """Call `act` with one link. None on success; on failure only this link's changes are undone."""
     kept = uploads.mark()
     try:
         with db.session.begin_nested():
-            act(get_owned(user, Link, id_))
+            act(get_owned(access, Link, id_))
     except NotFound:
         return BulkFailure(id_, GONE)
     except WaypostError as error:
@@ -153,7 +153,7 @@ def tried(user: User, id_: int, act: Callable[[Link], object]) -> BulkFailure | 
     return None
 
 
-def still_there(user: User, ids: Sequence[int]) -> dict[int, Link]:
+def still_there(access: Access, ids: Sequence[int]) -> dict[int, Link]:
     """The user's links with these ids that still exist, to describe them in messages."""
-    found = db.session.scalars(select(Link).where(Link.user_id == user.id, Link.id.in_(ids)))
+    found = db.session.scalars(select(Link).where(Link.workspace_id == access.workspace_id, Link.id.in_(ids)))
     return {link.id: link for link in found}

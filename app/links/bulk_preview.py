@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import select
 from sqlalchemy.orm import joinedload, selectinload
 
-from app.accounts.models import User
+from app.accounts.access import Access
 from app.core.errors import WaypostError
 from app.core.extensions import db
 from app.links.bulk_edit import changes_of
@@ -39,9 +39,9 @@ class LinkPreview(NamedTuple):
         return lost
 
 
-def preview(user: User, ids: Sequence[int], asked: Mapping[str, Any]) -> list[LinkPreview]:
+def preview(access: Access, ids: Sequence[int], asked: Mapping[str, Any]) -> list[LinkPreview]:
     """The previews of these links by rising id. Those that are gone meanwhile are left out."""
-    query = select(Link).where(Link.user_id == user.id, Link.id.in_(ids)).order_by(Link.id)
+    query = select(Link).where(Link.workspace_id == access.workspace_id, Link.id.in_(ids)).order_by(Link.id)
     query = query.options(joinedload(Link.domain))
     for name, rows in (("tags", Link.tag_rows), ("pixels", Link.pixels), ("handlers", Link.handlers)):
         if asked.keys() & {f"add_{name}", f"remove_{name}"}:

@@ -24,21 +24,23 @@ UNDOABLE = ("changed", "reverted")
 CHANGED_SINCE = _l("It was changed since.")
 
 
-def find_ids(user_id: int, batch: str, after: int, most: int) -> Sequence[int]:
+def find_ids(workspace_id: int, batch: str, after: int, most: int) -> Sequence[int]:
     """The first `most` links above `after` that this change has changed."""
     found = select(LinkChange.link_id).where(LinkChange.batch == batch, LinkChange.link_id > after)
-    return db.session.scalars(mine(found, user_id).distinct().order_by(LinkChange.link_id).limit(most)).all()
+    return db.session.scalars(
+        mine(found, workspace_id).distinct().order_by(LinkChange.link_id).limit(most)
+    ).all()
 
 
-def count_links(user_id: int, batches: Iterable[str]) -> Mapping[str, int]:
+def count_links(workspace_id: int, batches: Iterable[str]) -> Mapping[str, int]:
     """How many links each of these changes has changed."""
     found = select(LinkChange.batch, func.count(LinkChange.link_id.distinct()))
-    counted = mine(found.where(LinkChange.batch.in_(set(batches))), user_id).group_by(LinkChange.batch)
+    counted = mine(found.where(LinkChange.batch.in_(set(batches))), workspace_id).group_by(LinkChange.batch)
     return dict(db.session.execute(counted).all())
 
 
-def mine(found: Select[*tuple[Any, ...]], user_id: int) -> Select[*tuple[Any, ...]]:
-    return found.where(LinkChange.user_id == user_id, LinkChange.kind.in_(UNDOABLE))
+def mine(found: Select[*tuple[Any, ...]], workspace_id: int) -> Select[*tuple[Any, ...]]:
+    return found.where(LinkChange.workspace_id == workspace_id, LinkChange.kind.in_(UNDOABLE))
 
 
 def undo(batch: str) -> Callable[[Link], None]:
@@ -62,7 +64,7 @@ def values_of(link: Link, batch: str) -> tuple[Fields, Fields]:
     own = select(LinkChange).where(LinkChange.link_id == link.id, LinkChange.batch == batch)
     before: Fields = {}
     after: Fields = {}
-    for change in db.session.scalars(mine(own, link.user_id).order_by(LinkChange.id)):
+    for change in db.session.scalars(mine(own, link.workspace_id).order_by(LinkChange.id)):
         if isinstance(change.fields, UnreadableSecret):
             raise Invalid(FieldError(UNREADABLE, "unreadable"))
         for name, (old, new) in change.fields.items():

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, delete, exists, func, insert, or_, select, update
 from sqlalchemy.orm import Session, aliased
 
-from app.accounts.models import User
+from app.accounts.models import User, Workspace
 from app.core.clock import format_utc, now
 from app.core.database import AnySession, begin_write
 from app.core.leases import is_due, precise_now
@@ -99,16 +99,17 @@ def failing(session: AnySession, ids: Collection[int]) -> Mapping[int, Fault]:
 
 def wanted() -> ColumnElement[bool]:
     """Links to check: enabled and not ended, with an http(s) destination and an enabled handler, and whose
-    owner wants checks."""
+    maker wants checks."""
     table = link_notification_handler
     is_told = exists().where(
         table.c.link_id == Link.id,
         table.c.notification_handler_id == NotificationHandler.id,
         NotificationHandler.is_enabled,
     )
-    wants = exists().where(User.id == Link.user_id, User.checks_destinations, User.deleted_datetime.is_(None))
+    wants = exists().where(User.id == Link.user_id, User.checks_destinations)
+    is_here = exists().where(Workspace.id == Link.workspace_id, Workspace.deleted_datetime.is_(None))
     goes_on = or_(Link.end_date.is_(None), Link.end_date > now())
-    return Link.is_enabled & Link.location_url.ilike("http%") & goes_on & wants & is_told
+    return Link.is_enabled & Link.location_url.ilike("http%") & goes_on & wants & is_here & is_told
 
 
 def enrol(session: Session) -> None:
@@ -142,15 +143,15 @@ def enrol(session: Session) -> None:
 
 def turn_of_owner(order: Any) -> ColumnElement[int]:
     """A rank for round-robin between owners: each owner's first row, then each owner's second, and so on."""
-    return func.row_number().over(partition_by=Link.user_id, order_by=order)
+    return func.row_number().over(partition_by=Link.workspace_id, order_by=order)
 
 
 class Check(NamedTuple):
-    """A destination to check, and the owner of its link."""
+    """A destination to check, and the workspace of its link."""
 
     id: int
     url: str
-    user_id: int
+    workspace_id: int
 
     @property
     def server(self) -> str:
@@ -169,7 +170,7 @@ class Result(NamedTuple):
 
 def due(session: Session, most: int, without: Collection[int] = ()) -> list[Check]:
     """The checks that are due, owners in turns, and each owner's longest due first."""
-    rows = select(DestinationCheck.id, DestinationCheck.url, Link.user_id).join(
+    rows = select(DestinationCheck.id, DestinationCheck.url, Link.workspace_id).join(
         Link, Link.id == DestinationCheck.link_id
     )
     mine = is_due(DestinationCheck, precise_now()), DestinationCheck.id.not_in(without)

@@ -18,7 +18,7 @@ from sqlalchemy import and_, bindparam, delete, func, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
-from app.accounts.models import User
+from app.accounts.models import User, Workspace
 from app.core.clock import now
 from app.core.database import begin_write
 from app.core.error_boundary import ErrorBoundary
@@ -36,7 +36,7 @@ from app.net.dial import Deadline
 from app.net.http import NoAnswer
 from app.net.networks import Network
 
-MAX_SITES = 1000  # of one owner; links to further ones have no icon
+MAX_SITES = 1000  # of one workspace; links to further ones have no icon
 MAX_SITE = 300  # characters
 MAX_BYTES = 512 * 1024  # of an icon as the site sends it
 MAX_STORED = 16 * 1024
@@ -70,19 +70,21 @@ def site_of(url: str) -> str:
 
 # --- which are wanted
 
-# built once, because each new link asks; without rows the owner wants no icons
-NOTED_HERE = and_(Favicon.user_id == User.id, Favicon.site.in_(bindparam("sites", expanding=True)))
+# built once, because each new link asks; without rows the user wants no icons
+NOTED_HERE = and_(
+    Favicon.workspace_id == bindparam("workspace_id"), Favicon.site.in_(bindparam("sites", expanding=True))
+)
 NOTED = select(Favicon.site, Favicon.due, Favicon.datetime).select_from(User).outerjoin(Favicon, NOTED_HERE)
 NOTED = NOTED.where(User.id == bindparam("user_id"), User.fetches_favicons)
 
 
-def request_icons(user_id: int, destinations: Iterable[str]) -> None:
-    """Note the sites of new destinations in the owner's transaction. Those noted already are asked again only
-    if that was long ago."""
+def request_icons(workspace_id: int, user_id: int, destinations: Iterable[str]) -> None:
+    """Note the sites of new destinations of this user's links, in the same transaction. Those noted already
+    are asked again only if that was long ago."""
     sites = sorted({site for url in destinations if (site := site_of(url))})
-    if not sites or are_settled(user_id, sites):
+    if not sites or are_settled(workspace_id, user_id, sites):
         return
-    mine = Favicon.user_id == user_id
+    mine = Favicon.workspace_id == workspace_id
     # in the order of ids, or two transactions could each wait for a row of the other
     known = db.session.scalars(
         select(Favicon)
@@ -97,34 +99,43 @@ def request_icons(user_id: int, destinations: Iterable[str]) -> None:
     new = set(sites) - {row.site for row in known}
     if new:
         count = db.session.scalar(select(func.count()).select_from(Favicon).where(mine)) or 0
-        add(user_id, sorted(new)[: max(0, MAX_SITES - count)])
+        add(workspace_id, user_id, sorted(new)[: max(0, MAX_SITES - count)])
 
 
-def are_settled(user_id: int, sites: Sequence[str]) -> bool:
-    """Whether there is nothing to note: all sites were noted lately, or the owner wants no icons."""
-    found, oldest = db.session.execute(NOTED, {"user_id": user_id, "sites": sites}).all(), now() - FRESH
+def are_settled(workspace_id: int, user_id: int, sites: Sequence[str]) -> bool:
+    """Whether there is nothing to note: all sites were noted lately, or the user wants no icons."""
+    params = {"workspace_id": workspace_id, "user_id": user_id, "sites": sites}
+    found, oldest = db.session.execute(NOTED, params).all(), now() - FRESH
     noted = {row.site for row in found if row.site and (row.due or row.datetime >= oldest)}
     return not found or noted.issuperset(sites)
 
 
-def add(user_id: int, sites: Sequence[str]) -> None:
+def add(workspace_id: int, user_id: int, sites: Sequence[str]) -> None:
     if not sites:
         return
     dialect = db.session.get_bind().dialect.name
     into: Any = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}[dialect](Favicon)
     moment = precise_now()
     rows = [
-        {"user_id": user_id, "site": site, "tries": 0, "due": moment, "planned": moment, "datetime": now()}
+        {
+            "workspace_id": workspace_id,
+            "user_id": user_id,
+            "site": site,
+            "tries": 0,
+            "due": moment,
+            "planned": moment,
+            "datetime": now(),
+        }
         for site in sites
     ]
     db.session.execute(into.on_conflict_do_nothing(), rows)
 
 
 class PendingIcon(NamedTuple):
-    """A site whose icon is to be fetched, and the owner who wants it."""
+    """A site whose icon is to be fetched, and the workspace that wants it."""
 
     id: int
-    user_id: int
+    workspace_id: int
     site: str
 
     @property
@@ -135,12 +146,13 @@ class PendingIcon(NamedTuple):
 def due(session: Session, most: int, without: Collection[int] = ()) -> list[PendingIcon]:
     """The icons to fetch now: owners in turns, and each owner's longest due first."""
     moment = precise_now()
-    turn = func.row_number().over(partition_by=Favicon.user_id, order_by=Favicon.due)
+    turn = func.row_number().over(partition_by=Favicon.workspace_id, order_by=Favicon.due)
     found = (
-        select(Favicon.id, Favicon.user_id, Favicon.site)
+        select(Favicon.id, Favicon.workspace_id, Favicon.site)
         .join(User, User.id == Favicon.user_id)
+        .join(Workspace, Workspace.id == Favicon.workspace_id)
         .where(is_due(Favicon, moment), is_free(Favicon, moment), Favicon.tries < TRIES)
-        .where(User.fetches_favicons, User.deleted_datetime.is_(None), Favicon.id.not_in(without))
+        .where(User.fetches_favicons, Workspace.deleted_datetime.is_(None), Favicon.id.not_in(without))
         .order_by(turn, Favicon.due)
         .limit(most)
     )
@@ -240,11 +252,13 @@ def store(session: Session, id_: int, who: str, result: FetchedIcon) -> None:
 # --- showing
 
 
-def versions_of(user_id: int, links: Sequence[Link]) -> Mapping[int, str]:
+def versions_of(workspace_id: int, links: Sequence[Link]) -> Mapping[int, str]:
     """Of each link whose site has an icon: the icon's id and digest, joined as its address has them."""
     sites = {link.id: site_of(link.location_url) for link in links}
     found = select(Favicon.site, Favicon.id, Favicon.digest).where(
-        Favicon.user_id == user_id, Favicon.site.in_(set(sites.values())), Favicon.digest.is_not(None)
+        Favicon.workspace_id == workspace_id,
+        Favicon.site.in_(set(sites.values())),
+        Favicon.digest.is_not(None),
     )
     icons = {site: f"{id_}-{digest}" for site, id_, digest in db.session.execute(found)}
     return {link_id: icons[site] for link_id, site in sites.items() if site in icons}
@@ -254,27 +268,25 @@ def versions_of(user_id: int, links: Sequence[Link]) -> Mapping[int, str]:
 
 
 def remove_unused(session: Session) -> int:
-    """Remove icons of sites that no link of their owner redirects to, and all of owners who want none."""
-    owners = session.execute(
-        select(User.id, User.fetches_favicons).where(User.id.in_(select(Favicon.user_id)))
-    ).all()
+    """Remove icons of sites that no link of their workspace redirects to, and all of users who want none."""
+    workspaces = session.scalars(select(Favicon.workspace_id).distinct()).all()
     session.rollback()
     count = 0
-    for user_id, is_wanted in owners:
-        with errors.attempt(user_id):
-            count += remove_of(session, user_id, used_sites(session, user_id) if is_wanted else set())
+    for workspace_id in workspaces:
+        with errors.attempt(workspace_id):
+            count += remove_of(session, workspace_id, used_sites(session, workspace_id))
         session.rollback()
     return count
 
 
-def used_sites(session: Session, user_id: int) -> set[str]:
-    """The sites of all links of a user, read in pages: no read takes long."""
+def used_sites(session: Session, workspace_id: int) -> set[str]:
+    """The sites of all links of a workspace, read in pages: no read takes long."""
     found: set[str] = set()
     last = 0
     while True:
         some = (
             select(Link.id, Link.location_url)
-            .where(Link.user_id == user_id, Link.id > last)
+            .where(Link.workspace_id == workspace_id, Link.id > last)
             .order_by(Link.id)
             .limit(BATCH_SIZE)
         )
@@ -286,9 +298,10 @@ def used_sites(session: Session, user_id: int) -> set[str]:
         found.update(site_of(url) for _, url in rows)
 
 
-def remove_of(session: Session, user_id: int, used: Collection[str]) -> int:
-    rows = session.execute(select(Favicon.id, Favicon.site).where(Favicon.user_id == user_id)).all()
-    unused = [id_ for id_, site in rows if site not in used]
+def remove_of(session: Session, workspace_id: int, used: Collection[str]) -> int:
+    found = select(Favicon.id, Favicon.site, User.fetches_favicons).join(User, User.id == Favicon.user_id)
+    rows = session.execute(found.where(Favicon.workspace_id == workspace_id)).all()
+    unused = [id_ for id_, site, is_wanted in rows if site not in used or not is_wanted]
     if not unused:
         return 0
     begin_write(session)

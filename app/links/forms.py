@@ -65,7 +65,11 @@ class LinkForm(VisitorPasswordForm):
 
     def validate_domain_id(self, field: OwnIdField) -> None:
         domain = db.session.get(Domain, field.data) if field.data else None
-        if domain and domain.user_id == self.owner.id and not (domain.is_verified and domain.is_enabled):
+        if (
+            domain
+            and domain.workspace_id == self.owner.workspace_id
+            and not (domain.is_verified and domain.is_enabled)
+        ):
             raise Rejected(_l("This domain is not verified, or is turned off."), "domain")
 
     def check(self) -> None:

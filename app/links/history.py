@@ -71,7 +71,8 @@ def note(links: Sequence[Link], kind: str, fields: Fields | None = None) -> None
         [
             {
                 "link_id": link.id,
-                "user_id": link.user_id,
+                "workspace_id": link.workspace_id,
+                "user_id": actor.user_id or link.user_id,
                 "kind": kind,
                 "way": actor.way,
                 "who": actor.name,
@@ -133,18 +134,20 @@ def as_changes(link: Link, values: Fields) -> Fields:
             del found[name]
         elif found.get(name):
             found[name] = file
-    return {name: as_changed(link.user_id, name, value) for name, value in found.items()}
+    return {name: as_changed(link.workspace_id, name, value) for name, value in found.items()}
 
 
-def as_changed(user_id: int, name: str, value: Any) -> Any:
+def as_changed(workspace_id: int, name: str, value: Any) -> Any:
     if name in MOMENTS and value is not None:
         return dt.datetime.fromisoformat(value)
     if name in ATTACHED:
-        return sorted(still_there(user_id, ATTACHED[name][1], value))
+        return sorted(still_there(workspace_id, ATTACHED[name][1], value))
     if name == "project_id" and value is not None:
-        return value if still_there(user_id, Project, [value]) else None
+        return value if still_there(workspace_id, Project, [value]) else None
     return value
 
 
-def still_there(user_id: int, model: type[Any], ids: Sequence[int]) -> set[int]:
-    return set(db.session.scalars(select(model.id).where(model.user_id == user_id, model.id.in_(ids))))
+def still_there(workspace_id: int, model: type[Any], ids: Sequence[int]) -> set[int]:
+    return set(
+        db.session.scalars(select(model.id).where(model.workspace_id == workspace_id, model.id.in_(ids)))
+    )

@@ -42,24 +42,20 @@ link_pixel = Table(
     Column("link_id", ForeignKey("link.id", ondelete="CASCADE"), primary_key=True),
     Column("pixel_id", ForeignKey("pixel.id", ondelete="CASCADE"), primary_key=True, index=True),
 )
-# how many links an owner has in each block of ids (app/input/blocks.py); triggers keep it
+# how many links a workspace has in each block of ids (app/input/blocks.py); triggers keep it
 link_block = Table(
     "link_block",
     Base.metadata,
-    Column("user_id", Id, primary_key=True, autoincrement=False),
+    Column("workspace_id", Id, primary_key=True, autoincrement=False),
     Column("block", Id, primary_key=True, autoincrement=False),
     Column("size", Integer, nullable=False),
 )
+TO_HANDLER = ForeignKey("notification_handler.id", ondelete="CASCADE")
 link_notification_handler = Table(
     "link_notification_handler",
     Base.metadata,
     Column("link_id", ForeignKey("link.id", ondelete="CASCADE"), primary_key=True),
-    Column(
-        "notification_handler_id",
-        ForeignKey("notification_handler.id", ondelete="CASCADE"),
-        primary_key=True,
-        index=True,
-    ),
+    Column("notification_handler_id", TO_HANDLER, primary_key=True, index=True),
 )
 
 
@@ -95,13 +91,14 @@ class Link(db.Model):
     """A short link and all its settings. Columns have the contract's names."""
 
     __table_args__ = (
-        Index(None, "user_id", "id"),
+        Index(None, "workspace_id", "id"),
         Index("ix_link_start_due", "start_due", sqlite_where=STARTS, postgresql_where=STARTS),
         Index("ix_link_end_due", "end_due", sqlite_where=ENDS, postgresql_where=ENDS),
         {"sqlite_autoincrement": True},  # an id is never used again: clicks.db knows links by it alone
     )
 
     id: Mapped[int] = mapped_column(Id, primary_key=True)
+    workspace_id: Mapped[int] = mapped_column(ForeignKey("workspace.id", ondelete="CASCADE"))
     user_id: Mapped[int] = mapped_column(ForeignKey("user.id", ondelete="CASCADE"))
     project_id: Mapped[int | None] = mapped_column(ForeignKey("project.id", ondelete="SET NULL"), index=True)
     # null in the database where the API says 0
@@ -194,7 +191,7 @@ class Alias(db.Model):
     domain_id: Mapped[int] = mapped_column(Id, primary_key=True, autoincrement=False)
     key: Mapped[str] = mapped_column(String(1024), primary_key=True)
     link_id: Mapped[int | None] = mapped_column(ForeignKey("link.id", ondelete="SET NULL"), unique=True)
-    user_id: Mapped[int] = mapped_column(Id, index=True)
+    workspace_id: Mapped[int] = mapped_column(Id, index=True)
     held_until: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)
 
 
@@ -222,12 +219,13 @@ class Favicon(Claimed, db.Model):
     """
 
     __table_args__ = (
-        UniqueConstraint("user_id", "site"),
+        UniqueConstraint("workspace_id", "site"),
         Index("ix_favicon_due", "due", sqlite_where=IS_WAITING, postgresql_where=IS_WAITING),
         {"sqlite_autoincrement": True},  # browsers keep an icon by its id
     )
 
     id: Mapped[int] = mapped_column(Id, primary_key=True)
+    workspace_id: Mapped[int] = mapped_column(ForeignKey("workspace.id", ondelete="CASCADE"))
     user_id: Mapped[int] = mapped_column(ForeignKey("user.id", ondelete="CASCADE"))
     site: Mapped[str] = mapped_column(String(300))
     tries: Mapped[int] = mapped_column(default=0)
@@ -259,7 +257,8 @@ class LinkChange(db.Model):
 
     id: Mapped[int] = mapped_column(Id, primary_key=True)
     link_id: Mapped[int] = mapped_column(Id)
-    user_id: Mapped[int] = mapped_column(ForeignKey("user.id", ondelete="CASCADE"), index=True)
+    workspace_id: Mapped[int] = mapped_column(ForeignKey("workspace.id", ondelete="CASCADE"), index=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("user.id", ondelete="CASCADE"))
     kind: Mapped[str] = mapped_column(String(16))  # created changed reverted deleted restored sample
     way: Mapped[str] = mapped_column(String(16), default="")
     who: Mapped[str] = mapped_column(String(128), default="")
@@ -276,9 +275,10 @@ class SavedView(db.Model):
     `key`: the name without regard to case. `query`: the parameters of the list, as its address has them.
     """
 
-    __table_args__ = (UniqueConstraint("user_id", "key"), {"sqlite_autoincrement": True})
+    __table_args__ = (UniqueConstraint("workspace_id", "user_id", "key"), {"sqlite_autoincrement": True})
 
     id: Mapped[int] = mapped_column(Id, primary_key=True)
+    workspace_id: Mapped[int] = mapped_column(ForeignKey("workspace.id", ondelete="CASCADE"))
     user_id: Mapped[int] = mapped_column(ForeignKey("user.id", ondelete="CASCADE"))
     name: Mapped[str] = mapped_column(String(64))
     key: Mapped[str] = mapped_column(String(256))

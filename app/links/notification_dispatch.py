@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session, joinedload
 
-from app.accounts.models import User
+from app.accounts.models import Workspace
 from app.core.database import begin_write
 from app.core.error_boundary import ErrorBoundary
 from app.links.clicks import clicks_of
@@ -69,13 +69,13 @@ def link_data(link: Link, clicks: int, site: SiteUrls) -> dict[str, Any]:
 
 
 def handlers_of(session: Session, ids: Collection[int]) -> dict[int, Sequence[int]]:
-    """The ids of each link's enabled handlers, without those of deleted users."""
+    """The ids of each link's enabled handlers, without those of deleted workspaces."""
     table = link_notification_handler
     rows = (
         select(table.c.link_id, NotificationHandler.id)
         .join(NotificationHandler, NotificationHandler.id == table.c.notification_handler_id)
-        .join(User, User.id == NotificationHandler.user_id)
-        .where(table.c.link_id.in_(ids), NotificationHandler.is_enabled, User.deleted_datetime.is_(None))
+        .join(Workspace, Workspace.id == NotificationHandler.workspace_id)
+        .where(table.c.link_id.in_(ids), NotificationHandler.is_enabled, Workspace.deleted_datetime.is_(None))
         .order_by(NotificationHandler.id)
     )
     found: dict[int, list[int]] = defaultdict(list)

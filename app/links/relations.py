@@ -23,11 +23,11 @@ from app.projects.models import Project
 Row = TypeVar("Row", bound=Any)
 
 
-def own_rows(user_id: int, model: type[Row], ids: Collection[int], field: str) -> list[Row]:
+def own_rows(workspace_id: int, model: type[Row], ids: Collection[int], field: str) -> list[Row]:
     """All of these rows of the user, locked against deletion. Raises Invalid if one is missing."""
     if not ids:
         return []
-    mine = select(model).where(model.user_id == user_id, model.id.in_(ids)).order_by(model.id)
+    mine = select(model).where(model.workspace_id == workspace_id, model.id.in_(ids)).order_by(model.id)
     # on PostgreSQL others can still change them meanwhile, but not delete them
     found = list(db.session.scalars(mine.with_for_update(read=True, key_share=True)))
     if missing := set(ids) - {row.id for row in found}:
@@ -36,18 +36,20 @@ def own_rows(user_id: int, model: type[Row], ids: Collection[int], field: str) -
     return found
 
 
-def attachments(user_id: int, changes: dict[str, Any]) -> dict[str, Any]:
+def attachments(workspace_id: int, changes: dict[str, Any]) -> dict[str, Any]:
     """The pixels and handlers of `changes` as rows, by the link's attribute. Raises Invalid, also for the
     project and the domain."""
     found: dict[str, Any] = {}
     if "pixels_ids" in changes:
-        found["pixels"] = own_rows(user_id, Pixel, changes["pixels_ids"], "pixels_ids")
+        found["pixels"] = own_rows(workspace_id, Pixel, changes["pixels_ids"], "pixels_ids")
     if "email_reports" in changes:
-        found["handlers"] = own_rows(user_id, NotificationHandler, changes["email_reports"], "email_reports")
+        found["handlers"] = own_rows(
+            workspace_id, NotificationHandler, changes["email_reports"], "email_reports"
+        )
     if project_id := changes.get("project_id"):
-        own_rows(user_id, Project, [project_id], "project_id")
+        own_rows(workspace_id, Project, [project_id], "project_id")
     if domain_id := changes.get("domain_id"):
-        refuse_unusable(own_rows(user_id, Domain, [domain_id], "domain_id")[0])
+        refuse_unusable(own_rows(workspace_id, Domain, [domain_id], "domain_id")[0])
     return found
 
 

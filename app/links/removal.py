@@ -37,12 +37,12 @@ def delete(link: Link) -> str:
     Returns the batch, by which it can be restored.
     """
     reread(db.session, link)
-    return delete_many(link.user_id, [link.id])[0]
+    return delete_many(link.workspace_id, [link.id])[0]
 
 
-def delete_many(user_id: int, ids: Collection[int], batch: str | None = None) -> tuple[str, set[int]]:
+def delete_many(workspace_id: int, ids: Collection[int], batch: str | None = None) -> tuple[str, set[int]]:
     """The same for many links of a user, in a few statements. Returns the batch, and the ids not found."""
-    there = read_anew(user_id, ids)
+    there = read_anew(workspace_id, ids)
     batch = trash.throw_away(there, described, batch)
     missing = set(ids) - {link.id for link in there}
     for link in there:
@@ -54,9 +54,9 @@ def delete_many(user_id: int, ids: Collection[int], batch: str | None = None) ->
     return batch, missing
 
 
-def erase(user_id: int, ids: Collection[int]) -> None:
+def erase(workspace_id: int, ids: Collection[int]) -> None:
     """Delete links for good, with their pictures and history. They can't be restored."""
-    there = read_anew(user_id, ids)
+    there = read_anew(workspace_id, ids)
     for link in there:
         for name in PICTURES:
             uploads.discard(getattr(link, name))
@@ -66,11 +66,11 @@ def erase(user_id: int, ids: Collection[int]) -> None:
         take_away(there)
 
 
-def read_anew(user_id: int, ids: Collection[int]) -> Sequence[Link]:
+def read_anew(workspace_id: int, ids: Collection[int]) -> Sequence[Link]:
     """The links that still exist, read again and locked."""
     rows = (
         select(Link)
-        .where(Link.user_id == user_id, Link.id.in_(ids))
+        .where(Link.workspace_id == workspace_id, Link.id.in_(ids))
         .order_by(Link.id)
         .with_for_update(of=Link)
     )
@@ -100,7 +100,7 @@ def restore(trashed: Trashed, changes: dict[str, Any] | None = None) -> Link:
     """
     changes = changes or {}
     row = trashed.rows[KIND][0] | {k: v for k, v in changes.items() if k == "domain_id" or (k == "url" and v)}
-    require_domain(row)
+    require_domain(trashed.workspace_id, row)
     trashed.rows = {**trashed.rows, KIND: [row]}
     link: Link = trash.put_back([trashed], Link)[0]
     if "url" in changes and not changes["url"]:
@@ -111,7 +111,7 @@ def restore(trashed: Trashed, changes: dict[str, Any] | None = None) -> Link:
     expect(link, {})
     replan(place_of(link))
     note([link], "restored")
-    request_icons(link.user_id, [link.location_url])
+    request_icons(link.workspace_id, link.user_id, [link.location_url])
     db.session.flush()
     return link
 
@@ -121,9 +121,9 @@ def bring_pictures_back(link: Link) -> None:
         previous_uploads.bring_back(link.id, getattr(link, name))
 
 
-def require_domain(row: dict[str, Any]) -> None:
+def require_domain(workspace_id: int, row: dict[str, Any]) -> None:
     if row["domain_id"]:
-        refuse_unusable(own_rows(row["user_id"], Domain, [row["domain_id"]], "domain_id")[0])
+        refuse_unusable(own_rows(workspace_id, Domain, [row["domain_id"]], "domain_id")[0])
 
 
 def restore_many(trashed: Sequence[Trashed]) -> tuple[list[Link], list[Trashed]]:
@@ -138,13 +138,13 @@ def restore_many(trashed: Sequence[Trashed]) -> tuple[list[Link], list[Trashed]]
     if links:
         replan(*map(place_of, links))
         note(links, "restored")
-        request_icons(links[0].user_id, [link.location_url for link in links])
+        request_icons(links[0].workspace_id, links[0].user_id, [link.location_url for link in links])
     return links, [one for one in trashed if one.id in stuck]
 
 
 def is_taken(one: Trashed) -> bool:
     row = one.rows[KIND][0]
-    mine = Alias.user_id == one.user_id
+    mine = Alias.workspace_id == one.workspace_id
     found = db.session.scalar(
         select(Alias.link_id.is_not(None) | ~mine).where(
             Alias.domain_id == (row["domain_id"] or 0), Alias.key == key_of(row["url"])
@@ -155,7 +155,7 @@ def is_taken(one: Trashed) -> bool:
 
 def is_homeless(one: Trashed) -> bool:
     try:
-        require_domain(one.rows[KIND][0])
+        require_domain(one.workspace_id, one.rows[KIND][0])
     except Invalid:
         return True
     return False

@@ -6,11 +6,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import ColumnElement, func, select
 
+from app.accounts.access import Access
 from app.accounts.models import User
+from app.accounts.ownership import get_owned
 from app.core.database import reread
-from app.core.errors import FieldError, Invalid
+from app.core.errors import FieldError, Invalid, NotFound
 from app.core.extensions import db
 from app.i18n.messages import lazy_digits
 from app.i18n.messages import lazy_gettext as _l
@@ -32,21 +34,34 @@ class SavedViewForm(ResourceForm):
             raise Rejected(_l("This can't be empty."), "required")
 
 
-def views_of(user_id: int) -> Sequence[SavedView]:
-    """The user's saved views in the order in which they were made."""
-    return db.session.scalars(
-        select(SavedView).where(SavedView.user_id == user_id).order_by(SavedView.id)
-    ).all()
+def views_of(access: Access) -> Sequence[SavedView]:
+    """The user's own saved views of this workspace, in the order in which they were made."""
+    return db.session.scalars(select(SavedView).where(*own(access)).order_by(SavedView.id)).all()
 
 
-def create(user: User, changes: dict[str, Any]) -> SavedView:
+def own(access: Access) -> tuple[ColumnElement[bool], ...]:
+    """The condition for this user's views in this workspace: what a list shows is each member's choice."""
+    return SavedView.workspace_id == access.workspace_id, SavedView.user_id == access.user.id
+
+
+def get_view(access: Access, id: int) -> SavedView:
+    """One of the user's own views. Raises NotFound for another member's, too."""
+    view = get_owned(access, SavedView, id)
+    if view.user_id != access.user.id:
+        raise NotFound("saved view")
+    return view
+
+
+def create(access: Access, changes: dict[str, Any]) -> SavedView:
     """Save a view from `changes`: a name and a query. Raises Invalid for a taken name, or one too many."""
-    lock_views(user.id)
-    number = db.session.scalar(select(func.count()).where(SavedView.user_id == user.id)) or 0
+    lock_views(access.user.id)
+    number = db.session.scalar(select(func.count()).where(*own(access))) or 0
     if number >= MAX_VIEWS:
         text = _l("You have %(most)s saved views, the most there may be.", most=lazy_digits(MAX_VIEWS))
         raise Invalid(FieldError(text, "too_many", "name"))
-    view = SavedView(user_id=user.id, key=free_key(user.id, changes["name"]), **changes)
+    view = SavedView(
+        **access.row_columns, key=free_key(access.workspace_id, access.user.id, changes["name"]), **changes
+    )
     db.session.add(view)
     db.session.flush()
     return view
@@ -57,7 +72,7 @@ def update(view: SavedView, changes: dict[str, Any]) -> SavedView:
     lock_views(view.user_id)
     reread(db.session, view)
     if "name" in changes:
-        view.key = free_key(view.user_id, changes["name"], but=view.id)
+        view.key = free_key(view.workspace_id, view.user_id, changes["name"], but=view.id)
     for name, value in changes.items():
         setattr(view, name, value)
     db.session.flush()
@@ -76,10 +91,11 @@ def lock_views(user_id: int) -> None:
     db.session.execute(select(User.id).where(User.id == user_id).with_for_update())
 
 
-def free_key(user_id: int, name: str, but: int | None = None) -> str:
+def free_key(workspace_id: int, user_id: int, name: str, but: int | None = None) -> str:
     """The name without regard to case. Raises Invalid where another view than `but` of the user has it."""
     key = folded(name)
-    found = select(SavedView.id).where(SavedView.user_id == user_id, SavedView.key == key)
+    mine = SavedView.workspace_id == workspace_id, SavedView.user_id == user_id, SavedView.key == key
+    found = select(SavedView.id).where(*mine)
     if db.session.scalar(found) not in {None, but}:
         raise Invalid(FieldError(_l("Another saved view has this name."), "taken", "name"))
     return key

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from app.accounts.models import User
+from app.accounts.access import Access
 from app.core.clock import now
 from app.core.database import reread
 from app.core.errors import FieldError, Invalid
@@ -29,22 +29,22 @@ NOT_COLUMNS = frozenset(
 )
 
 
-def create(user: User, changes: dict[str, Any]) -> Link:
+def create(access: Access, changes: dict[str, Any]) -> Link:
     """Create a link, with a random alias unless `changes` has one. Raises AliasTaken, Invalid.
 
     `proposed_url` in `changes`: a random alias that was shown before. Another is drawn if it is taken now.
     """
-    return make(user.id, changes, [changes["location_url"]])[0]
+    return make(access, changes, [changes["location_url"]])[0]
 
 
-def create_bulk(user: User, changes: dict[str, Any]) -> list[Link]:
+def create_bulk(access: Access, changes: dict[str, Any]) -> list[Link]:
     """Create a link for each of `location_urls`, in their order, with random aliases; all else is shared."""
-    return make(user.id, {**changes, "url": None, "proposed_url": None}, changes["location_urls"])
+    return make(access, {**changes, "url": None, "proposed_url": None}, changes["location_urls"])
 
 
-def make(user_id: int, changes: dict[str, Any], destinations: Sequence[str]) -> list[Link]:
-    found = attachments(user_id, changes)
-    columns = {**columns_of(changes), "user_id": user_id}
+def make(access: Access, changes: dict[str, Any], destinations: Sequence[str]) -> list[Link]:
+    found = attachments(access.workspace_id, changes)
+    columns = {**columns_of(changes), **access.row_columns}
     columns["password_version"] = int(bool(changes.get("password_hash")))
     links = [Link(**{**columns, "location_url": destination}) for destination in destinations]
     for link in links:
@@ -60,7 +60,7 @@ def make(user_id: int, changes: dict[str, Any], destinations: Sequence[str]) -> 
     else:
         claim_random(links)
     note(links, "created")
-    request_icons(user_id, destinations)
+    request_icons(access.workspace_id, access.user.id, destinations)
     db.session.flush()
     return links  # misses are never cached, so there is no compiled link to invalidate
 
@@ -74,7 +74,7 @@ def update(link: Link, changes: dict[str, Any], kind: str = "changed") -> Link:
     if not changes:
         return link  # nothing was edited, so `last_datetime` stays
     before, dates, told = place_of(link), dates_of(link), fields_of(link, changes)
-    attach(link, attachments(link.user_id, changes), changes)
+    attach(link, attachments(link.workspace_id, changes), changes)
     for name in PICTURES:
         if name in changes:
             previous_uploads.put_away(link.id, getattr(link, name))
@@ -89,7 +89,7 @@ def update(link: Link, changes: dict[str, Any], kind: str = "changed") -> Link:
     link.last_datetime = now()
     db.session.flush()
     if "location_url" in changes:
-        request_icons(link.user_id, [link.location_url])
+        request_icons(link.workspace_id, link.user_id, [link.location_url])
     note_change(link, told, changes, kind)
     return link
 

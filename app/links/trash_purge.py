@@ -60,9 +60,14 @@ def purge_some(session: Session, ids: Sequence[int]) -> int:
     return len(found)
 
 
-def empty_trash(user_id: int, ids: Sequence[int] | None = None) -> int:
+def empty_trash(workspace_id: int, ids: Sequence[int] | None = None) -> int:
     """Purge these entries of a user, or all of them; files go on commit. Returns how many."""
-    mine = select(Trashed).where(Trashed.user_id == user_id).options(undefer(Trashed.rows)).with_for_update()
+    mine = (
+        select(Trashed)
+        .where(Trashed.workspace_id == workspace_id)
+        .options(undefer(Trashed.rows))
+        .with_for_update()
+    )
     found = db.session.scalars(mine if ids is None else mine.where(Trashed.id.in_(ids))).all()
     for name in pictures_of(found):
         uploads.discard(name)
@@ -71,7 +76,7 @@ def empty_trash(user_id: int, ids: Sequence[int] | None = None) -> int:
     if found:
         one = found[0] if len(found) == 1 else None
         on = Object(one.kind, one.row_id, one.name) if one else Object("")
-        record(db.session, "trash.purged", owner_id=user_id, on=on, count=len(found))
+        record(db.session, "trash.purged", owner_id=found[0].user_id, on=on, count=len(found))
     return len(found)
 
 

@@ -33,7 +33,8 @@ class NotificationHandler(db.Model):
     )
 
     id: Mapped[int] = mapped_column(Id, primary_key=True)
-    user_id: Mapped[int] = mapped_column(ForeignKey("user.id", ondelete="CASCADE"), index=True)
+    workspace_id: Mapped[int] = mapped_column(ForeignKey("workspace.id", ondelete="CASCADE"), index=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("user.id", ondelete="CASCADE"))
     type: Mapped[str] = mapped_column(String(32))
     name: Mapped[str] = mapped_column(String(128))
     settings: Mapped[dict[str, Any]] = mapped_column(SealedJson)

@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 from sqlalchemy import Table, insert, select, update
 from sqlalchemy.orm import Session, object_session
 
-from app.accounts.models import PasswordRequest, User
+from app.accounts.models import PasswordRequest, Workspace
 from app.audit.services import Object, record
 from app.core.clock import now
 from app.core.database import AnySession, begin_write
@@ -127,10 +127,10 @@ def lock_system_emails(session: Session, delivery_ids: Collection[int]) -> None:
 def end_pending(session: AnySession, handler_id: int | None = None) -> None:
     """Mark the pending deliveries of a disabled handler as failed; without an id, those of all disabled ones.
 
-    Without an id it also ends those of deleted users.
+    Without an id it also ends those of deleted workspaces.
     """
-    have_left = select(User.id).where(User.deleted_datetime.is_not(None))
-    is_silent = NotificationHandler.is_enabled.is_(False) | NotificationHandler.user_id.in_(have_left)
+    have_left = select(Workspace.id).where(Workspace.deleted_datetime.is_not(None))
+    is_silent = NotificationHandler.is_enabled.is_(False) | NotificationHandler.workspace_id.in_(have_left)
     is_off = Delivery.handler_id.in_(select(NotificationHandler.id).where(is_silent))
     whose = is_off if handler_id is None else Delivery.handler_id == handler_id
     waits = Delivery.due.is_not(None) & is_free(

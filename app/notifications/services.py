@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from app.accounts.models import User
+from app.accounts.access import Access
 from app.audit.services import Object, record
 from app.core.clock import now
 from app.core.database import reread
@@ -24,10 +24,10 @@ from app.trash import services as trash
 from app.trash.models import Trashed
 
 
-def create(user: User, changes: dict[str, Any]) -> NotificationHandler:
+def create(access: Access, changes: dict[str, Any]) -> NotificationHandler:
     """Create a handler from `changes`: type, name and settings."""
     settings = filled_in({**made(changes["type"]), **changes.get("settings", {})})
-    handler = NotificationHandler(user_id=user.id, **{**changes, "settings": settings})
+    handler = NotificationHandler(**access.row_columns, **{**changes, "settings": settings})
     require_settings(handler)
     db.session.add(handler)
     db.session.flush()

@@ -12,7 +12,7 @@ from dataclasses import replace
 from math import ceil
 from threading import BoundedSemaphore
 
-from app.accounts.models import User
+from app.accounts.access import Access
 from app.accounts.ownership import get_owned
 from app.core.clock import now
 from app.core.database import AnySession, begin_write, reread
@@ -46,18 +46,18 @@ BY_TARGET = at_most(30, minutes=60, name="test-target")
 CONCURRENT_TESTS = BoundedSemaphore(8)  # of a process's threads, which visitors need too
 
 
-def test(user: User, id: int) -> tuple[Delivery, DeliveryAttempt]:
+def test(access: Access, id: int) -> tuple[Delivery, DeliveryAttempt]:
     """Send a test, once. Commits. Raises NotFound, RateLimited. No transaction is open while it is sent."""
     settings = application.settings()
     with one_of_few():
-        handler = get_owned(user, NotificationHandler, id)
+        handler = get_owned(access, NotificationHandler, id)
         count_send(handler)
-        message = trial_message(handler, site_of(settings), user.language)
+        message = trial_message(handler, site_of(settings), access.user.language)
         type_, fields, refusal = handler.type, dict(handler.settings), refusal_of(handler)
         db.session.rollback()
         outcome = attempt(type_, fields, message, OutboundSession(settings, SECONDS), refusal=refusal)
     begin_write(db.session)
-    delivery = keep(db.session, get_owned(user, NotificationHandler, id), message, outcome)
+    delivery = keep(db.session, get_owned(access, NotificationHandler, id), message, outcome)
     db.session.commit()
     return delivery, attempts_of([delivery.id])[delivery.id][0]
 
@@ -105,10 +105,10 @@ def minutes_of(seconds: float) -> int:
     return max(1, ceil(seconds / 60))
 
 
-def ask_again(user: User, id: int) -> NotificationHandler:
+def ask_again(access: Access, id: int) -> NotificationHandler:
     """Schedule another confirmation mail. Commits. Raises NotFound, Invalid, RateLimited."""
     begin_write(db.session)
-    handler = get_owned(user, NotificationHandler, id)
+    handler = get_owned(access, NotificationHandler, id)
     reread(db.session, handler)
     if handler.is_confirmed:
         db.session.rollback()

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from sqlalchemy import and_, func, or_, select
 from sqlalchemy.orm import Session, joinedload
 
-from app.accounts.models import User
+from app.accounts.models import User, Workspace
 from app.core.database import AnySession, begin_write
 from app.core.encryption import UnreadableSecret
 from app.core.error_boundary import ErrorBoundary
@@ -43,11 +43,11 @@ def find(
     """Due deliveries without a lease: those of healthy handlers first, then by how long they are due."""
     failing = NotificationHandler.failing_since.is_not(None)
     handler_id = func.coalesce(Delivery.handler_id, OWN)
-    takes = and_(NotificationHandler.is_enabled, User.deleted_datetime.is_(None))
+    takes = and_(NotificationHandler.is_enabled, Workspace.deleted_datetime.is_(None))
     due = (
         select(Delivery.id, handler_id, failing)
         .outerjoin(NotificationHandler)
-        .outerjoin(User, User.id == NotificationHandler.user_id)
+        .outerjoin(Workspace, Workspace.id == NotificationHandler.workspace_id)
         .where(is_due(Delivery, now), is_free(Delivery, now), or_(Delivery.letter_id.is_not(None), takes))
         .order_by(failing, Delivery.due)
         .limit(MAX_DUE)

@@ -39,7 +39,8 @@ DOMAIN = """
 """
 WARNING = "code string, detail string"
 USER = """
-    id integer, email string, name string?, timezone string, language string, is_admin boolean, datetime time
+    id integer, email string, name string?, timezone string, language string, is_admin boolean, datetime time,
+    workspace object
 """
 DELIVERY = """
     id integer, type string, status string, attempts [object], next_attempt time?, datetime time
@@ -114,7 +115,10 @@ SCHEMAS: dict[str, Schema] = {
         with_details("verification", read(DOMAIN), read(VERIFICATION)),
         list_of(read(WARNING)),
     ),
-    "User": read(USER),
+    "User": with_details("workspace", read(USER), read("id integer, name string, role string")),
+    "Workspace": read("id integer, name string, role string, last_datetime time?, datetime time"),
+    "Member": read("id integer, user_id integer, email string, name string, role string, datetime time"),
+    "Invitation": read("id integer, email string, role string, expires_datetime time, datetime time"),
     "Delivery": with_details("attempts", read(DELIVERY), list_of(ATTEMPT)),
     "Trial": read(TRIAL),
     "Verification": with_details("checks", read(CHECKED), list_of(CHECK)),

@@ -18,7 +18,8 @@ class Pixel(db.Model):
     __table_args__ = {"sqlite_autoincrement": True}
 
     id: Mapped[int] = mapped_column(Id, primary_key=True)
-    user_id: Mapped[int] = mapped_column(ForeignKey("user.id", ondelete="CASCADE"), index=True)
+    workspace_id: Mapped[int] = mapped_column(ForeignKey("workspace.id", ondelete="CASCADE"), index=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("user.id", ondelete="CASCADE"))
     type: Mapped[str] = mapped_column(String(32))
     name: Mapped[str] = mapped_column(String(128))
     pixel: Mapped[str] = mapped_column(String(128))

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy.orm.attributes import flag_modified
 
-from app.accounts.models import User
+from app.accounts.access import Access
 from app.core.clock import now
 from app.core.database import reread
 from app.core.extensions import db
@@ -15,9 +15,9 @@ from app.trash import services as trash
 from app.trash.models import Trashed
 
 
-def create(user: User, changes: dict[str, Any]) -> Pixel:
+def create(access: Access, changes: dict[str, Any]) -> Pixel:
     """Create a pixel from `changes`: type, name and pixel."""
-    pixel = Pixel(user_id=user.id, **changes)
+    pixel = Pixel(**access.row_columns, **changes)
     db.session.add(pixel)
     db.session.flush()
     return pixel

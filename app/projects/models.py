@@ -20,7 +20,8 @@ class Project(db.Model):
     __table_args__ = {"sqlite_autoincrement": True}
 
     id: Mapped[int] = mapped_column(Id, primary_key=True)
-    user_id: Mapped[int] = mapped_column(ForeignKey("user.id", ondelete="CASCADE"), index=True)
+    workspace_id: Mapped[int] = mapped_column(ForeignKey("workspace.id", ondelete="CASCADE"), index=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("user.id", ondelete="CASCADE"))
     name: Mapped[str] = mapped_column(String(128))
     color: Mapped[str] = mapped_column(String(7), default="#4263eb")
     last_datetime: Mapped[dt.datetime | None] = mapped_column(UtcDateTime)

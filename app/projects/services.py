@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from app.accounts.models import User
+from app.accounts.access import Access
 from app.audit.services import Object, record
 from app.core.clock import now
 from app.core.database import reread
@@ -12,9 +12,9 @@ from app.core.extensions import db
 from app.projects.models import Project
 
 
-def create(user: User, changes: dict[str, Any]) -> Project:
+def create(access: Access, changes: dict[str, Any]) -> Project:
     """Create a project from `changes`: a name, perhaps a colour."""
-    project = Project(user_id=user.id, **changes)
+    project = Project(**access.row_columns, **changes)
     db.session.add(project)
     db.session.flush()
     return project

@@ -104,7 +104,7 @@ class RedirectContext:
     def line(self, compiled_link: CompiledLink, visitor: Visitor, destination: str) -> bytes:
         """The visit as a line of the journal."""
         time_ms = time.time_ns() // 1_000_000
-        agent, owner = visitor.agent, compiled_link.user_id
+        agent, owner = visitor.agent, compiled_link.workspace_id
         who = visitor_hash(self.today.key(time_ms), visitor.address, agent, owner)
         bot, said = encode_agent(agent[: bots.LONGEST])
         continent, country, city = visitor.location

@@ -18,13 +18,13 @@ HOST = re.compile(r"(?:[A-Za-z0-9._-]{1,255}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Site:
-    """What one host serves. `domain_id` and `user_id` are 0 for the instance's own hosts.
+    """What one host serves. `domain_id` and `workspace_id` are 0 for the instance's own hosts.
 
     `is_trusted`: false for a host that is missing in `TRUSTED_HOSTS`, if that is set.
     """
 
     domain_id: int = 0
-    user_id: int = 0
+    workspace_id: int = 0
     is_trusted: bool = True
     has_links: bool = True
     has_owners_pages: bool = True
@@ -63,7 +63,9 @@ class Sites:
 
 def site_of(row: Row, role: str | None) -> Site:
     """The site of a verified domain. A disabled one still has its owner, and serves nothing at all."""
-    whose = Site(domain_id=row["id"], user_id=row["user_id"], has_links=False, has_owners_pages=False)
+    whose = Site(
+        domain_id=row["id"], workspace_id=row["workspace_id"], has_links=False, has_owners_pages=False
+    )
     if not row["is_enabled"]:
         return whose
     return replace(

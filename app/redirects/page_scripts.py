@@ -63,7 +63,7 @@ def parted(
     scripts: Scripts, compiled_link: CompiledLink, site: Site, host: str, settings: Settings
 ) -> tuple[Scripts, Scripts]:
     """The scripts that run with the page's origin, and those that run in a sandbox."""
-    if site.domain_id and site.user_id == compiled_link.user_id:
+    if site.domain_id and site.workspace_id == compiled_link.workspace_id:
         return scripts, NO_SCRIPTS
     if not site.domain_id and is_apart_from_dashboard(host, settings):
         providers, owners = scripts.pixels.parted()

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import Column, and_, bindparam, case, exists, or_, select
 
-from app.accounts.models import User
+from app.accounts.models import Workspace
 from app.domains.models import Domain
 from app.links.models import Alias, Link, link_pixel
 from app.links.schema import SETTINGS
@@ -17,7 +17,7 @@ BATCH_SIZE = 200
 
 # columns that every link has: what identifies it, and its destination
 OF_EACH = (
-    Alias.domain_id, Link.id, Link.user_id, Link.url, Link.location_url, Link.http_status_code,
+    Alias.domain_id, Link.id, Link.workspace_id, Link.url, Link.location_url, Link.http_status_code,
     Link.password_version,
 )  # fmt: skip
 NAMES = tuple(column.key for column in OF_EACH)
@@ -43,33 +43,33 @@ OF_SOME: dict[Any, Any] = {
     or_(*(getattr(Link, name).is_not(None) for name in CARD)).label("has_card"): False,
 }
 NOTHING_SET = tuple(OF_SOME.values())
-# nothing of a deleted user is served; the rows stay for 30 days
-IS_HERE = User.deleted_datetime.is_(None)
-# a subquery of these few, not a join: SQLite would begin with the users and sort all links of each
-GONE = select(User.id).where(User.deleted_datetime.is_not(None))
+# nothing of a deleted workspace is served; the rows stay for 30 days
+IS_HERE = Workspace.deleted_datetime.is_(None)
+# a subquery of these few, not a join: SQLite would begin with the workspaces and sort all links of each
+GONE = select(Workspace.id).where(Workspace.deleted_datetime.is_not(None))
 LINK = (
     select(*OF_EACH, *OF_SOME)
     .join_from(Alias, Link, Link.id == Alias.link_id)
-    .join(User, User.id == Link.user_id)
+    .join(Workspace, Workspace.id == Link.workspace_id)
     .where(Alias.domain_id == bindparam("domain_id"), Alias.key == bindparam("key"), IS_HERE)
 )
 LINKS = (
     select(Alias.key, *OF_EACH, *OF_SOME)
     .join_from(Link, Alias, Alias.link_id == Link.id)
-    .where(Link.id > bindparam("after"), Link.user_id.not_in(GONE))
+    .where(Link.id > bindparam("after"), Link.workspace_id.not_in(GONE))
     .order_by(Link.id)
     .limit(BATCH_SIZE)
 )
 DOMAINS = (
     select(
         Domain.id,
-        Domain.user_id,
+        Domain.workspace_id,
         Domain.host,
         and_(Domain.is_enabled, IS_HERE).label("is_enabled"),
         Domain.custom_index_url,
         Domain.custom_not_found_url,
     )
-    .join(User, User.id == Domain.user_id)
+    .join(Workspace, Workspace.id == Domain.workspace_id)
     .where(Domain.is_verified)
 )
 # columns that only pages need: never cached, because a script alone may have 20,000 characters

@@ -165,7 +165,9 @@ def choose_destination(resolution: Resolution) -> StepResult:
     resolution.destination = compiled_link.location_url
     if compiled_link.targets is None:
         return NO_TARGETING
-    chosen, detail = compiled_link.targets.choose(resolution.visitor, compiled_link.id, compiled_link.user_id)
+    chosen, detail = compiled_link.targets.choose(
+        resolution.visitor, compiled_link.id, compiled_link.workspace_id
+    )
     if chosen is not None:
         resolution.destination = chosen
     return StepResult(chosen is not None, f"{compiled_link.targeting_type}: {detail}")

@@ -16,7 +16,7 @@ from app.redirects.queries import OF_EACH
 SHELVES = 262_144
 HTTP = "http"  # all destinations here begin with it
 MAX_BYTES = 56 * 1024 * 1024  # of all lines: a million links of the usual length
-NUMBERS = ("id", "user_id", "http_status_code", "password_version")
+NUMBERS = ("id", "workspace_id", "http_status_code", "password_version")
 
 
 class RowCache:
@@ -37,11 +37,11 @@ class RowCache:
         if start < 0:
             return None
         words = lines[start + len(key) : lines.index(b"\n", start + 1)].decode().split("\t")
-        id_, user_id, status, version, url, location_url = words
+        id_, workspace_id, status, version, url, location_url = words
         return {
             "domain_id": domain_id,
             "id": int(id_),
-            "user_id": int(user_id),
+            "workspace_id": int(workspace_id),
             "http_status_code": int(status),
             "password_version": int(version),
             "url": url or alias,

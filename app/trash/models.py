@@ -26,11 +26,12 @@ class Trashed(db.Model):
 
     __table_args__ = (
         UniqueConstraint("kind", "row_id"),
-        Index(None, "user_id", "id"),
+        Index(None, "workspace_id", "id"),
         {"sqlite_autoincrement": True},
     )
 
     id: Mapped[int] = mapped_column(Id, primary_key=True)
+    workspace_id: Mapped[int] = mapped_column(ForeignKey("workspace.id", ondelete="CASCADE"))
     user_id: Mapped[int] = mapped_column(ForeignKey("user.id", ondelete="CASCADE"))
     kind: Mapped[str] = mapped_column(String(32))
     row_id: Mapped[int] = mapped_column(Id)

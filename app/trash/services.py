@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from sqlalchemy import Select, Table, delete, func, insert, select
 from sqlalchemy.orm import undefer
 
+from app.accounts.models import User
 from app.accounts.ownership import MAX_ID
 from app.audit.services import Object, record
 from app.core.clock import now
@@ -17,7 +18,7 @@ from app.core.encryption import UnreadableSecret
 from app.core.errors import FieldError, Invalid, NotFound
 from app.core.extensions import db
 from app.i18n.messages import lazy_gettext as _l
-from app.trash.documents import by_target, documents, renumbered, write_back
+from app.trash.documents import Document, Row, by_target, documents, renumbered, write_back
 from app.trash.models import RETENTION, Trashed
 
 UNREADABLE = _l("This can't be read with the secret key of this Waypost, so it can't be restored.")
@@ -44,6 +45,7 @@ def throw_away(
     told = [(row, *describe(row)) for row in rows]
     kept = [
         {
+            "workspace_id": row.workspace_id,
             "user_id": row.user_id,
             "kind": table.name,
             "row_id": row.id,
@@ -81,9 +83,9 @@ def renumber_namesakes(table: Table, ids: Sequence[int]) -> None:
         db.session.flush()
 
 
-def find(user_id: int, id: int) -> Trashed:
+def find(workspace_id: int, id: int) -> Trashed:
     """A thing in the user's trash, locked for this transaction. Raises NotFound, also once it has expired."""
-    mine = still_there(user_id).where(Trashed.id == id).with_for_update()
+    mine = still_there(workspace_id).where(Trashed.id == id).with_for_update()
     found: Trashed | None = db.session.scalars(mine).first() if id <= MAX_ID else None
     if found is None:
         raise NotFound("thing in the trash")
@@ -96,9 +98,9 @@ def require_readable(trashed: Sequence[Trashed]) -> None:
         raise Invalid(FieldError(UNREADABLE, "unreadable"))
 
 
-def find_batch(user_id: int, batch: str) -> list[Trashed]:
+def find_batch(workspace_id: int, batch: str) -> list[Trashed]:
     """The things of one batch that are still in the trash, by id. Raises NotFound when there are none."""
-    mine = still_there(user_id).where(Trashed.batch == batch).order_by(Trashed.id).with_for_update()
+    mine = still_there(workspace_id).where(Trashed.batch == batch).order_by(Trashed.id).with_for_update()
     found = list(db.session.scalars(mine))
     if not found:
         raise NotFound("thing in the trash")
@@ -106,8 +108,10 @@ def find_batch(user_id: int, batch: str) -> list[Trashed]:
     return found
 
 
-def still_there(user_id: int) -> Select[Trashed]:
-    mine = select(Trashed).where(Trashed.user_id == user_id, Trashed.deleted_datetime > now() - RETENTION)
+def still_there(workspace_id: int) -> Select[Trashed]:
+    mine = select(Trashed).where(
+        Trashed.workspace_id == workspace_id, Trashed.deleted_datetime > now() - RETENTION
+    )
     return mine.options(undefer(Trashed.rows))
 
 
@@ -120,7 +124,7 @@ def put_back(trashed: Sequence[Trashed], model: type[Any]) -> list[Any]:
     table = model.__table__
     ids = [one.row_id for one in trashed]
     renumber_namesakes(table, list(db.session.scalars(select(table.c.id).where(table.c.id.in_(ids)))))
-    lost = write_back(model.__table__, [one.rows for one in trashed])
+    lost = write_back(model.__table__, owned_rows(trashed))
     for (kind, row_id), rows in by_target(lost).items():
         other = db.session.scalar(select(Trashed).filter_by(kind=kind, row_id=row_id).with_for_update())
         if other is not None and not isinstance(other.rows, UnreadableSecret):
@@ -141,6 +145,26 @@ def note_restored(trashed: Sequence[Trashed]) -> None:
         first = trashed[0]
         on = Object(first.kind, first.row_id, first.name) if len(trashed) == 1 else Object(first.kind)
         record(db.session, f"{first.kind}.restored", owner_id=first.user_id, on=on, count=len(trashed))
+
+
+def owned_rows(trashed: Sequence[Trashed]) -> list[Document]:
+    """The documents, with whose each row is. Those from before there were workspaces do not say that.
+
+    A row of a user who is gone since is restored as made by whom the entry in the trash is of.
+    """
+    makers = {
+        row["user_id"] for one in trashed for rows in one.rows.values() for row in rows if "user_id" in row
+    }
+    there = set(db.session.scalars(select(User.id).where(User.id.in_(makers))))
+    return [
+        {name: [owned_row(one, row, there) for row in rows] for name, rows in one.rows.items()}
+        for one in trashed
+    ]
+
+
+def owned_row(one: Trashed, row: Row, there: Collection[int]) -> Row:
+    maker = row.get("user_id")
+    return {**row, "workspace_id": one.workspace_id, "user_id": maker if maker in there else one.user_id}
 
 
 def forget(trashed: Sequence[Trashed]) -> None:

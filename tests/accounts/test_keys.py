@@ -16,6 +16,7 @@ from sqlalchemy import event, text
 
 from app.accounts import keys
 from app.accounts.models import ApiKey, User
+from app.accounts.workspaces import access_of
 from app.core import clock
 from app.core.database import begin_write
 from app.core.extensions import db
@@ -73,7 +74,7 @@ class TestFinding:
 
     def test_an_expired_one_is_nobodys_from_that_second_on(self, alice: User, session) -> None:
         now = clock.now()
-        row, key = keys.create_key(alice, "short", expires=now + MINUTE)
+        row, key = keys.create_key(access_of(alice), "short", expires=now + MINUTE)
         session.commit()
         with time_machine.travel(now + MINUTE - dt.timedelta(seconds=1), tick=False):
             assert (found := keys.find_key(key)) and found.id == row.id
@@ -85,7 +86,7 @@ class TestFinding:
         first, key = make_key(alice)
         assert keys.unrevoked_like(key[:11]) == [first]
         assert keys.unrevoked_like(key) == [first]
-        twin = ApiKey(user_id=alice.id, name="twin", prefix=first.prefix, digest="0" * 64)
+        twin = ApiKey(**access_of(alice).row_columns, name="twin", prefix=first.prefix, digest="0" * 64)
         session.add(twin)
         session.commit()
         assert set(keys.unrevoked_like(key[:11])) == {first, twin}

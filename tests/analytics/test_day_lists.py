@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from app.accounts.workspaces import access_of
 from app.analytics import day_lists, rollup_models, upkeep
 from app.analytics import top_links as ranking
 from app.analytics.ingest import Ingest
@@ -70,7 +71,14 @@ def questions(alice: Any) -> list[StatisticsQuery]:
     first = BEGIN.date()
     spans = [(first, first + dt.timedelta(DAYS)), (first + dt.timedelta(1), first + dt.timedelta(3))]
     return [
-        StatisticsQuery(user_id=alice.id, start=start, end=end, zone=ZoneInfo(zone), bots=bots, limit=limit)
+        StatisticsQuery(
+            workspace_id=access_of(alice).workspace_id,
+            start=start,
+            end=end,
+            zone=ZoneInfo(zone),
+            bots=bots,
+            limit=limit,
+        )
         for start, end in [*spans, (first, first)]
         for zone in ("UTC", "Asia/Kathmandu", "America/New_York")
         for bots in (False, True)

@@ -51,7 +51,7 @@ def loaded(visits: list[Visit], ingest: Ingest, journal: Journal, factory: Facto
 
 def asked(**fields: Any) -> StatisticsQuery:
     days = {"start": dt.date(2026, 11, 20), "end": dt.date(2026, 11, 21)}
-    return StatisticsQuery(**{"user_id": 1, "zone": BERLIN, **days, **fields})
+    return StatisticsQuery(**{"workspace_id": 1, "zone": BERLIN, **days, **fields})
 
 
 def of(visits: list[Visit], *links: int, bots: bool = False) -> list[Visit]:

@@ -53,7 +53,7 @@ def plain(visits: list[Visit], asked: StatisticsQuery) -> Plain:
     wanted = [
         visit
         for visit in visits
-        if visit.user_id == asked.user_id
+        if visit.user_id == asked.workspace_id
         and (asked.link_ids is None or visit.link_id in asked.link_ids)
         and bool(visit.is_bot) == asked.bots
         and all(value(name, visit) == text for name, text in asked.filters.items())
@@ -62,7 +62,7 @@ def plain(visits: list[Visit], asked: StatisticsQuery) -> Plain:
 
 
 def questions(**fields: Any) -> list[StatisticsQuery]:
-    common = {"user_id": 1, "start": START, "end": END, "zone": ZoneInfo("UTC"), "limit": 1000, **fields}
+    common = {"workspace_id": 1, "start": START, "end": END, "zone": ZoneInfo("UTC"), "limit": 1000, **fields}
     return [StatisticsQuery(type=name, **common) for name in TYPES]
 
 
@@ -137,7 +137,7 @@ def test_the_limit_keeps_the_most_and_the_totals(loaded: Any) -> None:
 
 def test_the_period_before_is_as_long_and_ends_right_before() -> None:
     asked = StatisticsQuery(
-        user_id=1, start=START, end=START + dt.timedelta(6), zone=ZoneInfo("UTC"), bots=True
+        workspace_id=1, start=START, end=START + dt.timedelta(6), zone=ZoneInfo("UTC"), bots=True
     )
     earlier = preceding_query(asked)
     assert (earlier.start, earlier.end) == (START - dt.timedelta(7), START - dt.timedelta(1))
@@ -157,7 +157,9 @@ def test_last_days(loaded: Any, visits: list[Visit], zone: str) -> None:
     found = last_days(loaded, [10, 11, 99], 7, ZoneInfo(zone), END)
     first = END - dt.timedelta(6)
     for link_id in (10, 11, 99):
-        asked = StatisticsQuery(user_id=1, start=first, end=END, zone=ZoneInfo(zone), link_ids=(link_id,))
+        asked = StatisticsQuery(
+            workspace_id=1, start=first, end=END, zone=ZoneInfo(zone), link_ids=(link_id,)
+        )
         assert found[link_id] == [row["pageviews"] for row in plain(visits, asked).rows("overview")]
 
 

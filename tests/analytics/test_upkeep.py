@@ -297,7 +297,7 @@ def test_rows_that_go_while_a_report_is_made_are_in_it_once(
 
     monkeypatch.setattr(breakdown, "collect_rolled", collect_and_work)
     begin, end = BEGIN.date(), BEGIN.date() + dt.timedelta(1)
-    asked = StatisticsQuery(user_id=1, start=begin, end=end, zone=ZoneInfo("UTC"), type="referrer_path")
+    asked = StatisticsQuery(workspace_id=1, start=begin, end=end, zone=ZoneInfo("UTC"), type="referrer_path")
     expected = plain(crowded, asked).rows(asked.type)
     path = f"/statistics?start_date={begin}&end_date={end}&type={asked.type}"
     answered = 0
@@ -360,7 +360,7 @@ def test_filters_say_which_days_are_still_known(
         assert found.pageviews == sum(row["pageviews"] for row in known.rows("overview"))
         assert found.rows == known.rows(each.type)
     two: Any = {**filters, "device_type": "mobile"}
-    common: Any = {"user_id": 1, "start": begin}
+    common: Any = {"workspace_id": 1, "start": begin}
     [some] = answers(session, [StatisticsQuery(**common, end=last, zone=ZoneInfo("UTC"), filters=two)])
     known = plain(visits, StatisticsQuery(**common, end=last, zone=ZoneInfo("UTC"), filters=two))
     assert some.covers == (first, last)
@@ -405,10 +405,11 @@ def test_one_filter_is_answered_from_the_roll_ups(
             assert make_report(session, each).rows == found.rows
     zone = ZoneInfo("Asia/Kathmandu")  # there a pruned day belongs where its noon is
     [there] = answers(
-        session, [StatisticsQuery(user_id=1, start=first, end=last, zone=zone, filters=filters)]
+        session, [StatisticsQuery(workspace_id=1, start=first, end=last, zone=zone, filters=filters)]
     )
     [utc] = answers(
-        session, [StatisticsQuery(user_id=1, start=first, end=last, zone=ZoneInfo("UTC"), filters=filters)]
+        session,
+        [StatisticsQuery(workspace_id=1, start=first, end=last, zone=ZoneInfo("UTC"), filters=filters)],
     )
     early = slice(0, PRUNED - 1)
     assert there.rows[early] == utc.rows[early]

@@ -11,6 +11,7 @@ from sqlalchemy import insert
 
 from app.accounts import keys
 from app.accounts.models import User
+from app.accounts.workspaces import access_of
 from app.audit.models import AuditEntry
 from app.audit.services import record
 from app.core.actor import Actor, Origin, act_as, set_origin
@@ -55,7 +56,7 @@ def act(user: User | None, **more: Any) -> None:
 def test_an_entry(api: Api, alice: User) -> None:
     act_as(Actor("api", "ci", alice.id, alice.email, "wp_abcdefgh", workspace_id=3))
     set_origin(Origin("203.0.113.0/24", "abc-1"))
-    keys.create_key(alice, "deploy", "read")
+    keys.create_key(access_of(alice), "deploy", "read")
     db.session.commit()
     answer = api.get("/audit?action=api_key.created&order_type=DESC")
     always(answer)
@@ -74,7 +75,7 @@ def test_an_entry(api: Api, alice: User) -> None:
 @pytest.mark.databases
 def test_nobody_elses(api: Api, make_api: Callable[..., Api], alice: User, bob: User) -> None:
     act(bob)
-    keys.create_key(bob, "bobs own")
+    keys.create_key(access_of(bob), "bobs own")
     db.session.commit()
     for reader in (api, make_api(alice, "read")):
         text = reader.get("/audit?results_per_page=1000").text

@@ -12,6 +12,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import User
+from app.accounts.workspaces import access_of
 from app.domains.models import Domain
 from app.links.models import LimitCounter, Link
 from app.redirects.resolve import STEPS
@@ -292,7 +293,7 @@ def test_a_domain_that_sends_people_elsewhere(
 def on_domain(
     session: scoped_session[Session], make_link: Callable[..., Link], owner: User, columns: dict[str, Any]
 ) -> Link:
-    domain = Domain(user_id=owner.id, host="go.example", token="t", **columns)
+    domain = Domain(**access_of(owner).row_columns, host="go.example", token="t", **columns)
     session.add(domain)
     session.flush()
     return make_link(owner, location_url=THERE, domain_id=domain.id)

@@ -18,6 +18,7 @@ from jsonschema import Draft202012Validator, FormatChecker
 from openapi_spec_validator import validate
 
 from app.accounts.models import User
+from app.accounts.workspaces import access_of
 from app.notifications.transport import all_transports
 from app.openapi.document import body
 from app.openapi.operations import RESOURCES, operations
@@ -102,7 +103,7 @@ def test_every_field_is_in_it_with_its_bounds(
     resource, call = RESOURCES[path], document["paths"][path]["post"]
     name = call["requestBody"]["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
     schema = document["components"]["schemas"][name]
-    form = resource.form(None, owner=alice)
+    form = resource.form(None, owner=access_of(alice))
     hidden = {n for n in form.data if n.startswith("targeting_") and n != "targeting_type"} | form.update_only
     assert set(form.data) - hidden <= set(schema["properties"])
     example = dict(resource.example)

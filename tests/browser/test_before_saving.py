@@ -13,6 +13,7 @@ from sqlalchemy import insert, select
 from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import User
+from app.accounts.workspaces import access_of
 from app.analytics.engine import open_engine
 from app.analytics.models import Click, Counter
 from app.core.clock import now
@@ -333,7 +334,7 @@ def test_a_proposal_that_is_taken_meanwhile_is_no_error(
     dialog.get_by_role("button", name="Create link").click()
     expect(desk.get_by_role("status").filter(has_text="is created.")).to_be_visible()
     session.rollback()
-    given = session.scalars(select(Link.url).where(Link.user_id == alice.id)).one()
+    given = session.scalars(select(Link.url).where(Link.workspace_id == access_of(alice).workspace_id)).one()
     assert RANDOM.fullmatch(given)
     assert given != lost
 

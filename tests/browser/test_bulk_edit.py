@@ -11,6 +11,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import User
+from app.accounts.workspaces import access_of
 from app.dashboard.links import bulk as links_bulk
 from app.dashboard.links import bulk_preview
 from app.links.models import Link
@@ -22,7 +23,10 @@ WIDTHS = pytest.mark.parametrize("width", [1280, 390])
 
 def destinations(session: scoped_session[Session], user: User) -> dict[str, str]:
     session.rollback()
-    return {one.url: one.location_url for one in session.scalars(select(Link).where(Link.user_id == user.id))}
+    return {
+        one.url: one.location_url
+        for one in session.scalars(select(Link).where(Link.workspace_id == access_of(user).workspace_id))
+    }
 
 
 def row(page: Page, name: str) -> Locator:

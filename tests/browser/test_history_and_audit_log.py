@@ -10,6 +10,7 @@ from sqlalchemy import update
 
 from app.accounts import services as accounts
 from app.accounts.models import User
+from app.accounts.workspaces import access_of
 from app.core.actor import Actor, act_as
 from app.core.database import begin_write
 from app.core.extensions import db
@@ -31,7 +32,7 @@ def link(alice: User) -> Link:
     """A link that a key has made and an import has changed."""
     act_as(Actor("api", "Deploy script", alice.id, alice.email, "wp_abcdefgh"))
     begin_write(db.session)
-    link = services.create(alice, {"location_url": f"{TO}first", "url": "sale", "title": "First"})
+    link = services.create(access_of(alice), {"location_url": f"{TO}first", "url": "sale", "title": "First"})
     db.session.commit()
     act_as(Actor("import", "links-of-the-whole-autumn.csv", alice.id, alice.email))
     begin_write(db.session)
@@ -97,7 +98,9 @@ def test_the_audit_log_is_filtered_and_saved(
 ) -> None:
     act_as(Actor("api", "Deploy script", alice.id, alice.email, "wp_abcdefgh"))
     begin_write(db.session)
-    pixels.restore(trash.find_batch(alice.id, pixels.delete(make_pixel(alice, name="Shop")))[0])
+    pixels.restore(
+        trash.find_batch(access_of(alice).workspace_id, pixels.delete(make_pixel(alice, name="Shop")))[0]
+    )
     accounts.update_user(alice, {"timezone": "Europe/Berlin"})
     db.session.commit()
     desk.set_viewport_size(size)

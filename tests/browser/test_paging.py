@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import User
+from app.accounts.workspaces import access_of
 from app.audit import queries
 from app.audit.services import Object, record
 from app.dashboard.admin import users
@@ -33,7 +34,14 @@ def lists(
         factory.pixel(alice)
         factory.project(alice, name=f"Project {number}")
         session.add(
-            Trashed(user_id=alice.id, kind="pixel", row_id=number, batch="b", name=f"Gone {number}", rows={})
+            Trashed(
+                **access_of(alice).row_columns,
+                kind="pixel",
+                row_id=number,
+                batch="b",
+                name=f"Gone {number}",
+                rows={},
+            )
         )
         deliver(session, handler.id, "handler.test", {"number": number})
     for number in range(3):

@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from app.accounts.models import User
+from app.accounts.workspaces import access_of
 from app.links.models import Link, SavedView
 from tests.browser.test_accessibility import seen
 from tests.browser.test_filters import TAGS, chips, links, open_filter, shows  # noqa: F401
@@ -147,7 +148,7 @@ def test_many_views_are_accessible_and_fit(
 ) -> None:
     make_link(alice, "one", tags=("a",))
     views = [
-        SavedView(user_id=alice.id, name=f"View {n} " + "x" * 50, key=str(n), query="tag=a")
+        SavedView(**access_of(alice).row_columns, name=f"View {n} " + "x" * 50, key=str(n), query="tag=a")
         for n in range(50)
     ]
     session.add_all(views)  # type: ignore[attr-defined]

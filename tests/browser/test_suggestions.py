@@ -10,6 +10,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import User
+from app.accounts.workspaces import access_of
 from app.links import suggestions
 from app.links.models import Favicon, Link
 from tests.browser.conftest import wait_until
@@ -190,7 +191,9 @@ def test_icons_in_the_list(
 ) -> None:
     for name in ("with", "without"):
         make_link(alice, name, location_url=f"https://{name}.example/")
-    session.add(Favicon(user_id=alice.id, site="https://with.example", content=ICON, digest="abcd"))
+    session.add(
+        Favicon(**access_of(alice).row_columns, site="https://with.example", content=ICON, digest="abcd")
+    )
     session.commit()
     desk.set_viewport_size({"width": width, "height": HEIGHTS[width]})
     desk.reload()

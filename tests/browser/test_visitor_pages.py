@@ -14,6 +14,7 @@ from playwright.sync_api import APIResponse, Browser, BrowserContext, BrowserTyp
 from werkzeug.serving import make_server
 
 from app.accounts.models import User
+from app.accounts.workspaces import access_of
 from app.domains.models import Domain
 from app.links.models import Link, PlanChange
 from app.pixels.provider import all_providers
@@ -419,7 +420,9 @@ def test_on_the_owners_own_domain_his_script_has_its_origin(
     page: Page, outside: Outside, factory: Factory, alice: User, link: Callable[..., Link], site: str
 ) -> None:
     own = site.replace("127.0.0.1", "go.localhost")
-    domain = factory.add(Domain(user_id=alice.id, host="go.localhost", is_verified=True, token="x"))
+    domain = factory.add(
+        Domain(**access_of(alice).row_columns, host="go.localhost", is_verified=True, token="x")
+    )
     link(
         "a",
         [("tagmanager_a", "GTM-1")],

@@ -77,8 +77,8 @@ def old(make_instance: Callable[..., Run], tmp_path: Path) -> Run:
     with sqlite3.connect(tmp_path / "old" / "main.db") as connection:
         connection.execute(
             "INSERT INTO notification_handler"
-            " (user_id, type, name, settings, is_enabled, is_confirmed, datetime)"
-            " VALUES (1, 'email', 'x', ?, 1, 1, '2026-01-01')",
+            " (workspace_id, user_id, type, name, settings, is_enabled, is_confirmed, datetime)"
+            " VALUES (1, 1, 'email', 'x', ?, 1, 1, '2026-01-01')",
             [encrypt_text(b'{"email": "a@example.com"}', key_of(tmp_path / "old"))],
         )
     connection.close()

@@ -138,7 +138,7 @@ DAMAGES: dict[str, tuple[Damage, str, str]] = {
     "an orphan": (
         lambda d: execute(
             d / "main.db",
-            "INSERT INTO project (user_id, name, color, datetime) VALUES (99, 'x', '#000000', '2026-01-01')",
+            "INSERT INTO project (workspace_id, user_id, name, color, datetime) VALUES (99, 99, 'x', '#000000', '2026-01-01')",
         ),
         "database",
         "1 row of project",

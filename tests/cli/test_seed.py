@@ -18,6 +18,7 @@ from sqlalchemy.orm import Session
 
 from app.accounts import keys, services
 from app.accounts.models import User
+from app.accounts.workspaces import access_of
 from app.analytics.models import Click, Counter, Term
 from app.domains.models import Domain
 from app.links.forms import LinkForm
@@ -64,11 +65,15 @@ def said(done: Result, what: str) -> str:
 def content(session: Session) -> list[Any]:
     """The content of the account, without ids and what is random each time."""
     user = services.list_users()[-1]
-    links = list(session.scalars(select(Link).where(Link.user_id == user.id).order_by(Link.id)))
+    links = list(
+        session.scalars(
+            select(Link).where(Link.workspace_id == access_of(user).workspace_id).order_by(Link.id)
+        )
+    )
     names = {link.id: link.title for link in links}
     columns = [
         name
-        for name in LinkForm(None, owner=user)._fields
+        for name in LinkForm(None, owner=access_of(user))._fields
         if hasattr(Link, name) and not name.startswith("cloaking_")
     ]
     shown = [

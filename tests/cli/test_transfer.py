@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import User
 from app.accounts.passwords import HASHER
+from app.accounts.workspaces import access_of
 from app.links import services
 from app.links.models import Link
 
@@ -137,7 +138,9 @@ UPDATE = "alias,title\none,new\ntwo,old\nthree,x\n"
 def updated(tmp_path: Path, alice: User, session: scoped_session[Session]) -> str:
     """A file that changes one link, says of another what it is, and has a row that is wrong."""
     for alias in ("one", "two"):
-        services.create(alice, {"url": alias, "location_url": "https://example.com/", "title": "old"})
+        services.create(
+            access_of(alice), {"url": alias, "location_url": "https://example.com/", "title": "old"}
+        )
     session.commit()
     file = tmp_path / "edited.csv"
     file.write_text(UPDATE)

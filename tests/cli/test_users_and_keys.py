@@ -15,6 +15,7 @@ from sqlalchemy.orm import Session
 
 from app.accounts import keys, services, sessions, setup
 from app.accounts.models import ApiKey, User
+from app.accounts.workspaces import access_of
 from app.core.folders import ROOT
 from tests.commands import run_command
 from tests.conftest import environ
@@ -229,7 +230,7 @@ class TestKeys:
         self, run: Run, alice: User, make_key, session: Session
     ) -> None:
         row, text = make_key(alice, name="first")
-        session.add(ApiKey(user_id=alice.id, name="second", prefix=row.prefix, digest="0" * 64))
+        session.add(ApiKey(**access_of(alice).row_columns, name="second", prefix=row.prefix, digest="0" * 64))
         session.commit()
         done = run("keys", "revoke", text[:11])
         assert done.exit_code == 1

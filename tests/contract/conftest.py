@@ -75,7 +75,7 @@ def key(server: Server, email: str, scope: str = "write") -> str:
 def give_domain(folder: Path) -> None:
     """Inserts a domain that is already verified: a test has no DNS to verify one with."""
     row = {
-        "user_id": 1, "host": HOST, "scheme": "http://", "is_enabled": True, "is_verified": True, "token": "t",
+        "workspace_id": 1, "user_id": 1, "host": HOST, "scheme": "http://", "is_enabled": True, "is_verified": True, "token": "t",
         "custom_index_url": "https://example.com/index", "datetime": f"{dt.datetime.now(dt.UTC):%F %T.%f}",
     }  # fmt: skip
     marks = ", ".join(f":{name}" for name in row)

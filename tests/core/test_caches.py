@@ -287,7 +287,7 @@ def test_spellings_are_bounded_by_bytes(monkeypatch: pytest.MonkeyPatch, setting
     found = plans.CompiledLinks(settings)
     plan = CompiledLink(
         id=1,
-        user_id=1,
+        workspace_id=1,
         domain_id=0,
         url="a",
         location_url="https://example.com/",

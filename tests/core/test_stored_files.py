@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from flask.testing import FlaskClient
 
 from app.accounts.models import User
+from app.accounts.workspaces import access_of
 from app.core import stored_files
 from app.core.config import Settings
 from app.core.database import begin_write
@@ -31,7 +32,7 @@ TO = "https://example.com/"
 
 def make(user: User, alias: str, **changes: Any) -> Any:
     begin_write(db.session)
-    link = services.create(user, {"url": alias, "location_url": TO, **changes})
+    link = services.create(access_of(user), {"url": alias, "location_url": TO, **changes})
     db.session.commit()
     return link
 
@@ -50,7 +51,7 @@ class TestOnPostgres:
 
     def test_a_rollback_leaves_nothing(self, alice: User) -> None:
         begin_write(db.session)
-        services.create(alice, {"url": "one", "location_url": TO, "cloaking_favicon": PICTURE})
+        services.create(access_of(alice), {"url": "one", "location_url": TO, "cloaking_favicon": PICTURE})
         db.session.rollback()
         assert (pictures.served(), contents()) == ([], 0)
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from app.accounts.models import User
+from app.accounts.workspaces import access_of
 from app.dashboard import domains, pixels, projects
 from app.dashboard.handlers import views as handlers
 from app.dashboard.links import views as links
@@ -143,7 +144,7 @@ def test_every_field_of_every_family(
     family: CrudViews, desk: Desk, alice: User, belongings: Mapping[str, Callable[[], Any]]
 ) -> None:
     for path in (f"/{family.name}/new", f"/{family.name}/{belongings[family.name]().id}"):
-        data = dict(bad_values(family.form(None, owner=alice)))
+        data = dict(bad_values(family.form(None, owner=access_of(alice))))
         answer = desk.post(path, data, content_type="multipart/form-data")
         assert answer.status_code in {413, 422}
         found = require_bound(answer.text)
@@ -169,7 +170,7 @@ def test_every_field_of_a_link_that_is_refused_is_marked(
     desk: Desk, alice: User, belongings: Mapping[str, Callable[[], Any]]
 ) -> None:
     assert belongings
-    data = dict(bad_values(links.FAMILY.form(None, owner=alice)))
+    data = dict(bad_values(links.FAMILY.form(None, owner=access_of(alice))))
     found = require_bound(desk.post("/links/new", data, content_type="multipart/form-data").text)
     left = {name for name in data if "targeting_" not in name} - found.names()
     assert left == {"location_urls"}  # a field of the page for many
@@ -180,7 +181,7 @@ def test_the_pages_for_many_links(desk: Desk, alice: User, factory: Factory) -> 
     found = require_bound(desk.post("/links/bulk", {"location_urls": "ok.example\nnot ok"}).text)
     assert found.names() == {"location_urls"}
     work = {"do": "change", "ids": str(factory.link(alice).id), "total": "1"}
-    sent = {**work, **dict(bad_values(ManyForm(None, owner=alice)))}
+    sent = {**work, **dict(bad_values(ManyForm(None, owner=access_of(alice))))}
     assert require_bound(desk.post("/links/many/go", sent).text).names() >= {
         "add_pixels",
         "end_date",

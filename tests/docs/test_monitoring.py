@@ -15,6 +15,7 @@ from flask.testing import FlaskClient
 
 from app.accounts import keys
 from app.accounts.models import User
+from app.accounts.workspaces import access_of
 from app.core import logging as core_logging
 from app.core.extensions import db
 from app.core.folders import ROOT
@@ -47,7 +48,7 @@ def written(
         client.get("/none")
         with app.test_request_context(headers={"X-Request-Id": "another"}):
             app.preprocess_request()
-            keys.create_key(alice, "laptop")
+            keys.create_key(access_of(alice), "laptop")
             db.session.commit()
         api.post("/domains", {"host": "go.example"})
         thread = threading.Thread(target=lambda: None)

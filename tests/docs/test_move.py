@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from app.accounts.workspaces import access_of
 from app.core.folders import ROOT
 from app.import_export import columns, conventions, files, importer, runs, services, sniff
 from app.import_export.columns import SERVICES
@@ -36,7 +37,7 @@ def bring(session, settings, alice):
         path.write_text(text)
         looked = services.look(path)
         table = sniff.open_table(path)
-        job = services.bring(alice, path, "links", looked)
+        job = services.bring(access_of(alice), path, "links", looked)
         fields = {column: field for field, column in looked.columns.items()}
         services.choose(job, table, fields, conventions.date_orders(table, looked.columns), "")
         importer.start(job, "taking")

@@ -418,7 +418,7 @@ def test_caddy_fetches_certificates_for_verified_domains_only(served: Served, tm
 def give_domain(data_dir: Path, host: str, *, is_verified: bool) -> None:
     """Add a verified or unverified domain to the database: tests have no DNS to verify it by."""
     row = {
-        "user_id": 1, "host": host, "scheme": "https://", "is_enabled": True, "is_verified": is_verified, "token": "t",
+        "workspace_id": 1, "user_id": 1, "host": host, "scheme": "https://", "is_enabled": True, "is_verified": is_verified, "token": "t",
         "datetime": "2026-01-01 00:00:00.000000",
     }  # fmt: skip
     with closing(sqlite3.connect(data_dir / "main.db")) as database, database:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import insert
 
+from app.accounts.workspaces import access_of
 from app.core.extensions import db
 from app.notifications.models import NotificationHandler
 from app.pixels.models import Pixel
@@ -51,7 +52,9 @@ def test_rows_named_after_every_message_keep_their_names(german: Desk, alice: An
     model, columns = ROWS[kind]
     every = names()
     assert len(every) > 1000
-    db.session.execute(insert(model), [{"user_id": alice.id, "name": name, **columns} for name in every])
+    db.session.execute(
+        insert(model), [{**access_of(alice).row_columns, "name": name, **columns} for name in every]
+    )
     db.session.commit()
     shown: set[str] = set()
     for page in range(1, len(every) // 250 + 2):

@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy.orm import Session
 
 from app.accounts.models import User
+from app.accounts.workspaces import access_of
 from app.core.config import Settings
 from app.import_export import columns, files, importer, runs, sniff
 from app.import_export.models import LinkImport
@@ -21,7 +22,9 @@ def bring(session, settings: Settings) -> Callable[..., LinkImport]:
         path = files.new_file(settings.data_dir)
         path.write_bytes(text.encode())
         found = columns.guess(sniff.open_table(path).columns)
-        job = LinkImport(user_id=user.id, name="links.csv", file=path.name, columns=found, **values)
+        job = LinkImport(
+            **access_of(user).row_columns, name="links.csv", file=path.name, columns=found, **values
+        )
         session.add(job)
         session.flush()
         importer.start(job, state)

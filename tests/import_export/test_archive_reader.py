@@ -13,6 +13,7 @@ import pytest
 import sqlalchemy as sa
 from PIL import Image
 
+from app.accounts.workspaces import access_of
 from app.core.errors import Busy, Invalid
 from app.import_export import archive_reader, files, importer, row_reading, runs, services
 from app.import_export.cleanup import tidy
@@ -64,7 +65,7 @@ def take(session, settings) -> Take:
     def run(user: Any, content: bytes, state: str = "taking") -> LinkImport:
         path = files.new_file(settings.data_dir)
         path.write_bytes(content)
-        job = services.bring(user, path, "waypost.zip", services.look(path))
+        job = services.bring(access_of(user), path, "waypost.zip", services.look(path))
         session.flush()
         importer.start(job, state)
         session.commit()
@@ -355,7 +356,7 @@ def test_pictures_are_stored_a_row_at_a_time(session, settings, alice, monkeypat
     rows = [{"url": f"n{n}", "cloaking_favicon": FAVICON if n % 2 else None} for n in range(6)]
     path = files.new_file(settings.data_dir)
     path.write_bytes(zip_of([links_json(*rows), ICON]))
-    job = services.bring(alice, path, "x.zip", services.look(path))
+    job = services.bring(access_of(alice), path, "x.zip", services.look(path))
     importer.start(job, "taking")
     session.commit()
     found = runs.begin(job, settings)
@@ -369,7 +370,7 @@ def test_a_picture_of_a_link_that_lost_its_alias_goes(session, alice, bob, facto
     """A concurrent writer takes the alias between the decision and the write."""
     factory.link(bob, "taken")
     changes = {"url": "taken", "location_url": TO, "cloaking_favicon": uploads.Picture(picture(), "png")}
-    assert bulk_create.create_each(alice.id, [changes]) == [None]
+    assert bulk_create.create_each(access_of(alice), [changes]) == [None]
     session.commit()
     assert stored_pictures.served() == []
 

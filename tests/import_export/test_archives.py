@@ -21,6 +21,7 @@ from sqlalchemy.orm import Session
 from app.accounts import sessions
 from app.accounts.deletion import leaving
 from app.accounts.models import Passkey, User
+from app.accounts.workspaces import access_of
 from app.core.clock import now
 from app.core.config import Settings
 from app.core.database import begin_write
@@ -117,7 +118,8 @@ def test_hashes_of_links_are_in_the_links_alone(
     for change in ({"url": "kept"}, {"url": "thrown"}):
         begin_write(db.session)
         link = services.create(
-            alice, {"location_url": "https://example.com/", "password_hash": "$argon2id$1", **change}
+            access_of(alice),
+            {"location_url": "https://example.com/", "password_hash": "$argon2id$1", **change},
         )
         db.session.commit()
         begin_write(db.session)

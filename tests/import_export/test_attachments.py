@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from app.accounts.models import User
+from app.accounts.workspaces import access_of
 from app.core.encryption import UnreadableSecret
 from app.import_export import exporter
 from app.import_export.attachments import handler_names
@@ -150,7 +151,7 @@ def test_an_export_tells_what_can_be_read(session: Session, alice: User, make_ha
     """A secret that was replaced a moment ago stays here, and unreadable settings are null."""
     settings = {"webhook": "https://hooks.example/a", "secret": SECRET, "secret_before": "whsec_x"}
     handler = make_handler(alice, type="webhook", name="shop", settings=settings)
-    services.create(alice, {"url": "a", "location_url": TO, "email_reports": [handler.id]})
+    services.create(access_of(alice), {"url": "a", "location_url": TO, "email_reports": [handler.id]})
     session.commit()
 
     def described() -> Any:

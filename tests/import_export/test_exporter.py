@@ -11,6 +11,7 @@ import pytest
 import sqlalchemy as sa
 
 from app.accounts.passwords import hash_password
+from app.accounts.workspaces import access_of
 from app.core.csv_files import begins_formula
 from app.core.errors import Invalid
 from app.domains.models import Domain
@@ -39,7 +40,7 @@ def rows_of(text):
 @pytest.fixture
 def full(session, alice, make_pixel, make_handler, make_domain):
     """Links of alice's with every field that a table can contain."""
-    project = Project(user_id=alice.id, name="Spring")
+    project = Project(**access_of(alice).row_columns, name="Spring")
     session.add(project)
     session.commit()
     domain = make_domain(alice, host="go.example", is_verified=True)
@@ -56,8 +57,8 @@ def full(session, alice, make_pixel, make_handler, make_domain):
         "forward_query_parameters_is_enabled": True, "utm_source": "'s", "utm_medium": "m", "utm_campaign": "@u",
         "targeting_type": "country_code", "targeting": [["DE", "https://example.com/de"]], **ids,
     }  # fmt: skip
-    link = services.create(alice, everything)
-    services.create(alice, {"url": "plain", "location_url": "https://example.com/"})
+    link = services.create(access_of(alice), everything)
+    services.create(access_of(alice), {"url": "plain", "location_url": "https://example.com/"})
     session.add(LimitCounter(link_id=link.id, clicks=41))
     session.commit()
     return link
@@ -73,7 +74,9 @@ def described(session, user):
 @pytest.mark.parametrize("kind", ["csv", "json"])
 def test_it_comes_back_as_it_was(session, settings, alice, bring, full, kind):
     before, text = described(session, alice), exported(alice, kind)
-    services.delete_many(alice.id, [link.id for link in session.scalars(sa.select(Link))])
+    services.delete_many(
+        access_of(alice).workspace_id, [link.id for link in session.scalars(sa.select(Link))]
+    )
     session.commit()
     job = bring(alice, text)
     runs.run(job.id, settings)
@@ -90,7 +93,7 @@ def test_no_cell_is_a_formula(session, alice, full):
 
 
 def test_only_what_is_asked_for_and_ones_own(session, alice, bob, full):
-    services.create(bob, {"url": "his", "location_url": "https://example.com/"})
+    services.create(access_of(bob), {"url": "his", "location_url": "https://example.com/"})
     session.commit()
     assert [row["url"] for row in rows_of(exported(alice, search="plain"))] == ["plain"]
     assert [row["url"] for row in rows_of(exported(bob))] == ["his"]
@@ -110,7 +113,7 @@ def test_a_bad_filter(session, alice):
 
 def test_many_pages(session, alice, monkeypatch):
     monkeypatch.setattr(exporter, "BATCH_SIZE", 10)
-    services.create_bulk(alice, {"location_urls": [f"https://example.com/{n}" for n in range(35)]})
+    services.create_bulk(access_of(alice), {"location_urls": [f"https://example.com/{n}" for n in range(35)]})
     session.commit()
     assert [row["location_url"] for row in rows_of(exported(alice))] == [
         f"https://example.com/{n}" for n in range(35)
@@ -118,7 +121,7 @@ def test_many_pages(session, alice, monkeypatch):
     assert session.query(LinkImport).count() == 0
 
 
-NOT_MOVED = {"id", "user_id", "domain_id", "project_id", "last_datetime"}
+NOT_MOVED = {"id", "workspace_id", "user_id", "domain_id", "project_id", "last_datetime"}
 
 
 def columns_of(session):
@@ -137,7 +140,9 @@ def test_every_field_comes_to_another_account(
     )
     session.commit()
     before, text, handler = columns_of(session), exported(alice, kind), full.handlers[0].name
-    services.delete_many(alice.id, [link.id for link in session.scalars(sa.select(Link))])
+    services.delete_many(
+        access_of(alice).workspace_id, [link.id for link in session.scalars(sa.select(Link))]
+    )
     session.execute(sa.delete(Alias))
     session.execute(sa.delete(Domain))
     session.commit()

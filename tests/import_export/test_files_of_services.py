@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from app.accounts.workspaces import access_of
 from app.core.errors import Invalid
 from app.import_export import columns, conventions, files, importer, runs, services, sniff
 from app.import_export.models import FailedRow, LinkImport
@@ -165,7 +166,7 @@ def bring(session, settings, alice):
         table = sniff.open_table(path)
         fields = {column: field for field, column in (looked.columns | named).items()}
         orders = conventions.date_orders(table, looked.columns | named)
-        job = services.bring(alice, path, "links", looked)
+        job = services.bring(access_of(alice), path, "links", looked)
         services.choose(job, table, fields, orders, date_order)
         importer.start(job, state)
         session.commit()

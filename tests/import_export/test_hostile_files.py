@@ -8,6 +8,7 @@ import random
 import pytest
 import sqlalchemy as sa
 
+from app.accounts.workspaces import access_of
 from app.core.errors import Invalid
 from app.import_export import columns, files, importer, row_reading, runs, services, sniff
 from app.import_export.models import FailedRow, LinkImport
@@ -17,7 +18,11 @@ from tests.import_export.hostile import FILES, GOOD, HOSTILE, as_json
 
 def destinations(session, user) -> list[str]:
     return list(
-        session.scalars(sa.select(Link.location_url).where(Link.user_id == user.id).order_by(Link.id))
+        session.scalars(
+            sa.select(Link.location_url)
+            .where(Link.workspace_id == access_of(user).workspace_id)
+            .order_by(Link.id)
+        )
     )
 
 
@@ -68,8 +73,8 @@ def test_a_row_that_the_database_refuses_is_a_failed_row(session, take, alice, m
     """A row that raises in the transaction does not fail the other rows of its step."""
     make = importer.make
 
-    def broken(user_id, wanted, colors):
-        made = make(user_id, wanted, colors)
+    def broken(access, wanted, colors):
+        made = make(access, wanted, colors)
         if any(one.changes.get("title") == "broken" for one in wanted):
             session.execute(sa.insert(Link.__table__).values(id=1, url=None))
         return made
@@ -100,7 +105,7 @@ def brought(session, settings, user, content: bytes) -> LinkImport | None:
     if looked is None:
         assert not path.exists(), "nothing stays behind"
         return None
-    job = services.bring(user, path, "links\udcff.csv", looked)
+    job = services.bring(access_of(user), path, "links\udcff.csv", looked)
     table = sniff.open_table(path)
     assert len(list(table.rows())) == looked.rows
     if "location_url" not in job.columns:

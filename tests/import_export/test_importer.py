@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import NoResultFound
 from sqlalchemy.orm.exc import ObjectDeletedError
 
+from app.accounts.workspaces import access_of
 from app.import_export import files, importer, rows, runs
 from app.import_export.models import FailedRow, LinkImport
 from app.links import services
@@ -35,7 +36,9 @@ def problems(session, job):
 
 
 def links(session, user):
-    return session.scalars(sa.select(Link).where(Link.user_id == user.id).order_by(Link.id)).all()
+    return session.scalars(
+        sa.select(Link).where(Link.workspace_id == access_of(user).workspace_id).order_by(Link.id)
+    ).all()
 
 
 def test_everything_is_kept(session, take, alice):
@@ -135,10 +138,10 @@ def test_every_problem_of_a_row_at_once(session, take, alice):
 
 
 def test_whose_an_address_is(session, take, alice, bob):
-    services.create(alice, {"url": "mine", "location_url": "https://example.com/mine"})
-    services.create(bob, {"url": "his", "location_url": "https://example.com/his"})
-    held = services.create(bob, {"url": "held", "location_url": "https://example.com/his"})
-    mine = services.create(alice, {"url": "gone", "location_url": "https://example.com/mine"})
+    services.create(access_of(alice), {"url": "mine", "location_url": "https://example.com/mine"})
+    services.create(access_of(bob), {"url": "his", "location_url": "https://example.com/his"})
+    held = services.create(access_of(bob), {"url": "held", "location_url": "https://example.com/his"})
+    mine = services.create(access_of(alice), {"url": "gone", "location_url": "https://example.com/mine"})
     for link in (held, mine):
         services.delete(link)
     session.commit()
@@ -189,7 +192,12 @@ def test_a_domain_that_is_not_here_is_said(session, take, alice, factory, text, 
 
 
 def test_projects_are_found_or_made(session, take, alice, bob):
-    session.add_all([Project(user_id=alice.id, name="Spring"), Project(user_id=bob.id, name="Summer")])
+    session.add_all(
+        [
+            Project(**access_of(alice).row_columns, name="Spring"),
+            Project(**access_of(bob).row_columns, name="Summer"),
+        ]
+    )
     session.commit()
     take(
         alice,

@@ -10,6 +10,7 @@ import pytest
 import sqlalchemy as sa
 
 from app.accounts.passwords import HASHER, check_password, hash_password
+from app.accounts.workspaces import access_of
 from app.import_export import exporter, runs
 from app.import_export.link_passwords import had_password, read_hash
 from app.import_export.models import FailedRow
@@ -33,17 +34,17 @@ def exported(user, kind):
 def closed(session, alice):
     """A link of alice's with a password that was changed once, and one without any."""
     link = services.create(
-        alice,
+        access_of(alice),
         {"url": "closed", "location_url": "https://example.com/", "password_hash": hash_password("first")},
     )
     services.update(link, {"password_hash": hash_password("open sesame")})
-    services.create(alice, {"url": "plain", "location_url": "https://example.com/p"})
+    services.create(access_of(alice), {"url": "plain", "location_url": "https://example.com/p"})
     session.commit()
     return link.password_hash
 
 
 def remove_all(session, user):
-    services.delete_many(user.id, list(session.scalars(sa.select(Link.id))))
+    services.delete_many(access_of(user).workspace_id, list(session.scalars(sa.select(Link.id))))
     session.commit()
 
 

@@ -26,7 +26,7 @@ HOST, TO, LOCK = "brand.example", "https://example.com/ä?x=1,2", "open sesame"
 # what can't be equal by nature: the new instance numbers its rows, and the account there has a number, too. Short
 # links on the instance's own address begin with that (`link` compares the rest), and pictures have a new random
 # name (`pixels_of` compares what they show). A domain must be verified by whoever moves, so it is there before
-APART = {"id", "user_id"}
+APART = {"id", "workspace_id", "user_id"}
 # always the same, whatever is sent
 CONSTANT = {"type", "order"}
 KEYS = {
@@ -78,8 +78,8 @@ class Instance:
         self.server.flask("users", "create", "--email", EMAIL, "--password-stdin", stdin=f"{PASSWORD}\n")
         self.key = self.server.flask("keys", "create", "--email", EMAIL, "--name", "test").strip()
         self.run(
-            "INSERT INTO domain (user_id, host, scheme, is_enabled, is_verified, token, datetime)"
-            " VALUES (1, ?, 'https://', 1, 1, 't', '2026-01-01 00:00:00.000000')",
+            "INSERT INTO domain (workspace_id, user_id, host, scheme, is_enabled, is_verified, token, datetime)"
+            " VALUES (1, 1, ?, 'https://', 1, 1, 't', '2026-01-01 00:00:00.000000')",
             HOST,
         )
         self.server.start()

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from app.accounts.models import User
+from app.accounts.workspaces import access_of
 from app.core.config import Settings
 from app.core.extensions import db
 from app.import_export import exporter, json_reader, row_pictures, runs
@@ -48,7 +49,7 @@ def exported(user: User) -> str:
 def shown(alice: User, session: Session) -> Link:
     """A link with both pictures."""
     pictures = {name: Picture(picture(size=(20, number)), "png") for number, name in enumerate(row_pictures.DATA_FIELDS, 1)}  # fmt: skip
-    link = services.create(alice, {"url": "shown", "location_url": TO, **pictures})
+    link = services.create(access_of(alice), {"url": "shown", "location_url": TO, **pictures})
     session.commit()
     return link
 
@@ -62,7 +63,7 @@ def test_an_export_holds_them_and_an_import_writes_them_anew(
     for name, field in row_pictures.DATA_FIELDS.items():
         stored = stored_pictures.content(getattr(shown, name))
         assert row[field] == data(stored)
-    services.delete_many(alice.id, [shown.id])
+    services.delete_many(access_of(alice).workspace_id, [shown.id])
     session.commit()
     job = take(alice, text)
     assert (job.made, job.failed, session.query(FailedRow).count()) == (1, 0, 0)
@@ -84,7 +85,7 @@ def test_other_files_do_not_hold_them(alice: User, shown: Link) -> None:
 def test_an_export_reads_the_pictures_of_one_row_at_a_time(
     session: Session, alice: User, shown: Link, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    services.create(alice, {"url": "other", "location_url": TO})
+    services.create(access_of(alice), {"url": "other", "location_url": TO})
     session.commit()
     read: list[str] = []
     monkeypatch.setattr(exporter, "with_pictures", lambda row: read.append(row["url"]) or row)
@@ -192,7 +193,7 @@ def test_the_same_row_with_and_without_them_is_one_link(
 ) -> None:
     """An older export has the names alone. Moved to another alias, a link would come a second time otherwise."""
     rows = json.loads(exported(alice))
-    services.delete_many(alice.id, [shown.id])
+    services.delete_many(access_of(alice).workspace_id, [shown.id])
     session.commit()
     assert take(alice, json.dumps(rows)).made == 1
     services.update(session.scalars(sa.select(Link)).one(), {"url": "moved"})

@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from app.accounts.models import User
+from app.accounts.workspaces import access_of
 from app.core.config import Settings
 from app.domains.models import Domain
 from app.import_export import columns, importer, preview, row_updates, runs
@@ -94,13 +95,16 @@ def edited(text: str, **cells: dict[str, str]) -> str:
 
 def by_alias(session: Session, user: User) -> dict[str, Link]:
     session.expire_all()
-    return {link.url: link for link in session.scalars(sa.select(Link).where(Link.user_id == user.id))}
+    return {
+        link.url: link
+        for link in session.scalars(sa.select(Link).where(Link.workspace_id == access_of(user).workspace_id))
+    }
 
 
 @pytest.fixture
 def full(session: Session, alice: User, factory: Any) -> Link:
     """Links of alice's with every field that a table can contain, and two handlers of one name."""
-    project = Project(user_id=alice.id, name="Spring")
+    project = Project(**access_of(alice).row_columns, name="Spring")
     session.add(project)
     session.commit()
     domain = factory.domain(alice, "links.example")
@@ -115,9 +119,11 @@ def full(session: Session, alice: User, factory: Any) -> Link:
         "targeting_type": "country_code", "targeting": [["DE", "https://example.com/de"]],
         "pixels_ids": [factory.pixel(alice).id], "email_reports": [handlers[1].id], "password_hash": "$argon2id$x",
     }  # fmt: skip
-    link = services.create(alice, values)
+    link = services.create(access_of(alice), values)
     for name in ("plain", "other"):
-        services.create(alice, {"url": name, "location_url": f"https://example.com/{name}", "title": name})
+        services.create(
+            access_of(alice), {"url": name, "location_url": f"https://example.com/{name}", "title": name}
+        )
     session.commit()
     return link
 
@@ -284,8 +290,12 @@ def test_an_empty_destination_can_not_be_cleared(
 
 def test_whose_the_link_is(session: Session, alice: User, bob: User, check: Check, apply: Any) -> None:
     """Somebody else's id and one that nobody has are told in the same words."""
-    mine = services.create(alice, {"url": "mine", "location_url": "https://example.com/", "title": "old"})
-    his = services.create(bob, {"url": "his", "location_url": "https://example.com/", "title": "his"})
+    mine = services.create(
+        access_of(alice), {"url": "mine", "location_url": "https://example.com/", "title": "old"}
+    )
+    his = services.create(
+        access_of(bob), {"url": "his", "location_url": "https://example.com/", "title": "his"}
+    )
     session.commit()
     text = f"id,title\n{mine.id},new\n{his.id},new\n{his.id + 1000},new\nx,new\n"
     job = check(alice, text)
@@ -310,7 +320,9 @@ def test_an_alias_without_case_on_its_domain(
 ) -> None:
     domain = factory.domain(alice, "links.example")
     for id_ in (None, domain.id):
-        services.create(alice, {"url": "Spring", "location_url": "https://example.com/", "domain_id": id_})
+        services.create(
+            access_of(alice), {"url": "Spring", "location_url": "https://example.com/", "domain_id": id_}
+        )
     session.commit()
     rows = ["SPRING,,here", "sprinG,links.example,there", "autumn,,new"]
     text = "alias,domain,title,destination\n" + "".join(f"{row},https://example.com/\n" for row in rows)
@@ -326,7 +338,7 @@ def test_an_alias_without_case_on_its_domain(
 def test_a_domain_that_can_not_carry_the_link(
     session: Session, alice: User, full: Link, check: Check
 ) -> None:
-    session.add(Domain(user_id=alice.id, host="new.example", token="t"))
+    session.add(Domain(**access_of(alice).row_columns, host="new.example", token="t"))
     session.commit()
     text = edited(exported(alice), plain={"domain": "new.example"}, other={"domain": "unknown.example"})
     job = check(alice, text)
@@ -399,7 +411,9 @@ def test_a_link_that_changes_after_the_preview(
     said: str,
 ) -> None:
     link, same = (
-        services.create(alice, {"url": url, "location_url": "https://example.com/", "title": "old"})
+        services.create(
+            access_of(alice), {"url": url, "location_url": "https://example.com/", "title": "old"}
+        )
         for url in ("one", "same")
     )
     session.commit()
@@ -423,7 +437,9 @@ def test_a_link_that_changes_while_it_is_written(
     session: Session, alice: User, check: Check, apply: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Between the reading of the row and the write."""
-    link = services.create(alice, {"url": "one", "location_url": "https://example.com/", "title": "old"})
+    link = services.create(
+        access_of(alice), {"url": "one", "location_url": "https://example.com/", "title": "old"}
+    )
     session.commit()
     job = check(alice, "alias,title\none,new\n")
     write = importer.RunningImport.store
@@ -444,7 +460,9 @@ def test_a_link_that_is_made_after_the_preview(
 ) -> None:
     job = check(alice, "url,location_url,title\none,https://example.com/,new\n")
     assert counts(job) == (1, 0, 0, 0)
-    services.create(alice, {"url": "one", "location_url": "https://example.com/", "title": "theirs"})
+    services.create(
+        access_of(alice), {"url": "one", "location_url": "https://example.com/", "title": "theirs"}
+    )
     session.commit()
     assert counts(apply(job)) == (0, 0, 0, 1)
     assert problems(session, job)[2] == [("url", preview.NOW_THERE)]
@@ -456,12 +474,14 @@ def test_one_that_fails_in_the_write_leaves_the_others(
 ) -> None:
     """An alias that somebody takes after the preview: that link stays as it was, wholly."""
     for url in ("one", "two"):
-        services.create(alice, {"url": url, "location_url": "https://example.com/", "title": "old"})
+        services.create(
+            access_of(alice), {"url": url, "location_url": "https://example.com/", "title": "old"}
+        )
     session.commit()
     links = by_alias(session, alice)
     job = check(alice, f"id,alias,title\n{links['one'].id},wanted,new\n{links['two'].id},,new\n")
     assert counts(job) == (0, 2, 0, 0)
-    services.create(alice, {"url": "wanted", "location_url": "https://example.com/"})
+    services.create(access_of(alice), {"url": "wanted", "location_url": "https://example.com/"})
     session.commit()
     assert counts(apply(job)) == (0, 1, 0, 1)
     found = by_alias(session, alice)
@@ -478,7 +498,7 @@ def test_it_goes_on_where_it_was_killed(
     """Each link is changed once: a process that was overtaken writes nothing more."""
     monkeypatch.setattr(importer, "BATCH_SIZE", 4)
     for number in range(10):
-        services.create(alice, {"url": f"a{number}", "location_url": "https://example.com/"})
+        services.create(access_of(alice), {"url": f"a{number}", "location_url": "https://example.com/"})
     session.commit()
     job = check(alice, "alias,title\n" + "".join(f"a{number},new {number}\n" for number in range(10)))
     importer.start(job, "taking")
@@ -501,7 +521,7 @@ def test_it_goes_on_where_it_was_killed(
 
 def test_long_values_are_shown_where_they_differ(session: Session, alice: User, check: Check) -> None:
     address = "https://example.com/" + "a" * 1_000
-    services.create(alice, {"url": "one", "location_url": address + "b"})
+    services.create(access_of(alice), {"url": "one", "location_url": address + "b"})
     session.commit()
     job = check(alice, f"url,location_url\none,{address}c\n")
     [[name, before, after]] = differences(session, job)["one"]

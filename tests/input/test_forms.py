@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.accounts.workspaces import access_of
 from app.core.errors import Invalid, TooLarge
 from app.input.data import Nested, RequestData, Upload
 from app.input.forms import (
@@ -296,7 +297,7 @@ def ids(session, alice, bob, make_pixel):
 
 
 def form_of(alice, *pairs):
-    form = WithIds(RequestData(pairs), owner=alice)
+    form = WithIds(RequestData(pairs), owner=access_of(alice))
     form.validate()
     return form
 
@@ -335,6 +336,6 @@ def test_ids_that_are_refused(alice, ids, text):
 
 def test_a_million_ids_are_refused_before_they_reach_the_database(alice):
     sent = RequestData([("many", str(number)) for number in range(1, 20_000)])
-    form = WithIds(sent, owner=alice)
+    form = WithIds(sent, owner=access_of(alice))
     form.validate()
     assert [problem.code for problem in form.problems] == ["too_many"]

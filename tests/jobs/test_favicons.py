@@ -11,6 +11,7 @@ from sqlalchemy import Engine, create_engine, select, update
 from sqlalchemy.orm import Session
 
 from app.accounts.models import User
+from app.accounts.workspaces import access_of
 from app.core.config import Settings
 from app.core.database import engine_options, prepare_engine
 from app.core.leases import precise_now
@@ -58,7 +59,7 @@ def until(fetcher: FaviconFetcher, is_so: Callable[[], bool]) -> None:
 @pytest.mark.databases
 def test_icons_come(session: Any, alice: User, peers: Peers, fetcher: FaviconFetcher) -> None:
     good, bad = serve(peers, {"/favicon.ico": answer(ICON, "image/png")}), serve(peers, {})
-    services.create_bulk(alice, {"location_urls": [f"{good.url}a", f"{bad.url}b", f"{good.url}c"]})
+    services.create_bulk(access_of(alice), {"location_urls": [f"{good.url}a", f"{bad.url}b", f"{good.url}c"]})
     session.commit()
     until(fetcher, lambda: len(stored(session)) == 2)
     assert stored(session) == {good.url[:-1]: True, bad.url[:-1]: False}
@@ -76,14 +77,14 @@ def test_who_hangs_delays_nobody(
     """Also not a site of the same owner: it has more threads than one."""
     monkeypatch.setattr(favicons, "SECONDS", 30.0)
     hanging = peers.serve(peers.hangs)
-    services.create(alice, {"location_url": hanging.url})
+    services.create(access_of(alice), {"location_url": hanging.url})
     session.commit()
     fetcher.turn()
     assert len(fetcher.running) == 1
     icon = {"/favicon.ico": answer(ICON, "image/png")}
     sites = [serve(peers, icon, host=f"127.0.0.{number}") for number in (2, 3)]
     for user, site in zip((alice, bob), sites, strict=True):
-        services.create(user, {"location_url": site.url})
+        services.create(access_of(user), {"location_url": site.url})
     session.commit()
     until(fetcher, lambda: len(stored(session)) == 2)
     assert len(fetcher.running) == 1
@@ -101,8 +102,8 @@ def test_threads_are_shared_fairly(
         return FetchedIcon(None)
 
     monkeypatch.setattr(favicons, "ask", ask)
-    services.create_bulk(alice, {"location_urls": [f"https://a{n}.example/" for n in range(9)]})
-    services.create_bulk(bob, {"location_urls": ["https://b.example/", "https://a0.example/"]})
+    services.create_bulk(access_of(alice), {"location_urls": [f"https://a{n}.example/" for n in range(9)]})
+    services.create_bulk(access_of(bob), {"location_urls": ["https://b.example/", "https://a0.example/"]})
     session.commit()
     fetcher.turn()
     fetcher.turn()
@@ -121,7 +122,7 @@ def test_an_error_of_ours_is_a_failed_try(
         raise RuntimeError("a bug")
 
     monkeypatch.setattr(favicons, "ask", ask)
-    services.create(alice, {"location_url": "https://a.example/"})
+    services.create(access_of(alice), {"location_url": "https://a.example/"})
     session.commit()
 
     def is_given_up() -> bool:
@@ -141,7 +142,7 @@ def test_two_workers_fetch_each_icon_once(
 ) -> None:
     begun = list[str]()
     monkeypatch.setattr(favicons, "ask", lambda site, _allowed: begun.append(site) or FetchedIcon(b"icon"))
-    services.create_bulk(alice, {"location_urls": [f"https://a{n}.example/" for n in range(20)]})
+    services.create_bulk(access_of(alice), {"location_urls": [f"https://a{n}.example/" for n in range(20)]})
     session.commit()
     fetchers = [FaviconFetcher(engine, settings) for _ in range(2)]
     for one in fetchers:
@@ -157,7 +158,7 @@ def test_stop_waits_for_what_is_under_way(
     session: Any, alice: User, fetcher: FaviconFetcher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(favicons, "ask", lambda *_: FetchedIcon(b"icon"))
-    services.create(alice, {"location_url": "https://a.example/"})
+    services.create(access_of(alice), {"location_url": "https://a.example/"})
     session.commit()
     fetcher.turn()
     fetcher.stop(60)

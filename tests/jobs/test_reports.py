@@ -58,7 +58,7 @@ def visit(settings):
             made = Visit(
                 int(when.timestamp() * 1000) + number,
                 link.id,
-                link.user_id,
+                link.workspace_id,
                 0,
                 visitor=f"{number:016x}",
                 **more,

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import select
 
+from app.accounts.workspaces import access_of
 from app.core.clock import now
 from app.core.database import begin_write
 from app.core.errors import AliasTaken
@@ -226,7 +227,7 @@ def test_no_text_takes_long_to_refuse(text):
 
 def make(user, url="", **changes):
     begin_write(db.session)
-    link = services.create(user, {"location_url": "https://example.com/", "url": url, **changes})
+    link = services.create(access_of(user), {"location_url": "https://example.com/", "url": url, **changes})
     db.session.commit()
     return link
 
@@ -321,7 +322,9 @@ def make_domain(session):
     from app.domains.models import Domain
 
     def make(user, host, **columns):
-        domain = Domain(user_id=user.id, host=host, token="t", **{"is_verified": True, **columns})
+        domain = Domain(
+            **access_of(user).row_columns, host=host, token="t", **{"is_verified": True, **columns}
+        )
         session.add(domain)
         session.commit()
         return domain

@@ -9,7 +9,8 @@ import pytest
 from sqlalchemy import delete, select, text, update
 from sqlalchemy.orm import Session, scoped_session
 
-from app.accounts.models import User
+from app.accounts.models import User, Workspace
+from app.accounts.workspaces import access_of
 from app.input.blocks import BLOCK_BITS, Block, Place, find_place, read_blocks
 from app.input.listing import find_page
 from app.links.lists import LISTING
@@ -43,13 +44,13 @@ def alice(make_user: Callable[..., User], factory: Factory, session: scoped_sess
 
 
 def counted(session: scoped_session[Session]) -> dict[tuple[int, int], int]:
-    found = session.execute(select(link_block.c.user_id, link_block.c.block, link_block.c.size))
-    return {(user_id, block): size for user_id, block, size in found}
+    found = session.execute(select(link_block.c.workspace_id, link_block.c.block, link_block.c.size))
+    return {(workspace_id, block): size for workspace_id, block, size in found}
 
 
 def real(session: scoped_session[Session]) -> dict[tuple[int, int], int]:
-    rows = session.execute(select(Link.user_id, Link.id))
-    return dict(Counter((user_id, id_ >> BLOCK_BITS) for user_id, id_ in rows))
+    rows = session.execute(select(Link.workspace_id, Link.id))
+    return dict(Counter((workspace_id, id_ >> BLOCK_BITS) for workspace_id, id_ in rows))
 
 
 CHANGES = {
@@ -57,8 +58,12 @@ CHANGES = {
     "one is deleted": lambda user: delete(Link).where(Link.id == 7),
     "a block's last one is deleted": lambda user: delete(Link).where(Link.id == 4 * SIZE + 5),
     "many are deleted": lambda user: delete(Link).where(Link.id > 7),
-    "one gets another owner": lambda user: update(Link).where(Link.id == 8).values(user_id=user.id),
-    "the owner is deleted": lambda user: delete(User).where(User.id == user.id),
+    "one goes to another workspace": lambda user: (
+        update(Link).where(Link.id == 8).values(**access_of(user).row_columns)
+    ),
+    "the workspace is deleted": lambda user: delete(Workspace).where(
+        Workspace.id == access_of(user).workspace_id
+    ),
     "all owners are deleted": lambda user: delete(User),
 }
 
@@ -72,7 +77,7 @@ def test_the_counts_follow(name: str, alice: User, session: scoped_session[Sessi
 
 def test_a_change_that_is_rolled_back_counts_nothing(alice: User, session: scoped_session[Session]) -> None:
     before = counted(session)
-    session.execute(delete(Link).where(Link.user_id == alice.id))
+    session.execute(delete(Link).where(Link.workspace_id == access_of(alice).workspace_id))
     session.rollback()
     assert counted(session) == before == real(session)
 
@@ -94,6 +99,9 @@ def test_pages_are_those_of_the_whole_list(
     key = (lambda id_: str(id_)) if order_by == "url" else (lambda id_: id_)
     wanted = sorted(IDS, key=key, reverse=order_type == "DESC")
     asked = {"results_per_page": "2", "order_by": order_by, "order_type": order_type}
-    pages = [find_page(LISTING, alice.id, {**asked, "page": str(page)}) for page in (1, 2, 3, 4)]
+    pages = [
+        find_page(LISTING, access_of(alice).workspace_id, {**asked, "page": str(page)})
+        for page in (1, 2, 3, 4)
+    ]
     assert [[row.id for row in page.rows] for page in pages] == [wanted[:2], wanted[2:4], wanted[4:], []]
     assert {page.total for page in pages} == {len(IDS)}

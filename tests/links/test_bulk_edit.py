@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from app.accounts.models import User
+from app.accounts.workspaces import access_of
 from app.core.errors import FieldError, Invalid
 from app.core.extensions import db
 from app.input.data import RequestData
@@ -21,7 +22,7 @@ NOW = dt.datetime(2026, 6, 1, tzinfo=dt.UTC)
 
 
 def asked(owner: User, *pairs: tuple[str, str]) -> dict[str, Any]:
-    form = ManyForm(RequestData(pairs), owner=owner)
+    form = ManyForm(RequestData(pairs), owner=access_of(owner))
     form.require_valid()
     return form.changes
 
@@ -41,7 +42,7 @@ def test_each_keeps_what_nobody_asked_to_change(alice: User, factory: Any, datab
         ("add_pixels", str(come.id)),
         ("remove_pixels", str(gone.id)),
     )
-    assert bulk_edit.act_on(alice, [link.id], bulk_edit.BulkChange(changes)) == []
+    assert bulk_edit.act_on(access_of(alice), [link.id], bulk_edit.BulkChange(changes)) == []
     assert [row.tag for row in link.tag_rows] == ["a", "c"]
     assert link.pixels == [kept, come]
     assert (link.is_enabled, link.title, link.handlers, link.end_date) == (False, "Kept", [handler], NOW)
@@ -50,13 +51,16 @@ def test_each_keeps_what_nobody_asked_to_change(alice: User, factory: Any, datab
 def test_dates_are_set_and_taken_away(alice: User, make_link: Any, database: str) -> None:
     link = make_link(alice, schedule=True, start_date=NOW)
     changes = asked(alice, ("schedule", "1"), ("start_date", ""), ("end_date", "2030-01-01"))
-    assert bulk_edit.act_on(alice, [link.id], bulk_edit.BulkChange(changes)) == []
+    assert bulk_edit.act_on(access_of(alice), [link.id], bulk_edit.BulkChange(changes)) == []
     assert (link.schedule, link.start_date, link.end_date) == (
         True,
         None,
         dt.datetime(2030, 1, 1, tzinfo=dt.UTC),
     )
-    assert bulk_edit.act_on(alice, [link.id], bulk_edit.BulkChange(asked(alice, ("schedule", "0")))) == []
+    assert (
+        bulk_edit.act_on(access_of(alice), [link.id], bulk_edit.BulkChange(asked(alice, ("schedule", "0"))))
+        == []
+    )
     assert (link.schedule, link.start_date, link.end_date) == (False, None, None)
 
 
@@ -66,7 +70,9 @@ def test_those_that_fail_stay_as_they_were_and_say_why(
     full = make_link(alice, tags=tuple(f"t{number}" for number in range(20)))
     foreign, good = make_link(bob), make_link(alice)
     changes = asked(alice, ("add_tags", "new"), ("is_enabled", "0"))
-    failures = bulk_edit.act_on(alice, [full.id, foreign.id, 10**9, good.id], bulk_edit.BulkChange(changes))
+    failures = bulk_edit.act_on(
+        access_of(alice), [full.id, foreign.id, 10**9, good.id], bulk_edit.BulkChange(changes)
+    )
     assert {one.id: one.reason for one in failures} == {
         full.id: "It would have 21 tags; the limit is 20.",
         foreign.id: "It no longer exists: it was deleted meanwhile.",
@@ -88,7 +94,7 @@ def test_a_failure_keeps_its_picture(alice: User, make_link: Any, database: str)
         if link is kept:
             raise Invalid(FieldError("Not this one.", "invalid"))
 
-    assert bulk_edit.act_on(alice, [kept.id, gone.id], without) == [
+    assert bulk_edit.act_on(access_of(alice), [kept.id, gone.id], without) == [
         bulk_edit.BulkFailure(kept.id, "Not this one.")
     ]
     assert sorted(path.name for path in uploads.directory().iterdir()) == ["kept.png"]
@@ -97,9 +103,9 @@ def test_a_failure_keeps_its_picture(alice: User, make_link: Any, database: str)
 
 def test_what_is_deleted_is_one_batch(alice: User, bob: User, make_link: Any, database: str) -> None:
     one, two, foreign = make_link(alice), make_link(alice), make_link(bob)
-    batch, failures = bulk_edit.delete(alice, [one.id], None)
+    batch, failures = bulk_edit.delete(access_of(alice), [one.id], None)
     assert failures == []
-    assert bulk_edit.delete(alice, [two.id, foreign.id], batch) == (
+    assert bulk_edit.delete(access_of(alice), [two.id, foreign.id], batch) == (
         batch,
         [bulk_edit.BulkFailure(foreign.id, bulk_edit.GONE)],
     )
@@ -120,6 +126,6 @@ def test_what_is_deleted_is_one_batch(alice: User, bob: User, make_link: Any, da
     ],
 )
 def test_what_can_not_be_asked(alice: User, pairs: tuple[Any, ...], field: str, database: str) -> None:
-    form = ManyForm(RequestData(pairs), owner=alice)
+    form = ManyForm(RequestData(pairs), owner=access_of(alice))
     assert not form.validate()
     assert [problem.field for problem in form.problems] == [field]

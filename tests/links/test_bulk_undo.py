@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from app.accounts.models import User
+from app.accounts.workspaces import access_of
 from app.core.actor import act_as, acting
 from app.core.extensions import db
 from app.links import bulk_edit, bulk_undo, services
@@ -22,13 +23,13 @@ BATCH = "0123456789abcdef" * 2
 def replace_all(owner: User, links: list[Link], batch: str = BATCH) -> None:
     act_as(acting()._replace(way="many", batch=batch))
     asked = {"replacement": Replacement("old", "new", DestinationRules(None, None))}
-    assert bulk_edit.act_on(owner, [link.id for link in links], bulk_edit.BulkChange(asked)) == []
+    assert bulk_edit.act_on(access_of(owner), [link.id for link in links], bulk_edit.BulkChange(asked)) == []
     act_as(acting()._replace(batch=""))
 
 
 def undo_all(owner: User, batch: str = BATCH) -> dict[int, str]:
     ids = bulk_undo.find_ids(owner.id, batch, 0, 100)
-    return {one.id: str(one.reason) for one in bulk_edit.act_on(owner, ids, bulk_undo.undo(batch))}
+    return {one.id: str(one.reason) for one in bulk_edit.act_on(access_of(owner), ids, bulk_undo.undo(batch))}
 
 
 def test_all_come_back_as_they_were(alice: User, bob: User, make_link: Any, database: str) -> None:
@@ -76,7 +77,7 @@ def test_tags_dates_and_targeting_come_back(alice: User, factory: Any, database:
         "is_enabled": False,
         "values": {"utm_source": ("set", "x")},
     }
-    bulk_edit.act_on(alice, [link.id], bulk_edit.BulkChange(asked))
+    bulk_edit.act_on(access_of(alice), [link.id], bulk_edit.BulkChange(asked))
     assert ([row.tag for row in link.tag_rows], link.pixels, link.utm_source) == (["a", "b"], [pixel], "x")
     assert undo_all(alice) == {}
     assert ([row.tag for row in link.tag_rows], link.pixels) == (["a"], [])
@@ -90,7 +91,7 @@ def test_what_was_changed_after_the_preview_stays(alice: User, make_link: Any, d
     services.update(other, {"title": "A title"})
     db.session.commit()
     asked = {"replacement": Replacement("old", "new", DestinationRules(None, None))}
-    failures = bulk_edit.act_on(alice, [changed.id, other.id], bulk_edit.BulkChange(asked, seen))
+    failures = bulk_edit.act_on(access_of(alice), [changed.id, other.id], bulk_edit.BulkChange(asked, seen))
     assert [(one.id, str(one.reason)) for one in failures] == [
         (changed.id, "It was changed elsewhere since the preview.")
     ]

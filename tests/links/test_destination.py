@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.accounts.workspaces import access_of
 from app.domains.models import Domain
 from app.input.parsers import Rejected
 from app.links.destination import is_own_short_address, names_alias, own_hosts, read_destination
@@ -59,7 +60,7 @@ def domains(session, bob):
         ("ported.example:8443", True),
         ("hopes.example", False),
     ):
-        session.add(Domain(user_id=bob.id, host=host, is_verified=is_verified, token="t"))
+        session.add(Domain(**access_of(bob).row_columns, host=host, is_verified=is_verified, token="t"))
     session.commit()
 
 

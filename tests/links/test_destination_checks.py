@@ -320,7 +320,7 @@ def test_an_owner_whose_servers_hang_holds_up_no_other():
     done, others_are_done = [], threading.Event()
 
     def work(check):
-        if check.user_id == 1:
+        if check.workspace_id == 1:
             assert others_are_done.wait(90)
         return check.id
 

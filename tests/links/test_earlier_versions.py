@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from app.accounts.workspaces import access_of
 from app.links.earlier_versions import as_sent
 from app.links.forms import LinkForm
 
@@ -31,7 +32,7 @@ VERSIONS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", VERSIONS)
 def test_the_form_reads_what_was_recorded(make_link: Any, alice: Any, name: str) -> None:
     link = make_link(alice, targeting_type="device_type", targeting=[["mobile", TO]])
-    form = LinkForm(as_sent(link, VERSIONS[name]), owner=alice, stored=link)
+    form = LinkForm(as_sent(link, VERSIONS[name]), owner=access_of(alice), stored=link)
     form.require_valid()
     assert form.changes == VERSIONS[name]
 
@@ -39,7 +40,7 @@ def test_the_form_reads_what_was_recorded(make_link: Any, alice: Any, name: str)
 def test_lines_of_the_type_that_stays(make_link: Any, alice: Any) -> None:
     link = make_link(alice, targeting_type="device_type", targeting=[["mobile", TO]])
     for lines in ([["tablet", TO]], []):
-        form = LinkForm(as_sent(link, {"targeting": lines}), owner=alice, stored=link)
+        form = LinkForm(as_sent(link, {"targeting": lines}), owner=access_of(alice), stored=link)
         form.require_valid()
         assert form.changes["targeting"] == lines
 
@@ -53,6 +54,6 @@ def test_rows_that_it_names(
         "project_id": make_project(alice).id,
         "domain_id": None,
     }
-    form = LinkForm(as_sent(make_link(alice), changes), owner=alice, stored=make_link(alice))
+    form = LinkForm(as_sent(make_link(alice), changes), owner=access_of(alice), stored=make_link(alice))
     form.require_valid()
     assert form.changes == changes

@@ -10,7 +10,8 @@ import pytest
 from PIL import Image
 from sqlalchemy import select, update
 
-from app.accounts.models import User
+from app.accounts.models import User, Workspace
+from app.accounts.workspaces import access_of
 from app.core.clock import now
 from app.core.leases import precise_now
 from app.links import bulk_create, favicons, removal, services
@@ -51,11 +52,11 @@ def test_site_of(url, site):
 
 def sites(session) -> list[tuple[int, str]]:
     session.commit()
-    return sorted((row.user_id, row.site) for row in session.scalars(select(Favicon)))
+    return sorted((row.workspace_id, row.site) for row in session.scalars(select(Favicon)))
 
 
 def make(user: User, *destinations: str) -> list[Link]:
-    return services.create_bulk(user, {"location_urls": list(destinations)})
+    return services.create_bulk(access_of(user), {"location_urls": list(destinations)})
 
 
 @pytest.mark.databases
@@ -72,9 +73,9 @@ def test_each_site_of_an_owner_once(session, alice, bob):
 
 @pytest.mark.databases
 def test_each_way_to_a_destination(session, alice):
-    services.create(alice, {"location_url": "https://created.example/"})
-    bulk_create.create_each(alice.id, [{"location_url": "https://imported.example/", "url": "x"}])
-    link = services.create(alice, {"location_url": "https://before.example/"})
+    services.create(access_of(alice), {"location_url": "https://created.example/"})
+    bulk_create.create_each(access_of(alice), [{"location_url": "https://imported.example/", "url": "x"}])
+    link = services.create(access_of(alice), {"location_url": "https://before.example/"})
     services.update(link, {"location_url": "https://after.example/"})
     services.update(link, {"title": "x"})
     assert [site.partition("//")[2].partition(".")[0] for _, site in sites(session)] == [
@@ -83,7 +84,7 @@ def test_each_way_to_a_destination(session, alice):
 
 
 def test_a_restored_link_has_its_icon_again(session, alice):
-    link = services.create(alice, {"location_url": "https://a.example/"})
+    link = services.create(access_of(alice), {"location_url": "https://a.example/"})
     removal.delete(link)
     session.commit()
     favicons.remove_unused(session)
@@ -121,15 +122,22 @@ def test_owners_in_turns(session, alice, bob):
     session.commit()
     make(bob, "https://b.example/")
     session.commit()
-    assert {one.user_id for one in favicons.due(session, 2)} == {alice.id, bob.id}
+    assert {one.workspace_id for one in favicons.due(session, 2)} == {
+        access_of(alice).workspace_id,
+        access_of(bob).workspace_id,
+    }
 
 
-@pytest.mark.parametrize("change", [{"fetches_favicons": False}, {"deleted_datetime": now()}])
+@pytest.mark.parametrize(
+    "change",
+    [update(User).values(fetches_favicons=False), update(Workspace).values(deleted_datetime=now())],
+    ids=["not wanted", "workspace deleted"],
+)
 def test_who_wants_none_any_more(session, alice, change):
     make(alice, "https://a.example/")
     session.commit()
     assert len(favicons.due(session, 2)) == 1
-    session.execute(update(User).values(**change))
+    session.execute(change)
     session.commit()
     assert favicons.due(session, 2) == []
 

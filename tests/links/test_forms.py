@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from app.accounts.passwords import check_password
+from app.accounts.workspaces import access_of
 from app.core.errors import TooLarge
 from app.domains.models import Domain
 from app.input.data import Nested, RequestData, Upload
@@ -26,7 +27,11 @@ T = "targeting_country_code"
 def read(session, alice):
     def read(*pairs, stored=None):
         form = LinkForm(
-            RequestData(pairs), owner=alice, stored=stored, settings=SETTINGS, host="127.0.0.1:8000"
+            RequestData(pairs),
+            owner=access_of(alice),
+            stored=stored,
+            settings=SETTINGS,
+            host="127.0.0.1:8000",
         )
         form.validate()
         return form
@@ -431,8 +436,8 @@ def test_controls_show_what_was_typed(read, link):
 @pytest.mark.databases
 def test_ones_own_things(read, session, alice, make_pixel, make_handler):
     pixel, handler = make_pixel(alice), make_handler(alice)
-    project = Project(user_id=alice.id, name="p")
-    domain = Domain(user_id=alice.id, host="a.example", is_verified=True, token="t")
+    project = Project(**access_of(alice).row_columns, name="p")
+    domain = Domain(**access_of(alice).row_columns, host="a.example", is_verified=True, token="t")
     session.add_all([project, domain])
     session.commit()
     form = read(
@@ -447,8 +452,8 @@ def test_ones_own_things(read, session, alice, make_pixel, make_handler):
 
 
 def test_another_users_things(read, session, bob, make_pixel, make_handler):
-    project = Project(user_id=bob.id, name="p")
-    domain = Domain(user_id=bob.id, host="a.example", is_verified=True, token="t")
+    project = Project(**access_of(bob).row_columns, name="p")
+    domain = Domain(**access_of(bob).row_columns, host="a.example", is_verified=True, token="t")
     session.add_all([project, domain])
     session.commit()
     form = read(
@@ -461,7 +466,7 @@ def test_another_users_things(read, session, bob, make_pixel, make_handler):
 
 @pytest.mark.parametrize("state", [{"is_verified": False}, {"is_verified": True, "is_enabled": False}])
 def test_a_domain_that_does_not_serve(read, session, alice, state):
-    domain = Domain(user_id=alice.id, host="a.example", token="t", **state)
+    domain = Domain(**access_of(alice).row_columns, host="a.example", token="t", **state)
     session.add(domain)
     session.commit()
     assert wrong(read(TO, ("domain_id", str(domain.id)))) == [("domain_id", "domain")]

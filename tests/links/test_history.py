@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from app.accounts.workspaces import access_of
 from app.core.actor import Actor, act_as
 from app.core.clock import now
 from app.core.database import begin_write
@@ -34,7 +35,7 @@ def write(service: Any, *arguments: Any) -> Any:
 
 
 def make(user: Any, **changes: Any) -> Link:
-    return write(services.create, user, {"location_url": TO, "url": "one", **changes})
+    return write(services.create, access_of(user), {"location_url": TO, "url": "one", **changes})
 
 
 def told(link: Link) -> list[tuple[str, dict[str, Any]]]:
@@ -62,7 +63,7 @@ def test_nothing_is_told_of_a_change_to_nothing(alice: Any) -> None:
 
 def test_back_to_an_older_state(alice: Any, make_pixel: Any, make_handler: Any) -> None:
     pixel, gone, handler = make_pixel(alice), make_pixel(alice), make_handler(alice)
-    project = Project(user_id=alice.id, name="p")
+    project = Project(**access_of(alice).row_columns, name="p")
     db.session.add(project)
     db.session.commit()
     dates = {"start_date": now(), "end_date": now() + dt.timedelta(days=1)}
@@ -131,7 +132,7 @@ def test_a_picture_comes_back(alice: Any) -> None:
     write(services.revert, link, history_of(link)[-1].id)
     assert (link.cloaking_opengraph, content(link.cloaking_favicon)) == (None, b"icon")
     assert previous_uploads.find(link.id, icon)
-    write(erase, alice.id, [link.id])
+    write(erase, access_of(alice).workspace_id, [link.id])
     assert not pictures.previous() and not pictures.served()
 
 
@@ -171,5 +172,5 @@ def test_it_goes_along_into_the_trash_and_back(alice: Any) -> None:
 
     link = make(alice)
     batch = write(services.delete, link)
-    link = write(lambda: services.restore(trash.find_batch(alice.id, batch)[0]))
+    link = write(lambda: services.restore(trash.find_batch(access_of(alice).workspace_id, batch)[0]))
     assert [kind for kind, _ in told(link)] == ["restored", "deleted", "created"]

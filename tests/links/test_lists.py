@@ -8,6 +8,7 @@ import unicodedata
 import pytest
 import sqlalchemy as sa
 
+from app.accounts.workspaces import access_of
 from app.analytics.models import Counter
 from app.core.clock import now
 from app.core.database import prepare_engine
@@ -27,8 +28,8 @@ def utc(*parts):
 
 @pytest.fixture
 def links(session, alice, bob, make_link, make_pixel):
-    project = Project(user_id=alice.id, name="p")
-    domain = Domain(user_id=alice.id, host="a.example", is_verified=True, token="t")
+    project = Project(**access_of(alice).row_columns, name="p")
+    domain = Domain(**access_of(alice).row_columns, host="a.example", is_verified=True, token="t")
     session.add_all([project, domain])
     session.commit()
     pixel = make_pixel(alice)
@@ -50,7 +51,9 @@ def asked(links, alice, **parameters):
     parameters = {name: str(links[value]) if value in {"project", "domain", "pixel"} else value
                   for name, value in parameters.items()}  # fmt: skip
     names = {links[name].id: name for name in "abcz"}
-    return "".join(names[row.id] for row in find_page(LISTING, alice.id, parameters).rows)
+    return "".join(
+        names[row.id] for row in find_page(LISTING, access_of(alice).workspace_id, parameters).rows
+    )
 
 
 QUESTIONS = [
@@ -130,7 +133,7 @@ def test_what_was_changed_is_found(session, links, alice):
 )  # fmt: skip
 def test_what_cannot_be_asked(alice, name, value):
     with pytest.raises(Invalid) as caught:
-        find_page(LISTING, alice.id, {name: value})
+        find_page(LISTING, access_of(alice).workspace_id, {name: value})
     assert [problem.field for problem in caught.value.errors] == [name]
 
 

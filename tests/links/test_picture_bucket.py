@@ -14,6 +14,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from app.accounts.models import User
+from app.accounts.workspaces import access_of
 from app.core import file_copies, stored_files
 from app.core.config import Settings
 from app.core.database import begin_write
@@ -72,7 +73,7 @@ def bucket(app: Flask, bucket_settings: Settings, s3_server: S3Server, address: 
 
 def make(user: User, alias: str, **changes: Any) -> Any:
     begin_write(db.session)
-    link = services.create(user, {"url": alias, "location_url": TO, **changes})
+    link = services.create(access_of(user), {"url": alias, "location_url": TO, **changes})
     db.session.commit()
     return link
 
@@ -111,7 +112,7 @@ def test_the_same_content_is_one_object(bucket: Bucket, alice: User) -> None:
 
 def test_what_is_rolled_back_goes_a_day_later(bucket: Bucket, session: Any, alice: User) -> None:
     begin_write(db.session)
-    services.create(alice, {"url": "one", "location_url": TO, "cloaking_favicon": PICTURE})
+    services.create(access_of(alice), {"url": "one", "location_url": TO, "cloaking_favicon": PICTURE})
     db.session.rollback()
     assert len(names(bucket)) == 1
     remove_strays(session)

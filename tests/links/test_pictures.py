@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from PIL import Image, PngImagePlugin
 
+from app.accounts.workspaces import access_of
 from app.core.errors import Busy
 from app.core.file_locks import lock_file
 from app.input.data import RequestData, Upload
@@ -321,7 +322,7 @@ def test_the_web_process_decodes_nothing(api, alice, make_link, monkeypatch):
 
 def test_a_logo_reaches_the_web_process_small(alice):
     upload = Upload("logo.png", picture("PNG", size=(3_000, 1_500)))
-    form = QrForm(RequestData([("logo", upload)]), owner=alice)
+    form = QrForm(RequestData([("logo", upload)]), owner=access_of(alice))
     assert form.validate()
     with Image.open(io.BytesIO(form.look.logo)) as logo:
         assert logo.size == (512, 256)

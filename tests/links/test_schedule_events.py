@@ -9,6 +9,7 @@ import pytest
 import time_machine
 from sqlalchemy import select, text
 
+from app.accounts.workspaces import access_of
 from app.core.clock import now
 from app.links import services
 from app.links.schedule_events import due_links, tell_moments
@@ -24,7 +25,9 @@ def start() -> dt.datetime:
 
 
 def link_of(user, **changes: Any):
-    return services.create(user, {"location_url": "https://example.com/", "schedule": True, **changes})
+    return services.create(
+        access_of(user), {"location_url": "https://example.com/", "schedule": True, **changes}
+    )
 
 
 def told(session, at: dt.datetime) -> list[tuple[str, int]]:
@@ -99,7 +102,7 @@ def test_a_link_that_is_off_or_without_dates_tells_nothing(session, alice, start
 def test_what_came_in_the_trash_is_not_told_when_it_comes_back(session, alice, start):
     link_of(alice, start_date=start + HOUR)
     kept = link_of(alice, start_date=start + 3 * HOUR)
-    services.delete_many(alice.id, [kept.id - 1, kept.id])
+    services.delete_many(access_of(alice).workspace_id, [kept.id - 1, kept.id])
     session.commit()
     with time_machine.travel(start + 2 * HOUR, tick=False):
         services.restore_many(session.scalars(select(Trashed)).all())

@@ -7,7 +7,16 @@ from app.links.schema import SETTINGS
 
 # columns that Waypost itself keeps
 KEPT = {
-    *("id", "user_id", "search_text", "search_notes", "start_due", "end_due", "password_version"),
+    *(
+        "id",
+        "workspace_id",
+        "user_id",
+        "search_text",
+        "search_notes",
+        "start_due",
+        "end_due",
+        "password_version",
+    ),
     *("last_datetime", "datetime"),
 }
 # settings that are stored otherwise: as rows of other tables, as a hash, as links of their own

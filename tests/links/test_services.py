@@ -11,6 +11,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from app.accounts.models import User
+from app.accounts.workspaces import access_of
 from app.core.clock import now
 from app.core.database import begin_write
 from app.core.errors import Invalid, NotFound
@@ -36,7 +37,7 @@ def write(service, *arguments):
 
 
 def make(user, **changes):
-    return write(services.create, user, {"location_url": TO, **changes})
+    return write(services.create, access_of(user), {"location_url": TO, **changes})
 
 
 def update(link, **changes):
@@ -73,8 +74,8 @@ def test_the_least(alice):
 
 def test_everything(alice, make_pixel, make_handler):
     pixels, handlers = [make_pixel(alice), make_pixel(alice)], [make_handler(alice)]
-    project = Project(user_id=alice.id, name="p")
-    domain = Domain(user_id=alice.id, host="a.example", is_verified=True, token="t")
+    project = Project(**access_of(alice).row_columns, name="p")
+    domain = Domain(**access_of(alice).row_columns, host="a.example", is_verified=True, token="t")
     db.session.add_all([project, domain])
     db.session.commit()
     columns = {
@@ -115,7 +116,7 @@ def test_tags_in_another_order(alice):
 
 
 def test_both_places_are_planned_anew(alice):
-    domain = Domain(user_id=alice.id, host="a.example", is_verified=True, token="t")
+    domain = Domain(**access_of(alice).row_columns, host="a.example", is_verified=True, token="t")
     db.session.add(domain)
     db.session.commit()
     link = make(alice, url="Foo")
@@ -157,7 +158,7 @@ def test_a_thousand(alice, make_pixel):
         "pixels_ids": [pixel.id],
         "password_hash": "$h",
     }
-    links = write(services.create_bulk, alice, changes)
+    links = write(services.create_bulk, access_of(alice), changes)
     assert [link.location_url for link in links] == lines
     assert [link.id for link in links] == sorted(link.id for link in links)
     assert len({link.url for link in links}) == 1000
@@ -171,7 +172,7 @@ def test_many_or_none(alice, bob, make_pixel):
     before = counts()
     changes = {"location_urls": [TO] * 3, "pixels_ids": [make_pixel(bob).id]}
     with pytest.raises(Invalid):
-        write(services.create_bulk, alice, changes)
+        write(services.create_bulk, access_of(alice), changes)
     db.session.rollback()
     assert counts() == before
 
@@ -190,7 +191,7 @@ def elsewhere(app, *statements):
 
 
 def checked(alice, *pairs, stored=None):
-    form = LinkForm(RequestData(pairs), owner=alice, stored=stored)
+    form = LinkForm(RequestData(pairs), owner=access_of(alice), stored=stored)
     form.require_valid()
     return form.changes
 
@@ -203,8 +204,10 @@ def test_what_was_deleted_meanwhile_is_named(app, alice, make_pixel, make_handle
     rows = {
         "pixels_ids": lambda: make_pixel(alice),
         "email_reports": lambda: make_handler(alice),
-        "project_id": lambda: Project(user_id=alice.id, name="p"),
-        "domain_id": lambda: Domain(user_id=alice.id, host="a.example", is_verified=True, token="t"),
+        "project_id": lambda: Project(**access_of(alice).row_columns, name="p"),
+        "domain_id": lambda: Domain(
+            **access_of(alice).row_columns, host="a.example", is_verified=True, token="t"
+        ),
     }
     row = rows[field]()
     db.session.add(row)
@@ -221,13 +224,13 @@ def test_what_was_deleted_meanwhile_is_named(app, alice, make_pixel, make_handle
 
 
 def test_a_domain_switched_off_meanwhile(app, alice):
-    domain = Domain(user_id=alice.id, host="a.example", is_verified=True, token="t")
+    domain = Domain(**access_of(alice).row_columns, host="a.example", is_verified=True, token="t")
     db.session.add(domain)
     db.session.commit()
     changes = checked(alice, ("location_url", TO), ("domain_id", str(domain.id)))
     elsewhere(app, sa.update(Domain).values(is_enabled=False))
     with pytest.raises(Invalid) as caught:
-        write(services.create, alice, changes)
+        write(services.create, access_of(alice), changes)
     assert [one.field for one in caught.value.errors] == ["domain_id"]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import select
 
+from app.accounts.workspaces import access_of
 from app.core.database import begin_write
 from app.core.extensions import db
 from app.links import previous_uploads, services, uploads
@@ -30,7 +31,7 @@ OTHER = Picture(b"another one", "jpg")
 
 def make(user, **changes):
     begin_write(db.session)
-    link = services.create(user, {"location_url": "https://example.com/", **changes})
+    link = services.create(access_of(user), {"location_url": "https://example.com/", **changes})
     db.session.commit()
     return link
 
@@ -47,7 +48,7 @@ def test_a_file_comes_and_goes_with_its_link(alice, files):
     kept = previous_uploads.directory()
     assert len(list(kept.iterdir())) == 2  # the link can be restored
     begin_write(db.session)
-    empty_trash(alice.id)
+    empty_trash(access_of(alice).workspace_id)
     assert len(list(kept.iterdir())) == 2
     db.session.commit()
     assert not list(kept.iterdir())
@@ -117,7 +118,7 @@ def test_a_request_that_fails_leaves_the_files_as_they_were(alice, files, give_u
     link_id, old, before = link.id, link.cloaking_favicon, files()
     begin_write(db.session)
     services.update(link, {"cloaking_favicon": OTHER, "cloaking_opengraph": OTHER})
-    services.create(alice, {"location_url": "https://example.com/", "cloaking_favicon": PICTURE})
+    services.create(access_of(alice), {"location_url": "https://example.com/", "cloaking_favicon": PICTURE})
     assert len(files()) == 4
     give_up()
     assert files() == before
@@ -126,7 +127,9 @@ def test_a_request_that_fails_leaves_the_files_as_they_were(alice, files, give_u
 
 def test_a_savepoint_does_not_end_the_write(alice, files):
     begin_write(db.session)
-    link = services.create(alice, {"location_url": "https://example.com/", "cloaking_favicon": PICTURE})
+    link = services.create(
+        access_of(alice), {"location_url": "https://example.com/", "cloaking_favicon": PICTURE}
+    )
     with db.session.begin_nested():
         pass
     assert files() == [link.cloaking_favicon]
@@ -137,12 +140,12 @@ def test_a_savepoint_does_not_end_the_write(alice, files):
 def test_of_many_links_each_has_a_file_of_its_own(alice, files):
     begin_write(db.session)
     changes = {"location_urls": ["https://example.com/"] * 3, "cloaking_opengraph": PICTURE}
-    links = services.create_bulk(alice, changes)
+    links = services.create_bulk(access_of(alice), changes)
     db.session.commit()
     assert files() == sorted(link.cloaking_opengraph for link in links)
     assert len(set(files())) == 3
     begin_write(db.session)
-    erase(alice.id, [links[0].id])
+    erase(access_of(alice).workspace_id, [links[0].id])
     db.session.commit()
     assert len(files()) == 2
     assert all(

@@ -17,6 +17,7 @@ from sqlalchemy.orm import Session
 
 from app.accounts.deletion import purging
 from app.accounts.models import User
+from app.accounts.workspaces import access_of
 from app.core.clock import now
 from app.core.config import Settings
 from app.core.leases import precise_now
@@ -75,7 +76,7 @@ Scenario = Callable[..., Callable[[], bool]]
 
 def trash(session: Session, throw: Any, alice: User, bob: User, **_: Any) -> Any:
     for user in (alice, bob):
-        row = {"user_id": user.id, "kind": "link", "row_id": user.id, "batch": "b", "name": "x"}
+        row = {**access_of(user).row_columns, "kind": "link", "row_id": user.id, "batch": "b", "name": "x"}
         session.add(Trashed(**row, rows={"link": [{"id": user.id}]}, deleted_datetime=OLD))
     session.commit()
     first = alice.id
@@ -189,7 +190,7 @@ def stray_pictures(settings: Settings, throw: Any, **_: Any) -> Any:
 
 def unused_icons(session: Session, throw: Any, alice: User, bob: User, **_: Any) -> Any:
     for user in (alice, bob):
-        session.add(Favicon(user_id=user.id, site="https://nobody.example"))
+        session.add(Favicon(**access_of(user).row_columns, site="https://nobody.example"))
     session.commit()
     first = alice.id
     throw(favicons, "remove_of", lambda _session, user_id, _used: user_id == first)

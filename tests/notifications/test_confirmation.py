@@ -20,6 +20,7 @@ from sqlalchemy.orm import Session
 
 from app.accounts import invitations, resets
 from app.accounts.models import User
+from app.accounts.workspaces import access_of
 from app.core.config import Settings
 from app.core.database import begin_write, prepare_engine
 from app.jobs.confirmations import BY_HANDLER, BY_TARGET, BY_USER, post_confirmations
@@ -381,7 +382,9 @@ def test_the_dashboard_says_so(
     desk: Desk, alice: User, session: Session, run_worker: Any, mail: MailReceiver
 ) -> None:
     begin_write(session)
-    handler = services.create(alice, {"type": "email", "name": "Team", "settings": {"email": STRANGER}})
+    handler = services.create(
+        access_of(alice), {"type": "email", "name": "Team", "settings": {"email": STRANGER}}
+    )
     session.commit()
     page = desk.get("/handlers/").text
     assert "Not confirmed" in page and "An e-mail with a confirmation link is on its way." in page
@@ -432,7 +435,9 @@ def test_what_was_in_the_trash_before_does_too(session: Session, alice: User, ma
 
 def test_one_that_nobody_confirmed_comes_back_from_the_trash_so(session: Session, alice: User) -> None:
     begin_write(session)
-    handler = services.create(alice, {"type": "email", "name": "n", "settings": {"email": STRANGER}})
+    handler = services.create(
+        access_of(alice), {"type": "email", "name": "n", "settings": {"email": STRANGER}}
+    )
     services.delete(handler)
     session.commit()
     begin_write(session)

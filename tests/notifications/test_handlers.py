@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import pytest
 import sqlalchemy as sa
 
+from app.accounts.workspaces import access_of
 from app.core.clock import now
 from app.core.database import begin_write
 from app.core.errors import Invalid, NotFound
@@ -365,7 +366,9 @@ def write(service, *arguments):
 
 
 def make(user, type_="email", **changes):
-    return write(services.create, user, {"type": type_, "name": "n", "settings": FIELDS[type_], **changes})
+    return write(
+        services.create, access_of(user), {"type": type_, "name": "n", "settings": FIELDS[type_], **changes}
+    )
 
 
 @pytest.mark.databases
@@ -461,7 +464,10 @@ def test_list(alice, bob, make_handler):
     }
     make_handler(bob)
     found = [
-        (asked, "".join(names[row.id] for row in find_page(LISTING, alice.id, asked).rows))
+        (
+            asked,
+            "".join(names[row.id] for row in find_page(LISTING, access_of(alice).workspace_id, asked).rows),
+        )
         for asked, _ in QUESTIONS
     ]
     assert found == QUESTIONS
@@ -472,5 +478,5 @@ def test_list(alice, bob, make_handler):
 )
 def test_what_cannot_be_asked(alice, name, value):
     with pytest.raises(Invalid) as caught:
-        find_page(LISTING, alice.id, {name: value})
+        find_page(LISTING, access_of(alice).workspace_id, {name: value})
     assert [problem.field for problem in caught.value.errors] == [name]

@@ -7,6 +7,7 @@ import datetime as dt
 import pytest
 import sqlalchemy as sa
 
+from app.accounts.workspaces import access_of
 from app.core.clock import now
 from app.core.database import begin_write
 from app.core.errors import Invalid, NotFound
@@ -118,7 +119,7 @@ def write(service, *arguments):
 
 @pytest.mark.databases
 def test_the_life_of_a_pixel(alice):
-    pixel = write(services.create, alice, GOOD)
+    pixel = write(services.create, access_of(alice), GOOD)
     assert (pixel.user_id, pixel.type, pixel.last_datetime) == (alice.id, "social_a", None)
     write(services.update, pixel, {"name": "new"})
     assert (pixel.name, pixel.pixel) == ("new", GOOD["pixel"])
@@ -164,7 +165,10 @@ def test_list(alice, bob, make_pixel):
     }
     make_pixel(bob)
     found = [
-        (asked, "".join(names[row.id] for row in find_page(LISTING, alice.id, asked).rows))
+        (
+            asked,
+            "".join(names[row.id] for row in find_page(LISTING, access_of(alice).workspace_id, asked).rows),
+        )
         for asked, _ in QUESTIONS
     ]
     assert found == QUESTIONS
@@ -175,5 +179,5 @@ def test_list(alice, bob, make_pixel):
 )
 def test_what_cannot_be_asked(alice, name, value):
     with pytest.raises(Invalid) as caught:
-        find_page(LISTING, alice.id, {name: value})
+        find_page(LISTING, access_of(alice).workspace_id, {name: value})
     assert [problem.field for problem in caught.value.errors] == [name]

@@ -13,6 +13,7 @@ from werkzeug.test import TestResponse
 
 from app.accounts.models import User
 from app.accounts.passwords import hash_password
+from app.accounts.workspaces import access_of
 from app.core.errors import StoreDown
 from app.domains.models import Domain
 from app.journal.codec import Visit
@@ -206,7 +207,9 @@ def test_another_port_is_not_another_host(person: Person, link: Links) -> None:
 
 @pytest.fixture
 def domain(factory: Factory, owner: User) -> Domain:
-    found: Domain = factory.add(Domain(user_id=owner.id, host="go.example", is_verified=True, token="x"))
+    found: Domain = factory.add(
+        Domain(**access_of(owner).row_columns, host="go.example", is_verified=True, token="x")
+    )
     return found
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from app.accounts.workspaces import access_of
 from app.core.clock import now
 from app.domains.models import Domain
 from app.journal.codec import Visit
@@ -92,7 +93,9 @@ def test_not_ahead(person: Person, link: Links) -> None:
 
 
 def test_each_host_tells_of_its_own(person: Person, link: Links, factory: Factory, owner: Any) -> None:
-    domain = factory.add(Domain(user_id=owner.id, host="go.example", is_verified=True, token="x"))
+    domain = factory.add(
+        Domain(**access_of(owner).row_columns, host="go.example", is_verified=True, token="x")
+    )
     link("a", location_url=THERE, domain_id=domain.id)
     assert shows(person, "/a+", host="go.example")
     assert not shows(person, "/a+")

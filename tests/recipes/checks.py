@@ -13,6 +13,7 @@ from werkzeug.test import TestResponse
 
 from app import create_app
 from app.accounts.keys import create_key
+from app.accounts.workspaces import access_of
 from app.core.extensions import db
 from app.import_export.exporter import export
 from app.web.application import redirect_context
@@ -34,7 +35,7 @@ class Instance:
         with app.app_context():
             user = create_user(EMAIL, PASSWORD)
             db.session.flush()
-            self.api = Api(app.test_client(), create_key(user, "test", "write")[1])
+            self.api = Api(app.test_client(), create_key(access_of(user), "test", "write")[1])
             db.session.commit()
         self.visitors, self.browser = app.test_client(), app.test_client()
         is_(self.post("/login", email=EMAIL, password=PASSWORD).status_code, 303)

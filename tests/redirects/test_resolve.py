@@ -19,7 +19,7 @@ THERE = "https://example.com/there"
 AFTER = "https://example.com/after"
 
 PLAIN: dict[str, Any] = {
-    "id": 1, "user_id": 2, "domain_id": 0, "url": "a", "location_url": THERE, "is_enabled": True,
+    "id": 1, "workspace_id": 2, "domain_id": 0, "url": "a", "location_url": THERE, "is_enabled": True,
     "start_date": None, "end_date": None, "clicks_limit": None, "expiration_url": None, "password_hash": None,
     "password_version": 0,
     "sensitive_content": False, "http_status_code": 302, "app_linking_is_enabled": False,

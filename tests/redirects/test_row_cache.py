@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from app.accounts.deletion.leaving import leave
 from app.accounts.models import User
-from app.core.clock import now
 from app.core.config import Settings
 from app.core.errors import StoreDown
 from app.links.models import PlanChange
@@ -22,7 +22,7 @@ THERE, OTHER = "https://example.com/there?a=1&b=%zz#c", "https://example.com/oth
 
 
 def row(**columns: Any) -> dict[str, Any]:
-    plain = {"domain_id": 0, "id": 7, "user_id": 3, "url": "abc", "location_url": THERE}
+    plain = {"domain_id": 0, "id": 7, "workspace_id": 3, "url": "abc", "location_url": THERE}
     return {**plain, "http_status_code": 302, "password_version": 0, **columns}
 
 
@@ -34,7 +34,7 @@ ROWS = {
     "beyond ASCII": ("grüsse", row(url="Grüße")),
     "emoji": ("👩‍🚀", row(url="👩‍🚀")),
     "without TLS": ("abc", row(location_url="http://example.com")),
-    "numbers": ("1", row(url="1", id=2**40, user_id=2**33)),
+    "numbers": ("1", row(url="1", id=2**40, workspace_id=2**33)),
 }
 
 
@@ -160,7 +160,9 @@ def test_links_are_there_before_anybody_asks(
 
 @pytest.mark.databases
 def test_links_of_who_was_deleted_are_not_there(plans: CompiledLinks, factory: Factory, owner: User) -> None:
-    gone = factory.user(deleted_datetime=now())
+    gone = factory.user()
+    leave(gone)
+    factory.session.commit()
     factory.link(gone, "gone")
     factory.link(owner, "here")
     warmed(plans)

@@ -248,7 +248,7 @@ def test_a_change_of_one_drops_that_one_alone(
 
 def test_the_shelf_keeps_each_apart(front: Front) -> None:
     shelf = front.compiled_links.row_cache
-    row: dict[str, Any] = {"user_id": 1, "http_status_code": 302, "password_version": 0}
+    row: dict[str, Any] = {"workspace_id": 1, "http_status_code": 302, "password_version": 0}
     for number, alias in enumerate(("blog", "blog/launch", "0/blog"), start=1):
         shelf.put(
             alias, {**row, "domain_id": 0, "id": number, "url": alias, "location_url": f"{THERE}/{number}"}

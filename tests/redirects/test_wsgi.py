@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from app.accounts.models import User
+from app.accounts.workspaces import access_of
 from app.domains.models import Domain
 from app.journal.codec import Visit
 from app.redirects.context import RedirectContext
@@ -205,7 +206,7 @@ def test_while_it_ends_every_answer_closes_its_connection(
 def domain(factory: Factory, owner: User) -> Domain:
     found: Domain = factory.add(
         Domain(
-            user_id=owner.id,
+            **access_of(owner).row_columns,
             host="go.example",
             is_verified=True,
             token="x",

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from flask import Flask
 from sqlalchemy import select
 
+from app.accounts.workspaces import access_of
 from app.core.clock import now
 from app.core.database import begin_write
 from app.core.errors import AliasTaken, Invalid, NotFound
@@ -40,15 +41,19 @@ def write(service: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def make(user: Any, **changes: Any) -> Link:
-    return write(links.create, user, {"location_url": TO, **changes})
+    return write(links.create, access_of(user), {"location_url": TO, **changes})
 
 
 def trashed(user: Any) -> list[Trashed]:
-    return list(db.session.scalars(select(Trashed).where(Trashed.user_id == user.id).order_by(Trashed.id)))
+    return list(
+        db.session.scalars(
+            select(Trashed).where(Trashed.workspace_id == access_of(user).workspace_id).order_by(Trashed.id)
+        )
+    )
 
 
 def back(user: Any, service: Callable[..., Any] = links.restore, *more: Any) -> Any:
-    return write(lambda: service(trash.find(user.id, trashed(user)[-1].id), *more))
+    return write(lambda: service(trash.find(access_of(user).workspace_id, trashed(user)[-1].id), *more))
 
 
 def whole(link: Link) -> dict[str, Any]:
@@ -61,7 +66,7 @@ def whole(link: Link) -> dict[str, Any]:
 
 
 def test_a_link_comes_back_whole(alice: Any, make_pixel: Any, make_handler: Any) -> None:
-    project = Project(user_id=alice.id, name="p")
+    project = Project(**access_of(alice).row_columns, name="p")
     db.session.add(project)
     db.session.commit()
     link = make(
@@ -106,7 +111,7 @@ def test_an_alias_at_random(alice: Any) -> None:
 
 
 def test_a_domain_that_is_gone_needs_another_place(alice: Any) -> None:
-    domain = Domain(user_id=alice.id, host="a.example", is_verified=True, token="t")
+    domain = Domain(**access_of(alice).row_columns, host="a.example", is_verified=True, token="t")
     db.session.add(domain)
     db.session.commit()
     write(links.delete, make(alice, url="one", domain_id=domain.id))
@@ -144,7 +149,9 @@ def test_a_pixel_comes_back_to_its_links(alice: Any, make_pixel: Any) -> None:
     write(links.delete, other)
     db.session.execute(sa.delete(PlanChange))
     db.session.commit()
-    back_again = write(lambda: pixels.restore(trash.find(alice.id, trashed(alice)[0].id)))
+    back_again = write(
+        lambda: pixels.restore(trash.find(access_of(alice).workspace_id, trashed(alice)[0].id))
+    )
     assert back_again.id == pixel_id
     assert [row.id for row in db.session.get_one(Link, one_id).pixels] == [pixel_id]
     assert db.session.scalars(select(PlanChange.alias)).all() == ["one"]
@@ -159,17 +166,17 @@ def test_a_link_comes_back_before_its_pixel(alice: Any, make_pixel: Any, make_ha
     write(pixels.delete, pixel)
     write(handlers.delete, handler)
     of_link, of_pixel, of_handler = [one.id for one in trashed(alice)]
-    write(lambda: links.restore(trash.find(alice.id, of_link)))
+    write(lambda: links.restore(trash.find(access_of(alice).workspace_id, of_link)))
     assert db.session.get_one(Link, link_id).pixels == []
-    write(lambda: pixels.restore(trash.find(alice.id, of_pixel)))
-    write(lambda: handlers.restore(trash.find(alice.id, of_handler)))
+    write(lambda: pixels.restore(trash.find(access_of(alice).workspace_id, of_pixel)))
+    write(lambda: handlers.restore(trash.find(access_of(alice).workspace_id, of_handler)))
     link = db.session.get_one(Link, link_id)
     assert [row.id for row in link.pixels] == [pixel_id]
     assert [row.id for row in link.handlers] == [handler_id]
 
 
 def test_a_project_that_is_gone_is_left_out(alice: Any) -> None:
-    project = Project(user_id=alice.id, name="p")
+    project = Project(**access_of(alice).row_columns, name="p")
     db.session.add(project)
     db.session.commit()
     write(links.delete, make(alice, project_id=project.id))
@@ -191,15 +198,17 @@ def test_all_that_falls_with_a_row_is_known() -> None:
 
 
 def test_a_thousand_go_and_come_in_one_batch(alice: Any, bob: Any) -> None:
-    made = write(links.create_bulk, alice, {"location_urls": [TO] * 1000, "tags": ["t"]})
+    made = write(links.create_bulk, access_of(alice), {"location_urls": [TO] * 1000, "tags": ["t"]})
     ids = [link.id for link in made]
     foreign = make(bob).id
-    batch, missing = write(links.delete_many, alice.id, [*ids, foreign])
+    batch, missing = write(links.delete_many, access_of(alice).workspace_id, [*ids, foreign])
     assert missing == {foreign}
     assert db.session.scalars(select(Link.id)).all() == [foreign]
     taken = db.session.get_one(Trashed, trashed(alice)[3].id).name
     make(alice, url=taken)
-    restored, stuck = write(lambda: links.restore_many(trash.find_batch(alice.id, batch)))
+    restored, stuck = write(
+        lambda: links.restore_many(trash.find_batch(access_of(alice).workspace_id, batch))
+    )
     assert len(restored) == 999
     assert [one.row_id for one in stuck] == [ids[3]]
     assert [one.row_id for one in trashed(alice)] == [ids[3]]
@@ -231,7 +240,7 @@ def test_after_thirty_days_it_is_gone_with_files_and_history(app: Flask, alice: 
 def test_a_deleted_user_leaves_nothing_in_the_trash(alice: Any, bob: Any) -> None:
     write(links.delete, make(alice))
     write(links.delete, make(bob))
-    write(empty_trash, alice.id)
+    write(empty_trash, access_of(alice).workspace_id)
     db.session.delete(bob)
     db.session.commit()
     assert db.session.scalars(select(Trashed)).all() == []
@@ -258,7 +267,7 @@ def test_a_handler_with_the_id_of_a_deleted_one(api: Any, alice: Any, make_handl
     assert found[1].row_id == id_ != found[0].row_id
     ids = {thing.name: thing.id for thing in found}
     restored = [
-        write(lambda name=name: handlers.restore(trash.find(alice.id, ids[name])))
+        write(lambda name=name: handlers.restore(trash.find(access_of(alice).workspace_id, ids[name])))
         for name in ("second", "first")
     ]
     assert [handler.name for handler in restored] == ["second", "first"]

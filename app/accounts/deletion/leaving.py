@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from sqlalchemy import delete, insert, update
 
-from app.accounts import standing
+from app.accounts import standing, workspaces
 from app.accounts.models import User
 from app.audit.services import record
 from app.core.clock import now
@@ -27,13 +27,15 @@ LAST = _l("You are the last admin, and others use this instance. Make one of the
 def leave(user: User) -> None:
     """Marks the user as deleted: no session, key, link or message works from now on.
 
-    Raises Invalid for the last admin, unless there is no other account.
+    Workspaces that the user had alone go with the account, shared ones stay. Raises Invalid for the last
+    admin, unless there is no other account, and LastOwner for the last owner of a shared workspace.
     """
     standing.hold(user)
     if user.deleted_datetime is not None:
         return
     if user.is_admin and standing.has_company(user):
         require_successor(user)
+    workspaces.leave_all(user)
     user.deleted_datetime = now()
     record(db.session, "user.deleted", account=user)
     standing.end_sessions(user)
@@ -60,6 +62,7 @@ def come_back(user: User) -> None:
     if user.deleted_datetime is not None:
         record(db.session, "user.restored", account=user)
     user.deleted_datetime = None
+    workspaces.restore_all(user)
     db.session.flush()
     drop_plans()
 

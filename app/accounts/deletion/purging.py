@@ -1,23 +1,25 @@
-"""Removes the data of users who were deleted 30 days ago.
+"""Removes the data of workspaces and users that were deleted 30 days ago.
 
-Order: first the clicks, while the links still say which clicks these are; then, in batches, the rows of
-tables with `ON DELETE CASCADE`, files before the rows that name them; the user's own row last. Each step is
-a short transaction. After a kill the next run goes on with the rows that are left. A table added later is
-covered without a change here.
+What a user made in a workspace that others use stays there, as another member's. A workspace is removed
+in this order: first the clicks, while the links still say which clicks these are; then, in batches, the
+rows of tables with `ON DELETE CASCADE`, files before the rows that name them; its own row last. Each step
+is a short transaction. After a kill the next run goes on with the rows that are left. A table added later
+is covered without a change here.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import ColumnElement, Table, delete, insert, select, tuple_
+from sqlalchemy import ColumnElement, Table, delete, insert, select, tuple_, update
 from sqlalchemy.orm import Session, undefer
 
-from app.accounts.models import User
+from app.accounts.models import ApiKey, User, Workspace, WorkspaceInvitation, WorkspaceMember
 from app.accounts.standing import RETENTION
+from app.accounts.workspaces import heir_of
 from app.analytics import erasure
 from app.audit.services import record
 from app.core.clock import now
@@ -29,44 +31,93 @@ from app.import_export.files import archive_of, path_of
 from app.import_export.models import FailedRow, LinkImport, PreviewRow
 from app.links import previous_uploads, trash_purge, uploads
 from app.links.history import PICTURES
-from app.links.models import Alias, Link, LinkChange, PlanChange
+from app.links.models import Alias, Link, LinkChange, PlanChange, SavedView
 from app.notifications.models import Delivery, NotificationHandler
 from app.trash.models import Trashed
 
 BATCH_SIZE = 500  # rows in a transaction: short, so that other writers do not wait long
 USERS: Table = User.__table__
+# tables whose rows are a workspace's and say who made them: these stay in a workspace that others use
+PERSONAL = {ApiKey.__table__, SavedView.__table__, WorkspaceMember.__table__, WorkspaceInvitation.__table__}
+OWNED: list[Table] = [
+    table
+    for table in User.metadata.sorted_tables
+    if {"workspace_id", "user_id"} <= set(table.c.keys()) and table not in PERSONAL
+]
 
 log = logging.getLogger(__name__)
 errors = ErrorBoundary("deleted users")
 
 
 def purge(session: Session, settings: Settings) -> int:
-    """Purges all users whose 30 days are over; returns how many they were."""
-    over = select(User.id).where(User.deleted_datetime <= now() - RETENTION).order_by(User.id)
-    found = session.scalars(over).all()
-    session.rollback()
-    for user_id in found:
-        errors.run(user_id, purge_user, session, settings, user_id)
+    """Purges all workspaces and users whose 30 days are over; returns how many users they were."""
+    for model in (Workspace, User):
+        over = select(model.id).where(model.deleted_datetime <= now() - RETENTION).order_by(model.id)
+        found = session.scalars(over).all()
         session.rollback()
+        for id_ in found:
+            errors.run((model.__tablename__, id_), PURGES[model], session, settings, id_)
+            session.rollback()
     return len(found)
 
 
+def purge_workspace(session: Session, settings: Settings, workspace_id: int) -> None:
+    erasure.erase_clicks(settings, workspace_id, links_of(session, workspace_id))
+    for remove in removals(Workspace.__table__):
+        while remove(session, settings, workspace_id):
+            pass
+    finish_workspace(session, workspace_id)
+    log.info("The workspace %d, deleted %d days ago, is purged", workspace_id, RETENTION.days)
+
+
 def purge_user(session: Session, settings: Settings, user_id: int) -> None:
-    erasure.erase_clicks(settings, user_id, links_of(session, user_id))
-    for remove in removals():
+    for workspace_id in workspaces_with(session, user_id):
+        heir = heir_of(session, workspace_id, user_id)
+        session.rollback()
+        if heir is None:  # it was the user's alone in the end, however it came to that
+            purge_workspace(session, settings, workspace_id)
+        else:
+            hand_over(session, workspace_id, user_id, heir)
+    for remove in removals(USERS):
         while remove(session, settings, user_id):
             pass
     finish(session, user_id)
     log.info("The user %d, deleted %d days ago, is purged", user_id, RETENTION.days)
 
 
-def links_of(session: Session, user_id: int) -> Iterator[Sequence[int]]:
-    """Ids of the user's links in batches: existing ones, those in the trash, and those with a history."""
-    trashed = Trashed.user_id == user_id, Trashed.kind == Link.__tablename__
+def hand_over(session: Session, workspace_id: int, user_id: int, heir: int) -> None:
+    """What the user made in a shared workspace stays in it, as another member's."""
+    for table in OWNED:
+        mine = table.c.workspace_id == workspace_id, table.c.user_id == user_id
+        key = next(iter(table.primary_key))
+        while True:
+            begin_write(session)
+            some = select(key).where(*mine).limit(BATCH_SIZE)
+            changed = update(table).where(key.in_(some)).values(user_id=heir)
+            count = session.connection().execute(changed).rowcount
+            session.commit()
+            if not count:
+                break
+
+
+def workspaces_with(session: Session, user_id: int) -> list[int]:
+    """The workspaces where the user is a member, or was one and has left rows."""
+    found = {
+        id_
+        for table in [WorkspaceMember.__table__, *OWNED]
+        for id_ in session.scalars(select(table.c.workspace_id).where(table.c.user_id == user_id).distinct())
+    }
+    session.rollback()
+    return sorted(found)
+
+
+def links_of(session: Session, workspace_id: int) -> Iterator[Sequence[int]]:
+    """Ids of a workspace's links in batches: existing ones, those in the trash, and those with a history."""
+    trashed = Trashed.workspace_id == workspace_id, Trashed.kind == Link.__tablename__
     for column, *mine in (
-        (Link.id, Link.user_id == user_id),
+        (Link.id, Link.workspace_id == workspace_id),
         (Trashed.row_id, *trashed),
-        (LinkChange.link_id, LinkChange.user_id == user_id),
+        (LinkChange.link_id, LinkChange.workspace_id == workspace_id),
     ):
         last = 0
         while True:
@@ -79,29 +130,32 @@ def links_of(session: Session, user_id: int) -> Iterator[Sequence[int]]:
             yield ids
 
 
-Remove = Callable[[Session, Settings, int], int]
+Remove = Callable[[Session, Settings, int], int]  # the last is the id of the workspace or the user
 
 
-def removals() -> Iterator[Remove]:
+def removals(root: Table) -> Iterator[Remove]:
     """The steps in their order; each call removes one batch and returns how many rows it had."""
-    yield remove_links
-    yield remove_trash
-    yield remove_deliveries
-    yield remove_failed_rows
-    yield remove_preview_rows
-    yield remove_tables
+    if root is not USERS:
+        yield remove_links
+        yield remove_trash
+        yield remove_deliveries
+        yield remove_failed_rows
+        yield remove_preview_rows
+        yield remove_tables
+        yield by_column(Alias.__table__, Alias.__table__.c.workspace_id)
     for table in reversed(User.metadata.sorted_tables):
         for key in table.foreign_keys:
-            if key.column.table is USERS and key.ondelete == "CASCADE":
+            if key.column.table is root and key.ondelete == "CASCADE":
                 yield by_column(table, key.parent)
-    yield by_column(Alias.__table__, Alias.__table__.c.user_id)
 
 
-def remove_links(session: Session, _settings: Settings, user_id: int) -> int:
+def remove_links(session: Session, _settings: Settings, workspace_id: int) -> int:
     """Removes links, their files first: these can't be restored. The aliases are free again at once."""
     begin_write(session)
     columns = [getattr(Link, name) for name in PICTURES]
-    found = session.execute(select(Link.id, *columns).where(Link.user_id == user_id).limit(BATCH_SIZE)).all()
+    found = session.execute(
+        select(Link.id, *columns).where(Link.workspace_id == workspace_id).limit(BATCH_SIZE)
+    ).all()
     uploads.remove(session, (name for _, *names in found for name in names if name))
     ids = [id_ for id_, *_ in found]
     previous_uploads.remove(session, ids)
@@ -111,9 +165,14 @@ def remove_links(session: Session, _settings: Settings, user_id: int) -> int:
     return len(ids)
 
 
-def remove_trash(session: Session, _settings: Settings, user_id: int) -> int:
+def remove_trash(session: Session, _settings: Settings, workspace_id: int) -> int:
     begin_write(session)
-    mine = select(Trashed).where(Trashed.user_id == user_id).options(undefer(Trashed.rows)).limit(BATCH_SIZE)
+    mine = (
+        select(Trashed)
+        .where(Trashed.workspace_id == workspace_id)
+        .options(undefer(Trashed.rows))
+        .limit(BATCH_SIZE)
+    )
     found = session.scalars(mine).all()
     uploads.remove(session, trash_purge.pictures_of(found))
     previous_uploads.remove(session, trash_purge.links_of(found))
@@ -122,25 +181,25 @@ def remove_trash(session: Session, _settings: Settings, user_id: int) -> int:
     return len(found)
 
 
-def remove_deliveries(session: Session, _settings: Settings, user_id: int) -> int:
+def remove_deliveries(session: Session, _settings: Settings, workspace_id: int) -> int:
     """Removes deliveries before their handlers, because one handler may have very many."""
-    handlers = select(NotificationHandler.id).where(NotificationHandler.user_id == user_id)
+    handlers = select(NotificationHandler.id).where(NotificationHandler.workspace_id == workspace_id)
     return remove_some(session, Delivery.__table__, Delivery.handler_id.in_(handlers))
 
 
-def remove_failed_rows(session: Session, _settings: Settings, user_id: int) -> int:
-    imports = select(LinkImport.id).where(LinkImport.user_id == user_id)
+def remove_failed_rows(session: Session, _settings: Settings, workspace_id: int) -> int:
+    imports = select(LinkImport.id).where(LinkImport.workspace_id == workspace_id)
     return remove_some(session, FailedRow.__table__, FailedRow.import_id.in_(imports))
 
 
-def remove_preview_rows(session: Session, _settings: Settings, user_id: int) -> int:
-    imports = select(LinkImport.id).where(LinkImport.user_id == user_id)
+def remove_preview_rows(session: Session, _settings: Settings, workspace_id: int) -> int:
+    imports = select(LinkImport.id).where(LinkImport.workspace_id == workspace_id)
     return remove_some(session, PreviewRow.__table__, PreviewRow.import_id.in_(imports))
 
 
-def remove_tables(session: Session, settings: Settings, user_id: int) -> int:
+def remove_tables(session: Session, settings: Settings, workspace_id: int) -> int:
     """Removes the files of imports. A process that still reads one finds its import ended."""
-    files = session.scalars(select(LinkImport.file).where(LinkImport.user_id == user_id)).all()
+    files = session.scalars(select(LinkImport.file).where(LinkImport.workspace_id == workspace_id)).all()
     session.rollback()
     shared_files.remove(session, [each for name in files for each in (name, archive_of(Path(name)).name)])
     for name in files:
@@ -149,7 +208,7 @@ def remove_tables(session: Session, settings: Settings, user_id: int) -> int:
 
 
 def by_column(table: Table, column: ColumnElement[Any]) -> Remove:
-    return lambda session, _settings, user_id: remove_some(session, table, column == user_id)
+    return lambda session, _settings, id_: remove_some(session, table, column == id_)
 
 
 def remove_some(session: Session, table: Table, condition: ColumnElement[bool]) -> int:
@@ -163,11 +222,24 @@ def remove_some(session: Session, table: Table, condition: ColumnElement[bool]) 
     return found
 
 
-def finish(session: Session, user_id: int) -> None:
-    """Removes the user's row, and the rows added in the meantime. The user's hosts are free again."""
+def finish_workspace(session: Session, workspace_id: int) -> None:
+    """Removes the workspace's row, and the rows added in the meantime. Its hosts are free again."""
     begin_write(session)
-    record(session, "user.purged", account=session.get(User, user_id), owner_id=user_id)
-    session.execute(delete(Alias).where(Alias.user_id == user_id))
-    session.execute(delete(User).where(User.id == user_id))
+    session.execute(delete(Alias).where(Alias.workspace_id == workspace_id))
+    session.execute(delete(Workspace).where(Workspace.id == workspace_id))
     session.execute(insert(PlanChange.__table__), [{"domain_id": None, "alias": None}])
     session.commit()
+
+
+def finish(session: Session, user_id: int) -> None:
+    """Removes the user's row, and the rows added in the meantime."""
+    begin_write(session)
+    record(session, "user.purged", account=session.get(User, user_id), owner_id=user_id)
+    session.execute(delete(User).where(User.id == user_id))
+    session.commit()
+
+
+PURGES: Mapping[Any, Callable[[Session, Settings, int], None]] = {
+    Workspace: purge_workspace,
+    User: purge_user,
+}

@@ -38,7 +38,7 @@ def of_bots(scope: Scope) -> str:
 
 def of_owner(scope: Scope) -> str:
     """The clicks of a scope: by owner, which the tables' order begins with, and by link."""
-    mine = [f"user_id = {scope.user_id:d}"] if scope.user_id else []
+    mine = [f"user_id = {scope.workspace_id:d}"] if scope.workspace_id else []
     links = [f"link_id IN {numbers(scope.link_ids)}"] if scope.link_ids is not None else []
     return " AND ".join([*mine, *links])
 

@@ -72,7 +72,7 @@ class Counting:
 
     def visitors(self, scope: Scope, first: int, last: int, key: str) -> Rows:
         """Visitors by `key`, an expression of the `quarter` in which they first came on a day."""
-        rolled = [*self.rolled_days(scope.user_id, first, last)] if scope.link_ids is None else []
+        rolled = [*self.rolled_days(scope.workspace_id, first, last)] if scope.link_ids is None else []
         inside = f"quarter >= {first:d} AND quarter < {last:d}"
         own = f"shelf IN {numbers(rolled)} AND intDiv(quarter, {QUARTERS}) = shelf"
         held = f"(shelf IN {numbers(self.pruned)} OR ({own}))"

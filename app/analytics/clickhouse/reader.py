@@ -141,7 +141,7 @@ class ClickHouseReader:
 
     def _whole_days(self, scope: Scope, first: int, last: int) -> dict[int, int]:
         """The clicks of the rolled up days that are within from their beginning to their end."""
-        days = self._counting.rolled_days(scope.user_id, first, last)
+        days = self._counting.rolled_days(scope.workspace_id, first, last)
         return {day: clicks for day, clicks in days.items() if day_state.is_whole(day, first, last)}
 
 

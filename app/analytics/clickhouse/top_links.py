@@ -23,7 +23,7 @@ def top_links(counting: Counting, bind: Bind, asked: StatisticsQuery, last_prune
     for scope in asked.scope.parts:
         if scope.filters:
             period = asked.period
-            first = covered_after(last_pruned(asked.user_id, period.first, period.last), asked)[0]
+            first = covered_after(last_pruned(asked.workspace_id, period.first, period.last), asked)[0]
             rows = counting.raw_groups(scope, "link_id", first, period.last)
             counted = [(row[0], VisitCounts(int(row[1]), int(row[2]))) for row in rows]
             found += existing(bind, scope, in_order(counted), asked.limit)
@@ -65,7 +65,7 @@ def existing(
     for start in range(0, len(ordered), BATCH_SIZE):
         some = ordered[start : start + BATCH_SIZE]
         if scope.link_ids is None:
-            mine = Link.user_id == scope.user_id, Link.id.in_([row[0] for row in some])
+            mine = Link.workspace_id == scope.workspace_id, Link.id.in_([row[0] for row in some])
             there = set(bind.scalars(select(Link.id).where(*mine)))
         else:
             there = {row[0] for row in some}  # the caller has checked these

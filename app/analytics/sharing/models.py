@@ -5,10 +5,10 @@ from __future__ import annotations
 import datetime as dt
 from typing import Any
 
-from sqlalchemy import JSON, ForeignKey, String
-from sqlalchemy.orm import Mapped, mapped_column, relationship
+from sqlalchemy import JSON, ForeignKey, String, exists
+from sqlalchemy.orm import Mapped, column_property, mapped_column, relationship
 
-from app.accounts.models import User
+from app.accounts.models import User, WorkspaceMember
 from app.core.clock import now
 from app.core.database import Id, UtcDateTime
 from app.core.encryption import SealedJson
@@ -26,7 +26,8 @@ class StatisticsShare(db.Model):
     __table_args__ = {"sqlite_autoincrement": True}
 
     id: Mapped[int] = mapped_column(Id, primary_key=True)
-    user_id: Mapped[int] = mapped_column(ForeignKey("user.id", ondelete="CASCADE"), index=True)
+    workspace_id: Mapped[int] = mapped_column(ForeignKey("workspace.id", ondelete="CASCADE"), index=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("user.id", ondelete="CASCADE"))
     link_id: Mapped[int | None] = mapped_column(ForeignKey("link.id", ondelete="CASCADE"), index=True)
     project_id: Mapped[int | None] = mapped_column(ForeignKey("project.id", ondelete="CASCADE"), index=True)
     name: Mapped[str] = mapped_column(String(128))
@@ -48,3 +49,12 @@ class StatisticsShare(db.Model):
     datetime: Mapped[dt.datetime] = mapped_column(UtcDateTime, default=now)
 
     user: Mapped[User] = relationship()
+    # whether anybody in the workspace may sign in
+    has_members: Mapped[bool] = column_property(
+        exists().where(
+            WorkspaceMember.workspace_id == workspace_id,
+            WorkspaceMember.user_id == User.id,
+            User.disabled_datetime.is_(None),
+            User.deleted_datetime.is_(None),
+        )
+    )

@@ -15,7 +15,7 @@ from sqlalchemy import update as update_rows
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import joinedload
 
-from app.accounts.models import User
+from app.accounts.access import Access
 from app.analytics.sharing.models import StatisticsShare
 from app.audit.services import Object, record
 from app.core import clock
@@ -37,25 +37,25 @@ _uses: dict[int, int] = {}
 _written: dict[int, float] = {}
 
 
-def create(user: User, changes: dict[str, Any]) -> tuple[StatisticsShare, str]:
+def create(access: Access, changes: dict[str, Any]) -> tuple[StatisticsShare, str]:
     """Create a share address from `changes`. Returns it with its token. Raises Invalid for one too many."""
-    usable = select(func.count()).where(StatisticsShare.user_id == user.id, is_usable())
+    usable = select(func.count()).where(StatisticsShare.workspace_id == access.workspace_id, is_usable())
     if (db.session.scalar(usable) or 0) >= MAX_USABLE:
         most = lazy_digits(MAX_USABLE)
         text = _l("There may be at most %(most)s share addresses. Revoke one first.", most=most)
         raise Invalid(FieldError(text, "too_many", "name"))
-    forget_oldest(user)
+    forget_oldest(access)
     token = secrets.token_urlsafe(TOKEN_BYTES)
     values = {name: value for name, value in changes.items() if value is not None}
     share = StatisticsShare(
-        user_id=user.id,
+        **access.row_columns,
         digest=digest(token),
         sealed_token={"token": token},
         **values,
     )
     db.session.add(share)
     db.session.flush()
-    record(db.session, "share.created", account=user, on=object_of(share))
+    record(db.session, "share.created", account=access.user, on=object_of(share))
     return share, token
 
 
@@ -65,9 +65,11 @@ def is_usable() -> ColumnElement[bool]:
     return and_(StatisticsShare.revoked_datetime.is_(None), is_open)
 
 
-def forget_oldest(user: User) -> None:
+def forget_oldest(access: Access) -> None:
     """Delete the oldest ended share addresses beyond `MAX_ENDED`."""
-    ended = select(StatisticsShare.id).where(StatisticsShare.user_id == user.id, ~is_usable())
+    ended = select(StatisticsShare.id).where(
+        StatisticsShare.workspace_id == access.workspace_id, ~is_usable()
+    )
     old = ended.order_by(StatisticsShare.id.desc()).offset(MAX_ENDED)
     ids = db.session.scalars(old).all()
     if ids:
@@ -91,12 +93,12 @@ def find(token: str) -> StatisticsShare | None:
 
 
 def state_of(share: StatisticsShare) -> str:
-    """`active`, `expired`, `revoked`, or `closed` while its owner's account is disabled or deleted."""
+    """`active`, `expired`, `revoked`, or `closed` while no member of its workspace may sign in."""
     if share.revoked_datetime is not None:
         return "revoked"
     if share.expires_datetime is not None and share.expires_datetime <= clock.now():
         return "expired"
-    return "active" if share.user.is_active else "closed"
+    return "active" if share.has_members else "closed"
 
 
 def update(share: StatisticsShare, changes: dict[str, Any]) -> StatisticsShare:
@@ -120,10 +122,12 @@ def revoke(share: StatisticsShare) -> None:
     db.session.flush()
 
 
-def list_shares(session: AnySession, user: User) -> list[StatisticsShare]:
+def list_shares(session: AnySession, access: Access) -> list[StatisticsShare]:
     """A user's share addresses, the newest first."""
     query = select(StatisticsShare).options(joinedload(StatisticsShare.user))
-    mine = query.where(StatisticsShare.user_id == user.id).order_by(StatisticsShare.id.desc())
+    mine = query.where(StatisticsShare.workspace_id == access.workspace_id).order_by(
+        StatisticsShare.id.desc()
+    )
     return list(session.scalars(mine.limit(MAX_USABLE + MAX_ENDED)))
 
 

@@ -7,8 +7,6 @@ from flask.typing import ResponseReturnValue
 
 from app.accounts import keys
 from app.accounts.forms import KeyForm
-from app.accounts.models import ApiKey
-from app.accounts.ownership import get_owned
 from app.core import clock
 from app.core.database import begin_write
 from app.core.extensions import db
@@ -17,6 +15,7 @@ from app.dashboard.auth.reauthentication import reauthenticated
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
 from app.dashboard.shared.crud_views import Context
+from app.dashboard.shared.workspace import current_access
 from app.i18n.messages import gettext as _
 from app.web import urls
 
@@ -57,7 +56,7 @@ def create() -> ResponseReturnValue:
     if not form.validate():
         return form_page(form, 422)
     begin_write(db.session)
-    row, text = keys.create_key(signed_in_user(), **form.changes)
+    row, text = keys.create_key(current_access(), **form.changes)
     db.session.commit()
     response = render_page(
         "created", row=row, text=text, site=urls.dashboard_site(), heading=_("Your new API key"), **rows()
@@ -68,16 +67,14 @@ def create() -> ResponseReturnValue:
 
 @blueprint.get("/keys/<int:id>/revoke", endpoint="keys_revoke")
 def ask_revoke(id: int) -> ResponseReturnValue:
-    return render_page(
-        "revoke", row=get_owned(signed_in_user(), ApiKey, id), heading=_("Revoke this API key?")
-    )
+    return render_page("revoke", row=keys.get_key(signed_in_user(), id), heading=_("Revoke this API key?"))
 
 
 @blueprint.post("/keys/<int:id>/revoke", endpoint="keys_revoke_write")
 @reauthenticated(ask_revoke)
 def revoke(id: int) -> ResponseReturnValue:
     begin_write(db.session)
-    row = get_owned(signed_in_user(), ApiKey, id)
+    row = keys.get_key(signed_in_user(), id)
     keys.revoke_key(row)
     db.session.commit()
     message = _("%(name)s is revoked.", name=row.name)

@@ -13,8 +13,8 @@ from markupsafe import Markup, escape
 from sqlalchemy import func, select
 
 from app.core.extensions import db
-from app.dashboard.auth.access import signed_in_user
 from app.dashboard.shared.blueprint import blueprint
+from app.dashboard.shared.workspace import workspace_id
 from app.i18n import digits
 from app.i18n.messages import gettext
 from app.i18n.messages import gettext as _
@@ -66,7 +66,7 @@ def newest_ids() -> dict[str, int]:
     """Ids for the curl commands: the owner's newest row of each resource, by the first part of its path."""
     found = {}
     for path, kind in RESOURCES.items():
-        newest = select(func.max(kind.model.id)).where(kind.model.user_id == signed_in_user().id)
+        newest = select(func.max(kind.model.id)).where(kind.model.workspace_id == workspace_id())
         if id_ := db.session.scalar(newest):
             found[path.strip("/")] = id_
     return found | ({"statistics": found["links"]} if "links" in found else {})

@@ -13,6 +13,7 @@ from app.accounts.models import User
 from app.core.actor import Actor, act_as
 from app.core.errors import FieldError, Forbidden
 from app.core.urls import split_address
+from app.dashboard.shared import workspace
 from app.dashboard.shared.blueprint import blueprint
 from app.dashboard.shared.rendering import is_fragment
 from app.i18n.messages import lazy_gettext as _l
@@ -49,7 +50,7 @@ def require_user() -> ResponseReturnValue | None:
     if current_user.is_authenticated:
         require_own_write()
         act_as(actor_of(signed_in_user()))
-        return None
+        return workspace.enter()
     if is_fragment() or request.method not in SAFE:
         raise SignedOut
     return redirect(url_for("accounts.login", next=request.full_path.rstrip("?")))

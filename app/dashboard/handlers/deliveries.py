@@ -16,12 +16,13 @@ from app.accounts.ownership import get_owned
 from app.core.database import begin_write
 from app.core.errors import FieldError, Invalid, NotFound, RateLimited
 from app.core.extensions import db
-from app.dashboard.auth.access import signed_in_user, submitted_form
+from app.dashboard.auth.access import submitted_form
 from app.dashboard.handlers.delivery_words import STATES, delivery_row, state_of
 from app.dashboard.handlers.views import FAMILY, target_of, uses
 from app.dashboard.links.rows import short_address
 from app.dashboard.shared import list_params, rendering
 from app.dashboard.shared.blueprint import blueprint
+from app.dashboard.shared.workspace import current_access
 from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
 from app.input.listing import DEFAULT_SIZE, Page, find_page
@@ -42,10 +43,10 @@ STATUSES = [("", _l("All")), *((status, state.word) for status, state in STATES.
 @blueprint.get("/handlers/<int:id>/deliveries", endpoint="handlers_deliveries")
 def show(id: int) -> Response:
     """The log, newest first; or what is wrong with the parameters."""
-    handler = get_owned(signed_in_user(), NotificationHandler, id)
+    handler = get_owned(current_access(), NotificationHandler, id)
     parameters = list_params.of_request()
     try:
-        page = find_page(log_of(handler), signed_in_user().id, {"order_type": "DESC", **parameters})
+        page = find_page(log_of(handler), handler.workspace_id, {"order_type": "DESC", **parameters})
     except Invalid as invalid:
         nothing: Page[Delivery] = Page([], 1, DEFAULT_SIZE, 0)
         return make_response(log_page(handler, nothing, parameters, invalid.errors), 422)
@@ -102,8 +103,8 @@ def address_of(handler: NotificationHandler, query: Mapping[str, str] = NOTHING)
 @blueprint.post("/handlers/<int:id>/test", endpoint="handlers_test")
 def test(id: int) -> ResponseReturnValue:
     """Send a test. A message tells the result within five seconds; the log has the details."""
-    delivery, tried = test_send.test(signed_in_user(), id)
-    handler = get_owned(signed_in_user(), NotificationHandler, id)
+    delivery, tried = test_send.test(current_access(), id)
+    handler = get_owned(current_access(), NotificationHandler, id)
     if delivery.status == DELIVERED:
         return back(handler, _("The test has arrived at %(name)s.", name=handler.name))
     return back(
@@ -116,7 +117,7 @@ def test(id: int) -> ResponseReturnValue:
 @blueprint.post("/handlers/<int:id>/on", endpoint="handlers_turn_on")
 def turn_on(id: int) -> ResponseReturnValue:
     begin_write(db.session)
-    handler = services.update(get_owned(signed_in_user(), NotificationHandler, id), {"is_enabled": True})
+    handler = services.update(get_owned(current_access(), NotificationHandler, id), {"is_enabled": True})
     db.session.commit()
     return back(handler, _("%(name)s is on again.", name=handler.name))
 
@@ -124,7 +125,7 @@ def turn_on(id: int) -> ResponseReturnValue:
 @blueprint.post("/handlers/<int:id>/secret", endpoint="handlers_renew_secret")
 def renew_secret(id: int) -> ResponseReturnValue:
     begin_write(db.session)
-    handler = services.renew(get_owned(signed_in_user(), NotificationHandler, id))
+    handler = services.renew(get_owned(current_access(), NotificationHandler, id))
     db.session.commit()
     message = _("There is a new signing secret. The old one is valid beside it for a day.")
     if rendering.is_fragment():  # the form once more, in the dialog that stays open
@@ -138,7 +139,7 @@ def renew_secret(id: int) -> ResponseReturnValue:
 def resend(id: int, delivery_id: int) -> ResponseReturnValue:
     """Start the attempts anew with the same id, so that a receiver recognizes a duplicate."""
     begin_write(db.session)
-    handler = get_owned(signed_in_user(), NotificationHandler, id)
+    handler = get_owned(current_access(), NotificationHandler, id)
     delivery = delivery_of(handler, delivery_id)
     if not handler.is_enabled:
         db.session.rollback()
@@ -151,9 +152,9 @@ def resend(id: int, delivery_id: int) -> ResponseReturnValue:
 
 @blueprint.post("/handlers/<int:id>/confirmation", endpoint="handlers_ask_for_confirmation")
 def ask_for_confirmation(id: int) -> ResponseReturnValue:
-    handler = get_owned(signed_in_user(), NotificationHandler, id)
+    handler = get_owned(current_access(), NotificationHandler, id)
     try:
-        handler = test_send.ask_again(signed_in_user(), id)
+        handler = test_send.ask_again(current_access(), id)
     except (Invalid, RateLimited) as refused:
         db.session.rollback()
         return back(handler, "", str(refused))

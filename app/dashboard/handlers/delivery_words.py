@@ -99,8 +99,8 @@ def latest_deliveries(handler_ids: Sequence[int]) -> dict[int, DeliveryRow]:
     return {handler_id: delivery_row(row, tries.get(row.id, ())) for handler_id, row in newest.items()}
 
 
-def switched_off(user_id: int) -> Sequence[Any]:
+def switched_off(workspace_id: int) -> Sequence[Any]:
     """Id, name and `off_reason` of each handler that Waypost has switched off by itself."""
     columns = (NotificationHandler.id, NotificationHandler.name, NotificationHandler.off_reason)
-    found = select(*columns).where(NotificationHandler.user_id == user_id, columns[2].is_not(None))
+    found = select(*columns).where(NotificationHandler.workspace_id == workspace_id, columns[2].is_not(None))
     return db.session.execute(found.order_by(NotificationHandler.name)).all()

@@ -9,7 +9,7 @@ from typing import Any
 from flask import current_app
 from sqlalchemy import func, select
 
-from app.accounts.models import User
+from app.accounts.access import Access
 from app.core.extensions import db
 from app.core.urls import split_address
 from app.dashboard.handlers.delivery_words import latest_deliveries, state_of
@@ -25,7 +25,7 @@ from app.notifications.models import NotificationHandler
 from app.notifications.transport import all_transports
 
 
-def controls(user: User) -> list[Control]:  # noqa: ARG001
+def controls(access: Access) -> list[Control]:  # noqa: ARG001
     labels = [(type_, transport.label) for type_, transport in all_transports().items()]
     states = [("", _("On or off")), ("1", _("On")), ("0", _("Off"))]
     return [

@@ -19,6 +19,7 @@ from app.dashboard.imports.views import get_own_import, table_of
 from app.dashboard.links.filters import LISTING
 from app.dashboard.shared import list_params
 from app.dashboard.shared.blueprint import blueprint
+from app.dashboard.shared.workspace import workspace_id
 from app.import_export.exporter import KINDS, export
 from app.import_export.models import FailedRow
 from app.web import urls
@@ -32,7 +33,7 @@ def export_file(kind: str) -> Response:
     site = urls.links_site()
     note_export("links.exported", format=kind)
     found = export(
-        signed_in_user().id,
+        workspace_id(),
         list_params.of_pairs(read_list_query(), several=LISTING.several),
         kind,
         lambda url, domain: urls.short_url_at(domain or site, url),

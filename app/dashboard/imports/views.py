@@ -22,11 +22,12 @@ from app.accounts.ownership import get_owned
 from app.core.database import begin_write, reread
 from app.core.errors import FieldError, Invalid
 from app.core.extensions import db
-from app.dashboard.auth.access import signed_in_user, submitted_form
+from app.dashboard.auth.access import submitted_form
 from app.dashboard.imports import preview_page
 from app.dashboard.imports.upload import receive
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
+from app.dashboard.shared.workspace import current_access, workspace_id
 from app.i18n.messages import gettext as _
 from app.import_export import columns, dates, files, importer, services, shared_files
 from app.import_export.conventions import date_orders
@@ -46,7 +47,7 @@ UNDER_WAY = ("checking", "taking")
 
 @blueprint.get("/imports/", endpoint="imports")
 def show_list(problem: str = "", status: int = 200) -> ResponseReturnValue:
-    mine = select(LinkImport).where(LinkImport.user_id == signed_in_user().id).order_by(LinkImport.id.desc())
+    mine = select(LinkImport).where(LinkImport.workspace_id == workspace_id()).order_by(LinkImport.id.desc())
     found = db.session.scalars(mine.limit(LISTED)).all()
     return render_page(
         "list", status, jobs=found, problem=problem, zone=rendering.owner_zone(), services=columns.SERVICES
@@ -59,7 +60,7 @@ def bring() -> ResponseReturnValue:
     path = files.new_file(application.settings().data_dir)
     try:
         require_room(path.parent, request.content_length or 0)
-        services.require_few(signed_in_user())
+        services.require_few(current_access())
         db.session.rollback()  # no transaction stays open during the upload
         name = receive(path)
         if name is None:
@@ -67,7 +68,7 @@ def bring() -> ResponseReturnValue:
         looked = services.look(path, is_hasty=True)
         shared_files.store(db.session, path)
         begin_write(db.session)
-        job = services.bring(signed_in_user(), path, name, looked, request.host)
+        job = services.bring(current_access(), path, name, looked, request.host)
     except Invalid as invalid:
         db.session.rollback()
         return show_list(invalid.errors[0].title, 422)
@@ -181,7 +182,7 @@ def apply_change(id: int, state: str | None, change: Callable[[LinkImport], None
 
 
 def get_own_import(id: int) -> LinkImport:
-    return get_owned(signed_in_user(), LinkImport, id)
+    return get_owned(current_access(), LinkImport, id)
 
 
 def submitted_text(name: str) -> str:

@@ -16,7 +16,7 @@ from flask.typing import ResponseReturnValue
 
 from app.core.actor import act_as, acting
 from app.core.errors import FieldError, Invalid, NotFound
-from app.dashboard.auth.access import signed_in_user, submitted_form
+from app.dashboard.auth.access import submitted_form
 from app.dashboard.auth.reauthentication import PERMIT, has_permit, permit, reauthenticated
 from app.dashboard.links import bulk_preview
 from app.dashboard.links import choices as links_choices
@@ -37,6 +37,7 @@ from app.dashboard.links.views import FAMILY
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
 from app.dashboard.shared.cautions import asks
+from app.dashboard.shared.workspace import current_access, workspace_id
 from app.i18n import digits
 from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
@@ -108,7 +109,7 @@ def go() -> ResponseReturnValue:
 @blueprint.post("/links/many/undo/<batch>", endpoint="links_many_undo")
 def undo(batch: str) -> ResponseReturnValue:
     """Give all links of a bulk change back what it replaced. What was changed since stays as it is."""
-    total = bulk_undo.count_links(signed_in_user().id, [batch]).get(batch) if BATCH.fullmatch(batch) else 0
+    total = bulk_undo.count_links(workspace_id(), [batch]).get(batch) if BATCH.fullmatch(batch) else 0
     if not total:
         raise NotFound("change")
     return carry_on(BulkAction("undo", undoes=batch, total=total), {})
@@ -130,11 +131,11 @@ def carry_on(work: BulkAction, params: Mapping[str, Any]) -> ResponseReturnValue
 
 def step(work: BulkAction, ids: Sequence[int], params: Mapping[str, Any]) -> BulkAction:
     if work.do == "delete":
-        return work.further(ids, bulk_edit.delete(signed_in_user(), ids, work.batch)[1])
+        return work.further(ids, bulk_edit.delete(current_access(), ids, work.batch)[1])
     if work.do == "undo":
-        return work.further(ids, bulk_edit.act_on(signed_in_user(), ids, bulk_undo.undo(work.undoes)))
+        return work.further(ids, bulk_edit.act_on(current_access(), ids, bulk_undo.undo(work.undoes)))
     change = bulk_edit.BulkChange(params, work.seen)
-    failures = bulk_edit.act_on(signed_in_user(), ids, change)
+    failures = bulk_edit.act_on(current_access(), ids, change)
     return work.further(ids, failures, change.untouched)
 
 
@@ -189,7 +190,7 @@ def undo_address(work: BulkAction) -> str:
 def ended(work: BulkAction) -> ResponseReturnValue:
     if not work.failed and "stop" not in submitted_form():
         return shown_again(done_message(work), undo_address(work))
-    links = bulk_edit.still_there(signed_in_user(), [failure.id for failure in work.failures])
+    links = bulk_edit.still_there(current_access(), [failure.id for failure in work.failures])
     failures = [
         (short_address(links[one.id]) if one.id in links else f"#{one.id}", one.reason)
         for one in work.failures

@@ -14,12 +14,13 @@ from typing import NamedTuple
 
 from flask import Response
 
-from app.dashboard.auth.access import signed_in_user, submitted_form
+from app.dashboard.auth.access import submitted_form
 from app.dashboard.links.bulk_progress import BulkAction, PreviewCounts, carried_fields, number
 from app.dashboard.links.history_words import Wording
 from app.dashboard.links.rows import short_address
 from app.dashboard.links.views import FAMILY
 from app.dashboard.shared import rendering
+from app.dashboard.shared.workspace import current_access, workspace_id
 from app.i18n import digits
 from app.i18n.messages import gettext as _
 from app.i18n.messages import ngettext
@@ -74,7 +75,7 @@ def show(work: BulkAction, form: ManyForm) -> Response:
     until = time.monotonic() + SECONDS
     ids = work.next_ids(work.counts.scanned, BATCH_SIZE)
     while ids:
-        work = replace(work, counts=counted(work.counts, ids, preview(signed_in_user(), ids, asked)))
+        work = replace(work, counts=counted(work.counts, ids, preview(current_access(), ids, asked)))
         ids = work.next_ids(work.counts.scanned, BATCH_SIZE)
         if time.monotonic() > until and ids:
             return show_progress(work)
@@ -126,10 +127,10 @@ def show_part(work: BulkAction, form: ManyForm) -> Response:
 def find_part(work: BulkAction, form: ManyForm, after: int, only: str) -> PreviewPart:
     """The next links that change or can't, at most `ROWS`, found within `SECONDS`."""
     asked = form.changes
-    wording = Wording(signed_in_user().id, [], rendering.owner_zone())
+    wording = Wording(workspace_id(), [], rendering.owner_zone())
     until, rows = time.monotonic() + SECONDS, list[PreviewedLink]()
     while ids := work.next_ids(after, ROWS):
-        found = [one for one in preview(signed_in_user(), ids, asked) if is_listed(one, only)]
+        found = [one for one in preview(current_access(), ids, asked) if is_listed(one, only)]
         wording.learn(one.fields for one in found)
         for one in found:
             rows.append(row_of(one, asked.get("replacement"), wording))

@@ -12,11 +12,12 @@ from sqlalchemy import func, select
 
 from app.core.errors import FieldError, Invalid
 from app.core.extensions import db
-from app.dashboard.auth.access import signed_in_user, submitted_form
+from app.dashboard.auth.access import submitted_form
 from app.dashboard.auth.reauthentication import FIELD, PERMIT
 from app.dashboard.links.filters import LISTING
 from app.dashboard.links.views import FAMILY
 from app.dashboard.shared import form_input, list_params, rendering
+from app.dashboard.shared.workspace import current_access, workspace_id
 from app.i18n.messages import lazy_gettext as _l
 from app.input.data import RequestData, Value
 from app.input.listing import find_ids
@@ -85,11 +86,11 @@ class BulkAction:
     def next_ids(self, after: int | None = None, most: int = 0) -> Sequence[int]:
         """The ids of the next links, rising: after those that are done, unless `after` says otherwise."""
         after, most = self.after if after is None else after, most or bulk_edit.BATCH_SIZE
-        user_id = signed_in_user().id
+        mine = workspace_id()
         if self.do == "undo":
-            return bulk_undo.find_ids(user_id, self.undoes, after, most)
+            return bulk_undo.find_ids(mine, self.undoes, after, most)
         if self.is_all:
-            return find_ids(LISTING, user_id, self.list_params, after, self.upto, most)
+            return find_ids(LISTING, mine, self.list_params, after, self.upto, most)
         return [id_ for id_ in self.ids if id_ > after][:most]
 
     def further(self, ids: Sequence[int], failures: Sequence[BulkFailure], untouched: int = 0) -> BulkAction:
@@ -114,7 +115,7 @@ def chosen() -> BulkAction:
     if "all" not in fields:
         ids = sorted(set(numbers(fields, "ids")))
         return BulkAction(do, ids=ids, total=len(ids))
-    upto = db.session.scalar(select(func.max(Link.id)).where(Link.user_id == signed_in_user().id)) or 0
+    upto = db.session.scalar(select(func.max(Link.id)).where(Link.workspace_id == workspace_id())) or 0
     query = read_text(fields, "query")
     total = FAMILY.total(read_filters(query))
     return BulkAction(do, is_all=True, query=query, upto=upto, total=total)
@@ -172,7 +173,7 @@ def number(fields: RequestData, name: str) -> int:
 def read_form(fields: RequestData | None) -> ManyForm:
     return ManyForm(
         fields,
-        owner=signed_in_user(),
+        owner=current_access(),
         zone=rendering.owner_zone(),
         settings=current_app.config["WAYPOST"],
         host=request.host,

@@ -9,7 +9,7 @@ from typing import Any
 from flask import request
 from sqlalchemy import ColumnElement, ScalarSelect, exists, select
 
-from app.accounts.models import User
+from app.accounts.access import Access
 from app.accounts.ownership import get_owned
 from app.core.extensions import db
 from app.dashboard.auth.access import signed_in_user, submitted_form
@@ -22,6 +22,7 @@ from app.dashboard.links.script_notes import link_note
 from app.dashboard.links.states import STATES
 from app.dashboard.shared import rendering
 from app.dashboard.shared.list_params import Control
+from app.dashboard.shared.workspace import current_access, workspace_id
 from app.domains.models import Domain
 from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
@@ -58,7 +59,7 @@ NO_CITIES = _l(
 WHAT_TO_DO = _l("The operator can download a free geolocation database with “flask geo update”.")
 
 
-def controls(owner: User) -> list[Control]:  # noqa: ARG001
+def controls(access: Access) -> list[Control]:  # noqa: ARG001
     """Filters of the list. One without options is left out, as that of projects where there are none."""
     rows: list[tuple[str, str, Mapping[Any, str], Mapping[Any, str]]] = [
         ("state", _("State"), {name: state.word for name, state in STATES.items()}, {}),
@@ -140,7 +141,7 @@ def copied_link() -> Link | None:
     fields = submitted_form() if request.method == "POST" else RequestData(read_query())
     text = str(fields.last("copy")) if "copy" in fields else ""
     return (
-        get_owned(signed_in_user(), Link, int(text)) if re.fullmatch("[0-9]{1,18}", text, re.ASCII) else None
+        get_owned(current_access(), Link, int(text)) if re.fullmatch("[0-9]{1,18}", text, re.ASCII) else None
     )
 
 
@@ -148,7 +149,7 @@ def rows_of(model: type[Any], kinds: Mapping[str, str]) -> list[dict[str, Any]]:
     """Rows to tick: id, name, type and its label."""
     found = (
         select(model.id, model.name, model.type)
-        .where(model.user_id == signed_in_user().id)
+        .where(model.workspace_id == workspace_id())
         .order_by(model.name)
     )
     rows = db.session.execute(found)
@@ -157,7 +158,7 @@ def rows_of(model: type[Any], kinds: Mapping[str, str]) -> list[dict[str, Any]]:
 
 def with_state(handlers: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Mark the handlers that Waypost has switched off, so that the link form shows it."""
-    ended = {row.id for row in switched_off(signed_in_user().id)}
+    ended = {row.id for row in switched_off(workspace_id())}
     return [
         row | {"kind": _("%(kind)s: turned off", kind=row["kind"])} if row["id"] in ended else row
         for row in handlers
@@ -176,7 +177,7 @@ def typed_password(form: LinkForm) -> str:
 
 def named(model: type[Any], column: Any) -> dict[int, str]:
     """The owner's rows of `model` by id, with their names."""
-    found = select(model.id, column).where(model.user_id == signed_in_user().id).order_by(column)
+    found = select(model.id, column).where(model.workspace_id == workspace_id()).order_by(column)
     return dict(db.session.execute(found).all())
 
 
@@ -192,7 +193,7 @@ def own_tags() -> Sequence[str]:
 
 def next_tag(*conditions: ColumnElement[bool]) -> ScalarSelect[str]:
     """The owner's first tag of those that fulfil the conditions."""
-    is_own = exists().where(Link.id == LinkTag.link_id, Link.user_id == signed_in_user().id)
+    is_own = exists().where(Link.id == LinkTag.link_id, Link.workspace_id == workspace_id())
     found = select(LinkTag.tag).where(is_own, *conditions).order_by(LinkTag.tag).limit(1)
     return found.correlate_except(LinkTag).scalar_subquery()
 
@@ -200,7 +201,7 @@ def next_tag(*conditions: ColumnElement[bool]) -> ScalarSelect[str]:
 def usable_domains(chosen: int | None) -> dict[int, str]:
     """Domains that are verified and on, and the one that is chosen already."""
     found = select(Domain.id, Domain.host).where(
-        Domain.user_id == signed_in_user().id,
+        Domain.workspace_id == workspace_id(),
         (Domain.is_verified & Domain.is_enabled) | (Domain.id == chosen),
     )
     return dict(db.session.execute(found.order_by(Domain.host)).all())

@@ -11,7 +11,6 @@ from app.accounts.ownership import get_owned
 from app.core.database import begin_write
 from app.core.errors import AliasTaken, Invalid
 from app.core.extensions import db
-from app.dashboard.auth.access import signed_in_user
 from app.dashboard.links.history_words import Wording, describe_problem
 from app.dashboard.links.link_cautions import back_cautions
 from app.dashboard.links.rows import short_address
@@ -19,6 +18,7 @@ from app.dashboard.links.views import FAMILY
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
 from app.dashboard.shared.cautions import Caution, asks
+from app.dashboard.shared.workspace import current_access
 from app.i18n.messages import gettext as _
 from app.links import bulk_undo, services
 from app.links.earlier_versions import as_sent
@@ -29,7 +29,7 @@ from app.web.errors import status_of
 
 @blueprint.get("/links/<int:id>/history", endpoint="links_history")
 def show(id: int) -> Response:
-    return render_history(get_owned(signed_in_user(), Link, id))
+    return render_history(get_owned(current_access(), Link, id))
 
 
 def render_history(
@@ -45,8 +45,8 @@ def render_history(
         family=FAMILY,
         link=link,
         history=history,
-        wording=Wording(link.user_id, history, rendering.owner_zone()),
-        together=bulk_undo.count_links(link.user_id, (one.batch for one in history if one.batch)),
+        wording=Wording(link.workspace_id, history, rendering.owner_zone()),
+        together=bulk_undo.count_links(link.workspace_id, (one.batch for one in history if one.batch)),
         zone=rendering.owner_zone(),
         heading=_("History of %(address)s", address=short_address(link)),
         problem=problem,
@@ -64,7 +64,7 @@ def in_dialog(answer: Response) -> Response:
 def revert(id: int, change_id: int) -> ResponseReturnValue:
     """Restore the link as it was right after this change. A question or error is shown above the history."""
     begin_write(db.session)
-    link = get_owned(signed_in_user(), Link, id)
+    link = get_owned(current_access(), Link, id)
     try:
         changes = changes_back_to(link, change_id)
         FAMILY.form_maker(link)(as_sent(link, changes)).require_valid()
@@ -78,7 +78,7 @@ def revert(id: int, change_id: int) -> ResponseReturnValue:
     except (Invalid, AliasTaken) as error:
         db.session.rollback()
         problem = " ".join(describe_problem(one) for one in error.errors)
-        return in_dialog(render_history(get_owned(signed_in_user(), Link, id), problem, status_of(error)))
+        return in_dialog(render_history(get_owned(current_access(), Link, id), problem, status_of(error)))
     message = _("The earlier version of %(address)s is restored.", address=short_address(link))
     if rendering.is_fragment() and rendering.is_at(FAMILY.address()):
         return rendering.swap_part(message, FAMILY.row(link), f"#row-{link.id}", "outerHTML", undo=undo)

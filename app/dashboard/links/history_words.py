@@ -61,8 +61,8 @@ class FieldChange(NamedTuple):
 class Wording:
     """Words for one link's changes; the names of what they mention are read once for all of them."""
 
-    def __init__(self, user_id: int, history: Sequence[LinkChange], zone: dt.tzinfo) -> None:
-        self.user_id, self.zone = user_id, zone
+    def __init__(self, workspace_id: int, history: Sequence[LinkChange], zone: dt.tzinfo) -> None:
+        self.workspace_id, self.zone = workspace_id, zone
         self.names: dict[str, dict[int, str]] = {name: {} for name in NAMED}
         self.learn(change.fields for change in history)
 
@@ -72,7 +72,9 @@ class Wording:
         for name, (model, column) in NAMED.items():
             wanted = {id_ for fields in changes for value in fields.get(name, ()) for id_ in as_list(value)}
             if wanted := wanted - self.names[name].keys():
-                found = select(model.id, column).where(model.user_id == self.user_id, model.id.in_(wanted))
+                found = select(model.id, column).where(
+                    model.workspace_id == self.workspace_id, model.id.in_(wanted)
+                )
                 self.names[name] |= dict(db.session.execute(found).all())
 
     def kind(self, change: LinkChange) -> str:

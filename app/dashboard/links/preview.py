@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from app.core.extensions import db
-from app.dashboard.auth.access import signed_in_user
 from app.dashboard.links.proposals import is_shuffled, proposed_alias
 from app.dashboard.links.sample_visitors import Sample, at, samples
 from app.dashboard.links.standing import Standing, standing
 from app.dashboard.links.verdicts import verdict_on
 from app.dashboard.shared.concurrent_edits import SHOWN
+from app.dashboard.shared.workspace import workspace_id
 from app.domains.models import Domain
 from app.i18n.messages import gettext as _
 from app.input.data import RequestData
@@ -143,7 +143,7 @@ def columns_of(form: LinkForm, *, has_password: bool) -> dict[str, Any]:
     return {
         **{name: option(form, name, unset) for name, unset in OPTIONS.items() if name in form},
         "id": getattr(form.stored, "id", 0),
-        "user_id": signed_in_user().id,
+        "workspace_id": workspace_id(),
         "domain_id": good(form, "domain_id") or 0,
         "url": good(form, "url") or "",
         "location_url": good(form, "location_url"),
@@ -173,7 +173,7 @@ def alias_words(form: LinkForm, proposed: str) -> tuple[str, str] | None:
         return "good", _("%(alias)s is free.", alias=proposed)
     if not typed or (stored is not None and not form.url.sent and not form.domain_id.sent):
         return None
-    if is_taken(good(form, "domain_id") or 0, typed, signed_in_user().id, stored and stored.id):
+    if is_taken(good(form, "domain_id") or 0, typed, workspace_id(), stored and stored.id):
         return "bad", _("This short link is taken already.")
     return "good", _("This short link is free.")
 

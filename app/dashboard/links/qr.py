@@ -12,11 +12,12 @@ from typing import Any
 from flask import Response, current_app
 
 from app.accounts.ownership import get_owned
-from app.dashboard.auth.access import signed_in_user, submitted_form
+from app.dashboard.auth.access import submitted_form
 from app.dashboard.links.rows import short_address, short_url
 from app.dashboard.links.standing import standing_of
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
+from app.dashboard.shared.workspace import current_access
 from app.i18n.messages import gettext as _
 from app.input.parsers import Rejected
 from app.links import qr
@@ -33,16 +34,16 @@ NEW = {"size": SIZE, "margin": qr.MARGIN, "dark": qr.DARK, "light": qr.LIGHT}
 
 @blueprint.get("/links/<int:id>/qr", endpoint="links_qr")
 def ask(id: int) -> Response:
-    link = get_owned(signed_in_user(), Link, id)
-    form = QrForm(None, owner=signed_in_user(), data=NEW)
+    link = get_owned(current_access(), Link, id)
+    form = QrForm(None, owner=current_access(), data=NEW)
     return render_page("qr", link, form, qr.Look(size=SIZE))
 
 
 @blueprint.post("/links/<int:id>/qr", endpoint="links_qr_write")
 def draw(id: int) -> Response:
     """Draw the code. The dialog gets the picture alone: its controls keep their values, a chosen file too."""
-    link = get_owned(signed_in_user(), Link, id)
-    form = QrForm(submitted_form(), owner=signed_in_user(), settings=current_app.config["WAYPOST"])
+    link = get_owned(current_access(), Link, id)
+    form = QrForm(submitted_form(), owner=current_access(), settings=current_app.config["WAYPOST"])
     name = "qr_picture" if rendering.is_fragment() else "qr"
     return render_page(name, link, form, form.look if form.validate() else None)
 

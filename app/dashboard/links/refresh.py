@@ -13,9 +13,9 @@ from sqlalchemy import select
 from sqlalchemy.orm import joinedload
 
 from app.core.extensions import db
-from app.dashboard.auth.access import signed_in_user
 from app.dashboard.links.rows import short_address, small_lines
 from app.dashboard.shared.blueprint import blueprint
+from app.dashboard.shared.workspace import workspace_id
 from app.i18n.messages import lazy_gettext as _l
 from app.input.forms import MAX_ID
 from app.input.params import ParamReader
@@ -49,7 +49,7 @@ def parse_known(text: str) -> dict[int, int]:
 
 def changed_rows(counts: Mapping[int, int]) -> dict[int, dict[str, object]]:
     """Clicks and words of these links, as far as they are the user's own."""
-    mine = select(Link).where(Link.id.in_(counts), Link.user_id == signed_in_user().id)
+    mine = select(Link).where(Link.id.in_(counts), Link.workspace_id == workspace_id())
     links = db.session.scalars(mine.options(joinedload(Link.domain))).all() if counts else []
     lines = small_lines([link.id for link in links])
     clicks_text = get_template_attribute("dashboard/links/_clicks.html", "clicks_text")

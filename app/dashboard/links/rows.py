@@ -11,16 +11,16 @@ from flask import current_app, url_for
 from sqlalchemy import exists, inspect, select
 from sqlalchemy.orm import joinedload, selectinload
 
-from app.accounts.models import User
+from app.accounts.access import Access
 from app.analytics.clickhouse.client import StatisticsUnavailable
 from app.analytics.statistics import last_days
 from app.core import clock
 from app.core.extensions import db
 from app.core.urls import split_address
-from app.dashboard.auth.access import signed_in_user
 from app.dashboard.links.favicons import icon_addresses
 from app.dashboard.links.states import marks_of, state_of
 from app.dashboard.shared import rendering
+from app.dashboard.shared.workspace import current_access
 from app.dashboard.statistics import figures
 from app.i18n.messages import lazy_gettext as _l
 from app.links.clicks import clicks_of
@@ -69,7 +69,7 @@ def beside_rows(rows: Sequence[Link]) -> dict[str, Any]:
         "own_host": own_host(),
         "places": places,
         "list_address": cache(partial(url_for, "dashboard.links")),  # many rows have the same chips
-        "has_samples": has_samples(signed_in_user()),
+        "has_samples": has_samples(current_access()),
     }
 
 
@@ -92,9 +92,9 @@ def small_lines(links: Sequence[int]) -> dict[int, SmallLine]:
     }
 
 
-def has_samples(owner: User) -> bool:
-    """Whether the user has sample data that can be removed."""
-    mine = exists().where(Project.user_id == owner.id, Project.name == SAMPLES)
+def has_samples(access: Access) -> bool:
+    """Whether the workspace has sample data that can be removed."""
+    mine = exists().where(Project.workspace_id == access.workspace_id, Project.name == SAMPLES)
     return bool(db.session.scalar(select(mine)))
 
 

@@ -10,16 +10,16 @@ from flask import current_app, url_for
 from flask.typing import ResponseReturnValue
 from sqlalchemy import exists, select
 
-from app.accounts.models import User
+from app.accounts.access import Access
 from app.core import clock
 from app.core.config import Settings
 from app.core.database import begin_write
 from app.core.errors import Conflict, FieldError
 from app.core.extensions import db
-from app.dashboard.auth.access import signed_in_user
 from app.dashboard.links.rows import has_samples
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
+from app.dashboard.shared.workspace import current_access, workspace_id
 from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
 from app.journal.codec import Visit, encode
@@ -35,18 +35,18 @@ from app.projects.models import SAMPLES, Project
 COLOR = "#7768ae"
 KIND = "sample"  # the kind of change in the history of such a link
 CLICKS, DAYS = 800, 30
-NOBODY = 0  # the user id of the sample's clicks: they count for their links, but in no total of the owner
+NOBODY = 0  # the workspace of the sample's clicks: they count for their links, but in no total of a workspace
 
 
 @blueprint.post("/samples/new", endpoint="samples_new")
 def make() -> ResponseReturnValue:
     begin_write(db.session)
-    if has_samples(signed_in_user()):
+    if has_samples(current_access()):
         raise Conflict(FieldError(_l("The sample data is there already."), "conflict"))
-    project = projects.create(signed_in_user(), {"name": SAMPLES, "color": COLOR})
+    project = projects.create(current_access(), {"name": SAMPLES, "color": COLOR})
     db.session.commit()
     settings: Settings = current_app.config["WAYPOST"]
-    fill(signed_in_user(), project.id, settings)
+    fill(current_access(), project.id, settings)
     return rendering.redirect_with(
         _("The sample data is there. Its clicks come in a moment."), url_for("dashboard.links")
     )
@@ -57,10 +57,10 @@ def remove() -> ResponseReturnValue:
     """Delete the sample data for good, without the trash."""
     begin_write(db.session)
     mine = select(LinkChange.link_id).where(
-        LinkChange.user_id == signed_in_user().id, LinkChange.kind == KIND
+        LinkChange.workspace_id == workspace_id(), LinkChange.kind == KIND
     )
-    erase(signed_in_user().id, db.session.scalars(mine).all())
-    found = select(Project).where(Project.user_id == signed_in_user().id, Project.name == SAMPLES)
+    erase(workspace_id(), db.session.scalars(mine).all())
+    found = select(Project).where(Project.workspace_id == workspace_id(), Project.name == SAMPLES)
     for project in db.session.scalars(found):
         if not db.session.scalar(select(exists().where(Link.project_id == project.id))):
             projects.delete(project)
@@ -68,14 +68,14 @@ def remove() -> ResponseReturnValue:
     return rendering.redirect_with(_("The sample data is gone."), url_for("dashboard.links"))
 
 
-def fill(owner: User, project_id: int, settings: Settings) -> None:
+def fill(access: Access, project_id: int, settings: Settings) -> None:
     """Create the links, and write clicks of the last days to the journal for the worker to ingest."""
     from app.operations.demo import history, visits  # here, for they load the ingest: nothing else needs it
 
     now = clock.now()
     since = now - dt.timedelta(days=DAYS)
     made = [
-        visits.Visited(history.make_link(owner, plan.fields, settings), plan, since)
+        visits.Visited(history.make_link(access, plan.fields, settings), plan, since)
         for plan in plans(project_id)
     ]
     history.date_back(made)

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from flask import Response, render_template
 from flask.typing import ResponseReturnValue
 
-from app.accounts.ownership import get_owned
 from app.core.database import begin_write
 from app.core.errors import FieldError, Invalid
 from app.core.extensions import db
-from app.dashboard.auth.access import signed_in_user, submitted_form
+from app.dashboard.auth.access import submitted_form
 from app.dashboard.links.filters import LISTING
 from app.dashboard.links.view_bar import VIEW, params_to_show, query_of, read_query
 from app.dashboard.links.views import FAMILY as LINKS
@@ -19,6 +18,7 @@ from app.dashboard.shared import list_params, rendering
 from app.dashboard.shared.blueprint import blueprint
 from app.dashboard.shared.crud_views import CrudViews, FamilyWords, crud_route
 from app.dashboard.shared.list_params import ListParams
+from app.dashboard.shared.workspace import current_access
 from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
 from app.input.data import RequestData
@@ -26,7 +26,7 @@ from app.input.forms import ResourceForm
 from app.input.listing import Listing
 from app.links import saved_views
 from app.links.models import SavedView
-from app.links.saved_views import SavedViewForm
+from app.links.saved_views import SavedViewForm, get_view
 from app.web.body import read_list_query
 
 
@@ -107,9 +107,9 @@ PAGES = SavedViewPages(
 def update_query(id: int) -> ResponseReturnValue:
     """Keep what the list shows now under the name of this view."""
     begin_write(db.session)
-    view = get_owned(signed_in_user(), SavedView, id)
+    view = get_view(current_access(), id)
     fields = kept_fields(submitted_form())
-    form = SavedViewForm(fields, owner=signed_in_user(), stored=view)
+    form = SavedViewForm(fields, owner=current_access(), stored=view)
     form.require_valid()
     if "query" not in fields:
         raise Invalid(FieldError(_l("This is required."), "required", "query"))
@@ -120,14 +120,14 @@ def update_query(id: int) -> ResponseReturnValue:
 
 @blueprint.get("/links/views/<int:id>/remove", endpoint="saved_views_remove")
 def ask_delete(id: int) -> Response:
-    view = get_owned(signed_in_user(), SavedView, id)
+    view = get_view(current_access(), id)
     return PAGES.render_page("delete_view", row=view, heading=PAGES.words.ask_delete, here="links")
 
 
 @blueprint.post("/links/views/<int:id>/remove", endpoint="saved_views_remove_write")
 def delete(id: int) -> ResponseReturnValue:
     begin_write(db.session)
-    view = get_owned(signed_in_user(), SavedView, id)
+    view = get_view(current_access(), id)
     message = _("%(name)s is deleted.", name=view.name)
     saved_views.delete(view)
     db.session.commit()

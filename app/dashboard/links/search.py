@@ -12,8 +12,8 @@ from urllib.parse import unquote
 from sqlalchemy import ColumnElement, and_, or_, select
 
 from app.core.extensions import db
-from app.dashboard.auth.access import signed_in_user
 from app.dashboard.links.rows import own_host
+from app.dashboard.shared.workspace import workspace_id
 from app.domains.models import Domain
 from app.input.params import QueryParams
 from app.links import lists
@@ -46,10 +46,10 @@ def id_of_short_address(text: str) -> int | None:
     if not match:
         return None
     host, alias = match[1].casefold(), unquote(match[2])
-    mine = Alias.user_id == signed_in_user().id
+    mine = Alias.workspace_id == workspace_id()
     if host == own_host().casefold():
         on_host = Alias.domain_id == 0
     else:
-        domain = select(Domain.id).where(Domain.user_id == signed_in_user().id, Domain.host == host)
+        domain = select(Domain.id).where(Domain.workspace_id == workspace_id(), Domain.host == host)
         on_host = Alias.domain_id.in_(domain)
     return db.session.scalar(select(Alias.link_id).where(mine, on_host, Alias.key == key_of(alias)))

@@ -11,13 +11,13 @@ from flask import Response, url_for
 
 from app.accounts.ownership import get_owned
 from app.core.errors import FieldError, Invalid
-from app.dashboard.auth.access import signed_in_user
 from app.dashboard.links.rows import short_address, short_url
 from app.dashboard.links.simulate_controls import controls
 from app.dashboard.links.verdicts import QUESTIONS, verdict_on
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
 from app.dashboard.shared.crud_views import Context
+from app.dashboard.shared.workspace import current_access
 from app.geo.names import CONTINENT_NAMES, COUNTRY_NAMES
 from app.i18n import dated
 from app.i18n.messages import gettext
@@ -69,7 +69,7 @@ QUICK: Mapping[str, Mapping[str, str]] = {
 @blueprint.get("/links/<int:id>/try", endpoint="links_try")
 def show(id: int) -> Response:
     """The page, or for htmx the result alone. All parameters are in the address, so it can be shared."""
-    link = get_owned(signed_in_user(), Link, id)
+    link = get_owned(current_access(), Link, id)
     params = read_simulation_params()
     explanation, wrong = explain_visit(link, params)
     context = {

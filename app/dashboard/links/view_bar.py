@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 from urllib.parse import urlencode
 
+from app.accounts.access import Access
 from app.core.errors import WaypostError
 from app.dashboard.links.filters import LISTING
 from app.dashboard.links.rows import COLUMNS
@@ -28,8 +29,8 @@ class ViewBar(NamedTuple):
     query: str
 
 
-def view_bar(user_id: int, params: ListParams) -> ViewBar:
-    views = views_of(user_id)
+def view_bar(access: Access, params: ListParams) -> ViewBar:
+    views = views_of(access)
     current = next((view for view in views if str(view.id) == params.get(VIEW)), None)
     query = query_of(params)
     is_changed = current is not None and query != query_of(params_of(current))

@@ -13,7 +13,7 @@ from flask.typing import ResponseReturnValue
 from app.accounts.ownership import get_owned
 from app.core.database import begin_write
 from app.core.extensions import db
-from app.dashboard.auth.access import signed_in_user, submitted_form
+from app.dashboard.auth.access import submitted_form
 from app.dashboard.links import framing_check, suggestions
 from app.dashboard.links.choices import beside_form, controls, copied_link
 from app.dashboard.links.filters import LISTING
@@ -26,6 +26,7 @@ from app.dashboard.shared import form_input
 from app.dashboard.shared.blueprint import blueprint
 from app.dashboard.shared.crud_views import Context, CrudViews, FamilyWords, crud_route
 from app.dashboard.shared.list_params import ListParams
+from app.dashboard.shared.workspace import current_access
 from app.i18n import digits
 from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
@@ -58,7 +59,7 @@ class LinkViews(CrudViews):
         return super().form_page(form, status, name, heading)
 
     def list_context(self, parameters: ListParams, fresh: Sequence[Any] = ()) -> Context:
-        bar = view_bar(signed_in_user().id, parameters)
+        bar = view_bar(current_access(), parameters)
         return super().list_context(parameters, fresh) | {"bar": bar}
 
     def read_form(self, fields: RequestData | None, stored: Any, like: Any = None) -> ResourceForm:
@@ -82,7 +83,7 @@ class LinkViews(CrudViews):
     def create(self) -> ResponseReturnValue:
         form = self.read_form(form_input.with_bulk(submitted_form(), is_bulk=False), None)
         return self.write(
-            form, lambda: services.create(signed_in_user(), self.changes_of(form)), self.created
+            form, lambda: services.create(current_access(), self.changes_of(form)), self.created
         )
 
     def changes_of(self, form: ResourceForm) -> dict[str, Any]:
@@ -133,7 +134,7 @@ FAMILY = LinkViews(
 @blueprint.post("/links/<int:id>/preview", endpoint="links_preview_of")
 def preview(id: int | None = None) -> Response:
     """The preview of the link that is being edited. Nothing is stored."""
-    stored = get_owned(signed_in_user(), Link, id) if id is not None else None
+    stored = get_owned(current_access(), Link, id) if id is not None else None
     form = FAMILY.read_form(previewed_fields(submitted_form()), stored)
     form.validate()
     shown = previewed(form, has_password=has_password(submitted_form(), stored))
@@ -144,7 +145,7 @@ def preview(id: int | None = None) -> Response:
 @blueprint.get("/links/<int:id>/more", endpoint="links_more")
 def show_more(id: int) -> Response:
     """The menu of a row as a page, for browsers without JavaScript."""
-    row = get_owned(signed_in_user(), Link, id)
+    row = get_owned(current_access(), Link, id)
     return FAMILY.render_page(
         "more", row=row, heading=short_address(row), short_url=short_url(row), places=places
     )
@@ -155,7 +156,7 @@ def switch(id: int) -> ResponseReturnValue:
     """Turn the link on (`is_enabled` 1) or off (0): what the button said, whatever happened meanwhile."""
     is_enabled = "1" in submitted_form().getlist("is_enabled")
     begin_write(db.session)
-    row = get_owned(signed_in_user(), Link, id)
+    row = get_owned(current_access(), Link, id)
     services.update(row, {"is_enabled": is_enabled})
     db.session.commit()
     address = short_address(row)
@@ -165,7 +166,7 @@ def switch(id: int) -> ResponseReturnValue:
 
 @blueprint.get("/links/<int:id>/destination", endpoint="links_destination")
 def ask_destination(id: int) -> Response:
-    return destination_page(FAMILY.read_form(None, get_owned(signed_in_user(), Link, id)))
+    return destination_page(FAMILY.read_form(None, get_owned(current_access(), Link, id)))
 
 
 @blueprint.post("/links/<int:id>/destination", endpoint="links_destination_write")
@@ -187,7 +188,7 @@ def ask_bulk() -> Response:
 def create_bulk() -> ResponseReturnValue:
     form = FAMILY.read_form(form_input.with_bulk(submitted_form(), is_bulk=True), None)
     return FAMILY.write(
-        form, lambda: services.create_bulk(signed_in_user(), form.changes), created_bulk, bulk_page
+        form, lambda: services.create_bulk(current_access(), form.changes), created_bulk, bulk_page
     )
 
 

@@ -14,16 +14,17 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 from flask import Response, current_app, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
-from app.accounts.models import User
+from app.accounts.access import Access
 from app.accounts.ownership import get_owned
 from app.core.database import begin_write
 from app.core.extensions import db
-from app.dashboard.auth.access import signed_in_user, submitted_form
+from app.dashboard.auth.access import submitted_form
 from app.dashboard.auth.reauthentication import reauthenticated
 from app.dashboard.shared import concurrent_edits, list_params, rendering, row_writes
 from app.dashboard.shared.blueprint import blueprint
 from app.dashboard.shared.cautions import Caution
 from app.dashboard.shared.list_params import Control
+from app.dashboard.shared.workspace import current_access, workspace_id
 from app.i18n.messages import gettext as _
 from app.input.data import RequestData
 from app.input.forms import ResourceForm
@@ -81,7 +82,7 @@ class CrudViews:
     services: Any
     listing: Listing[Any]
     title_of: Callable[[Any], str]
-    controls: Callable[[User], list[Control]] = field(default=lambda user: [])  # noqa: ARG005
+    controls: Callable[[Access], list[Control]] = field(default=lambda access: [])  # noqa: ARG005
     beside_form: Callable[[ResourceForm], Context] = field(default=lambda form: {})  # noqa: ARG005
     beside_rows: Callable[[Sequence[Any]], Context] = field(default=lambda rows: {})  # noqa: ARG005
     typed: Callable[[RequestData], RequestData] = field(default=lambda fields: fields)
@@ -126,15 +127,15 @@ class CrudViews:
         return self.form_page(self.read_form(None, None))
 
     def ask_edit(self, id: int) -> Response:
-        return self.form_page(self.read_form(None, get_owned(signed_in_user(), self.model, id)))
+        return self.form_page(self.read_form(None, get_owned(current_access(), self.model, id)))
 
     def ask_delete(self, id: int) -> Response:
-        row = get_owned(signed_in_user(), self.model, id)
+        row = get_owned(current_access(), self.model, id)
         return self.render_page("delete", row=row, title=self.title_of(row), heading=self.words.ask_delete)
 
     def create(self) -> ResponseReturnValue:
         form = self.read_form(submitted_form(), None)
-        return self.write(form, lambda: self.services.create(signed_in_user(), form.changes), self.created)
+        return self.write(form, lambda: self.services.create(current_access(), form.changes), self.created)
 
     def created(self, row: Any) -> ResponseReturnValue:
         message = _("%(name)s is created.", name=self.title_of(row))
@@ -150,7 +151,7 @@ class CrudViews:
 
     def delete(self, id: int) -> ResponseReturnValue:
         begin_write(db.session)
-        row = get_owned(signed_in_user(), self.model, id)
+        row = get_owned(current_access(), self.model, id)
         message = _("%(name)s is deleted.", name=self.title_of(row))
         batch = self.services.delete(row)
         db.session.commit()
@@ -186,7 +187,7 @@ class CrudViews:
         """What makes the form of sent fields, by the rules for this user on this host."""
         return partial(
             self.form,
-            owner=signed_in_user(),
+            owner=current_access(),
             stored=stored,
             like=like,
             data=self.new if stored is None and like is None else {},
@@ -202,7 +203,7 @@ class CrudViews:
         show: Callable[[ResourceForm, int], Response] | None = None,
     ) -> ResponseReturnValue:
         """Change a row by the sent form, which `show` shows again with what is wrong or to be asked."""
-        find = partial(get_owned, signed_in_user(), self.model, id)
+        find = partial(get_owned, current_access(), self.model, id)
         save, show = self.services.update, show or self.form_page
         return row_writes.edit_row(find, self.read_form, save, then, show, self.cautions)
 
@@ -244,7 +245,7 @@ class CrudViews:
 
     def total(self, parameters: list_params.ListParams) -> int:
         """Number of rows that these parameters select. Raises Invalid."""
-        return find_page(self.listing, signed_in_user().id, {**parameters, "page": "1"}).total
+        return find_page(self.listing, workspace_id(), {**parameters, "page": "1"}).total
 
     def list_context(self, parameters: list_params.ListParams, fresh: Sequence[Any] = ()) -> Context:
         """Context of the list's template, with the `fresh` rows first."""
@@ -252,7 +253,7 @@ class CrudViews:
             parameters,
             fresh,
             listing=self.listing,
-            controls=self.controls(signed_in_user()),
+            controls=self.controls(current_access()),
             columns=self.columns,
             address=self.address,
         )

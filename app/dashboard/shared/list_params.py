@@ -8,10 +8,9 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
-from flask_login import current_user
-
 from app.core.errors import FieldError, Invalid, WaypostError
 from app.dashboard.shared import rendering
+from app.dashboard.shared.workspace import workspace_id
 from app.i18n.messages import gettext as _
 from app.i18n.messages import lazy_gettext as _l
 from app.input.listing import DEFAULT_SIZE, NOT, SIZES, Listing, Page, find_page
@@ -164,7 +163,7 @@ def sizes(params: ListParams) -> list[tuple[str, str]]:
 def find(listing: Listing[Any], params: Mapping[str, str]) -> tuple[Page[Any], Sequence[FieldError]]:
     """The page of rows, newest first by default; for invalid parameters an empty page and the errors."""
     try:
-        return find_page(listing, current_user.id, {"order_type": "DESC", **params}), ()
+        return find_page(listing, workspace_id(), {"order_type": "DESC", **params}), ()
     except Invalid as invalid:
         return Page([], 1, DEFAULT_SIZE, 0), invalid.errors
 

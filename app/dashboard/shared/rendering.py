@@ -19,6 +19,7 @@ from jinja2.ext import Extension
 from app.core.urls import split_address
 from app.core.write_stop import read_state
 from app.dashboard.handlers.delivery_words import switched_off
+from app.dashboard.shared.workspace import workspace_id
 from app.i18n import dated
 from app.i18n.messages import lazy_gettext as _l
 from app.web.application import settings
@@ -69,7 +70,8 @@ NAVIGATION = (
     NavigationEntry("api", "API", "code-xml"),
     NavigationEntry("imports", _l("Import, export"), "arrow-left-right"),
     NavigationEntry("trash", _l("Trash"), "trash-2"),
-    NavigationEntry("account", _l("Account"), "user-round", True),
+    NavigationEntry("workspace", _l("Members"), "users", True),
+    NavigationEntry("account", _l("Account"), "user-round"),
 )
 FOR_ADMINS = (
     NavigationEntry("users", _l("Users"), "users"),
@@ -114,7 +116,7 @@ def navigation() -> Sequence[NavigationEntry]:
 
 def own_switched_off() -> Sequence[Any]:
     """The handlers that Waypost has switched off: every whole page shows them."""
-    return switched_off(current_user.id)
+    return switched_off(workspace_id())
 
 
 def theme() -> str:

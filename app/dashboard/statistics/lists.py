@@ -118,7 +118,7 @@ def links(scope: PageScope, state: PageState, limit: int = ROWS + 1) -> dict[str
             count.visitors,
             "",
             figures.length(count.pageviews, most),
-            PageScope(scope.user, LINK, "", scope.since, id_).address(**state.query()),
+            PageScope(scope.access, LINK, "", scope.since, id_).address(**state.query()),
             host_of(link)[0],
         )
         for id_, count in found
@@ -195,5 +195,7 @@ def visit_row(scope: PageScope, state: PageState, visit: LatestVisit, links: dic
         if visit.referrer_host
         else visit.utm_source or _("Direct or unknown"),
         short_address(link) if link else "",
-        PageScope(scope.user, LINK, "", scope.since, visit.link_id).address(**state.query()) if link else "",
+        PageScope(scope.access, LINK, "", scope.since, visit.link_id).address(**state.query())
+        if link
+        else "",
     )

@@ -96,7 +96,7 @@ class FilterReach(NamedTuple):
 def find_reach(scope: PageScope, state: PageState) -> FilterReach | None:
     """How far back filters reach; None where all single clicks are kept."""
     last = (day_number(state.today) + 2) * QUARTERS
-    pruned = read_figures(lambda bind: reader_of(bind).last_pruned(scope.user.id, 0, last))
+    pruned = read_figures(lambda bind: reader_of(bind).last_pruned(scope.access.workspace_id, 0, last))
     if pruned is None:
         return None
     quarter = (pruned + 1) * QUARTERS

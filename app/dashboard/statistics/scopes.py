@@ -12,7 +12,7 @@ from flask import url_for
 from sqlalchemy import func, select
 from sqlalchemy.orm import joinedload
 
-from app.accounts.models import User
+from app.accounts.access import Access
 from app.accounts.ownership import get_owned
 from app.analytics.readers import first_moment, reader_of
 from app.analytics.statistics import StatisticsQuery
@@ -32,7 +32,7 @@ ALL, LINK, PROJECT = "statistics", "links_statistics", "projects_statistics"
 class PageScope:
     """The links of a page. `endpoint` is the page's; `link_ids` None means all of the owner's links."""
 
-    user: User
+    access: Access
     endpoint: str
     title: str
     since: dt.datetime
@@ -44,7 +44,7 @@ class PageScope:
     @property
     def zone(self) -> ZoneInfo:
         """The time zone of the days: the owner's."""
-        return ZoneInfo(self.user.timezone)
+        return ZoneInfo(self.access.user.timezone)
 
     def address(self, part: str = "", **query: str) -> str:
         """The address of the page, or of a part of it."""
@@ -70,7 +70,7 @@ class PageScope:
     def is_unvisited(self) -> bool:
         """Whether no click has ever been counted here."""
         if self.link_ids is None:
-            return read_figures(lambda bind: first_moment(bind, self.user.id)) is None
+            return read_figures(lambda bind: first_moment(bind, self.access.workspace_id)) is None
         ids = self.link_ids
         return not read_figures(lambda bind: reader_of(bind).has_visits(ids))
 
@@ -80,7 +80,7 @@ class PageScope:
         """The statistics query behind a part of the page."""
         start, end = span or state.span
         return StatisticsQuery(
-            user_id=self.user.id,
+            workspace_id=self.access.workspace_id,
             link_ids=self.link_ids,
             type=type,
             start=start,
@@ -92,29 +92,34 @@ class PageScope:
         )
 
 
-def all_links_scope(user: User) -> PageScope:
-    oldest = read_figures(lambda bind: first_moment(bind, user.id))
-    return PageScope(user, ALL, _("All links"), min(oldest or user.datetime, user.datetime))
+def all_links_scope(access: Access) -> PageScope:
+    oldest = read_figures(lambda bind: first_moment(bind, access.workspace_id))
+    since = access.user.datetime
+    return PageScope(access, ALL, _("All links"), min(oldest or since, since))
 
 
-def of_link(user: User, id: int) -> PageScope:
+def of_link(access: Access, id: int) -> PageScope:
     """Raises NotFound."""
-    link = get_owned(user, Link, id)
-    return PageScope(user, LINK, short_address(link), link.datetime, id, (id,), link=link)
+    link = get_owned(access, Link, id)
+    return PageScope(access, LINK, short_address(link), link.datetime, id, (id,), link=link)
 
 
-def of_project(user: User, id: int) -> PageScope:
+def of_project(access: Access, id: int) -> PageScope:
     """Raises NotFound."""
-    project = get_owned(user, Project, id)
-    mine = [Link.user_id == user.id, Link.project_id == id]
+    project = get_owned(access, Project, id)
+    mine = [Link.workspace_id == access.workspace_id, Link.project_id == id]
     ids = tuple(db.session.scalars(select(Link.id).where(*mine)))
     oldest = db.session.scalar(select(func.min(Link.datetime)).where(*mine))
-    return PageScope(user, PROJECT, project.name, oldest or project.datetime, id, ids, project=project)
+    return PageScope(access, PROJECT, project.name, oldest or project.datetime, id, ids, project=project)
 
 
 def other_scopes(scope: PageScope) -> list[tuple[str, str, str]]:
     """The other scopes to choose from as (address, words, colour): all links, then each project."""
-    owned = select(Project).where(Project.user_id == scope.user.id).order_by(Project.name, Project.id)
+    owned = (
+        select(Project)
+        .where(Project.workspace_id == scope.access.workspace_id)
+        .order_by(Project.name, Project.id)
+    )
     return [
         (url_for("dashboard.statistics"), _("All links"), ""),
         *(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import datetime as dt
 from typing import Any, NamedTuple
 
+from app.accounts.access import Access
+from app.accounts.rights import VIEWER
 from app.analytics.sharing.forms import CUSTOM, PARTS
 from app.analytics.sharing.models import StatisticsShare
 from app.analytics.statistics import make_report
@@ -61,14 +63,14 @@ def shared_context(share: StatisticsShare, metric: str) -> dict[str, Any]:
 
 def scope_of(share: StatisticsShare) -> PageScope:
     """What is shown, without the link or project itself: nothing of these may be on the page."""
-    user = share.user
+    access = Access(share.user, share.workspace_id, VIEWER)
     if share.link_id is not None:
-        base = of_link(user, share.link_id)
+        base = of_link(access, share.link_id)
     elif share.project_id is not None:
-        base = of_project(user, share.project_id)
+        base = of_project(access, share.project_id)
     else:
-        base = all_links_scope(user)
-    return PageScope(user, "", share.name, base.since, base.id, base.link_ids)
+        base = all_links_scope(access)
+    return PageScope(access, "", share.name, base.since, base.id, base.link_ids)
 
 
 def state_of_page(share: StatisticsShare, scope: PageScope, metric: str) -> PageState:

@@ -18,7 +18,7 @@ from app.analytics.sharing.models import StatisticsShare
 from app.core.database import begin_write
 from app.core.errors import NotFound
 from app.core.extensions import db
-from app.dashboard.auth.access import signed_in_user, submitted_form
+from app.dashboard.auth.access import submitted_form
 from app.dashboard.auth.reauthentication import reauthenticated
 from app.dashboard.links.rows import short_address
 from app.dashboard.shared import rendering
@@ -26,6 +26,7 @@ from app.dashboard.shared.blueprint import blueprint
 from app.dashboard.shared.concurrent_edits import read_edit
 from app.dashboard.shared.crud_views import Context
 from app.dashboard.shared.row_writes import edit_row, write_row
+from app.dashboard.shared.workspace import current_access
 from app.dashboard.statistics.scopes import PageScope, all_links_scope, links_of, of_link, of_project
 from app.i18n.messages import gettext as _
 from app.input.data import RequestData
@@ -44,7 +45,7 @@ def show_list() -> ResponseReturnValue:
 
 
 def rows() -> Context:
-    shares = services.list_shares(db.session, signed_in_user())
+    shares = services.list_shares(db.session, current_access())
     return {
         "shares": shares,
         "zone": rendering.owner_zone(),
@@ -85,8 +86,8 @@ def asked_scope() -> PageScope:
         if text := params.get(name):
             if not (text.isascii() and text.isdigit() and len(text) < 20):
                 raise NotFound("page")
-            return find(signed_in_user(), int(text))
-    return all_links_scope(signed_in_user())
+            return find(current_access(), int(text))
+    return all_links_scope(current_access())
 
 
 def ask_new_again() -> ResponseReturnValue:
@@ -98,7 +99,7 @@ def ask_new_again() -> ResponseReturnValue:
 @reauthenticated(ask_new_again)
 def create() -> ResponseReturnValue:
     form = form_of(submitted_form())
-    return write_row(form, lambda: services.create(signed_in_user(), form.changes), show_created, form_page)
+    return write_row(form, lambda: services.create(current_access(), form.changes), show_created, form_page)
 
 
 def show_created(created: tuple[StatisticsShare, str]) -> Response:
@@ -109,7 +110,7 @@ def show_created(created: tuple[StatisticsShare, str]) -> Response:
 
 @blueprint.get("/shares/<int:id>", endpoint="shares_show")
 def show(id: int) -> ResponseReturnValue:
-    return show_address(get_owned(signed_in_user(), StatisticsShare, id), _("Share address"))
+    return show_address(get_owned(current_access(), StatisticsShare, id), _("Share address"))
 
 
 def show_address(share: StatisticsShare, heading: str) -> Response:
@@ -159,7 +160,7 @@ def show_saved(row: StatisticsShare) -> ResponseReturnValue:
 
 def usable(id: int) -> StatisticsShare:
     """The user's share address with this id. Raises NotFound for one that has ended."""
-    row = get_owned(signed_in_user(), StatisticsShare, id)
+    row = get_owned(current_access(), StatisticsShare, id)
     if services.state_of(row) != "active":
         raise NotFound("page")
     return row
@@ -167,7 +168,7 @@ def usable(id: int) -> StatisticsShare:
 
 def form_of(sent: RequestData | None, stored: StatisticsShare | None = None, **options: Any) -> ShareForm:
     zone = rendering.owner_zone()
-    return ShareForm(sent, owner=signed_in_user(), stored=stored, zone=zone, **options)
+    return ShareForm(sent, owner=current_access(), stored=stored, zone=zone, **options)
 
 
 def edit_form_of(sent: RequestData | None, stored: StatisticsShare) -> ResourceForm:
@@ -176,14 +177,14 @@ def edit_form_of(sent: RequestData | None, stored: StatisticsShare) -> ResourceF
 
 @blueprint.get("/shares/<int:id>/revoke", endpoint="shares_revoke")
 def ask_revoke(id: int) -> ResponseReturnValue:
-    row = get_owned(signed_in_user(), StatisticsShare, id)
+    row = get_owned(current_access(), StatisticsShare, id)
     return render_page("revoke", row=row, heading=_("Revoke this share address?"))
 
 
 @blueprint.post("/shares/<int:id>/revoke", endpoint="shares_revoke_write")
 def revoke(id: int) -> ResponseReturnValue:
     begin_write(db.session)
-    row = get_owned(signed_in_user(), StatisticsShare, id)
+    row = get_owned(current_access(), StatisticsShare, id)
     services.revoke(row)
     message = _("%(name)s is revoked.", name=row.name)
     db.session.commit()
@@ -214,7 +215,7 @@ def scope_title(form: ResourceForm) -> str:
     """What the form's new share address will be of."""
     for name, find in (("link_id", of_link), ("project_id", of_project)):
         if form[name].data and not form[name].errors:
-            return find(signed_in_user(), form[name].data).title
+            return find(current_access(), form[name].data).title
     return _("All links")
 
 

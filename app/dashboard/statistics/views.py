@@ -21,11 +21,11 @@ from app.core import clock
 from app.core.database import begin_read
 from app.core.errors import FieldError, Invalid, NotFound, WaypostError
 from app.core.extensions import db
-from app.dashboard.auth.access import signed_in_user
 from app.dashboard.imports.exports import note_export
 from app.dashboard.links.rows import short_url
 from app.dashboard.shared import rendering
 from app.dashboard.shared.blueprint import blueprint
+from app.dashboard.shared.workspace import current_access
 from app.dashboard.statistics import figures, words
 from app.dashboard.statistics.freshness import find_missing_since
 from app.dashboard.statistics.lists import card, latest, links, listed, week, world
@@ -102,7 +102,7 @@ def with_scope(view: Callable[..., Response]) -> Callable[..., Response]:
     @wraps(view)
     def scoped(find: Find, id: int | None = None, **values: str) -> Response:
         begin_read(db.session)
-        scope = find(signed_in_user()) if id is None else find(signed_in_user(), id)
+        scope = find(current_access()) if id is None else find(current_access(), id)
         return view(scope, **values)
 
     return scoped

@@ -14,7 +14,8 @@ import click
 from sqlalchemy import delete, select
 
 from app.accounts import passwords, services, setup
-from app.accounts.models import User
+from app.accounts.models import User, Workspace
+from app.accounts.workspaces import access_of
 from app.core.database import begin_write
 from app.core.extensions import db
 from app.links.models import Alias, Link
@@ -48,20 +49,23 @@ def begin_anew(email: str, data_dir: Path) -> tuple[User, str]:
 
 def remove_account(user: User) -> None:
     """Removes the account with everything it owns. Its aliases are free at once for any account."""
-    user_id = user.id
-    while remove_links(user_id):
+    user_id, workspace_id = user.id, access_of(user).workspace_id
+    while remove_links(workspace_id):
         pass
     begin_write(db.session)
-    empty_trash(user_id)
-    db.session.execute(delete(Alias).where(Alias.user_id == user_id))
+    empty_trash(workspace_id)
+    db.session.execute(delete(Alias).where(Alias.workspace_id == workspace_id))
+    db.session.execute(delete(Workspace).where(Workspace.id == workspace_id))
     db.session.delete(db.session.get_one(User, user_id))
     db.session.commit()
 
 
-def remove_links(user_id: int) -> int:
+def remove_links(workspace_id: int) -> int:
     begin_write(db.session)
-    some = db.session.scalars(select(Link.id).where(Link.user_id == user_id).limit(BATCH_SIZE)).all()
-    erase(user_id, some)
+    some = db.session.scalars(
+        select(Link.id).where(Link.workspace_id == workspace_id).limit(BATCH_SIZE)
+    ).all()
+    erase(workspace_id, some)
     db.session.commit()
     return len(some)
 

@@ -11,7 +11,7 @@ from random import Random
 import click
 from sqlalchemy import func, select
 
-from app.accounts.models import User
+from app.accounts.access import Access
 from app.analytics.ingest import Ingest
 from app.analytics.models import Click
 from app.core.config import Settings
@@ -34,17 +34,19 @@ SECONDS = 60
 
 
 def make_links(
-    rng: Random, user: User, count: int, around: Surroundings, settings: Settings
+    rng: Random, access: Access, count: int, around: Surroundings, settings: Settings
 ) -> list[Visited]:
     """Makes a link of every kind as far as `count` goes, three in bulk, and everyday ones for the rest."""
     plans = list(islice(every_kind(around), count))
-    made = [Visited(make_link(user, plan.fields, settings), plan, since(rng, plan, around)) for plan in plans]
+    made = [
+        Visited(make_link(access, plan.fields, settings), plan, since(rng, plan, around)) for plan in plans
+    ]
     if count - len(made) >= IN_BULK:
         plan = DemoLink(bulk(), share=0.4)
         begun = since(rng, plan, around)
-        made += [Visited(link, plan, begun) for link in make_bulk(user, plan.fields, settings)]
+        made += [Visited(link, plan, begun) for link in make_bulk(access, plan.fields, settings)]
     for plan in everyday(rng, count - len(made), around):
-        made.append(Visited(make_link(user, plan.fields, settings), plan, since(rng, plan, around)))
+        made.append(Visited(make_link(access, plan.fields, settings), plan, since(rng, plan, around)))
     date_back(made)
     return made
 
@@ -55,29 +57,29 @@ def since(rng: Random, plan: DemoLink, around: Surroundings) -> dt.datetime:
     return around.now - dt.timedelta(days=around.days) * part
 
 
-def make_link(user: User, fields: Fields, settings: Settings) -> Link:
+def make_link(access: Access, fields: Fields, settings: Settings) -> Link:
     """Makes one link; where the alias is taken, with another one like it."""
-    form = check_form(user, fields, settings)
+    form = check_form(access, fields, settings)
     begin_write(db.session)
     try:
-        link = services.create(user, form.changes)
+        link = services.create(access, form.changes)
     except AliasTaken:
         db.session.rollback()
-        return make_link(user, {**fields, "url": f"{fields['url']}-{user.id}"}, settings)
+        return make_link(access, {**fields, "url": f"{fields['url']}-{access.user.id}"}, settings)
     db.session.commit()
     return link
 
 
-def make_bulk(user: User, fields: Fields, settings: Settings) -> list[Link]:
-    form = check_form(user, fields, settings)
+def make_bulk(access: Access, fields: Fields, settings: Settings) -> list[Link]:
+    form = check_form(access, fields, settings)
     begin_write(db.session)
-    found = services.create_bulk(user, form.changes)
+    found = services.create_bulk(access, form.changes)
     db.session.commit()
     return found
 
 
-def check_form(user: User, fields: Fields, settings: Settings, stored: Link | None = None) -> LinkForm:
-    form = LinkForm(RequestData(fields.items()), owner=user, stored=stored, settings=settings)
+def check_form(access: Access, fields: Fields, settings: Settings, stored: Link | None = None) -> LinkForm:
+    form = LinkForm(RequestData(fields.items()), owner=access, stored=stored, settings=settings)
     form.require_valid()
     return form
 
@@ -90,11 +92,11 @@ def date_back(made: Sequence[Visited]) -> None:
     db.session.commit()
 
 
-def change_later(user: User, made: Sequence[Visited], settings: Settings) -> None:
+def change_later(access: Access, made: Sequence[Visited], settings: Settings) -> None:
     """Sets what the owner changes after the visits: a limit, an end date, switched off."""
     for one in made:
         if one.plan.later:
-            form = check_form(user, one.plan.later, settings, stored=one.link)
+            form = check_form(access, one.plan.later, settings, stored=one.link)
             begin_write(db.session)
             services.update(one.link, form.changes)
             db.session.commit()

@@ -134,7 +134,7 @@ def new_visit(rng: Random, link: Link, moment: dt.datetime) -> Visit:
     return Visit(
         to_ms(moment),
         link.id,
-        link.user_id,
+        link.workspace_id,
         is_bot=0,
         visitor=f"{rng.getrandbits(44):011x}",
         country_code=person.land.code,
@@ -184,7 +184,7 @@ def bots_of(rng: Random, one: Visited, people_count: int, now: dt.datetime) -> I
         yield Visit(
             time_ms=to_ms(moment),
             link_id=one.link.id,
-            user_id=one.link.user_id,
+            user_id=one.link.workspace_id,
             is_bot=1,
             bot_name=bot_name(agent),
             visitor=f"{rng.getrandbits(44):011x}",

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from app.accounts.deletion import leaving
 from app.accounts.models import User
 from app.accounts.standing import RETENTION
+from app.accounts.workspaces import access_of
 from app.core.clock import now
 from app.core.config import Settings
 from app.core.database import begin_write
@@ -86,7 +87,7 @@ def test_nothing_is_sent_any_more(session: Session, bob: User, factory: Any, set
 
 def test_imports_end(session: Session, bob: User, alice: User) -> None:
     rows = [
-        LinkImport(user_id=user.id, name="a", file="a.csv", state=state)
+        LinkImport(**access_of(user).row_columns, name="a", file="a.csv", state=state)
         for user in (bob, alice)
         for state in ("new", "checking", "taking", "done")
     ]

@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session
 from app.accounts.deletion import leaving, purging
 from app.accounts.models import User
 from app.accounts.standing import RETENTION
+from app.accounts.workspaces import access_of
 from app.analytics.models import Click, Counter
 from app.analytics.rollup import roll_up
 from app.analytics.rollup_models import (
@@ -60,7 +61,7 @@ def furnish(session: Session, factory: Any, user: User, settings: Settings) -> N
 
     def make(**changes: Any) -> Link:
         begin_write(db.session)
-        link = links.create(user, {"location_url": TO, **changes})
+        link = links.create(access_of(user), {"location_url": TO, **changes})
         db.session.commit()
         return link
 
@@ -79,14 +80,14 @@ def furnish(session: Session, factory: Any, user: User, settings: Settings) -> N
     delivery.attempts = [DeliveryAttempt(detail="no", duration_ms=1)]
     path = files.new_file(settings.data_dir)
     path.write_text("url\n")
-    job = LinkImport(user_id=user.id, name="a", file=path.name, state="done")
+    job = LinkImport(**access_of(user).row_columns, name="a", file=path.name, state="done")
     session.add(job)
     session.flush()
     session.add_all(
         [
             FailedRow(import_id=job.id, number=1, line=1, cells=[], problems=[]),
             *(PreviewRow(import_id=job.id, number=number, line=number, kind="new") for number in (1, 2, 3)),
-            ImportedRow(link_id=first.id, user_id=user.id, digest=name),
+            ImportedRow(link_id=first.id, **access_of(user).row_columns, digest=name),
             Report(user_id=user.id, period="weekly", start_date=now().date()),
             IdempotencyKey(user_id=user.id, key="k", digest="d", token="t", lease_until=now(), answer={}),
         ]
@@ -162,7 +163,7 @@ def test_nothing_is_left_and_of_others_everything(
     assert purging.purge(session, settings) == 1
     session.expire_all()
     after = stock(session, settings)
-    assert own(after) == own(before) | {"user": 1}
+    assert own(after) == own(before) | {"user": 1, "workspace": 1, "workspace_member": 1}
     assert purging.purge(session, settings) == 0
 
 
@@ -177,7 +178,7 @@ def test_short_addresses_hosts_and_the_email_address_are_free_again(
     assert session.scalars(select(Alias)).all() == []
     for name in ("bob", "bob-gone"):
         begin_write(db.session)
-        links.create(alice, {"location_url": TO, "url": name})
+        links.create(access_of(alice), {"location_url": TO, "url": name})
         db.session.commit()
     factory.domain(alice, "bob.example")
     factory.user("bob@example.com")
@@ -206,7 +207,7 @@ def test_a_killed_run_is_begun_anew(
     assert purging.purge(session, settings) == 1
     session.expire_all()
     after = stock(session, settings)
-    assert own(after) == own(before) | {"user": 1}
+    assert own(after) == own(before) | {"user": 1, "workspace": 1, "workspace_member": 1}
 
 
 def own(counts: dict[str, int]) -> dict[str, int]:

@@ -35,7 +35,7 @@ SCOPES: tuple[dict[str, Any], ...] = (
     {},
     {"zone": ZoneInfo("Europe/Berlin")},
     {"link_ids": (10, 12)},
-    {"bots": True, "user_id": 2},
+    {"bots": True, "workspace_id": 2},
     {"filters": {"country_code": "DE"}},
 )
 

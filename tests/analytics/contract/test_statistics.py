@@ -209,7 +209,7 @@ def test_erasure(settings: Settings, loaded: Any, visits: list[Visit]) -> None:
     for asked in questions():
         found = query_statistics(loaded, asked)
         assert (found.pageviews, found.visitors) == (0, 0)
-        other = replace(asked, user_id=2)
+        other = replace(asked, workspace_id=2)
         assert query_statistics(loaded, other).rows == plain(visits, other).rows(other.type)
     assert first_moment(loaded, 1) is None
     assert not reader_of(loaded).has_visits(LINKS[1])

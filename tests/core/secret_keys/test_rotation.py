@@ -17,6 +17,7 @@ from flask import Flask
 from sqlalchemy.orm import Session
 
 from app.accounts.models import SecondFactor, User
+from app.accounts.workspaces import access_of
 from app.api.models import IdempotencyKey
 from app.cli.secrets import MAIL_TOKENS
 from app.core.clock import now
@@ -110,7 +111,13 @@ def test_more_rows_than_fit_a_step_and_some_that_no_key_reads(session, alice: Us
     table = NotificationHandler.__table__
     texts = [encrypt_text(b"{}", OLD) for _ in range(2 * rotation.BATCH_SIZE)]
     texts += [encrypt_text(b"{}", OLD).partition(":")[2], encrypt_text(b"{}", "lost"), "damaged"]
-    base = {"user_id": alice.id, "type": "email", "name": "x", "is_enabled": True, "datetime": now()}
+    base = {
+        **access_of(alice).row_columns,
+        "type": "email",
+        "name": "x",
+        "is_enabled": True,
+        "datetime": now(),
+    }
     for text in texts:
         values = {**base, "settings": sa.type_coerce(text, sa.Text)}
         session.execute(sa.insert(table).values(values))

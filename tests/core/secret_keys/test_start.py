@@ -248,8 +248,8 @@ def test_a_database_of_before_names_the_key_that_reads_it(instance: Run, data_di
         connection.execute("DELETE FROM key_record")
         token = encrypt_text(b'{"email": "a@example.com"}', key).partition(":")[2]
         connection.execute(
-            "INSERT INTO notification_handler (user_id, type, name, settings, is_enabled, datetime)"
-            " VALUES (1, 'email', 'x', ?, 1, '2026-01-01')",
+            "INSERT INTO notification_handler"
+            " (workspace_id, user_id, type, name, settings, is_enabled, datetime) VALUES (1, 1, 'email', 'x', ?, 1, '2026-01-01')",
             [token],
         )
     replace(data_dir)

@@ -14,6 +14,7 @@ from sqlalchemy import insert
 
 from app.accounts import keys
 from app.accounts.models import User
+from app.accounts.workspaces import access_of
 from app.audit.actions import ACTIONS
 from app.audit.models import AuditEntry
 from app.audit.queries import PAGE_SIZE
@@ -55,7 +56,7 @@ def test_an_owner_sees_their_own_entries_alone(desk: Desk, bobs: Desk, make_key,
 def test_an_admin_sees_the_instance_without_what_owners_keep(
     desk: Desk, bob: User, make_handler, make_link, session
 ) -> None:
-    domains.create(bob, {"host": "secret-project.example"})
+    domains.create(access_of(bob), {"host": "secret-project.example"})
     session.commit()
     page = desk.get(INSTANCE).text
     assert "Domain created" in page
@@ -131,7 +132,7 @@ def test_older_entries_are_on_other_pages(desk: Desk, alice: User, session) -> N
 
 def test_files_hold_every_entry_and_no_formula(desk: Desk, alice: User, session) -> None:
     for name in ("=1+1", "@SUM(A1)", "plain"):
-        keys.create_key(alice, name)
+        keys.create_key(access_of(alice), name)
     entry = {"action": "sign_out", "account_id": alice.id, "datetime": now() - dt.timedelta(days=1)}
     session.execute(insert(AuditEntry), [entry] * 2500)
     session.commit()

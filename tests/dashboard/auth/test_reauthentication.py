@@ -13,6 +13,7 @@ import time_machine
 from flask.testing import FlaskClient
 
 from app.accounts.models import ApiKey, User, UserSession
+from app.accounts.workspaces import access_of
 from app.core.clock import now
 from app.core.extensions import db
 from app.dashboard.auth.reauthentication import RECENT
@@ -235,7 +236,7 @@ class TestDownloads:
             assert "attachment" in desk.get(path).headers["Content-Disposition"]
 
     def test_so_do_failed_rows(self, desk: Desk, session: Any, alice: User) -> None:
-        job = LinkImport(user_id=alice.id, name="links.csv", file="0" * 32 + ".csv")
+        job = LinkImport(**access_of(alice).row_columns, name="links.csv", file="0" * 32 + ".csv")
         session.add(job)
         session.commit()
         path = f"/imports/{job.id}/failed.csv"

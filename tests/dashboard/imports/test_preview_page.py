@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from app.accounts.models import User
+from app.accounts.workspaces import access_of
 from app.core.config import Settings
 from app.dashboard.imports import preview_page
 from app.import_export import preview, runs
@@ -33,7 +34,9 @@ TABLE = (
 def checked(desk: Any, session: Any, settings: Settings, alice: User, bring: Any) -> Preview:
     """`checked(text, **choices)`: an import of alice's as the worker has checked it, with these choices."""
     for url in ("one", "two"):
-        services.create(alice, {"url": url, "location_url": "https://example.com/", "title": "old"})
+        services.create(
+            access_of(alice), {"url": url, "location_url": "https://example.com/", "title": "old"}
+        )
     session.commit()
 
     def make(text: str = TABLE, **choices: str) -> LinkImport:

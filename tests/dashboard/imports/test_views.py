@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from app.accounts.workspaces import access_of
 from app.core.csv_files import unescape_text
 from app.dashboard.imports import upload as imports_upload
 from app.dashboard.imports import views as import_views
@@ -183,7 +184,7 @@ def test_changed_ones_mind(desk, session, brought, work) -> None:
 
 
 def test_another_ones_is_not_there(desk, session, bob, settings) -> None:
-    job = LinkImport(user_id=bob.id, name="his", file="0" * 32 + ".csv")
+    job = LinkImport(**access_of(bob).row_columns, name="his", file="0" * 32 + ".csv")
     session.add(job)
     session.commit()
     for path in ("", "/failed.csv"):
@@ -193,8 +194,8 @@ def test_another_ones_is_not_there(desk, session, bob, settings) -> None:
 
 
 def test_export(desk, session, alice) -> None:
-    services.create(alice, {"url": "one", "location_url": "https://example.com/1", "title": "=x"})
-    services.create(alice, {"url": "two", "location_url": "https://example.com/2"})
+    services.create(access_of(alice), {"url": "one", "location_url": "https://example.com/1", "title": "=x"})
+    services.create(access_of(alice), {"url": "two", "location_url": "https://example.com/2"})
     session.commit()
     answer = desk.get("/links/export.csv?search=one")
     assert answer.headers["Content-Disposition"].startswith('attachment; filename="links-')

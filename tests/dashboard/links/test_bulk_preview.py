@@ -11,6 +11,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import User
+from app.accounts.workspaces import access_of
 from app.dashboard.links import bulk as links_bulk
 from app.dashboard.links import bulk_preview
 from app.links.models import Link, LinkChange
@@ -148,7 +149,9 @@ def test_nothing_of_others_is_shown_changed_or_undone(
     desk.post("/links/many/go", {**fields(page), "apply": "1"})
     assert stored(session, "his").location_url == "https://old.example/"
     batch = "ab" * 16
-    session.add(LinkChange(link_id=foreign.id, user_id=bob.id, kind="changed", batch=batch, fields={}))
+    session.add(
+        LinkChange(link_id=foreign.id, **access_of(bob).row_columns, kind="changed", batch=batch, fields={})
+    )
     session.commit()
     for other in (batch, "cd" * 16, "x", "ab" * 17):
         assert desk.post(f"/links/many/undo/{other}", {}).status_code == 404

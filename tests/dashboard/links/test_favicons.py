@@ -10,6 +10,7 @@ from sqlalchemy import select, update
 from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import User
+from app.accounts.workspaces import access_of
 from app.links.models import Favicon, Link
 from tests.dashboard.conftest import Desk
 from tests.links.sites import ICON
@@ -23,7 +24,9 @@ def iconed(session: scoped_session[Session], alice: User, bob: User, make_link: 
     link = make_link(alice, location_url="https://a.example/x")
     make_link(alice, location_url="https://b.example/x")
     for user, name in ((alice, "aaaa"), (bob, "bbbb")):
-        session.add(Favicon(user_id=user.id, site="https://a.example", content=ICON, digest=name))
+        session.add(
+            Favicon(**access_of(user).row_columns, site="https://a.example", content=ICON, digest=name)
+        )
     session.commit()
     return link
 
@@ -39,7 +42,7 @@ def test_the_list_has_the_icon_of_its_own_copy(desk: Desk) -> None:
 
 @pytest.mark.usefixtures("iconed")
 def test_others_icons_are_not_there(desk: Desk, session: scoped_session[Session], bob: User) -> None:
-    id_ = session.scalar(select(Favicon.id).where(Favicon.user_id == bob.id))
+    id_ = session.scalar(select(Favicon.id).where(Favicon.workspace_id == access_of(bob).workspace_id))
     assert desk.get(f"/links/icons/{id_}-bbbb.png").status_code == 404
     assert desk.get(f"/links/icons/{id_}-aaaa.png").status_code == 404
     assert desk.get("/links/icons/999-aaaa.png").status_code == 404

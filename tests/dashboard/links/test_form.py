@@ -10,6 +10,7 @@ from sqlalchemy import select
 from wtforms.fields.core import UnboundField
 
 from app.accounts.models import User
+from app.accounts.workspaces import access_of
 from app.domains.models import Domain
 from app.links.forms import PAIRS, LinkForm
 from app.links.models import Link
@@ -25,7 +26,7 @@ MANY = {"is_bulk", "location_urls"}
 @pytest.fixture
 def pages(desk: Desk, factory: Factory, alice: User) -> dict[str, str]:
     """The forms for one new link and for many, of an owner who has something of each kind to choose."""
-    factory.add(Domain(user_id=alice.id, host="go.example", is_verified=True, token="x"))
+    factory.add(Domain(**access_of(alice).row_columns, host="go.example", is_verified=True, token="x"))
     factory.project(alice), factory.pixel(alice), factory.handler(alice)
     factory.session.commit()
     return {"one": desk.get("/links/new").text, "many": desk.get("/links/bulk").text}

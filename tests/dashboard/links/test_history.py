@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import update
 
 from app.accounts.models import User
+from app.accounts.workspaces import access_of
 from app.core.database import begin_write
 from app.core.extensions import db
 from app.links import services
@@ -39,7 +40,7 @@ def values(link: Link, *names: str) -> list[Any]:
 @pytest.fixture
 def link(desk: Desk, alice: User) -> Link:
     begin_write(db.session)
-    made = services.create(alice, {"location_url": TO, "url": "one", "title": "first"})
+    made = services.create(access_of(alice), {"location_url": TO, "url": "one", "title": "first"})
     db.session.commit()
     change(made, title="second")
     return made

@@ -12,6 +12,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import User
+from app.accounts.workspaces import access_of
 from app.core.clock import now
 from app.links.models import LimitCounter, Link
 from tests.clients import Api
@@ -227,4 +228,7 @@ def test_a_proposal_that_is_taken_is_drawn_again(
     sent = {"location_url": "https://example.com/", "proposed_alias": "abcdefg"}
     assert "abcdefg" not in desk.post("/links/preview", sent).text
     assert desk.post("/links/new", sent).status_code == 303
-    assert session.scalars(select(Link.url).where(Link.user_id == alice.id)).one() != "abcdefg"
+    assert (
+        session.scalars(select(Link.url).where(Link.workspace_id == access_of(alice).workspace_id)).one()
+        != "abcdefg"
+    )

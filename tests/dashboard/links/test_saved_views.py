@@ -11,6 +11,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import User
+from app.accounts.workspaces import access_of
 from app.links import saved_views
 from app.links.models import SavedView
 from tests.dashboard.conftest import HTMX, Desk
@@ -22,7 +23,13 @@ QUERY = "not=tag&order_by=clicks&search=a+%26+b&tag=summer&tag=winter"
 
 def stored(session: scoped_session[Session], user: User) -> list[SavedView]:
     session.rollback()
-    return list(session.scalars(select(SavedView).where(SavedView.user_id == user.id).order_by(SavedView.id)))
+    return list(
+        session.scalars(
+            select(SavedView)
+            .where(SavedView.workspace_id == access_of(user).workspace_id)
+            .order_by(SavedView.id)
+        )
+    )
 
 
 def save(desk: Desk, name: str, query: str = QUERY, **options: Any) -> Any:
@@ -50,7 +57,7 @@ def test_a_view_keeps_the_known_parameters(
 def test_names_are_free_again_only_when_their_view_is_gone(
     desk: Desk, alice: User, bob: User, session: scoped_session[Session], database: str
 ) -> None:
-    session.add(SavedView(user_id=bob.id, name="Mine", key="mine", query=QUERY))
+    session.add(SavedView(**access_of(bob).row_columns, name="Mine", key="mine", query=QUERY))
     session.commit()
     assert save(desk, "Mine").status_code == 303
     (view,) = stored(session, alice)
@@ -136,7 +143,7 @@ def test_deleting_a_view_keeps_what_is_shown(
 def test_views_of_others_are_not_there(
     desk: Desk, bob: User, session: scoped_session[Session], database: str
 ) -> None:
-    view = SavedView(user_id=bob.id, name="Secret plans", key="secret plans", query=QUERY)
+    view = SavedView(**access_of(bob).row_columns, name="Secret plans", key="secret plans", query=QUERY)
     session.add(view)
     session.commit()
     at = f"/links/views/{view.id}"

@@ -13,6 +13,7 @@ from flask.testing import FlaskClient
 
 from app.accounts.models import User
 from app.accounts.setup import setup_token
+from app.accounts.workspaces import access_of
 from app.core.config import Settings
 from app.domains.models import Domain
 from app.links.models import Link
@@ -83,7 +84,7 @@ def test_set_up_recommends_an_address_of_its_own_for_the_dashboard(
 def test_the_list_says_so_where_it_is_the_case(
     desk: Desk, factory: Factory, alice: User, make_link: Callable[..., Link]
 ) -> None:
-    own = factory.add(Domain(user_id=alice.id, host="go.example", is_verified=True, token="x"))
+    own = factory.add(Domain(**access_of(alice).row_columns, host="go.example", is_verified=True, token="x"))
     put_on_links(factory, alice, make_link, "social_c", domain_id=own.id)
     factory.pixel(alice, "tagmanager_a")
     factory.session.commit()
@@ -102,7 +103,7 @@ def test_a_links_form_says_so_for_links_without_a_domain(desk: Desk, factory: Fa
     factory.session.commit()
     shown = page(desk, "/links/new")
     assert re.search(rf'<div class="control"><p class="hint">{re.escape(OF_A_LINK)}', shown)
-    factory.add(Domain(user_id=alice.id, host="go.example", is_verified=True, token="x"))
+    factory.add(Domain(**access_of(alice).row_columns, host="go.example", is_verified=True, token="x"))
     factory.session.commit()
     assert re.search(
         rf'data-for="domain_id "><p class="hint">{re.escape(OF_A_LINK)}', page(desk, "/links/new")
@@ -124,7 +125,7 @@ def test_what_is_said_is_what_happens(
     from dataclasses import replace
 
     settings: Settings = replace(app.config["WAYPOST"], **changed)
-    link = {"id": 1, "user_id": 1, "domain_id": 0, "url": "a", "location_url": "https://example.com/"}
+    link = {"id": 1, "workspace_id": 1, "domain_id": 0, "url": "a", "location_url": "https://example.com/"}
     plan = compile_link(
         {**link, "http_status_code": 302, "password_version": 0}, settings.destination_schemes
     )
@@ -132,5 +133,5 @@ def test_what_is_said_is_what_happens(
     _, boxed = parted(scripts, plan, Site(), host, settings)
     assert bool(boxed) is (type_ in boxed_types(host, settings))
     assert bool(boxed) is (all_are_boxed or all_providers()[type_].is_owners_script)
-    own = Site(domain_id=1, user_id=1)
+    own = Site(domain_id=1, workspace_id=1)
     assert parted(scripts, plan, own, "go.example", settings) == (scripts, Scripts())

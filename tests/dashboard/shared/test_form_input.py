@@ -12,6 +12,7 @@ import pytest
 from sqlalchemy.orm import Session, scoped_session
 
 from app.accounts.models import User
+from app.accounts.workspaces import access_of
 from app.dashboard.shared.form_input import complete, link_fields, touched
 from app.input.data import RequestData, Upload
 from app.links.forms import LinkForm
@@ -110,7 +111,7 @@ def test_the_rest_goes_through_as_it_came() -> None:
 )
 def test_changed_fields(alice: User, factory: Any, name: str, value: str, is_touched: bool) -> None:
     link = factory.link(alice, **STORED, title="a title", schedule=True, start_date=TWICE, password_hash="x")
-    shown = LinkForm(None, owner=alice, stored=link)
+    shown = LinkForm(None, owner=access_of(alice), stored=link)
     assert (name in touched(RequestData([(name, value)]), shown)) is is_touched
 
 

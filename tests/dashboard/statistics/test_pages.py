@@ -51,7 +51,7 @@ def today() -> dt.date:
 def asked(past: Past, **fields: Any) -> StatisticsQuery:
     """A query for all links and the last 30 days, unless `fields` says otherwise."""
     days = {"start": today() - dt.timedelta(29), "end": today()}
-    return StatisticsQuery(**{"user_id": past.owner.id, "zone": KOLKATA, **days, **fields})
+    return StatisticsQuery(**{"workspace_id": past.owner.id, "zone": KOLKATA, **days, **fields})
 
 
 def scopes(past: Past) -> dict[str, tuple[int, ...] | None]:
@@ -362,10 +362,10 @@ def prune(settings: Settings, session: Any, monkeypatch: Any, days: int = 5) -> 
     worker.close()
     session.rollback()
     two = {"country_code": "DE", "device_type": "mobile"}
-    user_id = session.scalar(select(Link.user_id).limit(1))
+    workspace_id = session.scalar(select(Link.workspace_id).limit(1))
     end = today()
     common: dict[str, Any] = {
-        "user_id": user_id,
+        "workspace_id": workspace_id,
         "zone": KOLKATA,
         "start": end - dt.timedelta(29),
         "end": end,

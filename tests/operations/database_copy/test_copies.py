@@ -151,7 +151,7 @@ def test_changes_while_it_runs_are_caught_up(
                 text("DELETE FROM alias WHERE link_id IN (:one, :two)"), {"one": ids[0], "two": ids[8]}
             )
             for link, key in ((ids[0], "alias-8"), (ids[8], "alias-0")):
-                db.session.add(Alias(domain_id=0, key=key, link_id=link, user_id=1))
+                db.session.add(Alias(domain_id=0, key=key, link_id=link, workspace_id=1))
             db.session.execute(update(Link).where(Link.id == ids[4]).values(title="changed"))
             db.session.execute(text("DELETE FROM link WHERE id = :id"), {"id": ids[6]})
             make_link(alice, url="new")

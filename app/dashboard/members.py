@@ -1,0 +1,183 @@
+"""Pages of a workspace's members, of invitations into it, and of new workspaces."""
+
+from __future__ import annotations
+
+from flask import Response, flash, redirect, render_template, url_for
+from flask.typing import ResponseReturnValue
+
+from app.accounts import member_invitations, workspaces
+from app.accounts.forms import MemberForm, MemberInvitationForm, WorkspaceForm
+from app.accounts.models import User, Workspace, WorkspaceInvitation, WorkspaceMember
+from app.accounts.ownership import get_owned
+from app.accounts.rights import EDITOR, ROLES
+from app.core.database import begin_write
+from app.core.extensions import db
+from app.dashboard.auth.access import signed_in_user, submitted_form
+from app.dashboard.shared import rendering
+from app.dashboard.shared.blueprint import blueprint
+from app.dashboard.shared.workspace import current_access, may, workspace_id
+from app.i18n.messages import gettext as _
+from app.notifications import system_email
+from app.notifications.member_invitations import about_of, post_invitation
+from app.web import application, urls
+from app.web.body import read_list_query
+
+FOLDER = "dashboard/members"
+
+
+@blueprint.get("/workspace/", endpoint="workspace")
+def show() -> ResponseReturnValue:
+    return render_page()
+
+
+def render_page(
+    naming: WorkspaceForm | None = None, inviting: MemberInvitationForm | None = None, address: str = ""
+) -> Response:
+    """The members; for owners with the forms. `address`: of an invitation just made, shown this once."""
+    access = current_access()
+    row = db.session.get_one(Workspace, access.workspace_id)
+    status = 422 if (naming and naming.problems) or (inviting and inviting.problems) else 200
+    body = render_template(
+        f"{FOLDER}/list.html",
+        here="workspace",
+        workspace=row,
+        members=workspaces.members(row.id),
+        invitations=member_invitations.open_ones(access) if may("write_workspace") else (),
+        naming=naming or WorkspaceForm(None, owner=access, stored=row),
+        inviting=inviting or MemberInvitationForm(None, owner=access, data={"role": EDITOR}),
+        role_form=MemberForm(None, owner=access),
+        address=address,
+        roles=list(ROLES.items()),
+        zone=rendering.owner_zone(),
+    )
+    return Response(body, status)
+
+
+@blueprint.post("/workspace/rename", endpoint="workspace_rename")
+def rename() -> ResponseReturnValue:
+    row = db.session.get_one(Workspace, workspace_id())
+    form = WorkspaceForm(submitted_form(), owner=current_access(), stored=row)
+    if form.problems:
+        return render_page(naming=form)
+    begin_write(db.session)
+    workspaces.hold(row.id)
+    workspaces.update_workspace(row, form.changes)
+    db.session.commit()
+    return back(_("The name is saved."))
+
+
+@blueprint.post("/workspace/invite", endpoint="workspace_invite")
+def invite() -> ResponseReturnValue:
+    """Invite an address. The one-time link is in this one answer, and in the mail if one is sent."""
+    form = MemberInvitationForm(submitted_form(), owner=current_access())
+    if form.problems:
+        return render_page(inviting=form)
+    begin_write(db.session)
+    row, token = member_invitations.invite(current_access(), form.changes["email"], form.changes["role"])
+    address = f"{urls.dashboard_site()}{url_for('dashboard.join')}?token={token}"
+    if application.settings().smtp_url:
+        post_invitation(db.session, row, signed_in_user(), address)
+    db.session.commit()
+    return render_page(address=address)
+
+
+@blueprint.post("/workspace/invitations/<int:id>/revoke", endpoint="workspace_revoke")
+def revoke(id: int) -> ResponseReturnValue:
+    begin_write(db.session)
+    row = get_owned(current_access(), WorkspaceInvitation, id)
+    system_email.withdraw(db.session, about_of(row))
+    member_invitations.revoke(row)
+    db.session.commit()
+    return back(_("The invitation is revoked."))
+
+
+@blueprint.post("/workspace/members/<int:id>/role", endpoint="workspace_role")
+def change_role(id: int) -> ResponseReturnValue:
+    member = workspaces.get_member(workspace_id(), id)
+    form = MemberForm(submitted_form(), owner=current_access(), stored=member)
+    form.require_valid()
+    begin_write(db.session)
+    member = workspaces.get_member(workspace_id(), id)
+    try:
+        workspaces.change_role(member, form.changes.get("role", member.role))
+    except workspaces.LastOwner as refused:
+        return back_with(refused)
+    db.session.commit()
+    return back(_("The role is changed."))
+
+
+@blueprint.post("/workspace/members/<int:id>/remove", endpoint="workspace_remove")
+def remove(id: int) -> ResponseReturnValue:
+    return end(workspaces.get_member(workspace_id(), id), _("The member is removed."))
+
+
+@blueprint.post("/workspace/leave", endpoint="workspace_leave")
+def leave() -> ResponseReturnValue:
+    own = next(one for one in workspaces.members(workspace_id()) if one.user_id == signed_in_user().id)
+    return end(own, _("You have left the workspace."))
+
+
+def end(member: WorkspaceMember, message: str) -> ResponseReturnValue:
+    is_own = member.user_id == signed_in_user().id
+    begin_write(db.session)
+    try:
+        workspaces.remove_member(workspaces.get_member(workspace_id(), member.id))
+    except workspaces.LastOwner as refused:
+        return back_with(refused)
+    db.session.commit()
+    if is_own:  # the page would not be there any more
+        flash(message, "message")
+        return redirect("/dashboard/", 303)
+    return back(message)
+
+
+def back(message: str) -> ResponseReturnValue:
+    return rendering.redirect_with(message, url_for("dashboard.workspace"))
+
+
+def back_with(refused: workspaces.LastOwner) -> ResponseReturnValue:
+    db.session.rollback()
+    return rendering.redirect_with("", url_for("dashboard.workspace"), warning=str(refused.errors[0].title))
+
+
+# --- pages outside of workspaces
+
+
+@blueprint.post("/workspaces/new", endpoint="workspaces_new")
+def create() -> ResponseReturnValue:
+    form = WorkspaceForm(submitted_form(), owner=None)
+    form.require_valid()
+    begin_write(db.session)
+    row = workspaces.create(db.session.get_one(User, signed_in_user().id), form.changes["name"])
+    workspaces.note_created(row)
+    db.session.commit()
+    message = _("The workspace is there. Invite members to it.")
+    return rendering.redirect_with(message, url_for("dashboard.workspace", workspace_in_address=row.id))
+
+
+@blueprint.get("/join", endpoint="join")
+def ask_join() -> ResponseReturnValue:
+    """The invitation, for whoever is signed in. Raises NotFound for one that is used, revoked or expired."""
+    token = dict(read_list_query()).get("token", "")
+    row = member_invitations.find(token)
+    return Response(
+        render_template(
+            f"{FOLDER}/join.html",
+            workspace=row.workspace,
+            role=ROLES[row.role],
+            email=row.email,
+            token=token,
+            is_own=signed_in_user().is_own_address(row.email),
+        )
+    )
+
+
+@blueprint.post("/join", endpoint="join_write")
+def join() -> ResponseReturnValue:
+    begin_write(db.session)
+    user = db.session.get_one(User, signed_in_user().id)
+    member = member_invitations.accept(str(submitted_form().last("token") or ""), user)
+    db.session.commit()
+    message = _("You are a member of %(workspace)s.", workspace=member.workspace.name)
+    to = url_for("dashboard.links", workspace_in_address=member.workspace_id)
+    return rendering.redirect_with(message, to)

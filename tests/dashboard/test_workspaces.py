@@ -1,0 +1,246 @@
+"""Pages of several workspaces: their addresses, what each role sees and may do, and the members' page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from urllib.parse import urlsplit
+
+import pytest
+from flask.testing import FlaskClient
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from app.accounts import member_invitations, workspaces
+from app.accounts.models import User, Workspace, WorkspaceInvitation
+from app.accounts.rights import EDITOR, OWNER, VIEWER
+from app.accounts.workspaces import access_of
+from app.core.database import begin_write
+from app.core.extensions import db
+from app.links.models import Link
+from tests.dashboard.conftest import Desk
+from tests.factories import Factory
+from tests.users import access_to
+
+LINK = {"location_url": "https://example.com/", "url": "made"}
+
+
+@pytest.fixture
+def workspace(alice: User, session: Session) -> Workspace:
+    """Alice's second one. Its id is no user's."""
+    session.add(Workspace(id=5000, name="Second"))
+    session.flush()
+    found = session.get_one(Workspace, 5000)
+    workspaces.add_member(found, alice, OWNER)
+    session.commit()
+    return found
+
+
+@pytest.fixture
+def enter(workspace: Workspace, client: FlaskClient, bob: User) -> Callable[[str], Desk]:
+    """`enter("viewer")`: the dashboard with bob signed in, who is a member in this role."""
+
+    def make(role: str) -> Desk:
+        workspaces.add_member(workspace, bob, role)
+        db.session.commit()
+        desk = Desk(client, bob.email)
+        desk.sign_in()
+        return desk
+
+    return make
+
+
+def made_in(session: Session, workspace_id: int) -> list[str]:
+    session.rollback()
+    return list(session.scalars(select(Link.url).where(Link.workspace_id == workspace_id)))
+
+
+def test_of_one_alone_no_address_says_it(desk: Desk) -> None:
+    page = desk.get("/links/")
+    assert page.status_code == 200
+    assert "/dashboard/w/" not in page.text
+    assert 'id="workspaces"' not in page.text
+
+
+def test_addresses_lead_to_the_own_one_of_several(desk: Desk, alice: User, workspace: Workspace) -> None:
+    own = access_of(alice).workspace_id
+    for path in ("/links/", "/statistics/?type=hour", "/links/new"):
+        answer = desk.get(path)
+        assert (answer.status_code, answer.location) == (302, f"/dashboard/w/{own}{path}")
+        assert desk.get(f"/w/{own}{path}").status_code == 200
+    assert desk.get("/account/").status_code == 200
+
+
+def test_a_page_leads_to_pages_of_its_workspace(desk: Desk, alice: User, workspace: Workspace) -> None:
+    page = desk.get("/w/5000/links/").text
+    found = set(re.findall(r'href="/dashboard/w/(\d+)/links/"', page))
+    assert found == {"5000", str(access_of(alice).workspace_id)}  # the switcher has the other
+    for part in (
+        "statistics",
+        "projects",
+        "domains",
+        "pixels",
+        "handlers",
+        "keys",
+        "imports",
+        "trash",
+        "workspace",
+    ):
+        assert f'href="/dashboard/w/5000/{part}/"' in page
+        assert desk.get(f"/w/5000/{part}/").status_code == 200
+    assert 'href="/dashboard/account/"' in page
+
+
+def test_two_tabs_show_two(desk: Desk, alice: User, workspace: Workspace, session: Session) -> None:
+    own = access_of(alice).workspace_id
+    answer = desk.post("/w/5000/links/new", LINK)
+    assert urlsplit(answer.location).path.startswith("/dashboard/w/5000/links/")
+    desk.post(f"/w/{own}/links/new", {**LINK, "url": "mine"})
+    assert (made_in(session, 5000), made_in(session, own)) == (["made"], ["mine"])
+    link = session.scalars(select(Link).where(Link.workspace_id == 5000)).one()
+    assert "/made" in desk.get("/w/5000/links/").text
+    assert "/made" not in desk.get(f"/w/{own}/links/").text
+    assert desk.get(f"/w/5000/links/{link.id}").status_code == 200
+    assert desk.get(f"/w/{own}/links/{link.id}").status_code == 404
+
+
+def test_one_of_others_is_not_there(desk: Desk, bob: User) -> None:
+    other = access_of(bob).workspace_id
+    for path in (f"/w/{other}/links/", f"/w/{10**20}/links/", "/w/0/links/"):
+        assert desk.get(path).status_code == 404
+    assert desk.post(f"/w/{other}/links/new", LINK).status_code == 404
+
+
+@pytest.mark.parametrize("role", [OWNER, EDITOR, VIEWER])
+def test_who_may_write(role: str, enter: Callable[[str], Desk], session: Session) -> None:
+    desk = enter(role)
+    can_write, is_owner = role != VIEWER, role == OWNER
+    assert (desk.get("/w/5000/links/new").status_code == 200) is can_write
+    assert (desk.post("/w/5000/links/new", LINK).status_code == 303) is can_write
+    assert made_in(session, 5000) == (["made"] if can_write else [])
+    assert (desk.get("/w/5000/domains/new").status_code == 200) is is_owner
+    assert (desk.post("/w/5000/workspace/rename", {"name": "Other"}).status_code == 303) is is_owner
+    list_ = desk.get("/w/5000/links/").text
+    assert ("/dashboard/w/5000/links/new" in list_) is can_write
+    members = desk.get("/w/5000/workspace/").text
+    assert ("/workspace/invite" in members) is is_owner
+
+
+def test_a_viewer_sees_no_button_for_what_can_not_be(
+    enter: Callable[[str], Desk], workspace: Workspace, alice: User, session: Session
+) -> None:
+    link = Link(workspace_id=5000, user_id=alice.id, url="there", location_url="https://example.com/")
+    session.add(link)
+    session.commit()
+    id_, desk = link.id, enter(VIEWER)
+    page = desk.get("/w/5000/links/").text
+    assert "/there" in page
+    assert f'href="/dashboard/w/5000/links/{id_}"' not in page
+    menu = desk.get(f"/w/5000/links/{id_}/more").text
+    assert f"/links/{id_}/switch" not in menu
+    assert f"/links/{id_}/delete" not in menu
+    assert f"/links/{id_}/statistics/" in menu
+    assert desk.get(f"/w/5000/links/{id_}/statistics/").status_code == 200
+    assert desk.get(f"/w/5000/links/{id_}").status_code == 403
+
+
+def test_rights_end_with_the_next_request(
+    enter: Callable[[str], Desk], workspace: Workspace, bob: User, session: Session
+) -> None:
+    desk = enter(EDITOR)
+    assert desk.get("/w/5000/links/new").status_code == 200
+    member = next(one for one in workspaces.members(5000) if one.user_id == bob.id)
+    workspaces.change_role(member, VIEWER)
+    session.commit()
+    assert desk.get("/w/5000/links/new").status_code == 403
+    workspaces.remove_member(member)
+    session.commit()
+    assert desk.get("/w/5000/links/").status_code == 404
+    assert desk.get("/links/").status_code == 200
+
+
+# --- the members' page
+
+
+def test_an_invitation_is_accepted(desk: Desk, workspace: Workspace, bob: User, client: FlaskClient) -> None:
+    page = desk.post("/w/5000/workspace/invite", {"email": bob.email, "role": VIEWER})
+    token = re.search(r"/dashboard/join\?token=([A-Za-z0-9_-]+)", page.text)
+    assert token
+    assert bob.email in desk.get("/w/5000/workspace/").text
+    assert "another e-mail address" in desk.get(f"/join?token={token[1]}").text
+    assert desk.post("/join", {"token": token[1]}).status_code == 403
+    bobs = Desk(client.application.test_client(), bob.email)
+    bobs.sign_in()
+    assert "Second" in bobs.get(f"/join?token={token[1]}").text
+    answer = bobs.post("/join", {"token": token[1]})
+    assert (answer.status_code, answer.location) == (303, "/dashboard/w/5000/links/")
+    assert bobs.get("/w/5000/links/").status_code == 200
+    assert bobs.get(f"/join?token={token[1]}").status_code == 404
+
+
+def test_invitations_are_revoked(desk: Desk, workspace: Workspace, session: Session) -> None:
+    desk.post("/w/5000/workspace/invite", {"email": "z@example.com", "role": VIEWER})
+    id_ = session.scalars(select(WorkspaceInvitation.id)).one()
+    assert desk.post(f"/workspace/invitations/{id_}/revoke", {}).status_code == 404  # of another workspace
+    assert desk.post(f"/w/5000/workspace/invitations/{id_}/revoke", {}).status_code == 303
+    assert not session.scalars(select(WorkspaceInvitation.id)).all()
+
+
+def test_bad_invitations_say_what_is_wrong(desk: Desk, alice: User, workspace: Workspace) -> None:
+    for sent in (
+        {"email": "", "role": VIEWER},
+        {"email": alice.email, "role": VIEWER},
+        {"email": "z@example.com"},
+    ):
+        page = desk.post("/w/5000/workspace/invite", sent)
+        assert page.status_code == 422
+        assert 'class="error"' in page.text
+
+
+def test_roles_removal_and_leaving(
+    desk: Desk, alice: User, bob: User, workspace: Workspace, session: Session
+) -> None:
+    member = workspaces.add_member(workspace, bob, EDITOR)
+    session.commit()
+    own = next(one.id for one in workspaces.members(5000) if one.user_id == alice.id)
+    id_ = member.id
+    assert desk.post(f"/w/5000/workspace/members/{own}/role", {"role": VIEWER}).status_code == 303
+    assert "A workspace needs an owner" in desk.get("/w/5000/workspace/").text
+    session.expire_all()
+    assert [one.role for one in workspaces.members(5000)] == [OWNER, EDITOR]
+    desk.post(f"/w/5000/workspace/members/{id_}/role", {"role": OWNER})
+    session.expire_all()
+    assert [one.role for one in workspaces.members(5000)] == [OWNER, OWNER]
+    assert desk.post("/w/5000/workspace/leave", {}).location == "/dashboard/"
+    session.expire_all()
+    assert [one.user_id for one in workspaces.members(5000)] == [bob.id]
+    assert desk.get("/w/5000/workspace/").status_code == 404
+
+
+def test_a_new_one(desk: Desk, alice: User, session: Session) -> None:
+    answer = desk.post("/workspaces/new", {"name": "Third"})
+    made = workspaces.memberships(alice)[-1]
+    assert (answer.status_code, answer.location) == (303, f"/dashboard/w/{made.workspace_id}/workspace/")
+    page = desk.get(f"/w/{made.workspace_id}/workspace/").text
+    assert 'id="workspaces"' in page
+    assert "Third" in page
+    assert desk.post("/workspaces/new", {"name": " "}).status_code == 422
+
+
+def test_a_key_is_of_the_workspace_of_its_page(
+    desk: Desk, workspace: Workspace, factory: Factory, client: FlaskClient
+) -> None:
+    page = desk.post("/w/5000/keys/new", {"name": "k", "scope": "write"}).text
+    key = re.search(r"wp_[0-9A-Za-z]{36}", page)
+    assert key
+    found = client.get("/api/workspace", headers={"Authorization": f"Bearer {key[0]}"})
+    assert found.json and found.json["data"]["id"] == 5000
+
+
+def test_an_unverified_address_joins_nothing(desk: Desk, bob: User, alice: User, session: Session) -> None:
+    begin_write(db.session)
+    _, token = member_invitations.invite(access_of(bob), alice.email, EDITOR)
+    alice.verified_email = None
+    session.commit()
+    assert desk.post("/join", {"token": token}).status_code == 403
+    assert access_to(alice, access_of(bob).workspace_id) is None
