@@ -3,6 +3,7 @@
 A destination may be one that is refused by now, an alias reserved, a domain turned off.
 """
 
+# see docs/decisions/2026-11-25-restored-versions.md
 from __future__ import annotations
 
 import datetime as dt
