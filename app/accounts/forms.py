@@ -13,9 +13,7 @@ from app.accounts.models import User
 from app.accounts.passkey_ceremonies import MAX_RESPONSE
 from app.accounts.passkeys import MAX_NAME
 from app.accounts.password_rules import MAX_LENGTH, find_weakness
-from app.accounts.rights import ROLES
 from app.accounts.services import Profile, written_email
-from app.accounts.workspaces import members
 from app.core import clock
 from app.i18n import language
 from app.i18n.languages import dashboard_languages
@@ -256,32 +254,6 @@ class InvitationForm(ResourceForm):
 
     email = EmailField(_l("E-mail"), clears_to="")
     is_admin = FlagField(_l("Admin"))
-
-
-class WorkspaceForm(ResourceForm):
-    """A workspace: its name."""
-
-    name = TextField(_l("Name"), most=128, required=True)
-
-    def validate_name(self, field: TextField) -> None:
-        if not field.data.strip():
-            raise Rejected(_l("This can't be empty."), "required")
-
-
-class MemberForm(ResourceForm):
-    """The role of a member."""
-
-    role = ChoiceField(_l("Role"), choices=ROLES, required=True)
-
-
-class MemberInvitationForm(MemberForm):
-    """An invitation into the workspace of `owner`, for one address."""
-
-    email = EmailField(_l("E-mail"), required=True)
-
-    def validate_email(self, field: EmailField) -> None:
-        if any(one.user.email == field.data for one in members(self.owner.workspace_id)):
-            raise Rejected(_l("This address is a member already."), "taken")
 
 
 def refuse_weak(field: PasswordField, *about: str) -> None:

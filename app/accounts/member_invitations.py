@@ -7,6 +7,7 @@ import datetime as dt
 import hashlib
 import secrets
 from collections.abc import Sequence
+from typing import Any
 
 from sqlalchemy import ColumnElement, delete, func, select
 
@@ -54,6 +55,11 @@ def invite(access: Access, email: str, role: str) -> tuple[WorkspaceInvitation, 
         role=role,
     )
     return row, token
+
+
+def note(row: WorkspaceInvitation, action: str, **changes: Any) -> None:
+    on = object_of(row.workspace)
+    record(db.session, action, workspace_id=row.workspace_id, on=on, email=row.email, **changes)
 
 
 def digest(token: str) -> str:

@@ -126,6 +126,11 @@ def add_member(workspace: Workspace, user: User, role: str) -> WorkspaceMember:
     return member
 
 
+def note(member: WorkspaceMember, action: str, **changes: Any) -> None:
+    on = object_of(member.workspace)
+    record(db.session, action, account=member.user, workspace_id=member.workspace_id, on=on, **changes)
+
+
 def change_role(member: WorkspaceMember, role: str) -> None:
     """Gives the member another role, from the next request on. Raises LastOwner."""
     hold(member.workspace_id)
@@ -134,14 +139,7 @@ def change_role(member: WorkspaceMember, role: str) -> None:
         return
     if member.role == OWNER:
         require_another_owner(member)
-    record(
-        db.session,
-        "member.role_changed",
-        account=member.user,
-        workspace_id=member.workspace_id,
-        on=object_of(member.workspace),
-        role=[member.role, role],
-    )
+    note(member, "member.role_changed", role=[member.role, role])
     member.role = role
     db.session.flush()
 
@@ -156,14 +154,7 @@ def remove_member(member: WorkspaceMember) -> None:
     if member.role == OWNER:
         require_another_owner(member)
     user = member.user
-    record(
-        db.session,
-        "member.removed",
-        account=user,
-        workspace_id=member.workspace_id,
-        on=object_of(member.workspace),
-        role=member.role,
-    )
+    note(member, "member.removed", role=member.role)
     db.session.delete(member)
     db.session.flush()
     if not memberships(user):

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from flask import Response
 
 from app.accounts import member_invitations, workspaces
-from app.accounts.forms import MemberForm, MemberInvitationForm, WorkspaceForm
 from app.accounts.models import Workspace, WorkspaceInvitation
 from app.accounts.ownership import get_owned
 from app.accounts.rights import OWNER
+from app.accounts.workspace_forms import MemberForm, MemberInvitationForm, WorkspaceForm
 from app.accounts.workspace_lists import INVITATIONS, members_of
 from app.api import envelope, present
 from app.api.auth import authenticated_user, request_access, request_key
@@ -28,7 +28,6 @@ from app.notifications.member_invitations import about_of, post_invitation
 from app.web import application, urls
 from app.web.body import read_list_query, read_sent
 
-WORKSPACE, MEMBERS, INVITED = "/workspace", "/workspace/members", "/workspace/invitations"
 JOIN = "/dashboard/join"  # the page where an invitation is accepted
 
 
@@ -36,7 +35,7 @@ def add(rule: str, method: str, name: str) -> Callable[[Callable[..., Response]]
     return blueprint.route(rule, endpoint=name, methods=[method], strict_slashes=False)
 
 
-@add(WORKSPACE, "GET", "workspace_read")
+@add("/workspace", "GET", "workspace_read")
 def read() -> Response:
     return whole(request_key().workspace)
 
@@ -45,7 +44,7 @@ def whole(row: Workspace) -> Response:
     return envelope.json_response({"data": present.workspace(row, request_key().role)})
 
 
-@add(WORKSPACE, "POST", "workspace_update")
+@add("/workspace", "POST", "workspace_update")
 def update() -> Response:
     form = WorkspaceForm(read_sent(), owner=request_access(), stored=request_key().workspace)
     form.require_valid()
@@ -70,20 +69,20 @@ def written(id: int, represent: Callable[[], Response], status: int = 200) -> Re
 # --- members
 
 
-@add(MEMBERS, "GET", "workspace-members_find")
+@add("/workspace/members", "GET", "workspace-members_find")
 def find_members() -> Response:
     listing = members_of(request_access().workspace_id)
     page = find_page(listing, request_access().workspace_id, dict(read_list_query()))
     return envelope.listed(page, [present.member(row) for row in page.rows])
 
 
-@add(f"{MEMBERS}/<row_id:id>", "GET", "workspace-members_read")
+@add("/workspace/members/<row_id:id>", "GET", "workspace-members_read")
 def read_member(id: int) -> Response:
     found = workspaces.get_member(request_access().workspace_id, id)
     return envelope.json_response({"data": present.member(found)})
 
 
-@add(MEMBERS, "POST", "workspace-members_post")
+@add("/workspace/members", "POST", "workspace-members_post")
 def invite() -> Response:
     """Invites an address; the answer names the invitation. Once accepted, that address is a member."""
     sent = read_sent()
@@ -102,7 +101,7 @@ def make_invitation(sent: RequestData, keep: Keep) -> Response:
     # the address of the invitation is in this one answer, for where no mail is sent
     shown = present.invitation(row) | {"url": address}
     answer = written(row.id, lambda: envelope.json_response({"data": shown}), 201)
-    answer.headers["Location"] = f"{urls.dashboard_site()}/api{INVITED}/{row.id}"
+    answer.headers["Location"] = f"{urls.dashboard_site()}/api/workspace/invitations/{row.id}"
     keep(answer)
     db.session.commit()
     return answer
@@ -113,7 +112,7 @@ def checked(form: ResourceForm) -> ResourceForm:
     return form
 
 
-@add(f"{MEMBERS}/<row_id:id>", "POST", "workspace-members_update")
+@add("/workspace/members/<row_id:id>", "POST", "workspace-members_update")
 def change_member(id: int) -> Response:
     sent = read_sent()
     stored = workspaces.get_member(request_access().workspace_id, id)
@@ -127,7 +126,7 @@ def change_member(id: int) -> Response:
     return answer
 
 
-@add(f"{MEMBERS}/<row_id:id>", "DELETE", "workspace-members_delete")
+@add("/workspace/members/<row_id:id>", "DELETE", "workspace-members_delete")
 def remove_member(id: int) -> Response:
     begin_write(db.session)
     workspaces.remove_member(workspaces.get_member(request_access().workspace_id, id))
@@ -138,14 +137,14 @@ def remove_member(id: int) -> Response:
 # --- invitations, which only owners see: they name addresses of people who are no members
 
 
-@add(INVITED, "GET", "workspace-invitations_find")
+@add("/workspace/invitations", "GET", "workspace-invitations_find")
 def find_invitations() -> Response:
     require_owner()
     page = find_page(INVITATIONS, request_access().workspace_id, dict(read_list_query()))
     return envelope.listed(page, [present.invitation(row) for row in page.rows])
 
 
-@add(f"{INVITED}/<row_id:id>", "GET", "workspace-invitations_read")
+@add("/workspace/invitations/<row_id:id>", "GET", "workspace-invitations_read")
 def read_invitation(id: int) -> Response:
     require_owner()
     row = get_owned(request_access(), WorkspaceInvitation, id)
@@ -158,7 +157,7 @@ def require_owner() -> None:
         raise Forbidden(FieldError("Only owners of this workspace see its invitations.", "role"))
 
 
-@add(f"{INVITED}/<row_id:id>", "DELETE", "workspace-invitations_delete")
+@add("/workspace/invitations/<row_id:id>", "DELETE", "workspace-invitations_delete")
 def revoke_invitation(id: int) -> Response:
     begin_write(db.session)
     row = get_owned(request_access(), WorkspaceInvitation, id)

@@ -6,10 +6,10 @@ from flask import Response, flash, redirect, render_template, url_for
 from flask.typing import ResponseReturnValue
 
 from app.accounts import member_invitations, workspaces
-from app.accounts.forms import MemberForm, MemberInvitationForm, WorkspaceForm
 from app.accounts.models import User, Workspace, WorkspaceInvitation, WorkspaceMember
 from app.accounts.ownership import get_owned
 from app.accounts.rights import EDITOR, ROLES
+from app.accounts.workspace_forms import MemberForm, MemberInvitationForm, WorkspaceForm
 from app.core.database import begin_write
 from app.core.extensions import db
 from app.dashboard.auth.access import signed_in_user, submitted_form
@@ -57,7 +57,7 @@ def render_page(
 def rename() -> ResponseReturnValue:
     row = db.session.get_one(Workspace, workspace_id())
     form = WorkspaceForm(submitted_form(), owner=current_access(), stored=row)
-    if form.problems:
+    if not form.validate():
         return render_page(naming=form)
     begin_write(db.session)
     workspaces.hold(row.id)
@@ -70,7 +70,7 @@ def rename() -> ResponseReturnValue:
 def invite() -> ResponseReturnValue:
     """Invite an address. The one-time link is in this one answer, and in the mail if one is sent."""
     form = MemberInvitationForm(submitted_form(), owner=current_access())
-    if form.problems:
+    if not form.validate():
         return render_page(inviting=form)
     begin_write(db.session)
     row, token = member_invitations.invite(current_access(), form.changes["email"], form.changes["role"])

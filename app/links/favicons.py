@@ -116,18 +116,8 @@ def add(workspace_id: int, user_id: int, sites: Sequence[str]) -> None:
     dialect = db.session.get_bind().dialect.name
     into: Any = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}[dialect](Favicon)
     moment = precise_now()
-    rows = [
-        {
-            "workspace_id": workspace_id,
-            "user_id": user_id,
-            "site": site,
-            "tries": 0,
-            "due": moment,
-            "planned": moment,
-            "datetime": now(),
-        }
-        for site in sites
-    ]
+    fresh = {"tries": 0, "due": moment, "planned": moment, "datetime": now()}
+    rows = [{"workspace_id": workspace_id, "user_id": user_id, "site": site, **fresh} for site in sites]
     db.session.execute(into.on_conflict_do_nothing(), rows)
 
 
@@ -249,9 +239,6 @@ def store(session: Session, id_: int, who: str, result: FetchedIcon) -> None:
     session.commit()
 
 
-# --- showing
-
-
 def versions_of(workspace_id: int, links: Sequence[Link]) -> Mapping[int, str]:
     """Of each link whose site has an icon: the icon's id and digest, joined as its address has them."""
     sites = {link.id: site_of(link.location_url) for link in links}
@@ -300,7 +287,7 @@ def used_sites(session: Session, workspace_id: int) -> set[str]:
 
 def remove_of(session: Session, workspace_id: int, used: Collection[str]) -> int:
     found = select(Favicon.id, Favicon.site, User.fetches_favicons).join(User, User.id == Favicon.user_id)
-    rows = session.execute(found.where(Favicon.workspace_id == workspace_id)).all()
+    rows = session.execute(found.where(Favicon.workspace_id == workspace_id))
     unused = [id_ for id_, site, is_wanted in rows if site not in used or not is_wanted]
     if not unused:
         return 0

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from app.accounts.forms import MemberForm, MemberInvitationForm, WorkspaceForm
 from app.accounts.models import User
+from app.accounts.workspace_forms import MemberForm, MemberInvitationForm, WorkspaceForm
 from app.accounts.workspace_lists import INVITATIONS, members_of
 from app.analytics.dimensions import DIMENSIONS, TYPES
 from app.analytics.params import MAX_VALUE
@@ -218,7 +218,11 @@ LOOK = {one.name: described(one) for one in QrForm(None, owner=None) if one.name
 CSV = "text/csv"
 
 OF_A_TYPE = {**REPORT, **OF_ONE_TYPE}
-WORKSPACE, MEMBER, INVITATION = "Workspace", "/workspace/members/{id}", "/workspace/invitations/{id}"
+WORKSPACE, MEMBERS, INVITED = "Workspace", "/workspace/members", "/workspace/invitations"
+RENAME: dict[str, Any] = {"form": WorkspaceForm, "example": {"name": "Marketing"}}
+ROLE: dict[str, Any] = {"form": MemberForm, "example": {"role": "viewer"}}
+OF_MEMBERS: dict[str, Any] = {"is_list": True, "query": of_list(members_of(0), MemberForm)}
+MEMBER, INVITATION = f"{MEMBERS}/{{id}}", f"{INVITED}/{{id}}"
 LINKS, STATISTICS, HANDLERS, DOMAINS, ACCOUNT = (
     "Links", "Statistics", "Notification handlers", "Domains", "Account",
 )  # fmt: skip
@@ -261,34 +265,22 @@ OTHERS: tuple[Operation, ...] = (
     call("domains_verify", "POST", "/domains/{id}/verify", DOMAINS, "Look for the proof now", "Verification"),
     call("user", "GET", "/user", ACCOUNT, "Read whose key it is", "User"),
     call("workspace_read", "GET", "/workspace", WORKSPACE, "Read the workspace of the key", "Workspace"),
+    call("workspace_update", "POST", "/workspace", WORKSPACE, "Rename the workspace", "Made", **RENAME),
+    call("workspace-members_find", "GET", MEMBERS, WORKSPACE, "List members", "Member", **OF_MEMBERS),
     call(
-        "workspace_update", "POST", "/workspace", WORKSPACE, "Rename the workspace", "Made",
-        form=WorkspaceForm, example={"name": "Marketing"},
-    ),
-    call(
-        "workspace-members_find", "GET", "/workspace/members", WORKSPACE, "List members", "Member",
-        is_list=True, query=of_list(members_of(0), MemberForm),
-    ),
-    call(
-        "workspace-members_post", "POST", "/workspace/members", WORKSPACE, "Invite a member", "Made",
-        status=201, form=MemberInvitationForm, is_create=True,
-        example={"email": "carol@example.com", "role": "editor"},
+        "workspace-members_post", "POST", MEMBERS, WORKSPACE, "Invite a member", "Made", status=201,
+        form=MemberInvitationForm, is_create=True, example={"email": "carol@example.com", "role": "editor"},
     ),
     call("workspace-members_read", "GET", MEMBER, WORKSPACE, "Read a member", "Member"),
-    call(
-        "workspace-members_update", "POST", MEMBER, WORKSPACE, "Change a member's role", "Made",
-        form=MemberForm, example={"role": "viewer"},
-    ),
+    call("workspace-members_update", "POST", MEMBER, WORKSPACE, "Change a member's role", "Made", **ROLE),
     call("workspace-members_delete", "DELETE", MEMBER, WORKSPACE, "Remove a member", None, status=204),
     call(
-        "workspace-invitations_find", "GET", "/workspace/invitations", WORKSPACE, "List invitations",
-        "Invitation", is_list=True, query=of_list(INVITATIONS, MemberForm),
+        "workspace-invitations_find", "GET", INVITED, WORKSPACE, "List invitations", "Invitation",
+        is_list=True, query=of_list(INVITATIONS, MemberForm),
     ),
     call("workspace-invitations_read", "GET", INVITATION, WORKSPACE, "Read an invitation", "Invitation"),
-    call(
-        "workspace-invitations_delete", "DELETE", INVITATION, WORKSPACE, "Revoke an invitation", None,
-        status=204,
-    ),
+    call("workspace-invitations_delete", "DELETE", INVITATION, WORKSPACE, "Revoke an invitation", None,
+         status=204),
     call(
         "audit", "GET", "/audit", ACCOUNT, "List the audit log", "AuditEntry", is_list=True,
         query=of_list(audit_log_of(None)), example={"group": "keys"},

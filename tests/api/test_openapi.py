@@ -17,8 +17,10 @@ from flask import Flask
 from jsonschema import Draft202012Validator, FormatChecker
 from openapi_spec_validator import validate
 
-from app.accounts.models import User
+from app.accounts import member_invitations, workspaces
+from app.accounts.models import User, Workspace
 from app.accounts.workspaces import access_of
+from app.core.extensions import db
 from app.notifications.transport import all_transports
 from app.openapi.document import body
 from app.openapi.operations import RESOURCES, operations
@@ -188,7 +190,14 @@ def full(alice: User, factory: Any) -> dict[str, int]:
     }
 
 
-def test_every_answer_is_as_it_says(api: Api, document: dict[str, Any], full: dict[str, int]) -> None:
+def test_every_answer_is_as_it_says(
+    api: Api, document: dict[str, Any], full: dict[str, int], alice: User, bob: User
+) -> None:
+    workspace = db.session.get_one(Workspace, access_of(alice).workspace_id)
+    member = workspaces.add_member(workspace, bob, "editor")
+    invitation, _ = member_invitations.invite(access_of(alice), "z@example.com", "viewer")
+    db.session.commit()
+    full = {**full, "workspace/members": member.id, "workspace/invitations": invitation.id}
     assert api.post(f"/notification-handlers/{full['notification-handlers']}/test").status_code == 200
     calls = operations()
     last_is_delete = sorted(calls, key=lambda one: one.method == "DELETE")
@@ -196,7 +205,9 @@ def test_every_answer_is_as_it_says(api: Api, document: dict[str, Any], full: di
         told = document["paths"][one.path][one.method.lower()]["responses"]
         if one.name == "notification-handlers_secret":
             continue  # only webhooks have this
-        path = one.path.replace("{id}", str(full.get(one.path.split("/")[1])))
+        first = one.path.split("/")[1]
+        id_ = full.get(one.path.strip("/").partition("/{")[0], full.get(first))
+        path = one.path.replace("{id}", str(id_))
         sent = {"json": dict(one.example)} if one.form else {}
         query = {} if one.form else dict(one.example)
         answer = api.open(one.method, path, query_string=query, **sent)

@@ -41,7 +41,8 @@ def head_of(script: ScriptDirectory) -> Script:
     return found
 
 
-def test_what_only_adds_is_migrated(script: ScriptDirectory) -> None:
+def test_what_only_adds_is_migrated(script: ScriptDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(head_of(script).module, "needs_restart", False, raising=False)
     assert database.heads() != {head_of(script).revision}
     database.require_additive()
 
