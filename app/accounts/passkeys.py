@@ -16,6 +16,7 @@ from webauthn.helpers import bytes_to_base64url, generate_user_handle
 
 from app.accounts import passkey_ceremonies, second_factor
 from app.accounts.models import Passkey, RecoveryCode, User
+from app.accounts.ownership import MAX_ID
 from app.accounts.passkey_ceremonies import Assertion, Ceremony, NewCredential, PasskeyRefused
 from app.accounts.second_factor import NewCodes
 from app.audit.services import Object, record
@@ -51,6 +52,15 @@ NAMES: Mapping[str, str] = MappingProxyType(
 def list_passkeys(user: User) -> list[Passkey]:
     """All of the user's, the oldest first."""
     return list(db.session.scalars(select(Passkey).where(Passkey.user_id == user.id).order_by(Passkey.id)))
+
+
+def find_own(user: User, id: int) -> Passkey:
+    """The user's passkey with this id. Raises NotFound, also for another user's."""
+    mine = Passkey.id == id, Passkey.user_id == user.id
+    row: Passkey | None = db.session.scalar(select(Passkey).where(*mine)) if 0 < id <= MAX_ID else None
+    if row is None:
+        raise NotFound("passkey")
+    return row
 
 
 def usable_at(user: User, rp_id: str) -> list[Passkey]:

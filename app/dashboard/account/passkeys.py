@@ -18,7 +18,6 @@ from app.accounts.forms import (
     RemovePasskeyForm,
 )
 from app.accounts.models import Passkey, User
-from app.accounts.ownership import get_owned
 from app.accounts.passkey_ceremonies import ADD, PROOF, NewCredential, PasskeyRefused, verify_registration
 from app.core.clock import now
 from app.core.database import begin_write
@@ -166,7 +165,7 @@ def browser_name() -> str:
 
 # ------------------------------------------------------- renaming and removing
 def own(id: int) -> Passkey:
-    return get_owned(signed_in_user(), Passkey, id)
+    return passkeys.find_own(signed_in_user(), id)
 
 
 @blueprint.get("/account/passkeys/<int:id>/rename", endpoint="passkeys_rename")
