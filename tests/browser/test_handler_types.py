@@ -136,10 +136,11 @@ def test_a_body_template(
     session.rollback()
     handler = session.scalars(select(NotificationHandler)).one()
     assert handler.settings["webhook_template"] == '{\n  "text": "{{ event.title }}"\n}'
-    last = handler.last_datetime
+    kept = dict(handler.settings)
     desk.get_by_role("link", name="Edit Hook").click()
     expect(template).to_have_value('{\n  "text": "{{ event.title }}"\n}')
     dialog.get_by_role("button", name="Save handler").click()
     expect(dialog).to_be_hidden()
     session.rollback()
-    assert session.scalars(select(NotificationHandler)).one().last_datetime == last
+    # browsers send the ends of lines in another form
+    assert session.scalars(select(NotificationHandler)).one().settings == kept
