@@ -53,6 +53,10 @@ def test_a_link_from_its_creation_to_its_deletion(client: Client) -> None:
     with pytest.raises(NotFound) as error:
         client.links.read(made.id)
     assert error.value.codes == {"not_found"}
+    trashed = next(client.trash.find(type="link"))
+    assert (trashed.row_id, trashed.name, trashed.detail) == (made.id, "whole-way", HERE)
+    client.trash.restore(trashed.id, url="whole-way-again")
+    assert client.links.read(made.id).url == "whole-way-again"
 
 
 def test_the_client_for_asyncio_does_the_same(waypost: Waypost) -> None:

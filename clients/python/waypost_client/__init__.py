@@ -36,6 +36,7 @@ from waypost_client.objects import (
     Pixel,
     Project,
     StatisticsRow,
+    Trashed,
     User,
     encode,
 )
@@ -72,6 +73,7 @@ __all__ = [
     "SignatureInvalid",
     "StatisticsRow",
     "TooLarge",
+    "Trashed",
     "Unauthorized",
     "Unavailable",
     "UnreadableAnswer",

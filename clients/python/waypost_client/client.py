@@ -19,6 +19,7 @@ from waypost_client.operations import (
     Pixels,
     Projects,
     Statistics,
+    Trash,
 )
 
 RETRIES = Retries()
@@ -28,13 +29,13 @@ class Resources(Generic[M]):
     """The groups of operations that both clients have."""
 
     def __init__(self, driver: SyncDriver | AsyncDriver) -> None:
-        self.driver = driver
         self.links: Links[M] = Links(driver)
         self.pixels: Pixels[M] = Pixels(driver)
         self.notification_handlers: NotificationHandlers[M] = NotificationHandlers(driver)
         self.projects: Projects[M] = Projects(driver)
         self.domains: Domains[M] = Domains(driver)
         self.statistics: Statistics[M] = Statistics(driver)
+        self.trash: Trash[M] = Trash(driver)
         self.account: Account[M] = Account(driver)
 
 
@@ -56,7 +57,8 @@ class Client(Resources[Sync]):
         self, url: str, key: str, *, retries: Retries = RETRIES, http: httpx.Client | None = None
     ) -> None:
         self.http = http or httpx.Client(timeout=TIMEOUT_SECONDS)
-        super().__init__(SyncDriver(instance_at(url, key, retries), self.http))
+        self.driver = SyncDriver(instance_at(url, key, retries), self.http)
+        super().__init__(self.driver)
 
     def close(self) -> None:
         self.http.close()
@@ -77,7 +79,8 @@ class AsyncClient(Resources[Async]):
         self, url: str, key: str, *, retries: Retries = RETRIES, http: httpx.AsyncClient | None = None
     ) -> None:
         self.http = http or httpx.AsyncClient(timeout=TIMEOUT_SECONDS)
-        super().__init__(AsyncDriver(instance_at(url, key, retries), self.http))
+        self.driver = AsyncDriver(instance_at(url, key, retries), self.http)
+        super().__init__(self.driver)
 
     async def close(self) -> None:
         await self.http.aclose()

@@ -166,6 +166,10 @@ class DomainFilters(Paging, total=False):
     is_verified: bool
 
 
+class TrashFilters(Paging, total=False):
+    type: str
+
+
 class VisitorProfile(TypedDict, total=False):
     """A visitor to simulate."""
 

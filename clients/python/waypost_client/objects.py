@@ -239,6 +239,19 @@ class Explanation(ApiObject):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Trashed(ApiObject):
+    """Something in the trash: `row_id` is its id in its own list, `type` which list that was."""
+
+    id: int
+    type: str
+    row_id: int
+    name: str
+    detail: str
+    datetime: dt.datetime
+    purge_datetime: dt.datetime
+
+
+@dataclass(frozen=True, kw_only=True)
 class StatisticsRow(ApiObject):
     """Clicks of one day, hour or country: of which, `extra` says under the name of the report's type."""
 

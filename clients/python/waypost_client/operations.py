@@ -27,6 +27,7 @@ from waypost_client.fields import (
     ProjectFilters,
     QrLook,
     StatisticsFilters,
+    TrashFilters,
     VisitorProfile,
 )
 from waypost_client.objects import (
@@ -41,6 +42,7 @@ from waypost_client.objects import (
     Pixel,
     Project,
     StatisticsRow,
+    Trashed,
     Trial,
     User,
     Verification,
@@ -291,6 +293,22 @@ class Statistics(Resource[M]):
     @operation("statistics_link_clicks", "GET", "/statistics/{id}/clicks")
     def clicks_of_link(self, id: int, **filters: Unpack[StatisticsFilters]) -> Call[File]:
         return Call(file, {"id": id}, query=filters)
+
+
+class Trash(Resource[M]):
+    """What was deleted in the last 30 days."""
+
+    @operation("trash_find", "GET", "/trash")
+    def page(self, **filters: Unpack[TrashFilters]) -> Call[Page[Trashed]]:
+        """One page of the trash, newest first."""
+        return Call(page(Trashed), query=filters)
+
+    find = Listing(page)
+
+    @operation("trash_restore", "POST", "/trash/{id}/restore")
+    def restore(self, id: int, url: str | None = None, domain_id: int | None = None) -> Call[Created]:
+        """Brings something back under its own id. A link whose alias is taken by now needs another `url`."""
+        return Call(one(Created), {"id": id}, body=given(url=url, domain_id=domain_id))
 
 
 class Account(Resource[M]):

@@ -132,7 +132,7 @@ def update(session: Session, link: str, **options: Any) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @shared_options
 def delete(session: Session, links: tuple[str, ...], yes: bool) -> None:
-    """Moves links to the trash, where the dashboard can restore them for 30 days."""
+    """Moves links to the trash, from where `way trash restore` brings them back for 30 days."""
     found = [find_link(session.client, link) for link in links]
     if not yes:
         click.confirm(f"Delete {', '.join(link.short_url for link in found)}?", abort=True, err=True)

@@ -24,6 +24,7 @@ from waypost_client.fields import (
     PixelFilters,
     ProjectFields,
     ProjectFilters,
+    TrashFilters,
 )
 
 
@@ -188,6 +189,30 @@ def renew_secret(session: Session, id: int) -> None:
 def ask_confirmation(session: Session, id: int) -> None:
     """Asks again for the confirmation of an e-mail address."""
     print_object(session.client.notification_handlers.ask_confirmation(id), as_json=session.as_json)
+
+
+trash = Group("trash", help="Lists and restores what was deleted in the last 30 days.")
+way.add_command(trash)
+
+
+@trash.command("list")
+@options_of(TrashFilters, "page", "results_per_page")
+@click.option("--limit", type=click.IntRange(0), default=100, show_default=True, help="0 is all.")
+@shared_options
+def list_trash(session: Session, limit: int, **filters: Any) -> None:
+    """Lists the trash, newest first."""
+    columns = ("id", "type", "name", "detail", "datetime", "purge_datetime")
+    print_rows(first(session.client.trash.find(**given(filters)), limit), columns, as_json=session.as_json)
+
+
+@trash.command()
+@click.argument("id", type=click.IntRange(1))
+@click.option("--url", help="Another alias, where a link's own is taken by now.")
+@click.option("--domain-id", type=click.IntRange(0))
+@shared_options
+def restore(session: Session, id: int, url: str | None, domain_id: int | None) -> None:
+    """Brings back what has this id in the trash."""
+    print_object(session.client.trash.restore(id, url, domain_id), as_json=session.as_json)
 
 
 @GROUPS["domains"].command()
