@@ -63,6 +63,10 @@ def test_a_link_from_its_creation_to_its_deletion(run: Run, waypost: Waypost) ->
     run("delete", "by-hand", stdin="n\n", code=1)
     assert read_json(run("delete", "by-hand", "--yes", "--json")) == [link["id"]]
     assert "There is no link" in run("show", "by-hand", code=1).stderr
+    trashed = read_json(run("trash", "list", "--type", "link", "--json"))[0]
+    assert "by-hand" in run("trash", "list").stdout
+    assert read_json(run("trash", "restore", trashed["id"], "--json")) == {"id": link["id"]}
+    assert "By hand" not in run("show", "by-hand").stdout
 
 
 def test_every_field_of_a_link_can_be_given() -> None:
@@ -371,6 +375,7 @@ def test_the_program_has_all_commands() -> None:
     assert {module.__name__.rpartition(".")[2] for module in MODULES} == {
         "account",
         "links",
+        "mcp",
         "resources",
         "transfer",
     }

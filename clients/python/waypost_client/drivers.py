@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import httpx
 
 from waypost_client.calls import Answer, Call, Endpoint, Request
+from waypost_client.errors import WaypostError
 from waypost_client.exchange import Failure, Got, Instance, Pause
 from waypost_client.objects import Page
 
@@ -46,6 +47,8 @@ class SyncDriver:
             return None
         try:
             return answer_of(self.http.request(**arguments(step)))
+        except httpx.InvalidURL as error:
+            raise WaypostError(f"This can't be sent: {error}") from error
         except httpx.HTTPError as error:
             return failure_of(error)
 
@@ -86,6 +89,8 @@ class AsyncDriver:
             return None
         try:
             return answer_of(await self.http.request(**arguments(step)))
+        except httpx.InvalidURL as error:
+            raise WaypostError(f"This can't be sent: {error}") from error
         except httpx.HTTPError as error:
             return failure_of(error)
 
