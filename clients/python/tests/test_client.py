@@ -17,6 +17,8 @@ from waypost_client import (
     Invalid,
     Link,
     NotFound,
+    NotModified,
+    PreconditionFailed,
     Retries,
     Unauthorized,
     UnreadableAnswer,
@@ -129,6 +131,25 @@ def test_every_bad_field_is_in_the_error(client: Client) -> None:
     assert set(found) == {"location_url", "clicks_limit", "http_status_code"}
     assert all(entry.title and entry.code for entries in found.values() for entry in entries)
     assert error.value.request_id
+
+
+def test_a_change_is_refused_where_somebody_else_was_first(client: Client) -> None:
+    read = client.links.create(HERE)
+    assert read.etag
+    assert client.links.read(read.id).etag == read.etag
+    with pytest.raises(NotModified):
+        client.links.read(read.id, if_none_match=read.etag)
+    changed = client.links.update(read.id, title="First", if_match=read.etag)
+    assert changed.etag != read.etag
+    for refused in (client.links.update, client.links.delete):
+        with pytest.raises(PreconditionFailed):
+            refused(read.id, if_match=read.etag)
+    client.links.delete(read.id, if_match=changed.etag)
+
+
+def test_the_audit_log_is_listed(client: Client) -> None:
+    entry = next(client.account.audit(group="keys"))
+    assert (entry.action.startswith("api_key."), entry.account_email) == (True, "one@example.com")
 
 
 def test_errors_have_classes(client: Client, waypost: Waypost) -> None:

@@ -139,6 +139,10 @@ def test_what_the_server_refuses_ends_with_1_and_names_every_field(run: Run) -> 
     assert done.stdout == ""
 
 
+def test_the_audit_log(run: Run) -> None:
+    assert "api_key.created" in run("audit", "--group", "keys").stdout
+
+
 def test_statistics_and_codes(run: Run, tmp_path: Path) -> None:
     run("create", HERE, "counted")
     days = read_json(

@@ -10,12 +10,12 @@ from typing import Any, Unpack, get_args, get_origin, get_type_hints
 
 import pytest
 from waypost_client import operations
-from waypost_client.objects import ApiObject, File, Link, Meta, Neighbours, Page
+from waypost_client.objects import ABOUT, ApiObject, File, Link, Meta, Neighbours, Page
 from waypost_client.operation import Operation, Resource
 
 METHODS = ("get", "post", "put", "patch", "delete")
 # sent by the client itself, or none of its arguments
-OWN = {"Prefer", "Idempotency-Key", "idempotency_key"}
+OWN = {"prefer", "idempotency_key"}
 
 
 def all_operations() -> Iterator[Operation[Any, Any]]:
@@ -52,7 +52,7 @@ def arguments(one: Operation[Any, Any]) -> set[str]:
 
 
 def accepted(told: Any, openapi: Any) -> set[str]:
-    found = {one["name"] for one in told["parameters"]}
+    found = {one["name"].lower().replace("-", "_") for one in told["parameters"]}
     if "requestBody" in told:
         schema = told["requestBody"]["content"]["application/json"]["schema"]
         found |= set(resolve(schema, openapi)["properties"])
@@ -117,7 +117,7 @@ def compare(kind: Any, schema: Any, openapi: Any) -> None:
     if get_origin(kind) is list:
         compare(get_args(kind)[0], schema.get("items", {}), openapi)
     elif inspect.isclass(kind) and issubclass(kind, ApiObject):
-        hints = {name: hint for name, hint in get_type_hints(kind).items() if name != "extra"}
+        hints = {name: hint for name, hint in get_type_hints(kind).items() if name not in ABOUT}
         assert set(hints) == set(schema["properties"]), kind.__name__
         for name, hint in hints.items():
             compare(hint, schema["properties"][name], openapi)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
 from waypost_client.errors import UnreadableAnswer
-from waypost_client.objects import TIME, File, Meta, Neighbours, Page, decode
+from waypost_client.objects import TIME, ApiObject, File, Meta, Neighbours, Page, decode
 
 T = TypeVar("T")
 
@@ -57,6 +57,8 @@ class Call(Generic[T]):
     body: Mapping[str, Any] | None = None
     idempotency_key: str | None = None
     wants_whole: bool = False
+    if_match: str | None = None
+    if_none_match: str | None = None
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,8 @@ def one(kind: type[T]) -> Callable[[Answer], T]:
 
     def read(answer: Answer) -> T:
         found: T = decode(kind, data_of(answer))
-        return found
+        tag = answer.headers.get("etag", "")
+        return replace(found, etag=tag) if tag and isinstance(found, ApiObject) else found
 
     return read
 
@@ -145,6 +148,8 @@ def build_request(base: str, key: str, endpoint: Endpoint, call: Call[Any], agen
         headers["Prefer"] = "return=representation"
     if call.idempotency_key:
         headers["Idempotency-Key"] = call.idempotency_key
+    conditions = {"If-Match": call.if_match, "If-None-Match": call.if_none_match}
+    headers |= {name: tag for name, tag in conditions.items() if tag}
     values = {name: quote(str(value), safe="") for name, value in call.path.items()}
     url = f"{base}/api{endpoint.path.format(**values)}"
     params = [pair for name, value in call.query.items() for pair in as_texts(name, value)]

@@ -68,6 +68,10 @@ class ApiError(WaypostError):
         )
 
 
+class NotModified(ApiError):
+    """304: it is still in the state that `if_none_match` names."""
+
+
 class Malformed(ApiError):
     """400: the request can't be read."""
 
@@ -121,6 +125,7 @@ class NoSpace(ServerFailed):
 
 
 BY_STATUS: Mapping[int, type[ApiError]] = {
+    304: NotModified,
     400: Malformed,
     401: Unauthorized,
     403: Forbidden,

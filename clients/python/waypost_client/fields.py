@@ -166,6 +166,14 @@ class DomainFilters(Paging, total=False):
     is_verified: bool
 
 
+class AuditFilters(Paging, total=False):
+    group: str
+    action: str
+    actor_email: str
+    datetime_start: dt.datetime | str
+    datetime_end: dt.datetime | str
+
+
 class TrashFilters(Paging, total=False):
     type: str
 

@@ -16,13 +16,19 @@ from waypost_client.errors import UnreadableAnswer
 
 TIME = "%Y-%m-%d %H:%M:%S"
 T = TypeVar("T")
+ABOUT = frozenset({"extra", "etag"})  # of an object, and none of its fields
 
 
 @dataclass(frozen=True, kw_only=True)
 class ApiObject:
-    """What all objects have: fields that a newer server sends and this version does not know."""
+    """What all objects have beside their fields.
+
+    `extra`: fields that a newer server sends and this version does not know. `etag`: the state that it was
+    read in, for `if_match`; empty where the API gives none, as in lists.
+    """
 
     extra: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    etag: str = field(default="", repr=False, compare=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -277,6 +283,30 @@ class User(ApiObject):
 
 
 @dataclass(frozen=True, kw_only=True)
+class AuditEntry(ApiObject):
+    """One line of the audit log: who did what, when, to what."""
+
+    id: int
+    datetime: dt.datetime
+    action: str
+    count: int
+    account_id: int | None
+    account_email: str
+    workspace_id: int | None
+    actor_way: str
+    actor_id: int | None
+    actor_email: str
+    actor_name: str
+    key_prefix: str
+    object_type: str
+    object_id: int | None
+    object_name: str
+    changes: dict[str, Any]
+    network: str
+    request_id: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Created(ApiObject):
     """Ids of what was created, in the order sent. `id` is the first."""
 
@@ -355,7 +385,7 @@ field_types: Callable[[Any], dict[str, Any]] = cache(get_type_hints)
 def decode_object(kind: type[Any], value: Any) -> Any:
     if not isinstance(value, dict):
         raise UnreadableAnswer(f"An object was expected, not {type(value).__name__}.")
-    known = {name: hint for name, hint in field_types(kind).items() if name != "extra"}
+    known = {name: hint for name, hint in field_types(kind).items() if name not in ABOUT}
     found = {}
     for name, hint in known.items():
         if name in value:
@@ -370,7 +400,7 @@ def decode_object(kind: type[Any], value: Any) -> Any:
 def encode(value: Any) -> Any:
     """An object as the API sends it, for JSON. Nothing of it is lost."""
     if isinstance(value, ApiObject):
-        told = {one.name: getattr(value, one.name) for one in fields(value) if one.name != "extra"}
+        told = {one.name: getattr(value, one.name) for one in fields(value) if one.name not in ABOUT}
         absent = {one.name for one in fields(value) if one.default is None and told[one.name] is None}
         return {name: encode(one) for name, one in told.items() if name not in absent} | dict(value.extra)
     if isinstance(value, list | tuple):

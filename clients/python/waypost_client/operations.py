@@ -11,6 +11,7 @@ from typing import Any, Unpack
 
 from waypost_client.calls import Call, file, many, nothing, one, page, plain
 from waypost_client.fields import (
+    AuditFilters,
     DeliveryFilters,
     DomainFields,
     DomainFilters,
@@ -31,6 +32,7 @@ from waypost_client.fields import (
     VisitorProfile,
 )
 from waypost_client.objects import (
+    AuditEntry,
     Created,
     Delivery,
     Domain,
@@ -86,18 +88,33 @@ class Links(Resource[M]):
         return Call(one(Created), body=body, idempotency_key=idempotency_key)
 
     @operation("links_read", "GET", "/links/{id}")
-    def read(self, id: int) -> Call[Link]:
-        return Call(one(Link), {"id": id})
+    def read(self, id: int, *, if_match: str | None = None, if_none_match: str | None = None) -> Call[Link]:
+        """Reads one. Raises NotModified where it is still as `if_none_match` says."""
+        return Call(one(Link), {"id": id}, if_match=if_match, if_none_match=if_none_match)
 
     @operation("links_update", "POST", "/links/{id}")
-    def update(self, id: int, **fields: Unpack[LinkFields]) -> Call[Link]:
-        """Changes what is given; `None` clears a field."""
-        return Call(one(Link), {"id": id}, body=fields, wants_whole=True)
+    def update(
+        self,
+        id: int,
+        *,
+        if_match: str | None = None,
+        if_none_match: str | None = None,
+        **fields: Unpack[LinkFields],
+    ) -> Call[Link]:
+        """Changes what is given; `None` clears a field. `if_match`: only if its `etag` is still this one."""
+        return Call(
+            one(Link),
+            {"id": id},
+            body=fields,
+            wants_whole=True,
+            if_match=if_match,
+            if_none_match=if_none_match,
+        )
 
     @operation("links_delete", "DELETE", "/links/{id}")
-    def delete(self, id: int) -> Call[None]:
+    def delete(self, id: int, *, if_match: str | None = None, if_none_match: str | None = None) -> Call[None]:
         """Moves a link to the trash."""
-        return Call(nothing, {"id": id})
+        return Call(nothing, {"id": id}, if_match=if_match, if_none_match=if_none_match)
 
     @operation("links_explain", "GET", "/links/{id}/explain")
     def explain(self, id: int, **visitor: Unpack[VisitorProfile]) -> Call[Explanation]:
@@ -126,16 +143,31 @@ class Pixels(Resource[M]):
         return Call(one(Pixel), body=body, idempotency_key=idempotency_key, wants_whole=True)
 
     @operation("pixels_read", "GET", "/pixels/{id}")
-    def read(self, id: int) -> Call[Pixel]:
-        return Call(one(Pixel), {"id": id})
+    def read(self, id: int, *, if_match: str | None = None, if_none_match: str | None = None) -> Call[Pixel]:
+        """Reads one. Raises NotModified where it is still as `if_none_match` says."""
+        return Call(one(Pixel), {"id": id}, if_match=if_match, if_none_match=if_none_match)
 
     @operation("pixels_update", "POST", "/pixels/{id}")
-    def update(self, id: int, **fields: Unpack[PixelFields]) -> Call[Pixel]:
-        return Call(one(Pixel), {"id": id}, body=fields, wants_whole=True)
+    def update(
+        self,
+        id: int,
+        *,
+        if_match: str | None = None,
+        if_none_match: str | None = None,
+        **fields: Unpack[PixelFields],
+    ) -> Call[Pixel]:
+        return Call(
+            one(Pixel),
+            {"id": id},
+            body=fields,
+            wants_whole=True,
+            if_match=if_match,
+            if_none_match=if_none_match,
+        )
 
     @operation("pixels_delete", "DELETE", "/pixels/{id}")
-    def delete(self, id: int) -> Call[None]:
-        return Call(nothing, {"id": id})
+    def delete(self, id: int, *, if_match: str | None = None, if_none_match: str | None = None) -> Call[None]:
+        return Call(nothing, {"id": id}, if_match=if_match, if_none_match=if_none_match)
 
 
 class NotificationHandlers(Resource[M]):
@@ -157,16 +189,33 @@ class NotificationHandlers(Resource[M]):
         return Call(one(NotificationHandler), body=body, idempotency_key=idempotency_key, wants_whole=True)
 
     @operation("notification-handlers_read", "GET", "/notification-handlers/{id}")
-    def read(self, id: int) -> Call[NotificationHandler]:
-        return Call(one(NotificationHandler), {"id": id})
+    def read(
+        self, id: int, *, if_match: str | None = None, if_none_match: str | None = None
+    ) -> Call[NotificationHandler]:
+        """Reads one. Raises NotModified where it is still as `if_none_match` says."""
+        return Call(one(NotificationHandler), {"id": id}, if_match=if_match, if_none_match=if_none_match)
 
     @operation("notification-handlers_update", "POST", "/notification-handlers/{id}")
-    def update(self, id: int, **fields: Unpack[HandlerFields]) -> Call[NotificationHandler]:
-        return Call(one(NotificationHandler), {"id": id}, body=fields, wants_whole=True)
+    def update(
+        self,
+        id: int,
+        *,
+        if_match: str | None = None,
+        if_none_match: str | None = None,
+        **fields: Unpack[HandlerFields],
+    ) -> Call[NotificationHandler]:
+        return Call(
+            one(NotificationHandler),
+            {"id": id},
+            body=fields,
+            wants_whole=True,
+            if_match=if_match,
+            if_none_match=if_none_match,
+        )
 
     @operation("notification-handlers_delete", "DELETE", "/notification-handlers/{id}")
-    def delete(self, id: int) -> Call[None]:
-        return Call(nothing, {"id": id})
+    def delete(self, id: int, *, if_match: str | None = None, if_none_match: str | None = None) -> Call[None]:
+        return Call(nothing, {"id": id}, if_match=if_match, if_none_match=if_none_match)
 
     @operation("notification-handlers_deliveries", "GET", "/notification-handlers/{id}/deliveries")
     def deliveries_page(self, id: int, **filters: Unpack[DeliveryFilters]) -> Call[Page[Delivery]]:
@@ -209,17 +258,34 @@ class Projects(Resource[M]):
         return Call(one(Project), body=body, idempotency_key=idempotency_key, wants_whole=True)
 
     @operation("projects_read", "GET", "/projects/{id}")
-    def read(self, id: int) -> Call[Project]:
-        return Call(one(Project), {"id": id})
+    def read(
+        self, id: int, *, if_match: str | None = None, if_none_match: str | None = None
+    ) -> Call[Project]:
+        """Reads one. Raises NotModified where it is still as `if_none_match` says."""
+        return Call(one(Project), {"id": id}, if_match=if_match, if_none_match=if_none_match)
 
     @operation("projects_update", "POST", "/projects/{id}")
-    def update(self, id: int, **fields: Unpack[ProjectFields]) -> Call[Project]:
-        return Call(one(Project), {"id": id}, body=fields, wants_whole=True)
+    def update(
+        self,
+        id: int,
+        *,
+        if_match: str | None = None,
+        if_none_match: str | None = None,
+        **fields: Unpack[ProjectFields],
+    ) -> Call[Project]:
+        return Call(
+            one(Project),
+            {"id": id},
+            body=fields,
+            wants_whole=True,
+            if_match=if_match,
+            if_none_match=if_none_match,
+        )
 
     @operation("projects_delete", "DELETE", "/projects/{id}")
-    def delete(self, id: int) -> Call[None]:
+    def delete(self, id: int, *, if_match: str | None = None, if_none_match: str | None = None) -> Call[None]:
         """Deletes a project; its links stay."""
-        return Call(nothing, {"id": id})
+        return Call(nothing, {"id": id}, if_match=if_match, if_none_match=if_none_match)
 
 
 class Domains(Resource[M]):
@@ -241,17 +307,32 @@ class Domains(Resource[M]):
         return Call(one(Domain), body=body, idempotency_key=idempotency_key, wants_whole=True)
 
     @operation("domains_read", "GET", "/domains/{id}")
-    def read(self, id: int) -> Call[Domain]:
-        return Call(one(Domain), {"id": id})
+    def read(self, id: int, *, if_match: str | None = None, if_none_match: str | None = None) -> Call[Domain]:
+        """Reads one. Raises NotModified where it is still as `if_none_match` says."""
+        return Call(one(Domain), {"id": id}, if_match=if_match, if_none_match=if_none_match)
 
     @operation("domains_update", "POST", "/domains/{id}")
-    def update(self, id: int, **fields: Unpack[DomainFields]) -> Call[Domain]:
-        return Call(one(Domain), {"id": id}, body=fields, wants_whole=True)
+    def update(
+        self,
+        id: int,
+        *,
+        if_match: str | None = None,
+        if_none_match: str | None = None,
+        **fields: Unpack[DomainFields],
+    ) -> Call[Domain]:
+        return Call(
+            one(Domain),
+            {"id": id},
+            body=fields,
+            wants_whole=True,
+            if_match=if_match,
+            if_none_match=if_none_match,
+        )
 
     @operation("domains_delete", "DELETE", "/domains/{id}")
-    def delete(self, id: int) -> Call[None]:
+    def delete(self, id: int, *, if_match: str | None = None, if_none_match: str | None = None) -> Call[None]:
         """Deletes a domain that has no links; with links it is a Conflict."""
-        return Call(nothing, {"id": id})
+        return Call(nothing, {"id": id}, if_match=if_match, if_none_match=if_none_match)
 
     @operation("domains_verify", "POST", "/domains/{id}/verify")
     def verify(self, id: int) -> Call[Verification]:
@@ -317,6 +398,13 @@ class Account(Resource[M]):
     @operation("user", "GET", "/user")
     def user(self) -> Call[User]:
         return Call(one(User))
+
+    @operation("audit", "GET", "/audit")
+    def audit_page(self, **filters: Unpack[AuditFilters]) -> Call[Page[AuditEntry]]:
+        """One page of the audit log, newest first."""
+        return Call(page(AuditEntry), query=filters)
+
+    audit = Listing(audit_page)
 
     @operation("openapi", "GET", "/openapi.json", needs_key=False)
     def openapi(self) -> Call[Any]:

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from waypost_client.objects import ApiObject, encode
+from waypost_client.objects import ABOUT, ApiObject, encode
 
 # what a terminal would take for a command, and what changes the direction of text
 CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -58,7 +58,7 @@ def print_object(found: ApiObject, *, as_json: bool) -> None:
     table = Table.grid(padding=(0, 2))
     for one in fields(found):
         value = getattr(found, one.name)
-        if one.name != "extra" and value not in (None, "", [], {}):
+        if one.name not in ABOUT and value not in (None, "", [], {}):
             table.add_row(Text(one.name.replace("_", " "), style="bold"), Text(as_cell(value)))
     Console(highlight=False).print(table)
 

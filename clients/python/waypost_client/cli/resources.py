@@ -13,6 +13,7 @@ from waypost_client.cli.links import first
 from waypost_client.cli.options import given, options_of
 from waypost_client.cli.output import print_json, print_object, print_rows
 from waypost_client.fields import (
+    AuditFilters,
     DeliveryFilters,
     DomainFields,
     DomainFilters,
@@ -213,6 +214,16 @@ def list_trash(session: Session, limit: int, **filters: Any) -> None:
 def restore(session: Session, id: int, url: str | None, domain_id: int | None) -> None:
     """Brings back what has this id in the trash."""
     print_object(session.client.trash.restore(id, url, domain_id), as_json=session.as_json)
+
+
+@way.command()
+@options_of(AuditFilters, "page", "results_per_page")
+@click.option("--limit", type=click.IntRange(0), default=100, show_default=True, help="0 is all.")
+@shared_options
+def audit(session: Session, limit: int, **filters: Any) -> None:
+    """Lists the audit log, newest first."""
+    columns = ("datetime", "action", "actor_email", "object_type", "object_id", "object_name", "network")
+    print_rows(first(session.client.account.audit(**given(filters)), limit), columns, as_json=session.as_json)
 
 
 @GROUPS["domains"].command()
