@@ -173,6 +173,10 @@ pages: $(VENV)/installed-dev ## write the pages of docs/ that are made from the 
 charts: $(VENV)/installed-dev ## draw the charts of docs/scaling.md from bench/growth.csv
 	@$(RUN) scripts.charts
 
+.PHONY: collection
+collection: $(VENV)/installed ## every call of the API as a Postman collection, in dist/
+	@$(RUN) scripts.collection
+
 # MKDOCS names another one, where .venv has none
 .PHONY: docs
 docs: $(VENV)/installed-dev ## the documentation as a site in site/, with every link checked
