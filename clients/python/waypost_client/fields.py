@@ -93,7 +93,20 @@ class HandlerSettings(TypedDict, total=False):
     chat_c_chat_id: str
     chat_d: str
     email: str
+    google_chat: str
+    gotify: str
+    gotify_token: str
+    matrix: str
+    matrix_room_id: str
+    matrix_token: str
+    mattermost: str
+    ntfy: str
+    ntfy_topic: str
+    ntfy_token: str | None
+    pushover: str
+    pushover_user_key: str
     webhook: str
+    webhook_template: str | None
 
 
 class HandlerFields(HandlerSettings, total=False):

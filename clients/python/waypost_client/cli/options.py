@@ -12,7 +12,12 @@ from waypost_client.calls import Upload
 from waypost_client.fields import Ids, Picture, Texts
 
 # read from a prompt or from standard input: the arguments of a process can be seen by others
-SECRETS = frozenset({"password", "chat_a", "chat_b", "chat_c", "chat_d"})
+SECRETS = frozenset(
+    {
+        *("password", "chat_a", "chat_b", "chat_c", "chat_d", "google_chat", "mattermost", "pushover"),
+        *("pushover_user_key", "gotify_token", "matrix_token", "ntfy_token"),
+    }
+)
 
 
 class PictureFile(click.ParamType[Any]):
