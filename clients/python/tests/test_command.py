@@ -140,7 +140,9 @@ def test_what_the_server_refuses_ends_with_1_and_names_every_field(run: Run) -> 
 
 
 def test_the_audit_log(run: Run) -> None:
-    assert "api_key.created" in run("audit", "--group", "keys").stdout
+    found = read_json(run("audit", "--group", "keys", "--action", "api_key.created", "--json"))
+    assert {entry["action"] for entry in found} == {"api_key.created"}
+    assert "api_key" in run("audit", "--group", "keys").stdout
 
 
 def test_statistics_and_codes(run: Run, tmp_path: Path) -> None:
