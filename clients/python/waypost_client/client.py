@@ -20,6 +20,7 @@ from waypost_client.operations import (
     Projects,
     Statistics,
     Trash,
+    Workspaces,
 )
 
 RETRIES = Retries()
@@ -36,6 +37,7 @@ class Resources(Generic[M]):
         self.domains: Domains[M] = Domains(driver)
         self.statistics: Statistics[M] = Statistics(driver)
         self.trash: Trash[M] = Trash(driver)
+        self.workspace: Workspaces[M] = Workspaces(driver)
         self.account: Account[M] = Account(driver)
 
 

@@ -187,6 +187,10 @@ class AuditFilters(Paging, total=False):
     datetime_end: dt.datetime | str
 
 
+class MemberFilters(Paging, total=False):
+    role: str
+
+
 class TrashFilters(Paging, total=False):
     type: str
 

@@ -270,6 +270,49 @@ class StatisticsRow(ApiObject):
 
 
 @dataclass(frozen=True, kw_only=True)
+class UserWorkspace(ApiObject):
+    """The workspace of the key, and the role of its user there."""
+
+    id: int
+    name: str
+    role: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workspace(ApiObject):
+    """What rows belong to, with the role of the key's user."""
+
+    id: int
+    name: str
+    role: str
+    last_datetime: dt.datetime | None
+    datetime: dt.datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class Member(ApiObject):
+    """Somebody in a workspace."""
+
+    id: int
+    user_id: int
+    email: str
+    name: str
+    role: str
+    datetime: dt.datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class Invitation(ApiObject):
+    """An invitation to a workspace that is still open."""
+
+    id: int
+    email: str
+    role: str
+    expires_datetime: dt.datetime
+    datetime: dt.datetime
+
+
+@dataclass(frozen=True, kw_only=True)
 class User(ApiObject):
     """Whose key it is."""
 
@@ -280,6 +323,7 @@ class User(ApiObject):
     language: str
     is_admin: bool
     datetime: dt.datetime
+    workspace: UserWorkspace | None = None  # none from a server before workspaces
 
 
 @dataclass(frozen=True, kw_only=True)

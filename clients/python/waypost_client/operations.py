@@ -22,6 +22,7 @@ from waypost_client.fields import (
     LinkFields,
     LinkFilters,
     LinkOptions,
+    MemberFilters,
     PixelFields,
     PixelFilters,
     ProjectFields,
@@ -38,7 +39,9 @@ from waypost_client.objects import (
     Domain,
     Explanation,
     File,
+    Invitation,
     Link,
+    Member,
     NotificationHandler,
     Page,
     Pixel,
@@ -48,6 +51,7 @@ from waypost_client.objects import (
     Trial,
     User,
     Verification,
+    Workspace,
 )
 from waypost_client.operation import Listing, M, Resource, operation
 
@@ -390,6 +394,57 @@ class Trash(Resource[M]):
     def restore(self, id: int, url: str | None = None, domain_id: int | None = None) -> Call[Created]:
         """Brings something back under its own id. A link whose alias is taken by now needs another `url`."""
         return Call(one(Created), {"id": id}, body=given(url=url, domain_id=domain_id))
+
+
+class Workspaces(Resource[M]):
+    """The workspace of the key, and who is in it."""
+
+    @operation("workspace_read", "GET", "/workspace")
+    def read(self) -> Call[Workspace]:
+        return Call(one(Workspace))
+
+    @operation("workspace_update", "POST", "/workspace")
+    def update(self, name: str) -> Call[Created]:
+        return Call(one(Created), body={"name": name})
+
+    @operation("workspace-members_find", "GET", "/workspace/members")
+    def members_page(self, **filters: Unpack[MemberFilters]) -> Call[Page[Member]]:
+        """One page of the members."""
+        return Call(page(Member), query=filters)
+
+    members = Listing(members_page)
+
+    @operation("workspace-members_post", "POST", "/workspace/members", is_create=True)
+    def invite(self, email: str, role: str, *, idempotency_key: str | None = None) -> Call[Created]:
+        """Invites somebody by e-mail. The id is that of the invitation."""
+        return Call(one(Created), body={"email": email, "role": role}, idempotency_key=idempotency_key)
+
+    @operation("workspace-members_read", "GET", "/workspace/members/{id}")
+    def read_member(self, id: int) -> Call[Member]:
+        return Call(one(Member), {"id": id})
+
+    @operation("workspace-members_update", "POST", "/workspace/members/{id}")
+    def update_member(self, id: int, role: str) -> Call[Created]:
+        return Call(one(Created), {"id": id}, body={"role": role})
+
+    @operation("workspace-members_delete", "DELETE", "/workspace/members/{id}")
+    def remove_member(self, id: int) -> Call[None]:
+        return Call(nothing, {"id": id})
+
+    @operation("workspace-invitations_find", "GET", "/workspace/invitations")
+    def invitations_page(self, **filters: Unpack[MemberFilters]) -> Call[Page[Invitation]]:
+        """One page of the open invitations."""
+        return Call(page(Invitation), query=filters)
+
+    invitations = Listing(invitations_page)
+
+    @operation("workspace-invitations_read", "GET", "/workspace/invitations/{id}")
+    def read_invitation(self, id: int) -> Call[Invitation]:
+        return Call(one(Invitation), {"id": id})
+
+    @operation("workspace-invitations_delete", "DELETE", "/workspace/invitations/{id}")
+    def revoke_invitation(self, id: int) -> Call[None]:
+        return Call(nothing, {"id": id})
 
 
 class Account(Resource[M]):
