@@ -74,7 +74,7 @@ servers:
 	if [ -n "$$missing" ]; then echo "Tests with these servers will be skipped. Install the packages:$$missing" >&2; fi
 
 .PHONY: test
-test: $(VENV)/installed-dev $(VENV)-s3/installed chromium servers ## the tests, in a few minutes (ARGS="-k alias" for some)
+test: $(VENV)/installed-dev $(VENV)-s3/installed $(VENV)-client/installed chromium servers ## the tests, in a few minutes (ARGS="-k alias" for some)
 	@$(RUN) pytest -n $(WORKERS) --dist loadfile $(FULL) $(ARGS) || { [ $$? = 1 ] && [ -n "$$CI" ] && \
 		echo "== once more, one after the other: what failed" && \
 		$(RUN) pytest $(FULL) --last-failed --last-failed-no-failures=none -p tests.second_run; }
@@ -84,10 +84,11 @@ test-full: FULL := --full
 test-full: test ## the same, and the long ones: kills, attacks, every page in a browser
 
 .PHONY: lint
-lint: $(VENV)/installed-dev lint-front-end ## ruff, mypy, djlint; eslint and stylelint where there is Node.js
+lint: $(VENV)/installed-dev $(VENV)-client/installed lint-front-end ## ruff, mypy, djlint; eslint and stylelint where there is Node.js
 	@$(RUN) ruff check .
 	@$(RUN) ruff format --check .
 	@$(RUN) mypy
+	@cd $(CLIENT) && ../../$(VENV)-client/bin/python -m mypy
 	@$(RUN) djlint --lint --quiet app/templates
 
 # Node.js is for this alone: nothing of what Waypost serves is built
@@ -143,6 +144,17 @@ $(VENV)-s3/installed: $(VENV)/made requirements-s3.txt
 	@$(VENV)-s3/bin/python -m pip install --quiet --disable-pip-version-check --no-input --require-hashes -r requirements-s3.txt
 	@touch $@
 
+CLIENT := clients/python
+$(VENV)-client/installed: $(VENV)/made $(CLIENT)/requirements-dev.txt
+	@echo "Building $(VENV)-client"
+	@$(RUN) venv --clear $(VENV)-client
+	@$(VENV)-client/bin/python -m pip install --quiet --disable-pip-version-check --no-input --require-hashes -r $(CLIENT)/requirements-dev.txt
+	@touch $@
+
+.PHONY: test-client
+test-client: $(VENV)/installed $(VENV)-client/installed ## the tests of clients/python alone, which are part of make test (ARGS= as there)
+	@cd $(CLIENT) && ../../$(VENV)-client/bin/python -m pytest $(FULL) $(ARGS)
+
 $(VENV)-audit/installed: $(VENV)/made requirements-audit.txt
 	@echo "Building $(VENV)-audit"
 	@$(RUN) venv --clear $(VENV)-audit
@@ -160,6 +172,10 @@ pages: $(VENV)/installed-dev ## write the pages of docs/ that are made from the 
 .PHONY: charts
 charts: $(VENV)/installed-dev ## draw the charts of docs/scaling.md from bench/growth.csv
 	@$(RUN) scripts.charts
+
+.PHONY: collection
+collection: $(VENV)/installed ## every call of the API as a Postman collection, in dist/
+	@$(RUN) scripts.collection
 
 # MKDOCS names another one, where .venv has none
 .PHONY: docs
@@ -179,6 +195,7 @@ lock: ## pin the dependencies of pyproject.toml anew (needs uv); UPGRADE=--upgra
 	@$(UV) pip compile --group fuzz $(LOCK) -o requirements-fuzz.txt
 	@$(UV) pip compile --group s3 $(LOCK) -o requirements-s3.txt
 	@$(UV) pip compile --group audit $(LOCK) -o requirements-audit.txt
+	@cd $(CLIENT) && $(UV) pip compile pyproject.toml --group dev $(LOCK) -o requirements-dev.txt
 LOCK = --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
 	--custom-compile-command "make lock" $(UPGRADE)
 
@@ -206,5 +223,5 @@ image-test: $(VENV)/installed-dev ## build and run the image by podman or docker
 
 .PHONY: clean
 clean: ## remove what make has built; instance/ stays
-	rm -rf $(VENV) $(VENV)-fuzz $(VENV)-s3 $(VENV)-audit .mypy_cache .ruff_cache .pytest_cache test-results dist site \
+	rm -rf $(VENV) $(VENV)-fuzz $(VENV)-s3 $(VENV)-client $(VENV)-audit .mypy_cache .ruff_cache .pytest_cache test-results dist site \
 		$(FRONT_END)/node_modules

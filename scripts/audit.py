@@ -15,6 +15,7 @@ FILES = (
     "requirements-fuzz.txt",
     "requirements-s3.txt",
     "requirements-audit.txt",
+    "clients/python/requirements-dev.txt",
 )
 # nothing is installed or resolved for it; a package that PyPI does not answer about is no clean one
 OPTIONS = ("--strict", "--disable-pip", "--require-hashes", "--progress-spinner", "off")

@@ -45,4 +45,5 @@ def test_the_end(
 
 
 def test_every_file_of_pinned_versions_is_compared() -> None:
-    assert {path.name for path in ROOT.glob("requirements*.txt")} == set(audit.FILES)
+    found = [*ROOT.glob("requirements*.txt"), *ROOT.glob("clients/*/requirements*.txt")]
+    assert {str(path.relative_to(ROOT)) for path in found} == set(audit.FILES)

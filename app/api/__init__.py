@@ -5,7 +5,18 @@ from __future__ import annotations
 from flask import Flask
 
 # each module adds its routes to the blueprint when it is imported
-from app.api import deliveries, explain, gate, openapi, qr, rate_limit, resources, statistics, workspace  # noqa: F401
+from app.api import (  # noqa: F401
+    deliveries,
+    explain,
+    gate,
+    openapi,
+    qr,
+    rate_limit,
+    resources,
+    statistics,
+    trash,
+    workspace,
+)
 from app.api.blueprint import blueprint
 from app.api.resource import IdConverter
 from app.core.extensions import csrf

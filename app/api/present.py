@@ -34,6 +34,7 @@ from app.notifications.transport import all_transports
 from app.openapi.link_keys import LINK_KEYS
 from app.pixels.models import Pixel
 from app.projects.models import Project
+from app.trash.models import Trashed
 from app.web.urls import links_site, media_url, short_url_at
 
 MASK = "********"
@@ -240,6 +241,18 @@ def invitation(row: WorkspaceInvitation) -> dict[str, Any]:
         "role": row.role,
         "expires_datetime": format_utc(row.expires_datetime),
         "datetime": format_utc(row.datetime),
+    }
+
+
+def trashed(row: Trashed) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "type": row.kind,
+        "row_id": row.row_id,
+        "name": row.name,
+        "detail": str(row.detail),
+        "datetime": format_utc(row.deleted_datetime),
+        "purge_datetime": format_utc(row.ends),
     }
 
 

@@ -168,7 +168,7 @@ def bodies(every: Sequence[Operation]) -> dict[str, Schema]:
 
 def body_name(one: Operation, media_type: str) -> str:
     """A body's schema name, as `LinkCreate`, or `LinkCreateForm` for forms, whose values are all texts."""
-    kind = "".join(word.capitalize() for word in one.path.split("/")[1].removesuffix("s").split("-"))
+    kind = "".join(word.capitalize() for word in one.name.partition("_")[0].removesuffix("s").split("-"))
     return f"{kind}{'Create' if one.is_create else 'Update'}{'' if media_type == JSON else 'Form'}"
 
 

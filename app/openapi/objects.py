@@ -54,6 +54,9 @@ AUDIT_ENTRY = """
     key_prefix string, object_type string, object_id integer?, object_name string, changes object,
     network string, request_id string
 """
+TRASHED = """
+    id integer, type string, row_id integer, name string, detail string, datetime time, purge_datetime time
+"""
 META = "page integer, results_per_page integer, total integer, total_pages integer"
 NEIGHBOURS = "first address, last address, next address?, prev address?, self address"
 PROBLEM = """
@@ -124,6 +127,7 @@ SCHEMAS: dict[str, Schema] = {
     "Verification": with_details("checks", read(CHECKED), list_of(CHECK)),
     "Explanation": with_details("steps", read(EXPLANATION), list_of(STEP)),
     "AuditEntry": read(AUDIT_ENTRY),
+    "Trashed": read(TRASHED),
     "Row": {
         "type": "object",
         "properties": {"pageviews": {"type": "integer"}, "visitors": {"type": "integer"}},

@@ -18,7 +18,7 @@ from app.domains.lists import LISTING as DOMAINS_LIST
 from app.domains.models import Domain
 from app.input.forms import ResourceForm
 from app.input.listing import DEFAULT_SIZE, ORDER_TYPES, SIZES, Listing
-from app.links.forms import LinkForm
+from app.links.forms import LinkForm, RestoreForm
 from app.links.lists import LISTING as LINKS_LIST
 from app.links.models import Link
 from app.links.qr_forms import QrForm
@@ -36,6 +36,8 @@ from app.projects.forms import ProjectForm
 from app.projects.lists import LISTING as PROJECTS_LIST
 from app.projects.models import Project
 from app.redirects.simulation.params import LONGEST_QUERY, READ
+from app.trash.lists import KINDS as TRASH_KINDS
+from app.trash.lists import LISTING as TRASH_LIST
 
 TEXT: Schema = {"type": "string"}
 DAY: Schema = {"type": "string", "format": "date"}
@@ -223,8 +225,8 @@ RENAME: dict[str, Any] = {"form": WorkspaceForm, "example": {"name": "Marketing"
 ROLE: dict[str, Any] = {"form": MemberForm, "example": {"role": "viewer"}}
 OF_MEMBERS: dict[str, Any] = {"is_list": True, "query": of_list(members_of(0), MemberForm)}
 MEMBER, INVITATION = f"{MEMBERS}/{{id}}", f"{INVITED}/{{id}}"
-LINKS, STATISTICS, HANDLERS, DOMAINS, ACCOUNT = (
-    "Links", "Statistics", "Notification handlers", "Domains", "Account",
+LINKS, STATISTICS, HANDLERS, DOMAINS, TRASH, ACCOUNT = (
+    "Links", "Statistics", "Notification handlers", "Domains", "Trash", "Account",
 )  # fmt: skip
 OTHERS: tuple[Operation, ...] = (
     call(
@@ -263,6 +265,14 @@ OTHERS: tuple[Operation, ...] = (
         "Ask again for confirmation of its e-mail address", "NotificationHandler",
     ),
     call("domains_verify", "POST", "/domains/{id}/verify", DOMAINS, "Look for the proof now", "Verification"),
+    call(
+        "trash_find", "GET", "/trash", TRASH, "List the trash", "Trashed", is_list=True,
+        query={**of_list(TRASH_LIST), "type": {"type": "string", "enum": list(TRASH_KINDS)}},
+    ),
+    call(
+        "trash_restore", "POST", "/trash/{id}/restore", TRASH, "Restore a deleted row", "Made",
+        form=RestoreForm, example={"url": "spring"},
+    ),
     call("user", "GET", "/user", ACCOUNT, "Read whose key it is", "User"),
     call("workspace_read", "GET", "/workspace", WORKSPACE, "Read the workspace of the key", "Workspace"),
     call("workspace_update", "POST", "/workspace", WORKSPACE, "Rename the workspace", "Made", **RENAME),

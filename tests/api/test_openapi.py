@@ -16,14 +16,17 @@ import requests
 from flask import Flask
 from jsonschema import Draft202012Validator, FormatChecker
 from openapi_spec_validator import validate
+from sqlalchemy import select
 
 from app.accounts import member_invitations, workspaces
 from app.accounts.models import User, Workspace
 from app.accounts.workspaces import access_of
 from app.core.extensions import db
+from app.links import services as link_services
 from app.notifications.transport import all_transports
 from app.openapi.document import body
 from app.openapi.operations import RESOURCES, operations
+from app.trash.models import Trashed
 from tests.api.shape import problem
 from tests.clients import Api
 from tests.factories import PASSWORD
@@ -180,6 +183,8 @@ def full(alice: User, factory: Any) -> dict[str, int]:
         targeting=[["mobile", "https://example.com/m"]], password_hash="$x", title="t",
     )  # fmt: skip
     link.pixels, link.handlers = [pixel], [handler]
+    link_services.delete(factory.link(alice, url="gone"))
+    trashed = db.session.scalars(select(Trashed.id)).one()
     return {
         "links": link.id,
         "pixels": pixel.id,
@@ -187,6 +192,7 @@ def full(alice: User, factory: Any) -> dict[str, int]:
         "projects": project.id,
         "domains": domain.id,
         "statistics": link.id,
+        "trash": trashed,
     }
 
 
@@ -252,6 +258,9 @@ def test_every_line_of_the_page_works(make_server: Callable[..., Server], tmp_pa
             requests.post(f"{server.url}/api{path}", data=sent, headers=headers, timeout=30).status_code
             == 201
         )
+    sent = {"location_url": "https://example.com/"}
+    made = requests.post(f"{server.url}/api/links", data=sent, headers=headers, timeout=30)
+    requests.delete(made.headers["Location"], headers=headers, timeout=30)  # the first thing in the trash
     lines = [line for line in lines_of(server) if line.startswith("curl ")]
     assert len(lines) == len(operations())
     (tmp_path / ".curlrc").write_text('silent\nnoproxy = "*"\nwrite-out = "\\n%{http_code}"\n')

@@ -1,0 +1,1 @@
+"""Tools for assistants by the Model Context Protocol: `way mcp`."""

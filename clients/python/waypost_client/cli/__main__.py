@@ -1,0 +1,16 @@
+"""Runs the command `way`."""
+
+from __future__ import annotations
+
+from waypost_client.cli import account, links, mcp, resources, transfer  # each adds its commands
+from waypost_client.cli.command import way
+
+MODULES = (account, links, mcp, resources, transfer)
+
+
+def main() -> None:
+    way(prog_name="way")
+
+
+if __name__ == "__main__":
+    main()
