@@ -15,12 +15,14 @@ from typing import Any
 
 from dotenv import dotenv_values
 
+from app.core import oidc_settings as oidc
 from app.core import setting_values as values
 from app.core import smtp_url as core_smtp_url
 from app.core import storage_settings as storage
 from app.core import trace_settings as traces
 from app.core.config_conflicts import find_conflicts
 from app.core.folders import DATA_DIR, HOME
+from app.core.oidc_settings import RoleRule
 from app.core.secret_keys import ring
 from app.core.setting_values import one_of, whole
 from app.core.storage_settings import Retention
@@ -89,6 +91,14 @@ class Settings:
     s3_region: str
     s3_access_key_id: str | None
     s3_secret_access_key: str | None
+    oidc_issuer: str | None  # without one there is no single sign-on
+    oidc_client_id: str | None
+    oidc_client_secret: str | None
+    oidc_name: str | None
+    oidc_scopes: str
+    oidc_roles: tuple[RoleRule, ...]
+    oidc_email_domains: tuple[str, ...]
+    oidc_only: bool
     unknown_names: tuple[str, ...]  # names with the prefix that are no settings
     doubled_names: tuple[str, ...]  # settings that have a value and a `…_FILE`, which wins
 
@@ -174,6 +184,7 @@ TABLE: dict[str, tuple[str | None, Callable[[str], Any]]] = {
     "S3_REGION": ("us-east-1", values.region),
     "S3_ACCESS_KEY_ID": (None, values.access_key),
     "S3_SECRET_ACCESS_KEY": (None, values.access_key),
+    **oidc.ROWS,
 }
 
 

@@ -13,10 +13,12 @@ import pytest
 import sqlalchemy as sa
 from flask import Flask
 
-from app.accounts import invitations, keys, passkeys, second_factor, services, standing
+from app.accounts import invitations, keys, passkeys, second_factor, services, sign_in_links, standing
 from app.accounts.deletion import leaving
 from app.accounts.deletion.purging import purge
 from app.accounts.models import User
+from app.accounts.oidc import identities
+from app.accounts.oidc.person import ProviderPerson
 from app.analytics.sharing import services as shares
 from app.audit.actions import ACTIONS, MEMBERS
 from app.audit.models import AuditEntry
@@ -45,6 +47,8 @@ from tests.users import create_user, set_password
 
 __all__ = ["desk"]
 NEW_PASSWORD = "another horse, battery and staple"
+ISSUER = "https://id.example.com"
+BOB_THERE = ProviderPerson(ISSUER, "bob-1", "bob@example.com")
 SECRET = "a-secret-that-no-entry-may-hold"
 
 
@@ -107,6 +111,11 @@ def purge_user(world: Any) -> None:
     db.session.commit()
     world.session.expunge(world.bob)
     purge(db.session(), world.settings)
+
+
+def unlink(world: Any) -> None:
+    identities.link(world.bob, BOB_THERE)
+    identities.unlink(world.bob, ISSUER)
 
 
 def revoke_invitation(world: Any) -> None:
@@ -244,6 +253,10 @@ DEEDS: dict[str, Callable[[Any], Any]] = {
     "user.purged": purge_user,
     "invitation.created": lambda world: invitations.invite(world.alice, email="eve@example.com"),
     "invitation.revoked": revoke_invitation,
+    "identity.allowed": lambda world: identities.allow(world.bob, ISSUER),
+    "identity.linked": lambda world: identities.link(world.bob, BOB_THERE),
+    "identity.unlinked": unlink,
+    "sign_in_link.created": lambda world: sign_in_links.create(world.bob),
     "password.reset_requested": ask_for_a_new_password,
     "password.changed": lambda world: set_password(world.bob, NEW_PASSWORD),
     "email.changed": lambda world: services.update_user(world.bob, {"email": "b@example.com"}),
