@@ -65,6 +65,8 @@ def text_of(name: str, value: Any) -> str:
         return ""
     if name in SECRETS:
         return MASK
+    if isinstance(value, bool):
+        return "on" if value else "off"
     if isinstance(value, tuple | frozenset):
         return " ".join(sorted(map(str, value)))
     return masked(str(value)) if name in ADDRESSES else str(value)

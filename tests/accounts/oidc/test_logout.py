@@ -85,6 +85,7 @@ def test_what_is_no_token(signed_in: Visit, body: dict[str, str]) -> None:
     assert signed_in.is_signed_in()
 
 
+@pytest.mark.databases
 def test_a_token_works_once(signed_in: Visit, provider: ScriptedProvider) -> None:
     token = provider.logout_token()
     assert send(signed_in, token).status_code == 200
@@ -93,6 +94,7 @@ def test_a_token_works_once(signed_in: Visit, provider: ScriptedProvider) -> Non
     assert signed_in.is_signed_in()
 
 
+@pytest.mark.databases
 def test_other_sessions_stay(signed_in: Visit, alice: User, provider: ScriptedProvider) -> None:
     with_password = Desk(signed_in.client.application.test_client(), alice.email)
     with_password.sign_in()

@@ -31,6 +31,7 @@ def tie(user: User, provider: ScriptedProvider, subject: str = "alice-1") -> Oid
     return row
 
 
+@pytest.mark.databases
 def test_a_linked_account_signs_in(alice: User, visit: Visit, provider: ScriptedProvider) -> None:
     tie(alice, provider)
     answer = visit.sign_in(next="/dashboard/keys/")
@@ -93,6 +94,7 @@ def test_a_hostile_answer_opens_nothing(
 
 
 class TestTheAnswerOfABrowser:
+    @pytest.mark.databases
     def test_is_taken_once(self, alice: User, visit: Visit, provider: ScriptedProvider) -> None:
         tie(alice, provider)
         address = provider.authorize(visit.begin())
@@ -164,6 +166,7 @@ def test_next_is_a_page_of_the_dashboard(
 class TestAnAccountWithThisAddress:
     """Whoever has the address at the provider must not get the account for it."""
 
+    @pytest.mark.databases
     def test_is_linked_after_its_password(
         self, alice: User, visit: Visit, provider: ScriptedProvider
     ) -> None:
@@ -206,6 +209,7 @@ class TestAnAccountWithThisAddress:
         assert visit.is_signed_in()
         assert db.session.scalars(select(OidcIdentity)).one().subject == "alice-1"
 
+    @pytest.mark.databases
     def test_is_linked_where_an_admin_allowed_it(
         self, alice: User, visit: Visit, provider: ScriptedProvider
     ) -> None:
@@ -278,6 +282,7 @@ class TestANewPerson:
         user = db.session.scalars(select(User)).one()
         assert (user.email, user.is_admin, user.has_password) == ("alice@example.com", True, False)
 
+    @pytest.mark.databases
     def test_accepts_an_invitation(self, alice: User, visit: Visit, provider: ScriptedProvider) -> None:
         token = invite(alice)[1]
         db.session.commit()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import html
 import re
 import time
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from flask import Flask
 from sqlalchemy import select
 
 from app.accounts import resets, sign_in_links
-from app.accounts.models import ApiKey, User
+from app.accounts.models import ApiKey, User, UserSession
 from app.accounts.oidc import identities
 from app.accounts.oidc.models import OidcIdentity
 from app.audit.models import AuditEntry
@@ -187,6 +188,7 @@ class TestOnly:
             answer = visit.post(path, "/dashboard/account/", **sent)
             assert answer.status_code == 404, path
 
+    @pytest.mark.databases
     def test_a_link_of_the_operator_opens_once(self, alice: User, visit: Visit) -> None:
         token = sign_in_links.create(alice)
         db.session.commit()
@@ -226,6 +228,31 @@ class TestOnly:
         assert visit.post("/login/code", "/login/code", code=code_of(alice, 1)).location == "/dashboard/"
 
 
+class TestAFormWhoseSessionWasOver:
+    """The provider takes the browser away, so the kept form stays in its tab and the sign-in has another."""
+
+    def test_goes_on_after_a_sign_in_in_another_tab(self, alone: Visit) -> None:
+        page = alone.client.get("/dashboard/projects/new").text
+        sent = {name: hidden(page, name) for name in ("csrf_token", "account")}
+        db.session.query(UserSession).delete()
+        db.session.commit()
+        answer = alone.client.post("/dashboard/projects/new", data={**sent, "name": "Kept"})
+        assert answer.status_code == 401
+        assert 'target="_blank"' in answer.text
+        kept = hidden(answer.text, "kept")
+        assert alone.sign_in(next="/dashboard/signed-in").location == "/dashboard/signed-in"
+        page = alone.post("/login", "/dashboard/account/", kept=kept)
+        assert page.status_code == 200
+        assert 'action="/dashboard/projects/new"' in page.text
+        assert "Kept" in page.text
+
+
+def hidden(page: str, name: str) -> str:
+    found = re.search(rf'name="{name}" value="([^"]*)"', page)
+    assert found, name
+    return html.unescape(found[1])
+
+
 def sign_in_link_of(user: User) -> str:
     token = sign_in_links.create(user)
     db.session.commit()
@@ -239,6 +266,7 @@ class TestAnAdmin:
         desk.sign_in()
         return lambda action, user: int(desk.post(f"/users/{user.id}/{action}", {}).status_code)
 
+    @pytest.mark.databases
     def test_allows_and_removes_a_link(
         self, bob: User, act: Callable[[str, User], int], provider: ScriptedProvider, client: Any
     ) -> None:
