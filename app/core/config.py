@@ -22,7 +22,7 @@ from app.core import storage_settings as storage
 from app.core import trace_settings as traces
 from app.core.config_conflicts import find_conflicts
 from app.core.folders import DATA_DIR, HOME
-from app.core.oidc_settings import RoleRule
+from app.core.oidc_settings import OidcSettings
 from app.core.secret_keys import ring
 from app.core.setting_values import one_of, whole
 from app.core.storage_settings import Retention
@@ -39,7 +39,7 @@ class BadSettings(Exception):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
+class Settings(OidcSettings):
     """The instance's settings, checked. Names are those of the environment, without the prefix."""
 
     data_dir: Path
@@ -91,14 +91,6 @@ class Settings:
     s3_region: str
     s3_access_key_id: str | None
     s3_secret_access_key: str | None
-    oidc_issuer: str | None  # without one there is no single sign-on
-    oidc_client_id: str | None
-    oidc_client_secret: str | None
-    oidc_name: str | None
-    oidc_scopes: str
-    oidc_roles: tuple[RoleRule, ...]
-    oidc_email_domains: tuple[str, ...]
-    oidc_only: bool
     unknown_names: tuple[str, ...]  # names with the prefix that are no settings
     doubled_names: tuple[str, ...]  # settings that have a value and a `…_FILE`, which wins
 
@@ -209,7 +201,7 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         settings = Settings(**fill(found))
     except (OSError, ValueError) as error:
         raise BadSettings(f"{PREFIX}DATA_DIR: {error}") from error
-    if conflicts := list(find_conflicts(settings)):
+    if conflicts := [*find_conflicts(settings), *oidc.find_conflicts(settings)]:
         raise BadSettings("\n".join(f"{PREFIX}{name}: {text}" for name, text in conflicts))
     return settings
 

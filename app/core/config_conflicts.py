@@ -9,15 +9,14 @@ from typing import Protocol
 from sqlalchemy import make_url
 
 from app.core import setting_values as values
-from app.core.oidc_settings import OidcSettings, find_oidc_conflicts
 from app.core.setting_values import PREFIX
 from app.core.storage_settings import StorageSettings, find_storage_conflicts
 
 Conflict = tuple[str, str]  # the setting's name, and what is wrong with it
 
 
-class Addresses(StorageSettings, OidcSettings, Protocol):
-    """The settings (`app.core.config.Settings`) that have to fit each other."""
+class Addresses(StorageSettings, Protocol):
+    """The settings (`app.core.config.Settings`) that say where data is."""
 
     @property
     def data_dir(self) -> Path: ...
@@ -37,7 +36,6 @@ def find_conflicts(settings: Addresses) -> Iterator[Conflict]:
     yield from addresses_of_postgresql(settings)
     yield from missing_folders(settings)
     yield from find_storage_conflicts(settings)
-    yield from find_oidc_conflicts(settings)
 
 
 def split_databases(settings: Addresses) -> Iterator[Conflict]:

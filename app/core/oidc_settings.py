@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from app.core.setting_values import PREFIX, WEB_SCHEMES, split_url, trusted_host, words
 
@@ -124,24 +124,21 @@ ROWS: dict[str, tuple[str | None, Callable[[str], Any]]] = {
 }
 
 
-class OidcSettings(Protocol):
-    """The settings (`app.core.config.Settings`) of single sign-on."""
+@dataclass(frozen=True, kw_only=True)
+class OidcSettings:
+    """The settings of single sign-on, a part of `app.core.config.Settings`."""
 
-    @property
-    def oidc_issuer(self) -> str | None: ...
-    @property
-    def oidc_client_id(self) -> str | None: ...
-    @property
-    def oidc_client_secret(self) -> str | None: ...
-    @property
-    def oidc_only(self) -> bool: ...
-    @property
-    def oidc_roles(self) -> tuple[RoleRule, ...]: ...
-    @property
-    def oidc_email_domains(self) -> tuple[str, ...]: ...
+    oidc_issuer: str | None  # without one there is no single sign-on
+    oidc_client_id: str | None
+    oidc_client_secret: str | None
+    oidc_name: str | None
+    oidc_scopes: str
+    oidc_roles: tuple[RoleRule, ...]
+    oidc_email_domains: tuple[str, ...]
+    oidc_only: bool
 
 
-def find_oidc_conflicts(settings: OidcSettings) -> Iterator[tuple[str, str]]:
+def find_conflicts(settings: OidcSettings) -> Iterator[tuple[str, str]]:
     """A provider without a client, and settings of a provider that is not named."""
     if settings.oidc_issuer:
         if not settings.oidc_client_id:

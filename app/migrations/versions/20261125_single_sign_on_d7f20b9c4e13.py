@@ -1,14 +1,14 @@
 """single sign-on
 
 Revision ID: d7f20b9c4e13
-Revises: c8d5f2a1b046
+Revises: d3f0a6c82b17
 """
 
 import sqlalchemy as sa
 from alembic import op
 
 revision = "d7f20b9c4e13"
-down_revision = "c8d5f2a1b046"
+down_revision = "d3f0a6c82b17"
 branch_labels = None
 depends_on = None
 
