@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.core.errors import FieldError, WaypostError
+from app.core.errors import FieldError, Forbidden
 from app.i18n.messages import lazy_gettext as _l
 
 PROVIDER_DOWN, PROVIDER_REFUSED, STALE = "provider_down", "provider_refused", "expired_sign_in"
@@ -10,7 +10,7 @@ INVALID_TOKEN, UNVERIFIED, NO_ACCOUNT = "invalid_token", "unverified_email", "no
 NOT_LINKED, OTHER_IDENTITY, NOT_RECENT = "not_linked", "other_identity", "not_recent"
 
 
-class OidcError(WaypostError):
+class OidcError(Forbidden):
     """The provider's sign-in can't be used. `detail` is for the log: it holds no secret and no claim."""
 
     def __init__(self, reason: str, text: str, detail: str = "") -> None:

@@ -30,6 +30,12 @@ def find(person: ProviderPerson) -> OidcIdentity | None:
     return db.session.scalar(select(OidcIdentity).where(*mine))
 
 
+def is_tied(user: User, person: ProviderPerson) -> bool:
+    """Whether this user's account is tied to this person."""
+    identity = find(person)
+    return identity is not None and identity.user_id == user.id
+
+
 def of_user(user: User, issuer: str) -> OidcIdentity | None:
     """The user's identity at this provider: linked, or allowed and waiting."""
     mine = OidcIdentity.user_id == user.id, OidcIdentity.issuer == issuer

@@ -83,8 +83,8 @@ def oidc_link_write() -> ResponseReturnValue:
         sign_in_failures.note_password(user.email)
         form.reject("own_password", WRONG, "wrong_password")
         return link_page(form, user, 403)
+    db.session.commit()  # the password hash, where it was renewed
     if second_factor.is_on(user):
-        db.session.commit()
         sessions.start_pending_sign_in(user, remember=False, next_=pending.next_, person=person, links=True)
         return login.to_code()
     return finish(user, person, pending.next_)

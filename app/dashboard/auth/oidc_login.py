@@ -150,8 +150,7 @@ def prove_again(flow: Flow, person: ProviderPerson) -> ResponseReturnValue:
     """Note that the user has just signed in at the provider, as if the password had been typed."""
     if not current_user.is_authenticated or sessions.this_one().id != flow.session_id:
         raise OtherIdentity
-    identity = identities.find(person)
-    if identity is None or identity.user_id != current_user.id:
+    if not identities.is_tied(current_user, person):
         raise OtherIdentity
     if not is_fresh(person):
         raise NotRecent

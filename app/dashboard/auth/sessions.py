@@ -223,6 +223,8 @@ def read_pending_sign_in(name: str = PENDING_SIGN_IN) -> PendingSignIn | None:
     typed = dt.datetime.fromtimestamp(found["until"], dt.UTC) - PENDING_LIFETIME
     person = ProviderPerson(*found["person"]) if found.get("person") else None
     links = bool(found.get("links"))
+    if person and name == PENDING_SIGN_IN and not (links or identities.is_tied(user, person)):
+        return None  # an admin has removed the link meanwhile
     is_typed = person is None or links
     return PendingSignIn(user, found["remember"], found["next"], typed if is_typed else None, person, links)
 

@@ -309,6 +309,19 @@ def test_a_second_factor_of_waypost_is_asked_for(
     assert len(db.session.scalars(select(OidcSession)).all()) == 1
 
 
+def test_a_link_that_is_removed_before_the_code(
+    alice: User, visit: Visit, provider: ScriptedProvider
+) -> None:
+    tie(alice, provider)
+    switch_on(alice)
+    visit.sign_in()
+    identities.unlink(alice, provider.url)
+    db.session.commit()
+    answer = visit.post("/login/code", "/login", code=code_of(alice, 1))
+    assert answer.location == "/login"
+    assert not visit.is_signed_in()
+
+
 def test_userinfo_fills_in_what_the_token_lacks(
     alice: User, visit: Visit, provider: ScriptedProvider
 ) -> None:
