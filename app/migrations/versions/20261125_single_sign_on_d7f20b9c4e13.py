@@ -1,14 +1,14 @@
 """single sign-on
 
 Revision ID: d7f20b9c4e13
-Revises: d3f0a6c82b17
+Revises: b7e41d09c3f2
 """
 
 import sqlalchemy as sa
 from alembic import op
 
 revision = "d7f20b9c4e13"
-down_revision = "d3f0a6c82b17"
+down_revision = "b7e41d09c3f2"
 branch_labels = None
 depends_on = None
 
